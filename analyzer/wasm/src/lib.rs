@@ -1,0 +1,1 @@
+//! The analyzer in the browser.

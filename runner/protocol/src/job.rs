@@ -1,0 +1,123 @@
+//! What a client asks for, and what a job is.
+
+use serde::{Deserialize, Serialize};
+
+/// One rung of the benchmark ladder, in the order of the optimization workflow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Variant {
+    /// `Model` as it was written: the baseline that every other rung is compared with.
+    Eager,
+    /// `Model` again, timed as if it were another variant: the noise floor (A/A control).
+    EagerControl,
+    /// `torch.compile` on top of eager.
+    Compile,
+    /// Fused Triton or HIP operators (RMSNorm, SiLU×mul) in place of the modules they match.
+    FusedOps,
+    /// Gate and up projections as one matrix product.
+    FusedProjections,
+    /// The author's own `ModelNew`.
+    ModelNew,
+}
+
+impl Variant {
+    /// Every rung, in ladder order.
+    pub const ALL: [Variant; 6] = [
+        Variant::Eager,
+        Variant::EagerControl,
+        Variant::Compile,
+        Variant::FusedOps,
+        Variant::FusedProjections,
+        Variant::ModelNew,
+    ];
+
+    /// The name on the wire, in URLs and in Python: `fused-ops`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Variant::Eager => "eager",
+            Variant::EagerControl => "eager-control",
+            Variant::Compile => "compile",
+            Variant::FusedOps => "fused-ops",
+            Variant::FusedProjections => "fused-projections",
+            Variant::ModelNew => "model-new",
+        }
+    }
+
+    /// The name a person reads in a table: `torch.compile`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Variant::Eager => "Eager",
+            Variant::EagerControl => "Eager again (control)",
+            Variant::Compile => "torch.compile",
+            Variant::FusedOps => "Fused ops",
+            Variant::FusedProjections => "Fused projections",
+            Variant::ModelNew => "ModelNew",
+        }
+    }
+}
+
+/// The body of `POST /api/v1/jobs`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JobRequest {
+    /// Python source that follows the snippet contract: `class Model(nn.Module)`, `get_inputs()`,
+    /// `get_init_inputs()`, optionally `ModelNew`.
+    pub code: String,
+    /// A name for the result page; at most 120 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The rungs to run; empty means all of them. `eager` always runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<Variant>,
+    /// A device id from `GET /api/v1/devices`; absent means the first that is free.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+}
+
+/// Where a job stands. `Done`, `Failed` and `Cancelled` are final.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JobState {
+    /// Waits for a device.
+    Queued,
+    /// Holds a device; its process runs.
+    Running,
+    /// Every requested rung ended; the verdict is in the event log.
+    Done,
+    /// Ended early; the last event says why and what to do.
+    Failed,
+    /// Ended on request.
+    Cancelled,
+}
+
+impl JobState {
+    /// True when no further event can come.
+    pub fn is_final(self) -> bool {
+        matches!(
+            self,
+            JobState::Done | JobState::Failed | JobState::Cancelled
+        )
+    }
+}
+
+/// A job without its events: `GET /api/v1/jobs/{id}` and the answer to `POST`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobSummary {
+    /// Unguessable id; part of the permalink `/jobs/{id}/`.
+    pub id: String,
+    /// The title that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Where it stands.
+    pub state: JobState,
+    /// Which try this is; starts at 1, 0 while it was never leased.
+    pub attempt: u32,
+    /// RFC 3339, UTC.
+    pub created_at: String,
+    /// The requested rungs.
+    pub variants: Vec<Variant>,
+    /// SHA-256 of the code, hexadecimal.
+    pub code_sha256: String,
+    /// Sequence number of the newest event.
+    pub last_seq: u64,
+}

@@ -1,0 +1,94 @@
+//! Shapes of the statistics. The runner computes them (runner/src/statistics); nobody else does.
+
+use crate::Variant;
+use serde::{Deserialize, Serialize};
+
+/// Why sampling of a variant ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopReason {
+    /// The relative half-width of the median's confidence interval fell to 1 % or less.
+    Converged,
+    /// 1000 samples were taken first.
+    SampleCap,
+    /// The time cap passed first (15 seconds unless the conditions say otherwise).
+    TimeCap,
+}
+
+/// One variant's timings. All times are milliseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stats {
+    /// Samples kept.
+    pub n: usize,
+    /// Samples dropped because the device was throttled.
+    #[serde(default)]
+    pub dropped: usize,
+    /// Median.
+    pub median: f64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// 5th percentile.
+    pub p5: f64,
+    /// 20th percentile.
+    pub p20: f64,
+    /// 80th percentile.
+    pub p80: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// Smallest sample.
+    pub min: f64,
+    /// Largest sample.
+    pub max: f64,
+    /// 95 % confidence interval of the median, lower end.
+    pub ci_low: f64,
+    /// 95 % confidence interval of the median, upper end.
+    pub ci_high: f64,
+    /// Which rule ended the sampling.
+    pub stop: StopReason,
+    /// True when the interquartile range is over 10 % of the median: read with care.
+    pub wide_spread: bool,
+}
+
+/// What an interval of a speed-up says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Outcome {
+    /// The whole interval lies above 1 and above the noise floor.
+    Faster,
+    /// The whole interval lies below 1 and below the noise floor.
+    Slower,
+    /// The interval lies within ±2 % of 1, or within the noise floor.
+    Same,
+    /// The interval is too wide to tell.
+    Ambiguous,
+}
+
+/// A variant beside eager.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The variant.
+    pub variant: Variant,
+    /// Median of eager over median of the variant: 2 means twice as fast.
+    pub speedup: f64,
+    /// 95 % bootstrap interval over rounds, lower end.
+    pub ci_low: f64,
+    /// Upper end.
+    pub ci_high: f64,
+    /// What the interval says.
+    pub outcome: Outcome,
+}
+
+/// What a finished job says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Each measured variant but eager and the control, in ladder order.
+    pub comparisons: Vec<Comparison>,
+    /// Eager against itself: the noise floor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<Comparison>,
+    /// The fastest variant whose outcome is FASTER, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<Variant>,
+    /// One sentence a newcomer understands.
+    pub summary: String,
+}

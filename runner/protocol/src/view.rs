@@ -1,0 +1,239 @@
+//! A job as a page shows it: the event log folded into one value. The server folds the stored
+//! log, the browser folds the stream; both then render the same component.
+
+use crate::{
+    Comparison, Device, Environment, Event, EventBody, FailureCode, JobState, LogStream,
+    OutputError, Stats, Variant, Verdict,
+};
+use serde::{Deserialize, Serialize};
+
+/// Text kept of each stream; the event log holds the rest.
+const LOG_LIMIT: usize = 64 * 1024;
+
+/// Everything a result page shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobView {
+    /// Where the job stands.
+    pub state: JobState,
+    /// Sequence number of the last folded event; resume after it.
+    pub last_seq: u64,
+    /// The try that the rest belongs to.
+    pub attempt: u32,
+    /// Jobs ahead, while queued.
+    pub position: usize,
+    /// Why it runs again, if it does.
+    pub retried: Option<String>,
+    /// The leased device.
+    pub device: Option<Device>,
+    /// The conditions.
+    pub environment: Option<Environment>,
+    /// Rungs that have said something, in ladder order.
+    pub variants: Vec<VariantView>,
+    /// The end of what was written, with its stream.
+    pub log: Vec<(LogStream, String)>,
+    /// The verdict.
+    pub verdict: Option<Verdict>,
+    /// Code, message, help and traceback of a failure.
+    pub failure: Option<(FailureCode, String, String, Option<String>)>,
+}
+
+/// One row of the table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VariantView {
+    /// The rung.
+    pub variant: Variant,
+    /// What it is doing.
+    pub status: VariantStatus,
+    /// The precision gate.
+    pub precision: Option<PrecisionView>,
+    /// Seconds to compile and warm up.
+    pub compile_seconds: Option<f64>,
+    /// Raw samples so far, milliseconds.
+    pub samples: Vec<f64>,
+    /// Final statistics.
+    pub stats: Option<Stats>,
+}
+
+/// What a rung is doing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", content = "reason", rename_all = "kebab-case")]
+pub enum VariantStatus {
+    /// Cannot run here.
+    Unavailable(String),
+    /// Did not pass the precision gate, so it was not timed.
+    Rejected(String),
+    /// Passed the gate.
+    Checked,
+    /// Being timed.
+    Sampling,
+    /// Has its statistics.
+    Measured,
+}
+
+/// The precision gate's answer for one rung.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PrecisionView {
+    /// Whether it passed.
+    pub passed: bool,
+    /// Errors per output.
+    pub outputs: Vec<OutputError>,
+    /// Seeds compared.
+    pub seeds: usize,
+    /// Reference dtype.
+    pub reference: String,
+}
+
+impl Default for JobView {
+    fn default() -> Self {
+        JobView {
+            state: JobState::Queued,
+            last_seq: 0,
+            attempt: 0,
+            position: 0,
+            retried: None,
+            device: None,
+            environment: None,
+            variants: Vec::new(),
+            log: Vec::new(),
+            verdict: None,
+            failure: None,
+        }
+    }
+}
+
+impl JobView {
+    /// Folds a whole log.
+    pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut view = JobView::default();
+        for event in events {
+            view.apply(event);
+        }
+        view
+    }
+
+    /// Folds one more event in. An event that was folded before is ignored, so that a client may
+    /// reconnect a little too early.
+    pub fn apply(&mut self, event: &Event) {
+        if event.seq <= self.last_seq {
+            return;
+        }
+        self.last_seq = event.seq;
+        self.attempt = event.attempt;
+        match &event.body {
+            EventBody::Queued { position, reason } => {
+                *self = JobView {
+                    retried: reason.clone(),
+                    ..self.restarted()
+                };
+                self.position = *position;
+            }
+            EventBody::Leased { device } => {
+                *self = self.restarted();
+                self.state = JobState::Running;
+                self.device = Some(device.clone());
+            }
+            EventBody::Environment(environment) => self.environment = Some(environment.clone()),
+            EventBody::Unavailable { variant, reason } => {
+                self.row(*variant).status = VariantStatus::Unavailable(reason.clone());
+            }
+            EventBody::Precision {
+                variant,
+                passed,
+                outputs,
+                seeds,
+                reference,
+                reason,
+            } => {
+                let row = self.row(*variant);
+                row.precision = Some(PrecisionView {
+                    passed: *passed,
+                    outputs: outputs.clone(),
+                    seeds: *seeds,
+                    reference: reference.clone(),
+                });
+                if !passed {
+                    row.status = VariantStatus::Rejected(reason.clone().unwrap_or_default());
+                }
+            }
+            EventBody::Compile { variant, seconds } => {
+                self.row(*variant).compile_seconds = Some(*seconds);
+            }
+            EventBody::Samples { variant, ms, .. } => {
+                let row = self.row(*variant);
+                row.status = VariantStatus::Sampling;
+                row.samples.extend_from_slice(ms);
+            }
+            EventBody::VariantDone { variant, stats } => {
+                let row = self.row(*variant);
+                row.status = VariantStatus::Measured;
+                row.stats = Some(stats.clone());
+            }
+            EventBody::Log { stream, text } => self.append_log(*stream, text),
+            EventBody::Verdict(verdict) => self.verdict = Some(verdict.clone()),
+            EventBody::Done => self.state = JobState::Done,
+            EventBody::Failed {
+                code,
+                message,
+                help,
+                traceback,
+            } => {
+                self.state = JobState::Failed;
+                self.failure = Some((*code, message.clone(), help.clone(), traceback.clone()));
+            }
+            EventBody::Cancelled => self.state = JobState::Cancelled,
+        }
+    }
+
+    /// The comparison of one rung with eager, once there is a verdict.
+    pub fn comparison(&self, variant: Variant) -> Option<&Comparison> {
+        let verdict = self.verdict.as_ref()?;
+        verdict
+            .comparisons
+            .iter()
+            .chain(&verdict.control)
+            .find(|c| c.variant == variant)
+    }
+
+    /// A new try starts with nothing measured.
+    fn restarted(&self) -> JobView {
+        JobView {
+            last_seq: self.last_seq,
+            attempt: self.attempt,
+            retried: self.retried.clone(),
+            ..JobView::default()
+        }
+    }
+
+    fn row(&mut self, variant: Variant) -> &mut VariantView {
+        let at = match self
+            .variants
+            .binary_search_by_key(&variant, |row| row.variant)
+        {
+            Ok(at) => at,
+            Err(at) => {
+                let row = VariantView {
+                    variant,
+                    status: VariantStatus::Checked,
+                    precision: None,
+                    compile_seconds: None,
+                    samples: Vec::new(),
+                    stats: None,
+                };
+                self.variants.insert(at, row);
+                at
+            }
+        };
+        &mut self.variants[at]
+    }
+
+    fn append_log(&mut self, stream: LogStream, text: &str) {
+        let held: usize = self.log.iter().map(|(_, text)| text.len()).sum();
+        if held + text.len() > LOG_LIMIT {
+            return;
+        }
+        match self.log.last_mut() {
+            Some((last, held)) if *last == stream => held.push_str(text),
+            _ => self.log.push((stream, text.to_owned())),
+        }
+    }
+}
