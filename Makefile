@@ -1,0 +1,62 @@
+# The front door. `make help` lists what is here; `make serve` and `make test` do their own set-up.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# Downloads and build results live outside the checkout, so that a second clone is fast.
+export HIPWARD_CACHE ?= $(HOME)/.cache/hipward
+export CARGO_TARGET_DIR ?= $(HIPWARD_CACHE)/target
+export HIPWARD_ASSETS ?= $(CURDIR)/target/assets
+
+# The host's own PyTorch if HIPWARD_PYTHON names one, else the locked one.
+export HIPWARD_PYTHON ?= $(HIPWARD_CACHE)/python-current/bin/python
+
+HIPWARD := $(CARGO_TARGET_DIR)/debug/hipward
+NEXTEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run --no-fail-fast || echo test --no-fail-fast)
+
+help: ## Say what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s'|'
+
+setup: ## Install what is missing, to run Hipward
+	@tools/setup serve
+
+setup-test: ## Install what is missing, to test and check it
+	@tools/setup test
+
+assets: setup ## Build what the browser loads
+	@cargo run --quiet --locked --package hipward-bundle -- $(HIPWARD_ASSETS)
+
+build: assets ## Build the binary
+	@cargo build --locked --package hipward
+
+serve: build ## Run the site, the analyzer and a local runner on one URL
+	@$(HIPWARD) serve $(SERVE_FLAGS)
+
+test: setup-test assets ## Run every test: Rust, Python, wasm in Node, and a real browser
+	@cargo build --locked --package hipward
+	cargo $(NEXTEST) --locked --workspace --features hipward-site/ssr
+	$(HIPWARD_PYTHON) -m pytest -q kernels
+	$(HIPWARD_PYTHON) content/check.py
+	cd site && HIPWARD=$(HIPWARD) node --test --test-concurrency=1 ../tests/parity ../tests/browser
+
+check: setup-test assets ## Formatting, lints, types and links
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets --features hipward-site/ssr -- --deny warnings
+	cargo clippy --locked --package hipward-site --lib --features hydrate --target wasm32-unknown-unknown -- --deny warnings
+	cd kernels && $(HIPWARD_PYTHON) -m ruff check . ../content && $(HIPWARD_PYTHON) -m ruff format --check . ../content
+	cd kernels && $(HIPWARD_PYTHON) -m mypy
+	cargo $(NEXTEST) --locked --package hipward-site --features ssr links
+
+bench: build ## Measure speed and size on this machine and print tables
+	@tools/bench
+
+new-rule: ## Start a rule: make new-rule NAME=my-rule FAMILY=vendor
+	@tools/new-rule "$(NAME)" "$(FAMILY)"
+
+lock: ## Renew the Python lockfile from kernels/requirements.in
+	@tools/lock-python
+
+dist: assets ## Build the optimised binary
+	cargo build --locked --release --package hipward
+
+.PHONY: help setup setup-test assets build serve test check bench new-rule lock dist

@@ -1,0 +1,135 @@
+//! Rust to browser modules: cargo, then wasm-bindgen, then wasm-opt.
+
+use crate::Layout;
+use crate::output::File;
+use anyhow::{Context, Result, anyhow, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use wasm_bindgen_cli_support::Bindgen;
+
+const TARGET: &str = "wasm32-unknown-unknown";
+const PROFILE: &str = "wasm-release";
+
+/// A crate that becomes `<name>.js` and `<name>_bg.wasm`.
+struct Module {
+    package: &'static str,
+    features: &'static str,
+    name: &'static str,
+}
+
+const MODULES: [Module; 2] = [
+    Module {
+        package: "hipward-analyzer-wasm",
+        features: "",
+        name: "analyzer",
+    },
+    Module {
+        package: "hipward-site",
+        features: "hydrate",
+        name: "islands",
+    },
+];
+
+/// Builds every module and adds its two files.
+pub(crate) fn build(layout: &Layout, files: &mut Vec<File>) -> Result<()> {
+    let headers = grammar_headers(layout)?;
+    for module in MODULES {
+        let compiled = compile(layout, &module, &headers)?;
+        let bound = layout.out.join(".work").join(module.name);
+        Bindgen::new()
+            .input_path(&compiled)
+            .out_name(module.name)
+            .web(true)?
+            .typescript(module.name == "analyzer")
+            .remove_name_section(true)
+            .generate(&bound)
+            .with_context(|| format!("wasm-bindgen on {}", compiled.display()))?;
+        let wasm = optimize(layout, &bound.join(format!("{}_bg.wasm", module.name)))?;
+        files.push(File::new(format!("{}_bg.wasm", module.name), wasm));
+    }
+    Ok(())
+}
+
+/// The C headers that tree-sitter's grammars need where there is no libc. Their crate carries
+/// them; only cargo knows where that crate lies.
+fn grammar_headers(layout: &Layout) -> Result<PathBuf> {
+    let output = Command::new("cargo")
+        .args(["metadata", "--format-version=1", "--locked"])
+        .current_dir(&layout.root)
+        .output()?;
+    if !output.status.success() {
+        bail!(
+            "cargo metadata failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let manifest = metadata["packages"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|package| package["name"] == "tree-sitter-language")
+        .and_then(|package| package["manifest_path"].as_str())
+        .ok_or_else(|| anyhow!("tree-sitter-language is not among the locked crates"))?;
+    Ok(Path::new(manifest).with_file_name("wasm").join("include"))
+}
+
+fn compile(layout: &Layout, module: &Module, headers: &Path) -> Result<PathBuf> {
+    let mut cargo = Command::new("cargo");
+    cargo
+        .args([
+            "build",
+            "--locked",
+            "--lib",
+            "--target",
+            TARGET,
+            "--profile",
+            PROFILE,
+        ])
+        .args(["--package", module.package, "--no-default-features"])
+        .args(["--features", module.features])
+        .env("CARGO_TARGET_DIR", &layout.target)
+        .env("CC_wasm32_unknown_unknown", "clang")
+        .env("AR_wasm32_unknown_unknown", "llvm-ar")
+        .env(
+            "CFLAGS_wasm32_unknown_unknown",
+            format!("-I{}", headers.display()),
+        )
+        .current_dir(&layout.root);
+    let status = cargo.status().context("cargo is not on PATH")?;
+    if !status.success() {
+        bail!(
+            "{} did not build for {TARGET}; it needs the target (rustup target add {TARGET}) \
+             and a clang that knows wasm32 (apt-get install clang llvm lld)",
+            module.package
+        );
+    }
+    let file = format!("{}.wasm", module.package.replace('-', "_"));
+    Ok(layout.target.join(TARGET).join(PROFILE).join(file))
+}
+
+fn optimize(layout: &Layout, input: &Path) -> Result<Vec<u8>> {
+    let source = std::fs::read(input)?;
+    let program = layout.root.join("site/node_modules/.bin/wasm-opt");
+    layout.memo("wasm-opt", &source, |output| {
+        // The features that rustc's wasm32 target emits; the section that lists them is stripped
+        // by wasm-bindgen's name removal on some versions, so they are named.
+        let status = Command::new(&program)
+            .args([
+                "-Oz",
+                "--enable-bulk-memory",
+                "--enable-nontrapping-float-to-int",
+            ])
+            .args(["--enable-sign-ext", "--enable-mutable-globals"])
+            .args(["--enable-reference-types", "--enable-multivalue"])
+            .arg(input)
+            .arg("-o")
+            .arg(output)
+            .status()
+            .with_context(|| format!("{} is missing: run npm ci in site/", program.display()))?;
+        if !status.success() {
+            bail!("wasm-opt failed on {}", input.display());
+        }
+        Ok(())
+    })
+}
