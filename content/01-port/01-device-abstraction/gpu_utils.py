@@ -1,0 +1,70 @@
+# test: run
+"""What a program may ask about its GPU, asked in one place.
+
+Vendor checks belong here and nowhere else. Model code says "cuda" and never asks.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import torch
+
+
+# anchor: vendor
+class Vendor(enum.Enum):
+    AMD = "amd"
+    NVIDIA = "nvidia"
+    NONE = "none"
+
+
+def build_vendor() -> Vendor:
+    """Which GPUs this PyTorch was built for, whether or not one is plugged in."""
+    if torch.version.hip is not None:
+        return Vendor.AMD
+    if torch.version.cuda is not None:
+        return Vendor.NVIDIA
+    return Vendor.NONE
+
+
+def device() -> torch.device:
+    """The device to run on; the name "cuda" is right for AMD GPUs too."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+# end: vendor
+
+
+# anchor: arch
+def arch(index: int = 0) -> str:
+    """`gfx942` on an MI300X, `sm_90` on an H100, `cpu` without a GPU."""
+    if not torch.cuda.is_available():
+        return "cpu"
+    properties = torch.cuda.get_device_properties(index)
+    if torch.version.hip is not None:
+        return bare_arch(properties.gcnArchName)
+    return f"sm_{properties.major}{properties.minor}"
+
+
+def bare_arch(name: str) -> str:
+    """Drop the feature flags: `gfx942:sramecc+:xnack-` is a gfx942."""
+    return name.split(":", 1)[0]
+# end: arch
+
+
+# anchor: fp8
+def fp8_dtype(arch_name: str) -> torch.dtype | None:
+    """The 8-bit float that the matrix cores of this architecture take, if they take one."""
+    if arch_name == "gfx942":
+        return torch.float8_e4m3fnuz  # largest value 240
+    if arch_name == "gfx950" or arch_name in {"sm_89", "sm_90", "sm_100", "sm_120"}:
+        return torch.float8_e4m3fn  # largest value 448
+    return None
+# end: fp8
+
+
+if __name__ == "__main__":
+    assert bare_arch("gfx942:sramecc+:xnack-") == "gfx942"
+    assert fp8_dtype("gfx90a") is None
+    for name, largest in (("gfx942", 240.0), ("gfx950", 448.0)):
+        dtype = fp8_dtype(name)
+        assert dtype is not None and torch.finfo(dtype).max == largest
+    print(f"built for {build_vendor().value}, runs on {device()} ({arch()})")

@@ -1,0 +1,47 @@
+# test: run
+"""The first thing to run on a new machine: is the port right, before anyone asks if it is fast?"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+
+# anchor: where
+def where_am_i() -> torch.device:
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    name = torch.cuda.get_device_name(0) if device.type == "cuda" else "CPU"
+    print(f"{name} · torch {torch.__version__} · HIP {torch.version.hip} · CUDA {torch.version.cuda}")
+    return device
+# end: where
+
+
+# anchor: matmul
+def check_matmul(device: torch.device) -> None:
+    """A bf16 product must be as close to the exact one as bf16 allows, not merely free of NaN."""
+    x = torch.randn(1024, 1024, device=device, dtype=torch.bfloat16)
+    exact = x.cpu().double() @ x.cpu().double().T
+    error = (torch.matmul(x, x.T).cpu().double() - exact).norm() / exact.norm()
+    assert error < torch.finfo(torch.bfloat16).eps, f"relative error {error:.1e}"
+# end: matmul
+
+
+# anchor: train
+def check_training_step(device: torch.device) -> None:
+    """One step of a small transformer: every parameter must get a finite gradient."""
+    layer = nn.TransformerEncoderLayer(512, nhead=8, batch_first=True)
+    layer = layer.to(device, torch.bfloat16)
+    x = torch.randn(4, 128, 512, device=device, dtype=torch.bfloat16)
+    layer(x).float().pow(2).mean().backward()
+    for name, parameter in layer.named_parameters():
+        assert parameter.grad is not None, f"{name} got no gradient"
+        assert parameter.grad.isfinite().all(), f"{name} has a gradient with NaN or Inf"
+# end: train
+
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    device = where_am_i()
+    check_matmul(device)
+    check_training_step(device)
+    print("validation passed")

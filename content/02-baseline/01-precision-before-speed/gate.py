@@ -1,0 +1,124 @@
+# test: run
+"""A precision gate: is the candidate as right as the code it replaces?
+
+Both are compared with the same model in float64. The candidate may be off by twice what eager is
+off, plus what rounding explains: eager's error is the one that its users have already accepted.
+"""
+
+from __future__ import annotations
+
+import copy
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+Inputs = Sequence[torch.Tensor]
+
+
+# anchor: errors
+@dataclass(frozen=True)
+class Errors:
+    """How far an output is from the reference. Everything is computed in float64."""
+
+    cosine: float
+    max_abs: float
+    rms: float
+
+    @classmethod
+    def between(cls, reference: torch.Tensor, output: torch.Tensor) -> Errors:
+        want, got = reference.double().flatten(), output.double().flatten()
+        difference = got - want
+        return cls(
+            cosine=F.cosine_similarity(want, got, dim=0).item(),
+            max_abs=difference.abs().max().item(),
+            rms=difference.square().mean().sqrt().item(),
+        )
+# end: errors
+
+
+# anchor: refuse
+def refuse(reference: torch.Tensor, eager: torch.Tensor, candidate: torch.Tensor) -> str | None:
+    """Why this output is not acceptable; None if it is."""
+    if candidate.shape != eager.shape or candidate.dtype != eager.dtype:
+        return f"returned {candidate.dtype} {tuple(candidate.shape)}"
+    if not candidate.isfinite().all():
+        return "holds NaN or Inf"
+    if not candidate.any() and eager.any():
+        return "is all zero"
+    mine, yours = Errors.between(reference, eager), Errors.between(reference, candidate)
+    slack = rounding(eager.dtype) * reference.double().square().mean().sqrt().item()
+    if yours.max_abs > 2 * mine.max_abs + slack:
+        return f"max error {yours.max_abs:.1e}, eager's is {mine.max_abs:.1e}"
+    if yours.rms > 2 * mine.rms + slack:
+        return f"RMS error {yours.rms:.1e}, eager's is {mine.rms:.1e}"
+    return None
+
+
+def rounding(dtype: torch.dtype) -> float:
+    """What rounding alone explains, as a share of the output's size."""
+    return {torch.float64: 1e-7, torch.float32: 1e-4}.get(dtype, 1e-2)
+# end: refuse
+
+
+# anchor: gate
+def gate(
+    model: nn.Module,
+    candidate: Callable[..., torch.Tensor],
+    make_inputs: Callable[[], Inputs],
+    seeds: Sequence[int] | None = None,
+) -> str | None:
+    """Compare on fresh seeds; the first refusal wins. Ask before the first timing."""
+    exact = copy.deepcopy(model).double()
+    for seed in fresh_seeds() if seeds is None else seeds:
+        torch.manual_seed(seed)
+        inputs = make_inputs()
+        before = [tensor.clone() for tensor in inputs]
+        with torch.no_grad():
+            reference = exact(*(in_double(tensor) for tensor in inputs))
+            eager, output = model(*inputs), candidate(*inputs)
+        if not all(map(torch.equal, before, inputs)):
+            return "changed its inputs"
+        reason = refuse(reference, eager, output)
+        if reason is not None:
+            return f"seed {seed}: {reason}"
+    return None
+
+
+def fresh_seeds(count: int = 5) -> list[int]:
+    """Seeds that the author of the candidate could not know."""
+    return [secrets.randbits(31) for _ in range(count)]
+# end: gate
+
+
+def in_double(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.double() if tensor.is_floating_point() else tensor
+
+
+def main() -> None:
+    from fused_wrong import Model, ModelNew, get_inputs
+    from seed_check import passes_the_usual_check
+
+    model, candidate = Model(4096), ModelNew(4096)
+    candidate.load_state_dict(model.state_dict())
+    (x,) = get_inputs()
+    assert passes_the_usual_check(model(x), candidate(x)), "the usual check lets it through"
+    reason = gate(model, candidate, get_inputs)
+    assert reason is not None, "and the gate does not"
+    print("refused:", reason)
+
+    honest = nn.RMSNorm(4096, eps=1e-6)
+    honest.load_state_dict(model.state_dict())
+    assert gate(model, honest, get_inputs) is None
+    print("accepted: torch.nn.RMSNorm")
+
+    model, honest = model.bfloat16(), honest.bfloat16()
+    assert gate(model, honest, lambda: [x.bfloat16() for x in get_inputs()]) is None
+    print("accepted: torch.nn.RMSNorm in bfloat16")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+"""The snippet contract: `class Model(nn.Module)`, `get_inputs()`, `get_init_inputs()`, optionally `ModelNew`.
+
+Loads a snippet and calls its parts. Whatever is wrong with it comes out as a `JobFailedError`.
+"""
+
+from __future__ import annotations
+
+import linecache
+import random
+import sys
+import types
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from hipward_kernels.harness.failure import JobFailedError, in_words
+from hipward_kernels.harness.lines import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from hipward_kernels.harness.lines import FailureCode
+
+WEIGHT_SEED = 42
+"""Seeds the weights of `Model` and `ModelNew`, so that equal constructors give equal weights."""
+
+_SKELETON_HELP = (
+    "A snippet needs `class Model(nn.Module)`, `get_inputs()` that returns a list of forward's arguments, and "
+    "`get_init_inputs()` that returns a list of Model's arguments (empty when it takes none)."
+)
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """A loaded snippet."""
+
+    path: Path
+    module: types.ModuleType
+    device: torch.device
+
+    @property
+    def has_model_new(self) -> bool:
+        """Whether the author gave an optimized version."""
+        return hasattr(self.module, "ModelNew")
+
+    def build(self, name: str) -> nn.Module:
+        """Constructs `Model` or `ModelNew` on the device, in evaluation mode."""
+        arguments = self._arguments("get_init_inputs")
+        seed_everything(WEIGHT_SEED)
+        model = self._call(
+            "init-error",
+            f"{name}.__init__",
+            lambda: getattr(self.module, name)(*arguments).to(self.device).eval(),
+        )
+        if not isinstance(model, nn.Module):
+            raise JobFailedError(_contract(f"{name} gave a {type(model).__name__}, not an nn.Module"))
+        return model
+
+    def inputs(self, seed: int) -> list[Any]:
+        """The arguments of one call of `forward`, made with `seed` and moved to the device."""
+        seed_everything(seed)
+        arguments = self._arguments("get_inputs")
+        moved: list[Any] = self._call(
+            "contract-missing", "get_inputs", lambda: [to_device(a, self.device) for a in arguments]
+        )
+        return moved
+
+    def failure(self, error: BaseException, code: FailureCode, doing: str) -> Failure:
+        """Describes an error that the snippet's code raised."""
+        return in_words(error, code, doing, self.path, self.device.type)
+
+    def _arguments(self, name: str) -> list[Any]:
+        value = self._call("contract-missing", name, getattr(self.module, name))
+        if not isinstance(value, (list, tuple)):
+            kind = "Tensor" if isinstance(value, Tensor) else type(value).__name__
+            raise JobFailedError(
+                Failure(
+                    "contract-missing",
+                    f"{name}() returned a {kind}; it must return a list.",
+                    "Put the arguments into a list, even when there is one: `return [x]`.",
+                )
+            )
+        return list(value)
+
+    def _call(self, code: FailureCode, doing: str, function: Callable[[], Any]) -> Any:
+        try:
+            return function()
+        except BaseException as error:
+            raise JobFailedError(self.failure(error, code, doing)) from error
+
+
+def load(code: str, directory: Path, device: torch.device) -> Snippet:
+    """Imports a snippet as the module `snippet`, from a file in `directory`."""
+    path = directory / "snippet.py"
+    try:
+        compiled = compile(code, str(path), "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+        raise JobFailedError(_syntax_error(error)) from error
+    # A real file, so that inspect, torch.compile and Triton find the source, too.
+    path.write_text(code, encoding="utf-8", newline="")
+    linecache.checkcache(str(path))
+    module = types.ModuleType("snippet")
+    module.__file__ = str(path)
+    sys.modules["snippet"] = module
+    try:
+        exec(compiled, module.__dict__)  # noqa: S102 - running the snippet is what this process is for
+    except BaseException as error:
+        raise JobFailedError(in_words(error, "import-error", "Importing the snippet", path, device.type)) from error
+    _check_parts(module)
+    return Snippet(path, module, device)
+
+
+def _check_parts(module: types.ModuleType) -> None:
+    missing = [name for name in ("Model", "get_inputs", "get_init_inputs") if not hasattr(module, name)]
+    if missing:
+        raise JobFailedError(_contract(f"The snippet has no {' and no '.join(missing)}"))
+    for name in ("Model", "ModelNew"):
+        part = getattr(module, name, nn.Module)
+        if not (isinstance(part, type) and issubclass(part, nn.Module)):
+            raise JobFailedError(_contract(f"{name} is not a class derived from torch.nn.Module"))
+    for name in ("get_inputs", "get_init_inputs"):
+        if not callable(getattr(module, name)):
+            raise JobFailedError(_contract(f"{name} is not a function"))
+
+
+def _contract(message: str) -> Failure:
+    return Failure("contract-missing", f"{message}.", _SKELETON_HELP)
+
+
+def _syntax_error(error: Exception) -> Failure:
+    if not isinstance(error, SyntaxError) or not error.lineno:
+        # Null bytes, lone surrogates, or nesting that the parser gives up on.
+        return Failure(
+            "syntax-error",
+            f"Python cannot read this code: {error if str(error) else type(error).__name__}.",
+            "Paste the plain text of a Python file.",
+        )
+    shown = None
+    if error.text:
+        column = max((error.offset or 1) - 1, 0)
+        shown = f"{error.text.rstrip()}\n{' ' * column}^"
+    return Failure(
+        "syntax-error",
+        f"Line {error.lineno}: {error.msg}.",
+        "The code is not Python as it stands. Check that it was pasted whole, with its indentation.",
+        shown,
+    )
+
+
+def seed_everything(seed: int) -> None:
+    """Seeds every generator that a snippet is likely to use."""
+    random.seed(seed)
+    torch.manual_seed(seed)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(seed % 2**32)
+
+
+def to_device(value: Any, device: torch.device) -> Any:
+    """`value` with every tensor in it moved to `device`."""
+    if isinstance(value, (Tensor, nn.Module)):
+        return value.to(device)
+    if type(value) in (list, tuple):
+        return type(value)(to_device(item, device) for item in value)
+    if type(value) is dict:
+        return {key: to_device(item, device) for key, item in value.items()}
+    return value

@@ -1,0 +1,166 @@
+"""Puts an exception into words: a stable code, what happened, what to do, and where in the snippet.
+
+Only wording here. Who catches what is decided where the snippet's code is called.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import traceback as tracebacks
+from typing import TYPE_CHECKING
+
+import torch
+
+from hipward_kernels.harness.lines import Failure
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hipward_kernels.harness.lines import FailureCode
+
+MESSAGE_LIMIT = 400
+TRACEBACK_FRAMES = 12
+
+_OUT_OF_MEMORY = re.compile(
+    r"can't allocate memory|not enough memory|out of memory|bad_alloc|Cannot allocate memory", re.IGNORECASE
+)
+_OUT_OF_PROCESSES = re.compile(r"can't start new thread|Resource temporarily unavailable", re.IGNORECASE)
+
+_DEVICE_HELP = (
+    "This job runs on the {device}. Leave devices out of the snippet: the harness moves modules and inputs to the "
+    "device by itself. Where forward creates a tensor, give it device=x.device."
+)
+
+_HINTS: tuple[tuple[str, str], ...] = (
+    (
+        (
+            r"not compiled with CUDA|No CUDA GPUs|No HIP GPUs|Found no NVIDIA driver|CUDA driver|"
+            r"Cannot access accelerator device|same device|two devices"
+        ),
+        _DEVICE_HELP,
+    ),
+    (
+        r"No module named",
+        (
+            "The runner's Python has PyTorch, Triton where there is one, NumPy and hipward_kernels. "
+            "Replace the import, or put the code that is needed into the snippet."
+        ),
+    ),
+    (
+        r"shapes cannot be multiplied|size of tensor|must match|normalized_shape|Sizes of tensors",
+        "Two sizes disagree. Compare the sizes in get_inputs() with those that get_init_inputs() gives to Model.",
+    ),
+    (
+        r"positional argument|unexpected keyword|missing \d+ required",
+        "get_init_inputs() must return the arguments of Model, get_inputs() those of forward, in order.",
+    ),
+    (
+        r"same dtype|expected scalar type|but found|dtype",
+        "Two dtypes disagree. Give inputs and parameters the same dtype, in get_inputs() or in Model.",
+    ),
+    (
+        r"Operation not permitted|Permission denied|Read-only file system|Address family not supported",
+        (
+            "A job has no network and may write in its working directory only. "
+            "Put the data that is needed into the snippet."
+        ),
+    ),
+)
+"""What to do about an error whose text matches, first match first."""
+
+_DEFAULT_HELP = "Run the snippet's Model once on your own machine, then paste it again."
+
+
+class JobFailedError(Exception):
+    """The job cannot go on, for the reason that `failure` says."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def in_words(
+    error: BaseException,
+    code: FailureCode,
+    doing: str,
+    snippet: Path | None = None,
+    device: str = "cpu",
+) -> Failure:
+    """Describes `error`, which was raised while `doing` something, such as `Model.forward`.
+
+    `code` is what it is unless the error itself says that memory or processes ran out.
+    """
+    frames = snippet_traceback(error, snippet) if snippet else None
+    if is_out_of_memory(error):
+        return Failure(
+            "memory-limit",
+            f"{doing} needed more memory than this job may use.",
+            "Make the sizes in get_inputs() or get_init_inputs() smaller.",
+            frames,
+        )
+    if is_out_of_processes(error):
+        return Failure(
+            "process-limit",
+            f"{doing} started more processes or threads than this job may have.",
+            "Take out what starts processes or threads; PyTorch uses all processor cores by itself.",
+            frames,
+        )
+    if isinstance(error, SystemExit):
+        message, hint = (
+            f"{doing} ended the program with sys.exit().",
+            "Take the call of sys.exit() out.",
+        )
+    else:
+        message, hint = f"{doing} raised {summary(error)}", _hint(error, device)
+    return Failure(code, message, hint, frames)
+
+
+def summary(error: BaseException) -> str:
+    """Type and first line of an exception, in one line: `ValueError: too many values`."""
+    text = str(error).strip()
+    line = text.splitlines()[0] if text else ""
+    name = type(error).__name__
+    return shortened(f"{name}: {line}" if line else name)
+
+
+def shortened(text: str) -> str:
+    """`text`, cut to what fits a table."""
+    return text if len(text) <= MESSAGE_LIMIT else text[: MESSAGE_LIMIT - 1] + "…"
+
+
+def snippet_traceback(error: BaseException, snippet: Path) -> str | None:
+    """The traceback, with the frames of the snippet only: the rest is not the reader's code."""
+    frames = [frame for frame in tracebacks.extract_tb(error.__traceback__) if frame.filename == str(snippet)]
+    if not frames:
+        return None
+    text = "".join(
+        [
+            "Traceback (snippet only, most recent call last):\n",
+            *tracebacks.format_list(frames[-TRACEBACK_FRAMES:]),
+            summary(error),
+        ]
+    )
+    return text.replace(str(snippet), "snippet.py")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """True for Python's, PyTorch's and the operating system's ways to say so."""
+    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
+        return True
+    return isinstance(error, (RuntimeError, OSError)) and bool(_OUT_OF_MEMORY.search(str(error)))
+
+
+def is_out_of_processes(error: BaseException) -> bool:
+    """True when a thread or a process could not be started."""
+    if isinstance(error, OSError) and error.errno == errno.EAGAIN:
+        return True
+    return isinstance(error, RuntimeError) and bool(_OUT_OF_PROCESSES.search(str(error)))
+
+
+def _hint(error: BaseException, device: str) -> str:
+    text = f"{type(error).__name__}: {error}"
+    for pattern, hint in _HINTS:
+        if re.search(pattern, text, re.IGNORECASE):
+            return hint.replace("{device}", "CPU" if device == "cpu" else "GPU")
+    return _DEFAULT_HELP

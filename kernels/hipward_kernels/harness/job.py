@@ -1,0 +1,236 @@
+"""A job from its first line to its last: conditions, precision, warm-up, timing.
+
+A rung that fails is out, with the reason; the job goes on with the others. Only a failure of `Model` itself, or of the
+harness, ends the job.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import secrets
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from hipward_kernels.harness import contract, precision
+from hipward_kernels.harness.environment import environment
+from hipward_kernels.harness.failure import (
+    JobFailedError,
+    in_words,
+    is_out_of_memory,
+    summary,
+)
+from hipward_kernels.harness.inputs import Ring
+from hipward_kernels.harness.lines import Failure, Precision, parse_variants
+from hipward_kernels.harness.outputs import cloned
+from hipward_kernels.harness.race import Entrant, Race
+from hipward_kernels.harness.reference import Reference
+from hipward_kernels.harness.sampling import StopRule
+from hipward_kernels.harness.timing import clock_for
+from hipward_kernels.harness.variants import Origin, UnavailableError, build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from hipward_kernels.harness.contract import Snippet
+    from hipward_kernels.harness.lines import Lines, OutputError, Variant
+    from hipward_kernels.harness.timing import Clock
+
+WARM_CALLS = 10
+WARM_SECONDS = 0.25
+WARM_SECONDS_AT_MOST = 3.0
+
+SUBJECTS: dict[Variant, str] = {
+    "eager": "Model",
+    "eager-control": "Model, run again,",
+    "compile": "torch.compile",
+    "fused-ops": "Model with fused ops",
+    "fused-projections": "Model with fused projections",
+    "model-new": "ModelNew",
+}
+"""What a sentence about a rung begins with."""
+
+
+_NOT_REPEATABLE = Failure(
+    "forward-error",
+    "Model gives another result when it is called again with the same inputs and seed, so nothing can be compared.",
+    "Let forward depend on its arguments and parameters alone: no counters, no clock, no generator of its own.",
+)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to run; `HarnessJob` in `runner/protocol/src/event.rs`."""
+
+    code: str
+    variants: list[Variant]
+    device: str
+    time_cap_s: float
+
+    @staticmethod
+    def from_json(line: str) -> Job:
+        """Reads a job from one line.
+
+        Raises:
+            ValueError: The line is not a job.
+        """
+        value = json.loads(line)
+        if not isinstance(value, dict):
+            raise ValueError("a job is a JSON object")  # noqa: TRY004 - one exception for every bad line
+        try:
+            code, device, cap = value["code"], value["device"], float(value["time_cap_s"])
+            variants = parse_variants(value["variants"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"a job lacks or garbles {error}") from error
+        if not isinstance(code, str) or not isinstance(device, str) or not cap > 0:
+            raise ValueError("code and device are strings, time_cap_s is above zero")
+        return Job(code, variants, device, cap)
+
+
+def run(job: Job, lines: Lines, directory: Path) -> None:
+    """Runs a job and writes its lines, the last of which is `finished` or `error`."""
+    try:
+        _Run(job, lines, directory).all()
+    except JobFailedError as error:
+        lines.error(error.failure)
+    except BaseException as error:
+        # Nothing that a snippet does may end this process without a word.
+        lines.error(in_words(error, "internal", "The harness", directory / "snippet.py"))
+    else:
+        lines.finished()
+
+
+class _Run:
+    """One job's state, filled step by step."""
+
+    def __init__(self, job: Job, lines: Lines, directory: Path) -> None:
+        self.job = job
+        self.lines = lines
+        self.device = _device(job.device)
+        self.rule = StopRule(time_cap_s=job.time_cap_s)
+        self.clock: Clock = clock_for(self.device)
+        # Before the snippet is imported, so that it cannot touch what is said about the conditions.
+        lines.environment(environment(self.device, self.clock, self.rule))
+        self.snippet: Snippet = contract.load(job.code, directory, self.device)
+        self.rungs: dict[Variant, Entrant] = {}
+        self.eager_errors: list[OutputError] = []
+
+    def all(self) -> None:
+        """Every step in order."""
+        model = self.snippet.build("Model")
+        inputs = self.snippet.inputs(secrets.randbits(31))
+        try:
+            precision.run(model, cloned(inputs), 0)
+        except BaseException as error:
+            raise JobFailedError(self._forward_failure(error)) from error
+        origin = Origin(self.snippet, model, inputs)
+        reference = Reference(model, origin.copy, inputs)
+        trials = precision.Trials(self.snippet, model, reference)
+        for variant in self.job.variants:
+            self._prepare(variant, origin, trials)
+        ring = Ring(self.snippet, copy_each=trials.eager_changes_inputs)
+
+        def out(variant: Variant, error: BaseException) -> None:
+            self._reject(variant, error, reference)
+
+        Race(self.rungs, ring, self.clock, self.eager_errors, out).start(self.rule, self.lines)
+
+    def _prepare(self, variant: Variant, origin: Origin, trials: precision.Trials) -> None:
+        """Builds, checks and warms a rung; it is timed only if all of that went well."""
+        started = perf_counter()
+        try:
+            rung = build(variant, origin)
+            if variant == "compile":
+                # A compiler that fails makes the rung unavailable, not wrong.
+                precision.run(rung, cloned(list(origin.inputs)), 0)
+        except UnavailableError as error:
+            self.lines.unavailable(variant, str(error))
+            return
+        except BaseException as error:
+            if variant == "model-new":
+                self._reject(variant, error, trials.reference)
+            else:
+                self.lines.unavailable(variant, _sentence(variant, error))
+            return
+        built = perf_counter() - started
+        try:
+            result = precision.check(rung, trials)
+            if result.reason is not None:
+                result = replace(result, reason=f"{SUBJECTS[variant]} {result.reason}.")
+            self.lines.precision(variant, result)
+            if not result.passed:
+                self._without(variant)
+                return
+            warm_s, call_s = warm_up(rung, trials, self.device)
+            self.lines.compile(variant, built + warm_s)
+        except BaseException as error:
+            self._reject(variant, error, trials.reference)
+            return
+        self.rungs[variant] = Entrant(rung, call_s)
+        if variant == "eager":
+            self.eager_errors = result.outputs
+
+    def _without(self, variant: Variant) -> None:
+        """A rung did not pass. Eager is compared with itself, so it can only have changed its mind."""
+        if variant == "eager":
+            raise JobFailedError(_NOT_REPEATABLE)
+
+    def _reject(self, variant: Variant, error: BaseException, reference: Reference) -> None:
+        """Reports that a rung is out. Without eager there is no job."""
+        if variant == "eager":
+            raise JobFailedError(self._forward_failure(error)) from error
+        reason = _sentence(variant, error)
+        self.lines.precision(
+            variant,
+            Precision(passed=False, outputs=[], seeds=0, reference=reference.dtype, reason=reason),
+        )
+
+    def _forward_failure(self, error: BaseException) -> Failure:
+        if isinstance(error, JobFailedError):
+            return error.failure
+        return self.snippet.failure(error, "forward-error", "Model.forward")
+
+
+def _sentence(variant: Variant, error: BaseException) -> str:
+    """What went wrong with a rung."""
+    if isinstance(error, JobFailedError):
+        return error.failure.message
+    if isinstance(error, precision.WrongResultError):
+        return f"{SUBJECTS[variant]} {error}."
+    if is_out_of_memory(error):
+        return f"{SUBJECTS[variant]} needed more memory than this job may use."
+    return f"{SUBJECTS[variant]} raised {summary(error)}"
+
+
+def warm_up(rung: Callable[..., Any], trials: precision.Trials, device: torch.device) -> tuple[float, float]:
+    """Calls a rung until its times hold no one-time work: seconds in all, and of the last call."""
+    started = perf_counter()
+    for calls, trial in enumerate(itertools.cycle(trials), start=1):
+        before = perf_counter()
+        precision.run(rung, cloned(trial.inputs), trial.seed)
+        if device.type != "cpu":
+            torch.cuda.synchronize(device)
+        now = perf_counter()
+        if now - started >= WARM_SECONDS_AT_MOST or (calls >= WARM_CALLS and now - started >= WARM_SECONDS):
+            return now - started, now - before
+    raise AssertionError("trials are never empty")
+
+
+def _device(name: str) -> torch.device:
+    try:
+        device = torch.device(name)
+        if device.type != "cpu":
+            torch.cuda.get_device_properties(device)
+    except (RuntimeError, AssertionError) as error:
+        raise JobFailedError(
+            Failure(
+                "internal",
+                f"There is no device {name} here: {summary(error)}",
+                "Run `hipward doctor` to see the devices of this host.",
+            )
+        ) from error
+    return device

@@ -1,0 +1,63 @@
+"""What a model returned, as a flat list of named tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def flatten(value: Any, name: str = "") -> dict[str, Any]:
+    """Names and leaves of nested tuples, lists and dictionaries: `0`, `1`, `hidden.0`.
+
+    A lone tensor is named `0`. Numbers become tensors; other leaves stay what they are.
+    """
+    if isinstance(value, Mapping):
+        items = [(str(key), item) for key, item in value.items()]
+    elif isinstance(value, (list, tuple)):
+        items = [(str(index), item) for index, item in enumerate(value)]
+    elif isinstance(value, (bool, int, float, complex)):
+        return {name or "0": torch.tensor(value)}
+    else:
+        return {name or "0": value}
+    return {path: leaf for key, item in items for path, leaf in flatten(item, f"{name}.{key}" if name else key).items()}
+
+
+def tensors(value: Any) -> list[Tensor]:
+    """Every tensor in nested tuples, lists and dictionaries."""
+    return [leaf for leaf in flatten(value).values() if isinstance(leaf, Tensor)]
+
+
+def cloned(value: Any) -> Any:
+    """A copy whose tensors are copies; what is no tensor, list, tuple or dictionary is shared."""
+    if isinstance(value, Tensor):
+        return value.clone(memory_format=torch.preserve_format)
+    if type(value) in (list, tuple):
+        return type(value)(cloned(item) for item in value)
+    if type(value) is dict:
+        return {key: cloned(item) for key, item in value.items()}
+    return value
+
+
+def size_in_bytes(value: Any) -> int:
+    """Memory that the tensors in `value` need."""
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors(value))
+
+
+def same_bits(first: Any, second: Any) -> bool:
+    """Whether two structures hold the same tensors, NaN equal to NaN."""
+    return all(
+        a.shape == b.shape and a.dtype == b.dtype and torch.equal(_bits(a), _bits(b))
+        for a, b in zip(tensors(first), tensors(second), strict=True)
+    )
+
+
+def _bits(tensor: Tensor) -> Tensor:
+    if tensor.is_complex():
+        tensor = torch.view_as_real(tensor)
+    if not tensor.is_floating_point():
+        return tensor
+    width = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[tensor.element_size()]
+    return tensor.contiguous().view(width)

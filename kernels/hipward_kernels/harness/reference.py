@@ -1,0 +1,78 @@
+"""What the right answer is: the author's `Model`, computed in float64."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from hipward_kernels.harness.contract import seed_everything
+from hipward_kernels.harness.outputs import cloned, flatten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_LOW = (torch.float32, torch.bfloat16, torch.float16)
+
+
+class _Widened(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Turns every request for a lower precision into one for `wide`: `x.float()` in a norm stays float64."""
+
+    def __init__(self, wide: torch.dtype) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._wide = wide
+
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        named = dict(kwargs or {})
+        if named.get("dtype") in _LOW:
+            named["dtype"] = self._wide
+        return func(*args, **named)
+
+
+class Reference:
+    """A model's results in the highest precision that it runs in."""
+
+    def __init__(self, model: nn.Module, copy: Callable[[], nn.Module], inputs: Sequence[Any]) -> None:
+        """Finds that precision by running copies of the model on `inputs`."""
+        self.dtype = "eager"
+        """`float64`, `float32`, or `eager`: the model itself, when it runs in no other precision."""
+        self._wide: torch.dtype | None = None
+        for wide in (torch.float64, torch.float32):
+            try:
+                self._model, self._wide = copy().to(wide), wide
+                got = [x for x in self(inputs, 0).values() if isinstance(x, Tensor)]
+            # Foreign code in a dtype that it was not written for may raise anything; then the next one.
+            except Exception:  # noqa: S112
+                continue
+            if all(x.dtype == wide for x in got if x.is_floating_point()):
+                self.dtype = str(wide).removeprefix("torch.")
+                return
+        self._model, self._wide = model, None
+
+    def __call__(self, inputs: Sequence[Any], seed: int) -> dict[str, Any]:
+        """The reference's outputs for `inputs`, by name."""
+        arguments = cloned(list(inputs))
+        seed_everything(seed)
+        if self._wide is None:
+            with torch.no_grad():
+                return flatten(self._model(*arguments))
+        with torch.no_grad(), _Widened(self._wide):
+            return flatten(self._model(*_to_dtype(arguments, self._wide)))
+
+
+def _to_dtype(value: Any, dtype: torch.dtype) -> Any:
+    if isinstance(value, Tensor):
+        return value.to(dtype) if value.is_floating_point() else value
+    if type(value) in (list, tuple):
+        return type(value)(_to_dtype(item, dtype) for item in value)
+    if type(value) is dict:
+        return {key: _to_dtype(item, dtype) for key, item in value.items()}
+    return value

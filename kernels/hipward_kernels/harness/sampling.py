@@ -1,0 +1,151 @@
+"""Decides which rung is timed next, and when each has been timed enough.
+
+Rungs take turns in random order, so that a drift of the machine meets all of them. No clock and no PyTorch here:
+both are passed in.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Mapping, Sequence
+
+    from hipward_kernels.harness.lines import StopReason
+
+ROUND_SECONDS = 0.1
+"""Aim for the length of one rung's turn: short against drift, and often enough to follow live."""
+
+ROUND_SAMPLES = 100
+
+
+@dataclass(frozen=True)
+class StopRule:
+    """When a rung has been timed enough."""
+
+    time_cap_s: float = 15.0
+    half_width: float = 0.01
+    min_samples: int = 30
+    min_seconds: float = 0.5
+    max_samples: int = 1000
+    min_rounds: int = 5
+
+    def in_words(self) -> str:
+        """For the conditions of a result."""
+        return (
+            f"until the 95 % interval of the median is within ±{self.half_width:.0%}, with at least "
+            f"{self.min_samples} samples and {self.min_seconds:g} s in {self.min_rounds} rounds; "
+            f"at most {self.max_samples} samples or {self.time_cap_s:g} s"
+        )
+
+
+@dataclass
+class Series:
+    """A rung's samples so far, in milliseconds."""
+
+    expected_s: float
+    """Length of a call, as far as it is known before the first sample."""
+    ms: list[float] = field(default_factory=list)
+    rounds: int = 0
+
+    @property
+    def seconds(self) -> float:
+        """Time that the sampled calls took."""
+        return sum(self.ms) * 1e-3
+
+    def stop(self, rule: StopRule) -> StopReason | None:
+        """Why to stop now, or None to go on."""
+        precise = (
+            len(self.ms) >= rule.min_samples
+            and self.rounds >= rule.min_rounds
+            and relative_half_width(self.ms) <= rule.half_width
+        )
+        if precise and self.seconds >= rule.min_seconds:
+            return "converged"
+        if len(self.ms) >= rule.max_samples:
+            return "converged" if precise else "sample-cap"
+        if self.seconds >= rule.time_cap_s:
+            return "converged" if precise else "time-cap"
+        return None
+
+    def next_count(self, rule: StopRule) -> int:
+        """Samples to take in the next round."""
+        call_s = self.seconds / len(self.ms) if self.ms else self.expected_s
+        # A slow call must not use up in one round what should be five.
+        turn_s = min(ROUND_SECONDS, rule.time_cap_s / rule.min_rounds)
+        count = min(max(int(turn_s / max(call_s, 1e-9)), 1), ROUND_SAMPLES)
+        return min(count, rule.max_samples - len(self.ms))
+
+
+def median_interval(samples: list[float]) -> tuple[float, float, float]:
+    """Median and its 95 % confidence interval, from order statistics (binomial ranks)."""
+    ordered = sorted(samples)
+    n = len(ordered)
+    half = 0.98 * math.sqrt(n)
+    low = max(math.floor((n - 1) / 2 - half), 0)
+    high = min(math.ceil((n - 1) / 2 + half), n - 1)
+    middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
+    return middle, ordered[low], ordered[high]
+
+
+def relative_half_width(samples: list[float]) -> float:
+    """Half the width of the median's interval over the median."""
+    middle, low, high = median_interval(samples)
+    return (high - low) / (2 * middle) if middle > 0 else math.inf
+
+
+Name = TypeVar("Name", bound=str)
+_Told_contra = TypeVar("_Told_contra", bound=str, contravariant=True)
+
+
+class Listener(Protocol[_Told_contra]):
+    """Is told what was sampled; `Lines` is one."""
+
+    def samples(self, variant: _Told_contra, round_: int, ms: Sequence[float]) -> None:
+        """A rung's samples of one round."""
+
+    def sampled(self, variant: _Told_contra, stop: StopReason) -> None:
+        """A rung stops, and why."""
+
+
+def interleave(
+    expected_s: Mapping[Name, float],
+    take: Callable[[Name, int], list[float] | None],
+    rule: StopRule,
+    order: random.Random,
+    listener: Listener[Name],
+    before_round: Callable[[], None],
+) -> None:
+    """Times all rungs, round by round, until each has a reason to stop.
+
+    Args:
+        expected_s: The rungs, and about how long a call of each takes.
+        take: Takes that many samples of a rung, in milliseconds; None when the rung has failed and is out.
+        rule: When to stop.
+        order: Shuffles each round.
+        listener: Gets samples as soon as they are taken.
+        before_round: Called before each round.
+    """
+    running = {variant: Series(seconds) for variant, seconds in expected_s.items()}
+    for round_ in itertools.count():
+        if not running:
+            return
+        before_round()
+        turns = list(running)
+        order.shuffle(turns)
+        for variant in turns:
+            series = running[variant]
+            taken = take(variant, series.next_count(rule))
+            if taken is None:
+                del running[variant]
+                continue
+            series.ms.extend(taken)
+            series.rounds += 1
+            listener.samples(variant, round_, taken)
+            if (reason := series.stop(rule)) is not None:
+                del running[variant]
+                listener.sampled(variant, reason)

@@ -1,0 +1,70 @@
+"""The process that the runner starts: says that it is ready, reads one job, runs it, exits.
+
+`python -P -m hipward_kernels.harness.worker --events-fd N`. Lines go to the descriptor N and nothing else does;
+standard output and error are the snippet's. An end of input before a job is a dismissal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+
+def prepare() -> Path:
+    """Readies the process for PyTorch and a snippet; the directory that it may write in.
+
+    Must run before PyTorch is imported. Compilers get no pool of worker processes: a job may have few processes, and
+    compile time should not depend on the number of cores.
+    """
+    directory = Path.cwd()
+    if not os.access(directory, os.W_OK):
+        directory = Path(tempfile.mkdtemp(prefix="hipward-"))
+    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(directory / ".cache" / "inductor"))
+    os.environ.setdefault("TRITON_CACHE_DIR", str(directory / ".cache" / "triton"))
+    return directory
+
+
+def main() -> None:
+    """Entry point."""
+    parser = argparse.ArgumentParser(description="Runs one benchmark job.")
+    parser.add_argument("--events-fd", type=int, required=True, help="descriptor for JSON lines")
+    events_fd: int = parser.parse_args().events_fd
+    directory = prepare()
+
+    # Here, not above: PyTorch reads the environment that `prepare` completes.
+    from hipward_kernels.harness import job  # noqa: PLC0415
+    from hipward_kernels.harness.lines import Failure, Lines  # noqa: PLC0415
+
+    lines = Lines(events_fd)
+    lines.ready()
+    request = sys.stdin.readline()
+    if not request:
+        return
+    # A snippet that reads standard input gets its end at once.
+    with Path(os.devnull).open(encoding="utf-8") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    try:
+        parsed = job.Job.from_json(request)
+    except ValueError as error:
+        lines.error(Failure("internal", f"The job cannot be read: {error}.", "Report this; it is our mistake."))
+    else:
+        job.run(parsed, lines, directory)
+    leave()
+
+
+def leave() -> None:
+    """Ends the process at once: threads and exit handlers of a snippet get no say."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            continue
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

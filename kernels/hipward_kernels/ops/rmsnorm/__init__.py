@@ -1,0 +1,39 @@
+"""Root mean square layer normalization (Zhang and Sennrich 2019, https://arxiv.org/abs/1910.07467)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hipward_kernels.registry import Op
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+OP = Op(__name__, "rmsnorm", ("triton", "eager"))
+
+
+def rmsnorm(x: Tensor, weight: Tensor | None = None, eps: float = 1e-6) -> Tensor:
+    """Normalizes the last dimension of `x` to a root mean square of one, then scales it by `weight`.
+
+    `y = x / sqrt(mean(x**2) + eps) * weight`, equation 4 of the paper, with the mean over the last
+    dimension. Computed in float32 (float64 for float64 inputs) and rounded once, at the end.
+
+    Args:
+        x: Shape `[..., N]`; float16, bfloat16, float32 or float64. Rows need not be contiguous.
+        weight: Shape `[N]`, any floating dtype; None means ones.
+        eps: Added to the mean square, in the square of `x`'s unit.
+
+    Returns:
+        A contiguous tensor with the shape and dtype of `x`.
+    """
+    if x.dim() == 0:
+        raise ValueError("rmsnorm: x is a scalar; a last dimension to normalize is needed")
+    if weight is not None and weight.shape != x.shape[-1:]:
+        raise ValueError(
+            f"rmsnorm: weight has shape {list(weight.shape)}; the last dimension of x needs {list(x.shape[-1:])}"
+        )
+    if weight is not None and weight.device != x.device:
+        raise ValueError(f"rmsnorm: weight is on {weight.device}, x on {x.device}")
+    if not x.is_floating_point():
+        raise TypeError(f"rmsnorm: x has dtype {x.dtype}; a floating dtype is needed")
+    return OP.function(x)(x, weight, float(eps))

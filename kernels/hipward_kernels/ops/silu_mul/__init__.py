@@ -1,0 +1,36 @@
+"""SiLU times a second factor: the activation of a SwiGLU feed-forward layer (Shazeer 2020, https://arxiv.org/abs/2002.05202)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hipward_kernels.registry import Op
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+OP = Op(__name__, "silu_mul", ("triton", "eager"))
+
+
+def silu_mul(gate: Tensor, up: Tensor) -> Tensor:
+    """Multiplies `silu(gate)` by `up`, element by element.
+
+    `y = gate * sigmoid(gate) * up`, the bracket of the paper's equation 6 (SwiGLU). Computed in float32
+    (float64 for float64 inputs) and rounded once, at the end.
+
+    Args:
+        gate: Shape `[..., N]`; float16, bfloat16, float32 or float64. Rows need not be contiguous, so
+            that the halves of one matrix product can be passed as views.
+        up: The same shape, dtype and device as `gate`.
+
+    Returns:
+        A contiguous tensor with the shape and dtype of `gate`.
+    """
+    if gate.shape != up.shape or gate.dtype != up.dtype or gate.device != up.device:
+        raise ValueError(
+            f"silu_mul: gate is {list(gate.shape)} {gate.dtype} on {gate.device}, "
+            f"up is {list(up.shape)} {up.dtype} on {up.device}; they must be alike"
+        )
+    if not gate.is_floating_point():
+        raise TypeError(f"silu_mul: gate has dtype {gate.dtype}; a floating dtype is needed")
+    return OP.function(gate)(gate, up)

@@ -1,0 +1,5 @@
+"""Several linear layers that read the same input, as one matrix product."""
+
+from hipward_kernels.projections.gate_up import FusedGatedMLP, FusedGateUp
+
+__all__ = ["FusedGateUp", "FusedGatedMLP"]

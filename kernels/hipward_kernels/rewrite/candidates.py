@@ -1,0 +1,86 @@
+"""Guesses which fused module could stand for a module. A guess may be wrong: `verify.py` decides.
+
+Guesses come from structure (which parameters, which linear layers, how many arguments), because names differ
+between models. To recognize one more pattern, add a generator here and name it in the rung that uses it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from hipward_kernels.modules import GatedMLP, RMSNorm, SiLUMul
+from hipward_kernels.projections import FusedGatedMLP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hipward_kernels.rewrite.calls import Call
+
+COMMON_EPSILONS = (1e-5, 1e-6, 1e-8)
+"""Tried after the module's own attributes, for models that write the number into `forward`."""
+
+
+def fused_ops(module: nn.Module, calls: Sequence[Call]) -> Iterator[nn.Module]:
+    """RMSNorm, SiLU×mul, and feed-forward layers built around SiLU×mul."""
+    yield from _rmsnorm(module, calls)
+    yield from _silu_mul(module)
+    for gate, up, down in _gated_projections(module):
+        yield GatedMLP(gate, up, down)
+
+
+def gate_up_only(module: nn.Module, calls: Sequence[Call]) -> Iterator[nn.Module]:  # noqa: ARG001
+    """Feed-forward layers with gate and up as one matrix product, and nothing else."""
+    for gate, up, down in _gated_projections(module):
+        yield FusedGatedMLP(gate, up, down)
+
+
+def fused_projections(module: nn.Module, calls: Sequence[Call]) -> Iterator[nn.Module]:
+    """Feed-forward layers with gate and up as one matrix product; elsewhere, what `fused_ops` yields."""
+    yield from gate_up_only(module, calls)
+    yield from fused_ops(module, calls)
+
+
+def _rmsnorm(module: nn.Module, calls: Sequence[Call]) -> Iterator[nn.Module]:
+    parameters = list(module.parameters())
+    shapes = {call.shapes for call in calls}
+    if any(len(arguments) != 1 for arguments in shapes) or list(module.children()):
+        return
+    widths = {arguments[0][-1:] for arguments in shapes}
+    if len(widths) != 1 or len(parameters) > 1:
+        return
+    width = widths.pop()
+    if any(parameter.shape != width for parameter in parameters):
+        return
+    weights: list[nn.Parameter | None] = [*parameters] or [None]
+    # Gemma and others keep the weight's distance from one.
+    weights += [nn.Parameter(1 + parameter.detach(), parameter.requires_grad) for parameter in parameters]
+    for weight, eps in itertools.product(weights, _epsilons(module)):
+        yield RMSNorm(weight, eps)
+
+
+def _epsilons(module: nn.Module) -> list[float | None]:
+    """The module's own small numbers, then PyTorch's default of `eps=None`, then the common ones."""
+    own = [value for value in vars(module).values() if isinstance(value, float) and 0 <= value < 0.1]
+    return list(dict.fromkeys([*own, None, *COMMON_EPSILONS]))
+
+
+def _silu_mul(module: nn.Module) -> Iterator[nn.Module]:
+    if not list(module.parameters()):
+        yield SiLUMul()
+
+
+def _gated_projections(
+    module: nn.Module,
+) -> Iterator[tuple[nn.Linear, nn.Linear, nn.Linear | None]]:
+    """Each way to read a module's linear layers as gate, up and, when there is a third, down."""
+    linears = [child for child in module.modules() if isinstance(child, nn.Linear)]
+    owned = {id(parameter) for linear in linears for parameter in linear.parameters()}
+    if len(linears) not in (2, 3) or any(id(p) not in owned for p in module.parameters()):
+        return
+    for gate, up, *rest in itertools.permutations(linears):
+        down = rest[0] if rest else None
+        if gate.weight.shape == up.weight.shape and (down is None or down.in_features == gate.out_features):
+            yield gate, up, down

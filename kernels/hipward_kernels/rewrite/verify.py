@@ -1,0 +1,68 @@
+"""Decides whether a candidate computes what the original module computes."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hipward_kernels.rewrite.calls import Call
+
+SCALES = (1.0, 1e-3, 30.0)
+"""Standard deviations of the random inputs: a small one makes a wrong epsilon show, a large one saturation."""
+
+TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-4, torch.bfloat16: 3e-2, torch.float16: 4e-3}
+"""Largest error relative to the largest value of the original's output. Float64 is loose because modules
+that compute in float32 whatever they are given are to be recognized, too."""
+
+
+def agrees(original: nn.Module, candidate: nn.Module, calls: Sequence[Call]) -> bool:
+    """True when both give the same shape, dtype and values, for random inputs like those of each call.
+
+    Values are compared as the model runs and, where the model is not float32, in float32 too: rounding to
+    bfloat16 would hide a wrong formula.
+    """
+    pairs = [(original, candidate, calls)]
+    if any(dtype != torch.float32 for call in calls for dtype in call.dtypes):
+        pairs.append((_in_float32(original), _in_float32(candidate), [_call_in_float32(c) for c in calls]))
+    return all(
+        _same(first, second, call, scale, seed)
+        for first, second, some_calls in pairs
+        for seed, call in enumerate(some_calls)
+        for scale in SCALES
+    )
+
+
+def _in_float32(module: nn.Module) -> nn.Module:
+    return copy.deepcopy(module).float()
+
+
+def _call_in_float32(call: Call) -> Call:
+    return type(call)(call.shapes, (torch.float32,) * len(call.shapes), call.device)
+
+
+def _same(first: nn.Module, second: nn.Module, call: Call, scale: float, seed: int) -> bool:
+    arguments = call.random_arguments(scale, torch.Generator().manual_seed(seed))
+    try:
+        expected = first(*(x.clone() for x in arguments))
+        got = second(*arguments)
+    # The original is foreign code and the candidate a guess about it: whatever either raises, they differ.
+    except Exception:  # noqa: BLE001
+        return False
+    if not isinstance(expected, Tensor) or not isinstance(got, Tensor):
+        return False
+    if expected.shape != got.shape or expected.dtype != got.dtype:
+        return False
+    expected, got = expected.double(), got.double()
+    error = (got - expected).abs().max()
+    return bool(error <= TOLERANCE.get(first_dtype(call), 0.0) * expected.abs().max())
+
+
+def first_dtype(call: Call) -> torch.dtype:
+    """Dtype that sets the tolerance: the coarsest argument's."""
+    return max(call.dtypes, key=lambda dtype: torch.finfo(dtype).eps)

@@ -1,0 +1,328 @@
+"""The harness as its user has it: a child process, one job in, JSON lines out."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
+
+TEXT, NUMBER = (str,), (int, float)
+FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
+    "ready": {},
+    "environment": {
+        **dict.fromkeys(("device_name", "arch", "torch", "python", "clock", "cache", "stop_rule"), TEXT),
+        "threads": (int,),
+        "clock_overhead_ms": NUMBER,
+        "variables": (list,),
+    },
+    "unavailable": {"variant": TEXT, "reason": TEXT},
+    "precision": {"variant": TEXT, "passed": (bool,), "outputs": (list,), "seeds": (int,), "reference": TEXT},
+    "compile": {"variant": TEXT, "seconds": NUMBER},
+    "samples": {"variant": TEXT, "round": (int,), "ms": (list,)},
+    "sampled": {"variant": TEXT, "stop": TEXT, "dropped": (int,)},
+    "error": {"code": TEXT, "message": TEXT, "help": TEXT},
+    "finished": {},
+}
+OPTIONAL = {"environment": {"triton", "hip", "cuda", "driver"}, "precision": {"reason"}, "error": {"traceback"}}
+OUTPUT = {"name", "shape", "dtype", "cosine", "max_abs", "rms", "eager_max_abs", "eager_rms", "mismatch"}
+
+
+def refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+@dataclass
+class Outcome:
+    """Everything that a job left."""
+
+    lines: list[dict[str, Any]]
+    stdout: str
+    stderr: str
+    status: int
+
+    def of(self, kind: str, variant: str | None = None) -> list[dict[str, Any]]:
+        return [x for x in self.lines if x["type"] == kind and variant in (None, x.get("variant"))]
+
+    @property
+    def error(self) -> dict[str, Any]:
+        assert self.lines[-1]["type"] == "error", self.lines[-1]
+        return self.lines[-1]
+
+    def reason(self, variant: str) -> str:
+        """Why a rung was not timed."""
+        assert self.of("sampled", variant) == []
+        (line,) = [x for x in self.of("precision", variant) + self.of("unavailable", variant) if "reason" in x]
+        return str(line["reason"])
+
+
+def run(code: str, *variants: str, directory: Path, limit_bytes: int | None = None, cap: float = 0.3) -> Outcome:
+    """Runs a job as the runner does, and checks every line's form."""
+    read, write = os.pipe()
+    job = {"code": code, "variants": ["eager", *variants], "device": "cpu", "time_cap_s": cap}
+
+    def limit() -> None:
+        if limit_bytes:
+            resource.setrlimit(resource.RLIMIT_DATA, (limit_bytes, limit_bytes))
+
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "hipward_kernels.harness.worker", "--events-fd", str(write)],
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        cwd=directory,
+        pass_fds=[write],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=limit,  # noqa: PLW1509 - one thread here
+    )
+    os.close(write)
+    with os.fdopen(read, encoding="utf-8") as events:
+        first = events.readline()
+        assert json.loads(first) == {"type": "ready"}
+        # Lines stay far below what a pipe holds while standard output is read.
+        stdout, stderr = process.communicate(json.dumps(job) + "\n", timeout=120)
+        lines = [json.loads(line, parse_constant=refuse_constant) for line in events]
+    for line in lines:
+        check_form(line)
+    return Outcome(lines, stdout, stderr, process.returncode)
+
+
+def check_form(line: dict[str, Any]) -> None:
+    kind = line["type"]
+    required = FIELDS[kind]
+    assert required.keys() <= line.keys() - {"type"} <= required.keys() | OPTIONAL.get(kind, set()), line
+    for name, types in required.items():
+        assert isinstance(line[name], types), (name, line)
+    for output in line.get("outputs", []):
+        assert output.keys() == OUTPUT
+
+
+def snippet(forward: str = "x + self.weight", **parts: str) -> str:
+    """A small snippet, with parts replaced."""
+    return f"""
+import torch
+from torch import nn
+{parts.get("top", "")}
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(16))
+        {parts.get("init", "")}
+
+    def forward(self, x):
+        return {forward}
+
+{parts.get("new", "")}
+
+def get_inputs():
+    return {parts.get("inputs", "[torch.randn(4, 16)]")}
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_a_good_job_says_everything_in_order(tmp_path: Path) -> None:
+    code = (EXAMPLES / "swiglu_mlp.py").read_text()
+    job = run(code, "eager-control", "compile", "fused-ops", "fused-projections", "model-new", directory=tmp_path)
+    assert job.status == 0, job.stderr
+    assert job.lines[0]["type"] == "environment"
+    assert job.lines[-1] == {"type": "finished"}
+    assert job.reason("fused-ops") == "Triton needs a GPU; this job runs on the CPU."
+
+    timed = ["eager", "eager-control", "compile", "fused-projections", "model-new"]
+    checked = [line["variant"] for line in job.of("precision")]
+    assert checked == timed
+    assert all(line["passed"] and line["seeds"] == 5 and line["reference"] == "float64" for line in job.of("precision"))
+    assert [line["variant"] for line in job.of("compile")] == timed
+    assert sorted(line["variant"] for line in job.of("sampled")) == sorted(timed)
+    for variant in timed:
+        samples = job.of("samples", variant)
+        assert [line["round"] for line in samples] == list(range(len(samples)))
+        assert len(samples) >= 5
+        assert all(ms > 0 for line in samples for ms in line["ms"])
+    first_sample = job.lines.index(job.of("samples")[0])
+    assert first_sample > job.lines.index(job.of("compile")[-1])
+
+    environment = job.of("environment")[0]
+    assert environment["threads"] == 1
+    assert ["OMP_NUM_THREADS", "1"] in environment["variables"]
+    assert environment["clock"] == "monotonic clock"
+    assert 0 < environment["clock_overhead_ms"] < 1
+    assert "0.3 s" in environment["stop_rule"]
+
+
+def test_rungs_without_anything_to_do_say_so(tmp_path: Path) -> None:
+    job = run(snippet(), "fused-projections", "model-new", directory=tmp_path)
+    assert job.reason("fused-projections").startswith("No gate and up projections")
+    assert job.reason("model-new") == "The snippet has no ModelNew."
+    assert job.lines[-1] == {"type": "finished"}
+
+
+MODEL_NEW = """
+class ModelNew(Model):
+    def forward(self, x):
+        {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("return (x + self.weight)[:2]", "ModelNew returned output 0 with shape [2, 16]; Model returns shape [4, 16]."),
+        ("return (x + self.weight) / 0 * 0", "ModelNew returned NaN or infinity in output 0; Model does not."),
+        ("return x.add_(self.weight)", "ModelNew changed its inputs, which Model leaves as they are."),
+        ("return x @ self.weight.cuda()", "ModelNew raised "),
+        ("raise SystemExit", "ModelNew raised SystemExit"),
+    ],
+)
+def test_a_wrong_model_new_is_rejected_and_eager_is_measured(tmp_path: Path, body: str, says: str) -> None:
+    job = run(snippet(new=MODEL_NEW.format(body)), "model-new", directory=tmp_path)
+    assert job.reason("model-new").startswith(says)
+    assert len(job.of("sampled", "eager")) == 1
+    assert job.lines[-1] == {"type": "finished"}
+
+
+def test_a_result_that_is_wrong_only_while_it_is_timed_is_found(tmp_path: Path) -> None:
+    cheat = """
+class ModelNew(Model):
+    calls = 0
+    def forward(self, x):
+        self.calls += 1
+        if self.calls <= 5:
+            self.kept = x + self.weight
+        return self.kept
+"""
+    job = run(snippet(new=cheat), "model-new", directory=tmp_path)
+    last = job.of("precision", "model-new")[-1]
+    assert last["passed"] is False
+    assert last["reason"] == "ModelNew returned output 0 of other inputs, or changed it, in a timed call."
+    assert job.of("sampled", "model-new") == []
+
+
+@pytest.mark.parametrize(
+    ("code", "failure", "says", "helps"),
+    [
+        ("def forward(x:\n    return x\n", "syntax-error", "Line 1: '(' was never closed.", "pasted whole"),
+        ("x = 1\x00", "syntax-error", "Python cannot read this code: ", "plain text"),
+        ("x = 1\n", "contract-missing", "no Model and no get_inputs and no get_init_inputs", "class Model(nn.Module)"),
+        (snippet(inputs="torch.randn(4, 16)"), "contract-missing", "returned a Tensor; it must return a list", "[x]"),
+        (snippet(top="import flash_attn"), "import-error", "No module named 'flash_attn'", "Replace the import"),
+        (snippet(top="import sys; sys.exit(3)"), "import-error", "ended the program", "sys.exit()"),
+        (snippet(init="raise ValueError('too wide')"), "init-error", "raised ValueError: too wide", "Run the snippet"),
+        (snippet("x @ self.weight.view(2, 8)"), "forward-error", "cannot be multiplied", "Two sizes disagree"),
+        (
+            snippet("x * next(self.n)", init="self.n = iter(range(10**6))"),
+            "forward-error",
+            "another result",
+            "counters",
+        ),
+        (snippet("x / 0"), "not-finite", "Output 0 of Model holds NaN or infinity", "division by zero"),
+        (snippet(inputs="[torch.randn(4, 16, device='cuda')]"), "contract-missing", "get_inputs raised", "on the CPU"),
+    ],
+)
+def test_a_bad_snippet_ends_with_a_code_a_sentence_and_what_to_do(
+    tmp_path: Path, code: str, failure: str, says: str, helps: str
+) -> None:
+    job = run(code, directory=tmp_path)
+    assert job.status == 0
+    assert job.error["code"] == failure
+    assert says in job.error["message"]
+    assert helps in job.error["help"]
+    assert job.of("sampled") == []
+
+
+def test_the_traceback_shows_the_snippets_lines_only(tmp_path: Path) -> None:
+    error = run(snippet("self.inner(x)", init="self.inner = lambda x: x.no_such"), directory=tmp_path).error
+    assert error["code"] == "forward-error"
+    assert "no attribute 'no_such'" in error["message"]
+    frames = [line for line in error["traceback"].splitlines() if line.startswith("  File ")]
+    assert len(frames) == 2
+    assert all('"snippet.py"' in frame for frame in frames)
+    assert "return self.inner(x)" in error["traceback"]
+
+
+def test_memory_without_end_is_the_memory_limit(tmp_path: Path) -> None:
+    code = snippet("[torch.empty(2**28) for _ in iter(int, 1)]")
+    error = run(code, directory=tmp_path, limit_bytes=4 << 30).error
+    assert error["code"] == "memory-limit"
+    assert error["message"] == "Model.forward needed more memory than this job may use."
+
+
+def test_what_a_snippet_writes_and_forks_stays_off_the_lines(tmp_path: Path) -> None:
+    noisy = """
+import os, sys
+for fd in range(3, 40):
+    try:
+        os.write(fd, b'not json')
+    except OSError:
+        pass
+print('x' * 3_000_000)
+print('e' * 100_000, file=sys.stderr)
+print(sys.stdin.read() == '')
+os.fork()
+"""
+    job = run(snippet(top=noisy), directory=tmp_path)
+    assert [line["type"] for line in job.lines].count("finished") == 1
+    assert len(job.of("sampled", "eager")) == 1
+    assert job.stdout.startswith("x" * 1000)
+    assert "True" in job.stdout
+
+
+def test_a_line_that_is_no_job_is_an_error_and_an_end_of_input_a_dismissal(tmp_path: Path) -> None:
+    for request, last in (("nonsense\n", "error"), ("", "ready")):
+        done = subprocess.run(
+            ["/bin/sh", "-c", f'"{sys.executable}" -P -m hipward_kernels.harness.worker --events-fd 3 3>&1 >&2'],
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
+            cwd=tmp_path,
+            input=request,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        assert lines[-1]["type"] == last
+        assert last == "ready" or lines[-1]["code"] == "internal"
+
+
+def test_by_hand_the_lines_go_to_standard_output_and_prints_to_standard_error(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(snippet(top="print('hello')"))
+    done = subprocess.run(
+        [sys.executable, "-m", "hipward_kernels.harness", str(file), "--variants", "eager", "--time-cap", "0.1"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert lines[-1] == {"type": "finished"}
+    assert "hello" in done.stderr
+
+
+def test_the_probe_names_the_processor(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "hipward_kernels.harness.probe"],
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    host = json.loads(done.stdout)
+    assert host.keys() == {"torch", "triton", "hip", "cuda", "python", "devices"}
+    device = host["devices"][-1]
+    assert (device["id"], device["vendor"]) == ("cpu", "cpu")
+    assert device["memory_bytes"] > 2**30
+    assert device.keys() == {"id", "name", "vendor", "arch", "memory_bytes"}

@@ -1,0 +1,144 @@
+"""What passes the precision gate, and the sentence for what does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from hipward_kernels.harness import contract, precision
+from hipward_kernels.harness.outputs import flatten
+from hipward_kernels.harness.reference import Reference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SNIPPET = """
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(32, 16)
+
+    def forward(self, x):
+        return self.linear(x), {"sign": x > 0}
+
+def get_inputs():
+    return [torch.randn(8, 32)]
+
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.fixture
+def model_and_trials(tmp_path: Path) -> tuple[nn.Module, precision.Trials]:
+    snippet = contract.load(SNIPPET, tmp_path, torch.device("cpu"))
+    model = snippet.build("Model")
+    reference = Reference(model, lambda: snippet.build("Model"), snippet.inputs(0))
+    return model, precision.Trials(snippet, model, reference)
+
+
+def test_the_model_itself_passes(model_and_trials: tuple[nn.Module, precision.Trials]) -> None:
+    model, trials = model_and_trials
+    result = precision.check(model, trials)
+    assert (result.passed, result.reason, result.seeds, result.reference) == (True, None, 5, "float64")
+    value, sign = result.outputs
+    assert (value.name, value.shape, value.dtype, sign.name, sign.dtype) == ("0", [8, 16], "float32", "1.sign", "bool")
+    assert 0 < value.max_abs < 1e-5
+    assert value.max_abs == value.eager_max_abs
+    assert value.rms < value.max_abs
+    assert value.cosine == pytest.approx(1.0)
+    assert value.mismatch == sign.mismatch == 0.0
+
+
+def changed(change: Callable[[Tensor, Tensor, Tensor], Any]) -> Callable[[nn.Module], Callable[[Tensor], Any]]:
+    """A rung that applies `change` to the inputs and outputs of the model."""
+
+    def rung(model: nn.Module) -> Callable[[Tensor], Any]:
+        def call(x: Tensor) -> Any:
+            value, rest = model(x)
+            return change(x, value, rest["sign"])
+
+        return call
+
+    return rung
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda _, y, s: (y[:, :8], {"sign": s}), "returned output 0 with shape [8, 8]; Model returns shape [8, 16]"),
+        (lambda _, y, s: (y.bfloat16(), {"sign": s}), "returned output 0 with dtype torch.bfloat16"),
+        (lambda _, y, s: (y, s), "returned the outputs 0, 1; Model returns 0, 1.sign"),
+        (lambda _, y, s: (y / 0 * 0, {"sign": s}), "returned NaN or infinity in output 0"),
+        (lambda _, y, s: (y * 0, {"sign": s}), "returned all zeros as output 0"),
+        (lambda _, y, s: (y * 1.01, {"sign": s}), "is too far from the reference: the "),
+        (lambda x, y, s: (y, {"sign": s ^ (x > 1)}), "of output 1.sign differ"),
+        (lambda _x, y, _s: (y, {"sign": None}), "returned a NoneType as output 1.sign, not a tensor"),
+        (lambda x, y, s: (y, {"sign": s}, x.zero_())[:2], "changed its inputs, which Model leaves as they are"),
+    ],
+)
+def test_what_does_not_pass_is_told_in_a_sentence(
+    model_and_trials: tuple[nn.Module, precision.Trials],
+    change: Callable[[Tensor, Tensor, Tensor], Any],
+    says: str,
+) -> None:
+    model, trials = model_and_trials
+    result = precision.check(changed(change)(model), trials)
+    assert not result.passed
+    assert result.reason is not None
+    assert says in result.reason
+
+
+def test_rounding_of_another_order_of_additions_passes(model_and_trials: tuple[nn.Module, precision.Trials]) -> None:
+    model, trials = model_and_trials
+    weight, bias = model.get_parameter("linear.weight"), model.get_parameter("linear.bias")
+    rung = changed(lambda x, _, s: (F.linear(x.flip(-1), weight.flip(-1)) + bias, {"sign": s}))(model)
+    assert precision.check(rung, trials).passed
+
+
+def test_zeros_pass_where_the_model_gives_zeros(tmp_path: Path) -> None:
+    code = SNIPPET.replace("return self.linear(x), ", "return x * 0, ")
+    snippet = contract.load(code, tmp_path, torch.device("cpu"))
+    model = snippet.build("Model")
+    trials = precision.Trials(snippet, model, Reference(model, lambda: model, snippet.inputs(0)))
+    assert precision.check(model, trials).passed
+
+
+class CastsToFloat32(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.float().pow(2).mean(-1).to(torch.float32).to(x.dtype)
+
+
+class OnlyBfloat16(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        if x.dtype != torch.bfloat16:
+            raise TypeError("bfloat16 only")
+        return x
+
+
+def test_the_reference_stays_in_float64_through_casts_of_the_model() -> None:
+    x = torch.randn(4, 1000)
+    reference = Reference(CastsToFloat32(), CastsToFloat32, [x])
+    assert reference.dtype == "float64"
+    assert torch.equal(reference([x], 0)["0"], x.double().pow(2).mean(-1))
+
+
+def test_a_model_that_runs_in_one_dtype_only_is_its_own_reference() -> None:
+    x = torch.randn(4).bfloat16()
+    reference = Reference(OnlyBfloat16(), OnlyBfloat16, [x])
+    assert reference.dtype == "eager"
+    assert torch.equal(reference([x], 0)["0"], x)
+
+
+def test_outputs_are_named_by_their_place() -> None:
+    x = torch.ones(1)
+    assert list(flatten(x)) == ["0"]
+    assert list(flatten((x, {"hidden": [x, x]}, None))) == ["0", "1.hidden.0", "1.hidden.1", "2"]

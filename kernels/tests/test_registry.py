@@ -1,0 +1,46 @@
+"""Which implementation of an op runs, and what is said about those that cannot."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from hipward_kernels.ops.rmsnorm import OP
+from hipward_kernels.registry import disabled, disabled_by
+
+pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="says what a host without a GPU says")
+
+
+def test_a_cpu_gets_eager_and_the_reason() -> None:
+    x = torch.ones(1)
+    assert OP.function(x).__module__ == "hipward_kernels.ops.rmsnorm.eager"
+    assert OP.refusals(x) == {"triton": "Triton needs a GPU; this job runs on the CPU", "eager": None}
+
+
+def test_each_tier_can_be_switched_off_in_turn() -> None:
+    x = torch.ones(1)
+    with disabled("triton"):
+        assert OP.refusals(x)["triton"] == "triton is switched off"
+        assert OP.function(x).__module__.endswith(".eager")
+    with disabled("triton", "eager"), pytest.raises(RuntimeError, match="no implementation of rmsnorm"):
+        OP.function(x)
+    assert OP.refusals(x)["eager"] is None
+
+
+@pytest.mark.parametrize(
+    ("environment", "off"),
+    [
+        ({}, set()),
+        ({"USE_OPTIMIZED_OPS": "1"}, set()),
+        ({"USE_OPTIMIZED_OPS": "0"}, {"triton"}),
+        ({"HIPWARD_DISABLE": "triton"}, {"triton"}),
+        ({"HIPWARD_DISABLE": " triton, "}, {"triton"}),
+    ],
+)
+def test_the_environment_switches_tiers_off(environment: dict[str, str], off: set[str]) -> None:
+    assert disabled_by(environment) == off
+
+
+def test_an_unknown_tier_in_the_environment_is_an_error() -> None:
+    with pytest.raises(ValueError, match="names tritn; tiers that can be switched off: triton"):
+        disabled_by({"HIPWARD_DISABLE": "tritn"})

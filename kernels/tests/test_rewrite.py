@@ -1,0 +1,177 @@
+"""Which modules of foreign models are replaced, and which are left alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from hipward_kernels.modules import GatedMLP, RMSNorm, SiLUMul
+from hipward_kernels.projections import FusedGatedMLP
+from hipward_kernels.rewrite import rewrite
+from hipward_kernels.rewrite.candidates import fused_ops, fused_projections, gate_up_only
+
+if TYPE_CHECKING:
+    from hipward_kernels.rewrite import Propose
+
+
+class LlamaNorm(nn.Module):
+    def __init__(self, size: int, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(size))
+        self.variance_epsilon = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        wide = x.float()
+        return (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + self.variance_epsilon) * self.weight).to(
+            x.dtype
+        )
+
+
+class GemmaNorm(LlamaNorm):
+    def forward(self, x: Tensor) -> Tensor:
+        return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.variance_epsilon) * (1 + self.weight)
+
+
+class BareNorm(nn.Module):
+    """The number is in `forward`, and the parameter is missing."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x / torch.sqrt((x * x).mean(-1, keepdim=True) + 1e-5)
+
+
+class ChannelNorm(nn.Module):
+    """Normalizes another dimension than the last: not what the fused op computes."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x / torch.sqrt((x * x).mean(1, keepdim=True) + 1e-5)
+
+
+class MLP(nn.Module):
+    """SwiGLU with names of its own, declared in an order of its own."""
+
+    def __init__(self, size: int, hidden: int, *, bias: bool = False) -> None:
+        super().__init__()
+        self.w2 = nn.Linear(hidden, size, bias=bias)
+        self.w3 = nn.Linear(size, hidden, bias=bias)
+        self.w1 = nn.Linear(size, hidden, bias=bias)
+
+    def activation(self, x: Tensor) -> Tensor:
+        return F.silu(x)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.w2(self.activation(self.w1(x)) * self.w3(x))
+        return out
+
+
+class GeluMLP(MLP):
+    def activation(self, x: Tensor) -> Tensor:
+        return F.gelu(x)
+
+
+class Halves(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        gate, up = x.chunk(2, -1)
+        return F.silu(gate) * up
+
+
+class Pair(nn.Module):
+    def forward(self, gate: Tensor, up: Tensor) -> Tensor:
+        return F.silu(gate) * up
+
+
+class Block(nn.Module):
+    """A model of two layers that share one norm."""
+
+    def __init__(self, norm: nn.Module, first: nn.Module, second: nn.Module) -> None:
+        super().__init__()
+        self.norm = norm
+        self.layers = nn.ModuleList([first, second])
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = x + layer(self.norm(x))
+        return x
+
+
+@pytest.mark.parametrize(
+    ("module", "replacement"),
+    [
+        (nn.RMSNorm(16, eps=1e-5), RMSNorm),
+        (nn.RMSNorm(16), RMSNorm),
+        (nn.RMSNorm(16, elementwise_affine=False), RMSNorm),
+        (LlamaNorm(16), RMSNorm),
+        (GemmaNorm(16), RMSNorm),
+        (BareNorm(), RMSNorm),
+        (Halves(), SiLUMul),
+        (MLP(16, 16), GatedMLP),
+        (MLP(16, 24, bias=True), GatedMLP),
+    ],
+)
+def test_a_whole_model_that_is_one_op_is_replaced(module: nn.Module, replacement: type[nn.Module]) -> None:
+    x = torch.randn(3, 5, 16)
+    expected = module(x)
+    fused, replaced = rewrite(module, [x], fused_ops)
+    assert replaced == [""]
+    assert type(fused) is replacement
+    torch.testing.assert_close(fused(x), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("eps", [None, 1e-5])
+def test_a_16_bit_norm_is_recognized(dtype: torch.dtype, eps: float | None) -> None:
+    norm, _ = rewrite(nn.RMSNorm(64, eps=eps).to(dtype), [torch.randn(4, 64).to(dtype)], fused_ops)
+    assert isinstance(norm, RMSNorm)
+    assert norm.eps == eps
+
+
+def test_two_arguments() -> None:
+    fused, replaced = rewrite(Pair(), [torch.randn(2, 8), torch.randn(2, 8)], fused_ops)
+    assert (type(fused), replaced) == (SiLUMul, [""])
+
+
+@pytest.mark.parametrize(
+    "module",
+    [nn.LayerNorm(16), nn.Linear(16, 16), nn.SiLU(), nn.Identity(), GeluMLP(16, 24), ChannelNorm(), nn.Softmax(-1)],
+)
+@pytest.mark.parametrize("propose", [fused_ops, fused_projections])
+def test_what_only_looks_alike_is_left_alone(module: nn.Module, propose: Propose) -> None:
+    same, replaced = rewrite(module, [torch.randn(3, 5, 16)], propose)
+    assert same is module
+    assert replaced == []
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_parts_of_a_model_are_replaced_and_the_rest_stays(dtype: torch.dtype) -> None:
+    model = Block(LlamaNorm(16), MLP(16, 24), GeluMLP(16, 24)).to(dtype)
+    x = torch.randn(2, 16).to(dtype)
+    expected = model(x)
+    fused, replaced = rewrite(model, [x], fused_projections)
+    assert replaced == ["norm", "layers.0"]
+    assert fused is model
+    assert isinstance(model.layers[0], FusedGatedMLP)
+    assert isinstance(model.layers[1], GeluMLP)
+    torch.testing.assert_close(fused(x), expected)
+
+
+def test_projections_alone_leave_norms_as_they_are() -> None:
+    norm = LlamaNorm(16)
+    model = Block(norm, MLP(16, 24), MLP(16, 24))
+    _, replaced = rewrite(model, [torch.randn(2, 16)], gate_up_only)
+    assert replaced == ["layers.0", "layers.1"]
+    assert model.norm is norm
+
+
+def test_every_parameter_of_a_rewritten_model_gets_a_gradient() -> None:
+    model, _ = rewrite(Block(LlamaNorm(16), MLP(16, 24), MLP(16, 24)), [torch.randn(2, 16)], fused_projections)
+    model(torch.randn(2, 16)).sum().backward()
+    assert [name for name, parameter in model.named_parameters() if parameter.grad is None] == []
+
+
+def test_a_model_that_has_the_right_formula_and_another_epsilon_keeps_its_own() -> None:
+    norm, _ = rewrite(LlamaNorm(16, eps=3e-4), [torch.randn(2, 16)], fused_ops)
+    assert isinstance(norm, RMSNorm)
+    assert norm.eps == 3e-4

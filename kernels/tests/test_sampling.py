@@ -1,0 +1,113 @@
+"""The stop rule and the order of the rounds, without a clock: times are made up, decisions are real."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hipward_kernels.harness.sampling import StopRule, interleave, median_interval, relative_half_width
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class Recorder:
+    """A machine whose calls take made-up times, and a listener that keeps what it is told."""
+
+    def __init__(self, **call_ms: Callable[[], float]) -> None:
+        self.call_ms = call_ms
+        self.expected_s = {name: call() / 1e3 for name, call in call_ms.items()}
+        self.ms: dict[str, list[float]] = {name: [] for name in call_ms}
+        self.turns: list[list[str]] = []
+        self.stops: dict[str, str] = {}
+
+    def take(self, variant: str, count: int) -> list[float] | None:
+        return [self.call_ms[variant]() for _ in range(count)]
+
+    def samples(self, variant: str, round_: int, ms: Sequence[float]) -> None:
+        assert round_ == len(self.turns) - 1
+        self.turns[-1].append(variant)
+        self.ms[variant].extend(ms)
+
+    def sampled(self, variant: str, stop: str) -> None:
+        self.stops[variant] = stop
+
+    def run(self, rule: StopRule) -> None:
+        interleave(self.expected_s, self.take, rule, random.Random(3), self, lambda: self.turns.append([]))  # noqa: S311
+
+
+def noise(middle: float, spread: float) -> Callable[[], float]:
+    source = random.Random(7)  # noqa: S311
+    return lambda: middle * (1 + spread * source.uniform(-1, 1))
+
+
+def test_a_steady_call_stops_when_its_median_is_known() -> None:
+    machine = Recorder(a=noise(5.0, 0.02))
+    machine.run(StopRule())
+    assert machine.stops == {"a": "converged"}
+    assert sum(machine.ms["a"]) >= 500
+    assert len(machine.ms["a"]) >= 30
+    assert relative_half_width(machine.ms["a"]) <= 0.01
+
+
+def test_a_noisy_call_stops_at_the_sample_cap() -> None:
+    machine = Recorder(a=noise(1.0, 0.9))
+    machine.run(StopRule(half_width=0.001))
+    assert machine.stops == {"a": "sample-cap"}
+    assert len(machine.ms["a"]) == 1000
+
+
+def test_a_short_steady_call_has_converged_at_the_sample_cap() -> None:
+    machine = Recorder(a=noise(0.01, 0.01))
+    machine.run(StopRule())
+    assert machine.stops == {"a": "converged"}
+    assert len(machine.ms["a"]) == 1000
+
+
+def test_a_slow_call_stops_at_the_time_cap_and_still_has_five_rounds() -> None:
+    machine = Recorder(a=noise(400.0, 0.3))
+    machine.run(StopRule(time_cap_s=2.0, half_width=0.0001))
+    assert machine.stops == {"a": "time-cap"}
+    assert len(machine.turns) >= 5
+    assert sum(machine.ms["a"]) < 3000
+
+
+def test_rungs_take_turns_in_an_order_that_changes() -> None:
+    machine = Recorder(a=noise(2.0, 0.01), b=noise(2.0, 0.01), c=noise(2.0, 0.01))
+    machine.run(StopRule())
+    assert all(sorted(turn) == ["a", "b", "c"] for turn in machine.turns[:5])
+    assert len({tuple(turn) for turn in machine.turns[:5]}) > 1
+
+
+def test_a_rung_that_fails_is_out_and_the_others_go_on() -> None:
+    machine = Recorder(a=noise(2.0, 0.01), b=noise(2.0, 0.01))
+    takes = machine.take
+    machine.take = lambda variant, count: None if variant == "b" else takes(variant, count)  # type: ignore[method-assign]
+    machine.run(StopRule())
+    assert machine.stops == {"a": "converged"}
+    assert machine.ms["b"] == []
+
+
+def test_the_interval_covers_the_median_as_often_as_it_says() -> None:
+    source = random.Random(11)  # noqa: S311
+    trials = 1000
+    covered = 0
+    for _ in range(trials):
+        _, low, high = median_interval([source.expovariate(1.0) for _ in range(40)])
+        covered += low <= 0.6931 <= high
+    assert covered / trials >= 0.93
+
+
+@pytest.mark.parametrize(
+    ("samples", "interval"),
+    [([3.0], (3.0, 3.0, 3.0)), ([1.0, 2.0], (1.5, 1.0, 2.0)), ([2.0, 9.0, 1.0], (2.0, 1.0, 9.0))],
+)
+def test_few_samples_give_the_widest_interval(samples: list[float], interval: tuple[float, float, float]) -> None:
+    assert median_interval(samples) == interval
+
+
+def test_the_rule_says_itself_in_words() -> None:
+    assert "±1%" in StopRule().in_words()
+    assert "at most 1000 samples or 15 s" in StopRule().in_words()
