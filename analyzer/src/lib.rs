@@ -5,4 +5,45 @@
 
 mod report;
 
+#[cfg(feature = "engine")]
+mod analysis;
+#[cfg(feature = "engine")]
+pub mod api;
+#[cfg(feature = "engine")]
+mod checker;
+#[cfg(feature = "engine")]
+mod contract;
+#[cfg(feature = "engine")]
+mod diff;
+#[cfg(feature = "engine")]
+mod fix;
+#[cfg(feature = "engine")]
+mod order;
+#[cfg(feature = "engine")]
+pub mod output;
+#[cfg(feature = "engine")]
+mod position;
+#[cfg(feature = "engine")]
+mod rules;
+#[cfg(feature = "engine")]
+mod semantic;
+#[cfg(feature = "engine")]
+mod skeleton;
+#[cfg(feature = "engine")]
+mod suppression;
+#[cfg(feature = "engine")]
+mod syntax;
+
+#[cfg(feature = "engine")]
+pub use analysis::{Options, Selection, UnknownRule, analyze};
+#[cfg(feature = "engine")]
+pub use diff::{DiffKind, DiffLine, diff, unified_diff};
+#[cfg(feature = "engine")]
+pub use fix::{Applied, FixedSource, apply_fixes, fix_all};
 pub use report::*;
+#[cfg(feature = "engine")]
+pub use rules::{Family, RULES, RuleMeta, rule};
+#[cfg(feature = "engine")]
+pub use skeleton::skeleton;
+#[cfg(feature = "engine")]
+pub use syntax::MAX_SOURCE_BYTES;

@@ -1,1 +1,46 @@
-//! The analyzer in the browser.
+//! The analyzer in the browser: `hipward_analyzer::api` with JavaScript's errors. It only converts.
+
+use hipward_analyzer::api;
+use wasm_bindgen::JsError;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// A sentence as a JavaScript `Error`.
+fn answer(answer: Result<String, String>) -> Result<String, JsError> {
+    answer.map_err(|sentence| JsError::new(&sentence))
+}
+
+/// `{source, target?, select?, ignore?}` → `Report`.
+#[wasm_bindgen]
+pub fn analyze(request: &str) -> Result<String, JsError> {
+    answer(api::analyze(request))
+}
+
+/// `{source, target?, indices: […]}` → `{source, applied: […]}`.
+#[wasm_bindgen]
+pub fn apply(request: &str) -> Result<String, JsError> {
+    answer(api::apply(request))
+}
+
+/// `{source, target?, up_to?}` → `{source, applied}`.
+#[wasm_bindgen]
+pub fn fix_all(request: &str) -> Result<String, JsError> {
+    answer(api::fix_all(request))
+}
+
+/// `{before, after}` → `DiffLine[]`.
+#[wasm_bindgen]
+pub fn diff(request: &str) -> Result<String, JsError> {
+    answer(api::diff(request))
+}
+
+/// `{source, target?}` → `{source}`, completed to the snippet contract.
+#[wasm_bindgen]
+pub fn skeleton(request: &str) -> Result<String, JsError> {
+    answer(api::skeleton(request))
+}
+
+/// Every rule: id, name, title, family, severity and so on.
+#[wasm_bindgen]
+pub fn rules() -> Result<String, JsError> {
+    answer(api::rules())
+}

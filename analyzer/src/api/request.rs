@@ -1,0 +1,195 @@
+//! Reading a request: a JSON object with known fields. What is wrong with it is told in a sentence.
+//!
+//! By hand rather than derived: the code that serde's derive and `serde_json::Value` bring along would be a tenth of
+//! the browser module.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use crate::report::{Applicability, Arch, Target, Version};
+
+/// As much of JSON as a request has.
+enum Json {
+    Text(String),
+    Number(u64),
+    List(Vec<Json>),
+    Object(Vec<(String, Json)>),
+    /// What no field takes: null, true, -1, 0.5.
+    Other,
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(JsonVisitor)
+    }
+}
+
+struct JsonVisitor;
+
+impl<'de> Visitor<'de> for JsonVisitor {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Json, E> {
+        Ok(Json::Text(text.to_owned()))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Json, E> {
+        Ok(Json::Number(number))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Json, E> {
+        Ok(Json::Other)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Json, E> {
+        Ok(Json::Other)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Json, E> {
+        Ok(Json::Other)
+    }
+
+    fn visit_unit<E>(self) -> Result<Json, E> {
+        Ok(Json::Other)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Json::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Json, A::Error> {
+        let mut object = Vec::new();
+        while let Some(field) = fields.next_entry()? {
+            object.push(field);
+        }
+        Ok(Json::Object(object))
+    }
+}
+
+/// A request with only known fields.
+pub(super) struct Request(Vec<(String, Json)>);
+
+impl Request {
+    /// Reads an object whose fields are among `known`.
+    pub(super) fn read(text: &str, known: &[&str]) -> Result<Request, String> {
+        match serde_json::from_str(text) {
+            Ok(Json::Object(fields)) => {
+                known_only(&fields, known)?;
+                Ok(Request(fields))
+            }
+            Ok(_) => Err("A request is a JSON object.".to_owned()),
+            Err(error) => Err(format!("The request is not JSON: {error}.")),
+        }
+    }
+
+    fn field(&self, name: &str) -> Option<&Json> {
+        self.0
+            .iter()
+            .find(|(field, _)| field == name)
+            .map(|(_, value)| value)
+    }
+
+    /// A field that has to be there, and a string.
+    pub(super) fn text(&self, name: &str) -> Result<&str, String> {
+        match self.field(name) {
+            Some(Json::Text(text)) => Ok(text),
+            _ => Err(format!("The request needs the field `{name}`, a string.")),
+        }
+    }
+
+    fn list(&self, name: &str) -> Result<&[Json], String> {
+        match self.field(name) {
+            None => Ok(&[]),
+            Some(Json::List(items)) => Ok(items),
+            Some(_) => Err(format!("The field `{name}` is a list.")),
+        }
+    }
+
+    /// A list of strings; empty when it is not there.
+    pub(super) fn texts(&self, name: &str) -> Result<Vec<&str>, String> {
+        let mut texts = Vec::new();
+        for item in self.list(name)? {
+            match item {
+                Json::Text(text) => texts.push(text.as_str()),
+                _ => return Err(format!("The field `{name}` is a list of strings.")),
+            }
+        }
+        Ok(texts)
+    }
+
+    /// The indices of findings; empty when they are not there.
+    pub(super) fn indices(&self) -> Result<Vec<usize>, String> {
+        let mut indices = Vec::new();
+        for item in self.list("indices")? {
+            match item {
+                // An index that this machine can't hold is one that no report has.
+                Json::Number(index) => indices.push(usize::try_from(*index).unwrap_or(usize::MAX)),
+                _ => return Err("The field `indices` is a list of numbers from 0.".to_owned()),
+            }
+        }
+        Ok(indices)
+    }
+
+    /// The least safe fix that is wanted.
+    pub(super) fn up_to(&self) -> Result<Option<Applicability>, String> {
+        match self.field("up_to") {
+            None => Ok(None),
+            Some(Json::Text(text)) if text == "safe" => Ok(Some(Applicability::Safe)),
+            Some(Json::Text(text)) if text == "unsafe" => Ok(Some(Applicability::Unsafe)),
+            Some(_) => Err("The field `up_to` is \"safe\" or \"unsafe\".".to_owned()),
+        }
+    }
+
+    /// The target, with the defaults for what is not said.
+    pub(super) fn target(&self) -> Result<Target, String> {
+        let mut target = Target::default();
+        let fields = match self.field("target") {
+            None => return Ok(target),
+            Some(Json::Object(fields)) => fields,
+            Some(_) => return Err("The field `target` is an object.".to_owned()),
+        };
+        known_only(fields, &["arch", "rocm", "torch", "python"])?;
+        for (name, value) in fields {
+            let Json::Text(text) = value else {
+                return Err(format!("The target's `{name}` is a string."));
+            };
+            let version = || Version::try_from(text.clone());
+            match name.as_str() {
+                "rocm" => target.rocm = version()?,
+                "torch" => target.torch = version()?,
+                "python" => target.python = version()?,
+                _ => {
+                    target.arch = Arch::ALL
+                        .into_iter()
+                        .find(|arch| arch.name() == text)
+                        .ok_or_else(|| {
+                            format!("There is no architecture `{text}` here; gfx942 is one.")
+                        })?;
+                }
+            }
+        }
+        Ok(target)
+    }
+}
+
+fn known_only(fields: &[(String, Json)], known: &[&str]) -> Result<(), String> {
+    match fields
+        .iter()
+        .find(|(name, _)| !known.contains(&name.as_str()))
+    {
+        Some((name, _)) => Err(format!(
+            "There is no field `{name}`; there are {}.",
+            known.join(", ")
+        )),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,207 @@
+//! What a rule works with: the source's meaning, the target, and a place to put findings.
+//!
+//! One walk over the tree hands each node to the rules that asked for its kind.
+
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+use std::rc::Rc;
+
+use crate::report::{Applicability, HandledBy, Severity, Target};
+use crate::rules::RuleMeta;
+use crate::semantic::{QualifiedName, Semantics, never_runs_on_target};
+use crate::syntax::{KIND_COUNT, Kind, Node, Tree};
+
+/// More findings than anyone reads; past it the analysis stops, so that no text can make it long.
+pub(crate) const MAX_FINDINGS: usize = 1000;
+
+/// A replacement of a byte range.
+pub(crate) type Replacement = (Range<usize>, String);
+
+/// A fix before its ranges get positions.
+pub(crate) struct Suggestion {
+    pub(crate) title: String,
+    pub(crate) applicability: Applicability,
+    pub(crate) edits: Vec<Replacement>,
+}
+
+impl Suggestion {
+    /// For a person to carry out.
+    pub(crate) fn display_only(title: impl Into<String>) -> Self {
+        Suggestion {
+            title: title.into(),
+            applicability: Applicability::DisplayOnly,
+            edits: Vec::new(),
+        }
+    }
+
+    /// Valid code, but behaviour may change.
+    pub(crate) fn unsafe_edits(title: impl Into<String>, edits: Vec<Replacement>) -> Self {
+        Suggestion {
+            title: title.into(),
+            applicability: Applicability::Unsafe,
+            edits,
+        }
+    }
+
+    /// Behaviour is kept.
+    pub(crate) fn safe_edits(title: impl Into<String>, edits: Vec<Replacement>) -> Self {
+        Suggestion {
+            title: title.into(),
+            applicability: Applicability::Safe,
+            edits,
+        }
+    }
+}
+
+/// A finding before its ranges get positions.
+pub(crate) struct Draft {
+    pub(crate) rule: &'static RuleMeta,
+    pub(crate) span: Range<usize>,
+    pub(crate) message: String,
+    pub(crate) severity: Severity,
+    pub(crate) handled_by: HandledBy,
+    pub(crate) fix: Option<Suggestion>,
+}
+
+/// The source, and what was found in it so far.
+pub(crate) struct Checker<'a> {
+    pub(crate) semantics: Semantics<'a>,
+    drafts: RefCell<Vec<Draft>>,
+    is_full: Cell<bool>,
+    found_once: RefCell<Vec<(&'static str, Rc<[Node]>)>>,
+}
+
+impl<'a> Checker<'a> {
+    /// Runs `rules` over a source.
+    pub(crate) fn run(
+        semantics: Semantics<'a>,
+        rules: impl Iterator<Item = &'static RuleMeta>,
+    ) -> Self {
+        let mut by_kind: [Vec<&'static RuleMeta>; KIND_COUNT] = [const { Vec::new() }; KIND_COUNT];
+        for rule in rules {
+            for kind in rule.visit {
+                by_kind[*kind as usize].push(rule);
+            }
+        }
+        let checker = Checker {
+            semantics,
+            drafts: RefCell::default(),
+            is_full: Cell::new(false),
+            found_once: RefCell::default(),
+        };
+        for node in checker.tree().nodes() {
+            for rule in &by_kind[checker.tree().kind(node) as usize] {
+                (rule.check)(&checker, node);
+            }
+            if checker.is_full.get() {
+                break;
+            }
+        }
+        checker
+    }
+
+    /// The syntax.
+    pub(crate) fn tree(&self) -> &Tree<'a> {
+        &self.semantics.tree
+    }
+
+    /// What the source is judged for.
+    pub(crate) fn target(&self) -> &Target {
+        &self.semantics.target
+    }
+
+    /// The qualified name that the expression at `node` stands for.
+    pub(crate) fn resolve(&self, node: Node) -> Option<QualifiedName<'a>> {
+        self.semantics.resolve(node)
+    }
+
+    /// The qualified name of the function that `call` calls.
+    pub(crate) fn callee(&self, call: Node) -> Option<QualifiedName<'a>> {
+        self.semantics.callee(call)
+    }
+
+    /// Puts a finding of `rule` at `node`, unless the source says that this code never runs on the target.
+    pub(crate) fn report(
+        &self,
+        rule: &'static RuleMeta,
+        node: Node,
+        message: impl Into<String>,
+        fix: impl Into<Option<Suggestion>>,
+    ) {
+        self.report_as(rule, rule.severity, node, message, fix);
+    }
+
+    /// [`Checker::report`] with a severity of its own.
+    pub(crate) fn report_as(
+        &self,
+        rule: &'static RuleMeta,
+        severity: Severity,
+        node: Node,
+        message: impl Into<String>,
+        fix: impl Into<Option<Suggestion>>,
+    ) {
+        self.push(
+            Draft {
+                rule,
+                span: self.tree().span(node),
+                message: message.into(),
+                severity,
+                handled_by: HandledBy::You,
+                fix: fix.into(),
+            },
+            node,
+        );
+    }
+
+    fn push(&self, draft: Draft, node: Node) {
+        if never_runs_on_target(&self.semantics, node) {
+            return;
+        }
+        let mut drafts = self.drafts.borrow_mut();
+        drafts.push(draft);
+        self.is_full.set(drafts.len() >= MAX_FINDINGS);
+    }
+
+    /// What `find` finds in the whole source. It runs once for each `key`, however often a rule asks.
+    pub(crate) fn once(&self, key: &'static str, find: impl FnOnce() -> Vec<Node>) -> Rc<[Node]> {
+        let known = self
+            .found_once
+            .borrow()
+            .iter()
+            .find(|(known, _)| *known == key)
+            .map(|(_, nodes)| Rc::clone(nodes));
+        known.unwrap_or_else(|| {
+            let nodes: Rc<[Node]> = find().into();
+            self.found_once.borrow_mut().push((key, Rc::clone(&nodes)));
+            nodes
+        })
+    }
+
+    /// True when the source asks for `torch.version.hip` anywhere: its author has ROCm in mind.
+    pub(crate) fn mentions_hip(&self) -> bool {
+        let tree = self.tree();
+        let find = || {
+            tree.nodes()
+                .filter(|node| {
+                    matches!(
+                        tree.kind(*node),
+                        Kind::Attribute | Kind::Call | Kind::Identifier
+                    )
+                })
+                .find(|node| {
+                    tree.text(*node).ends_with(['p', ')'])
+                        && self
+                            .resolve(*node)
+                            .is_some_and(|name| name.is("torch.version.hip"))
+                })
+                .into_iter()
+                .collect()
+        };
+        !self.once("torch.version.hip", find).is_empty()
+    }
+
+    /// The findings, and the source's meaning.
+    pub(crate) fn finish(self) -> (Semantics<'a>, Vec<Draft>) {
+        (self.semantics, self.drafts.into_inner())
+    }
+}

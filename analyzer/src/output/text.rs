@@ -1,0 +1,131 @@
+//! Findings for a terminal, each with the lines it is about.
+
+use std::fmt::Write;
+
+use super::FileReport;
+use crate::position::LineIndex;
+use crate::report::{Applicability, Finding, Severity};
+
+/// Whether to use the terminal's colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// Escape sequences.
+    Ansi,
+    /// Plain text.
+    Plain,
+}
+
+impl Colour {
+    fn paint(self, code: &str, text: &str) -> String {
+        match self {
+            Colour::Ansi => format!("\x1b[{code}m{text}\x1b[0m"),
+            Colour::Plain => text.to_owned(),
+        }
+    }
+}
+
+/// Lines of one finding that are quoted at most.
+const MAX_LINES: u32 = 4;
+
+/// One block for each finding and note. Empty when there is nothing to say.
+pub fn text(files: &[FileReport<'_>], colour: Colour) -> String {
+    let mut out = String::new();
+    for file in files {
+        let lines = LineIndex::new(file.source);
+        for note in &file.report.notes {
+            let line = note.line.map(|line| format!(":{line}")).unwrap_or_default();
+            let title = colour.paint("1;36", &format!("note[{}]", note.code));
+            // Writing to a string does not fail.
+            let _ = writeln!(
+                out,
+                "{title}: {}\n  --> {}{line}\n",
+                note.message, file.path
+            );
+        }
+        for finding in &file.report.findings {
+            frame(&mut out, file.path, &lines, finding, colour);
+        }
+    }
+    out
+}
+
+fn frame(out: &mut String, path: &str, lines: &LineIndex<'_>, finding: &Finding, colour: Colour) {
+    let (word, code) = match finding.severity {
+        Severity::Error => ("error", "1;31"),
+        Severity::Warning => ("warning", "1;33"),
+        Severity::Advice => ("advice", "1;34"),
+        Severity::Info => ("info", "1;36"),
+    };
+    let title = colour.paint(code, &format!("{word}[{} {}]", finding.id, finding.rule));
+    let (start, end) = (finding.span.start, finding.span.end);
+    let last = end.line.min(start.line + MAX_LINES - 1);
+    let width = last.to_string().len();
+    let bar = colour.paint("34", "|");
+    let _ = writeln!(out, "{title}: {}", finding.message);
+    let _ = writeln!(
+        out,
+        "{:width$}--> {path}:{}:{}",
+        " ", start.line, start.column
+    );
+    let _ = writeln!(out, "{:width$} {bar}", "");
+    for number in start.line..=last {
+        // A tab is one column here as in the position, and four would push the marks away.
+        let line = lines.text(number).replace('\t', " ");
+        let _ = writeln!(
+            out,
+            "{} {bar} {line}",
+            colour.paint("34", &format!("{number:width$}"))
+        );
+        let from = if number == start.line {
+            start.column
+        } else {
+            1
+        };
+        let to = if number == end.line {
+            end.column
+        } else {
+            line.chars().count() as u32 + 1
+        };
+        let blank = line.chars().take_while(|c| c.is_whitespace()).count() as u32;
+        let from = from.max(blank + 1);
+        let skipped: usize = line.chars().take(from as usize - 1).map(cells).sum();
+        let marked: usize = line
+            .chars()
+            .skip(from as usize - 1)
+            .take(to.saturating_sub(from) as usize)
+            .map(cells)
+            .sum();
+        let marks = colour.paint(code, &"^".repeat(marked.max(1)));
+        let _ = writeln!(out, "{:width$} {bar} {:skipped$}{marks}", "", "");
+    }
+    if last < end.line {
+        let _ = writeln!(out, "{:width$} {bar} …", "");
+    }
+    if let Some(fix) = &finding.fix {
+        let how = match fix.applicability {
+            Applicability::Safe => " (safe)",
+            Applicability::Unsafe => " (unsafe: look at it before you keep it)",
+            Applicability::DisplayOnly => "",
+        };
+        let _ = writeln!(out, "{:width$} = help: {}{how}", "", fix.title);
+    }
+    out.push('\n');
+}
+
+/// How many terminal cells a character takes: two for the wide scripts and emoji.
+fn cells(character: char) -> usize {
+    match u32::from(character) {
+        0x1100..=0x115F
+        | 0x2E80..=0xA4CF
+        | 0xAC00..=0xD7A3
+        | 0xF900..=0xFAFF
+        | 0xFE30..=0xFE6F
+        | 0xFF00..=0xFF60
+        | 0xFFE0..=0xFFE6
+        | 0x1F300..=0x1F64F
+        | 0x1F680..=0x1F6FF
+        | 0x1F900..=0x1F9FF
+        | 0x20000..=0x3FFFD => 2,
+        _ => 1,
+    }
+}

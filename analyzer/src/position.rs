@@ -1,0 +1,131 @@
+//! Bytes to every consumer's units: UTF-16 offsets, lines, columns. No syntax here.
+
+use std::ops::Range;
+
+use crate::report::{Position, Span};
+
+/// Where the lines of a source begin.
+pub(crate) struct LineIndex<'a> {
+    source: &'a str,
+    lines: Vec<Line>,
+}
+
+struct Line {
+    byte: usize,
+    utf16: usize,
+}
+
+impl<'a> LineIndex<'a> {
+    /// Counts the lines of `source`: `\n`, `\r\n` and a lone `\r` each end one.
+    pub(crate) fn new(source: &'a str) -> Self {
+        let mut lines = vec![Line { byte: 0, utf16: 0 }];
+        let mut utf16 = 0;
+        let mut characters = source.char_indices().peekable();
+        while let Some((byte, character)) = characters.next() {
+            utf16 += character.len_utf16();
+            let ends_line = match character {
+                '\n' => true,
+                '\r' => characters.peek().is_none_or(|(_, next)| *next != '\n'),
+                _ => false,
+            };
+            if ends_line {
+                lines.push(Line {
+                    byte: byte + 1,
+                    utf16,
+                });
+            }
+        }
+        LineIndex { source, lines }
+    }
+
+    /// The position of a byte offset; one inside a character counts as its start.
+    pub(crate) fn position(&self, byte: usize) -> Position {
+        let byte = self.source.floor_char_boundary(byte);
+        let number = self.lines.partition_point(|line| line.byte <= byte);
+        // The first line starts at 0, so there is always one before.
+        let line = &self.lines[number - 1];
+        let before = self.source.get(line.byte..byte).unwrap_or_default();
+        Position {
+            byte: byte as u32,
+            utf16: (line.utf16 + before.encode_utf16().count()) as u32,
+            line: number as u32,
+            column: before.chars().count() as u32 + 1,
+        }
+    }
+
+    /// The span of a byte range.
+    pub(crate) fn span(&self, range: Range<usize>) -> Span {
+        Span {
+            start: self.position(range.start),
+            end: self.position(range.end),
+        }
+    }
+
+    /// The line a byte is on, from 1.
+    pub(crate) fn line(&self, byte: usize) -> u32 {
+        self.lines.partition_point(|line| line.byte <= byte) as u32
+    }
+
+    /// The text of a line, from 1, without its end.
+    pub(crate) fn text(&self, line: u32) -> &'a str {
+        let index = line as usize;
+        let start = index.checked_sub(1).and_then(|index| self.lines.get(index));
+        let end = self
+            .lines
+            .get(index)
+            .map_or(self.source.len(), |line| line.byte);
+        start
+            .and_then(|start| self.source.get(start.byte..end))
+            .unwrap_or_default()
+            .trim_end_matches(['\n', '\r'])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(source: &str, needle: &str) -> (u32, u32, u32, u32) {
+        let position = LineIndex::new(source).position(source.find(needle).expect("in the source"));
+        (
+            position.byte,
+            position.utf16,
+            position.line,
+            position.column,
+        )
+    }
+
+    #[test]
+    fn counts_bytes_utf16_units_and_characters_apart() {
+        // é: 2 bytes, 1 unit. 名: 3 bytes, 1 unit. 🚀: 4 bytes, 2 units.
+        assert_eq!(at("é名🚀x", "x"), (9, 4, 1, 4));
+    }
+
+    #[test]
+    fn every_line_ending_ends_one_line() {
+        assert_eq!(at("a\nb\r\nc\rd", "b"), (2, 2, 2, 1));
+        assert_eq!(at("a\nb\r\nc\rd", "c"), (5, 5, 3, 1));
+        assert_eq!(at("a\nb\r\nc\rd", "d"), (7, 7, 4, 1));
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_a_character_like_any_other() {
+        assert_eq!(at("\u{feff}x", "x"), (3, 1, 1, 2));
+    }
+
+    #[test]
+    fn the_end_of_the_text_and_beyond_has_a_position() {
+        let index = LineIndex::new("a\n");
+        assert_eq!(index.position(2).line, 2);
+        assert_eq!(index.position(99).byte, 2);
+    }
+
+    #[test]
+    fn a_line_is_given_without_its_end() {
+        let index = LineIndex::new("one\r\ntwo");
+        assert_eq!(
+            (index.text(1), index.text(2), index.text(3)),
+            ("one", "two", "")
+        );
+    }
+}

@@ -1,0 +1,281 @@
+//! HW301: asking `torch.version.cuda` whether there is a GPU.
+
+use crate::checker::{Checker, Suggestion};
+use crate::report::Severity;
+use crate::semantic::names_rocm;
+use crate::syntax::{Field, Kind, Node};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds conditions on `torch.version.cuda`, and code that takes it for a string.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// A ROCm build of PyTorch has `torch.version.cuda = None` and its own version in `torch.version.hip`, while
+    /// `torch.cuda` works as ever. A gate on `torch.version.cuda` therefore sends a working GPU down the path for
+    /// machines without one, and `torch.version.cuda.split(".")` raises `AttributeError`.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// import torch
+    ///
+    /// if torch.version.cuda is not None:
+    ///     torch.set_default_device("cuda")
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// import torch
+    ///
+    /// if torch.version.cuda is not None or torch.version.hip is not None:
+    ///     torch.set_default_device("cuda")
+    /// ```
+    ///
+    /// Where the question is only whether there is a GPU, `torch.cuda.is_available()` is the shorter answer. Where the
+    /// branch is truly for NVIDIA, ask for `torch.version.hip` next to it: the rule takes a source that does for one
+    /// whose author has ROCm in mind, and leaves its gates alone.
+    ///
+    /// ## Fix safety
+    ///
+    /// Unsafe: the branch now runs on ROCm too, and what is in it may be meant for NVIDIA alone. Uses as a string are
+    /// display-only.
+    ///
+    /// ## References
+    ///
+    /// * [HIP (ROCm) semantics: checking for HIP](https://docs.pytorch.org/docs/stable/notes/hip.html#checking-for-hip)
+    "HW301" "version-cuda-gate" {
+        title: "torch.version.cuda is None on ROCm",
+        family: BackendCode,
+        severity: Warning,
+        applicability: Unsafe,
+        targets: "every ROCm target",
+        lesson: Some("01-port/01-device-abstraction"),
+        visit: [
+            IfStatement, ElifClause, WhileStatement, AssertStatement, ConditionalExpression,
+            NotOperator, BooleanOperator, ComparisonOperator, Call, Subscript,
+        ],
+    }
+}
+
+fn check(cx: &Checker<'_>, node: Node) {
+    let tree = cx.tree();
+    match tree.kind(node) {
+        Kind::IfStatement | Kind::ElifClause | Kind::WhileStatement => {
+            if let Some(condition) = tree.child(node, Field::Condition) {
+                truthiness(cx, condition);
+            }
+        }
+        Kind::AssertStatement => {
+            if let Some(condition) = tree.parts(node).next() {
+                truthiness(cx, condition);
+            }
+        }
+        Kind::ConditionalExpression => {
+            if let Some(condition) = tree.parts(node).nth(1) {
+                truthiness(cx, condition);
+            }
+        }
+        Kind::NotOperator => {
+            if let Some(operand) = tree.child(node, Field::Argument) {
+                truthiness(cx, operand);
+            }
+        }
+        Kind::BooleanOperator => {
+            for side in [Field::Left, Field::Right] {
+                if let Some(operand) = tree.child(node, side) {
+                    truthiness(cx, operand);
+                }
+            }
+        }
+        Kind::ComparisonOperator => comparison(cx, node),
+        Kind::Subscript => {
+            if let Some(value) = tree
+                .child(node, Field::Value)
+                .filter(|value| is_cuda_version(cx, *value))
+            {
+                as_text(cx, node, value);
+            }
+        }
+        _ => call(cx, node),
+    }
+}
+
+fn is_cuda_version(cx: &Checker<'_>, node: Node) -> bool {
+    matches!(
+        cx.tree().kind(node),
+        Kind::Attribute | Kind::Identifier | Kind::Call | Kind::ParenthesizedExpression
+    ) && cx
+        .resolve(node)
+        .is_some_and(|name| name.is("torch.version.cuda"))
+}
+
+/// `if torch.version.cuda:`
+fn truthiness(cx: &Checker<'_>, operand: Node) {
+    if !is_cuda_version(cx, operand) || deals_with_rocm(cx, operand) {
+        return;
+    }
+    let fix =
+        hip_of(cx, operand).map(|hip| (format!("{} or {hip}", cx.tree().text(operand)), Kind::Or));
+    gate(cx, operand, false, fix);
+}
+
+/// `torch.version.cuda is not None`, `torch.version.cuda >= "12"`
+fn comparison(cx: &Checker<'_>, node: Node) {
+    let tree = cx.tree();
+    let parts: Vec<_> = tree.parts(node).collect();
+    let [left, operator, right] = parts[..] else {
+        return;
+    };
+    let Some(subject) = [left, right]
+        .into_iter()
+        .find(|side| is_cuda_version(cx, *side))
+    else {
+        return;
+    };
+    let operator = tree.kind(operator);
+    if operator.is_ordering() {
+        as_text(cx, node, subject);
+        return;
+    }
+    if deals_with_rocm(cx, node) {
+        return;
+    }
+    let with_none = tree.kind(right) == Kind::None;
+    let hip = hip_of(cx, subject).filter(|_| with_none);
+    let text = tree.text(subject);
+    match operator {
+        Kind::IsNot | Kind::NotEqual if with_none => {
+            gate(
+                cx,
+                node,
+                false,
+                hip.map(|hip| (format!("{text} is not None or {hip} is not None"), Kind::Or)),
+            );
+        }
+        Kind::Is | Kind::Equal if with_none => {
+            gate(
+                cx,
+                node,
+                true,
+                hip.map(|hip| (format!("{text} is None and {hip} is None"), Kind::And)),
+            );
+        }
+        Kind::NotEqual | Kind::NotIn => gate(cx, node, true, None),
+        _ => gate(cx, node, false, None),
+    }
+}
+
+/// `torch.version.cuda.split(".")`, `Version(torch.version.cuda)`
+fn call(cx: &Checker<'_>, node: Node) {
+    let tree = cx.tree();
+    let Some(function) = tree.child(node, Field::Function) else {
+        return;
+    };
+    if let Some(object) = tree.child(function, Field::Object)
+        && is_cuda_version(cx, object)
+    {
+        as_text(cx, node, object);
+        return;
+    }
+    let last = tree.text(tree.child(function, Field::Attribute).unwrap_or(function));
+    let Some(argument) = tree
+        .child(node, Field::Arguments)
+        .and_then(|arguments| tree.parts(arguments).next())
+    else {
+        return;
+    };
+    match last {
+        "bool" => truthiness(cx, argument),
+        "Version" | "LooseVersion" | "StrictVersion" | "parse" | "float" | "int"
+            if is_cuda_version(cx, argument) =>
+        {
+            as_text(cx, node, argument);
+        }
+        _ => {}
+    }
+}
+
+fn gate(cx: &Checker<'_>, node: Node, on_rocm: bool, fix: Option<(String, Kind)>) {
+    let answer = if on_rocm { "true" } else { "false" };
+    let title = "Let ROCm builds through as well";
+    let fix = match fix {
+        Some((text, operator)) => {
+            let text = if stands_alone(cx, node, operator) {
+                text
+            } else {
+                format!("({text})")
+            };
+            Suggestion::unsafe_edits(title, vec![(cx.tree().span(node), text)])
+        }
+        None => Suggestion::display_only(
+            "Ask for torch.version.hip as well, or for torch.cuda.is_available()",
+        ),
+    };
+    cx.report(
+        &RULE,
+        node,
+        format!("torch.version.cuda is None on ROCm, so this test is {answer} there although the GPU works."),
+        fix,
+    );
+}
+
+fn as_text(cx: &Checker<'_>, node: Node, subject: Node) {
+    // After a test of the value (`if torch.version.cuda:` …, `torch.version.cuda and …`) nothing is reported: a ROCm
+    // host does not get here.
+    cx.report_as(
+        &RULE,
+        Severity::Error,
+        node,
+        format!(
+            "{} is None on ROCm, so taking it for a version string raises.",
+            cx.tree().text(subject)
+        ),
+        Suggestion::display_only("Do this only where torch.version.hip is None"),
+    );
+}
+
+/// True when the source, or the condition around `node`, asks for ROCm too.
+fn deals_with_rocm(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    let whole = tree
+        .ancestors(node)
+        .take_while(|ancestor| {
+            matches!(
+                tree.kind(*ancestor),
+                Kind::BooleanOperator
+                    | Kind::NotOperator
+                    | Kind::ParenthesizedExpression
+                    | Kind::ComparisonOperator
+                    | Kind::ConditionalExpression
+            )
+        })
+        .last()
+        .unwrap_or(node);
+    cx.mentions_hip() || names_rocm(&cx.semantics, whole)
+}
+
+/// `torch.version.hip`, written as the source writes `torch.version.cuda`.
+fn hip_of(cx: &Checker<'_>, node: Node) -> Option<String> {
+    let tree = cx.tree();
+    let prefix = tree.text(node).strip_suffix("cuda")?;
+    (tree.kind(node) == Kind::Attribute).then(|| format!("{prefix}hip"))
+}
+
+/// True where `a or b` (or `and`) needs no parentheses in place of `node`.
+fn stands_alone(cx: &Checker<'_>, node: Node, operator: Kind) -> bool {
+    let tree = cx.tree();
+    let Some(parent) = tree.parent(node) else {
+        return true;
+    };
+    match tree.kind(parent) {
+        Kind::NotOperator | Kind::ComparisonOperator => false,
+        Kind::BooleanOperator => tree
+            .child(parent, Field::Operator)
+            .is_some_and(|outer| tree.kind(outer) == operator),
+        Kind::ConditionalExpression => tree.parts(parent).nth(1) == Some(node),
+        _ => true,
+    }
+}

@@ -1,0 +1,153 @@
+//! Edits that several rules make: imports added where they belong, names taken out of import lists.
+
+use std::ops::Range;
+
+use crate::checker::{Checker, Replacement};
+use crate::semantic::Value;
+use crate::syntax::{Field, Kind, Node};
+
+/// Adds an import after the module's docstring and the imports it begins with.
+pub(super) fn add_import(cx: &Checker<'_>, statement: &str) -> Replacement {
+    let tree = cx.tree();
+    let source = tree.source();
+    let newline = newline(source);
+    let mut last = None;
+    for child in tree.children(tree.root()) {
+        let belongs = match tree.kind(child) {
+            Kind::Comment => continue,
+            Kind::ImportStatement | Kind::ImportFromStatement | Kind::FutureImportStatement => true,
+            Kind::ExpressionStatement => tree
+                .parts(child)
+                .next()
+                .is_some_and(|only| tree.kind(only) == Kind::String),
+            _ => false,
+        };
+        if !belongs {
+            break;
+        }
+        last = Some(child);
+    }
+    match last {
+        Some(last) => {
+            let end = line_end(source, tree.end(last));
+            (end..end, format!("{newline}{statement}"))
+        }
+        None => {
+            // After a byte order mark, a `#!` line and an encoding comment.
+            let mut at = if source.starts_with('\u{feff}') {
+                '\u{feff}'.len_utf8()
+            } else {
+                0
+            };
+            while source[at..].starts_with('#') {
+                let end = line_end(source, at);
+                match source[end..].find('\n') {
+                    Some(length) => at = end + length + 1,
+                    None => break,
+                }
+            }
+            (at..at, format!("{statement}{newline}"))
+        }
+    }
+}
+
+/// The expression for the module `path` at `node`, with the import it needs when there is none yet.
+pub(super) fn module_expression(
+    cx: &Checker<'_>,
+    path: &str,
+    node: Node,
+) -> (String, Option<Replacement>) {
+    for depth in (1..=path.split('.').count()).rev() {
+        let prefix: Vec<_> = path.split('.').take(depth).collect();
+        let (parent, last) = (prefix[..depth - 1].join("."), prefix[depth - 1]);
+        let prefix = prefix.join(".");
+        let found = cx
+            .semantics
+            .names
+            .top_level()
+            .filter(|(_, bindings)| {
+                matches!(bindings, [only] if match only.value {
+                    Value::Module(module) => module == prefix,
+                    Value::Member(module, name) => module == parent && name == last,
+                    _ => false,
+                })
+            })
+            .map(|(name, _)| name)
+            .filter(|name| {
+                let scope = cx.semantics.names.scope_of(node);
+                cx.semantics
+                    .names
+                    .lookup(scope, name)
+                    .is_some_and(|(home, _)| {
+                        cx.semantics.names.scope_node(home) == cx.tree().root()
+                    })
+            })
+            .min();
+        if let Some(name) = found {
+            let rest = path[prefix.len()..].to_owned();
+            return (format!("{name}{rest}"), None);
+        }
+    }
+    let package = path.split('.').next().unwrap_or(path);
+    (
+        path.to_owned(),
+        Some(add_import(cx, &format!("import {package}"))),
+    )
+}
+
+/// The range that takes `item` out of the list of an import statement, comma included; the whole statement with its
+/// line when nothing else is imported.
+pub(super) fn import_item_range(cx: &Checker<'_>, item: Node) -> Option<Range<usize>> {
+    let tree = cx.tree();
+    let statement = tree.parent(item)?;
+    let items: Vec<_> = tree.children_in(statement, Field::Name).collect();
+    let position = items.iter().position(|other| *other == item)?;
+    if let Some(next) = items.get(position + 1) {
+        return Some(tree.start(item)..tree.start(*next));
+    }
+    if position > 0 {
+        return Some(tree.end(items[position - 1])..tree.end(item));
+    }
+    // An emptied block would not be Python any more.
+    let siblings = tree.parts(tree.block(statement)).count();
+    if siblings == 1 && tree.block(statement) != tree.root() {
+        return None;
+    }
+    let source = tree.source();
+    let line_start = source[..tree.start(statement)]
+        .rfind('\n')
+        .map_or(0, |at| at + 1);
+    let end = line_end(source, tree.end(statement));
+    let alone = source[line_start..tree.start(statement)].trim().is_empty()
+        && source[tree.end(statement)..end].trim().is_empty();
+    if !alone {
+        return None;
+    }
+    let after = source[end..]
+        .find('\n')
+        .map_or(source.len(), |at| end + at + 1);
+    Some(line_start..after)
+}
+
+/// The line ending that the source uses.
+pub(super) fn newline(source: &str) -> &'static str {
+    if source.contains("\r\n") {
+        "\r\n"
+    } else {
+        "\n"
+    }
+}
+
+/// The white space that the line of `byte` begins with, when nothing but white space is before `byte`.
+pub(super) fn indentation(source: &str, byte: usize) -> Option<&str> {
+    let before = &source[..byte];
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    let indent = before[start..].trim_start_matches('\u{feff}');
+    indent.trim().is_empty().then_some(indent)
+}
+
+fn line_end(source: &str, from: usize) -> usize {
+    source[from..]
+        .find(['\n', '\r'])
+        .map_or(source.len(), |length| from + length)
+}

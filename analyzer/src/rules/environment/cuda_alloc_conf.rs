@@ -1,0 +1,160 @@
+//! HW201: configuring the caching allocator.
+
+use crate::checker::{Checker, Suggestion};
+use crate::report::Version;
+use crate::semantic::{Access, environment_variable, string_parts};
+use crate::syntax::{Kind, Node};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds three mistakes in setting up PyTorch's caching allocator from Python: the variable's NVIDIA name, an option
+    /// that the target does not support, and setting it after `import torch`.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// `PYTORCH_CUDA_ALLOC_CONF` is deprecated since PyTorch 2.9 in favour of `PYTORCH_ALLOC_CONF`, which holds for every
+    /// backend; before 2.9 a ROCm build calls it `PYTORCH_HIP_ALLOC_CONF`. `expandable_segments:True` works on ROCm from
+    /// ROCm 7 with PyTorch 2.11 on; older ones warn and ignore it. And the variable is read once, when the allocator
+    /// starts, so a line after `import torch` can come too late.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// import os
+    ///
+    /// os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "max_split_size_mb:512"
+    ///
+    /// import torch
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// import os
+    ///
+    /// os.environ["PYTORCH_ALLOC_CONF"] = "max_split_size_mb:512"
+    ///
+    /// import torch
+    /// ```
+    ///
+    /// Better still, set it where the process is started.
+    ///
+    /// ## Fix safety
+    ///
+    /// The new name is safe from PyTorch 2.9 on, where it means the same on every backend. For an older target the fix is
+    /// unsafe: `PYTORCH_HIP_ALLOC_CONF` does nothing on a CUDA build. The other two mistakes are display-only.
+    ///
+    /// ## References
+    ///
+    /// * [CUDA semantics: memory management](https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf)
+    /// * [HIP (ROCm) semantics](https://docs.pytorch.org/docs/stable/notes/hip.html)
+    /// * [Expandable segments on ROCm: pytorch#177974](https://github.com/pytorch/pytorch/pull/177974)
+    "HW201" "cuda-alloc-conf" {
+        title: "The allocator's variable depends on the version",
+        family: Environment,
+        severity: Warning,
+        applicability: Safe,
+        targets: "every ROCm target; the message depends on the PyTorch and ROCm versions",
+        lesson: Some("01-port/01-device-abstraction"),
+        visit: [Subscript, Call, Pair, KeywordArgument],
+    }
+}
+
+const NAMES: &[&str] = &[
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "PYTORCH_HIP_ALLOC_CONF",
+    "PYTORCH_ALLOC_CONF",
+];
+
+fn check(cx: &Checker<'_>, node: Node) {
+    let Some(variable) = environment_variable(&cx.semantics, node, NAMES) else {
+        return;
+    };
+    if variable.access == Access::Read {
+        return;
+    }
+    let tree = cx.tree();
+    let torch = cx.target().torch;
+    let current = if torch >= Version::new(2, 9) {
+        "PYTORCH_ALLOC_CONF"
+    } else {
+        "PYTORCH_HIP_ALLOC_CONF"
+    };
+    if variable.name == "PYTORCH_CUDA_ALLOC_CONF" {
+        let why = if torch >= Version::new(2, 9) {
+            format!(
+                "PYTORCH_CUDA_ALLOC_CONF is deprecated since PyTorch 2.9; {current} is the name on every backend."
+            )
+        } else {
+            format!("On ROCm, PyTorch {torch} calls this variable {current}.")
+        };
+        let title = format!("Rename it to {current}");
+        let fix = match tree.kind(variable.key) {
+            Kind::String => {
+                let name = tree.text(variable.key).replace(variable.name, current);
+                let edits = vec![(tree.span(variable.key), name)];
+                if torch >= Version::new(2, 9) {
+                    Suggestion::safe_edits(title, edits)
+                } else {
+                    Suggestion::unsafe_edits(title, edits)
+                }
+            }
+            // The name is a constant elsewhere, which others may use too; or a keyword.
+            _ => Suggestion::display_only(title),
+        };
+        cx.report(&RULE, variable.key, why, fix);
+    }
+    if let Some(value) = variable.value {
+        let supported = cx.target().rocm >= Version::new(7, 0) && torch >= Version::new(2, 11);
+        let wants = string_parts(&cx.semantics, value)
+            .iter()
+            .any(|part| part.contains("expandable_segments:True"));
+        if wants && !supported {
+            cx.report(
+                &RULE,
+                value,
+                format!(
+                    "expandable_segments needs ROCm 7 and PyTorch 2.11; ROCm {} with PyTorch {torch} warns and ignores it.",
+                    cx.target().rocm
+                ),
+                Suggestion::display_only("Leave the option out for this target"),
+            );
+        }
+    }
+    if variable.access == Access::Set && comes_after_torch(cx, node) {
+        cx.report(
+            &RULE,
+            tree.statement(node),
+            format!(
+                "{} is set after `import torch`; the allocator reads it once, when it starts.",
+                variable.name
+            ),
+            Suggestion::display_only(
+                "Set it before Python starts, or above the first import of torch",
+            ),
+        );
+    }
+}
+
+/// True when the module imports torch at its top level before `node`.
+fn comes_after_torch(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    tree.parts(tree.root())
+        .take_while(|statement| *statement < node && !tree.contains(*statement, node))
+        .filter(|statement| {
+            matches!(
+                tree.kind(*statement),
+                Kind::ImportStatement | Kind::ImportFromStatement
+            )
+        })
+        .any(|statement| {
+            tree.parts(statement)
+                .filter(|part| {
+                    // `from x import torch` imports x.
+                    tree.kind(statement) == Kind::ImportStatement
+                        || tree.field(*part) == crate::syntax::Field::ModuleName
+                })
+                .any(|part| tree.text(part).split(['.', ' ']).next() == Some("torch"))
+        })
+}

@@ -1,0 +1,193 @@
+//! The table of rules, and what a rule is.
+//!
+//! A rule is one file: its doc comment is its page, its `check` its code. Adding one is that file and its line in
+//! the table below.
+
+mod edits;
+
+use crate::checker::Checker;
+use crate::report::{Applicability, Language, Severity};
+use crate::syntax::{Kind, Node};
+
+/// Declares the rules by family, and lists them in that order.
+macro_rules! table {
+    ($($family:ident { $($rule:ident,)+ })+) => {
+        $(mod $family { $(pub(super) mod $rule;)+ })+
+
+        /// Every rule, by family.
+        pub static RULES: &[&RuleMeta] = &[$($(&$family::$rule::RULE,)+)+];
+    };
+}
+
+/// Makes a file's `RULE` out of its doc comment and its facts.
+macro_rules! declare_rule {
+    (
+        $(#[doc = $doc:literal])+
+        $id:literal $name:literal {
+            title: $title:literal,
+            family: $family:ident,
+            severity: $severity:ident,
+            applicability: $applicability:ident,
+            targets: $targets:literal,
+            lesson: $lesson:expr,
+            visit: [$($kind:ident),+ $(,)?],
+        }
+    ) => {
+        $(#[doc = $doc])+
+        pub(in crate::rules) static RULE: $crate::rules::RuleMeta = $crate::rules::RuleMeta {
+            id: $id,
+            name: $name,
+            title: $title,
+            family: $crate::rules::Family::$family,
+            severity: $crate::report::Severity::$severity,
+            languages: &[$crate::report::Language::Python],
+            targets: $targets,
+            applicability: $crate::report::Applicability::$applicability,
+            lesson: $lesson,
+            #[cfg(feature = "docs")]
+            page: &[$($doc),+],
+            visit: &[$($crate::syntax::Kind::$kind),+],
+            check,
+        };
+    };
+}
+
+table! {
+    vendor {
+        pynvml,
+        nvidia_smi,
+        flash_attn,
+        apex,
+    }
+    environment {
+        cuda_alloc_conf,
+        cuda_launch_blocking,
+    }
+    backend {
+        version_cuda_gate,
+        capability_gate,
+    }
+    python {
+        datetime_utc,
+    }
+    compile {
+        compile_mode,
+    }
+    model {
+        separate_qkv,
+    }
+    measure {
+        unsynchronized_timing,
+    }
+}
+
+/// What a rule is about; the first digit of its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    /// HW0: requirements, Dockerfiles, CMake.
+    BuildFiles,
+    /// HW1: libraries that only NVIDIA's stack has.
+    VendorLibraries,
+    /// HW2: environment variables.
+    Environment,
+    /// HW3: code that asks which GPU it runs on.
+    BackendCode,
+    /// HW4: Python versions.
+    PythonVersion,
+    /// HW5: `torch.compile`.
+    Compile,
+    /// HW6: how a model is written.
+    ModelPerformance,
+    /// HW7: Triton kernels.
+    Triton,
+    /// HW8: measuring.
+    Measuring,
+    /// HW9: CUDA C++.
+    CudaCpp,
+}
+
+impl Family {
+    /// The digit after `HW`.
+    pub fn digit(self) -> char {
+        match self {
+            Family::BuildFiles => '0',
+            Family::VendorLibraries => '1',
+            Family::Environment => '2',
+            Family::BackendCode => '3',
+            Family::PythonVersion => '4',
+            Family::Compile => '5',
+            Family::ModelPerformance => '6',
+            Family::Triton => '7',
+            Family::Measuring => '8',
+            Family::CudaCpp => '9',
+        }
+    }
+
+    /// For a heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Family::BuildFiles => "Build files",
+            Family::VendorLibraries => "Vendor libraries",
+            Family::Environment => "Environment",
+            Family::BackendCode => "Backend code",
+            Family::PythonVersion => "Python version",
+            Family::Compile => "torch.compile",
+            Family::ModelPerformance => "Model performance",
+            Family::Triton => "Triton",
+            Family::Measuring => "Measuring",
+            Family::CudaCpp => "CUDA C++",
+        }
+    }
+}
+
+/// What is known of a rule without running it.
+#[derive(Debug, serde::Serialize)]
+pub struct RuleMeta {
+    /// `HW101`.
+    pub id: &'static str,
+    /// Reads after "allow": `pynvml`.
+    pub name: &'static str,
+    /// One line for a list.
+    pub title: &'static str,
+    /// What it is about.
+    pub family: Family,
+    /// How bad its findings usually are.
+    pub severity: Severity,
+    /// The languages it reads.
+    pub languages: &'static [Language],
+    /// The targets it applies to, in words.
+    pub targets: &'static str,
+    /// The best fix it has.
+    pub applicability: Applicability,
+    /// The lesson that teaches it: `01-port/02-vendor-libraries`.
+    pub lesson: Option<&'static str>,
+    #[cfg(feature = "docs")]
+    #[serde(skip)]
+    page: &'static [&'static str],
+    #[serde(skip)]
+    pub(crate) visit: &'static [Kind],
+    #[serde(skip)]
+    pub(crate) check: fn(&Checker<'_>, Node),
+}
+
+impl RuleMeta {
+    /// The rule's page, in Markdown.
+    #[cfg(feature = "docs")]
+    pub fn doc(&self) -> String {
+        let mut page = String::new();
+        for line in self.page {
+            page.push_str(line.strip_prefix(' ').unwrap_or(line));
+            page.push('\n');
+        }
+        page
+    }
+}
+
+/// The rule with that id or name.
+pub fn rule(id_or_name: &str) -> Option<&'static RuleMeta> {
+    RULES
+        .iter()
+        .find(|rule| rule.id.eq_ignore_ascii_case(id_or_name) || rule.name == id_or_name)
+        .copied()
+}

@@ -1,0 +1,96 @@
+//! HW103: importing flash-attn.
+
+use crate::checker::{Checker, Suggestion};
+use crate::semantic::is_import_guarded;
+use crate::syntax::{Field, Kind, Node};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds unguarded imports of `flash_attn`.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// The ready-made wheels of flash-attn are built for CUDA, so a plain install does not give a module that works on
+    /// an AMD GPU. Upstream flash-attn itself does support ROCm, with two backends: Composable Kernel by default, and a
+    /// Triton one chosen with `FLASH_ATTENTION_TRITON_AMD_ENABLE=TRUE` at build and at run time. AMD's own library
+    /// `aiter` has attention kernels with a similar interface and moves faster. And PyTorch's
+    /// `scaled_dot_product_attention` runs a flash kernel on ROCm with nothing to install.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// from flash_attn import flash_attn_func
+    ///
+    /// def attention(q, k, v):
+    ///     return flash_attn_func(q, k, v, causal=True)
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// Where nothing beyond plain attention is needed, PyTorch's own, which wants heads before the sequence:
+    ///
+    /// ```python
+    /// import torch.nn.functional as F
+    ///
+    /// def attention(q, k, v):
+    ///     q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+    ///     return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2)
+    /// ```
+    ///
+    /// Otherwise build flash-attn for ROCm, or take `aiter.flash_attn_func`, and import it in a `try` with a fallback:
+    /// the rule is quiet then. One trap: `is_causal=True` aligns the mask to the top left, which is wrong when there are
+    /// more keys than queries, as in decoding with a cache; `torch.nn.attention.bias.causal_lower_right` is right there.
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: which of the three is right depends on the shapes, and the layouts differ.
+    ///
+    /// ## References
+    ///
+    /// * [flash-attention, AMD ROCm support](https://github.com/Dao-AILab/flash-attention#amd-rocm-support)
+    /// * [aiter](https://github.com/ROCm/aiter)
+    /// * [scaled_dot_product_attention](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html)
+    "HW103" "flash-attn" {
+        title: "flash-attn needs a ROCm build",
+        family: VendorLibraries,
+        severity: Warning,
+        applicability: DisplayOnly,
+        targets: "every ROCm target",
+        lesson: Some("01-port/02-vendor-libraries"),
+        visit: [ImportStatement, ImportFromStatement],
+    }
+}
+
+fn check(cx: &Checker<'_>, statement: Node) {
+    let tree = cx.tree();
+    let is_flash_attn =
+        |name: Node| tree.text(name).split('.').next().map(str::trim) == Some("flash_attn");
+    let import = match tree.kind(statement) {
+        Kind::ImportStatement => tree
+            .children_in(statement, Field::Name)
+            .find(|item| is_flash_attn(tree.child(*item, Field::Name).unwrap_or(*item))),
+        _ => tree
+            .child(statement, Field::ModuleName)
+            .filter(|module| is_flash_attn(*module)),
+    };
+    let Some(import) = import else {
+        return;
+    };
+    if is_import_guarded(
+        &cx.semantics,
+        statement,
+        &["ImportError", "ModuleNotFoundError"],
+    ) {
+        return;
+    }
+    let arch = cx.target().arch.name();
+    cx.report(
+        &RULE,
+        import,
+        format!("flash-attn's ready-made wheels are for CUDA; for {arch} it has to be built from source, and this import fails without that."),
+        Suggestion::display_only(
+            "Build flash-attn for ROCm (Composable Kernel or Triton backend), use aiter's flash_attn_func, or PyTorch's scaled_dot_product_attention",
+        ),
+    );
+}

@@ -1,0 +1,191 @@
+//! Environment variables that a source reads or writes: `os.environ["X"] = "1"` and its kin.
+
+use super::constants::string;
+use super::resolve::Semantics;
+use crate::syntax::{Field, Kind, Node};
+
+/// What is done with the variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Set for this process, or given a default.
+    Set,
+    /// Set for a child process.
+    SetForChild,
+    /// Looked at.
+    Read,
+}
+
+/// One use of an environment variable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EnvironmentVariable<'a> {
+    /// The variable.
+    pub(crate) name: &'a str,
+    /// The expression that names it.
+    pub(crate) key: Node,
+    /// What it is set to.
+    pub(crate) value: Option<Node>,
+    /// What is done.
+    pub(crate) access: Access,
+}
+
+/// The use of one of `names` at `node`: a subscript, a call, a dictionary's pair or a keyword argument.
+pub(crate) fn environment_variable<'a>(
+    semantics: &Semantics<'a>,
+    node: Node,
+    names: &[&str],
+) -> Option<EnvironmentVariable<'a>> {
+    let tree = &semantics.tree;
+    let named = |key: Node| string(semantics, key).filter(|name| names.contains(name));
+    match tree.kind(node) {
+        Kind::Subscript => {
+            let key = tree.child(node, Field::Subscript)?;
+            let name = named(key)?;
+            let access = holder(semantics, tree.child(node, Field::Value)?)?;
+            let parent = tree.parent(node)?;
+            let is_target =
+                tree.kind(parent) == Kind::Assignment && tree.field(node) == Field::Left;
+            if tree.kind(parent) == Kind::DeleteStatement {
+                return None;
+            }
+            Some(EnvironmentVariable {
+                name,
+                key,
+                value: is_target
+                    .then(|| tree.child(parent, Field::Right))
+                    .flatten(),
+                access: if is_target { access } else { Access::Read },
+            })
+        }
+        Kind::Call => {
+            let mut arguments = tree.parts(tree.child(node, Field::Arguments)?);
+            let key = arguments.next()?;
+            let name = named(key)?;
+            let value = arguments.next();
+            let function = tree.child(node, Field::Function)?;
+            let resolved = semantics.resolve(function);
+            if resolved.is_some_and(|function| function.is("os.putenv")) {
+                return Some(EnvironmentVariable {
+                    name,
+                    key,
+                    value,
+                    access: Access::Set,
+                });
+            }
+            if resolved.is_some_and(|function| function.is("os.getenv")) {
+                return Some(EnvironmentVariable {
+                    name,
+                    key,
+                    value: None,
+                    access: Access::Read,
+                });
+            }
+            let holder = holder(semantics, tree.child(function, Field::Object)?)?;
+            match tree.text(tree.child(function, Field::Attribute)?) {
+                "setdefault" => Some(EnvironmentVariable {
+                    name,
+                    key,
+                    value,
+                    access: holder,
+                }),
+                "get" => Some(EnvironmentVariable {
+                    name,
+                    key,
+                    value: None,
+                    access: Access::Read,
+                }),
+                _ => None,
+            }
+        }
+        Kind::Pair => {
+            let key = tree.child(node, Field::Key)?;
+            let name = named(key)?;
+            Some(EnvironmentVariable {
+                name,
+                key,
+                value: tree.child(node, Field::Value),
+                access: dictionary_access(semantics, tree.parent(node)?)?,
+            })
+        }
+        Kind::KeywordArgument => {
+            let key = tree.child(node, Field::Name)?;
+            let name = Some(tree.text(key)).filter(|name| names.contains(name))?;
+            let arguments = tree.parent(node)?;
+            Some(EnvironmentVariable {
+                name,
+                key,
+                value: tree.child(node, Field::Value),
+                access: call_access(semantics, tree.parent(arguments)?)?,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Whether `node` is this process's environment, or a copy that is made for a child.
+fn holder(semantics: &Semantics<'_>, node: Node) -> Option<Access> {
+    if semantics
+        .resolve(node)
+        .is_some_and(|name| name.is("os.environ"))
+    {
+        return Some(Access::Set);
+    }
+    is_copy(semantics, semantics.expression(node)).then_some(Access::SetForChild)
+}
+
+/// `os.environ.copy()`, `dict(os.environ)`, `{**os.environ}`, `copy.deepcopy(os.environ)`.
+fn is_copy(semantics: &Semantics<'_>, node: Node) -> bool {
+    let tree = &semantics.tree;
+    let is_environ = |node| {
+        semantics
+            .resolve(node)
+            .is_some_and(|name| name.is("os.environ"))
+    };
+    match tree.kind(node) {
+        Kind::Call => {
+            semantics
+                .callee(node)
+                .is_some_and(|name| name.is("os.environ.copy"))
+                || tree
+                    .child(node, Field::Arguments)
+                    .and_then(|arguments| tree.parts(arguments).next())
+                    .is_some_and(is_environ)
+        }
+        Kind::Dictionary => tree.parts(node).any(|part| {
+            tree.kind(part) == Kind::DictionarySplat
+                && tree.parts(part).next().is_some_and(is_environ)
+        }),
+        _ => false,
+    }
+}
+
+fn dictionary_access(semantics: &Semantics<'_>, dictionary: Node) -> Option<Access> {
+    let tree = &semantics.tree;
+    if is_copy(semantics, dictionary) {
+        return Some(Access::SetForChild);
+    }
+    let parent = tree.parent(dictionary)?;
+    match tree.kind(parent) {
+        Kind::ArgumentList => call_access(semantics, tree.parent(parent)?),
+        Kind::KeywordArgument if tree.text(tree.child(parent, Field::Name)?) == "env" => {
+            let call = tree.parent(tree.parent(parent)?)?;
+            semantics
+                .callee(call)
+                .is_some_and(|function| function.is_in("subprocess"))
+                .then_some(Access::SetForChild)
+        }
+        _ => None,
+    }
+}
+
+/// `os.environ.update(…)`, `dict(os.environ, …)`.
+fn call_access(semantics: &Semantics<'_>, call: Node) -> Option<Access> {
+    let tree = &semantics.tree;
+    let function = tree.child(call, Field::Function)?;
+    if tree.text(function) == "dict" && is_copy(semantics, call) {
+        return Some(Access::SetForChild);
+    }
+    let method = tree.child(function, Field::Attribute)?;
+    (tree.text(method) == "update")
+        .then(|| holder(semantics, tree.child(function, Field::Object)?))
+        .flatten()
+}

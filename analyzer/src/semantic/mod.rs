@@ -1,0 +1,15 @@
+//! What the code means: names resolved to the modules they come from, constants, backend guards.
+//!
+//! Rules ask here and never compare text. Nothing here decides whether code is good.
+
+mod backend;
+mod constants;
+mod environment;
+mod names;
+mod resolve;
+
+pub(crate) use backend::{is_import_guarded, names_rocm, never_runs_on_target};
+pub(crate) use constants::{integer, string, string_parts};
+pub(crate) use environment::{Access, environment_variable};
+pub(crate) use names::Value;
+pub(crate) use resolve::{QualifiedName, Semantics};

@@ -1,0 +1,260 @@
+//! What is printed, and patches that git takes.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use hipward_analyzer::output::{Colour, FileReport, json, sarif, text};
+use hipward_analyzer::{
+    Applicability, DiffKind, Options, RULES, Report, SCHEMA_VERSION, Selection, analyze,
+    apply_fixes, diff, fix_all, skeleton, unified_diff,
+};
+use serde_json::Value;
+
+fn report(source: &str) -> Report {
+    analyze(source, &Options::default())
+}
+
+const SOURCE: &str =
+    "import os\n\nos.environ[\n    \"PYTORCH_CUDA_ALLOC_CONF\"\n] = \"backend:native\"\n";
+
+#[test]
+fn text_quotes_the_lines_and_names_the_fix() {
+    let report = report(SOURCE);
+    let file = FileReport {
+        path: "train.py",
+        source: SOURCE,
+        report: &report,
+    };
+    let plain = text(&[file], Colour::Plain);
+    let wanted = "\
+warning[HW201 cuda-alloc-conf]: PYTORCH_CUDA_ALLOC_CONF is deprecated since PyTorch 2.9; PYTORCH_ALLOC_CONF is the name on every backend.
+ --> train.py:4:5
+  |
+4 |     \"PYTORCH_CUDA_ALLOC_CONF\"
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^
+  = help: Rename it to PYTORCH_ALLOC_CONF (safe)
+
+";
+    assert_eq!(plain, wanted);
+    let coloured = text(&[file], Colour::Ansi);
+    assert!(coloured.contains("\x1b[1;33mwarning[HW201 cuda-alloc-conf]\x1b[0m"));
+}
+
+#[test]
+fn json_holds_the_report_under_its_path() {
+    let report = report(SOURCE);
+    let file = FileReport {
+        path: "train.py",
+        source: SOURCE,
+        report: &report,
+    };
+    let value: Value = serde_json::from_str(&json(&[file])).expect("JSON");
+    assert_eq!(value[0]["path"], "train.py");
+    assert_eq!(value[0]["schema"], SCHEMA_VERSION);
+    assert_eq!(value[0]["findings"][0]["fix"]["applicability"], "safe");
+    let again: Report = serde_json::from_value(value[0].clone()).expect("a report");
+    assert_eq!(again, report);
+}
+
+#[test]
+fn sarif_has_rules_regions_and_fixes() {
+    let report = report(SOURCE);
+    let file = FileReport {
+        path: "a folder/träin.py",
+        source: SOURCE,
+        report: &report,
+    };
+    let value: Value = serde_json::from_str(&sarif(&[file])).expect("JSON");
+    assert_eq!(value["version"], "2.1.0");
+    let run = &value["runs"][0];
+    assert_eq!(run["columnKind"], "unicodeCodePoints");
+    assert_eq!(
+        run["tool"]["driver"]["rules"].as_array().map(Vec::len),
+        Some(RULES.len())
+    );
+    let result = &run["results"][0];
+    let index = result["ruleIndex"].as_u64().expect("an index") as usize;
+    assert_eq!(
+        run["tool"]["driver"]["rules"][index]["id"],
+        result["ruleId"]
+    );
+    let location = &result["locations"][0]["physicalLocation"];
+    assert_eq!(
+        location["artifactLocation"]["uri"],
+        "a%20folder/tr%C3%A4in.py"
+    );
+    assert_eq!(location["region"]["startLine"], 4);
+    assert_eq!(location["region"]["startColumn"], 5);
+    let change = &result["fixes"][0]["artifactChanges"][0];
+    assert_eq!(
+        change["replacements"][0]["insertedContent"]["text"],
+        "\"PYTORCH_ALLOC_CONF\""
+    );
+}
+
+#[test]
+fn a_diff_leaves_out_what_is_equal() {
+    let before: String = (1..=20).map(|line| format!("{line}\n")).collect();
+    let after = before.replace("10\n", "ten\n");
+    let lines = diff(&before, &after);
+    let shown: Vec<_> = lines
+        .iter()
+        .map(|line| (line.kind, line.text.as_str()))
+        .collect();
+    assert_eq!(shown[0], (DiffKind::Gap, "6 equal lines"));
+    assert_eq!(shown[4], (DiffKind::Removed, "10"));
+    assert_eq!(shown[5], (DiffKind::Added, "ten"));
+    assert_eq!(shown[9], (DiffKind::Gap, "7 equal lines"));
+    assert_eq!(
+        (lines[4].old, lines[4].new, lines[5].new),
+        (Some(10), None, Some(10))
+    );
+    assert_eq!(diff(&before, &before), []);
+}
+
+#[test]
+fn git_applies_the_patch() {
+    let folder = std::env::temp_dir().join(format!("hipward-patch-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    for (index, (before, after)) in [
+        ("a\nb\nc\n", "a\nB\nc\n"),
+        ("a\nb", "a\nB"),
+        ("a\nb", "a\nb\n"),
+        ("a\nb\n", "a\nb"),
+        ("", "a\n"),
+        ("a\r\nb\r\n", "a\r\nB\r\n"),
+        ("one\n", "zero\none\ntwo\n"),
+        ("é\n名\n🚀\n", "é\n🚀\n"),
+        (SOURCE, "import os\n"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("file{index}.py");
+        let path = folder.join(&name);
+        fs::write(&path, before).expect("a file");
+        let patch = folder.join("patch");
+        fs::write(&patch, unified_diff(&name, before, after)).expect("a patch");
+        let status = Command::new("git")
+            .args(["apply", "--whitespace=nowarn"])
+            .arg(&patch)
+            .current_dir(&folder)
+            // The folder is no repository; a search for one must not leave it.
+            .env("GIT_CEILING_DIRECTORIES", &folder)
+            .stderr(Stdio::inherit())
+            .status()
+            .expect("git");
+        assert!(
+            status.success(),
+            "{before:?} → {after:?}:\n{}",
+            unified_diff(&name, before, after)
+        );
+        assert_eq!(fs::read_to_string(&path).expect("the patched file"), after);
+    }
+    fs::remove_dir_all(&folder).expect("the folder is ours");
+    assert_eq!(unified_diff("x", "same", "same"), "");
+}
+
+#[test]
+fn fixes_that_overlap_are_not_applied_together() {
+    let source = "import os\nos.environ[\"CUDA_LAUNCH_BLOCKING\"] = \"1\"\n";
+    let mut report = report(source);
+    report.findings.push(report.findings[0].clone());
+    let applied = apply_fixes(source, &report, &[1, 0, 0, 9]);
+    assert_eq!(applied.applied, [1]);
+    assert_eq!(
+        applied.source,
+        "import os\nos.environ[\"AMD_SERIALIZE_KERNEL\"] = \"3\"\n"
+    );
+}
+
+#[test]
+fn what_two_fixes_insert_alike_goes_in_once() {
+    let source = "import time\nimport torch\nx = torch.ones(1).cuda()\nstart = time.time()\ny = x + x.sin()\nfirst = time.time() - start\nz = y.cos()\nsecond = time.time() - start\n";
+    let report = report(source);
+    assert_eq!(report.findings.len(), 2);
+    let applied = apply_fixes(source, &report, &[0, 1]);
+    assert_eq!(applied.applied, [0, 1]);
+    assert_eq!(
+        applied.source.matches("torch.cuda.synchronize()").count(),
+        3
+    );
+    assert!(
+        analyze(&applied.source, &Options::default())
+            .findings
+            .is_empty()
+    );
+}
+
+#[test]
+fn one_import_carries_the_fix_of_all() {
+    let source = "def f():\n    import pynvml\n    pynvml.nvmlInit()\n\ndef g():\n    import pynvml\n    pynvml.nvmlShutdown()\n";
+    let applied = apply_fixes(source, &report(source), &[0, 1]);
+    assert_eq!(applied.applied, [0]);
+    assert_eq!(
+        applied.source,
+        source
+            .replace("nvmlInit", "amdsmi_init")
+            .replace("nvmlShutdown", "amdsmi_shut_down")
+            .replace("pynvml", "amdsmi")
+    );
+}
+
+#[test]
+fn a_comment_in_the_way_makes_a_safe_fix_unsafe() {
+    let options = Options {
+        target: serde_json::from_str("{\"python\": \"3.10\"}").expect("a target"),
+        ..Options::default()
+    };
+    let source = "from datetime import (\n    timezone,\n    UTC,  # since 3.11\n    datetime,\n)\nprint(UTC, timezone, datetime)\n";
+    let report = analyze(source, &options);
+    let fix = report.findings[0].fix.as_ref().expect("a fix");
+    assert_eq!(fix.applicability, Applicability::Unsafe);
+    assert_eq!(fix_all(source, &options, Applicability::Safe).applied, 0);
+}
+
+#[test]
+fn a_selection_takes_names_ids_and_families() {
+    let source =
+        "import pynvml\nimport flash_attn\nimport os\nos.environ['CUDA_LAUNCH_BLOCKING'] = '1'\n";
+    let fired = |select: &[&str], ignore: &[&str]| {
+        let options = Options {
+            rules: Selection::new(select, ignore).expect("rules"),
+            ..Options::default()
+        };
+        let report = analyze(source, &options);
+        report
+            .findings
+            .into_iter()
+            .map(|finding| finding.id)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(fired(&[], &[]), ["HW101", "HW103", "HW202"]);
+    assert_eq!(fired(&["HW1"], &["pynvml"]), ["HW103"]);
+    assert_eq!(fired(&["hw202"], &[]), ["HW202"]);
+    let error = Selection::new(&["flash-atn"], &[]).expect_err("no such rule");
+    assert_eq!(
+        error.to_string(),
+        "there is no rule \"flash-atn\"; did you mean flash-attn?"
+    );
+    assert!(Selection::new(&["é"], &["x"]).is_err());
+}
+
+#[test]
+fn a_skeleton_wraps_what_was_pasted() {
+    let paste = "import torch\nfrom torch import nn\n\n\nclass RMSNorm(nn.Module):\n    def __init__(self, hidden_size, eps=1e-6):\n        super().__init__()\n        self.weight = nn.Parameter(torch.ones(hidden_size))\n\n    def forward(self, x, residual=None):\n        return x * self.weight\n";
+    let before = report(paste);
+    assert_eq!(before.contract.modules, ["RMSNorm"]);
+    assert!(!before.contract.is_complete());
+    let whole = skeleton(paste, &before);
+    let after = report(&whole);
+    assert!(
+        after.contract.is_complete() && after.notes.is_empty(),
+        "{whole}"
+    );
+    assert!(whole.starts_with(paste.trim_end()));
+    assert!(whole.contains("self.module = RMSNorm(*args)"));
+    assert!(whole.contains("    x = torch.randn(8, 128, 1024)\n    return [x]"));
+    assert!(whole.contains("    hidden_size = 1024\n    return [hidden_size]"));
+    assert_eq!(skeleton(&whole, &after), whole);
+}

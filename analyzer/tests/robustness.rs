@@ -1,0 +1,233 @@
+//! Any text: a report, quickly, and never a panic.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hipward_analyzer::{
+    Applicability, MAX_SOURCE_BYTES, Options, Report, analyze, apply_fixes, diff, fix_all, output,
+    skeleton, unified_diff,
+};
+
+/// Everything that a page does with a source.
+fn everything(source: &str) -> Report {
+    let options = Options::default();
+    let report = analyze(source, &options);
+    let all: Vec<usize> = (0..report.findings.len()).collect();
+    let applied = apply_fixes(source, &report, &all);
+    diff(source, &applied.source);
+    unified_diff("x.py", source, &applied.source);
+    skeleton(source, &report);
+    let file = output::FileReport {
+        path: "x.py",
+        source,
+        report: &report,
+    };
+    output::text(&[file], output::Colour::Plain);
+    output::json(&[file]);
+    output::sarif(&[file]);
+    for finding in &report.findings {
+        let (start, end) = (finding.span.start, finding.span.end);
+        let quoted = source
+            .get(start.byte as usize..end.byte as usize)
+            .expect("a span of the source");
+        assert_eq!(
+            quoted.encode_utf16().count() as u32,
+            end.utf16 - start.utf16
+        );
+        assert!(start.line >= 1 && start.column >= 1 && start.byte <= end.byte);
+    }
+    report
+}
+
+fn codes(source: &str) -> Vec<String> {
+    everything(source)
+        .notes
+        .into_iter()
+        .map(|note| note.code)
+        .collect()
+}
+
+const CODE: &str = "import pynvml\nfrom flash_attn import flash_attn_func\n";
+
+#[test]
+fn half_a_file_is_analyzed_as_far_as_it_goes() {
+    let report = everything("import pynvml\n\ndef f(x:\n    return pynvml.nvmlInit(\n");
+    assert_eq!(report.findings.len(), 1);
+    assert_eq!(report.notes[0].code, "syntax-error");
+    assert!(
+        report.notes[0].line.is_some_and(|line| line >= 3),
+        "{:?}",
+        report.notes
+    );
+}
+
+#[test]
+fn what_is_not_python_is_said_to_be_so() {
+    for source in [
+        "Dear reader, this is a letter. It has commas; and semicolons! Is it code? No: it isn't.\n"
+            .repeat(20),
+        "<!doctype html><html><body><p class=\"x\">import pynvml</p></body></html>\n".repeat(5),
+        "#include <cuda_runtime.h>\n__global__ void f(float* x) { x[threadIdx.x] += 1.0f; }\n"
+            .repeat(5),
+    ] {
+        assert_eq!(codes(&source), ["not-python"], "{source}");
+        assert!(everything(&source).findings.is_empty());
+    }
+}
+
+#[test]
+fn nul_bytes_and_large_texts_are_refused_with_a_sentence() {
+    assert_eq!(codes("import pynvml\n\0\n"), ["binary"]);
+    let large = "x = 1\n".repeat(5_000_000 / 6);
+    assert_eq!(codes(&large), ["too-large"]);
+    assert_eq!(codes(&"#".repeat(MAX_SOURCE_BYTES + 1)), ["too-large"]);
+    let largest = "x = 1\n".repeat(MAX_SOURCE_BYTES / 6);
+    assert_eq!(analyze(&largest, &Options::default()).notes, []);
+}
+
+#[test]
+fn line_endings_tabs_and_every_script_keep_their_places() {
+    for (source, line, column, utf16) in [
+        (CODE.replace('\n', "\r\n"), 2, 6, 20),
+        (format!("\u{feff}{CODE}"), 2, 6, 20),
+        (format!("\t\n{CODE}"), 3, 6, 21),
+        (format!("# é名🚀\n{CODE}"), 3, 6, 26),
+        (format!("变量 = '🚀🚀'; {CODE}"), 2, 6, 32),
+    ] {
+        let report = everything(&source);
+        let flash = report
+            .findings
+            .iter()
+            .find(|finding| finding.id == "HW103")
+            .unwrap_or_else(|| panic!("{source:?}: {report:?}"));
+        let start = flash.span.start;
+        assert_eq!(
+            (start.line, start.column, start.utf16),
+            (line, column, utf16),
+            "{source:?}"
+        );
+        let quoted = &source[start.byte as usize..flash.span.end.byte as usize];
+        assert_eq!(quoted, "flash_attn");
+    }
+}
+
+#[test]
+fn an_edit_to_a_windows_file_keeps_its_line_endings() {
+    let source = "import time\r\nimport torch\r\nmodel = torch.nn.Linear(1, 1).cuda()\r\nstart = time.time()\r\nmodel(0)\r\nprint(time.time() - start)\r\n";
+    let fixed = fix_all(source, &Options::default(), Applicability::Unsafe);
+    assert_eq!(fixed.applied, 1);
+    assert!(
+        fixed.source.contains("torch.cuda.synchronize()\r\nstart"),
+        "{:?}",
+        fixed.source
+    );
+    assert_eq!(
+        fixed.source.matches('\n').count(),
+        fixed.source.matches("\r\n").count()
+    );
+}
+
+/// Deep or odd nesting that a recursive walk or a quadratic one would not survive.
+#[test]
+fn any_nesting_is_walked() {
+    let n = 100_000;
+    for source in [
+        "(".repeat(n),
+        "[".repeat(n) + &"]".repeat(n),
+        "f(".repeat(n) + &")".repeat(n),
+        "not ".repeat(n) + "x",
+        "x and ".repeat(n) + "x",
+        format!("import torch\nx = torch{}", ".a".repeat(n)),
+        "x[".repeat(n),
+        "-".repeat(n) + "1",
+        format!("x = {}1", "y = ".repeat(n)),
+        "x = x(x)\n".repeat(n),
+        "if a:\n x\nel".repeat(n / 4),
+        "lambda: ".repeat(n / 4),
+        "\"\"\"".repeat(n + 1),
+        "{".repeat(n),
+        "f'{".repeat(n / 4),
+        (0..1500)
+            .map(|depth| " ".repeat(depth) + "if x:\n")
+            .collect(),
+    ] {
+        everything(&source);
+    }
+}
+
+#[test]
+fn many_findings_end_in_a_note() {
+    let source =
+        String::from("import os\n") + &"os.environ['CUDA_LAUNCH_BLOCKING'] = '1'\n".repeat(20_000);
+    let report = everything(&source);
+    assert_eq!(report.findings.len(), 1000);
+    assert_eq!(report.notes[0].code, "too-many");
+}
+
+fn fixtures() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let folders = fs::read_dir(root).expect("fixtures");
+    folders
+        .flat_map(|folder| {
+            fs::read_dir(folder.expect("a folder").path()).expect("a folder of fixtures")
+        })
+        .map(|file| file.expect("a file").path())
+        .collect()
+}
+
+#[test]
+fn every_cut_of_every_fixture_has_a_report() {
+    for path in fixtures() {
+        let source = fs::read_to_string(&path).expect("a fixture");
+        for end in (0..source.len())
+            .step_by(37)
+            .filter(|end| source.is_char_boundary(*end))
+        {
+            everything(&source[..end]);
+            everything(&source[end..]);
+        }
+    }
+}
+
+#[test]
+fn changed_bytes_have_a_report() {
+    // A linear congruential generator: the same changes in every run.
+    let mut state: u64 = 20_261_121;
+    let mut random = |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let signs = [
+        "(", ")", "\"", "'", ":", "\n", "\t", " ", "#", "\\", "é", "名", "🚀", "\u{feff}", "{",
+        "=", ".", "@", "\r",
+    ];
+    for path in fixtures() {
+        let original = fs::read_to_string(&path).expect("a fixture");
+        for _ in 0..12 {
+            let mut source = original.clone();
+            for _ in 0..4 {
+                let at = source.floor_char_boundary(random(source.len() + 1));
+                match random(3) {
+                    0 => source.insert_str(at, signs[random(signs.len())]),
+                    1 => {
+                        drop(source.drain(
+                            at..source.ceil_char_boundary((at + random(20)).min(source.len())),
+                        ))
+                    }
+                    _ => {
+                        let from = source.floor_char_boundary(random(source.len() + 1));
+                        let piece = source
+                            [from..source.ceil_char_boundary((from + 30).min(source.len()))]
+                            .to_owned();
+                        source.insert_str(at, &piece);
+                    }
+                }
+            }
+            everything(&source);
+        }
+    }
+}
