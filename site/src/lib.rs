@@ -1,1 +1,37 @@
-//! Pages.
+//! Content in, pages out; and the islands that hydrate in the browser.
+//!
+//! Two builds of one crate. With `ssr` it makes complete HTML pages as strings, for
+//! `hipward serve` and `hipward build` alike ([`render_page`]); nothing here reads files or
+//! listens. With `hydrate` it is the browser module of the two islands, playground and live job.
+//! What both sides draw (a job's table, a diff) is one function in `job/` or `diff.rs`.
+
+mod browser;
+mod diff;
+mod html;
+mod job;
+mod playground;
+mod regions;
+mod wire;
+
+#[cfg(feature = "ssr")]
+mod content;
+#[cfg(feature = "ssr")]
+mod page;
+#[cfg(feature = "ssr")]
+mod site;
+
+#[cfg(feature = "ssr")]
+pub use content::{Content, ContentError, Mistake};
+#[cfg(feature = "ssr")]
+pub use job::benchmark_markdown;
+#[cfg(feature = "ssr")]
+pub use page::{CONTENT_SECURITY_POLICY, JobPage, PageData, render_page};
+#[cfg(feature = "ssr")]
+pub use site::{Assets, AssetsError, Route, Site};
+
+/// Called once by js/boot.js, before it hydrates the islands of a page one by one.
+#[cfg(feature = "hydrate")]
+#[wasm_bindgen::prelude::wasm_bindgen]
+pub fn hydrate() {
+    leptos::mount::hydrate_islands();
+}

@@ -1,0 +1,70 @@
+// Asks the analyzer, which runs in a worker so that no source can freeze the page. A worker that
+// takes too long is ended, and the next question starts a new one.
+
+import { asset } from "./assets.js";
+
+const loading = {
+  patience: 30_000,
+  sentence: "The analyzer did not load. Check the connection and reload the page.",
+};
+const working = {
+  patience: 5_000,
+  sentence: "The analyzer took more than five seconds on this text and was stopped. Change the text and it starts again.",
+};
+
+let worker;
+let stage = loading;
+let last = 0;
+const waiting = new Map();
+
+export function askAnalyzer(method, request) {
+  worker ??= start();
+  const id = ++last;
+  return new Promise((resolve, reject) => {
+    const question = { resolve, reject };
+    waiting.set(id, question);
+    setTimer(question);
+    worker.postMessage({ id, method, request: JSON.stringify(request) });
+  });
+}
+
+function setTimer(question) {
+  clearTimeout(question.timer);
+  question.timer = setTimeout(() => stop(stage.sentence), stage.patience);
+}
+
+function start() {
+  stage = loading;
+  const started = new Worker(asset("analyzer-worker.js"), { type: "module" });
+  started.addEventListener("message", ({ data }) => {
+    if (data.ready) {
+      stage = working;
+      for (const question of waiting.values()) setTimer(question);
+    } else {
+      answer(data);
+    }
+  });
+  started.addEventListener("error", () => stop("The analyzer could not be started. Reload the page."));
+  started.postMessage({ module: asset("analyzer.js"), wasm: asset("analyzer_bg.wasm") });
+  return started;
+}
+
+function answer({ id, answer, error, broken }) {
+  const question = waiting.get(id);
+  if (!question) return;
+  waiting.delete(id);
+  clearTimeout(question.timer);
+  if (error === undefined) question.resolve(JSON.parse(answer));
+  else question.reject(new Error(error));
+  if (broken) stop("The analyzer had to be started again.");
+}
+
+function stop(sentence) {
+  worker?.terminate();
+  worker = undefined;
+  for (const { reject, timer } of waiting.values()) {
+    clearTimeout(timer);
+    reject(new Error(sentence));
+  }
+  waiting.clear();
+}

@@ -1,0 +1,50 @@
+// The benchmark page's form: choose an example, send, go to the job.
+
+import { capabilities, submit } from "./runner.js";
+
+export async function benchmarkForm() {
+  const form = document.querySelector("form[data-benchmark]");
+  if (!form) return;
+  const { code, example } = form.elements;
+  const button = form.querySelector("[type=submit]");
+  const trouble = form.querySelector("[role=alert]");
+  const snippets = [...document.querySelectorAll("[data-snippet]")];
+
+  const choose = (id) => {
+    const snippet = snippets.find((one) => one.dataset.snippet === id);
+    if (!snippet) return;
+    example.value = id;
+    code.value = snippet.querySelector("code").textContent;
+  };
+  const fromAddress = () => choose(decodeURIComponent(location.hash.replace("#example=", "")));
+  example?.addEventListener("change", () => choose(example.value));
+  window.addEventListener("hashchange", fromAddress);
+  fromAddress();
+
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    trouble.textContent = "";
+    button.disabled = true;
+    try {
+      await submit(request(form, snippets));
+    } catch (error) {
+      trouble.textContent = error.message;
+      button.disabled = false;
+    }
+  });
+  // The page may be older than the runner, or come from a static host with a runner behind it.
+  button.disabled = !(await capabilities())?.ready;
+}
+
+function request({ elements }, snippets) {
+  const chosen = snippets.find((one) => one.dataset.snippet === elements.example?.value);
+  const job = { code: elements.code.value };
+  // The title belongs to the example only while it is the example.
+  if (chosen?.querySelector("code").textContent === job.code) job.title = chosen.dataset.title;
+  const boxes = [...elements.variant];
+  if (boxes.some((box) => !box.checked)) {
+    job.variants = ["eager", ...boxes.filter((box) => box.checked).map((box) => box.value)];
+  }
+  if (elements.device.value) job.device = elements.device.value;
+  return job;
+}

@@ -1,0 +1,62 @@
+// Starts on every page: theme, copy buttons, forms, and, where a page has islands, their
+// hydration. Small on purpose: a lesson loads nothing else.
+
+import { askAnalyzer } from "./analyzer-client.js";
+import { asset } from "./assets.js";
+import { benchmarkForm } from "./benchmark-form.js";
+import { copyButtons, copyText } from "./copy.js";
+import { fill } from "./regions.js";
+import { base, cancelButton, follow, runnerState, servedSeq, submit } from "./runner.js";
+import { pack, unpack } from "./share.js";
+import { recall, remember } from "./storage.js";
+import { themeToggle } from "./theme-toggle.js";
+import { openWorkspace } from "./workspace.js";
+
+themeToggle();
+copyButtons();
+benchmarkForm();
+cancelButton();
+
+const islands = [...document.querySelectorAll("leptos-island")];
+if (islands.length > 0) hydrate();
+
+async function hydrate() {
+  // What the islands call; declared in src/browser.rs.
+  globalThis.hipward = {
+    ask: (method, source, target, index) => askAnalyzer(method, question(source, target, index)),
+    base: () => base,
+    diff: (before, after) => askAnalyzer("diff", { before, after }),
+    fill,
+    follow,
+    fragment: () => location.hash.slice(1),
+    later: (milliseconds, callback) => setTimeout(callback, milliseconds),
+    nextFrame: (callback) => requestAnimationFrame(callback),
+    openWorkspace,
+    pack,
+    recall,
+    remember,
+    runnerState,
+    servedSeq,
+    shareAddress,
+    submit: (code) => submit({ code }),
+    unpack,
+  };
+  const module = await import(asset("islands.js"));
+  await module.default({ module_or_path: asset("islands_bg.wasm") });
+  module.hydrate();
+  // An island's name holds a hash of its code, so page and module must be of one build.
+  for (const island of islands) module[island.dataset.component](island);
+}
+
+function question(source, target, index) {
+  const [arch, rocm, torch, python] = target.split(",");
+  const asked = { source, target: { arch, rocm, torch, python } };
+  if (index !== undefined) asked.indices = [index];
+  return asked;
+}
+
+function shareAddress(fragment) {
+  // Unlike setting the hash, this fires no event and adds no entry to the history.
+  history.replaceState(null, "", `#${fragment}`);
+  return copyText(location.href);
+}

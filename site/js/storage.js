@@ -1,0 +1,19 @@
+// What this browser remembers for us. Blocked or full storage is normal and no error.
+
+const prefix = "hipward.";
+
+export function recall(key) {
+  try {
+    return localStorage.getItem(prefix + key) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function remember(key, value) {
+  try {
+    localStorage.setItem(prefix + key, value);
+  } catch {
+    // The page works without.
+  }
+}

@@ -1,0 +1,23 @@
+// The button that goes from the system's theme to light, to dark, and back. theme.js applies the
+// choice before the first paint.
+
+import { recall, remember } from "./storage.js";
+
+const next = { auto: "light", light: "dark", dark: "auto" };
+
+export function themeToggle() {
+  const button = document.querySelector("[data-theme-toggle]");
+  if (!button) return;
+  let theme = recall("theme") in next ? recall("theme") : "auto";
+  const show = () => {
+    button.textContent = `Theme: ${theme}`;
+    if (theme === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+  };
+  button.addEventListener("click", () => {
+    theme = next[theme];
+    remember("theme", theme);
+    show();
+  });
+  show();
+}

@@ -1,0 +1,113 @@
+// The playground's text: CodeMirror when it is loaded and wanted, the page's textarea otherwise.
+// Whatever a person does in the playground is reported as an act and an argument; see
+// src/playground/message.rs.
+
+import { asset } from "./assets.js";
+import { readFile, textLimit, tooLarge } from "./files.js";
+
+export function openWorkspace(report) {
+  const root = document.getElementById("playground");
+  const textarea = root.querySelector("textarea");
+  let editor;
+  let findings;
+
+  listen(root, textarea, report);
+
+  return {
+    text: () => editor?.text() ?? textarea.value,
+    example: () => textarea.defaultValue,
+    setText(text) {
+      textarea.value = text;
+      editor?.setText(text);
+    },
+    setReport(report) {
+      findings = report;
+      editor?.setReport(report);
+    },
+    setTarget(target) {
+      const values = target.split(",");
+      root.querySelectorAll(".target select").forEach((select, at) => {
+        select.value = values[at];
+      });
+    },
+    select(range) {
+      const [from, to] = range.split("-").map(Number);
+      if (editor) {
+        editor.select(from, to);
+      } else {
+        textarea.focus();
+        textarea.setSelectionRange(from, to);
+      }
+    },
+    async setPlain(plain) {
+      root.querySelector("[data-plain]").checked = plain;
+      if (plain && editor) {
+        textarea.value = editor.text();
+        editor.remove();
+        editor = undefined;
+      } else if (!plain && !editor) {
+        try {
+          const { mount } = await import(asset("editor.js"));
+          editor = mount(
+            textarea,
+            (text) => report("edit", text),
+            (index) => report("fix", String(index)),
+          );
+          // The report may have come while the editor was loading.
+          if (findings) editor.setReport(findings);
+        } catch {
+          report("trouble", "The editor could not be loaded; the plain one works all the same.");
+        }
+      }
+      root.dataset.editor = editor ? "code" : "plain";
+    },
+  };
+}
+
+function listen(root, textarea, report) {
+  const open = async (file) => {
+    if (!file) return;
+    try {
+      report("open", await readFile(file));
+    } catch (error) {
+      report("trouble", error.message);
+    }
+  };
+  // A text area of many megabytes freezes the page by itself, so such a paste is refused at once.
+  root.addEventListener(
+    "paste",
+    (event) => {
+      const { length } = event.clipboardData?.getData("text/plain") ?? "";
+      if (length <= textLimit) return;
+      event.preventDefault();
+      event.stopPropagation();
+      report("trouble", tooLarge("This text", length));
+    },
+    { capture: true },
+  );
+  textarea.addEventListener("input", () => report("edit", textarea.value));
+  root.addEventListener("click", (event) => {
+    const { act, arg } = event.target.closest?.("button[data-act]")?.dataset ?? {};
+    if (act) report(act, arg ?? "");
+  });
+  root.addEventListener("change", ({ target }) => {
+    if (target.type === "file") {
+      open(target.files[0]);
+      // The same file may be chosen again after it changed.
+      target.value = "";
+    } else if (target.type === "checkbox") {
+      report("plain", String(target.checked));
+    } else if (target.dataset.act) {
+      report(target.dataset.act, target.value);
+    }
+  });
+  root.addEventListener("dragover", (event) => {
+    if (event.dataTransfer.types.includes("Files")) event.preventDefault();
+  });
+  root.addEventListener("drop", (event) => {
+    if (event.dataTransfer.files.length === 0) return;
+    event.preventDefault();
+    open(event.dataTransfer.files[0]);
+  });
+  window.addEventListener("hashchange", () => report("fragment", location.hash.slice(1)));
+}

@@ -1,0 +1,305 @@
+//! What a code fence in a lesson means: code, a diff, or one of the blocks with a body of TOML
+//! (try, bench, quiz, claim). Reading only; the page's HTML is made in `page/block.rs`.
+
+use super::document::Fence;
+use super::highlight::highlight;
+use super::results::Results;
+use super::source::Folder;
+use super::{ContentError, Mistake};
+use crate::diff::{DiffLine, diff};
+use hipward_analyzer::RULES;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+/// A fence, read.
+#[derive(Clone, Debug)]
+pub(crate) enum Block {
+    /// Code to read and copy.
+    Code(Code),
+    /// Two files side by side in one column.
+    Diff {
+        /// Names of the files.
+        caption: String,
+        /// What to show of them.
+        lines: Vec<DiffLine>,
+    },
+    /// A task for the playground.
+    Try(Try),
+    /// A benchmark that a runner can repeat.
+    Bench(Bench),
+    /// A question.
+    Quiz(Quiz),
+    /// A claim with its source.
+    Claim(Claim),
+}
+
+/// Code to read and copy.
+#[derive(Clone, Debug)]
+pub(crate) struct Code {
+    /// File name, where the code is a file's.
+    pub(crate) caption: Option<String>,
+    /// `python`.
+    pub(crate) language: String,
+    /// The text.
+    pub(crate) source: String,
+    /// The text, highlighted.
+    pub(crate) html: String,
+}
+
+/// A task for the playground.
+#[derive(Clone, Debug)]
+pub(crate) struct Try {
+    /// One sentence.
+    pub(crate) task: String,
+    /// Rules that must not fire any more.
+    pub(crate) gone: Vec<String>,
+    /// The text to start from.
+    pub(crate) code: String,
+    /// One way to do it.
+    pub(crate) solution: Option<String>,
+}
+
+/// A benchmark that a runner can repeat.
+#[derive(Clone, Debug)]
+pub(crate) struct Bench {
+    /// What is measured.
+    pub(crate) title: String,
+    /// What to look at.
+    pub(crate) say: String,
+    /// File name.
+    pub(crate) file: String,
+    /// The snippet.
+    pub(crate) code: String,
+    /// Ids of rows in results.csv.
+    pub(crate) results: Vec<String>,
+}
+
+/// A question with its answers.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Quiz {
+    /// The question.
+    pub(crate) question: String,
+    /// Answers to choose from.
+    pub(crate) option: Vec<QuizOption>,
+}
+
+/// One answer.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct QuizOption {
+    /// The answer.
+    pub(crate) text: String,
+    /// Whether it is right.
+    #[serde(default)]
+    pub(crate) correct: bool,
+    /// Why it is or is not.
+    pub(crate) why: String,
+}
+
+/// A claim with its source.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Claim {
+    /// What is claimed.
+    pub(crate) text: String,
+    /// Who claims it.
+    pub(crate) source: String,
+    /// Where.
+    pub(crate) url: Option<String>,
+    /// Whether Hipward measured it.
+    #[serde(default)]
+    pub(crate) measured: bool,
+    /// What came of it.
+    pub(crate) verdict: ClaimVerdict,
+}
+
+/// What came of checking a claim.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ClaimVerdict {
+    Holds,
+    Depends,
+    Wrong,
+    Unmeasured,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TryBody {
+    file: String,
+    task: String,
+    gone: Vec<String>,
+    solution: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BenchBody {
+    file: String,
+    title: String,
+    say: String,
+    #[serde(default)]
+    results: Vec<String>,
+}
+
+/// What a fence may refer to, and where it stands.
+pub(crate) struct Around<'a> {
+    /// The files beside the lesson.
+    pub(crate) folder: Folder<'a>,
+    /// Recorded measurements.
+    pub(crate) results: &'a Results,
+    /// The lesson's file, for error messages.
+    pub(crate) path: &'a str,
+    /// Lines of that file before its Markdown.
+    pub(crate) offset: usize,
+}
+
+/// Reads one fence.
+pub(crate) fn read(fence: &Fence<'_>, around: &Around<'_>) -> Result<Block, ContentError> {
+    let line = fence.line + around.offset;
+    let at = |mistake: Mistake| mistake.at(around.path, line);
+    let folder = &around.folder;
+    let word = fence.info.split_whitespace().next().unwrap_or_default();
+    match word {
+        "try" => {
+            let body: TryBody = toml_body(fence, around.path, line)?;
+            known_rules(&body.gone).map_err(at)?;
+            Ok(Block::Try(Try {
+                code: folder.whole(&body.file).map_err(at)?,
+                solution: body
+                    .solution
+                    .map(|file| folder.whole(&file))
+                    .transpose()
+                    .map_err(at)?,
+                task: body.task,
+                gone: body.gone,
+            }))
+        }
+        "bench" => {
+            let body: BenchBody = toml_body(fence, around.path, line)?;
+            if let Some(id) = body
+                .results
+                .iter()
+                .find(|id| around.results.row(id).is_none())
+            {
+                return Err(at(Mistake::NoResult(id.clone())));
+            }
+            Ok(Block::Bench(Bench {
+                code: folder.whole(&body.file).map_err(at)?,
+                title: body.title,
+                say: body.say,
+                file: body.file,
+                results: body.results,
+            }))
+        }
+        "quiz" => {
+            let quiz: Quiz = toml_body(fence, around.path, line)?;
+            if quiz.option.iter().any(|option| option.correct) {
+                Ok(Block::Quiz(quiz))
+            } else {
+                Err(at(Mistake::NoCorrectOption))
+            }
+        }
+        "claim" => toml_body(fence, around.path, line).map(Block::Claim),
+        language => code(fence, language, folder).map_err(at),
+    }
+}
+
+/// A block of code without files, as rule pages have them.
+pub(crate) fn plain(fence: &Fence<'_>) -> Code {
+    let language = fence.info.split_whitespace().next().unwrap_or("text");
+    Code {
+        caption: None,
+        language: language.to_owned(),
+        source: fence.body.to_owned(),
+        html: highlight(fence.body, language),
+    }
+}
+
+fn code(fence: &Fence<'_>, language: &str, folder: &Folder<'_>) -> Result<Block, Mistake> {
+    let attributes = Attributes::read(fence.info)?;
+    let names_files = attributes.file.or(attributes.before).or(attributes.after);
+    if names_files.is_some() && !fence.body.trim().is_empty() {
+        return Err(Mistake::BodyAndFile);
+    }
+    match attributes {
+        Attributes {
+            before: Some(before),
+            after: Some(after),
+            ..
+        } => Ok(Block::Diff {
+            caption: format!("{before} → {after}"),
+            lines: diff(&folder.whole(before)?, &folder.whole(after)?),
+        }),
+        Attributes {
+            file: Some(file),
+            anchor,
+            before: None,
+            after: None,
+        } => {
+            let source = match anchor {
+                Some(anchor) => folder.region(file, anchor)?,
+                None => folder.whole(file)?,
+            };
+            Ok(Block::Code(Code {
+                caption: Some(file.to_owned()),
+                language: language.to_owned(),
+                html: highlight(&source, language),
+                source,
+            }))
+        }
+        Attributes {
+            file: None,
+            before: None,
+            after: None,
+            ..
+        } => Ok(Block::Code(plain(fence))),
+        _ => Err(Mistake::HalfDiff),
+    }
+}
+
+/// What stands behind the language word.
+#[derive(Default)]
+struct Attributes<'a> {
+    file: Option<&'a str>,
+    anchor: Option<&'a str>,
+    before: Option<&'a str>,
+    after: Option<&'a str>,
+}
+
+impl<'a> Attributes<'a> {
+    fn read(info: &'a str) -> Result<Self, Mistake> {
+        let mut attributes = Attributes::default();
+        for word in info.split_whitespace().skip(1) {
+            let (key, value) = word.split_once('=').unwrap_or((word, ""));
+            let place = match key {
+                "file" => &mut attributes.file,
+                "anchor" => &mut attributes.anchor,
+                "before" => &mut attributes.before,
+                "after" => &mut attributes.after,
+                _ => return Err(Mistake::UnknownAttribute(key.to_owned())),
+            };
+            *place = Some(value);
+        }
+        Ok(attributes)
+    }
+}
+
+fn known_rules(names: &[String]) -> Result<(), Mistake> {
+    match names
+        .iter()
+        .find(|name| !RULES.iter().any(|rule| rule.name == name.as_str()))
+    {
+        Some(unknown) => Err(Mistake::NoRule(unknown.clone())),
+        None => Ok(()),
+    }
+}
+
+fn toml_body<T: DeserializeOwned>(
+    fence: &Fence<'_>,
+    lesson: &str,
+    line: usize,
+) -> Result<T, ContentError> {
+    super::read_toml(fence.body, lesson, line + 1)
+}

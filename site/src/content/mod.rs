@@ -1,0 +1,247 @@
+//! The words: a folder of parts and lessons, parsed and checked once.
+//!
+//! No I/O and no HTML pages here: text goes in, [`Content`] comes out, or a [`ContentError`] that
+//! says where and what to do.
+
+pub(crate) mod block;
+pub(crate) mod document;
+mod error;
+pub(crate) mod highlight;
+pub(crate) mod results;
+mod source;
+
+pub use error::{ContentError, Mistake};
+
+use block::Block;
+use document::Document;
+use hipward_analyzer::RULES;
+use results::Results;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use source::{Files, Folder};
+
+/// A parsed content folder.
+#[derive(Clone, Debug, Default)]
+pub struct Content {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) results: Results,
+}
+
+/// A group of lessons.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) slug: String,
+    pub(crate) title: String,
+    pub(crate) summary: String,
+    pub(crate) lessons: Vec<Lesson>,
+}
+
+/// One lesson.
+#[derive(Clone, Debug)]
+pub(crate) struct Lesson {
+    /// Its file, for error messages.
+    path: String,
+    pub(crate) slug: String,
+    pub(crate) meta: FrontMatter,
+    pub(crate) body: Document<Block>,
+}
+
+/// The TOML at the top of a lesson.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FrontMatter {
+    pub(crate) title: String,
+    pub(crate) summary: String,
+    /// Reading time.
+    pub(crate) minutes: u32,
+    /// What the reader can do afterwards.
+    pub(crate) goal: String,
+    /// Lessons to read before, as `part/lesson`.
+    #[serde(default)]
+    pub(crate) prerequisites: Vec<String>,
+    /// Versions that the page was checked with.
+    #[serde(default)]
+    pub(crate) checked: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PartFile {
+    title: String,
+    summary: String,
+}
+
+impl Content {
+    /// Parses a content folder, given as paths (below it, with `/`) and texts.
+    pub fn parse(
+        files: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Content, ContentError> {
+        let files: Files = files.into_iter().collect();
+        let results = match files.get("results.csv") {
+            Some(csv) => {
+                Results::parse(csv).map_err(|(mistake, line)| mistake.at("results.csv", line))?
+            }
+            None => Results::default(),
+        };
+        let mut parts: Vec<Part> = Vec::new();
+        for (path, text) in &files {
+            let Some(folder) = path.strip_suffix("/lesson.md") else {
+                continue;
+            };
+            let (part_folder, lesson_folder) = folder
+                .split_once('/')
+                .ok_or_else(|| Mistake::NoNumber(folder.to_owned()).at(path, 1))?;
+            let slug = without_number(part_folder, path)?;
+            if parts.last().is_none_or(|part| part.slug != slug) {
+                if parts.iter().any(|part| part.slug == slug) {
+                    return Err(Mistake::Twice(slug).at(path, 1));
+                }
+                parts.push(Part::parse(&files, part_folder, slug)?);
+            }
+            let lesson_slug = without_number(lesson_folder, path)?;
+            let lesson = Lesson::parse(&files, &results, path, lesson_slug, text)?;
+            // The line above leaves at least one part.
+            if let Some(part) = parts.last_mut() {
+                if part.lessons.iter().any(|other| other.slug == lesson.slug) {
+                    return Err(Mistake::Twice(lesson.slug).at(path, 1));
+                }
+                part.lessons.push(lesson);
+            }
+        }
+        let content = Content { parts, results };
+        content.check_references()?;
+        Ok(content)
+    }
+
+    /// Every lesson with its part, in reading order.
+    pub(crate) fn lessons(&self) -> impl Iterator<Item = (&Part, &Lesson)> {
+        self.parts
+            .iter()
+            .flat_map(|part| part.lessons.iter().map(move |lesson| (part, lesson)))
+    }
+
+    /// A lesson by the two names in its address.
+    pub(crate) fn lesson(&self, part: &str, lesson: &str) -> Option<(&Part, &Lesson)> {
+        self.lessons()
+            .find(|(p, l)| p.slug == part && l.slug == lesson)
+    }
+
+    /// A lesson by `part/lesson`.
+    pub(crate) fn lesson_at(&self, reference: &str) -> Option<(&Part, &Lesson)> {
+        let (part, lesson) = reference.split_once('/')?;
+        self.lesson(part, lesson)
+    }
+
+    /// References between pages can only be checked once all pages are known.
+    fn check_references(&self) -> Result<(), ContentError> {
+        for (_, lesson) in self.lessons() {
+            for wanted in &lesson.meta.prerequisites {
+                if self.lesson_at(wanted).is_none() {
+                    return Err(Mistake::NoLesson(wanted.clone()).at(&lesson.path, 1));
+                }
+            }
+            for (link, line) in &lesson.body.links {
+                if !self.has_page(link) {
+                    return Err(Mistake::DeadLink(link.clone()).at(&lesson.path, *line));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn has_page(&self, link: &str) -> bool {
+        let path = link.split(['#', '?']).next().unwrap_or_default();
+        let segments: Vec<&str> = path.split('/').filter(|s| !s.is_empty()).collect();
+        match segments.as_slice() {
+            [] | ["playground" | "benchmark" | "rules"] => true,
+            ["rules", name] => RULES.iter().any(|rule| rule.name == *name),
+            ["learn", part, lesson] => self.lesson(part, lesson).is_some(),
+            _ => false,
+        }
+    }
+}
+
+impl Part {
+    fn parse(files: &Files, folder: &str, slug: String) -> Result<Self, ContentError> {
+        let path = format!("{folder}/part.toml");
+        let text = files
+            .get(&path)
+            .ok_or_else(|| Mistake::NoPart.at(&path, 1))?;
+        let file: PartFile = read_toml(text, &path, 1)?;
+        Ok(Part {
+            slug,
+            title: file.title,
+            summary: file.summary,
+            lessons: Vec::new(),
+        })
+    }
+}
+
+impl Lesson {
+    fn parse(
+        files: &Files,
+        results: &Results,
+        path: &str,
+        slug: String,
+        text: &str,
+    ) -> Result<Self, ContentError> {
+        let (front, markdown) = text
+            .strip_prefix("+++\n")
+            .and_then(|rest| rest.split_once("\n+++\n"))
+            .ok_or_else(|| Mistake::NoFrontMatter.at(path, 1))?;
+        let meta = read_toml(front, path, 2)?;
+        let offset = text[..text.len() - markdown.len()].matches('\n').count();
+        let around = block::Around {
+            folder: Folder {
+                files,
+                path: path.trim_end_matches("/lesson.md"),
+            },
+            results,
+            path,
+            offset,
+        };
+        let mut body = Document::parse(markdown, |fence| block::read(&fence, &around))?;
+        if let Some(line) = body.titles.first() {
+            return Err(Mistake::SecondTitle.at(path, line + offset));
+        }
+        if let Some(line) = body.html.first() {
+            return Err(Mistake::Html.at(path, line + offset));
+        }
+        for (_, line) in &mut body.links {
+            *line += offset;
+        }
+        Ok(Lesson {
+            path: path.to_owned(),
+            slug,
+            meta,
+            body,
+        })
+    }
+}
+
+/// Reads TOML that begins on line `first_line` of `file`.
+fn read_toml<T: DeserializeOwned>(
+    text: &str,
+    file: &str,
+    first_line: usize,
+) -> Result<T, ContentError> {
+    toml::from_str(text).map_err(|error| {
+        let lines_before = error
+            .span()
+            .and_then(|span| text.get(..span.start))
+            .map_or(0, |before| before.matches('\n').count());
+        Mistake::Toml(error.message().to_owned()).at(file, first_line + lines_before)
+    })
+}
+
+/// `01-port` → `(1, "port")`.
+fn numbered(folder: &str) -> Option<(u32, &str)> {
+    let (number, slug) = folder.split_once('-')?;
+    Some((number.parse().ok()?, slug))
+}
+
+fn without_number(folder: &str, path: &str) -> Result<String, ContentError> {
+    numbered(folder)
+        .map(|(_, slug)| slug.to_owned())
+        .ok_or_else(|| Mistake::NoNumber(folder.to_owned()).at(path, 1))
+}

@@ -1,0 +1,93 @@
+//! Two texts in one column: what went, what came, and a little around it. Drawn the same on a
+//! lesson's page and in the playground.
+
+use crate::html::Html;
+
+/// A line of a diff, as the analyzer's module in the browser writes it.
+#[derive(Clone, Debug)]
+pub(crate) struct DiffLine {
+    pub(crate) kind: DiffKind,
+    /// Line number before.
+    pub(crate) old: Option<u32>,
+    /// Line number after.
+    pub(crate) new: Option<u32>,
+    pub(crate) text: String,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum DiffKind {
+    Equal,
+    Removed,
+    Added,
+    /// Stands for equal lines that are left out.
+    Gap,
+}
+
+/// The same lines from the analyzer itself.
+#[cfg(feature = "ssr")]
+pub(crate) fn diff(before: &str, after: &str) -> Vec<DiffLine> {
+    use hipward_analyzer::DiffKind as Kind;
+    hipward_analyzer::diff(before, after)
+        .into_iter()
+        .map(|line| DiffLine {
+            kind: match line.kind {
+                Kind::Equal => DiffKind::Equal,
+                Kind::Removed => DiffKind::Removed,
+                Kind::Added => DiffKind::Added,
+                Kind::Gap => DiffKind::Gap,
+            },
+            old: line.old,
+            new: line.new,
+            text: line.text,
+        })
+        .collect()
+}
+
+/// A diff as a table: line numbers before and after, a sign, the line.
+pub(crate) fn diff_table(caption: &str, lines: &[DiffLine]) -> Html {
+    let mut html = Html::new();
+    html.raw("<div class=\"scroll diff\" tabindex=\"0\" role=\"group\" aria-label=\"")
+        .text(caption)
+        .raw("\"><table><caption>")
+        .text(caption)
+        .raw(
+            "</caption><thead class=\"visually-hidden\"><tr><th scope=\"col\">Line before</th>\
+             <th scope=\"col\">Line after</th><th scope=\"col\">Change</th><th scope=\"col\">Text</th>\
+             </tr></thead><tbody>",
+        );
+    for line in lines {
+        row(&mut html, line);
+    }
+    html.raw("</tbody></table></div>\n");
+    html
+}
+
+fn row(html: &mut Html, line: &DiffLine) {
+    html.raw(match line.kind {
+        DiffKind::Equal => "<tr>",
+        DiffKind::Removed => "<tr class=\"removed\">",
+        DiffKind::Added => "<tr class=\"added\">",
+        DiffKind::Gap => "<tr class=\"gap\">",
+    });
+    for number in [line.old, line.new] {
+        html.raw("<td class=\"line\">");
+        if let Some(number) = number {
+            html.number(number as usize);
+        }
+        html.raw("</td>");
+    }
+    html.raw(match line.kind {
+        DiffKind::Equal => "<td></td>",
+        DiffKind::Removed => SIGN_REMOVED,
+        DiffKind::Added => SIGN_ADDED,
+        DiffKind::Gap => SIGN_GAP,
+    })
+    .raw("<td><code>")
+    .text(&line.text)
+    .raw("</code></td></tr>\n");
+}
+
+// The sign is for eyes, the word for ears.
+const SIGN_REMOVED: &str = "<td class=\"sign\"><span aria-hidden=\"true\">−</span><span class=\"visually-hidden\">Removed</span></td>";
+const SIGN_ADDED: &str = "<td class=\"sign\"><span aria-hidden=\"true\">+</span><span class=\"visually-hidden\">Added</span></td>";
+const SIGN_GAP: &str = "<td class=\"sign\"><span aria-hidden=\"true\">⋯</span><span class=\"visually-hidden\">Lines left out</span></td>";

@@ -1,0 +1,21 @@
+//! A benchmark job as people see it: one set of words and views for the server's page, the live
+//! island and the Markdown report.
+
+mod conditions;
+mod format;
+mod live;
+#[cfg(feature = "ssr")]
+mod markdown;
+mod plot;
+mod status;
+mod table;
+mod view;
+
+#[cfg(feature = "ssr")]
+pub(crate) use live::JobLive;
+#[cfg(feature = "ssr")]
+pub use markdown::benchmark_markdown;
+#[cfg(feature = "ssr")]
+pub(crate) use {
+    conditions::level as isolation_level, format::bytes, status::state_word, view::regions,
+};

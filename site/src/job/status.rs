@@ -1,0 +1,67 @@
+//! Where a job stands, in words.
+
+use hipward_protocol::{JobState, JobView, VariantStatus};
+
+/// One word for a badge.
+pub(crate) fn state_word(state: JobState) -> &'static str {
+    match state {
+        JobState::Queued => "Waiting",
+        JobState::Running => "Running",
+        JobState::Done => "Done",
+        JobState::Failed => "Failed",
+        JobState::Cancelled => "Cancelled",
+    }
+}
+
+/// One sentence. It changes with the stage, not with every sample, because a screen reader
+/// speaks it.
+pub(crate) fn sentence(view: &JobView) -> String {
+    match view.state {
+        JobState::Queued => queued(view),
+        JobState::Running => running(view),
+        JobState::Done => match &view.verdict {
+            Some(verdict) => verdict.summary.clone(),
+            None => "The job is done; nothing was compared.".to_owned(),
+        },
+        JobState::Failed => match &view.failure {
+            Some((_, message, _, _)) => message.clone(),
+            None => "The job ended early.".to_owned(),
+        },
+        JobState::Cancelled => "The job was cancelled.".to_owned(),
+    }
+}
+
+fn queued(view: &JobView) -> String {
+    let place = match view.position {
+        0 => "Next in line, waiting for the device.".to_owned(),
+        1 => "Waiting; one job is ahead.".to_owned(),
+        n => format!("Waiting; {n} jobs are ahead."),
+    };
+    match &view.retried {
+        Some(reason) => format!("{place} It runs again: {reason}"),
+        None => place,
+    }
+}
+
+fn running(view: &JobView) -> String {
+    let device = match &view.device {
+        Some(device) => format!("Running on {}", device.name),
+        None => "Running".to_owned(),
+    };
+    let timing = view.variants.iter().any(|row| {
+        matches!(
+            row.status,
+            VariantStatus::Sampling | VariantStatus::Measured
+        )
+    });
+    let stage = if timing {
+        "timing the variants in turn"
+    } else if view.variants.iter().any(|row| row.precision.is_some()) {
+        "checking precision and compiling"
+    } else if view.environment.is_some() {
+        "running the snippet for the first time"
+    } else {
+        "starting Python"
+    };
+    format!("{device}: {stage}.")
+}

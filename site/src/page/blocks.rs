@@ -1,0 +1,178 @@
+//! The blocks of a lesson as HTML.
+
+use crate::content::block::{Bench, Block, Claim, ClaimVerdict, Code, Quiz, Try};
+use crate::content::document::{code_figure, inline};
+use crate::content::highlight::highlight;
+use crate::diff::diff_table;
+use crate::playground::lesson_fragment;
+use crate::site::bench_id;
+use crate::{Route, Site};
+use leptos::prelude::*;
+
+/// One block of the lesson `lesson`.
+pub(super) fn html(site: &Site, lesson: &str, block: &Block) -> String {
+    match block {
+        Block::Code(block) => code(block),
+        Block::Diff { caption, lines } => diff_table(caption, lines).as_str().to_owned(),
+        Block::Try(block) => task(site, block).to_html(),
+        Block::Bench(block) => bench(site, lesson, block).to_html(),
+        Block::Quiz(block) => quiz(site, block).to_html(),
+        Block::Claim(block) => claim(site, block).to_html(),
+    }
+}
+
+/// Code to read and copy.
+pub(super) fn code(code: &Code) -> String {
+    code_figure(code.caption.as_deref(), &code.language, &code.html)
+}
+
+fn python(caption: Option<&str>, source: &str) -> String {
+    code_figure(caption, "python", &highlight(source, "python"))
+}
+
+/// The address of the playground with a text in it.
+pub(super) fn playground_href(site: &Site, text: &str, task: Option<(&str, &[String])>) -> String {
+    format!(
+        "{}#{}",
+        site.href(&Route::Playground),
+        lesson_fragment(text, task)
+    )
+}
+
+fn task(site: &Site, block: &Try) -> AnyView {
+    let href = playground_href(site, &block.code, Some((&block.task, &block.gone)));
+    let solution = block.solution.as_ref().map(|source| {
+        view! {
+            <details>
+                <summary>"One solution"</summary>
+                <div inner_html=python(None, source)></div>
+            </details>
+        }
+    });
+    view! {
+        <div class="block try">
+            <p class="block-title">"Try it"</p>
+            <p inner_html=inline(&block.task, site.base())></p>
+            <div inner_html=python(None, &block.code)></div>
+            <p><a class="button primary" href=href>"Solve it in the playground"</a></p>
+            {solution}
+        </div>
+    }
+    .into_any()
+}
+
+fn bench(site: &Site, lesson: &str, block: &Bench) -> AnyView {
+    let send = format!(
+        "{}#example={}",
+        site.href(&Route::Benchmark),
+        bench_id(lesson, block)
+    );
+    let open = playground_href(site, &block.code, None);
+    view! {
+        <div class="block bench">
+            <p class="block-title">"Benchmark: "<span inner_html=inline(&block.title, site.base())></span></p>
+            <p inner_html=inline(&block.say, site.base())></p>
+            <details>
+                <summary>"The snippet"</summary>
+                <div inner_html=python(Some(&block.file), &block.code)></div>
+            </details>
+            {results(site, &block.results)}
+            <p class="actions">
+                <a class="button primary" href=send>"Run it on this site's runner"</a>
+                <a class="button" href=open>"Open it in the playground"</a>
+            </p>
+        </div>
+    }
+    .into_any()
+}
+
+/// Recorded rows, each with all its conditions.
+fn results(site: &Site, ids: &[String]) -> Option<AnyView> {
+    let results = &site.content.results;
+    if ids.is_empty() {
+        return None;
+    }
+    let head: Vec<AnyView> = results
+        .columns
+        .iter()
+        .map(|column| view! { <th scope="col">{column.replace('_', " ")}</th> }.into_any())
+        .collect();
+    let rows: Vec<AnyView> = ids
+        .iter()
+        .filter_map(|id| results.row(id))
+        .map(|row| {
+            let cells: Vec<AnyView> = row
+                .iter()
+                .map(|field| view! { <td>{field.clone()}</td> }.into_any())
+                .collect();
+            view! { <tr>{cells}</tr> }.into_any()
+        })
+        .collect();
+    Some(
+        view! {
+            <div class="scroll" tabindex="0" role="group" aria-label="Recorded results">
+                <table>
+                    <caption>"Recorded results"</caption>
+                    <thead><tr>{head}</tr></thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+        }
+        .into_any(),
+    )
+}
+
+fn quiz(site: &Site, quiz: &Quiz) -> AnyView {
+    let options: Vec<AnyView> = quiz
+        .option
+        .iter()
+        .map(|option| {
+            let (class, word) = if option.correct {
+                ("right", "Right. ")
+            } else {
+                ("wrong", "Not quite. ")
+            };
+            view! {
+                <details class=class>
+                    <summary inner_html=inline(&option.text, site.base())></summary>
+                    <p><strong>{word}</strong><span inner_html=inline(&option.why, site.base())></span></p>
+                </details>
+            }
+            .into_any()
+        })
+        .collect();
+    view! {
+        <div class="block quiz">
+            <p class="block-title">"Check yourself"</p>
+            <p inner_html=inline(&quiz.question, site.base())></p>
+            {options}
+        </div>
+    }
+    .into_any()
+}
+
+fn claim(site: &Site, claim: &Claim) -> AnyView {
+    let (class, word) = match claim.verdict {
+        ClaimVerdict::Holds => ("holds", "Holds"),
+        ClaimVerdict::Depends => ("depends", "It depends"),
+        ClaimVerdict::Wrong => ("wrong", "Wrong"),
+        ClaimVerdict::Unmeasured => ("unmeasured", "Not measured"),
+    };
+    let who = if claim.measured {
+        "We measured it."
+    } else {
+        "We did not measure it."
+    };
+    let source = match &claim.url {
+        Some(url) => view! { <a href=url.clone()>{claim.source.clone()}</a> }.into_any(),
+        None => claim.source.clone().into_any(),
+    };
+    view! {
+        <aside class=format!("block claim {class}")>
+            <p class="block-title">{format!("Claim: {word}")}</p>
+            <p inner_html=inline(&claim.text, site.base())></p>
+            <p class="hint">"Source: "{source}{format!(". {who}")}</p>
+        </aside>
+    }
+    .into_any()
+}

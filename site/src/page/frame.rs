@@ -1,0 +1,126 @@
+//! What all pages share: head, header, footer, and where scripts come from.
+
+use crate::{Route, Site};
+use leptos::prelude::*;
+
+/// The policy that pages are served with. Scripts are the site's own files and the one inline
+/// script below, by its hash; styles may be inline because the editor makes its own.
+pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; \
+    script-src 'self' 'wasm-unsafe-eval' 'sha256-lxHWtAryd1ijmQvmTtxfl0c150ytziQ9/ZBtuGfvQ1A='; \
+    style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; \
+    worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/// Runs before the first paint, so that a chosen theme does not flash.
+const THEME_SCRIPT: &str = include_str!("../../js/theme.js");
+
+/// What one page brings.
+pub(super) struct Page {
+    /// Plain text, without the site's name.
+    pub(super) title: String,
+    /// Plain text.
+    pub(super) description: String,
+    /// What `<main>` holds, with the page's one `<h1>`.
+    pub(super) main: AnyView,
+    /// Beside `<main>`: the lessons, or nothing.
+    pub(super) sidebar: Option<AnyView>,
+}
+
+/// The whole document.
+pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
+    let title = match route {
+        Route::Home => page.title,
+        _ => format!("{} · Hipward", page.title),
+    };
+    let layout = if page.sidebar.is_some() {
+        "layout with-sidebar"
+    } else {
+        "layout"
+    };
+    let menu = page.sidebar.is_some().then(|| {
+        view! {
+            <button type="button" class="menu" popovertarget="lessons">
+                "Lessons"
+            </button>
+        }
+    });
+    let document = view! {
+        <html lang="en" data-base=site.base().to_owned()>
+            <head>
+                <meta charset="utf-8" />
+                <title>{title}</title>
+                <meta name="viewport" content="width=device-width, initial-scale=1" />
+                <meta name="description" content=page.description />
+                <meta name="color-scheme" content="light dark" />
+                <script inner_html=THEME_SCRIPT></script>
+                {site.asset("favicon.svg").map(|href| view! { <link rel="icon" type="image/svg+xml" href=href /> })}
+                {site.asset("site.css").map(|href| view! { <link rel="stylesheet" href=href /> })}
+                <script type="application/json" id="hipward-assets" inner_html=site.script_assets()></script>
+                {site.asset("boot.js").map(|src| view! { <script type="module" src=src></script> })}
+            </head>
+            <body>
+                <a class="skip" href="#main">"Skip to the content"</a>
+                <header class="top">
+                    {menu}
+                    <a class="brand" href=site.base().to_owned()>"Hipward"</a>
+                    <nav aria-label="Site">
+                        <ul role="list">{navigation(site, route)}</ul>
+                    </nav>
+                    <button type="button" class="theme needs-js" data-theme-toggle>
+                        "Theme: auto"
+                    </button>
+                </header>
+                <div class=layout>
+                    {page.sidebar}
+                    <main id="main" tabindex="-1">{page.main}</main>
+                </div>
+                <footer class="bottom">
+                    <p>
+                        "Hipward "{env!("CARGO_PKG_VERSION")}
+                        ". Numbers on this site carry the device, versions and conditions they were measured under."
+                    </p>
+                </footer>
+            </body>
+        </html>
+    };
+    format!("<!DOCTYPE html>{}", document.to_html())
+}
+
+fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
+    let learn = site
+        .routes()
+        .into_iter()
+        .find(|route| matches!(route, Route::Lesson { .. }));
+    let entries = [
+        (learn, "Learn", matches!(route, Route::Lesson { .. })),
+        (
+            Some(Route::Playground),
+            "Playground",
+            *route == Route::Playground,
+        ),
+        (
+            Some(Route::Benchmark),
+            "Benchmark",
+            matches!(route, Route::Benchmark | Route::Job(_)),
+        ),
+        (
+            Some(Route::Rules),
+            "Rules",
+            matches!(route, Route::Rules | Route::Rule(_)),
+        ),
+    ];
+    entries
+        .into_iter()
+        .filter_map(|(target, label, here)| {
+            let target = target?;
+            let current = here.then_some(if target == *route { "page" } else { "true" });
+            Some(
+                view! {
+                    <li>
+                        <a href=site.href(&target) aria-current=current>{label}</a>
+                    </li>
+                }
+                .into_any(),
+            )
+        })
+        .collect()
+}

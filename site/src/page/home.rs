@@ -1,0 +1,151 @@
+//! The first page: what this is, the four doors, the workflow, and a real finding.
+
+use super::frame::Page;
+use super::playground::EXAMPLE;
+use crate::content::document::{inline, plain};
+use crate::diff::{diff, diff_table};
+use crate::{Route, Site};
+use hipward_analyzer::{Applicability, Options, analyze, fix_all};
+use leptos::prelude::*;
+
+pub(super) fn page(site: &Site) -> Page {
+    let first = site
+        .routes()
+        .into_iter()
+        .find(|route| matches!(route, Route::Lesson { .. }));
+    let start = first.as_ref().map(|route| {
+        view! { <a class="button primary" href=site.href(route)>"Start with lesson one"</a> }
+    });
+    let main = view! {
+        <section class="hero">
+            <h1>"PyTorch code, from NVIDIA‑only to fast on AMD"</h1>
+            <p class="lead">
+                "Hipward shows what in your code breaks or crawls on ROCm, why, and what to write instead. Then it proves the result: precision first, and timings with their conditions."
+            </p>
+            <p class="actions">
+                {start}
+                <a class="button" href=site.href(&Route::Playground)>"Check your code"</a>
+            </p>
+        </section>
+        {sample(site)}
+        <section aria-labelledby="workflow">
+            <h2 id="workflow">"The workflow"</h2>
+            <ol class="workflow" role="list">
+                <li><strong>"Port"</strong>" Make it run: devices, libraries, environment, version gates."</li>
+                <li><strong>"Baseline"</strong>" Know what it computes and how long that takes, before changing it."</li>
+                <li><strong>"Optimize"</strong>" One rung at a time: compile, fuse, route."</li>
+                <li><strong>"Re-benchmark"</strong>" Same precision gate, same conditions, an honest interval."</li>
+            </ol>
+        </section>
+        <section aria-labelledby="doors">
+            <h2 id="doors">"Four ways in"</h2>
+            <ul class="doors" role="list">
+                <li>
+                    <h3>"Learn"</h3>
+                    <p>"Lessons in the order of the work, with code that is run by tests."</p>
+                    {first.as_ref().map(|route| view! { <a href=site.href(route)>"First lesson"</a> })}
+                </li>
+                <li>
+                    <h3>"Check"</h3>
+                    <p>"Paste a file. The analyzer runs in your browser; the code stays there."</p>
+                    <a href=site.href(&Route::Playground)>"Playground"</a>
+                </li>
+                <li>
+                    <h3>"Prove"</h3>
+                    <p>"Send the result to a runner on a GPU or a processor, and watch it being measured."</p>
+                    <a href=site.href(&Route::Benchmark)>"Benchmark"</a>
+                </li>
+                <li>
+                    <h3>"Host it"</h3>
+                    <p>"One program, your own lessons and machines, inside your network: "<code>"hipward serve"</code></p>
+                    <a href=site.href(&Route::Rules)>"What it checks"</a>
+                </li>
+            </ul>
+        </section>
+        {lessons(site)}
+    };
+    Page {
+        title: "Hipward: PyTorch code, from NVIDIA-only to fast on AMD".to_owned(),
+        description: "Learn to port PyTorch code to ROCm, check your own code in the browser, and prove the result with a benchmark.".to_owned(),
+        main: main.into_any(),
+        sidebar: None,
+    }
+}
+
+/// The playground's example before and after its safe fixes, by the analyzer itself.
+fn sample(site: &Site) -> AnyView {
+    let options = Options::default();
+    let report = analyze(EXAMPLE, &options);
+    let fixed = fix_all(EXAMPLE, &options, Applicability::Safe);
+    let findings: Vec<AnyView> = report
+        .findings
+        .iter()
+        .map(|finding| {
+            let rule = site.href(&Route::Rule(finding.rule.clone()));
+            view! {
+                <li>
+                    <a href=rule>{finding.rule.clone()}</a>
+                    " "
+                    <span inner_html=inline(&finding.message, site.base())></span>
+                </li>
+            }
+            .into_any()
+        })
+        .collect();
+    let caption = format!("The safe fixes, for {}", report.target.arch.name());
+    let changes = diff_table(&caption, &diff(EXAMPLE, &fixed.source));
+    let changes = changes.as_str().to_owned();
+    view! {
+        <section class="sample" aria-labelledby="sample">
+            <h2 id="sample">"What it says about a real file"</h2>
+            <ul class="sample-findings">{findings}</ul>
+            <div inner_html=changes></div>
+            <p><a href=site.href(&Route::Playground)>"Open this example in the playground"</a></p>
+        </section>
+    }
+    .into_any()
+}
+
+fn lessons(site: &Site) -> AnyView {
+    let parts: Vec<AnyView> = site
+        .content
+        .parts
+        .iter()
+        .map(|part| {
+            let lessons: Vec<AnyView> = part
+                .lessons
+                .iter()
+                .map(|lesson| {
+                    let route = Route::Lesson {
+                        part: part.slug.clone(),
+                        lesson: lesson.slug.clone(),
+                    };
+                    view! {
+                        <li>
+                            <a href=site.href(&route)>{plain(&lesson.meta.title)}</a>
+                            " "
+                            <span class="hint">{lesson.meta.minutes}" min"</span>
+                            <p inner_html=inline(&lesson.meta.summary, site.base())></p>
+                        </li>
+                    }
+                    .into_any()
+                })
+                .collect();
+            view! {
+                <li>
+                    <h3>{part.title.clone()}</h3>
+                    <p>{part.summary.clone()}</p>
+                    <ol>{lessons}</ol>
+                </li>
+            }
+            .into_any()
+        })
+        .collect();
+    view! {
+        <section aria-labelledby="all-lessons">
+            <h2 id="all-lessons">"Lessons"</h2>
+            <ol class="parts" role="list">{parts}</ol>
+        </section>
+    }
+    .into_any()
+}

@@ -1,0 +1,71 @@
+//! A job's page: what came of it, how to keep it, and the code.
+
+use super::frame::Page;
+use super::{JobPage, blocks};
+use crate::Site;
+use crate::content::document::code_figure;
+use crate::content::highlight::highlight;
+use crate::job::{JobLive, regions, state_word};
+use leptos::prelude::*;
+
+pub(super) fn page(site: &Site, job: &JobPage) -> Page {
+    let summary = &job.summary;
+    let title = summary
+        .title
+        .clone()
+        .unwrap_or_else(|| "Benchmark".to_owned());
+    let api = format!("{}api/v1/jobs/{}", site.base(), summary.id);
+    let requested = summary
+        .variants
+        .iter()
+        .map(|variant| variant.label())
+        .collect::<Vec<_>>()
+        .join(", ");
+    // Without a sequence number the page does not follow anything: the job has ended.
+    let seq = (!job.view.state.is_final()).then(|| job.view.last_seq.to_string());
+    let body = crate::regions::render(&regions(&job.view));
+    let main = view! {
+        <h1>{title.clone()}</h1>
+        <div data-job=api.clone() data-seq=seq>
+            <JobLive />
+            <div inner_html=body></div>
+        </div>
+        <section aria-labelledby="keep">
+            <h2 id="keep">"Keep it"</h2>
+            <p class="actions">
+                <a class="button" href=format!("{api}/report.md") download="benchmark.md">
+                    "Download benchmark.md"
+                </a>
+                <a class="button" href=format!("{api}/report.json") download="benchmark.json">
+                    "Download JSON"
+                </a>
+                <button type="button" class="needs-js" data-copy-address>
+                    "Copy the permalink"
+                </button>
+            </p>
+            <dl class="facts">
+                <div><dt>"Job"</dt><dd><code>{summary.id.clone()}</code></dd></div>
+                <div>
+                    <dt>"Asked for"</dt>
+                    <dd><time datetime=summary.created_at.clone()>{summary.created_at.clone()}</time></dd>
+                </div>
+                <div><dt>"Variants"</dt><dd>{requested}</dd></div>
+            </dl>
+        </section>
+        <section aria-labelledby="snippet">
+            <h2 id="snippet">"Code"</h2>
+            <div inner_html=code_figure(None, "python", &highlight(&job.code, "python"))></div>
+            <p>
+                <a class="button" href=blocks::playground_href(site, &job.code, None)>
+                    "Open it in the playground"
+                </a>
+            </p>
+        </section>
+    };
+    Page {
+        title: format!("{title}: {}", state_word(job.view.state)),
+        description: "Precision, timings and conditions of one benchmark.".to_owned(),
+        main: main.into_any(),
+        sidebar: None,
+    }
+}

@@ -1,0 +1,161 @@
+//! A lesson's page and the list of lessons beside it.
+
+use super::blocks;
+use super::frame::Page;
+use crate::content::document::{Heading, inline, plain};
+use crate::content::{Lesson, Part};
+use crate::{Route, Site};
+use leptos::prelude::*;
+
+pub(super) fn page(site: &Site, part: &str, lesson: &str) -> Option<Page> {
+    let (part, lesson) = site.content.lesson(part, lesson)?;
+    let meta = &lesson.meta;
+    let body = lesson
+        .body
+        .html(site.base(), |block| blocks::html(site, &lesson.slug, block));
+    let main = view! {
+        <article class="lesson">
+            <nav aria-label="Breadcrumbs">
+                <ol class="breadcrumbs" role="list">
+                    <li><a href=site.base().to_owned()>"Home"</a></li>
+                    <li>{part.title.clone()}</li>
+                    <li aria-current="page">{plain(&meta.title)}</li>
+                </ol>
+            </nav>
+            <h1 inner_html=inline(&meta.title, site.base())></h1>
+            <p class="lead" inner_html=inline(&meta.summary, site.base())></p>
+            {facts(site, lesson)}
+            {contents(&lesson.body.headings)}
+            <div class="prose" inner_html=body></div>
+            {neighbours(site, part, lesson)}
+        </article>
+    };
+    Some(Page {
+        title: plain(&meta.title),
+        description: plain(&meta.summary),
+        main: main.into_any(),
+        sidebar: Some(sidebar(site, Some(lesson))),
+    })
+}
+
+fn href(site: &Site, part: &Part, lesson: &Lesson) -> String {
+    site.href(&Route::Lesson {
+        part: part.slug.clone(),
+        lesson: lesson.slug.clone(),
+    })
+}
+
+/// Goal, time, prerequisites, versions.
+fn facts(site: &Site, lesson: &Lesson) -> impl IntoView {
+    let meta = &lesson.meta;
+    let before: Vec<AnyView> = meta
+        .prerequisites
+        .iter()
+        .filter_map(|reference| site.content.lesson_at(reference))
+        .map(|(part, lesson)| {
+            view! { <li><a href=href(site, part, lesson)>{plain(&lesson.meta.title)}</a></li> }
+                .into_any()
+        })
+        .collect();
+    let before = (!before.is_empty())
+        .then(|| view! { <div><dt>"Read before"</dt><dd><ul>{before}</ul></dd></div> });
+    let checked = (!meta.checked.is_empty())
+        .then(|| view! { <div><dt>"Checked with"</dt><dd>{meta.checked.join(", ")}</dd></div> });
+    view! {
+        <dl class="facts">
+            <div><dt>"Goal"</dt><dd inner_html=inline(&meta.goal, site.base())></dd></div>
+            <div><dt>"Time"</dt><dd>{meta.minutes}" minutes"</dd></div>
+            {before}
+            {checked}
+        </dl>
+    }
+}
+
+/// The table of contents of one page; nothing for a short one.
+pub(super) fn contents(headings: &[Heading]) -> Option<AnyView> {
+    if headings.len() < 3 {
+        return None;
+    }
+    let entries: Vec<AnyView> = headings
+        .iter()
+        .map(|heading| {
+            let class = if heading.level == 3 { "sub" } else { "" };
+            view! { <li class=class><a href=format!("#{}", heading.id)>{heading.text.clone()}</a></li> }
+                .into_any()
+        })
+        .collect();
+    Some(
+        view! {
+            <nav class="contents" aria-labelledby="contents">
+                <p id="contents">"On this page"</p>
+                <ul>{entries}</ul>
+            </nav>
+        }
+        .into_any(),
+    )
+}
+
+fn neighbours(site: &Site, part: &Part, lesson: &Lesson) -> impl IntoView {
+    let all: Vec<(&Part, &Lesson)> = site.content.lessons().collect();
+    let at = all
+        .iter()
+        .position(|(p, l)| p.slug == part.slug && l.slug == lesson.slug)
+        .unwrap_or_default();
+    let link = |found: Option<&(&Part, &Lesson)>, rel: &'static str, word: &'static str| {
+        found.map(|(part, lesson)| {
+            view! {
+                <a rel=rel class=rel href=href(site, part, lesson)>
+                    <span>{word}</span>
+                    {plain(&lesson.meta.title)}
+                </a>
+            }
+            .into_any()
+        })
+    };
+    let previous = link(
+        at.checked_sub(1).and_then(|at| all.get(at)),
+        "prev",
+        "Previous",
+    );
+    let next = link(all.get(at + 1), "next", "Next");
+    view! { <nav class="neighbours" aria-label="Lessons in order">{previous}{next}</nav> }
+}
+
+/// All lessons; a drawer on a narrow screen, by the popover attribute and without a script.
+pub(super) fn sidebar(site: &Site, current: Option<&Lesson>) -> AnyView {
+    let parts: Vec<AnyView> = site
+        .content
+        .parts
+        .iter()
+        .map(|part| {
+            let lessons: Vec<AnyView> = part
+                .lessons
+                .iter()
+                .map(|lesson| {
+                    let here = current.is_some_and(|current| std::ptr::eq(current, lesson));
+                    view! {
+                        <li>
+                            <a href=href(site, part, lesson) aria-current=here.then_some("page")>
+                                {plain(&lesson.meta.title)}
+                            </a>
+                        </li>
+                    }
+                    .into_any()
+                })
+                .collect();
+            view! {
+                <li>
+                    <span class="part" title=plain(&part.summary)>{part.title.clone()}</span>
+                    <ol>{lessons}</ol>
+                </li>
+            }
+            .into_any()
+        })
+        .collect();
+    view! {
+        <nav id="lessons" class="sidebar" aria-label="Lessons" popover="auto">
+            <ol>{parts}</ol>
+        </nav>
+    }
+    .into_any()
+}

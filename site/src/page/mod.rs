@@ -1,0 +1,66 @@
+//! Pages: one function from a route to complete HTML. One file for each kind of page; the frame
+//! around all of them is `frame.rs`.
+
+mod benchmark;
+mod blocks;
+mod frame;
+mod home;
+mod job;
+mod lesson;
+mod not_found;
+mod playground;
+mod rules;
+
+pub use frame::CONTENT_SECURITY_POLICY;
+
+use crate::{Route, Site};
+use frame::Page;
+use hipward_protocol::{Capabilities, JobSummary, JobView};
+use leptos::prelude::*;
+
+/// What a page shows besides content and rules.
+#[derive(Clone, Debug)]
+pub enum PageData {
+    /// Nothing.
+    None,
+    /// What the runner can do; `None` on a site without one.
+    Benchmark(Option<Capabilities>),
+    /// A job.
+    Job(Box<JobPage>),
+}
+
+/// A job with everything its page shows.
+#[derive(Clone, Debug)]
+pub struct JobPage {
+    /// What was asked for.
+    pub summary: JobSummary,
+    /// Its event log, folded.
+    pub view: JobView,
+    /// The snippet.
+    pub code: String,
+}
+
+/// The complete HTML of a page. Pure: the same arguments give the same bytes.
+pub fn render_page(site: &Site, route: &Route, data: &PageData) -> String {
+    let owner = Owner::new();
+    let html = owner.with(|| frame::html(site, route, page(site, route, data)));
+    owner.unset();
+    html
+}
+
+fn page(site: &Site, route: &Route, data: &PageData) -> Page {
+    let found = match (route, data) {
+        (Route::Home, _) => Some(home::page(site)),
+        (Route::Lesson { part, lesson }, _) => lesson::page(site, part, lesson),
+        (Route::Playground, _) => Some(playground::page(site)),
+        (Route::Benchmark, PageData::Benchmark(capabilities)) => {
+            Some(benchmark::page(site, capabilities.as_ref()))
+        }
+        (Route::Benchmark, _) => Some(benchmark::page(site, None)),
+        (Route::Rules, _) => Some(rules::index(site)),
+        (Route::Rule(name), _) => rules::page(site, name),
+        (Route::Job(_), PageData::Job(job)) => Some(job::page(site, job)),
+        (Route::Job(_) | Route::NotFound, _) => None,
+    };
+    found.unwrap_or_else(|| not_found::page(site))
+}

@@ -1,0 +1,23 @@
+//! What an unknown address shows.
+
+use super::frame::Page;
+use crate::{Route, Site};
+use leptos::prelude::*;
+
+pub(super) fn page(site: &Site) -> Page {
+    Page {
+        title: "Page not found".to_owned(),
+        description: "There is no page at this address.".to_owned(),
+        main: view! {
+            <h1>"There is no page here"</h1>
+            <p class="lead">"The address may be mistyped, or the job was on another runner."</p>
+            <ul>
+                <li><a href=site.base().to_owned()>"Start page, with all lessons"</a></li>
+                <li><a href=site.href(&Route::Playground)>"Playground"</a></li>
+                <li><a href=site.href(&Route::Rules)>"Rules"</a></li>
+            </ul>
+        }
+        .into_any(),
+        sidebar: None,
+    }
+}

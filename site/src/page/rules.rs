@@ -1,0 +1,155 @@
+//! The list of rules and each rule's page, made of the rule's own doc comment.
+
+use super::blocks;
+use super::frame::Page;
+use super::lesson::contents;
+use crate::content::document::{inline, plain};
+use crate::site::RulePage;
+use crate::{Route, Site};
+use hipward_analyzer::{Applicability, Severity};
+use leptos::prelude::*;
+
+pub(super) fn index(site: &Site) -> Page {
+    let mut families: Vec<(&'static str, Vec<&RulePage>)> = Vec::new();
+    for rule in &site.rules {
+        let family = rule.meta.family.title();
+        match families.last_mut() {
+            Some((last, rules)) if *last == family => rules.push(rule),
+            _ => families.push((family, vec![rule])),
+        }
+    }
+    let sections: Vec<AnyView> = families
+        .into_iter()
+        .map(|(family, rules)| {
+            let rows: Vec<AnyView> = rules.into_iter().map(|rule| row(site, rule)).collect();
+            view! {
+                <section>
+                    <h2>{family}</h2>
+                    <div class="scroll" tabindex="0" role="group" aria-label=family>
+                        <table class="rules">
+                            <thead>
+                                <tr>
+                                    <th scope="col">"Id"</th>
+                                    <th scope="col">"Rule"</th>
+                                    <th scope="col">"What it finds"</th>
+                                    <th scope="col">"Severity"</th>
+                                    <th scope="col">"Fix"</th>
+                                </tr>
+                            </thead>
+                            <tbody>{rows}</tbody>
+                        </table>
+                    </div>
+                </section>
+            }
+            .into_any()
+        })
+        .collect();
+    Page {
+        title: "Rules".to_owned(),
+        description: "What Hipward looks for in PyTorch code that is to run on ROCm, and why."
+            .to_owned(),
+        main: view! {
+            <h1>"Rules"</h1>
+            <p class="lead">
+                "What the analyzer looks for, why it matters on ROCm, and what to write instead. Silence one with a comment: "
+                <code>"# hipward: ignore[rule-name]"</code>"."
+            </p>
+            {sections}
+        }
+        .into_any(),
+        sidebar: None,
+    }
+}
+
+fn row(site: &Site, rule: &RulePage) -> AnyView {
+    let meta = rule.meta;
+    view! {
+        <tr>
+            <td>{meta.id}</td>
+            <th scope="row"><a href=site.href(&Route::Rule(meta.name.to_owned()))>{meta.name}</a></th>
+            <td inner_html=inline(meta.title, site.base())></td>
+            <td>{severity(meta.severity)}</td>
+            <td>{applicability(meta.applicability)}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
+    let rule = site.rule(name)?;
+    let meta = rule.meta;
+    let example = rule
+        .doc
+        .blocks()
+        .find(|code| code.language == "python")
+        .map(|code| {
+            let href = blocks::playground_href(site, &code.source, None);
+            view! { <p><a class="button primary" href=href>"Open the example in the playground"</a></p> }
+        });
+    let lesson = meta
+        .lesson
+        .and_then(|reference| site.content.lesson_at(&without_numbers(reference)))
+        .map(|(part, lesson)| {
+            let route = Route::Lesson {
+                part: part.slug.clone(),
+                lesson: lesson.slug.clone(),
+            };
+            view! {
+                <div><dt>"Lesson"</dt><dd><a href=site.href(&route)>{plain(&lesson.meta.title)}</a></dd></div>
+            }
+        });
+    let main = view! {
+        <article class="rule">
+            <nav aria-label="Breadcrumbs">
+                <ol class="breadcrumbs" role="list">
+                    <li><a href=site.href(&Route::Rules)>"Rules"</a></li>
+                    <li>{meta.family.title()}</li>
+                    <li aria-current="page">{meta.name}</li>
+                </ol>
+            </nav>
+            <h1>{meta.name}" "<small>{meta.id}</small></h1>
+            <p class="lead" inner_html=inline(meta.title, site.base())></p>
+            <dl class="facts">
+                <div><dt>"Severity"</dt><dd>{severity(meta.severity)}</dd></div>
+                <div><dt>"Fix"</dt><dd>{applicability(meta.applicability)}</dd></div>
+                <div><dt>"Applies to"</dt><dd>{meta.targets}</dd></div>
+                {lesson}
+            </dl>
+            {contents(&rule.doc.headings)}
+            <div class="prose" inner_html=rule.doc.html(site.base(), blocks::code)></div>
+            {example}
+        </article>
+    };
+    Some(Page {
+        title: format!("{} ({})", meta.name, meta.id),
+        description: plain(meta.title),
+        main: main.into_any(),
+        sidebar: None,
+    })
+}
+
+/// Rules name lessons by their folders: `01-port/02-vendor-libraries`.
+fn without_numbers(reference: &str) -> String {
+    reference
+        .split('/')
+        .map(|folder| folder.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-'))
+        .collect::<Vec<_>>()
+        .join("/")
+}
+
+fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "Error: will not run",
+        Severity::Warning => "Warning: runs wrong or slow",
+        Severity::Advice => "Advice: performance",
+        Severity::Info => "Info: good to know",
+    }
+}
+
+fn applicability(applicability: Applicability) -> &'static str {
+    match applicability {
+        Applicability::Safe => "Safe: keeps behaviour",
+        Applicability::Unsafe => "Look first: behaviour may change",
+        Applicability::DisplayOnly => "Described, for you to do",
+    }
+}

@@ -1,0 +1,150 @@
+//! The part of the address after `#`: what to load into the playground. Browsers never send it
+//! to a server. Pure.
+
+use hipward_analyzer::{Arch, Target, Version};
+
+/// What an address asks the playground to load.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Fragment {
+    /// A packed text: deflated, base64url.
+    pub(crate) code: Option<String>,
+    /// A text as it is.
+    pub(crate) text: Option<String>,
+    /// A task, in a sentence.
+    pub(crate) task: Option<String>,
+    /// Rules that must not fire when the task is solved.
+    pub(crate) gone: Vec<String>,
+    /// What to judge the text for.
+    pub(crate) target: Option<Target>,
+}
+
+impl Fragment {
+    /// Reads what stands after `#`. What it does not know it leaves out.
+    pub(crate) fn parse(fragment: &str) -> Self {
+        let mut read = Fragment::default();
+        for pair in fragment.split('&') {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let value = decode(value);
+            match key {
+                "code" => read.code = Some(value),
+                "text" => read.text = Some(value),
+                "task" => read.task = Some(value),
+                "gone" => read.gone = value.split(',').map(str::to_owned).collect(),
+                "target" => read.target = parse_target(&value),
+                _ => {}
+            }
+        }
+        read
+    }
+}
+
+/// The fragment of a share link.
+pub(crate) fn share_fragment(packed: &str, target: &Target) -> String {
+    format!("code={packed}&target={}", write_target(target))
+}
+
+/// The fragment of a link from a page: a text, and perhaps a task.
+#[cfg(feature = "ssr")]
+pub(crate) fn lesson_fragment(text: &str, task: Option<(&str, &[String])>) -> String {
+    let mut fragment = format!("text={}", encode(text));
+    if let Some((task, gone)) = task {
+        fragment.push_str(&format!("&task={}&gone={}", encode(task), gone.join(",")));
+    }
+    fragment
+}
+
+/// `gfx942,7.1,2.11,3.12`.
+pub(super) fn write_target(target: &Target) -> String {
+    format!(
+        "{},{},{},{}",
+        target.arch.name(),
+        target.rocm,
+        target.torch,
+        target.python
+    )
+}
+
+fn parse_target(text: &str) -> Option<Target> {
+    let mut words = text.split(',');
+    let name = words.next()?;
+    let arch = Arch::ALL.into_iter().find(|arch| arch.name() == name)?;
+    let mut version = || Version::try_from(words.next()?.to_owned()).ok();
+    Some(Target {
+        arch,
+        rocm: version()?,
+        torch: version()?,
+        python: version()?,
+    })
+}
+
+/// Percent-encoding of everything but letters, digits and `-._~`.
+#[cfg(feature = "ssr")]
+fn encode(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len() * 2);
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(byte as char);
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+/// The reverse; a `%` that is followed by no two hexadecimal digits stays what it is.
+fn decode(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let digit = |at: usize| char::from(*tail.get(at)?).to_digit(16);
+        match (first, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push((high * 16 + low) as u8);
+                rest = &tail[2..];
+            }
+            _ => {
+                bytes.push(first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(all(test, feature = "ssr"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_survives_the_address() {
+        let text = "x = \"é 漢 🎉 & = # % + \"\n";
+        let gone = ["pynvml".to_owned(), "apex-import".to_owned()];
+        let fragment = lesson_fragment(text, Some(("Use `amdsmi`, 100 %.", &gone)));
+        assert!(!fragment.contains([' ', '"', '#']), "{fragment}");
+        let read = Fragment::parse(&fragment);
+        assert_eq!(read.text.as_deref(), Some(text));
+        assert_eq!(read.task.as_deref(), Some("Use `amdsmi`, 100 %."));
+        assert_eq!(read.gone, gone);
+    }
+
+    #[test]
+    fn a_share_link_keeps_the_target() {
+        let target = Target {
+            arch: Arch::Gfx950,
+            rocm: Version::new(7, 0),
+            torch: Version::new(2, 9),
+            python: Version::new(3, 11),
+        };
+        let read = Fragment::parse(&share_fragment("q1YqSS0uAQA", &target));
+        assert_eq!(read.code.as_deref(), Some("q1YqSS0uAQA"));
+        assert_eq!(read.target, Some(target));
+    }
+
+    #[test]
+    fn nonsense_is_left_out() {
+        let read = Fragment::parse("target=rtx4090,1,2&text=100%&x&%zz=1");
+        assert_eq!(read.target, None);
+        assert_eq!(read.text.as_deref(), Some("100%"));
+    }
+}

@@ -1,0 +1,123 @@
+//! What the playground knows.
+
+use crate::diff::DiffLine;
+use hipward_analyzer::{Report, Target};
+
+/// Everything that the page shows.
+#[derive(Default)]
+pub(super) struct State {
+    /// What stands in the editor.
+    pub(super) text: String,
+    /// What stood there before the first fix: the paste.
+    pub(super) before: String,
+    /// True once a fix was applied to `before`.
+    pub(super) fixed: bool,
+    pub(super) target: Target,
+    /// The newest report, and whether it is about `text` as it is now.
+    pub(super) report: Option<Report>,
+    pub(super) fresh: bool,
+    /// From `before` to `text`.
+    pub(super) diff: Vec<DiffLine>,
+    pub(super) task: Option<Task>,
+    /// What did not work, in a sentence.
+    pub(super) trouble: String,
+    /// What did, likewise.
+    pub(super) notice: String,
+    pub(super) runner: Runner,
+}
+
+/// What a lesson asks for.
+pub(super) struct Task {
+    pub(super) text: String,
+    /// Rules that must not fire any more.
+    pub(super) gone: Vec<String>,
+}
+
+/// Whether there is somebody to send a benchmark to.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) enum Runner {
+    #[default]
+    Asking,
+    Absent,
+    NotReady,
+    Ready,
+    Sending,
+}
+
+impl State {
+    /// Replaces everything: a file, a link, the example.
+    pub(super) fn load(&mut self, text: String) {
+        self.fixed = false;
+        self.task = None;
+        self.before.clone_from(&text);
+        self.diff.clear();
+        self.set_text(text);
+    }
+
+    /// A person typed or pasted. What is compared with stays the paste itself until a fix was
+    /// applied; a wholly new paste starts over.
+    pub(super) fn edit(&mut self, text: String) {
+        if !self.fixed || is_new_paste(&self.text, &text) {
+            self.fixed = false;
+            self.before.clone_from(&text);
+        }
+        self.set_text(text);
+    }
+
+    /// A fix was applied.
+    pub(super) fn apply(&mut self, text: String) {
+        self.fixed = true;
+        self.set_text(text);
+    }
+
+    fn set_text(&mut self, text: String) {
+        self.text = text;
+        self.fresh = false;
+        self.trouble.clear();
+        self.notice.clear();
+    }
+
+    /// Whether the task's rules are all quiet, on a text that reads.
+    pub(super) fn solved(&self, task: &Task) -> bool {
+        !self.text.trim().is_empty()
+            && self.report.as_ref().is_some_and(|report| {
+                report.notes.is_empty()
+                    && report.findings.iter().all(|f| !task.gone.contains(&f.rule))
+            })
+    }
+}
+
+/// True when next to nothing of the old text is left at either end.
+fn is_new_paste(old: &str, new: &str) -> bool {
+    let same = |(a, b): &(u8, u8)| a == b;
+    let front = old.bytes().zip(new.bytes()).take_while(same).count();
+    let back = old.bytes().rev().zip(new.bytes().rev());
+    let back = back.take_while(same).count();
+    (front + back) * 5 < old.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASTE: &str = "import torch\nx = torch.ones(3)\n";
+
+    #[test]
+    fn the_paste_is_compared_with_until_another_one_comes() {
+        let mut state = State::default();
+        state.edit(PASTE.to_owned());
+        state.apply("import torch\nx = torch.ones(4)\n".to_owned());
+        state.edit("import torch\nx = torch.ones(5)\n".to_owned());
+        assert_eq!(state.before, PASTE);
+        state.edit("class Model:\n    pass\n".to_owned());
+        assert_eq!(state.before, "class Model:\n    pass\n");
+    }
+
+    #[test]
+    fn typing_before_any_fix_is_part_of_the_paste() {
+        let mut state = State::default();
+        state.edit(PASTE.to_owned());
+        state.edit(format!("{PASTE}y = x\n"));
+        assert_eq!(state.before, state.text);
+    }
+}

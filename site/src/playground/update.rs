@@ -1,0 +1,314 @@
+//! What follows from a message: a new state, questions to the analyzer, and a redrawing.
+
+use super::fragment::{Fragment, share_fragment, write_target};
+use super::message::Message;
+use super::state::{Runner, State, Task};
+use super::view::regions;
+use crate::browser::{self, Workspace};
+use crate::diff::DiffLine;
+use crate::regions::Painter;
+use crate::wire::{Decode, decode_struct};
+use hipward_analyzer::{Report, Target};
+use leptos::task::spawn_local;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+
+/// Largest text that is analyzed; more is refused with a sentence.
+const TEXT_LIMIT: usize = 2 << 20;
+/// How long typing rests before the analyzer is asked, milliseconds.
+const DEBOUNCE: u32 = 200;
+const KEPT_TEXT: &str = "playground.text";
+const KEPT_PLAIN: &str = "playground.plain";
+
+/// The one playground of a page.
+struct Session {
+    base: String,
+    workspace: Workspace,
+    state: RefCell<State>,
+    painter: RefCell<Painter>,
+    /// Counts changes of text and target; an answer to an older one is dropped.
+    generation: Cell<u64>,
+}
+
+/// A source that the analyzer made.
+struct Changed {
+    source: String,
+}
+decode_struct!(Changed { source });
+
+/// Everything that happens once.
+pub(super) fn start() {
+    let handler: Rc<RefCell<Option<Rc<Session>>>> = Rc::default();
+    let on_act = {
+        let handler = handler.clone();
+        Closure::new(move |act: String, argument: String| {
+            let session = handler.borrow().clone();
+            if let (Some(session), Some(message)) = (session, Message::parse(&act, argument)) {
+                spawn_local(session.update(message));
+            }
+        })
+    };
+    let session = Rc::new(Session {
+        base: browser::base(),
+        workspace: browser::open_workspace(&on_act),
+        state: RefCell::default(),
+        painter: RefCell::default(),
+        generation: Cell::new(0),
+    });
+    *handler.borrow_mut() = Some(session.clone());
+    // It lives as long as the page.
+    on_act.forget();
+    spawn_local(session.clone().find_runner());
+    spawn_local(session.load_first_text());
+}
+
+impl Session {
+    async fn update(self: Rc<Self>, message: Message) {
+        match message {
+            Message::Edit(text) => {
+                self.state.borrow_mut().edit(text);
+                self.text_changed(DEBOUNCE);
+            }
+            Message::Open(text) => self.load(text),
+            Message::Trouble(sentence) => self.trouble(sentence),
+            Message::Fragment(fragment) => {
+                self.clone().load_fragment(&fragment).await;
+            }
+            Message::Reset => {
+                let example = self.workspace.example();
+                self.load(example);
+            }
+            Message::Fix(index) => self.change("apply", Some(index)).await,
+            Message::FixSafe => self.change("fix_all", None).await,
+            Message::Skeleton => self.change("skeleton", None).await,
+            Message::Compare => {
+                let mut state = self.state.borrow_mut();
+                let text = state.text.clone();
+                state.before = text;
+                state.fixed = false;
+                state.diff.clear();
+            }
+            Message::Go(range) => self.workspace.select(&range),
+            Message::Share => self.share().await,
+            Message::Plain(plain) => {
+                browser::remember(KEPT_PLAIN, if plain { "yes" } else { "no" });
+                self.workspace.set_plain(plain);
+            }
+            Message::Arch(arch) => self.retarget(|target| target.arch = arch),
+            Message::Rocm(version) => self.retarget(|target| target.rocm = version),
+            Message::Torch(version) => self.retarget(|target| target.torch = version),
+            Message::Python(version) => self.retarget(|target| target.python = version),
+            Message::Benchmark => self.benchmark().await,
+        }
+        self.draw();
+    }
+
+    fn draw(&self) {
+        let regions = regions(&self.state.borrow(), &self.base);
+        self.painter.borrow_mut().paint(regions);
+    }
+
+    fn trouble(&self, sentence: String) {
+        self.state.borrow_mut().trouble = sentence;
+        self.draw();
+    }
+
+    async fn find_runner(self: Rc<Self>) {
+        let found = browser::runner_state().await.as_string();
+        self.state.borrow_mut().runner = match found.as_deref() {
+            Some("ready") => Runner::Ready,
+            Some("not-ready") => Runner::NotReady,
+            _ => Runner::Absent,
+        };
+        self.draw();
+    }
+
+    /// The address decides; else what was typed before this ran; else the last visit.
+    async fn load_first_text(self: Rc<Self>) {
+        let plain = browser::recall(KEPT_PLAIN).as_deref() == Some("yes");
+        let fragment = browser::fragment();
+        if !self.clone().load_fragment(&fragment).await {
+            let typed = self.workspace.text();
+            let kept = browser::recall(KEPT_TEXT).filter(|kept| !kept.trim().is_empty());
+            let text = match kept {
+                Some(kept) if typed == self.workspace.example() => kept,
+                _ => typed,
+            };
+            // A link that could not be read is still to be told.
+            let trouble = self.state.borrow().trouble.clone();
+            self.load(text);
+            self.state.borrow_mut().trouble = trouble;
+        }
+        self.workspace.set_plain(plain);
+    }
+
+    /// Loads what the address asks for; false when it asks for nothing.
+    async fn load_fragment(self: Rc<Self>, fragment: &str) -> bool {
+        let fragment = Fragment::parse(fragment);
+        if let Some(target) = fragment.target {
+            self.workspace.set_target(&write_target(&target));
+            self.retarget(|old| *old = target);
+        }
+        let text = match (fragment.code, fragment.text) {
+            (Some(packed), _) => match browser::unpack(&packed).await {
+                Ok(text) => text.as_string(),
+                Err(error) => {
+                    self.trouble(browser::sentence(&error));
+                    return false;
+                }
+            },
+            (None, text) => text,
+        };
+        let Some(text) = text else {
+            return false;
+        };
+        self.load(text);
+        self.state.borrow_mut().task = fragment.task.map(|text| Task {
+            text,
+            gone: fragment.gone,
+        });
+        self.draw();
+        true
+    }
+
+    fn load(self: &Rc<Self>, text: String) {
+        self.workspace.set_text(&text);
+        self.state.borrow_mut().load(text);
+        self.text_changed(0);
+    }
+
+    fn text_changed(self: &Rc<Self>, wait: u32) {
+        let state = self.state.borrow();
+        if state.text.len() <= TEXT_LIMIT {
+            browser::remember(KEPT_TEXT, &state.text);
+        }
+        self.analyze_later(wait);
+    }
+
+    fn retarget(self: &Rc<Self>, change: impl FnOnce(&mut Target)) {
+        change(&mut self.state.borrow_mut().target);
+        self.analyze_later(0);
+    }
+
+    /// Asks the analyzer once nothing has changed for `wait` milliseconds.
+    fn analyze_later(self: &Rc<Self>, wait: u32) {
+        let generation = self.generation.get() + 1;
+        self.generation.set(generation);
+        let session = self.clone();
+        let ask = Closure::once_into_js(move || {
+            if generation == session.generation.get() {
+                spawn_local(session.analyze(generation));
+            }
+        });
+        browser::later(wait, ask);
+    }
+
+    async fn analyze(self: Rc<Self>, generation: u64) {
+        let (text, before, target) = {
+            let state = self.state.borrow();
+            (
+                state.text.clone(),
+                state.before.clone(),
+                state.target.clone(),
+            )
+        };
+        if text.len() > TEXT_LIMIT {
+            self.state.borrow_mut().report = None;
+            self.trouble(format!(
+                "This text has {} MB; the playground reads up to 2 MB. Paste one module at a time, or run hipward check on the folder.",
+                text.len() >> 20
+            ));
+            return;
+        }
+        let answer = browser::ask("analyze", &text, &write_target(&target), None).await;
+        if generation != self.generation.get() {
+            return;
+        }
+        match read::<Report>(&answer) {
+            Ok(report) => {
+                if let Ok(answer) = &answer {
+                    self.workspace.set_report(answer);
+                }
+                let mut state = self.state.borrow_mut();
+                state.report = Some(report);
+                state.fresh = true;
+            }
+            Err(sentence) => return self.trouble(sentence),
+        }
+        self.draw();
+        let mut diff = Vec::new();
+        if before != text {
+            let answer = browser::diff(&before, &text).await;
+            diff = read::<Vec<DiffLine>>(&answer).unwrap_or_default();
+        }
+        if generation == self.generation.get() {
+            self.state.borrow_mut().diff = diff;
+            self.draw();
+        }
+    }
+
+    /// Lets the analyzer change the text. A click on a finding of an older text does nothing:
+    /// the report of the new one is on its way.
+    async fn change(self: &Rc<Self>, method: &str, index: Option<u32>) {
+        let (text, target) = {
+            let state = self.state.borrow();
+            if !state.fresh {
+                return;
+            }
+            (state.text.clone(), state.target.clone())
+        };
+        let answer = browser::ask(method, &text, &write_target(&target), index).await;
+        match read::<Changed>(&answer) {
+            Ok(changed) => {
+                if self.state.borrow().text == text {
+                    self.workspace.set_text(&changed.source);
+                    self.state.borrow_mut().apply(changed.source);
+                    self.text_changed(0);
+                }
+            }
+            Err(sentence) => self.trouble(sentence),
+        }
+    }
+
+    async fn share(&self) {
+        let (text, target) = {
+            let state = self.state.borrow();
+            (state.text.clone(), state.target.clone())
+        };
+        let packed = match browser::pack(&text).await {
+            Ok(packed) => packed.as_string().unwrap_or_default(),
+            Err(error) => return self.trouble(browser::sentence(&error)),
+        };
+        let copied = browser::share_address(&share_fragment(&packed, &target)).await;
+        self.state.borrow_mut().notice = if copied.is_truthy() {
+            "Link copied. It holds the code itself; nothing was uploaded.".to_owned()
+        } else {
+            "The link is in the address bar. It holds the code itself.".to_owned()
+        };
+    }
+
+    async fn benchmark(&self) {
+        let code = {
+            let mut state = self.state.borrow_mut();
+            state.runner = Runner::Sending;
+            state.text.clone()
+        };
+        self.draw();
+        if let Err(error) = browser::submit(&code).await {
+            let mut state = self.state.borrow_mut();
+            state.trouble = browser::sentence(&error);
+            state.runner = Runner::Ready;
+        }
+    }
+}
+
+/// What an answer says, or why there is none.
+fn read<T: Decode>(answer: &Result<JsValue, JsValue>) -> Result<T, String> {
+    match answer {
+        Ok(json) => T::decode(json).ok_or_else(|| {
+            "The analyzer and this page are not of one build; reload the page.".to_owned()
+        }),
+        Err(error) => Err(browser::sentence(error)),
+    }
+}

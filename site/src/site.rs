@@ -1,0 +1,221 @@
+//! A site: content, rules and assets under one base path, and the addresses of its pages.
+
+use crate::content::Content;
+use crate::content::block::{self, Block, Code};
+use crate::content::document::Document;
+use hipward_analyzer::{RULES, RuleMeta};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use thiserror::Error;
+
+/// The files that pages load, by their logical names (`site.css`).
+#[derive(Clone, Debug, Default)]
+pub struct Assets(BTreeMap<String, String>);
+
+/// A manifest that does not read.
+#[derive(Debug, Error)]
+#[error("the asset manifest is not an object of names ({0}); build the assets again")]
+pub struct AssetsError(#[from] serde_json::Error);
+
+impl Assets {
+    /// Reads the manifest that the asset bundle writes: logical name → hashed name.
+    pub fn from_manifest(json: &str) -> Result<Self, AssetsError> {
+        Ok(Assets(serde_json::from_str(json)?))
+    }
+}
+
+/// Everything that pages are made of.
+#[derive(Clone, Debug)]
+pub struct Site {
+    pub(crate) content: Content,
+    pub(crate) rules: Vec<RulePage>,
+    assets: Assets,
+    base: String,
+}
+
+/// A rule and its page.
+#[derive(Clone, Debug)]
+pub(crate) struct RulePage {
+    pub(crate) meta: &'static RuleMeta,
+    pub(crate) doc: Document<Code>,
+}
+
+/// A page of the site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// `/`
+    Home,
+    /// `/learn/<part>/<lesson>/`
+    Lesson {
+        /// The part's folder name without its number.
+        part: String,
+        /// The lesson's, likewise.
+        lesson: String,
+    },
+    /// `/playground/`
+    Playground,
+    /// `/benchmark/`
+    Benchmark,
+    /// `/jobs/<id>/`; needs [`PageData::Job`](crate::PageData::Job).
+    Job(String),
+    /// `/rules/`
+    Rules,
+    /// `/rules/<name>/`
+    Rule(String),
+    /// What every other address shows, and `404.html` of a static host.
+    NotFound,
+}
+
+impl Route {
+    /// The path below the base: `/rules/pynvml/`.
+    pub fn path(&self) -> String {
+        match self {
+            Route::Home => "/".to_owned(),
+            Route::Lesson { part, lesson } => format!("/learn/{part}/{lesson}/"),
+            Route::Playground => "/playground/".to_owned(),
+            Route::Benchmark => "/benchmark/".to_owned(),
+            Route::Job(id) => format!("/jobs/{id}/"),
+            Route::Rules => "/rules/".to_owned(),
+            Route::Rule(name) => format!("/rules/{name}/"),
+            Route::NotFound => "/404.html".to_owned(),
+        }
+    }
+
+    /// The file of a static site: `rules/pynvml/index.html`.
+    pub fn file(&self) -> String {
+        let path = self.path();
+        let path = path.trim_start_matches('/');
+        if path.is_empty() || path.ends_with('/') {
+            format!("{path}index.html")
+        } else {
+            path.to_owned()
+        }
+    }
+}
+
+impl Site {
+    /// Puts a site together. `base` is the path it is served under: `/`, or `/docs/`.
+    pub fn new(content: Content, assets: Assets, base: &str) -> Site {
+        let rules = RULES
+            .iter()
+            .map(|meta| RulePage {
+                meta,
+                doc: rule_document(meta),
+            })
+            .collect();
+        let base = match base.trim_matches('/') {
+            "" => "/".to_owned(),
+            inner => format!("/{inner}/"),
+        };
+        Site {
+            content,
+            rules,
+            assets,
+            base,
+        }
+    }
+
+    /// The path that every address of this site begins with; ends with a slash.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Every static page. The one for unknown addresses, [`Route::NotFound`], is not among them.
+    pub fn routes(&self) -> Vec<Route> {
+        let mut routes = vec![
+            Route::Home,
+            Route::Playground,
+            Route::Benchmark,
+            Route::Rules,
+        ];
+        routes.extend(self.content.lessons().map(|(part, lesson)| Route::Lesson {
+            part: part.slug.clone(),
+            lesson: lesson.slug.clone(),
+        }));
+        routes.extend(
+            self.rules
+                .iter()
+                .map(|rule| Route::Rule(rule.meta.name.to_owned())),
+        );
+        routes
+    }
+
+    /// The page at a path below the base, with or without its final slash.
+    pub fn resolve(&self, path: &str) -> Option<Route> {
+        let segments: Vec<&str> = path.split('/').filter(|s| !s.is_empty()).collect();
+        match segments.as_slice() {
+            [] => Some(Route::Home),
+            ["playground"] => Some(Route::Playground),
+            ["benchmark"] => Some(Route::Benchmark),
+            ["rules"] => Some(Route::Rules),
+            ["rules", name] => self.rule(name).map(|_| Route::Rule((*name).to_owned())),
+            ["jobs", id] => Some(Route::Job((*id).to_owned())),
+            ["learn", part, lesson] => self.content.lesson(part, lesson).map(|_| Route::Lesson {
+                part: (*part).to_owned(),
+                lesson: (*lesson).to_owned(),
+            }),
+            _ => None,
+        }
+    }
+
+    /// The address of a route.
+    pub(crate) fn href(&self, route: &Route) -> String {
+        self.below(&route.path())
+    }
+
+    /// The address of a path that is written from the root.
+    pub(crate) fn below(&self, path: &str) -> String {
+        format!("{}{}", self.base, path.trim_start_matches('/'))
+    }
+
+    /// The address of an asset, if it was built.
+    pub(crate) fn asset(&self, name: &str) -> Option<String> {
+        let hashed = self.assets.0.get(name)?;
+        Some(self.below(&format!("/assets/{hashed}")))
+    }
+
+    /// Addresses of the assets that scripts load by themselves, as JSON for the page.
+    pub(crate) fn script_assets(&self) -> String {
+        let addresses: BTreeMap<&str, String> = self
+            .assets
+            .0
+            .keys()
+            .filter(|name| name.ends_with(".js") || name.ends_with(".wasm"))
+            .filter_map(|name| Some((name.as_str(), self.asset(name)?)))
+            .collect();
+        // A map of strings always serializes; `<` cannot end the script element.
+        serde_json::to_string(&addresses)
+            .unwrap_or_default()
+            .replace('<', "\\u003c")
+    }
+
+    pub(crate) fn rule(&self, name: &str) -> Option<&RulePage> {
+        self.rules.iter().find(|rule| rule.meta.name == name)
+    }
+
+    /// The benchmark blocks of all lessons, with an id each.
+    pub(crate) fn benchmarks(&self) -> Vec<(String, &block::Bench)> {
+        self.content
+            .lessons()
+            .flat_map(|(_, lesson)| {
+                lesson.body.blocks().filter_map(move |block| match block {
+                    Block::Bench(bench) => Some((bench_id(&lesson.slug, bench), bench)),
+                    _ => None,
+                })
+            })
+            .collect()
+    }
+}
+
+/// The id of a benchmark block: `fused-rmsnorm.llama-block`.
+pub(crate) fn bench_id(lesson: &str, bench: &block::Bench) -> String {
+    let stem = bench.file.split('.').next().unwrap_or_default();
+    format!("{lesson}.{}", crate::content::document::slug(stem))
+}
+
+fn rule_document(meta: &RuleMeta) -> Document<Code> {
+    Document::parse(&meta.doc(), |fence| {
+        Ok::<_, Infallible>(block::plain(&fence))
+    })
+    .unwrap_or_else(|never| match never {})
+}

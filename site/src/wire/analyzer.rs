@@ -1,0 +1,83 @@
+//! The answers of the analyzer.
+
+use super::{Decode, Json, decode_enum, decode_struct};
+use crate::diff::{DiffKind, DiffLine};
+use hipward_analyzer::{
+    Applicability, Arch, Contract, Edit, Finding, Fix, HandledBy, Language, Note, Position, Report,
+    Severity, Span, Target, Version,
+};
+
+decode_struct!(Report {
+    schema,
+    language,
+    target,
+    findings,
+    suppressed,
+    notes,
+    contract
+});
+decode_struct!(Target {
+    arch,
+    rocm,
+    torch,
+    python
+});
+decode_struct!(Finding {
+    id,
+    rule,
+    severity,
+    message,
+    span,
+    handled_by,
+    fix
+});
+decode_struct!(Fix {
+    title,
+    applicability,
+    edits
+});
+decode_struct!(Edit { span, text });
+decode_struct!(Span { start, end });
+decode_struct!(Position {
+    byte,
+    utf16,
+    line,
+    column
+});
+decode_struct!(Note {
+    code,
+    message,
+    line
+});
+decode_struct!(Contract {
+    model,
+    model_new,
+    get_inputs,
+    get_init_inputs,
+    modules
+});
+decode_struct!(DiffLine {
+    kind,
+    old,
+    new,
+    text
+});
+
+decode_enum!(Language { "python" => Python });
+decode_enum!(Arch { "gfx90a" => Gfx90a, "gfx942" => Gfx942, "gfx950" => Gfx950 });
+decode_enum!(Severity {
+    "error" => Error, "warning" => Warning, "advice" => Advice, "info" => Info,
+});
+decode_enum!(HandledBy { "you" => You, "hipify" => Hipify, "rocm-wheel" => RocmWheel });
+decode_enum!(Applicability {
+    "safe" => Safe, "unsafe" => Unsafe, "display-only" => DisplayOnly,
+});
+decode_enum!(DiffKind {
+    "equal" => Equal, "removed" => Removed, "added" => Added, "gap" => Gap,
+});
+
+impl Decode for Version {
+    fn decode(json: &impl Json) -> Option<Self> {
+        Version::try_from(json.string()?).ok()
+    }
+}

@@ -1,0 +1,165 @@
+//! The events of a job.
+
+use super::{Decode, Json, decode_enum, decode_struct, field};
+use hipward_protocol::{
+    Comparison, Device, Environment, Event, EventBody, FailureCode, Isolation, IsolationLevel,
+    LogStream, Outcome, OutputError, Stats, StopReason, Variant, Vendor, Verdict,
+};
+
+impl Decode for Event {
+    fn decode(json: &impl Json) -> Option<Self> {
+        Some(Event {
+            seq: field(json, "seq")?,
+            attempt: field(json, "attempt")?,
+            at: field(json, "at")?,
+            body: body(json)?,
+        })
+    }
+}
+
+fn body(json: &impl Json) -> Option<EventBody> {
+    let kind: String = field(json, "type")?;
+    Some(match kind.as_str() {
+        "queued" => EventBody::Queued {
+            position: field(json, "position")?,
+            reason: field(json, "reason")?,
+        },
+        "leased" => EventBody::Leased {
+            device: field(json, "device")?,
+        },
+        "environment" => EventBody::Environment(Environment::decode(json)?),
+        "unavailable" => EventBody::Unavailable {
+            variant: field(json, "variant")?,
+            reason: field(json, "reason")?,
+        },
+        "precision" => EventBody::Precision {
+            variant: field(json, "variant")?,
+            passed: field(json, "passed")?,
+            outputs: field(json, "outputs")?,
+            seeds: field(json, "seeds")?,
+            reference: field(json, "reference")?,
+            reason: field(json, "reason")?,
+        },
+        "compile" => EventBody::Compile {
+            variant: field(json, "variant")?,
+            seconds: field(json, "seconds")?,
+        },
+        "samples" => EventBody::Samples {
+            variant: field(json, "variant")?,
+            round: field(json, "round")?,
+            ms: field(json, "ms")?,
+        },
+        "variant_done" => EventBody::VariantDone {
+            variant: field(json, "variant")?,
+            stats: field(json, "stats")?,
+        },
+        "log" => EventBody::Log {
+            stream: field(json, "stream")?,
+            text: field(json, "text")?,
+        },
+        "verdict" => EventBody::Verdict(Verdict::decode(json)?),
+        "done" => EventBody::Done,
+        "failed" => EventBody::Failed {
+            code: field(json, "code")?,
+            message: field(json, "message")?,
+            help: field(json, "help")?,
+            traceback: field(json, "traceback")?,
+        },
+        "cancelled" => EventBody::Cancelled,
+        _ => return None,
+    })
+}
+
+decode_struct!(Device {
+    id,
+    name,
+    vendor,
+    arch,
+    memory_bytes,
+    busy_with
+});
+decode_struct!(Isolation {
+    level,
+    mechanisms,
+    missing
+});
+decode_struct!(Environment {
+    device_name,
+    arch,
+    torch,
+    triton,
+    hip,
+    cuda,
+    driver,
+    python,
+    threads,
+    clock,
+    clock_overhead_ms,
+    cache,
+    stop_rule,
+    variables,
+    isolation,
+    code_sha256,
+    hipward,
+});
+decode_struct!(OutputError {
+    name,
+    shape,
+    dtype,
+    cosine,
+    max_abs,
+    rms,
+    eager_max_abs,
+    eager_rms,
+    mismatch,
+});
+decode_struct!(Stats {
+    n,
+    dropped,
+    median,
+    mean,
+    p5,
+    p20,
+    p80,
+    p95,
+    min,
+    max,
+    ci_low,
+    ci_high,
+    stop,
+    wide_spread,
+});
+decode_struct!(Comparison {
+    variant,
+    speedup,
+    ci_low,
+    ci_high,
+    outcome
+});
+decode_struct!(Verdict {
+    comparisons,
+    control,
+    best,
+    summary
+});
+
+decode_enum!(Vendor { "amd" => Amd, "nvidia" => Nvidia, "cpu" => Cpu });
+decode_enum!(IsolationLevel { "limits" => Limits, "syscalls" => Syscalls, "files" => Files });
+decode_enum!(LogStream { "stdout" => Stdout, "stderr" => Stderr, "runner" => Runner });
+decode_enum!(StopReason {
+    "converged" => Converged, "sample-cap" => SampleCap, "time-cap" => TimeCap,
+});
+decode_enum!(Outcome {
+    "FASTER" => Faster, "SLOWER" => Slower, "SAME" => Same, "AMBIGUOUS" => Ambiguous,
+});
+decode_enum!(Variant {
+    "eager" => Eager, "eager-control" => EagerControl, "compile" => Compile,
+    "fused-ops" => FusedOps, "fused-projections" => FusedProjections, "model-new" => ModelNew,
+});
+decode_enum!(FailureCode {
+    "syntax-error" => SyntaxError, "contract-missing" => ContractMissing,
+    "import-error" => ImportError, "init-error" => InitError, "forward-error" => ForwardError,
+    "not-finite" => NotFinite, "timeout" => Timeout, "memory-limit" => MemoryLimit,
+    "process-limit" => ProcessLimit, "output-limit" => OutputLimit, "crashed" => Crashed,
+    "interrupted" => Interrupted, "isolation" => Isolation, "internal" => Internal,
+});

@@ -1,0 +1,180 @@
+//! What serde writes is what the browser reads, for every kind of event and for a real report.
+
+use super::{Decode, Json};
+use hipward_analyzer::{Options, Report, analyze};
+use hipward_protocol::{
+    Comparison, Device, Environment, Event, EventBody, FailureCode, Isolation, IsolationLevel,
+    LogStream, Outcome, OutputError, Stats, StopReason, Variant, Vendor, Verdict,
+};
+use serde_json::Value;
+
+impl Json for Value {
+    fn member(&self, key: &str) -> Option<Self> {
+        self.get(key).filter(|value| !value.is_null()).cloned()
+    }
+
+    fn elements(&self) -> Option<Vec<Self>> {
+        self.as_array().cloned()
+    }
+
+    fn string(&self) -> Option<String> {
+        self.as_str().map(str::to_owned)
+    }
+
+    fn number(&self) -> Option<f64> {
+        self.as_f64()
+    }
+
+    fn truth(&self) -> Option<bool> {
+        self.as_bool()
+    }
+}
+
+fn bodies() -> Vec<EventBody> {
+    let text = || "text".to_owned();
+    let variant = Variant::Compile;
+    let isolation = Isolation {
+        level: IsolationLevel::Files,
+        mechanisms: vec![text()],
+        missing: vec![text()],
+    };
+    let comparison = Comparison {
+        variant,
+        speedup: 1.5,
+        ci_low: 1.4,
+        ci_high: 1.6,
+        outcome: Outcome::Faster,
+    };
+    vec![
+        EventBody::Queued {
+            position: 2,
+            reason: Some(text()),
+        },
+        EventBody::Leased {
+            device: Device {
+                id: text(),
+                name: text(),
+                vendor: Vendor::Amd,
+                arch: text(),
+                memory_bytes: 192 << 30,
+                busy_with: None,
+            },
+        },
+        EventBody::Environment(Environment {
+            device_name: text(),
+            arch: text(),
+            torch: text(),
+            triton: Some(text()),
+            hip: None,
+            cuda: None,
+            driver: Some(text()),
+            python: text(),
+            threads: 2,
+            clock: text(),
+            clock_overhead_ms: 0.001,
+            cache: text(),
+            stop_rule: text(),
+            variables: vec![(text(), text())],
+            isolation: Some(isolation),
+            code_sha256: text(),
+            hipward: text(),
+        }),
+        EventBody::Unavailable {
+            variant,
+            reason: text(),
+        },
+        EventBody::Precision {
+            variant,
+            passed: false,
+            outputs: vec![OutputError {
+                name: text(),
+                shape: vec![2, 3],
+                dtype: text(),
+                cosine: 0.5,
+                max_abs: 1e-6,
+                rms: 1e-7,
+                eager_max_abs: 2e-6,
+                eager_rms: 2e-7,
+                mismatch: 0.25,
+            }],
+            seeds: 5,
+            reference: text(),
+            reason: None,
+        },
+        EventBody::Compile {
+            variant,
+            seconds: 1.25,
+        },
+        EventBody::Samples {
+            variant,
+            round: 3,
+            ms: vec![1.0, 2.5],
+        },
+        EventBody::VariantDone {
+            variant,
+            stats: Stats {
+                n: 30,
+                dropped: 1,
+                median: 1.0,
+                mean: 1.1,
+                p5: 0.9,
+                p20: 0.95,
+                p80: 1.2,
+                p95: 1.3,
+                min: 0.8,
+                max: 1.4,
+                ci_low: 0.99,
+                ci_high: 1.01,
+                stop: StopReason::SampleCap,
+                wide_spread: true,
+            },
+        },
+        EventBody::Log {
+            stream: LogStream::Stderr,
+            text: "é 漢 🎉".to_owned(),
+        },
+        EventBody::Verdict(Verdict {
+            comparisons: vec![comparison.clone()],
+            control: Some(comparison),
+            best: Some(variant),
+            summary: text(),
+        }),
+        EventBody::Done,
+        EventBody::Failed {
+            code: FailureCode::ForwardError,
+            message: text(),
+            help: text(),
+            traceback: None,
+        },
+        EventBody::Cancelled,
+    ]
+}
+
+#[test]
+fn every_event_survives_the_wire() {
+    for body in bodies() {
+        let event = Event {
+            seq: 7,
+            attempt: 1,
+            at: "2026-11-21T16:00:00.000Z".to_owned(),
+            body,
+        };
+        let json = serde_json::to_value(&event).expect("serializes");
+        assert_eq!(Event::decode(&json), Some(event), "{json}");
+    }
+}
+
+#[test]
+fn a_report_survives_the_wire() {
+    let source = include_str!("../page/example.py");
+    let report = analyze(source, &Options::default());
+    assert!(report.findings.len() > 2, "the example has findings");
+    let json = serde_json::to_value(&report).expect("serializes");
+    assert_eq!(Report::decode(&json), Some(report));
+}
+
+#[test]
+fn another_shape_is_refused() {
+    let json = serde_json::json!({"seq": 1, "attempt": 1, "at": "", "type": "party"});
+    assert_eq!(Event::decode(&json), None);
+}

@@ -1,0 +1,130 @@
+//! A mistake in a content folder is refused with its file, its line and what to do.
+
+#![cfg(feature = "ssr")]
+
+mod support;
+
+use hipward_site::Content;
+use support::{BLOCKS, FRONT_LINES, LESSON, folder};
+
+#[test]
+fn every_kind_of_block_is_read() {
+    Content::parse(folder(BLOCKS)).expect("well-formed");
+}
+
+#[test]
+fn a_mistake_names_its_line_and_what_to_do() {
+    let cases = [
+        (
+            "\n```python file=gone.py\n```\n",
+            2,
+            "add it or correct the name",
+        ),
+        (
+            "```python file=before.py anchor=two\n```\n",
+            1,
+            "# anchor: two",
+        ),
+        (
+            "```python file=before.py\nx = 1\n```\n",
+            1,
+            "keep the lines or the attribute",
+        ),
+        (
+            "```python fil=before.py\n```\n",
+            1,
+            "it takes file, anchor, before and after",
+        ),
+        (
+            "```diff before=before.py\n```\n",
+            1,
+            "both before=… and after=…",
+        ),
+        (
+            "```try\nfile = \"before.py\"\ntask = \"T\"\ngone = [\"no-such-rule\"]\n```\n",
+            1,
+            "no rule `no-such-rule`",
+        ),
+        (
+            "```try\nfile = \"before.py\"\ntask = 1\ngone = []\n```\n",
+            3,
+            "expected a string",
+        ),
+        (
+            "```quiz\nquestion = \"Q\"\n[[option]]\ntext = \"A\"\nwhy = \"W\"\n```\n",
+            1,
+            "correct = true",
+        ),
+        (
+            "```bench\nfile = \"before.py\"\ntitle = \"T\"\nsay = \"S\"\nresults = [\"r2\"]\n```\n",
+            1,
+            "no row with the id `r2`",
+        ),
+        ("text\n\n# Title\n", 3, "use `## …`"),
+        ("text\n\n<div>no</div>\n", 3, "HTML is not passed through"),
+        (
+            "\n\n[x](/learn/port/nowhere/)\n",
+            3,
+            "`/learn/port/nowhere/`, which is no page",
+        ),
+    ];
+    for (markdown, line, says) in cases {
+        let error = Content::parse(folder(markdown)).expect_err(markdown);
+        assert_eq!(
+            (error.file.as_str(), error.line),
+            (LESSON, FRONT_LINES + line),
+            "{error}"
+        );
+        assert!(error.to_string().contains(says), "{error}");
+    }
+}
+
+#[test]
+fn a_mistake_in_the_folder_is_named_too() {
+    let without = |path: &str| -> Vec<(String, String)> {
+        folder("").into_iter().filter(|(p, _)| p != path).collect()
+    };
+    let with = |path: &str, text: &str| -> Vec<(String, String)> {
+        let mut files = without(path);
+        files.push((path.to_owned(), text.to_owned()));
+        files
+    };
+    let front = "+++\ntitle = \"T\"\nsummary = \"S\"\nminutes = 3\ngoal = \"G\"\n";
+    let cases = [
+        (
+            with(LESSON, "no front matter"),
+            "01-port/01-first/lesson.md:1: the lesson has no front matter",
+        ),
+        (
+            with(LESSON, "+++\ntitle = \"T\"\nhours = 3\n+++\n"),
+            "01-port/01-first/lesson.md:3: unknown field `hours`",
+        ),
+        (
+            with(
+                LESSON,
+                &format!("{front}prerequisites = [\"port/gone\"]\n+++\n"),
+            ),
+            "no lesson `port/gone`",
+        ),
+        (
+            without("01-port/part.toml"),
+            "01-port/part.toml:1: the part has no part.toml",
+        ),
+        (
+            with("01-port/02-first/lesson.md", &format!("{front}+++\n")),
+            "`first` is taken",
+        ),
+        (
+            with("01-port/second/lesson.md", &format!("{front}+++\n")),
+            "the folder `second` has no number",
+        ),
+        (
+            with("results.csv", "id,ms\nr1\n"),
+            "results.csv:2: the row has 1 fields and the header 2",
+        ),
+    ];
+    for (files, says) in cases {
+        let error = Content::parse(files).expect_err(says).to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}

@@ -1,0 +1,272 @@
+//! A job's page and its Markdown, in every state, from the same log of events.
+
+#![cfg(feature = "ssr")]
+
+mod support;
+
+use hipward_protocol::{
+    Comparison, Device, Environment, Event, EventBody, FailureCode, Isolation, IsolationLevel,
+    JobSummary, JobView, LogStream, Outcome, OutputError, Stats, StopReason, Variant, Vendor,
+    Verdict,
+};
+use hipward_site::{JobPage, PageData, Route, benchmark_markdown, render_page};
+use support::{BLOCKS, folder, site};
+
+const HOSTILE: &str = "<script>alert(1)</script> | `x` </textarea>";
+
+fn page(bodies: Vec<EventBody>) -> JobPage {
+    let events: Vec<Event> = (1..)
+        .zip(bodies)
+        .map(|(seq, body)| Event {
+            seq,
+            attempt: 1,
+            at: "2026-11-21T16:00:00.000Z".into(),
+            body,
+        })
+        .collect();
+    let view = JobView::from_events(&events);
+    JobPage {
+        summary: JobSummary {
+            id: "j1".into(),
+            title: Some(HOSTILE.into()),
+            state: view.state,
+            attempt: 1,
+            created_at: "2026-11-21T16:00:00Z".into(),
+            variants: Variant::ALL.to_vec(),
+            code_sha256: "00".repeat(32),
+            last_seq: view.last_seq,
+        },
+        view,
+        code: format!("# ```` {HOSTILE}\nclass Model: ...\n"),
+    }
+}
+
+fn html(page: &JobPage) -> String {
+    let site = site(folder(BLOCKS), "/x/");
+    let data = PageData::Job(Box::new(page.clone()));
+    render_page(&site, &Route::Job("j1".into()), &data)
+}
+
+fn started() -> Vec<EventBody> {
+    vec![
+        EventBody::Queued {
+            position: 0,
+            reason: None,
+        },
+        EventBody::Leased {
+            device: Device {
+                id: "cpu".into(),
+                name: "Some CPU".into(),
+                vendor: Vendor::Cpu,
+                arch: "x86_64".into(),
+                memory_bytes: 1 << 34,
+                busy_with: None,
+            },
+        },
+        EventBody::Environment(Environment {
+            device_name: "Some CPU".into(),
+            arch: "x86_64".into(),
+            torch: "2.15.0+cpu".into(),
+            triton: None,
+            hip: None,
+            cuda: None,
+            driver: None,
+            python: "3.11.2".into(),
+            threads: 2,
+            clock: "monotonic clock".into(),
+            clock_overhead_ms: 0.0002,
+            cache: "warm".into(),
+            stop_rule: "interval within 1 %".into(),
+            variables: Vec::new(),
+            isolation: Some(Isolation {
+                level: IsolationLevel::Files,
+                mechanisms: vec!["Landlock ABI 5".into()],
+                missing: Vec::new(),
+            }),
+            code_sha256: "00".repeat(32),
+            hipward: "0.1.0".into(),
+        }),
+        EventBody::Unavailable {
+            variant: Variant::FusedOps,
+            reason: "Triton needs a GPU.".into(),
+        },
+    ]
+}
+
+fn measured() -> Vec<EventBody> {
+    let mut bodies = started();
+    for (variant, median) in [(Variant::Eager, 2.0), (Variant::Compile, 1.25)] {
+        bodies.push(EventBody::Precision {
+            variant,
+            passed: true,
+            outputs: vec![OutputError {
+                name: "0".into(),
+                shape: vec![2, 4],
+                dtype: "float32".into(),
+                cosine: 0.999_999_5,
+                max_abs: 1.2e-6,
+                rms: 1e-7,
+                eager_max_abs: 1.1e-6,
+                eager_rms: 1e-7,
+                mismatch: 0.0,
+            }],
+            seeds: 5,
+            reference: "float64".into(),
+            reason: None,
+        });
+        bodies.push(EventBody::Compile {
+            variant,
+            seconds: 3.5,
+        });
+        bodies.push(EventBody::Samples {
+            variant,
+            round: 0,
+            ms: vec![median; 40],
+        });
+        bodies.push(EventBody::VariantDone {
+            variant,
+            stats: Stats {
+                n: 40,
+                dropped: 0,
+                median,
+                mean: median,
+                p5: median,
+                p20: median,
+                p80: median,
+                p95: median,
+                min: median,
+                max: median,
+                ci_low: median * 0.99,
+                ci_high: median * 1.01,
+                stop: StopReason::Converged,
+                wide_spread: false,
+            },
+        });
+    }
+    bodies.push(EventBody::Log {
+        stream: LogStream::Stdout,
+        text: HOSTILE.into(),
+    });
+    bodies.push(EventBody::Verdict(Verdict {
+        comparisons: vec![Comparison {
+            variant: Variant::Compile,
+            speedup: 1.6,
+            ci_low: 1.55,
+            ci_high: 1.65,
+            outcome: Outcome::Faster,
+        }],
+        control: None,
+        best: Some(Variant::Compile),
+        summary: "torch.compile is 1.6 times as fast as eager here.".into(),
+    }));
+    bodies.push(EventBody::Done);
+    bodies
+}
+
+#[test]
+fn a_finished_job_shows_numbers_with_their_conditions() {
+    let html = html(&page(measured()));
+    for part in [
+        ">Done</strong> torch.compile is 1.6 times as fast as eager here.",
+        "1.25 (1.24–1.26)",
+        "1.60× (1.55–1.65)",
+        "data-verdict=\"FASTER\"",
+        "Passed: max error 1.2e-6 (eager 1.1e-6), cosine 1.000000, 5 seeds against float64",
+        "Not available here: Triton needs a GPU.",
+        "<svg class=\"plot\"",
+        "milliseconds per call, lower is better",
+        "The plot as a table",
+        "resource limits, system calls and files: Landlock ABI 5",
+        "interval within 1 %",
+        "href=\"/x/api/v1/jobs/j1/report.json\"",
+        "href=\"/x/api/v1/jobs/j1/report.md\"",
+    ] {
+        assert!(html.contains(part), "{part} is not in {html}");
+    }
+    assert!(
+        !html.contains("data-seq"),
+        "a job that has ended is not followed"
+    );
+    assert!(!html.contains("data-cancel"), "nor cancelled");
+}
+
+#[test]
+fn a_running_job_tells_the_browser_where_to_go_on() {
+    let mut bodies = measured();
+    bodies.truncate(7);
+    let html = html(&page(bodies));
+    assert!(
+        html.contains("data-job=\"/x/api/v1/jobs/j1\" data-seq=\"7\""),
+        "{html}"
+    );
+    assert!(html.contains("Timing: 40 samples"), "{html}");
+    assert!(html.contains("data-cancel"), "{html}");
+    assert!(html.contains("<leptos-island"), "{html}");
+}
+
+#[test]
+fn a_waiting_a_cancelled_and_a_failed_job_say_so() {
+    let waiting = html(&page(vec![EventBody::Queued {
+        position: 2,
+        reason: Some("the runner was restarted.".into()),
+    }]));
+    assert!(
+        waiting.contains("Waiting; 2 jobs are ahead. It runs again: the runner was restarted."),
+        "{waiting}"
+    );
+
+    let mut bodies = started();
+    bodies.push(EventBody::Cancelled);
+    assert!(html(&page(bodies)).contains("The job was cancelled."));
+
+    let mut bodies = started();
+    bodies.push(EventBody::Failed {
+        code: FailureCode::ForwardError,
+        message: "`forward` raised ValueError.".into(),
+        help: "Call it with `get_inputs()` by hand.".into(),
+        traceback: Some(HOSTILE.into()),
+    });
+    let failed = html(&page(bodies));
+    assert!(
+        failed.contains("<code>forward</code> raised ValueError."),
+        "{failed}"
+    );
+    assert!(
+        failed.contains("Call it with <code>get_inputs()</code> by hand."),
+        "{failed}"
+    );
+    assert!(failed.contains("End of the traceback"), "{failed}");
+}
+
+#[test]
+fn nothing_a_snippet_says_becomes_markup() {
+    let html = html(&page(measured()));
+    assert!(!html.contains("<script>alert"), "{html}");
+    let data = PageData::None;
+    let missing = render_page(&site(folder(BLOCKS), "/"), &Route::Job("j2".into()), &data);
+    assert!(missing.contains("There is no page here"));
+}
+
+#[test]
+fn the_markdown_keeps_its_table_and_its_fences() {
+    let markdown = benchmark_markdown(&page(measured()));
+    let table: Vec<&str> = markdown
+        .lines()
+        .filter(|line| line.starts_with('|'))
+        .collect();
+    assert_eq!(table.len(), 5, "{markdown}");
+    for row in &table {
+        assert_eq!(row.replace("\\|", "").matches('|').count(), 8, "{row}");
+    }
+    assert!(
+        markdown.contains("| torch.compile | 1.25 (1.24–1.26) | 1.60× (1.55–1.65) | FASTER |"),
+        "{markdown}"
+    );
+    assert!(
+        markdown.contains("- Isolation: resource limits, system calls and files: Landlock ABI 5"),
+        "{markdown}"
+    );
+    // The code holds four backticks, so its fence has five.
+    assert!(markdown.contains("\n`````python\n# ````"), "{markdown}");
+    assert!(markdown.trim_end().ends_with("\n`````"), "{markdown}");
+}

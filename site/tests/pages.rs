@@ -1,0 +1,278 @@
+//! Every page, of a tiny content folder and of the real one, at the root and below a base.
+
+#![cfg(feature = "ssr")]
+
+mod support;
+
+use base64::Engine;
+use hipward_protocol::{Capabilities, Isolation, IsolationLevel, Missing};
+use hipward_site::{Assets, CONTENT_SECURITY_POLICY, Content, PageData, Route, Site, render_page};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use support::{BLOCKS, assets, attribute, count, folder, hashed, real_content, site};
+
+fn pages(site: &Site) -> BTreeMap<String, String> {
+    site.routes()
+        .iter()
+        .chain([&Route::NotFound])
+        .map(|route| (route.path(), render_page(site, route, &PageData::None)))
+        .collect()
+}
+
+fn sites() -> Vec<Site> {
+    ["/", "/x/"]
+        .into_iter()
+        .flat_map(|base| [site(folder(BLOCKS), base), site(real_content(), base)])
+        .collect()
+}
+
+#[test]
+fn every_page_is_complete_html_with_its_landmarks() {
+    for site in sites() {
+        let pages = pages(&site);
+        let mut titles = BTreeSet::new();
+        for (path, html) in &pages {
+            assert!(
+                html.starts_with("<!DOCTYPE html><html lang=\"en\""),
+                "{path}"
+            );
+            for once in [
+                "<h1",
+                "<main",
+                "<title>",
+                "<meta name=\"description\"",
+                "class=\"skip\"",
+            ] {
+                assert_eq!(count(html, once), 1, "{path} has one {once}");
+            }
+            for landmark in ["<header", "<nav", "<footer"] {
+                assert!(html.contains(landmark), "{path} has a {landmark}");
+            }
+            let title = html
+                .split("<title>")
+                .nth(1)
+                .and_then(|rest| rest.split('<').next());
+            assert!(
+                titles.insert(title.map(str::to_owned)),
+                "{path}: {title:?} is another page's title too"
+            );
+            let ids = attribute(html, "id");
+            let unique: BTreeSet<&String> = ids.iter().collect();
+            assert_eq!(ids.len(), unique.len(), "{path} uses an id twice: {ids:?}");
+        }
+    }
+}
+
+#[test]
+fn all_links_resolve_under_the_base() {
+    for site in sites() {
+        let pages = pages(&site);
+        for (path, html) in &pages {
+            for link in attribute(html, "href")
+                .into_iter()
+                .chain(attribute(html, "src"))
+            {
+                if link.starts_with("https://") {
+                    continue;
+                }
+                let (address, fragment) = link.split_once('#').unwrap_or((&link, ""));
+                let target = if address.is_empty() {
+                    html
+                } else {
+                    let below = address.strip_prefix(site.base());
+                    let below = below.unwrap_or_else(|| panic!("{path}: {link} leaves the base"));
+                    if let Some(asset) = below.strip_prefix("assets/") {
+                        assert!(
+                            asset.contains("-0123456789ab."),
+                            "{path}: {link} is in no manifest"
+                        );
+                        continue;
+                    }
+                    let route = site.resolve(below);
+                    let route = route.unwrap_or_else(|| panic!("{path}: {link} is no page"));
+                    assert_eq!(
+                        site.base().len() - 1 + route.path().len(),
+                        address.len(),
+                        "{path}: {link} lacks its final slash"
+                    );
+                    &pages[&route.path()]
+                };
+                // Fragments with `=` carry data for a script; the others name a heading.
+                if !fragment.is_empty() && !fragment.contains('=') {
+                    assert!(
+                        target.contains(&format!("id=\"{fragment}\"")),
+                        "{path}: {link} names no heading"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_page_loads_only_what_the_manifest_lists() {
+    let site = site(folder(BLOCKS), "/x/");
+    let html = render_page(&site, &Route::Playground, &PageData::None);
+    assert!(html.contains(&format!(
+        "\"editor.js\":\"/x/assets/{}\"",
+        hashed("editor.js")
+    )));
+    assert!(html.contains(&format!("href=\"/x/assets/{}\"", hashed("site.css"))));
+    let content = Content::parse(folder(BLOCKS)).expect("well-formed");
+    let bare = Site::new(content, Assets::default(), "/");
+    for (path, html) in pages(&bare) {
+        assert!(
+            !html.contains("/assets/"),
+            "{path} loads what was not built"
+        );
+    }
+    assert!(Assets::from_manifest("[]").is_err());
+}
+
+#[test]
+fn a_lesson_shows_its_blocks_without_a_script() {
+    let site = site(folder(BLOCKS), "/x/");
+    let route = site.resolve("learn/port/first").expect("the lesson");
+    let html = render_page(&site, &route, &PageData::None);
+    for part in [
+        "<h1>First <code>lesson</code></h1>",
+        "<h2 id=\"start-here\">",
+        "href=\"/x/rules/pynvml/\"",
+        "<figcaption>before.py</figcaption>",
+        "<span class=\"visually-hidden\">Removed</span>",
+        "href=\"/x/playground/#text=import%20torch%0Ax%20%3D%201%0A&amp;task=Make%20%60x%60%20two.&amp;gone=pynvml\"",
+        "href=\"/x/benchmark/#example=first.before\"",
+        "<td>a &lt; b</td>",
+        "<summary>Yes</summary>",
+        "Is 1 &lt; 2?",
+        "Claim: It depends",
+        "<aside class=\"admonition warning\">",
+    ] {
+        assert!(html.contains(part), "{part} is not in {html}");
+    }
+    assert!(
+        !html.contains("# test:") && !html.contains("# anchor"),
+        "markers are not for readers"
+    );
+}
+
+#[test]
+fn the_lessons_are_linked_in_order() {
+    let site = site(real_content(), "/");
+    let lessons: Vec<Route> = site
+        .routes()
+        .into_iter()
+        .filter(|route| matches!(route, Route::Lesson { .. }))
+        .collect();
+    assert!(lessons.len() >= 5);
+    for pair in lessons.windows(2) {
+        let [first, second] = pair else { continue };
+        let html = render_page(&site, first, &PageData::None);
+        let next = html
+            .split("<a ")
+            .find(|link| link.starts_with("rel=\"next\""))
+            .unwrap_or_else(|| panic!("{first:?} leads nowhere"));
+        assert!(
+            next.contains(&format!("href=\"{}\"", second.path())),
+            "{first:?} does not lead to {second:?}"
+        );
+    }
+}
+
+#[test]
+fn addresses_resolve_with_and_without_the_final_slash() {
+    let site = site(folder(BLOCKS), "/");
+    for route in site.routes() {
+        let path = route.path();
+        assert_eq!(site.resolve(&path), Some(route.clone()), "{path}");
+        assert_eq!(site.resolve(path.trim_matches('/')), Some(route), "{path}");
+    }
+    for path in [
+        "/rules/nope/",
+        "/learn/port/",
+        "/learn/port/nope/",
+        "/assets/x.js",
+        "/a/b/c/d",
+    ] {
+        assert_eq!(site.resolve(path), None, "{path}");
+    }
+    assert_eq!(Route::Home.file(), "index.html");
+    assert_eq!(
+        Route::Rule("pynvml".into()).file(),
+        "rules/pynvml/index.html"
+    );
+    assert_eq!(Route::NotFound.file(), "404.html");
+}
+
+#[test]
+fn the_policy_allows_the_one_inline_script_and_no_other() {
+    let site = site(folder(BLOCKS), "/");
+    for (path, html) in pages(&site) {
+        let inline: Vec<&str> = html
+            .split("<script>")
+            .skip(1)
+            .filter_map(|rest| rest.split("</script>").next())
+            .collect();
+        let [script] = inline.as_slice() else {
+            panic!("{path} has {} inline scripts", inline.len());
+        };
+        let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(script));
+        assert!(
+            CONTENT_SECURITY_POLICY.contains(&format!("'sha256-{hash}'")),
+            "{path}: sha256-{hash}"
+        );
+    }
+}
+
+#[test]
+fn the_benchmark_page_says_what_is_missing_and_how_to_mend_it() {
+    let site = site(folder(BLOCKS), "/");
+    let html = render_page(&site, &Route::Benchmark, &PageData::Benchmark(None));
+    assert!(html.contains("No runner here"), "{html}");
+    let capabilities = Capabilities {
+        version: "0.1.0".into(),
+        ready: false,
+        devices: Vec::new(),
+        torch: None,
+        variants: Vec::new(),
+        isolation: Isolation {
+            level: IsolationLevel::Limits,
+            mechanisms: Vec::new(),
+            missing: Vec::new(),
+        },
+        wall_limit_s: 300,
+        memory_limit_bytes: 8 << 30,
+        code_limit_bytes: 262_144,
+        missing: vec![Missing {
+            what: "PyTorch".into(),
+            consequence: "No benchmark can run.".into(),
+            mend: "pip install torch".into(),
+        }],
+    };
+    let html = render_page(
+        &site,
+        &Route::Benchmark,
+        &PageData::Benchmark(Some(capabilities)),
+    );
+    assert!(html.contains("cannot run benchmarks yet"), "{html}");
+    assert!(html.contains("<code>pip install torch</code>"), "{html}");
+    // The snippets of the lessons are on the page, for the form and for a reader without a script.
+    assert!(html.contains("data-snippet=\"first.before\""), "{html}");
+}
+
+#[test]
+fn a_rule_page_is_its_documentation_with_an_example_to_open() {
+    let site = Site::new(Content::default(), assets(), "/");
+    for rule in hipward_analyzer::RULES {
+        let html = render_page(&site, &Route::Rule(rule.name.into()), &PageData::None);
+        assert!(html.contains(rule.id), "{}", rule.name);
+        for heading in ["What it does", "Example", "Use instead"] {
+            assert!(
+                html.contains(&format!(">{heading}</a></h2>")),
+                "{}: {heading}",
+                rule.name
+            );
+        }
+        assert!(html.contains("href=\"/playground/#text="), "{}", rule.name);
+    }
+}

@@ -1,0 +1,151 @@
+//! A tiny content folder, the real one, and a few questions about HTML.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use hipward_site::{Assets, Content, Site};
+use std::fs;
+use std::path::Path;
+
+pub(crate) const LESSON: &str = "01-port/01-first/lesson.md";
+
+/// A folder with one lesson of the given Markdown.
+pub(crate) fn folder(markdown: &str) -> Vec<(String, String)> {
+    let front =
+        "+++\ntitle = \"First `lesson`\"\nsummary = \"S\"\nminutes = 3\ngoal = \"G\"\n+++\n";
+    [
+        (
+            "01-port/part.toml",
+            "title = \"Port\"\nsummary = \"P\"\n".to_owned(),
+        ),
+        (LESSON, format!("{front}{markdown}")),
+        (
+            "01-port/01-first/before.py",
+            "# test: run\nimport torch\n# anchor: one\nx = 1\n# end: one\n".to_owned(),
+        ),
+        (
+            "01-port/01-first/after.py",
+            "# test: run\nimport torch\n# anchor: one\nx = 2\n# end: one\n".to_owned(),
+        ),
+        ("results.csv", "id,what,ms\nr1,a < b,0.5\n".to_owned()),
+    ]
+    .into_iter()
+    .map(|(path, text)| (path.to_owned(), text))
+    .collect()
+}
+
+/// The lines of [`folder`] before the Markdown.
+pub(crate) const FRONT_LINES: usize = 6;
+
+/// Every kind of block.
+pub(crate) const BLOCKS: &str = r#"
+## Start `here`
+
+See [the rule](/rules/pynvml/) and [below](#start-here).
+
+```python file=before.py anchor=one
+```
+
+```diff before=before.py after=after.py
+```
+
+```try
+file = "before.py"
+solution = "after.py"
+task = "Make `x` two."
+gone = ["pynvml"]
+```
+
+```bench
+file = "before.py"
+title = "A `bench`"
+say = "Look at x."
+results = ["r1"]
+```
+
+```quiz
+question = "Is 1 < 2?"
+[[option]]
+text = "Yes"
+correct = true
+why = "Count."
+[[option]]
+text = "No"
+why = "It is."
+```
+
+```claim
+text = "It is fast."
+source = "A vendor"
+url = "https://example.com/"
+verdict = "depends"
+```
+
+> [!WARNING]
+> Hot.
+
+| a | b |
+|---|---|
+| 1 | 2 |
+"#;
+
+pub(crate) fn site(files: Vec<(String, String)>, base: &str) -> Site {
+    let content = Content::parse(files).expect("the content is well-formed");
+    Site::new(content, assets(), base)
+}
+
+/// A manifest as the bundle writes it.
+pub(crate) fn assets() -> Assets {
+    let names = [
+        "site.css",
+        "islands.js",
+        "islands_bg.wasm",
+        "boot.js",
+        "editor.js",
+        "analyzer-worker.js",
+        "analyzer.js",
+        "analyzer_bg.wasm",
+        "favicon.svg",
+    ];
+    let manifest: Vec<String> = names
+        .iter()
+        .map(|name| format!("\"{name}\":\"{}\"", hashed(name)))
+        .collect();
+    Assets::from_manifest(&format!("{{{}}}", manifest.join(","))).expect("a manifest")
+}
+
+pub(crate) fn hashed(name: &str) -> String {
+    name.replacen('.', "-0123456789ab.", 1)
+}
+
+/// The repository's own lessons.
+pub(crate) fn real_content() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../content");
+    let mut files = Vec::new();
+    collect(&root, &root, &mut files);
+    files
+}
+
+fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).expect("content/ is there") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            collect(root, &path, files);
+        } else if let Ok(text) = fs::read_to_string(&path) {
+            let name = path.strip_prefix(root).expect("below the root");
+            files.push((name.to_string_lossy().replace('\\', "/"), text));
+        }
+    }
+}
+
+/// The values of an attribute, unescaped as far as addresses need it.
+pub(crate) fn attribute(html: &str, name: &str) -> Vec<String> {
+    html.split(&format!(" {name}=\""))
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .map(|value| value.replace("&amp;", "&"))
+        .collect()
+}
+
+pub(crate) fn count(html: &str, what: &str) -> usize {
+    html.matches(what).count()
+}
