@@ -1,3 +1,58 @@
-//! The one binary.
+//! The one binary: site, API, jobs, devices, isolation, command line.
+//!
+//! `commands/` has one file per command; everything else here is what `serve` is made of.
 
-fn main() {}
+mod api;
+mod commands;
+mod devices;
+mod isolation;
+mod jobs;
+mod python;
+mod shutdown;
+mod statistics;
+mod web;
+
+use clap::{Parser, Subcommand};
+use commands::{build, check, doctor, explain, serve};
+use std::process::ExitCode;
+
+/// Takes PyTorch code from NVIDIA-only to fast on AMD ROCm: learn, check, prove.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the site, the API and a local benchmark runner
+    Serve(serve::Args),
+    /// Find what breaks or crawls on ROCm in source files, and mend it
+    Check(check::Args),
+    /// Show a rule's page
+    Explain(explain::Args),
+    /// Write the site as files that any static host can serve
+    Build(build::Args),
+    /// Say what this host has and lacks, and the line that mends it
+    Doctor(doctor::Args),
+    /// Run one worker behind its fence; started by `serve`
+    #[command(hide = true)]
+    SandboxExec,
+}
+
+fn main() -> ExitCode {
+    match CommandLine::parse().command {
+        Command::Serve(args) => serve::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Explain(args) => explain::run(args),
+        Command::Build(args) => build::run(args),
+        Command::Doctor(args) => doctor::run(args),
+        Command::SandboxExec => isolation::supervise(),
+    }
+}
+
+/// Bytes in lower-case hexadecimal.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -19,6 +19,10 @@ pub struct Event {
 
 /// What happened. The tag is the SSE-independent field `type`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "handled one at a time; a box would show in every match"
+)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventBody {
     /// Waits; `position` 0 is next.
@@ -238,6 +242,10 @@ pub enum FailureCode {
 /// A line the harness writes on its private pipe; the runner turns each into events. Kept beside
 /// the events because the two must agree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "handled one at a time; a box would show in every match"
+)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum HarnessLine {
     /// PyTorch is imported; a job may be sent.

@@ -69,7 +69,8 @@ pub struct JobRequest {
     /// The rungs to run; empty means all of them. `eager` always runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<Variant>,
-    /// A device id from `GET /api/v1/devices`; absent means the first that is free.
+    /// A device id from `GET /api/v1/devices`; absent means the first GPU that is free,
+    /// or the processor where there is no GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
 }

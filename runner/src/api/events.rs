@@ -1,0 +1,150 @@
+//! `GET /api/v1/jobs/{id}/events`: a job's log as server-sent events. A stream is the stored log
+//! from where the client left it, then whatever is added; nothing is kept in memory for anyone, so
+//! a slow client holds up only itself.
+
+use super::{
+    App,
+    job_id::JobId,
+    problem::{ApiError, ApiResult},
+};
+use crate::{jobs::Store, shutdown::Shutdown};
+use axum::{
+    extract::{Query, State, rejection::QueryRejection},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
+    response::{
+        IntoResponse, Response, Sse,
+        sse::{Event as SseEvent, KeepAlive},
+    },
+};
+use futures_util::{Stream, StreamExt, stream};
+use hipward_protocol::Event;
+use serde::Deserialize;
+use std::{convert::Infallible, time::Duration};
+use tokio::sync::watch;
+
+/// Events read at a time.
+const BATCH: usize = 256;
+/// What browsers wait before they reconnect.
+const RETRY: Duration = Duration::from_secs(2);
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+#[derive(Deserialize)]
+pub(crate) struct Resume {
+    after: Option<String>,
+}
+
+/// The handler. After the final event the stream ends, and whoever comes back after that is told
+/// with a 204 to stay away, which is how a browser's EventSource stops reconnecting.
+pub(crate) async fn stream(
+    State(app): State<App>,
+    JobId(id): JobId,
+    resume: Result<Query<Resume>, QueryRejection>,
+    headers: HeaderMap,
+) -> ApiResult<Response> {
+    let Query(resume) = resume.map_err(|rejection| not_a_position(&rejection.body_text()))?;
+    let after = position(resume.after.as_deref(), &headers)?;
+    let job = id.clone();
+    let summary = app.store.with(move |store| store.summary(&job)).await?;
+    let summary = summary.ok_or_else(ApiError::job_not_found)?;
+    if summary.state.is_final() && after >= summary.last_seq {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let cursor = Cursor {
+        signal: app.store.watch(&id),
+        store: app.store,
+        id,
+        after,
+        shutdown: app.shutdown,
+    };
+    let hello = SseEvent::default().retry(RETRY);
+    let events = cursor.events().map(|event| as_sse(&event));
+    let stream = stream::iter([hello]).chain(events).map(Ok::<_, Infallible>);
+    let sse = Sse::new(stream).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
+    // Reverse proxies hold a stream back otherwise.
+    let unbuffered = HeaderName::from_static("x-accel-buffering");
+    Ok(([(unbuffered, HeaderValue::from_static("no"))], sse).into_response())
+}
+
+/// The last event the client has seen: the header (a reconnecting browser) or the query (a page
+/// that was loaded with a part of the log in it), whichever is further.
+fn position(query: Option<&str>, headers: &HeaderMap) -> ApiResult<u64> {
+    let header = headers
+        .get("last-event-id")
+        .map(|value| value.to_str().unwrap_or("?"));
+    let mut furthest = 0;
+    for text in [query, header]
+        .into_iter()
+        .flatten()
+        .filter(|text| !text.is_empty())
+    {
+        let seq: u64 = text
+            .parse()
+            .map_err(|_| not_a_position(&format!("{text:?} is not a sequence number.")))?;
+        furthest = furthest.max(seq);
+    }
+    // SQLite's integers are signed.
+    Ok(furthest.min(i64::MAX.cast_unsigned()))
+}
+
+fn not_a_position(detail: &str) -> ApiError {
+    ApiError::bad_request(
+        "invalid-position",
+        "Not a position in the log",
+        detail,
+        "Send the `id` of the last event you have seen, or nothing to get all of them.",
+    )
+}
+
+fn as_sse(event: &Event) -> SseEvent {
+    let sse = SseEvent::default().id(event.seq.to_string());
+    // An event is made of strings and numbers only, and those can always be written.
+    sse.json_data(event).unwrap_or_default()
+}
+
+/// Where one client stands in one log.
+struct Cursor {
+    store: Store,
+    id: String,
+    after: u64,
+    signal: watch::Receiver<u64>,
+    shutdown: Shutdown,
+}
+
+impl Cursor {
+    fn events(self) -> impl Stream<Item = Event> {
+        let batches = stream::unfold(Some(self), async |cursor| {
+            let mut cursor = cursor?;
+            let batch = cursor.next_batch().await?;
+            let last = batch.last()?;
+            cursor.after = last.seq;
+            let go_on = !last.body.is_final();
+            Some((stream::iter(batch), go_on.then_some(cursor)))
+        });
+        batches.flatten()
+    }
+
+    /// Waits for events; nothing when the server stops.
+    async fn next_batch(&mut self) -> Option<Vec<Event>> {
+        loop {
+            // Whatever is added from here on raises the signal again.
+            self.signal.mark_unchanged();
+            let (id, after) = (self.id.clone(), self.after);
+            let read = self
+                .store
+                .with(move |store| store.events_after(&id, after, BATCH))
+                .await;
+            match read {
+                Ok(events) if events.is_empty() => {}
+                Ok(events) => return Some(events),
+                Err(error) => {
+                    tracing::error!("a stream ends: {error}");
+                    return None;
+                }
+            }
+            tokio::select! {
+                changed = self.signal.changed() => changed.ok()?,
+                () = self.shutdown.requested() => return None,
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Who may ask at all. The server runs code that is sent to it, so a page of another site must not
+//! be able to send some from a visitor's browser: neither directly (Origin) nor by a name of its
+//! own that leads to our address (Host, "DNS rebinding").
+
+use super::problem::ApiError;
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use std::{net::SocketAddr, sync::Arc};
+
+/// The rules of one server.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    bound: SocketAddr,
+    token: Option<String>,
+}
+
+impl Guard {
+    /// The rules of a server that listens on `bound`.
+    pub(crate) fn new(bound: SocketAddr, token: Option<String>) -> Self {
+        Guard { bound, token }
+    }
+
+    /// True when everybody who can reach the server is on this machine.
+    fn is_local(&self) -> bool {
+        self.bound.ip().is_loopback()
+    }
+
+    fn check_host(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let host = headers
+            .get(header::HOST)
+            .and_then(|host| host.to_str().ok());
+        // Whoever opened the server to a network has given it names that we cannot know.
+        if !self.is_local() || host.is_some_and(|host| self.is_ours(host)) {
+            return Ok(());
+        }
+        Err(ApiError::new(
+            StatusCode::FORBIDDEN,
+            "foreign-host",
+            "Foreign host",
+            format!(
+                "The request was meant for the host {:?}.",
+                host.unwrap_or_default()
+            ),
+            format!("Open http://{}/ instead.", self.bound),
+        ))
+    }
+
+    fn check_origin(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let Some(origin) = headers.get(header::ORIGIN) else {
+            return Ok(());
+        };
+        let origin = origin.to_str().unwrap_or_default();
+        let host = headers
+            .get(header::HOST)
+            .and_then(|host| host.to_str().ok());
+        let same = origin
+            .strip_prefix("http://")
+            .or_else(|| origin.strip_prefix("https://"))
+            .is_some_and(|authority| Some(authority) == host);
+        if same {
+            return Ok(());
+        }
+        Err(ApiError::new(
+            StatusCode::FORBIDDEN,
+            "foreign-origin",
+            "Foreign origin",
+            format!("The request was made by a page of {origin}."),
+            "Use the pages of this server, or a program that sends no Origin header.",
+        ))
+    }
+
+    /// Whether the request may run or stop code.
+    pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let Some(token) = &self.token else {
+            if self.is_local() {
+                return Ok(());
+            }
+            return Err(ApiError::new(
+                StatusCode::FORBIDDEN,
+                "token-not-set",
+                "This server runs no code",
+                "This server can be reached from a network and has no token, so it runs no code.",
+                "Start it with --token (or HIPWARD_TOKEN), or bind it to 127.0.0.1.",
+            ));
+        };
+        let given = headers
+            .get(header::AUTHORIZATION)
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| value.strip_prefix("Bearer "));
+        if given.is_some_and(|given| equal_in_constant_time(given, token)) {
+            return Ok(());
+        }
+        Err(ApiError::new(
+            StatusCode::UNAUTHORIZED,
+            "token-required",
+            "Token required",
+            "This server runs code only for those who have its token.",
+            "Send the header `Authorization: Bearer <token>`.",
+        ))
+    }
+
+    /// `localhost:8717`, `127.0.0.1:8717`, `[::1]:8717`, or the bound address itself.
+    fn is_ours(&self, host: &str) -> bool {
+        let port = self.bound.port();
+        let without_port = match host.strip_suffix(&format!(":{port}")) {
+            Some(name) => name,
+            None if port == 80 => host,
+            None => return false,
+        };
+        let bound = match self.bound {
+            SocketAddr::V4(v4) => v4.ip().to_string(),
+            SocketAddr::V6(v6) => format!("[{}]", v6.ip()),
+        };
+        ["localhost", "127.0.0.1", "[::1]", bound.as_str()]
+            .iter()
+            .any(|name| without_port.eq_ignore_ascii_case(name))
+    }
+}
+
+/// Takes as long for a wrong guess as for a right one of the same length.
+fn equal_in_constant_time(a: &str, b: &str) -> bool {
+    a.len() == b.len()
+        && a.bytes()
+            .zip(b.bytes())
+            .fold(0, |diff, (a, b)| diff | (a ^ b))
+            == 0
+}
+
+/// Refuses what comes from elsewhere, before anything else looks at it.
+pub(crate) async fn refuse_foreign(
+    State(guard): State<Arc<Guard>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let checked = guard
+        .check_host(request.headers())
+        .and_then(|()| guard.check_origin(request.headers()));
+    match checked {
+        Ok(()) => next.run(request).await,
+        Err(refused) => refused.into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    fn guard(bound: &str, token: Option<&str>) -> Guard {
+        let bound = bound.parse().expect("an address");
+        Guard::new(bound, token.map(str::to_owned))
+    }
+
+    fn headers(pairs: &[(header::HeaderName, &'static str)]) -> HeaderMap {
+        pairs
+            .iter()
+            .map(|(name, value)| (name.clone(), HeaderValue::from_static(value)))
+            .collect()
+    }
+
+    #[test]
+    fn only_our_own_names_with_our_own_port_are_served() {
+        let guard = guard("127.0.0.1:8717", None);
+        for host in [
+            "127.0.0.1:8717",
+            "localhost:8717",
+            "LOCALHOST:8717",
+            "[::1]:8717",
+        ] {
+            assert!(guard.is_ours(host), "{host}");
+        }
+        for host in [
+            "127.0.0.1",
+            "localhost:80",
+            "evil.example:8717",
+            "localhost.evil.example:8717",
+            "",
+        ] {
+            assert!(!guard.is_ours(host), "{host}");
+        }
+        assert!(
+            guard.check_host(&HeaderMap::new()).is_err(),
+            "no Host at all"
+        );
+    }
+
+    #[test]
+    fn a_page_of_another_site_or_port_or_a_file_is_foreign() {
+        let guard = guard("127.0.0.1:8717", None);
+        let from = |origin| {
+            guard.check_origin(&headers(&[
+                (header::HOST, "localhost:8717"),
+                (header::ORIGIN, origin),
+            ]))
+        };
+        assert!(from("http://localhost:8717").is_ok());
+        for origin in ["http://localhost:3000", "https://evil.example", "null", ""] {
+            assert!(from(origin).is_err(), "{origin}");
+        }
+    }
+
+    #[test]
+    fn a_server_on_the_network_runs_code_only_for_its_token() {
+        let open = guard("0.0.0.0:8717", None);
+        let error = open
+            .check_token(&HeaderMap::new())
+            .expect_err("no token is set");
+        assert_eq!(error.status(), StatusCode::FORBIDDEN);
+
+        let closed = guard("0.0.0.0:8717", Some("secret"));
+        let with = |value| closed.check_token(&headers(&[(header::AUTHORIZATION, value)]));
+        assert!(with("Bearer secret").is_ok());
+        for value in ["Bearer secre", "Bearer Secret", "Basic secret", "secret"] {
+            let error = with(value).expect_err(value);
+            assert_eq!(error.status(), StatusCode::UNAUTHORIZED);
+        }
+        assert!(
+            guard("127.0.0.1:1", None)
+                .check_token(&HeaderMap::new())
+                .is_ok()
+        );
+    }
+}

@@ -1,0 +1,64 @@
+//! For those who watch the server: is it alive, can it run jobs, how many are there.
+
+use super::{
+    App,
+    problem::{ApiError, ApiResult},
+};
+use axum::{
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use hipward_protocol::JobState;
+
+/// `GET /healthz`
+pub(crate) async fn alive() -> &'static str {
+    "ok\n"
+}
+
+/// `GET /readyz`: ready means that a benchmark can be run.
+pub(crate) async fn ready(State(app): State<App>) -> ApiResult<&'static str> {
+    match app.runner.refusal() {
+        None => Ok("ready\n"),
+        Some(refusal) => Err(ApiError::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            refusal.code,
+            "Benchmarks cannot run here",
+            refusal.missing.consequence.clone(),
+            refusal.missing.mend.clone(),
+        )),
+    }
+}
+
+/// `GET /metrics`, in the Prometheus text format.
+pub(crate) async fn metrics(State(app): State<App>) -> ApiResult<Response> {
+    let counts = app.store.with(|store| store.counts()).await?;
+    let mut text = String::from(
+        "# HELP hipward_jobs Jobs in the data folder, by state.\n# TYPE hipward_jobs gauge\n",
+    );
+    let states = [
+        (JobState::Queued, "queued"),
+        (JobState::Running, "running"),
+        (JobState::Done, "done"),
+        (JobState::Failed, "failed"),
+        (JobState::Cancelled, "cancelled"),
+    ];
+    for (state, name) in states {
+        let count = counts
+            .iter()
+            .find(|(counted, _)| *counted == state)
+            .map_or(0, |(_, n)| *n);
+        text.push_str(&format!("hipward_jobs{{state=\"{name}\"}} {count}\n"));
+    }
+    let devices = app.runner.devices();
+    text.push_str("# HELP hipward_device_busy Whether a job holds the device.\n# TYPE hipward_device_busy gauge\n");
+    for device in devices {
+        let busy = u8::from(device.busy_with.is_some());
+        text.push_str(&format!(
+            "hipward_device_busy{{device=\"{}\"}} {busy}\n",
+            device.id
+        ));
+    }
+    let kind = "text/plain; version=0.0.4; charset=utf-8";
+    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+}

@@ -1,0 +1,244 @@
+//! `/api/v1/jobs`: submit, look at, cancel.
+
+use super::{
+    App,
+    job_id::JobId,
+    problem::{ApiError, ApiResult},
+};
+use crate::{
+    hex,
+    jobs::{Cancelled, NewJob, Settings},
+};
+use axum::{
+    Json,
+    body::Body,
+    extract::State,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use futures_util::StreamExt;
+use hipward_protocol::{JobSummary, Variant};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+/// Longest title, characters.
+const TITLE_CHARACTERS: usize = 120;
+/// Largest body. More than the largest snippet, as JSON may spell a byte with six.
+const BODY_BYTES: usize = 2 * 1024 * 1024;
+/// Past this a client that goes on sending is hung up on.
+const READ_AWAY_BYTES: usize = 64 * 1024 * 1024;
+
+/// `POST /api/v1/jobs`
+pub(crate) async fn submit(
+    State(app): State<App>,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Response> {
+    app.guard.check_token(&headers)?;
+    let job = parse(&app, &headers, &read(body).await?)?;
+    if let Some(refusal) = app.runner.refusal() {
+        return Err(ApiError::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            refusal.code,
+            "Benchmarks cannot run here",
+            refusal.missing.consequence.clone(),
+            refusal.missing.mend.clone(),
+        ));
+    }
+    let summary = app.store.with(move |store| store.submit(&job)).await?;
+    app.runner.queue_changed();
+    let location = HeaderValue::try_from(format!("/api/v1/jobs/{}", summary.id)).ok();
+    let mut response = (StatusCode::ACCEPTED, Json(summary)).into_response();
+    if let Some(location) = location {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    Ok(response)
+}
+
+/// `GET /api/v1/jobs/{id}`
+pub(crate) async fn show(State(app): State<App>, JobId(id): JobId) -> ApiResult<Json<JobSummary>> {
+    let summary = app.store.with(move |store| store.summary(&id)).await?;
+    summary.map(Json).ok_or_else(ApiError::job_not_found)
+}
+
+/// `DELETE /api/v1/jobs/{id}`: ends it, unless it has ended; answers with where it stands now.
+pub(crate) async fn cancel(
+    State(app): State<App>,
+    headers: HeaderMap,
+    JobId(id): JobId,
+) -> ApiResult<Json<JobSummary>> {
+    app.guard.check_token(&headers)?;
+    let job = id.clone();
+    match app.store.with(move |store| store.cancel(&job)).await? {
+        Cancelled::Unknown => return Err(ApiError::job_not_found()),
+        Cancelled::HadEnded => {}
+        Cancelled::Now => {
+            app.runner.stop(&id);
+            app.runner.queue_changed();
+        }
+    }
+    show(State(app), JobId(id)).await
+}
+
+/// `GET /api/v1/jobs/{id}/code`
+pub(crate) async fn code(State(app): State<App>, JobId(id): JobId) -> ApiResult<Response> {
+    let code = app.store.with(move |store| store.code(&id)).await?;
+    let code = code.ok_or_else(ApiError::job_not_found)?;
+    Ok((
+        [(header::CONTENT_TYPE, "text/x-python; charset=utf-8")],
+        code,
+    )
+        .into_response())
+}
+
+/// The request as it arrives; variants are looked up by hand so that a wrong one can be named.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Submitted {
+    code: String,
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    variants: Vec<String>,
+    #[serde(default)]
+    device: Option<String>,
+}
+
+/// The whole body. One that is too large is read to its end all the same, within reason: a browser
+/// shows an answer only once it has sent everything.
+async fn read(body: Body) -> ApiResult<Vec<u8>> {
+    let mut stream = body.into_data_stream();
+    let mut kept = Vec::new();
+    let mut seen = 0;
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(|error| {
+            ApiError::bad_request(
+                "body-incomplete",
+                "The body did not arrive",
+                format!("{error}."),
+                "Send the request again.",
+            )
+        })?;
+        seen += chunk.len();
+        if seen <= BODY_BYTES {
+            kept.extend_from_slice(&chunk);
+        } else if seen > READ_AWAY_BYTES {
+            break;
+        }
+    }
+    if seen > BODY_BYTES {
+        return Err(too_large("The request"));
+    }
+    Ok(kept)
+}
+
+fn parse(app: &App, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
+    let media_type = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split(';').next())
+        .unwrap_or_default()
+        .trim();
+    if !media_type.eq_ignore_ascii_case("application/json") {
+        return Err(ApiError::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported-media-type",
+            "Unsupported media type",
+            format!("The body is said to be {media_type:?}."),
+            "Send JSON with the header `Content-Type: application/json`.",
+        ));
+    }
+    let submitted: Submitted = serde_json::from_slice(body).map_err(|error| {
+        ApiError::bad_request(
+            "invalid-json",
+            "The body is not a job",
+            format!("{error}."),
+            r#"Send an object such as {"code": "…", "variants": ["eager", "compile"]}."#,
+        )
+    })?;
+    if submitted.code.len() > Settings::CODE_BYTES {
+        return Err(too_large("The code"));
+    }
+    if submitted.code.trim().is_empty() {
+        return Err(ApiError::bad_request(
+            "code-empty",
+            "There is no code",
+            "The code is empty.",
+            "Send Python source with `class Model(nn.Module)`, `get_inputs()` and `get_init_inputs()`.",
+        ));
+    }
+    let characters = submitted
+        .title
+        .as_ref()
+        .map_or(0, |title| title.chars().count());
+    if characters > TITLE_CHARACTERS {
+        return Err(ApiError::bad_request(
+            "title-too-long",
+            "The title is too long",
+            format!("The title has {characters} characters; {TITLE_CHARACTERS} are allowed."),
+            "Choose a shorter one.",
+        ));
+    }
+    let variants = variants(&submitted.variants)?;
+    let devices = app.runner.devices();
+    if let Some(wanted) = &submitted.device
+        && app.runner.refusal().is_none()
+        && !devices.iter().any(|device| device.id == *wanted)
+    {
+        let known: Vec<&str> = devices.iter().map(|device| device.id.as_str()).collect();
+        return Err(ApiError::bad_request(
+            "unknown-device",
+            "Unknown device",
+            format!(
+                "This runner has no device {wanted:?}; it has: {}.",
+                known.join(", ")
+            ),
+            "Leave the device out to take the first that is free.",
+        ));
+    }
+    Ok(NewJob {
+        code_sha256: hex(&Sha256::digest(submitted.code.as_bytes())),
+        code: submitted.code,
+        title: submitted.title.filter(|title| !title.trim().is_empty()),
+        variants,
+        device: submitted.device,
+    })
+}
+
+/// The rungs in ladder order, with eager and its control always among them: without the baseline
+/// and its noise there is no verdict.
+fn variants(names: &[String]) -> ApiResult<Vec<Variant>> {
+    if names.is_empty() {
+        return Ok(Variant::ALL.to_vec());
+    }
+    let mut variants = vec![Variant::Eager, Variant::EagerControl];
+    for name in names {
+        let variant = Variant::ALL
+            .into_iter()
+            .find(|variant| variant.name() == name);
+        variants.push(variant.ok_or_else(|| {
+            ApiError::bad_request(
+                "unknown-variant",
+                "Unknown variant",
+                format!("There is no variant {name:?}."),
+                &format!(
+                    "The variants are: {}.",
+                    Variant::ALL.map(Variant::name).join(", ")
+                ),
+            )
+        })?);
+    }
+    variants.sort_unstable();
+    variants.dedup();
+    Ok(variants)
+}
+
+fn too_large(what: &str) -> ApiError {
+    ApiError::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "code-too-large",
+        "Too large",
+        format!("{what} is larger than {} KiB.", Settings::CODE_BYTES / 1024),
+        "Send only the module and its inputs; generate data in get_inputs().",
+    )
+}

@@ -1,0 +1,54 @@
+//! Everything that is not the API: the site's pages, and each job's page.
+
+use super::{App, problem::ApiError, report};
+use crate::web::pages::SECURITY_POLICY;
+use axum::{
+    extract::{Request, State},
+    http::{Method, StatusCode, header},
+    response::{Html, IntoResponse, Redirect, Response},
+};
+
+/// The handler of every path that no route has.
+pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
+    let path = request.uri().path();
+    if path.starts_with("/api/") || path == "/api" {
+        return ApiError::route_not_found(path).into_response();
+    }
+    if request.method() != Method::GET && request.method() != Method::HEAD {
+        return ApiError::method_not_allowed(request.method().as_str(), path).into_response();
+    }
+    if let Some(job) = path.strip_prefix("/jobs/") {
+        return match job.split_once('/') {
+            Some((id, "")) => job_page(&app, id.to_owned()).await,
+            None if !job.is_empty() => {
+                Redirect::permanent(&format!("/jobs/{job}/")).into_response()
+            }
+            _ => not_found(&app),
+        };
+    }
+    match app.pages.page(path, &app.runner.capabilities()) {
+        Some((proper, _)) if proper != path => Redirect::permanent(&proper).into_response(),
+        Some((_, html)) => page(StatusCode::OK, html),
+        None => not_found(&app),
+    }
+}
+
+async fn job_page(app: &App, id: String) -> Response {
+    match report::find(app, id).await {
+        Ok(Some(job)) => page(StatusCode::OK, app.pages.job(job)),
+        Ok(None) => not_found(app),
+        Err(error) => ApiError::from(error).into_response(),
+    }
+}
+
+fn not_found(app: &App) -> Response {
+    page(StatusCode::NOT_FOUND, app.pages.not_found())
+}
+
+fn page(status: StatusCode, html: String) -> Response {
+    let headers = [
+        (header::CONTENT_SECURITY_POLICY, SECURITY_POLICY),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    (status, headers, Html(html)).into_response()
+}

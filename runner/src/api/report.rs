@@ -1,0 +1,73 @@
+//! A job's result as a file: JSON for programs, Markdown for pull requests.
+
+use super::{
+    App,
+    job_id::JobId,
+    problem::{ApiError, ApiResult},
+};
+use crate::{jobs::StoreError, web::pages::Job};
+use axum::{
+    extract::State,
+    http::header,
+    response::{IntoResponse, Response},
+};
+use hipward_protocol::{JobSummary, JobView};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    job: &'a JobSummary,
+    result: &'a JobView,
+    code: &'a str,
+}
+
+/// `GET /api/v1/jobs/{id}/report.json`
+pub(crate) async fn json(State(app): State<App>, JobId(id): JobId) -> ApiResult<Response> {
+    let job = find(&app, id).await?.ok_or_else(ApiError::job_not_found)?;
+    let report = Report {
+        job: &job.summary,
+        result: &job.view,
+        code: &job.code,
+    };
+    let text = serde_json::to_string_pretty(&report).map_err(StoreError::from)?;
+    Ok(attachment("application/json", "benchmark.json", text))
+}
+
+/// `GET /api/v1/jobs/{id}/report.md`
+pub(crate) async fn markdown(State(app): State<App>, JobId(id): JobId) -> ApiResult<Response> {
+    let job = find(&app, id).await?.ok_or_else(ApiError::job_not_found)?;
+    Ok(attachment(
+        "text/markdown; charset=utf-8",
+        "benchmark.md",
+        job.markdown(),
+    ))
+}
+
+/// A job with everything its page shows.
+pub(super) async fn find(app: &App, id: String) -> Result<Option<Job>, StoreError> {
+    app.store
+        .with(move |store| {
+            let (Some(summary), Some(code)) = (store.summary(&id)?, store.code(&id)?) else {
+                return Ok(None);
+            };
+            let events = store.events_after(&id, 0, usize::MAX >> 1)?;
+            let view = JobView::from_events(&events);
+            Ok(Some(Job {
+                summary,
+                view,
+                code,
+            }))
+        })
+        .await
+}
+
+fn attachment(media_type: &'static str, name: &str, text: String) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, media_type.to_owned()),
+        (
+            header::CONTENT_DISPOSITION,
+            format!("attachment; filename=\"{name}\""),
+        ),
+    ];
+    (headers, text).into_response()
+}

@@ -1,0 +1,196 @@
+//! `hipward doctor`: what this host has, what it lacks, and the line that mends it.
+
+use super::host::HostArgs;
+use crate::{
+    devices,
+    jobs::Runner,
+    web::assets::{Assets, MANIFEST},
+};
+use hipward_protocol::{IsolationLevel, Missing};
+use std::{error::Error, fs::OpenOptions, path::Path, process::ExitCode};
+
+/// Arguments of `hipward doctor`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    host: HostArgs,
+}
+
+/// One line of the answer.
+enum Finding {
+    /// It is there.
+    Has(String),
+    /// Something works less well without it.
+    Lacks(Missing),
+    /// Benchmarks do not work without it.
+    Needs(Missing),
+}
+
+/// Prints the findings; fails when benchmarks cannot run.
+pub(crate) fn run(args: Args) -> ExitCode {
+    match examine(args) {
+        Ok(findings) => {
+            let mut well = true;
+            for finding in findings {
+                let (mark, missing) = match finding {
+                    Finding::Has(what) => {
+                        println!("has    {what}");
+                        continue;
+                    }
+                    Finding::Lacks(missing) => ("lacks", missing),
+                    Finding::Needs(missing) => {
+                        well = false;
+                        ("NEEDS", missing)
+                    }
+                };
+                println!(
+                    "{mark}  {}\n         {}\n         mend: {}",
+                    missing.what, missing.consequence, missing.mend
+                );
+            }
+            if well {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            }
+        }
+        Err(error) => {
+            eprintln!("hipward doctor: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
+    let mut settings = args.host.settings()?;
+    // A server may be using the data folder.
+    let scratch = Scratch::new()?;
+    settings.data.clone_from(&scratch.0);
+    let runtime = tokio::runtime::Runtime::new()?;
+    let runner = runtime.block_on(Runner::discover(settings))?;
+    let capabilities = runner.capabilities();
+
+    let mut findings = Vec::new();
+    let rank = if capabilities.ready {
+        Finding::Lacks
+    } else {
+        Finding::Needs
+    };
+    findings.extend(capabilities.missing.into_iter().map(rank));
+    if let Some(torch) = capabilities.torch {
+        findings.push(Finding::Has(format!("PyTorch {torch}")));
+    }
+    for device in &capabilities.devices {
+        findings.push(Finding::Has(format!(
+            "device {}: {} ({}, {:.1} GiB)",
+            device.id,
+            device.name,
+            device.arch,
+            device.memory_bytes as f64 / f64::from(1 << 30)
+        )));
+    }
+    findings.extend(amd());
+    findings.push(compiler());
+    findings.push(if Assets::get(MANIFEST).is_some() {
+        Finding::Has("browser assets".to_owned())
+    } else {
+        Finding::Lacks(Missing {
+            what: "browser assets".to_owned(),
+            consequence: "Pages are shown without style, playground and live results.".to_owned(),
+            mend: "make assets".to_owned(),
+        })
+    });
+    let isolation = capabilities.isolation;
+    findings.push(Finding::Has(format!(
+        "isolation: {}",
+        isolation.mechanisms.join(", ")
+    )));
+    findings.extend(isolation.missing.into_iter().map(|missing| {
+        Finding::Lacks(Missing {
+            what: "isolation".to_owned(),
+            consequence: missing,
+            mend: if isolation.level == IsolationLevel::Files {
+                "a newer Linux kernel".to_owned()
+            } else {
+                "a Linux kernel with Landlock and seccomp; see /sys/kernel/security/lsm".to_owned()
+            },
+        })
+    }));
+    Ok(findings)
+}
+
+/// AMD GPUs: what the kernel lists, and whether we may use it.
+fn amd() -> Vec<Finding> {
+    let gpus = devices::gpus(Path::new("/sys"));
+    if gpus.is_empty() {
+        return vec![Finding::Lacks(Missing {
+            what: "an AMD GPU".to_owned(),
+            consequence:
+                "The kernel's AMD driver lists none, so benchmarks run on what else there is."
+                    .to_owned(),
+            mend: "On an AMD host: sudo modprobe amdgpu".to_owned(),
+        })];
+    }
+    let mut findings: Vec<Finding> = gpus
+        .iter()
+        .map(|gpu| {
+            Finding::Has(format!(
+                "an AMD GPU: {} (renderD{})",
+                gpu.arch, gpu.render_minor
+            ))
+        })
+        .collect();
+    let nodes = gpus
+        .iter()
+        .map(|gpu| format!("/dev/dri/renderD{}", gpu.render_minor));
+    for node in nodes.chain(["/dev/kfd".to_owned()]) {
+        if OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&node)
+            .is_err()
+        {
+            findings.push(Finding::Lacks(Missing {
+                what: format!("access to {node}"),
+                consequence: "PyTorch cannot use the GPU as this user.".to_owned(),
+                mend: "sudo usermod -aG render,video $USER, then log in again".to_owned(),
+            }));
+        }
+    }
+    findings
+}
+
+/// torch.compile builds C++ on a processor, and Triton its launchers on a GPU.
+fn compiler() -> Finding {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = ["g++", "clang++"]
+        .into_iter()
+        .find(|name| std::env::split_paths(&path).any(|folder| folder.join(name).is_file()));
+    match found {
+        Some(name) => Finding::Has(format!("a C++ compiler: {name}")),
+        None => Finding::Lacks(Missing {
+            what: "a C++ compiler".to_owned(),
+            consequence: "torch.compile cannot build its code, so that variant is not available."
+                .to_owned(),
+            mend: "sudo apt-get install g++".to_owned(),
+        }),
+    }
+}
+
+/// A folder of our own that is gone afterwards.
+struct Scratch(std::path::PathBuf);
+
+impl Scratch {
+    fn new() -> std::io::Result<Self> {
+        let path = std::env::temp_dir().join(format!("hipward-doctor-{}", std::process::id()));
+        std::fs::create_dir(&path)?;
+        Ok(Scratch(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Left behind in the temporary folder at worst.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

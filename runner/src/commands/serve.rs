@@ -1,0 +1,149 @@
+//! `hipward serve`: site, API and local runner on one address.
+
+use super::host::HostArgs;
+use crate::{
+    api::{App, Guard, router},
+    jobs::{Runner, Store, schedule},
+    shutdown::shutdown,
+    web::pages::Pages,
+};
+use std::{
+    env, error::Error, io::IsTerminal, net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc,
+};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+};
+use tracing_subscriber::filter::LevelFilter;
+
+/// Arguments of `hipward serve`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Address to listen on; another than loopback needs --token to run code
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8717")]
+    bind: SocketAddr,
+    /// Serve this content folder instead of the built-in lessons
+    #[arg(long, value_name = "DIR")]
+    content: Option<PathBuf>,
+    /// Run code only for requests that carry this token [default: $HIPWARD_TOKEN]
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+    #[command(flatten)]
+    host: HostArgs,
+}
+
+/// Serves until it is told to stop.
+pub(crate) fn run(args: Args) -> ExitCode {
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_max_level(LevelFilter::INFO)
+        .with_target(false)
+        .with_ansi(std::io::stderr().is_terminal())
+        .init();
+    let served = tokio::runtime::Runtime::new()
+        .map_err(Into::into)
+        .and_then(|runtime| runtime.block_on(serve(args)));
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hipward: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
+    // Snippets that run as our own user must not be able to look into us.
+    nix::sys::prctl::set_dumpable(false)?;
+    let settings = args.host.settings()?;
+    let pages = Pages::load(args.content.as_deref(), "/")?;
+    let store = Store::open(&settings.data)?;
+    let recovered = store.recover()?;
+    if recovered.queued + recovered.failed > 0 {
+        tracing::info!(
+            "interrupted by the last stop: {} jobs run again, {} failed",
+            recovered.queued,
+            recovered.failed
+        );
+    }
+    tracing::info!("asking Python for PyTorch and devices");
+    let runner = Arc::new(Runner::discover(settings).await?);
+    tell_what_there_is(&runner);
+
+    let listener = TcpListener::bind(args.bind).await.map_err(|error| {
+        format!(
+            "cannot listen on {}: {error}; choose another address with --bind",
+            args.bind
+        )
+    })?;
+    let bound = listener.local_addr()?;
+    let token = args.token.or_else(|| env::var("HIPWARD_TOKEN").ok());
+    let token = token.filter(|token| !token.is_empty());
+    if !bound.ip().is_loopback() && token.is_none() {
+        tracing::warn!(
+            "{bound} can be reached from a network, so no code is run for anyone; \
+             start with --token to run code for those who have the token"
+        );
+    }
+
+    let (stop, shutdown) = shutdown();
+    let scheduler = tokio::spawn(schedule(runner.clone(), store.clone(), shutdown.clone()));
+    let app = App {
+        store,
+        runner,
+        pages: Arc::new(pages),
+        guard: Arc::new(Guard::new(bound, token)),
+        shutdown,
+    };
+    println!("Hipward is at http://{bound}/");
+    axum::serve(listener, router(app))
+        .with_graceful_shutdown(async move {
+            told_to_stop().await;
+            tracing::info!("stopping; jobs that run now will run again after the next start");
+            stop.now();
+        })
+        .await?;
+    scheduler.await?;
+    Ok(())
+}
+
+fn tell_what_there_is(runner: &Runner) {
+    let capabilities = runner.capabilities();
+    for missing in &capabilities.missing {
+        tracing::warn!(
+            "{} is missing: {} To mend it: {}",
+            missing.what,
+            missing.consequence,
+            missing.mend
+        );
+    }
+    for device in &capabilities.devices {
+        tracing::info!(
+            "benchmarks run on {} ({}, {})",
+            device.id,
+            device.name,
+            device.arch
+        );
+    }
+    tracing::info!(
+        "isolation: {}",
+        capabilities.isolation.mechanisms.join(", ")
+    );
+    for missing in &capabilities.isolation.missing {
+        tracing::warn!("isolation lacks {missing}");
+    }
+}
+
+/// Ctrl-C or SIGTERM. Where neither can be listened to, only SIGKILL is left.
+async fn told_to_stop() {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    ) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}

@@ -1,0 +1,25 @@
+//! GPUs as the Linux kernel lists them, without ROCm or PyTorch: what `doctor` can say on a host
+//! that lacks both, and what tells "no GPU" from "a PyTorch that cannot use it".
+
+mod kfd;
+
+pub(crate) use kfd::gpus;
+
+use hipward_protocol::{Device, Missing, Vendor};
+use std::path::Path;
+
+/// What is missing when the kernel below this sysfs root lists an AMD GPU that PyTorch does not.
+pub(crate) fn unused_amd_gpu(sys: &Path, devices: &[Device]) -> Option<Missing> {
+    let gpu = gpus(sys).into_iter().next()?;
+    let seen = devices.iter().any(|device| device.vendor == Vendor::Amd);
+    (!seen).then(|| Missing {
+        what: "A PyTorch that sees the AMD GPU".to_owned(),
+        consequence: format!(
+            "The kernel lists a GPU ({}) that this PyTorch does not see, so benchmarks do not run on it.",
+            gpu.arch
+        ),
+        mend: "HIPWARD_PYTHON=/path/to/python with PyTorch for ROCm, as a user in the groups \
+               `render` and `video`"
+            .to_owned(),
+    })
+}

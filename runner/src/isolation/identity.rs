@@ -1,0 +1,71 @@
+//! The user a worker becomes when the server is root. Without root there is nothing to become,
+//! and the other fences have to do.
+
+use super::{plan::gpu_nodes, sys};
+use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid};
+use serde::{Deserialize, Serialize};
+use std::{collections::HashSet, fs, io, os::unix::fs::MetadataExt};
+
+/// Where systemd, too, takes users from that exist only while a process runs.
+const FIRST_UID: u32 = 61_184;
+const LAST_UID: u32 = 65_519;
+
+/// A user that nobody else is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    /// User and group id.
+    pub(crate) uid: u32,
+    /// Groups that own the GPU's device files.
+    pub(crate) groups: Vec<u32>,
+}
+
+impl Identity {
+    /// Picks a user for the worker slot `slot`: one without an account and without a process.
+    pub(crate) fn unused(slot: usize, gpu: bool) -> Option<Self> {
+        let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let named: HashSet<u32> = accounts
+            .lines()
+            .filter_map(|line| line.split(':').nth(2)?.parse().ok())
+            .collect();
+        let running: HashSet<u32> = fs::read_dir("/proc")
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| entry.metadata().ok())
+            .map(|metadata| metadata.uid())
+            .collect();
+        let uid = (FIRST_UID..=LAST_UID)
+            .filter(|uid| !named.contains(uid) && !running.contains(uid))
+            .nth(slot)?;
+        let groups = if gpu { gpu_groups() } else { Vec::new() };
+        Some(Identity { uid, groups })
+    }
+
+    /// Becomes this user, for good. The one capability that is kept lets the worker read a Python
+    /// that lives in a folder of root's; which folders those are is Landlock's business.
+    pub(super) fn assume(&self) -> io::Result<()> {
+        let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.uid));
+        let groups: Vec<Gid> = self.groups.iter().map(|&raw| Gid::from_raw(raw)).collect();
+        sys::drop_bounding_set_but_reading()?;
+        setgroups(&groups)?;
+        setresgid(gid, gid, gid)?;
+        sys::keep_capabilities_of_a_user()?;
+        setresuid(uid, uid, uid)?;
+        sys::keep_only_reading()
+    }
+}
+
+fn gpu_groups() -> Vec<u32> {
+    let mut nodes = gpu_nodes();
+    let render = fs::read_dir("/dev/dri").into_iter().flatten().flatten();
+    nodes.extend(render.map(|entry| entry.path()));
+    let mut groups: Vec<u32> = nodes
+        .iter()
+        .filter_map(|node| fs::metadata(node).ok())
+        .map(|metadata| metadata.gid())
+        .filter(|&gid| gid != 0)
+        .collect();
+    groups.sort_unstable();
+    groups.dedup();
+    groups
+}

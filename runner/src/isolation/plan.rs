@@ -1,0 +1,98 @@
+//! What the server asks a supervisor to run, and inside which fence. Data only.
+
+use super::{Identity, Limits};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// One process to be run inside a fence.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// The program.
+    pub(crate) program: PathBuf,
+    /// Its arguments.
+    pub(crate) arguments: Vec<String>,
+    /// Its whole environment; nothing is inherited.
+    pub(crate) environment: Vec<(String, String)>,
+    /// Its private directory: where it starts, and the one place it may write.
+    pub(crate) directory: PathBuf,
+    /// Its limits.
+    pub(crate) limits: Limits,
+    /// The user it becomes, when the server is root.
+    pub(crate) identity: Option<Identity>,
+    /// Landlock's rules, where the kernel has Landlock.
+    pub(crate) files: Option<FileRules>,
+    /// Whether the seccomp filter is installed.
+    pub(crate) seccomp: bool,
+    /// Whether it may use a GPU, whose drivers need shared memory.
+    pub(crate) gpu: bool,
+    /// Processes it must not be able to signal, besides its supervisor.
+    pub(crate) protected: Vec<i32>,
+}
+
+/// Files that stay reachable under Landlock, besides the private directory.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct FileRules {
+    /// Readable and executable, with everything below.
+    pub(crate) read: Vec<PathBuf>,
+    /// Device files.
+    pub(crate) devices: Vec<PathBuf>,
+}
+
+impl FileRules {
+    /// What any Python process needs of a Linux host; `python` adds its own folders. Paths that
+    /// do not exist are skipped when the rules are applied.
+    pub(crate) fn new(python: impl IntoIterator<Item = PathBuf>, gpu: bool) -> Self {
+        let mut read: Vec<PathBuf> = SYSTEM_READ.iter().map(PathBuf::from).collect();
+        read.extend(python);
+        let mut devices: Vec<PathBuf> = SYSTEM_DEVICES.iter().map(PathBuf::from).collect();
+        if gpu {
+            devices.extend(gpu_nodes());
+        }
+        FileRules { read, devices }
+    }
+}
+
+const SYSTEM_READ: &[&str] = &[
+    "/usr",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/bin",
+    "/sbin",
+    "/opt",
+    "/nix/store",
+    "/etc/alternatives",
+    "/etc/group",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/localtime",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/proc",
+    "/sys/bus",
+    "/sys/class",
+    "/sys/dev",
+    "/sys/devices",
+    "/sys/fs/cgroup",
+    "/sys/kernel/mm",
+    "/sys/module",
+    "/dev/random",
+    "/dev/urandom",
+];
+
+const SYSTEM_DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full"];
+
+/// The device files through which GPUs are driven.
+pub(crate) fn gpu_nodes() -> Vec<PathBuf> {
+    let mut nodes = vec![PathBuf::from("/dev/kfd"), PathBuf::from("/dev/dri")];
+    let nvidia = std::fs::read_dir("/dev").into_iter().flatten().flatten();
+    nodes.extend(
+        nvidia
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with("nvidia"))
+            .map(|entry| entry.path()),
+    );
+    nodes.retain(|node| node.exists());
+    nodes
+}

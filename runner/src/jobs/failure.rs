@@ -1,0 +1,128 @@
+//! Ends that a job can come to, in words a newcomer understands.
+
+use super::Settings;
+use crate::isolation::{Ending, Limit};
+use hipward_protocol::{EventBody, FailureCode};
+
+fn failed(code: FailureCode, message: impl Into<String>, help: impl Into<String>) -> EventBody {
+    EventBody::Failed {
+        code,
+        message: message.into(),
+        help: help.into(),
+        traceback: None,
+    }
+}
+
+/// The worker ended before its job did.
+pub(super) fn ended_early(ending: Ending, settings: &Settings) -> EventBody {
+    match ending {
+        Ending::OverLimit(limit) => over_limit(limit, settings),
+        Ending::Exited { code } => failed(
+            FailureCode::Crashed,
+            format!("The Python process ended by itself with exit status {code}."),
+            "Remove calls such as `sys.exit()` and `os._exit()` from the code, and look at its \
+             output below.",
+        ),
+        Ending::Signalled { signal } => failed(
+            FailureCode::Crashed,
+            format!(
+                "The Python process was ended by {}.",
+                nix::sys::signal::Signal::try_from(signal)
+                    .map_or_else(|_| format!("signal {signal}"), |signal| signal.to_string())
+            ),
+            "A crash below Python, in a compiled operator for example. Run the code with \
+             `python -X faulthandler` to see where; SIGKILL may mean that the host ran out of \
+             memory.",
+        ),
+        Ending::Killed => lost("the worker was killed"),
+    }
+}
+
+fn over_limit(limit: Limit, settings: &Settings) -> EventBody {
+    match limit {
+        Limit::WallClock => failed(
+            FailureCode::Timeout,
+            format!(
+                "It ran longer than {} seconds and was stopped.",
+                settings.wall_limit.as_secs_f64()
+            ),
+            "Look for a loop that does not end, or make the inputs smaller; whoever runs this \
+             server can raise the limit with --wall-limit.",
+        ),
+        Limit::Memory => failed(
+            FailureCode::MemoryLimit,
+            format!(
+                "It held more than {} of memory and was stopped.",
+                bytes(settings.memory_bytes)
+            ),
+            "Make the inputs or the model smaller; whoever runs this server can raise the limit \
+             with --memory-limit.",
+        ),
+        Limit::Processes => failed(
+            FailureCode::ProcessLimit,
+            format!(
+                "It started more than {} processes and was stopped.",
+                Settings::PROCESSES
+            ),
+            "A benchmark needs no process but its own: look for `fork`, `subprocess` or \
+             `multiprocessing` in the code.",
+        ),
+        Limit::Disk => failed(
+            FailureCode::OutputLimit,
+            format!(
+                "It wrote more than {} of files and was stopped.",
+                bytes(Settings::DISK_BYTES)
+            ),
+            "A benchmark needs no files: keep its data in memory.",
+        ),
+    }
+}
+
+/// It printed too much.
+pub(super) fn too_much_output(limit: u64) -> EventBody {
+    failed(
+        FailureCode::OutputLimit,
+        format!("It printed more than {} and was stopped.", bytes(limit)),
+        "Remove `print` calls from `forward`: they also cost more time than most operators.",
+    )
+}
+
+/// The worker wrote something else than lines of the harness.
+pub(super) fn not_a_line(problem: &str) -> EventBody {
+    failed(
+        FailureCode::Internal,
+        format!("The measuring process reported something unreadable: {problem}."),
+        "If the code writes to file descriptor 3, remove that. Otherwise this is a fault of \
+         Hipward; please report it with the code.",
+    )
+}
+
+/// No worker could be started.
+pub(super) fn no_worker(reason: &str) -> EventBody {
+    failed(
+        FailureCode::Internal,
+        format!("The measuring process could not be started: {reason}."),
+        "Run `hipward doctor` on the host: it says what is missing and how to mend it.",
+    )
+}
+
+/// The supervisor vanished.
+pub(super) fn lost(how: &str) -> EventBody {
+    failed(
+        FailureCode::Internal,
+        format!("The measuring process was lost: {how}."),
+        "Submit it again; the runner's own log may say more.",
+    )
+}
+
+/// `8 GiB`, `1.5 MiB`.
+fn bytes(count: u64) -> String {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    for (shift, unit) in units {
+        if count >= 1 << shift {
+            let rounded = (count as f64 / f64::from(1 << shift) * 10.0).round() / 10.0;
+            return format!("{rounded} {unit}");
+        }
+    }
+    format!("{count} bytes")
+}

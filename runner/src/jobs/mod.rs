@@ -1,0 +1,20 @@
+//! Jobs: the durable store with its event log, the queue, and the worker that runs one.
+//!
+//! Invariants: a job's state changes only together with an event, in one transaction; sequence
+//! numbers have no gaps; only the holder of the current attempt may write; nothing follows a
+//! final event.
+
+mod failure;
+mod id;
+mod output;
+mod private_directory;
+mod runner;
+mod scheduler;
+mod schema;
+mod store;
+mod worker;
+
+pub(crate) use private_directory::PrivateDirectory;
+pub(crate) use runner::{Runner, Settings, level_name};
+pub(crate) use scheduler::schedule;
+pub(crate) use store::{Cancelled, NewJob, Store, StoreError};

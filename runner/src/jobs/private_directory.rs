@@ -1,0 +1,63 @@
+//! The one place a worker may write: made before it, removed after it.
+
+use crate::isolation::Identity;
+use nix::unistd::{Gid, Uid, chown};
+use std::{
+    fs::{self, DirBuilder},
+    io,
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+};
+
+/// A folder that lives as long as this value.
+#[derive(Debug)]
+pub(crate) struct PrivateDirectory(PathBuf);
+
+impl PrivateDirectory {
+    /// Makes one below `data`, owned by the worker's user.
+    pub(crate) fn new(data: &Path, identity: Option<&Identity>) -> io::Result<Self> {
+        let name = super::id::unguessable().map_err(io::Error::other)?;
+        let directory = PrivateDirectory(parent(data).join(name));
+        for folder in ["", "tmp", "cache"] {
+            let path = directory.0.join(folder);
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&path)?;
+            if let Some(identity) = identity {
+                let (uid, gid) = (Uid::from_raw(identity.uid), Gid::from_raw(identity.uid));
+                chown(&path, Some(uid), Some(gid))?;
+            }
+        }
+        Ok(directory)
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Removes what a server that was killed has left behind. Its workers died with it.
+    pub(crate) fn remove_leftovers(data: &Path) {
+        remove(&parent(data));
+    }
+}
+
+impl Drop for PrivateDirectory {
+    fn drop(&mut self) {
+        remove(&self.0);
+    }
+}
+
+fn parent(data: &Path) -> PathBuf {
+    data.join("workers")
+}
+
+fn remove(path: &Path) {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tracing::warn!("cannot remove {}: {error}", path.display());
+        }
+        _ => {}
+    }
+}

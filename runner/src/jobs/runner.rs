@@ -1,0 +1,380 @@
+//! What this host runs jobs with: its Python, its devices, its fence, its limits. Built once at
+//! start; the page and the API show it, the scheduler works from it.
+
+use super::PrivateDirectory;
+use crate::{
+    devices,
+    isolation::{FileRules, Host, Identity, Limits, Plan},
+    python::{self, Interpreter},
+};
+use hipward_protocol::{Capabilities, Device, Isolation, IsolationLevel, Missing, Variant, Vendor};
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::sync::{Notify, watch};
+
+/// What the operator chose.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// The data folder.
+    pub(crate) data: PathBuf,
+    /// The Python to use, if one was named.
+    pub(crate) python: Option<PathBuf>,
+    /// A folder with a `hipward_kernels` to use in place of the one in this binary.
+    pub(crate) kernels: Option<PathBuf>,
+    /// Longest a job may run.
+    pub(crate) wall_limit: Duration,
+    /// Most memory a job may hold.
+    pub(crate) memory_bytes: u64,
+    /// Longest sampling time per rung, seconds.
+    pub(crate) time_cap_s: f64,
+    /// The isolation below which nothing runs.
+    pub(crate) minimum_isolation: IsolationLevel,
+}
+
+impl Settings {
+    /// Most processes a job may have.
+    pub(crate) const PROCESSES: usize = 128;
+    /// Most a job may write to its private directory.
+    pub(crate) const DISK_BYTES: u64 = 4 << 30;
+    /// Largest snippet.
+    pub(crate) const CODE_BYTES: usize = 256 * 1024;
+}
+
+/// Why no job can run here, with the code the API gives.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal {
+    /// `no-torch`, `no-device`, `isolation-too-weak`.
+    pub(crate) code: &'static str,
+    /// What is missing.
+    pub(crate) missing: Missing,
+}
+
+/// The local runner.
+#[derive(Debug)]
+pub(crate) struct Runner {
+    /// What the operator chose.
+    pub(crate) settings: Settings,
+    host: Host,
+    isolation: Isolation,
+    python: Result<Python, Refusal>,
+    /// Counts up when the queue changes.
+    queue: watch::Sender<u64>,
+    /// How to stop each job that runs, and the device it holds.
+    running: Mutex<HashMap<String, Running>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    device: String,
+    stop: Arc<Notify>,
+}
+
+#[derive(Debug)]
+struct Python {
+    interpreter: Interpreter,
+    package: PathBuf,
+    torch: Option<String>,
+    devices: Vec<Device>,
+}
+
+impl Runner {
+    /// Looks at the host: asks its Python for PyTorch and devices. What is missing is a state, not
+    /// an error.
+    pub(crate) async fn discover(settings: Settings) -> Result<Self, python::PackageError> {
+        PrivateDirectory::remove_leftovers(&settings.data);
+        let package = match &settings.kernels {
+            Some(folder) => folder.clone(),
+            None => python::unpack(&settings.data)?,
+        };
+        let host = Host::detect();
+        let identity = host.root.then(|| Identity::unused(0, false)).flatten();
+        let isolation = host.isolation(identity.as_ref());
+        let python = match refuse_weak(&isolation, settings.minimum_isolation) {
+            Some(refusal) => Err(refusal),
+            None => Python::discover(&settings, package).await,
+        };
+        Ok(Runner {
+            settings,
+            host,
+            isolation,
+            python,
+            queue: watch::Sender::new(0),
+            running: Mutex::default(),
+        })
+    }
+
+    /// Why no job can run here, if none can.
+    pub(crate) fn refusal(&self) -> Option<&Refusal> {
+        self.python.as_ref().err()
+    }
+
+    /// Devices, with what they are busy with.
+    pub(crate) fn devices(&self) -> Vec<Device> {
+        let running = self.running();
+        let devices = self.python.iter().flat_map(|python| &python.devices);
+        devices
+            .cloned()
+            .map(|mut device| {
+                // Not the job's id: whoever knows it may read and cancel the job.
+                let busy = running.values().any(|job| job.device == device.id);
+                device.busy_with = busy.then(|| "a job".to_owned());
+                device
+            })
+            .collect()
+    }
+
+    /// What this runner can do.
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        let torch = self
+            .python
+            .as_ref()
+            .ok()
+            .and_then(|python| python.torch.clone());
+        Capabilities {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            ready: self.python.is_ok(),
+            devices: self.devices(),
+            torch,
+            variants: Variant::ALL.to_vec(),
+            isolation: self.isolation.clone(),
+            wall_limit_s: self.settings.wall_limit.as_secs(),
+            memory_limit_bytes: self.settings.memory_bytes,
+            code_limit_bytes: Settings::CODE_BYTES as u64,
+            missing: self
+                .refusal()
+                .map(|refusal| refusal.missing.clone())
+                .into_iter()
+                .chain(devices::unused_amd_gpu(Path::new("/sys"), &self.devices()))
+                .collect(),
+        }
+    }
+
+    /// Says that a job was queued or that one may go first now.
+    pub(crate) fn queue_changed(&self) {
+        self.queue.send_modify(|count| *count += 1);
+    }
+
+    /// Tells when the queue changes.
+    pub(crate) fn watch_queue(&self) -> watch::Receiver<u64> {
+        self.queue.subscribe()
+    }
+
+    /// Stops a job that runs here. Its log must say so already.
+    pub(crate) fn stop(&self, job: &str) {
+        if let Some(running) = self.running().get(job) {
+            running.stop.notify_one();
+        }
+    }
+
+    /// Notes that a job runs on a device, and gives the signal that stops it.
+    pub(super) fn started(&self, job: &str, device: &Device) -> Arc<Notify> {
+        let stop = Arc::new(Notify::new());
+        let running = Running {
+            device: device.id.clone(),
+            stop: stop.clone(),
+        };
+        self.running().insert(job.to_owned(), running);
+        stop
+    }
+
+    /// Notes that it does not run any more.
+    pub(super) fn ended(&self, job: &str) {
+        self.running().remove(job);
+    }
+
+    /// The plan of a worker for one device, with the directory it owns and the isolation it gets.
+    pub(super) fn plan(&self, slot: usize, device: &Device) -> std::io::Result<Prepared> {
+        let python = self
+            .python
+            .as_ref()
+            .map_err(|refusal| std::io::Error::other(refusal.missing.consequence.clone()))?;
+        let gpu = device.vendor != Vendor::Cpu;
+        let identity = if self.host.root {
+            let nobody = || std::io::Error::other("no user id is free for the worker");
+            Some(Identity::unused(slot, gpu).ok_or_else(nobody)?)
+        } else {
+            None
+        };
+        let directory = PrivateDirectory::new(&self.settings.data, identity.as_ref())?;
+        let readable = python.interpreter.readable().into_iter();
+        let files = self
+            .host
+            .landlock_abi
+            .map(|_| FileRules::new(readable.chain([python.package.clone()]), gpu));
+        let arguments = [
+            "-P",
+            "-m",
+            "hipward_kernels.harness.worker",
+            "--events-fd",
+            "3",
+        ];
+        // A worker with a user of its own shares the count with nobody.
+        let threads_already = if identity.is_some() {
+            0
+        } else {
+            threads_of_our_user()
+        };
+        let plan = Plan {
+            program: python.interpreter.executable.clone(),
+            arguments: arguments.map(str::to_owned).into(),
+            environment: python
+                .interpreter
+                .environment(&python.package, directory.path()),
+            directory: directory.path().to_owned(),
+            limits: Limits {
+                memory_bytes: self.settings.memory_bytes,
+                disk_bytes: Settings::DISK_BYTES,
+                processes: Settings::PROCESSES,
+                threads: Limits::threads(threads_already),
+            },
+            identity: identity.clone(),
+            files,
+            seccomp: self.host.seccomp,
+            gpu,
+            protected: vec![std::process::id().cast_signed()],
+        };
+        Ok(Prepared {
+            plan,
+            directory,
+            isolation: self.host.isolation(identity.as_ref()),
+        })
+    }
+
+    fn running(&self) -> MutexGuard<'_, HashMap<String, Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A worker about to be started.
+pub(super) struct Prepared {
+    pub(super) plan: Plan,
+    pub(super) directory: PrivateDirectory,
+    pub(super) isolation: Isolation,
+}
+
+impl Python {
+    async fn discover(settings: &Settings, package: PathBuf) -> Result<Self, Refusal> {
+        let no_torch = |missing| Refusal {
+            code: "no-torch",
+            missing,
+        };
+        let executable = python::find(settings.python.clone());
+        let interpreter = Interpreter::locate(executable).await.map_err(no_torch)?;
+        let readable = FileRules::new(interpreter.readable(), false).read;
+        if let Some(around) = folder_around(&settings.data, &readable) {
+            return Err(Refusal {
+                code: "data-readable",
+                missing: Missing {
+                    what: "A data folder apart from Python".to_owned(),
+                    consequence: format!(
+                        "Snippets may read {}, and the jobs are stored in there, so none is run.",
+                        around.display()
+                    ),
+                    mend: "hipward serve --data /another/folder".to_owned(),
+                },
+            });
+        }
+        let home = PrivateDirectory::new(&settings.data, None).map_err(|error| {
+            no_torch(Missing {
+                what: "A writable data folder".to_owned(),
+                consequence: format!("Workers cannot be given a folder: {error}."),
+                mend: "hipward serve --data /another/folder".to_owned(),
+            })
+        })?;
+        let probe = interpreter
+            .probe(&package, home.path())
+            .await
+            .map_err(no_torch)?;
+        Ok(Python {
+            interpreter,
+            package,
+            torch: probe.torch,
+            devices: probe.devices,
+        })
+    }
+}
+
+/// The folder open to snippets that holds the data folder, if there is one.
+fn folder_around(data: &Path, readable: &[PathBuf]) -> Option<PathBuf> {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let data = real(data);
+    let around = readable
+        .iter()
+        .find(|folder| data.starts_with(real(folder)))?;
+    Some(around.clone())
+}
+
+fn refuse_weak(isolation: &Isolation, minimum: IsolationLevel) -> Option<Refusal> {
+    (isolation.level < minimum).then(|| Refusal {
+        code: "isolation-too-weak",
+        missing: Missing {
+            what: format!("The isolation level `{}`", level_name(minimum)),
+            consequence: format!(
+                "This host reaches only `{}`, so no snippet is run. It lacks {}.",
+                level_name(isolation.level),
+                isolation.missing.join("; ")
+            ),
+            mend: format!(
+                "hipward serve --minimum-isolation {}",
+                level_name(isolation.level)
+            ),
+        },
+    })
+}
+
+/// A level as the command line and the API spell it.
+pub(crate) fn level_name(level: IsolationLevel) -> &'static str {
+    match level {
+        IsolationLevel::Limits => "limits",
+        IsolationLevel::Syscalls => "syscalls",
+        IsolationLevel::Files => "files",
+    }
+}
+
+fn threads_of_our_user() -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let ours = nix::unistd::getuid().as_raw();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
+        .filter(|entry| {
+            entry
+                .metadata()
+                .is_ok_and(|metadata| metadata.uid() == ours)
+        })
+        .map(|entry| {
+            fs::read_dir(entry.path().join("task")).map_or(0, |tasks| tasks.count() as u64)
+        })
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn below_the_demanded_isolation_nothing_runs_and_the_reason_is_given() {
+        let weak = Host {
+            landlock_abi: None,
+            seccomp: true,
+            root: false,
+        };
+        let isolation = weak.isolation(None);
+        let refusal = refuse_weak(&isolation, IsolationLevel::Files).expect("is too weak");
+        assert_eq!(refusal.code, "isolation-too-weak");
+        assert!(refusal.missing.consequence.contains("files"), "{refusal:?}");
+        assert!(refuse_weak(&isolation, IsolationLevel::Syscalls).is_none());
+    }
+
+    #[test]
+    fn jobs_are_not_stored_where_snippets_may_read() {
+        let readable = [PathBuf::from("/usr"), PathBuf::from("/opt/python")];
+        let inside = folder_around(Path::new("/opt/python/data"), &readable);
+        assert_eq!(inside.as_deref(), Some(Path::new("/opt/python")));
+        assert_eq!(folder_around(Path::new("/opt/pythonic"), &readable), None);
+    }
+}

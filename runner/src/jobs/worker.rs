@@ -1,0 +1,491 @@
+//! One worker: a Python behind its fence that has imported PyTorch and waits for its one job. This
+//! file turns what it writes into events, and its end into the job's end.
+
+use super::{
+    failure,
+    output::{self, Output},
+    private_directory::PrivateDirectory,
+    runner::{Runner, Settings},
+    store::{Lease, Store, StoreError},
+};
+use crate::{
+    isolation::{self, Ending, Report, Sandboxed},
+    shutdown::Shutdown,
+    statistics::{self, Samples},
+};
+use hipward_protocol::{Device, EventBody, HarnessJob, HarnessLine, Isolation, LogStream};
+use std::{future::pending, io, time::Duration};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader},
+    sync::{Notify, mpsc},
+    time::{Instant, interval, sleep_until, timeout},
+};
+
+/// Importing PyTorch takes long on a cold disk.
+const WARM_UP: Duration = Duration::from_secs(180);
+/// Output is handed on this often.
+const OUTPUT_EVERY: Duration = Duration::from_millis(100);
+/// A worker that has said its last line gets this long to leave by itself.
+const FAREWELL: Duration = Duration::from_millis(300);
+/// Dying takes longer than this only inside a GPU driver; the job's end is not held up for that.
+const DYING: Duration = Duration::from_secs(10);
+/// Longest line a harness writes: a thousand samples, or errors of many outputs.
+const LONGEST_LINE: u64 = 1024 * 1024;
+/// Most bytes of lines in one job.
+const MOST_LINES: u64 = 64 * 1024 * 1024;
+
+/// Anything a worker lets us know.
+#[derive(Debug)]
+enum Heard {
+    Line(Box<HarnessLine>),
+    Garbage(String),
+    Printed(LogStream, Vec<u8>),
+    Ended(Ending),
+    Lost(String),
+}
+
+/// A worker that has imported PyTorch.
+#[derive(Debug)]
+pub(super) struct Worker {
+    process: Sandboxed,
+    heard: mpsc::Receiver<Heard>,
+    isolation: Isolation,
+    /// Removed with the worker.
+    _directory: PrivateDirectory,
+}
+
+/// How a run ended, for the scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The job has its final event.
+    Concluded,
+    /// The server is shutting down; the job waits again.
+    Interrupted,
+}
+
+impl Worker {
+    /// Starts one for this device and waits until it is ready.
+    pub(super) async fn warm(runner: &Runner, slot: usize, device: &Device) -> io::Result<Self> {
+        let prepared = runner.plan(slot, device)?;
+        let mut process = isolation::spawn(prepared.plan).await?;
+        let heard = listen(&mut process)?;
+        let mut worker = Worker {
+            process,
+            heard,
+            isolation: prepared.isolation,
+            _directory: prepared.directory,
+        };
+        match timeout(WARM_UP, worker.ready()).await {
+            Ok(Ok(())) => Ok(worker),
+            Ok(Err(error)) => {
+                worker.end().await;
+                Err(error)
+            }
+            Err(_) => {
+                worker.end().await;
+                Err(io::Error::other("it took too long to import PyTorch"))
+            }
+        }
+    }
+
+    async fn ready(&mut self) -> io::Result<()> {
+        let mut said = Vec::new();
+        loop {
+            let problem = match self.heard.recv().await {
+                Some(Heard::Line(line)) if *line == HarnessLine::Ready => return Ok(()),
+                Some(Heard::Printed(_, bytes)) => {
+                    said.extend(bytes);
+                    continue;
+                }
+                Some(Heard::Line(line)) => match *line {
+                    HarnessLine::Error { message, .. } => message,
+                    other => format!("it said {other:?} before it was ready"),
+                },
+                Some(Heard::Garbage(problem) | Heard::Lost(problem)) => problem,
+                // Why it ended may still be in its output.
+                Some(Heard::Ended(_)) => continue,
+                None => {
+                    let said = String::from_utf8_lossy(&said);
+                    said.lines()
+                        .last()
+                        .unwrap_or("it ended without a word")
+                        .to_owned()
+                }
+            };
+            return Err(io::Error::other(problem));
+        }
+    }
+
+    /// Resolves when an idle worker dies.
+    pub(super) async fn died(&mut self) {
+        while let Some(heard) = self.heard.recv().await {
+            if let Heard::Ended(_) | Heard::Lost(_) = heard {
+                return;
+            }
+        }
+    }
+
+    /// Kills it and waits until nothing of it is left.
+    pub(super) async fn end(mut self) {
+        self.process.kill().await;
+        let everything = async { while self.heard.recv().await.is_some() {} };
+        if timeout(DYING, everything).await.is_err() {
+            tracing::warn!("a worker takes long to die; its device stays reserved");
+        }
+        if let Err(error) = self.process.gone().await {
+            tracing::warn!("cannot wait for a worker: {error}");
+        }
+    }
+
+    /// Runs one job to its end.
+    pub(super) async fn run(
+        mut self,
+        store: &Store,
+        settings: &Settings,
+        lease: &Lease,
+        device: &Device,
+        stop: &Notify,
+        shutdown: &mut Shutdown,
+    ) -> Outcome {
+        let mut run = Run {
+            store,
+            settings,
+            lease,
+            isolation: &self.isolation,
+            samples: Samples::default(),
+            output: Output::default(),
+            conclusion: None,
+            ending: None,
+            fenced: false,
+        };
+        let mut interrupted = false;
+        let mut deadline = None;
+        if let Err(error) = hand_over(&mut self.process, settings, lease, device).await {
+            run.conclude(failure::lost(&error.to_string()));
+        }
+        let mut tick = interval(OUTPUT_EVERY);
+        let mut killed = false;
+        loop {
+            if run.is_over() && deadline.is_none() {
+                deadline = Some(Instant::now() + run.grace());
+            }
+            tokio::select! {
+                heard = self.heard.recv() => match heard {
+                    Some(heard) => run.hear(heard).await,
+                    // Every pipe is closed: nothing of it is left.
+                    None => break,
+                },
+                _ = tick.tick() => run.hand_output_on(false).await,
+                () = stop.notified(), if !killed => {
+                    run.fenced = true;
+                }
+                () = shutdown.requested(), if !interrupted => {
+                    interrupted = true;
+                    deadline = Some(Instant::now());
+                }
+                () = until(deadline) => {
+                    if killed {
+                        break;
+                    }
+                    killed = true;
+                    self.process.kill().await;
+                    deadline = Some(Instant::now() + DYING);
+                }
+            }
+        }
+        run.hand_output_on(true).await;
+        let outcome = if interrupted && run.conclusion.is_none() {
+            run.interrupt().await;
+            Outcome::Interrupted
+        } else {
+            run.end().await;
+            Outcome::Concluded
+        };
+        self.end().await;
+        outcome
+    }
+}
+
+async fn hand_over(
+    process: &mut Sandboxed,
+    settings: &Settings,
+    lease: &Lease,
+    device: &Device,
+) -> io::Result<()> {
+    let mut line = serde_json::to_vec(&HarnessJob {
+        code: lease.code.clone(),
+        variants: lease.variants.clone(),
+        device: device.id.clone(),
+        time_cap_s: settings.time_cap_s,
+    })?;
+    line.push(b'\n');
+    process.begin(settings.wall_limit).await?;
+    let stdin = process.stdin.take();
+    let mut stdin = stdin.ok_or_else(|| io::Error::other("it was given a job before"))?;
+    stdin.write_all(&line).await
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => pending().await,
+    }
+}
+
+/// One job in progress.
+struct Run<'a> {
+    store: &'a Store,
+    settings: &'a Settings,
+    lease: &'a Lease,
+    isolation: &'a Isolation,
+    samples: Samples,
+    output: Output,
+    /// The final event, once it is known.
+    conclusion: Option<EventBody>,
+    ending: Option<Ending>,
+    /// Somebody else has ended the job: nothing more may be written.
+    fenced: bool,
+}
+
+impl Run<'_> {
+    fn is_over(&self) -> bool {
+        self.fenced || self.conclusion.is_some() || self.ending.is_some()
+    }
+
+    /// How long the worker may go on by itself.
+    fn grace(&self) -> Duration {
+        match self.conclusion {
+            Some(EventBody::Done) if !self.fenced => FAREWELL,
+            _ => Duration::ZERO,
+        }
+    }
+
+    fn conclude(&mut self, conclusion: EventBody) {
+        self.conclusion.get_or_insert(conclusion);
+    }
+
+    async fn hear(&mut self, heard: Heard) {
+        match heard {
+            Heard::Printed(stream, bytes) => {
+                if !self.output.push(stream, &bytes) {
+                    self.conclude(failure::too_much_output(output::MOST));
+                }
+            }
+            Heard::Line(line) if self.conclusion.is_none() => self.follow(*line).await,
+            Heard::Garbage(problem) if self.ending.is_none() => {
+                self.conclude(failure::not_a_line(&problem));
+            }
+            Heard::Line(_) | Heard::Garbage(_) => {}
+            Heard::Ended(ending) => self.ending = Some(ending),
+            Heard::Lost(how) => self.conclude(failure::lost(&how)),
+        }
+    }
+
+    async fn follow(&mut self, line: HarnessLine) {
+        self.hand_output_on(false).await;
+        match self.events(line) {
+            Ok((events, conclusion)) => {
+                self.append(events).await;
+                if let Some(conclusion) = conclusion {
+                    self.conclude(conclusion);
+                }
+            }
+            Err(problem) => self.conclude(failure::not_a_line(problem)),
+        }
+    }
+
+    /// The events that a line amounts to, and the final one if it is the last line.
+    fn events(
+        &mut self,
+        line: HarnessLine,
+    ) -> Result<(Vec<EventBody>, Option<EventBody>), &'static str> {
+        let event = match line {
+            HarnessLine::Ready => return Err("it said twice that it is ready"),
+            HarnessLine::Environment(mut environment) => {
+                environment.isolation = Some(self.isolation.clone());
+                environment.code_sha256.clone_from(&self.lease.code_sha256);
+                env!("CARGO_PKG_VERSION").clone_into(&mut environment.hipward);
+                EventBody::Environment(environment)
+            }
+            HarnessLine::Unavailable { variant, reason } => {
+                EventBody::Unavailable { variant, reason }
+            }
+            HarnessLine::Precision {
+                variant,
+                passed,
+                outputs,
+                seeds,
+                reference,
+                reason,
+            } => EventBody::Precision {
+                variant,
+                passed,
+                outputs,
+                seeds,
+                reference,
+                reason,
+            },
+            HarnessLine::Compile { variant, seconds } => EventBody::Compile { variant, seconds },
+            HarnessLine::Samples { variant, round, ms } => {
+                if !ms.iter().all(|ms| ms.is_finite() && *ms > 0.0) {
+                    return Err("a sample that is not a length of time");
+                }
+                self.samples.add(variant, round, &ms);
+                EventBody::Samples { variant, round, ms }
+            }
+            HarnessLine::Sampled {
+                variant,
+                stop,
+                dropped,
+            } => {
+                let stats = statistics::summarize(&self.samples.all(variant), stop, dropped)
+                    .ok_or("a rung that was sampled without samples")?;
+                EventBody::VariantDone { variant, stats }
+            }
+            HarnessLine::Error {
+                code,
+                message,
+                help,
+                traceback,
+            } => {
+                let failed = EventBody::Failed {
+                    code,
+                    message,
+                    help,
+                    traceback,
+                };
+                return Ok((Vec::new(), Some(failed)));
+            }
+            HarnessLine::Finished => {
+                let verdict = statistics::verdict(&self.samples).map(EventBody::Verdict);
+                return Ok((verdict.into_iter().collect(), Some(EventBody::Done)));
+            }
+        };
+        Ok((vec![event], None))
+    }
+
+    async fn hand_output_on(&mut self, last: bool) {
+        let events = self.output.take(last);
+        self.append(events).await;
+    }
+
+    async fn append(&mut self, events: Vec<EventBody>) {
+        if events.is_empty() || self.fenced {
+            return;
+        }
+        let lease = self.lease.clone();
+        match self
+            .store
+            .with(move |store| store.append(&lease, &events))
+            .await
+        {
+            Ok(()) => {}
+            Err(StoreError::Fenced) => self.fenced = true,
+            Err(error) => {
+                tracing::error!("job {}: {error}", self.lease.job);
+                self.conclude(failure::lost(&error.to_string()));
+            }
+        }
+    }
+
+    /// Writes the final event.
+    async fn end(&mut self) {
+        let over_limit = match self.ending {
+            Some(ending @ Ending::OverLimit(_)) => Some(ending),
+            _ => None,
+        };
+        let conclusion = match (over_limit, self.conclusion.take(), self.ending) {
+            // What a snippet said while it was being stopped for a limit is not the reason.
+            (Some(ending), Some(EventBody::Failed { .. }) | None, _) => {
+                failure::ended_early(ending, self.settings)
+            }
+            (_, Some(conclusion), _) => conclusion,
+            (None, None, Some(ending)) => failure::ended_early(ending, self.settings),
+            (None, None, None) => failure::lost("its supervisor died"),
+        };
+        self.append(vec![conclusion]).await;
+    }
+
+    async fn interrupt(&mut self) {
+        let lease = self.lease.clone();
+        let reason = "the runner was stopped while this job ran";
+        let result = self
+            .store
+            .with(move |store| store.interrupt(&lease, reason))
+            .await;
+        match result {
+            Ok(()) | Err(StoreError::Fenced) => {}
+            Err(error) => tracing::error!("job {}: {error}", self.lease.job),
+        }
+    }
+}
+
+/// Reads all of a worker's pipes into one channel. It closes when all of them have closed, which
+/// is when no process holds them any more. It is short, so that a flood waits in its pipe.
+fn listen(process: &mut Sandboxed) -> io::Result<mpsc::Receiver<Heard>> {
+    let (tell, heard) = mpsc::channel(16);
+    let mut pipes = process.take_pipes()?;
+    tokio::spawn(read_output(pipes.stdout, LogStream::Stdout, tell.clone()));
+    tokio::spawn(read_output(pipes.stderr, LogStream::Stderr, tell.clone()));
+    tokio::spawn(read_lines(pipes.events, tell.clone()));
+    tokio::spawn(async move {
+        loop {
+            let heard = match pipes.reports.next().await {
+                Ok(Report::Ended(ending)) => Heard::Ended(ending),
+                Ok(_) => continue,
+                Err(error) => Heard::Lost(error.to_string()),
+            };
+            // An answer of any kind is the last.
+            let _ = tell.send(heard).await;
+            return;
+        }
+    });
+    Ok(heard)
+}
+
+async fn read_output(
+    mut pipe: impl AsyncRead + Unpin,
+    stream: LogStream,
+    tell: mpsc::Sender<Heard>,
+) {
+    let mut buffer = vec![0; 64 * 1024];
+    while let Ok(read @ 1..) = pipe.read(&mut buffer).await {
+        let printed = Heard::Printed(stream, buffer[..read].to_vec());
+        if tell.send(printed).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn read_lines(pipe: impl AsyncRead + Unpin, tell: mpsc::Sender<Heard>) {
+    let mut left = MOST_LINES;
+    let mut pipe = BufReader::new(pipe);
+    loop {
+        let mut line = Vec::new();
+        let longest = LONGEST_LINE.min(left);
+        let Ok(read @ 1..) = (&mut pipe).take(longest).read_until(b'\n', &mut line).await else {
+            return;
+        };
+        left -= read as u64;
+        let heard = if line.last() == Some(&b'\n') {
+            match serde_json::from_slice(&line) {
+                Ok(line) => Heard::Line(Box::new(line)),
+                Err(error) => Heard::Garbage(error.to_string()),
+            }
+        } else if read as u64 == longest {
+            Heard::Garbage("more than a job can have to say".to_owned())
+        } else {
+            // It died in mid-line, and its end says why.
+            return;
+        };
+        let last = matches!(heard, Heard::Garbage(_));
+        if tell.send(heard).await.is_err() {
+            return;
+        }
+        if last {
+            // Whatever follows is read away, so that the writer is not held up while it is killed.
+            let _ = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
+            return;
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Which Python to use, where it keeps its files, and which devices its PyTorch sees.
+
+use hipward_protocol::{Device, Missing};
+use serde::Deserialize;
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+use tokio::{process::Command, time::timeout};
+
+/// Importing PyTorch and starting a GPU runtime takes long on a cold disk.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// Environment variables that pass from the operator to the worker: they choose devices and find
+/// libraries, and hold no secrets.
+const PASSED_ON: &[&str] = &[
+    "CUDA_HOME",
+    "CUDA_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
+    "HIP_PATH",
+    "HIP_VISIBLE_DEVICES",
+    "HSA_OVERRIDE_GFX_VERSION",
+    "LD_LIBRARY_PATH",
+    "MKL_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "ROCM_HOME",
+    "ROCM_PATH",
+    "ROCR_VISIBLE_DEVICES",
+    "TRITON_LIBHIP_PATH",
+];
+
+/// A Python, found but not necessarily with PyTorch.
+#[derive(Clone, Debug)]
+pub(crate) struct Interpreter {
+    /// The program.
+    pub(crate) executable: PathBuf,
+    /// Every folder it reads its own files from.
+    pub(crate) folders: Vec<PathBuf>,
+    user_base: Option<String>,
+}
+
+/// What the measuring package found.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Probe {
+    /// PyTorch's version.
+    pub(crate) torch: Option<String>,
+    /// Devices it can run on.
+    #[serde(default)]
+    pub(crate) devices: Vec<Device>,
+}
+
+/// What `LOCATE` prints.
+#[derive(Deserialize)]
+struct Located {
+    /// Not always what was started, which may be a shim that starts the real one.
+    executable: PathBuf,
+    folders: Vec<PathBuf>,
+    user_base: Option<String>,
+}
+
+const LOCATE: &str = "
+import json, os, site, sys
+folders = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
+folders += [os.path.dirname(os.path.realpath(sys.executable))]
+folders += [path for path in sys.path if path]
+user_base = site.getuserbase() if site.ENABLE_USER_SITE else None
+print(json.dumps({'executable': sys.executable, 'folders': folders, 'user_base': user_base}))
+";
+
+/// The Python to use: what was asked for, else the one that setup installed, else the system's.
+pub(crate) fn find(asked: Option<PathBuf>) -> PathBuf {
+    asked
+        .or_else(|| env::var_os("HIPWARD_PYTHON").map(PathBuf::from))
+        .or_else(|| {
+            let cache = env::var_os("HIPWARD_CACHE")
+                .map(PathBuf::from)
+                .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache/hipward")))?;
+            let installed = cache.join("python-current/bin/python");
+            installed.exists().then_some(installed)
+        })
+        .unwrap_or_else(|| PathBuf::from("python3"))
+}
+
+impl Interpreter {
+    /// Asks a Python where it lives.
+    pub(crate) async fn locate(executable: PathBuf) -> Result<Self, Missing> {
+        let output = Command::new(&executable)
+            .args(["-P", "-c", LOCATE])
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output();
+        let answer = match timeout(PATIENCE, output).await {
+            Ok(Ok(output)) => serde_json::from_slice::<Located>(&output.stdout).ok(),
+            Ok(Err(_)) | Err(_) => None,
+        };
+        let Some(located) = answer else {
+            return Err(Missing {
+                what: "Python 3.11 or newer".to_owned(),
+                consequence: format!(
+                    "`{}` does not run, so benchmarks cannot run here.",
+                    executable.display()
+                ),
+                mend: "hipward serve --python /path/to/python".to_owned(),
+            });
+        };
+        let mut folders = located.folders;
+        folders.retain(|folder| folder.exists() && folder.parent().is_some());
+        folders.sort();
+        folders.dedup();
+        Ok(Interpreter {
+            executable: located.executable,
+            folders,
+            user_base: located.user_base,
+        })
+    }
+
+    /// Asks its PyTorch for devices. `package` is the folder that holds the measuring package,
+    /// `home` one that may be written to.
+    pub(crate) async fn probe(&self, package: &Path, home: &Path) -> Result<Probe, Missing> {
+        let output = Command::new(&self.executable)
+            .args(["-P", "-m", "hipward_kernels.harness.probe"])
+            .env_clear()
+            .envs(self.environment(package, home))
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output();
+        let no_torch = |consequence: String| Missing {
+            what: "PyTorch".to_owned(),
+            consequence,
+            mend: "Run `make serve`, which installs one, or name a Python that has it: \
+                   HIPWARD_PYTHON=/path/to/python"
+                .to_owned(),
+        };
+        let program = self.executable.display();
+        let output = match timeout(PATIENCE, output).await {
+            Ok(Ok(output)) => output,
+            Ok(Err(error)) => return Err(no_torch(format!("`{program}` does not run: {error}."))),
+            Err(_) => {
+                return Err(no_torch(format!(
+                    "`{program}` took too long to import PyTorch."
+                )));
+            }
+        };
+        let answer = serde_json::from_slice::<Probe>(&output.stdout);
+        match answer {
+            Ok(probe) if probe.torch.is_some() => Ok(probe),
+            Ok(_) => Err(no_torch(format!(
+                "`{program}` has no PyTorch, so benchmarks cannot run here; everything else does."
+            ))),
+            Err(_) => {
+                let errors = String::from_utf8_lossy(&output.stderr);
+                let last = errors.lines().last().unwrap_or("it printed nothing");
+                Err(no_torch(format!(
+                    "The probe of `{program}` did not work: {last}"
+                )))
+            }
+        }
+    }
+
+    /// The whole environment of a Python process of ours that may write to `home` only.
+    pub(crate) fn environment(&self, package: &Path, home: &Path) -> Vec<(String, String)> {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let bin = self.executable.parent().unwrap_or(Path::new("/usr/bin"));
+        let path = format!(
+            "{}:/usr/local/bin:/usr/bin:/bin:/opt/rocm/bin",
+            bin.display()
+        );
+        let cache = home.join("cache");
+        let mut environment: Vec<(String, String)> = [
+            ("PATH", path),
+            ("HOME", text(home)),
+            ("USER", "hipward".to_owned()),
+            ("LOGNAME", "hipward".to_owned()),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("TMPDIR", text(&home.join("tmp"))),
+            ("XDG_CACHE_HOME", text(&cache)),
+            ("TORCHINDUCTOR_CACHE_DIR", text(&cache.join("inductor"))),
+            ("TRITON_CACHE_DIR", text(&cache.join("triton"))),
+            // Compile in the process itself: helpers would each import PyTorch first.
+            ("TORCHINDUCTOR_COMPILE_THREADS", "1".to_owned()),
+            ("PYTHONPATH", text(package)),
+            ("PYTHONDONTWRITEBYTECODE", "1".to_owned()),
+            ("PYTHONUNBUFFERED", "1".to_owned()),
+            ("PYTHONUTF8", "1".to_owned()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        if let Some(base) = &self.user_base {
+            // HOME is another one in there, and PyTorch may be installed for the user alone.
+            environment.push(("PYTHONUSERBASE".to_owned(), base.clone()));
+        }
+        let passed = PASSED_ON
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?)));
+        environment.extend(passed);
+        environment
+    }
+
+    /// Folders that a worker must be able to read, besides the system's.
+    pub(crate) fn readable(&self) -> Vec<PathBuf> {
+        let libraries = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        let named = ["ROCM_PATH", "ROCM_HOME", "HIP_PATH", "CUDA_HOME"];
+        self.folders
+            .iter()
+            .cloned()
+            .chain(env::split_paths(&libraries))
+            .chain(named.iter().filter_map(env::var_os).map(PathBuf::from))
+            .filter(|path| path.is_absolute() && path.parent().is_some())
+            .collect()
+    }
+}

@@ -1,0 +1,91 @@
+//! Samples in, statistics and a verdict out. Pure and deterministic: the same samples give the
+//! same words, on every host. Only the runner computes these; the measured process never does.
+
+mod bootstrap;
+mod random;
+mod summary;
+mod verdict;
+
+pub(crate) use summary::summarize;
+pub(crate) use verdict::verdict;
+
+use hipward_protocol::Variant;
+use std::collections::BTreeMap;
+
+/// One rung's samples in milliseconds, by round of the interleaving.
+pub(crate) type Rounds = BTreeMap<u32, Vec<f64>>;
+
+/// All samples of a job.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Samples(BTreeMap<Variant, Rounds>);
+
+impl Samples {
+    /// Adds samples that were taken in one round.
+    pub(crate) fn add(&mut self, variant: Variant, round: u32, ms: &[f64]) {
+        let rounds = self.0.entry(variant).or_default();
+        rounds.entry(round).or_default().extend_from_slice(ms);
+    }
+
+    /// The samples of one rung, by round.
+    pub(crate) fn rounds(&self, variant: Variant) -> Option<&Rounds> {
+        self.0.get(&variant)
+    }
+
+    /// The samples of one rung, in the order they were taken.
+    pub(crate) fn all(&self, variant: Variant) -> Vec<f64> {
+        let rounds = self.0.get(&variant).into_iter().flat_map(BTreeMap::values);
+        rounds.flatten().copied().collect()
+    }
+}
+
+/// The value at fraction `p` of sorted samples, interpolated linearly between neighbours: NumPy's
+/// default, definition 7 of Hyndman and Fan.
+fn quantile(sorted: &[f64], p: f64) -> f64 {
+    let at = p * (sorted.len() - 1) as f64;
+    let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+    below + (above - below) * at.fract()
+}
+
+/// The median; reorders its argument.
+fn median(samples: &mut [f64]) -> f64 {
+    let middle = samples.len() / 2;
+    let odd = samples.len() % 2 == 1;
+    let (below, &mut upper, _) = samples.select_nth_unstable_by(middle, f64::total_cmp);
+    if odd {
+        upper
+    } else {
+        let lower = below.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        lower + (upper - lower) / 2.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{random::Random, *};
+
+    #[test]
+    fn quantiles_are_those_of_numpy() {
+        // numpy.percentile([15, 20, 35, 40, 50], [5, 20, 40, 50, 95])
+        let sorted = [15.0, 20.0, 35.0, 40.0, 50.0];
+        for (p, expected) in [
+            (0.05, 16.0),
+            (0.2, 19.0),
+            (0.4, 29.0),
+            (0.5, 35.0),
+            (0.95, 48.0),
+        ] {
+            assert!((quantile(&sorted, p) - expected).abs() < 1e-9, "{p}");
+        }
+    }
+
+    #[test]
+    fn the_median_is_the_middle_quantile_whatever_the_order() {
+        let mut random = Random::seeded(7);
+        for n in 1..60 {
+            let mut samples: Vec<f64> = (0..n).map(|_| random.below(1000) as f64).collect();
+            let mut sorted = samples.clone();
+            sorted.sort_by(f64::total_cmp);
+            assert!((median(&mut samples) - quantile(&sorted, 0.5)).abs() < 1e-9);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! What the measurements of a whole job say, in figures and in one sentence. Judged from
+//! intervals, never from a single number.
+
+use super::{Rounds, Samples, bootstrap::ratio_interval, median};
+use hipward_protocol::{Comparison, Outcome, Variant, Verdict};
+
+/// Differences under 2 % are not worth a claim.
+const NOT_WORTH_A_CLAIM: f64 = 1.02;
+
+/// Compares every measured rung with eager; nothing if eager was not measured.
+pub(crate) fn verdict(samples: &Samples) -> Option<Verdict> {
+    let eager = samples.rounds(Variant::Eager)?;
+    let compare =
+        |variant, floor| Some(comparison(variant, eager, samples.rounds(variant)?, floor));
+    // The control is eager too: it is the same by construction, however noisy.
+    let control = compare(Variant::EagerControl, f64::INFINITY);
+    let floor = control.as_ref().map_or(1.0, noise_floor);
+    let comparisons: Vec<Comparison> = Variant::ALL
+        .into_iter()
+        .filter(|&variant| variant != Variant::Eager && variant != Variant::EagerControl)
+        .filter_map(|variant| compare(variant, floor))
+        .collect();
+    let faster = comparisons.iter().filter(|c| c.outcome == Outcome::Faster);
+    let best = faster
+        .max_by(|a, b| a.speedup.total_cmp(&b.speedup))
+        .cloned();
+    Some(Verdict {
+        summary: sentence(&comparisons, best.as_ref(), floor),
+        comparisons,
+        control,
+        best: best.map(|comparison| comparison.variant),
+    })
+}
+
+fn comparison(variant: Variant, eager: &Rounds, other: &Rounds, floor: f64) -> Comparison {
+    let overall = |rounds: &Rounds| {
+        let mut all: Vec<f64> = rounds.values().flatten().copied().collect();
+        median(&mut all)
+    };
+    let (ci_low, ci_high) = ratio_interval(eager, other);
+    Comparison {
+        variant,
+        speedup: overall(eager) / overall(other),
+        ci_low,
+        ci_high,
+        outcome: outcome(ci_low, ci_high, floor),
+    }
+}
+
+/// The largest factor by which eager seemed to differ from itself.
+fn noise_floor(control: &Comparison) -> f64 {
+    control.ci_high.max(control.ci_low.recip()).max(1.0)
+}
+
+/// "Same" comes first: a difference that is certain but under 2 % is still not worth a claim.
+fn outcome(low: f64, high: f64, floor: f64) -> Outcome {
+    let same = floor.max(NOT_WORTH_A_CLAIM);
+    if low >= same.recip() && high <= same {
+        Outcome::Same
+    } else if low > floor {
+        Outcome::Faster
+    } else if high < floor.recip() {
+        Outcome::Slower
+    } else {
+        Outcome::Ambiguous
+    }
+}
+
+fn sentence(comparisons: &[Comparison], best: Option<&Comparison>, floor: f64) -> String {
+    if let Some(best) = best {
+        return format!(
+            "{} is {:.2} times as fast as eager here (95 % interval {:.2} to {:.2}).",
+            best.variant.label(),
+            best.speedup,
+            best.ci_low,
+            best.ci_high
+        );
+    }
+    let with = |outcome| {
+        let labels: Vec<&str> = comparisons
+            .iter()
+            .filter(|comparison| comparison.outcome == outcome)
+            .map(|comparison| comparison.variant.label())
+            .collect();
+        (!labels.is_empty()).then(|| labels.join(", "))
+    };
+    let parts: Vec<String> = [
+        with(Outcome::Same).map(|labels| format!("no difference worth a claim: {labels}")),
+        with(Outcome::Slower).map(|labels| format!("slower: {labels}")),
+        with(Outcome::Ambiguous).map(|labels| {
+            let noise = (floor - 1.0) * 100.0;
+            format!("too noisy to tell: {labels} (eager differs from itself by up to {noise:.0} %)")
+        }),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if parts.is_empty() {
+        "Only eager was measured, so there is nothing to compare it with.".to_owned()
+    } else {
+        format!(
+            "Nothing was measurably faster than eager here; {}.",
+            parts.join("; ")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Twelve rounds of samples that spread by `noise` around `center`.
+    fn samples(rungs: &[(Variant, f64, f64)]) -> Samples {
+        let mut samples = Samples::default();
+        for (nth, &(variant, center, noise)) in rungs.iter().enumerate() {
+            for round in 0..12_u32 {
+                let swing = f64::from((round * 7 + nth as u32 * 5) % 11) / 5.0 - 1.0;
+                let around = center * (1.0 + noise * swing);
+                samples.add(variant, round, &[around * 0.999, around, around * 1.001]);
+            }
+        }
+        samples
+    }
+
+    fn judged(rungs: &[(Variant, f64, f64)]) -> Verdict {
+        verdict(&samples(rungs)).expect("eager was measured")
+    }
+
+    #[test]
+    fn a_clear_gain_is_faster_and_is_named() {
+        let verdict = judged(&[
+            (Variant::Eager, 10.0, 0.01),
+            (Variant::EagerControl, 10.0, 0.01),
+            (Variant::Compile, 5.0, 0.01),
+            (Variant::FusedOps, 8.0, 0.01),
+        ]);
+        assert_eq!(verdict.best, Some(Variant::Compile));
+        assert!(
+            verdict
+                .comparisons
+                .iter()
+                .all(|c| c.outcome == Outcome::Faster)
+        );
+        assert!(
+            verdict.summary.starts_with("torch.compile is 2.0"),
+            "{}",
+            verdict.summary
+        );
+    }
+
+    #[test]
+    fn a_certain_gain_of_one_percent_is_not_a_claim() {
+        let verdict = judged(&[
+            (Variant::Eager, 10.1, 0.0001),
+            (Variant::EagerControl, 10.1, 0.0001),
+            (Variant::Compile, 10.0, 0.0001),
+        ]);
+        assert_eq!(verdict.comparisons[0].outcome, Outcome::Same);
+        assert_eq!(verdict.best, None);
+    }
+
+    #[test]
+    fn what_eager_does_to_itself_is_no_gain_for_others() {
+        let noisy_control = judged(&[
+            (Variant::Eager, 10.0, 0.001),
+            (Variant::EagerControl, 8.0, 0.001),
+            (Variant::Compile, 9.0, 0.001),
+        ]);
+        assert_eq!(noisy_control.comparisons[0].outcome, Outcome::Same);
+        let quiet_control = judged(&[
+            (Variant::Eager, 10.0, 0.001),
+            (Variant::EagerControl, 10.0, 0.001),
+            (Variant::Compile, 9.0, 0.001),
+        ]);
+        assert_eq!(quiet_control.comparisons[0].outcome, Outcome::Faster);
+    }
+
+    #[test]
+    fn a_loss_is_slower_and_a_blur_is_ambiguous() {
+        let verdict = judged(&[
+            (Variant::Eager, 10.0, 0.01),
+            (Variant::EagerControl, 10.0, 0.01),
+            (Variant::Compile, 20.0, 0.01),
+            (Variant::ModelNew, 9.6, 0.4),
+        ]);
+        let outcomes: Vec<Outcome> = verdict.comparisons.iter().map(|c| c.outcome).collect();
+        assert_eq!(outcomes, [Outcome::Slower, Outcome::Ambiguous]);
+        assert!(
+            verdict.summary.contains("slower: torch.compile"),
+            "{}",
+            verdict.summary
+        );
+    }
+
+    #[test]
+    fn without_eager_there_is_no_verdict() {
+        assert_eq!(verdict(&samples(&[(Variant::Compile, 1.0, 0.0)])), None);
+        let alone = judged(&[(Variant::Eager, 1.0, 0.0)]);
+        assert!(alone.summary.starts_with("Only eager"), "{}", alone.summary);
+    }
+}

@@ -1,0 +1,396 @@
+//! The API over a real socket: jobs, streams, problems, and who may ask.
+
+mod support;
+
+use hipward_protocol::{Event, EventBody, JobState, JobSummary, JobView, Outcome, Variant};
+use serde_json::{Value, json};
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    thread,
+    time::{Duration, Instant},
+};
+use support::{Server, agent, hipward, problem, read_events, state};
+
+/// A job that measures: `torch.compile` is twice as fast.
+const MEASURES: &str = "
+environment()
+for variant, ms in [('eager', 2.0), ('eager-control', 2.0), ('compile', 1.0)]:
+    sample(variant, ms)
+say('unavailable', variant='fused-ops', reason='Triton needs a GPU.')
+print('hello')
+";
+
+/// Runs until it is stopped.
+const WAITS: &str = "import time\nprint('waiting', flush=True)\ntime.sleep(600)";
+
+#[test]
+fn a_job_goes_from_post_to_verdict() {
+    let server = Server::start(&[]);
+    let request =
+        json!({"code": MEASURES, "title": "Two to one", "variants": ["compile", "fused-ops"]});
+    let mut answer = agent()
+        .post(format!("{}/api/v1/jobs", server.url))
+        .send_json(&request)
+        .expect("answers");
+    assert_eq!(answer.status(), 202);
+    let location = answer.headers()["location"]
+        .to_str()
+        .expect("text")
+        .to_owned();
+    let job: JobSummary = answer.body_mut().read_json().expect("a summary");
+    assert_eq!(location, format!("/api/v1/jobs/{}", job.id));
+    assert_eq!((job.id.len(), job.state), (26, JobState::Queued));
+    // Without the baseline and its control there would be no verdict.
+    let asked = [
+        Variant::Eager,
+        Variant::EagerControl,
+        Variant::Compile,
+        Variant::FusedOps,
+    ];
+    assert_eq!(job.variants, asked);
+
+    let events = server.events(&job.id, 0);
+    let seqs: Vec<u64> = events.iter().map(|event| event.seq).collect();
+    assert_eq!(seqs, (1..=events.len() as u64).collect::<Vec<_>>());
+    let view = JobView::from_events(&events);
+    assert_eq!(view.state, JobState::Done);
+    let verdict = view.verdict.clone().expect("has a verdict");
+    assert_eq!(verdict.best, Some(Variant::Compile));
+    assert_eq!(verdict.comparisons[0].outcome, Outcome::Faster);
+    assert!((verdict.comparisons[0].speedup - 2.0).abs() < 0.01);
+    assert_eq!(
+        verdict.control.expect("has a control").outcome,
+        Outcome::Same
+    );
+    let eager = view.variants[0].stats.as_ref().expect("is measured");
+    assert_eq!(eager.n, view.variants[0].samples.len());
+    assert!(support::printed(&events).contains("hello"));
+    let environment = view.environment.expect("has conditions");
+    assert_eq!(environment.code_sha256, job.code_sha256);
+
+    let (status, report) = server.get(&format!("{location}/report.json"));
+    assert_eq!(status, 200);
+    let report: Value = serde_json::from_str(&report).expect("is JSON");
+    assert_eq!(report["job"]["title"], "Two to one");
+    assert_eq!(report["code"], MEASURES);
+    let answer = agent()
+        .get(format!("{}{location}/report.md", server.url))
+        .call();
+    let answer = answer.expect("answers");
+    let disposition = answer.headers()["content-disposition"]
+        .to_str()
+        .expect("text");
+    assert!(disposition.contains("benchmark.md"), "{disposition}");
+    assert_eq!(server.get(&format!("{location}/code")).1, MEASURES);
+}
+
+#[test]
+fn the_first_event_is_there_at_once_while_a_device_is_busy() {
+    let server = Server::start(&[]);
+    let running = server.submit(WAITS).id;
+    server.wait_for(&running, |job| job.state == JobState::Running);
+    let start = Instant::now();
+    let job = server.submit(WAITS).id;
+    let first = server.stream(&job, 0, 1);
+    assert!(
+        start.elapsed() < Duration::from_millis(50),
+        "{:?}",
+        start.elapsed()
+    );
+    assert!(matches!(
+        first[0].body,
+        EventBody::Queued { position: 0, .. }
+    ));
+    let (_, metrics) = server.get("/metrics");
+    assert!(
+        metrics.contains("hipward_jobs{state=\"queued\"} 1"),
+        "{metrics}"
+    );
+    assert!(
+        metrics.contains("hipward_device_busy{device=\"cpu\"} 1"),
+        "{metrics}"
+    );
+}
+
+#[test]
+fn a_stream_resumes_by_header_or_query_whichever_is_further_and_ends_with_204() {
+    let server = Server::start(&[]);
+    let all = server.run(MEASURES);
+    let id = server.submit(MEASURES).id;
+    server.wait_for(&id, |job| job.state.is_final());
+    let last = server.summary(&id).last_seq;
+    let resume = |header: Option<&str>, query: &str| {
+        let mut request = agent().get(format!("{}/api/v1/jobs/{id}/events{query}", server.url));
+        if let Some(header) = header {
+            request = request.header("last-event-id", header);
+        }
+        request.call().expect("answers")
+    };
+    let first_seq = |answer: ureq::http::Response<ureq::Body>| {
+        read_events(answer.into_body())
+            .next()
+            .expect("an event")
+            .seq
+    };
+    assert_eq!(first_seq(resume(Some("3"), "")), 4);
+    assert_eq!(first_seq(resume(None, "?after=3")), 4);
+    assert_eq!(first_seq(resume(Some("3"), "?after=5")), 6);
+    assert_eq!(first_seq(resume(Some("5"), "?after=3")), 6);
+    assert_eq!(resume(Some(&last.to_string()), "").status(), 204);
+    assert_eq!(resume(Some("18446744073709551615"), "").status(), 204);
+    let answer = resume(None, "");
+    assert_eq!(answer.headers()["x-accel-buffering"], "no");
+    let text = answer.into_body().read_to_string().expect("text");
+    assert!(text.starts_with("retry: 2000"), "{text}");
+    assert!(text.contains(&format!("id: {last}\n")));
+
+    let mut wrong = resume(Some("soon"), "");
+    assert_eq!(wrong.status(), 400);
+    let wrong = wrong.body_mut().read_to_string().expect("text");
+    assert_eq!(problem(&wrong).code, "invalid-position");
+    assert_eq!(state(&all), JobState::Done);
+}
+
+#[test]
+fn a_client_that_hangs_up_in_mid_job_misses_nothing() {
+    let server = Server::start(&[]);
+    let id = server
+        .submit("import time\nfor i in range(12):\n  print(i, flush=True)\n  time.sleep(0.12)")
+        .id;
+    let mut seen: Vec<Event> = server.stream(&id, 0, 4);
+    thread::sleep(Duration::from_millis(300));
+    let last = seen.last().expect("seen").seq;
+    seen.extend(server.events(&id, last));
+    assert_eq!(seen, server.events(&id, 0));
+    assert_eq!(state(&seen), JobState::Done);
+}
+
+#[test]
+fn cancelling_ends_a_job_wherever_it_stands_and_can_be_repeated() {
+    let server = Server::start(&[]);
+    let running = server.submit(WAITS).id;
+    let queued = server.submit(WAITS).id;
+    server.wait_for(&running, |job| job.state == JobState::Running);
+    for id in [&queued, &running, &running] {
+        let (status, body) = server.cancel(id);
+        assert_eq!(status, 200, "{body}");
+        let job: JobSummary = serde_json::from_str(&body).expect("a summary");
+        assert_eq!(job.state, JobState::Cancelled);
+    }
+    for id in [&queued, &running] {
+        let events = server.events(id, 0);
+        let ends = events.iter().filter(|event| event.body.is_final()).count();
+        assert_eq!((state(&events), ends), (JobState::Cancelled, 1));
+    }
+    // The device is free again, and nothing of the cancelled one is left.
+    assert_eq!(state(&server.run("print('next')")), JobState::Done);
+    support::assert_nothing_left(server.data.path(), 1);
+    assert_eq!(server.cancel("nobody").0, 404);
+}
+
+#[test]
+fn what_is_not_a_job_is_refused_with_a_code_and_advice() {
+    let server = Server::start(&[]);
+    let long_code = "x".repeat(256 * 1024 + 1);
+    let long_title = "é".repeat(121);
+    for (request, status, code) in [
+        (json!({}), 400, "invalid-json"),
+        (json!([]), 400, "invalid-json"),
+        (json!({"code": 1}), 400, "invalid-json"),
+        (json!({"code": "x", "kode": "y"}), 400, "invalid-json"),
+        (json!({"code": " \n"}), 400, "code-empty"),
+        (json!({"code": long_code}), 413, "code-too-large"),
+        (json!({"code": "x".repeat(5 << 20)}), 413, "code-too-large"),
+        (
+            json!({"code": "x", "title": long_title}),
+            400,
+            "title-too-long",
+        ),
+        (
+            json!({"code": "x", "variants": ["eagre"]}),
+            400,
+            "unknown-variant",
+        ),
+        (
+            json!({"code": "x", "device": "cuda:7"}),
+            400,
+            "unknown-device",
+        ),
+    ] {
+        let (answered, body) = server.post(&request);
+        let problem = problem(&body);
+        assert_eq!((answered, problem.code.as_str()), (status, code), "{body}");
+        assert_eq!(problem.status, status);
+        assert!(
+            !problem.detail.is_empty() && !problem.help.is_empty(),
+            "{body}"
+        );
+    }
+    for (body, media_type, code) in [
+        ("{", "application/json", "invalid-json"),
+        ("\u{0}", "application/json", "invalid-json"),
+        ("{\"code\":\"x\"}", "text/plain", "unsupported-media-type"),
+        (
+            "code=x",
+            "application/x-www-form-urlencoded",
+            "unsupported-media-type",
+        ),
+    ] {
+        let mut answer = agent()
+            .post(format!("{}/api/v1/jobs", server.url))
+            .content_type(media_type)
+            .send(body)
+            .expect("answers");
+        let text = answer.body_mut().read_to_string().expect("text");
+        assert_eq!(problem(&text).code, code);
+    }
+}
+
+#[test]
+fn addresses_and_methods_that_do_not_exist_are_problems_in_the_api_and_pages_elsewhere() {
+    let server = Server::start(&[]);
+    for (path, code) in [
+        ("/api/v2/jobs", "not-found"),
+        ("/api/v1/jobs/aaaaaaaaaaaaaaaaaaaaaaaaaa", "job-not-found"),
+        (
+            "/api/v1/jobs/aaaaaaaaaaaaaaaaaaaaaaaaaa/events",
+            "job-not-found",
+        ),
+        (
+            "/api/v1/jobs/aaaaaaaaaaaaaaaaaaaaaaaaaa/report.md",
+            "job-not-found",
+        ),
+        ("/api/v1/jobs/%00%ff/code", "job-not-found"),
+    ] {
+        let (status, body) = server.get(path);
+        assert_eq!(
+            (status, problem(&body).code.as_str()),
+            (404, code),
+            "{path}"
+        );
+    }
+    let (status, body) = server.get("/api/v1/jobs");
+    assert_eq!(
+        (status, problem(&body).code.as_str()),
+        (405, "method-not-allowed")
+    );
+
+    let answer = agent().get(format!("{}/no/such/page", server.url)).call();
+    let answer = answer.expect("answers");
+    assert_eq!(answer.status(), 404);
+    assert!(
+        answer.headers()["content-type"]
+            .to_str()
+            .expect("text")
+            .starts_with("text/html")
+    );
+    assert!(answer.headers().contains_key("content-security-policy"));
+    assert_eq!(server.get("/").0, 200);
+    assert_eq!(server.get("/jobs/aaaaaaaaaaaaaaaaaaaaaaaaaa/").0, 404);
+    assert_eq!(server.get("/assets/nothing.js").0, 404);
+    assert_eq!(server.get("/assets/..%2f..%2fCargo.toml").0, 404);
+}
+
+#[test]
+fn a_job_has_a_page_that_outlives_the_server() {
+    let mut server = Server::start(&[]);
+    let id = server.submit(MEASURES).id;
+    server.wait_for(&id, |job| job.state.is_final());
+    let before = server.get(&format!("/jobs/{id}/"));
+    assert_eq!(before.0, 200);
+    server.stop();
+    server.restart(&[]);
+    assert_eq!(server.get(&format!("/jobs/{id}/")), before);
+    assert_eq!(state(&server.events(&id, 0)), JobState::Done);
+}
+
+/// A raw request, for headers that no client sends.
+fn raw(server: &Server, head: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port().parse().expect("a port")))
+        .expect("connects");
+    write!(stream, "{head}\r\nConnection: close\r\n\r\n").expect("writes");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("reads");
+    answer
+}
+
+#[test]
+fn foreign_hosts_and_origins_are_refused() {
+    let server = Server::start(&[]);
+    let port = server.port();
+    let get = |headers: &str| {
+        raw(
+            &server,
+            &format!("GET /api/v1/capabilities HTTP/1.1\r\n{headers}"),
+        )
+    };
+    assert!(get(&format!("Host: localhost:{port}")).starts_with("HTTP/1.1 200"));
+    let own = format!("Host: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}");
+    assert!(get(&own).starts_with("HTTP/1.1 200"));
+    for (headers, code) in [
+        (format!("Host: evil.example:{port}"), "foreign-host"),
+        ("Host: 127.0.0.1:1".to_owned(), "foreign-host"),
+        (
+            format!("Host: 127.0.0.1:{port}\r\nOrigin: http://evil.example"),
+            "foreign-origin",
+        ),
+        (
+            format!("Host: 127.0.0.1:{port}\r\nOrigin: null"),
+            "foreign-origin",
+        ),
+    ] {
+        let answer = get(&headers);
+        assert!(answer.starts_with("HTTP/1.1 403"), "{headers}: {answer}");
+        assert!(answer.contains(code), "{answer}");
+        assert!(answer.contains("application/problem+json"), "{answer}");
+    }
+}
+
+#[test]
+fn with_a_token_only_its_holder_runs_and_stops_code() {
+    let server = Server::start(&["--token", "open sesame"]);
+    let (status, body) = server.post(&json!({"code": "x"}));
+    assert_eq!(
+        (status, problem(&body).code.as_str()),
+        (401, "token-required")
+    );
+    assert_eq!(server.cancel("any").0, 401);
+    let answer = agent()
+        .post(format!("{}/api/v1/jobs", server.url))
+        .header("authorization", "Bearer open sesame")
+        .send_json(json!({"code": "print(1)"}))
+        .expect("answers");
+    assert_eq!(answer.status(), 202);
+    assert_eq!(server.get("/api/v1/capabilities").0, 200);
+}
+
+#[test]
+fn without_torch_everything_but_benchmarks_works_and_says_so() {
+    // An interpreter without the scripted package has no PyTorch for us.
+    let empty = tempfile::tempdir().expect("a temporary folder");
+    let server = Server::start(&["--python", "/nonexistent/python"]);
+    let (_, body) = server.get("/api/v1/capabilities");
+    let capabilities: Value = serde_json::from_str(&body).expect("is JSON");
+    assert_eq!(capabilities["ready"], false);
+    assert!(
+        !capabilities["missing"][0]["mend"]
+            .as_str()
+            .expect("text")
+            .is_empty()
+    );
+    let (status, body) = server.post(&json!({"code": "x"}));
+    assert_eq!((status, problem(&body).code.as_str()), (503, "no-torch"));
+    assert_eq!(server.get("/readyz").0, 503);
+    assert_eq!(server.get("/healthz").0, 200);
+    assert_eq!(server.get("/benchmark/").0, 200);
+
+    let doctor = hipward()
+        .args(["doctor", "--python", "/nonexistent/python", "--data"])
+        .arg(empty.path())
+        .output()
+        .expect("runs");
+    assert!(!doctor.status.success());
+    let said = String::from_utf8_lossy(&doctor.stdout);
+    assert!(said.contains("NEEDS") && said.contains("mend: "), "{said}");
+}

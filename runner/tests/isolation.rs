@@ -1,0 +1,371 @@
+//! Hostile snippets, run for real: each ends in the right state with a reason, leaves nothing
+//! behind, and the next job runs.
+
+mod support;
+
+use hipward_protocol::{EventBody, FailureCode, JobState};
+use std::{
+    fs,
+    net::TcpListener,
+    os::unix::net::UnixListener,
+    thread,
+    time::{Duration, Instant},
+};
+use support::{Server, alive, printed, state};
+
+/// Limits small enough for a test.
+const STRICT: &[&str] = &["--wall-limit", "3", "--memory-limit", "512MiB"];
+
+/// The server must be well: the next job runs, and only its next worker is left.
+fn assert_well(server: &Server) {
+    assert_eq!(state(&server.run("print('next')")), JobState::Done);
+    support::assert_nothing_left(server.data.path(), 1);
+}
+
+/// Runs code that prints what it could do, and gives what it printed.
+fn attempt(server: &Server, code: &str) -> String {
+    let events = server.run(code);
+    assert_eq!(state(&events), JobState::Done, "{events:?}");
+    printed(&events)
+}
+
+#[test]
+fn a_snippet_that_sleeps_for_ever_is_stopped_in_time() {
+    let server = Server::start(STRICT);
+    let start = Instant::now();
+    let (code, message) = server.failure("import time\nwhile True: time.sleep(60)");
+    assert_eq!(code, FailureCode::Timeout);
+    assert!(message.contains("3 seconds"), "{message}");
+    assert!(
+        start.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        start.elapsed()
+    );
+    assert_well(&server);
+}
+
+#[test]
+fn a_fork_bomb_is_stopped_and_nothing_of_it_is_left() {
+    let server = Server::start(&["--wall-limit", "30"]);
+    // Python and libc both raise when the kernel refuses a fork; a bomb does not care.
+    let bomb = "import os, time\nwhile True:\n try: os.fork()\n except OSError: time.sleep(0.01)";
+    let (code, message) = server.failure(bomb);
+    assert_eq!(code, FailureCode::ProcessLimit, "{message}");
+    assert_well(&server);
+}
+
+#[test]
+fn allocating_without_end_is_stopped() {
+    let server = Server::start(STRICT);
+    let at_once = "held = []\nwhile True: held.append(bytearray(64 << 20))";
+    assert_eq!(server.failure(at_once).0, FailureCode::MemoryLimit);
+    // Memory that the kernel's own limit does not count, and memory spread over processes.
+    let shared = "import mmap\nheld = []\nwhile True:\n m = mmap.mmap(-1, 64 << 20)\n m.write(b'x' * (64 << 20))\n held.append(m)";
+    assert_eq!(server.failure(shared).0, FailureCode::MemoryLimit);
+    let spread = "import os, time\nfor _ in range(8):\n if os.fork() == 0:\n  held = bytearray(os.urandom(1)) * (200 << 20)\n  time.sleep(60)\ntime.sleep(60)";
+    assert_eq!(server.failure(spread).0, FailureCode::MemoryLimit);
+    assert_well(&server);
+}
+
+#[test]
+fn memory_cannot_be_hidden_in_files_without_a_name() {
+    let server = Server::start(STRICT);
+    let said = attempt(
+        &server,
+        "import os\ntry: os.memfd_create('x')\nexcept OSError as e: print(type(e).__name__)",
+    );
+    assert!(said.contains("OSError"), "{said}");
+}
+
+#[test]
+fn printing_a_hundred_megabytes_is_stopped_and_its_start_is_kept() {
+    let server = Server::start(STRICT);
+    let events = server.run("import sys\nfor _ in range(100): sys.stdout.write('x' * (1 << 20))");
+    let EventBody::Failed { code, .. } = support::final_body(&events) else {
+        panic!("it did not fail");
+    };
+    assert_eq!(code, FailureCode::OutputLimit);
+    let kept = printed(&events).len();
+    assert!((64 * 1024..66 * 1024).contains(&kept), "{kept}");
+    assert_well(&server);
+}
+
+#[test]
+fn filling_the_disk_is_stopped() {
+    let server = Server::start(&["--wall-limit", "60"]);
+    // Sparse at first sight, but really written: many files, each below the limit for one.
+    let fill = "import os\nfor i in range(250000):\n  open(f'{i}', 'w').close()\n";
+    let (code, message) = server.failure(fill);
+    assert_eq!(code, FailureCode::OutputLimit, "{message}");
+    assert_well(&server);
+}
+
+#[test]
+fn a_daemon_that_leaves_its_session_is_killed_with_the_job() {
+    let server = Server::start(STRICT);
+    let marker = format!("HIPWARD_TEST_DAEMON={}", server.port());
+    let (name, value) = marker.split_once('=').expect("is a variable");
+    let daemon = format!(
+        "import os, sys, time
+for _ in range(2):
+    if os.fork():
+        break
+    os.setsid()
+else:
+    os.execve(sys.executable, [sys.executable, '-c', 'import signal, time; [signal.signal(s, signal.SIG_IGN) for s in (1, 2, 15)]; time.sleep(600)'], {{'{name}': '{value}'}})
+time.sleep(0.5)"
+    );
+    assert_eq!(state(&server.run(&daemon)), JobState::Done);
+    assert_eq!(alive(&marker), Vec::<String>::new());
+    assert_well(&server);
+}
+
+#[test]
+fn neither_supervisor_nor_server_nor_everybody_can_be_killed() {
+    let server = Server::start(STRICT);
+    let code = format!(
+        "import os, signal
+server = {server}
+for target in (os.getppid(), server, -1, -server, -os.getppid()):
+    try:
+        os.kill(target, signal.SIGKILL)
+        print('killed', target)
+    except OSError as error:
+        print(type(error).__name__)
+import fcntl
+try:
+    fcntl.fcntl(0, fcntl.F_SETOWN, server)
+    print('aimed')
+except OSError as error:
+    print(type(error).__name__)",
+        server = server.pid()
+    );
+    let said = attempt(&server, &code);
+    assert!(
+        !said.contains("killed") && !said.contains("aimed"),
+        "{said}"
+    );
+    assert_well(&server);
+}
+
+#[test]
+fn no_socket_can_be_opened_or_reached() {
+    let server = Server::start(STRICT);
+    let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let unix_path = server.data.path().join("socket");
+    let _unix = UnixListener::bind(&unix_path).expect("a socket");
+    let code = format!(
+        "import socket
+for family, kind in [(socket.AF_INET, 1), (socket.AF_INET, 2), (socket.AF_INET6, 1), (socket.AF_INET6, 2), (socket.AF_UNIX, 1), (socket.AF_NETLINK, 3)]:
+    try:
+        socket.socket(family, kind)
+        print('opened', family)
+    except PermissionError:
+        pass
+for reach in (lambda: socket.create_connection(('127.0.0.1', {own})), lambda: socket.create_connection(('127.0.0.1', {other}))):
+    try:
+        reach()
+        print('reached')
+    except OSError:
+        pass
+a, b = socket.socketpair()
+a.send(b'pair works')
+print(b.recv(10).decode())",
+        own = server.port(),
+        other = tcp.local_addr().expect("an address").port(),
+    );
+    let said = attempt(&server, &code);
+    assert_eq!(said.trim(), "pair works");
+}
+
+#[test]
+fn system_calls_that_reach_other_processes_or_the_kernel_are_refused() {
+    let server = Server::start(STRICT);
+    // x86-64 numbers, and the same by the x32 ABI where it exists.
+    let code = "
+import ctypes, errno, platform
+libc = ctypes.CDLL(None, use_errno=True)
+calls = {
+    'ptrace': 101, 'process_vm_readv': 310, 'mount': 165, 'unshare': 272, 'setns': 308, 'bpf': 321, 'keyctl': 250,
+    'userfaultfd': 323, 'perf_event_open': 298, 'io_uring_setup': 425, 'open_by_handle_at': 304, 'kexec_load': 246,
+    'init_module': 175, 'clone3': 435, 'pidfd_getfd': 438, 'shmget': 29, 'pivot_root': 155, 'chroot': 161,
+}
+if platform.machine() == 'x86_64':
+    for name, number in calls.items():
+        for abi in (0, 0x40000000):
+            ctypes.set_errno(0)
+            result = libc.syscall(ctypes.c_long(number | abi), 0x10000000, 0, 0, 0, 0)
+            if result != -1 or ctypes.get_errno() not in (errno.EPERM, errno.ENOSYS):
+                print('allowed', name, abi, result, ctypes.get_errno())
+    # A namespace by way of clone.
+    result = libc.syscall(ctypes.c_long(56), 0x10000000 | 17, 0, 0, 0, 0)
+    if result == 0:
+        import os; os._exit(0)
+    if result != -1:
+        print('allowed clone')
+print('tried')
+";
+    assert_eq!(attempt(&server, code).trim(), "tried");
+}
+
+#[test]
+fn only_the_private_directory_can_be_written() {
+    let server = Server::start(STRICT);
+    if !server.fences_files() {
+        return;
+    }
+    let outside = tempfile::tempdir().expect("a temporary folder");
+    let code = format!(
+        "import os
+def tries(what, act):
+    try:
+        act()
+        print('DID', what)
+    except OSError:
+        pass
+outside = {outside:?}
+tries('write', lambda: open(outside + '/x', 'w'))
+tries('tmp', lambda: open('/tmp/hipward-test-x', 'w'))
+tries('shm', lambda: open('/dev/shm/hipward-test-x', 'w'))
+tries('home', lambda: open({data:?} + '/x', 'w'))
+tries('list', lambda: os.listdir(outside))
+os.symlink(outside, 'link')
+tries('through a link', lambda: open('link/x', 'w'))
+tries('hard link', lambda: os.link({database:?}, 'database'))
+tries('rename out', lambda: (open('mine', 'w').close(), os.rename('mine', outside + '/mine')))
+tries('climb', lambda: open('../../jobs.sqlite', 'rb'))
+open('inside', 'w').write('fine')
+print(open('inside').read(), os.path.realpath(os.environ['HOME']) == os.getcwd())",
+        outside = outside.path(),
+        data = server.data.path(),
+        database = server.data.path().join("jobs.sqlite"),
+    );
+    assert_eq!(attempt(&server, &code).trim(), "fine True");
+    assert_eq!(fs::read_dir(outside.path()).expect("readable").count(), 0);
+    assert_well(&server);
+}
+
+#[test]
+fn other_peoples_secrets_cannot_be_read() {
+    let server = Server::start(STRICT);
+    if !server.fences_files() {
+        return;
+    }
+    let code = format!(
+        "import glob
+for path in [{database:?}, '/etc/shadow', '/proc/{pid}/environ', '/proc/{pid}/mem', '/proc/{pid}/maps', '/root/.bashrc', '/root/.ssh/id_rsa']:
+    try:
+        with open(path, 'rb') as file:
+            file.read(1)
+        print('READ', path)
+    except OSError:
+        pass
+print('tried')",
+        database = server.data.path().join("jobs.sqlite"),
+        pid = server.pid(),
+    );
+    assert_eq!(attempt(&server, &code).trim(), "tried");
+}
+
+#[test]
+fn the_environment_is_clean_and_descriptors_are_closed() {
+    // Inherited by the server, and not to be handed on.
+    let server = Server::start(STRICT);
+    let code = "import os\nprint(sorted(os.environ))\nprint(sorted(int(fd) for fd in os.listdir('/proc/self/fd'))[:4], len(os.listdir('/proc/self/fd')))";
+    let said = attempt(&server, code);
+    for leaked in ["CARGO", "HIPWARD", "SSH", "TOKEN"] {
+        assert!(!said.contains(leaked), "{said}");
+    }
+    // Three standard ones, the events, and the listing's own.
+    assert!(said.contains("[0, 1, 2, 3] 5"), "{said}");
+}
+
+#[test]
+fn garbage_on_the_private_pipe_is_an_error_of_the_job_only() {
+    let server = Server::start(STRICT);
+    for code in [
+        "import os\nos.write(3, b'not json\\n')\nimport time; time.sleep(60)",
+        "say('samples', variant='eager', round=0, ms=[-1.0])",
+        "say('ready')",
+        "import os\nwhile True: os.write(3, b'x' * 65536)",
+    ] {
+        let (failure, message) = server.failure(code);
+        assert_eq!(failure, FailureCode::Internal, "{message}");
+    }
+    assert_well(&server);
+}
+
+#[test]
+fn a_process_that_ends_by_itself_has_crashed() {
+    let server = Server::start(STRICT);
+    let (code, message) = server.failure("import os\nos._exit(7)");
+    assert_eq!(code, FailureCode::Crashed);
+    assert!(message.contains('7'), "{message}");
+    let (code, message) = server.failure("import os\nos.kill(os.getpid(), 11)");
+    assert_eq!(code, FailureCode::Crashed);
+    assert!(message.contains("SIGSEGV"), "{message}");
+    assert_well(&server);
+}
+
+#[test]
+fn everything_dies_with_a_server_that_is_killed() {
+    let mut server = Server::start(&["--wall-limit", "60"]);
+    let id = server
+        .submit("import os, time\nos.fork()\nos.setsid() if os.fork() == 0 else 0\nprint('running', flush=True)\ntime.sleep(600)")
+        .id;
+    server.stream(&id, 0, 3);
+    let homes: Vec<String> = fs::read_dir(server.data.path().join("workers"))
+        .expect("readable")
+        .flatten()
+        .map(|entry| format!("HOME={}", entry.path().display()))
+        .collect();
+    assert!(
+        homes.iter().any(|home| !alive(home).is_empty()),
+        "a worker runs"
+    );
+    server.kill();
+    let start = Instant::now();
+    while homes.iter().any(|home| !alive(home).is_empty()) {
+        assert!(
+            start.elapsed() < Duration::from_secs(5),
+            "workers outlive their server"
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_result_states_the_isolation_it_ran_under() {
+    let server = Server::start(STRICT);
+    let events = server.run("environment()");
+    let environment = events.iter().find_map(|event| match &event.body {
+        EventBody::Environment(environment) => Some(environment),
+        _ => None,
+    });
+    let isolation = environment
+        .expect("was said")
+        .isolation
+        .as_ref()
+        .expect("is stated");
+    let (_, capabilities) = server.get("/api/v1/capabilities");
+    let capabilities: hipward_protocol::Capabilities =
+        serde_json::from_str(&capabilities).expect("capabilities");
+    assert_eq!(isolation.level, capabilities.isolation.level);
+    assert!(!isolation.mechanisms.is_empty());
+}
+
+#[test]
+fn compilers_work_inside_the_fence() {
+    let server = Server::start(&["--wall-limit", "30"]);
+    // What torch.compile does on a processor: files in TMPDIR, a compiler, a library, a load.
+    let code = "
+import ctypes, os, subprocess, tempfile
+folder = tempfile.mkdtemp()
+assert folder.startswith(os.environ['TMPDIR']), folder
+assert os.access(os.environ['TMPDIR'], os.W_OK) and os.access(os.__file__, os.R_OK)
+open(folder + '/a.c', 'w').write('int answer() { return 42; }')
+subprocess.run(['cc', '-shared', '-fPIC', '-o', folder + '/a.so', folder + '/a.c'], check=True)
+print(ctypes.CDLL(folder + '/a.so').answer())
+";
+    assert_eq!(attempt(&server, code).trim(), "42");
+}

@@ -1,0 +1,119 @@
+//! Nothing queued is lost when the server dies, however it dies, and streams go on where clients
+//! left them.
+
+mod support;
+
+use hipward_protocol::{EventBody, FailureCode, JobState};
+use std::process::Stdio;
+use support::{Server, final_body, hipward, printed, state};
+
+/// Runs until a limit or a restart ends it.
+const WAITS: &str = "import time\nprint('begun', flush=True)\ntime.sleep(600)";
+
+#[test]
+fn a_server_that_is_killed_in_mid_job_loses_no_job_and_no_event() {
+    let mut server = Server::start(&["--wall-limit", "60"]);
+    let interrupted = server.submit(WAITS).id;
+    let queued: Vec<String> = (0..3)
+        .map(|n| server.submit(&format!("print('job {n}')")).id)
+        .collect();
+    let seen = server.stream(&interrupted, 0, 3);
+    server.kill();
+    server.restart(&["--wall-limit", "2"]);
+
+    // The interrupted one was first and goes first again; then the limit ends it.
+    let job = server.wait_for(&interrupted, |job| job.state.is_final());
+    assert_eq!(job.attempt, 2);
+    let resumed = server.events(&interrupted, seen.last().expect("seen").seq);
+    assert_eq!(resumed[0].seq, seen.len() as u64 + 1, "no gap");
+    let EventBody::Queued {
+        reason: Some(reason),
+        ..
+    } = &resumed[0].body
+    else {
+        panic!("{:?}", resumed[0]);
+    };
+    assert!(reason.contains("restarted"), "{reason}");
+    let whole = server.events(&interrupted, 0);
+    assert_eq!(whole, [seen, resumed].concat());
+    assert_eq!(printed(&whole).matches("begun").count(), 2);
+
+    for (n, id) in queued.iter().enumerate() {
+        server.wait_for(id, |job| job.state.is_final());
+        let events = server.events(id, 0);
+        assert_eq!(state(&events), JobState::Done);
+        assert_eq!(printed(&events).trim(), format!("job {n}"));
+    }
+}
+
+#[test]
+fn a_job_that_the_server_dies_under_twice_is_not_tried_a_third_time() {
+    let mut server = Server::start(&[]);
+    let id = server.submit(WAITS).id;
+    for attempt in 1..=2 {
+        server.wait_for(&id, |job| {
+            job.state == JobState::Running && job.attempt == attempt
+        });
+        server.kill();
+        server.restart(&[]);
+    }
+    let events = server.events(&id, 0);
+    let EventBody::Failed { code, message, .. } = final_body(&events) else {
+        panic!("{events:?}");
+    };
+    assert_eq!(code, FailureCode::Interrupted, "{message}");
+    assert_eq!(state(&server.run("print('next')")), JobState::Done);
+}
+
+#[test]
+fn a_server_that_is_asked_to_stop_hands_its_job_back() {
+    let mut server = Server::start(&["--wall-limit", "60"]);
+    let id = server.submit(WAITS).id;
+    let seen = server.stream(&id, 0, 3);
+    server.stop();
+    support::assert_nothing_left(server.data.path(), 0);
+    server.restart(&["--wall-limit", "2"]);
+    server.wait_for(&id, |job| job.attempt == 2 && job.state.is_final());
+    let next = &server.events(&id, seen.last().expect("seen").seq)[0];
+    let EventBody::Queued {
+        reason: Some(reason),
+        ..
+    } = &next.body
+    else {
+        panic!("{next:?}");
+    };
+    assert!(reason.contains("stopped"), "{reason}");
+}
+
+#[test]
+fn streams_end_when_the_server_is_asked_to_stop() {
+    let mut server = Server::start(&[]);
+    let id = server.submit(WAITS).id;
+    server.wait_for(&id, |job| job.state == JobState::Running);
+    let url = server.url.clone();
+    let stream = std::thread::spawn(move || {
+        let body = support::agent()
+            .get(format!("{url}/api/v1/jobs/{id}/events"))
+            .call()
+            .expect("answers")
+            .into_body();
+        support::read_events(body).count()
+    });
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    server.stop();
+    assert!(stream.join().expect("ends") >= 2);
+}
+
+#[test]
+fn a_second_server_on_the_same_data_says_why_it_does_not_start() {
+    let server = Server::start(&[]);
+    let second = hipward()
+        .args(["serve", "--bind", "127.0.0.1:0", "--data"])
+        .arg(server.data.path())
+        .stdout(Stdio::piped())
+        .output()
+        .expect("runs");
+    assert!(!second.status.success());
+    let said = String::from_utf8_lossy(&second.stderr);
+    assert!(said.contains("another Hipward serves"), "{said}");
+}

@@ -1,0 +1,299 @@
+//! A real `hipward serve` with a scripted measuring package, and a client for it.
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use hipward_protocol::{
+    Capabilities, Event, EventBody, FailureCode, IsolationLevel, JobState, JobSummary, Problem,
+};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+/// No job of these tests takes longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server with a data folder of its own.
+pub(crate) struct Server {
+    child: Option<Child>,
+    pub(crate) url: String,
+    pub(crate) data: TempDir,
+}
+
+impl Server {
+    /// Starts one with the scripted package.
+    pub(crate) fn start(flags: &[&str]) -> Self {
+        let data = tempfile::tempdir().expect("a temporary folder");
+        let (child, url) = launch(data.path(), flags);
+        Server {
+            child: Some(child),
+            url,
+            data,
+        }
+    }
+
+    /// Kills it as a power cut would.
+    pub(crate) fn kill(&mut self) {
+        let mut child = self.child.take().expect("it runs");
+        child.kill().expect("it can be killed");
+        child.wait().expect("it is gone");
+    }
+
+    /// Asks it to stop, and waits for that.
+    pub(crate) fn stop(&mut self) {
+        let mut child = self.child.take().expect("it runs");
+        signal(child.id(), "-TERM");
+        let status = child.wait().expect("it is gone");
+        assert!(status.success(), "{status}");
+    }
+
+    /// Starts it again with the same data.
+    pub(crate) fn restart(&mut self, flags: &[&str]) {
+        assert!(self.child.is_none(), "it still runs");
+        let (child, url) = launch(self.data.path(), flags);
+        self.child = Some(child);
+        self.url = url;
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.as_ref().expect("it runs").id()
+    }
+
+    pub(crate) fn port(&self) -> &str {
+        self.url.rsplit(':').next().expect("a port")
+    }
+
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
+        let mut answer = agent()
+            .get(format!("{}{path}", self.url))
+            .call()
+            .expect("answers");
+        let body = answer.body_mut().read_to_string().expect("a body");
+        (answer.status().as_u16(), body)
+    }
+
+    pub(crate) fn post(&self, request: &Value) -> (u16, String) {
+        let mut answer = agent()
+            .post(format!("{}/api/v1/jobs", self.url))
+            .send_json(request)
+            .expect("answers");
+        let body = answer.body_mut().read_to_string().expect("a body");
+        (answer.status().as_u16(), body)
+    }
+
+    pub(crate) fn submit(&self, code: &str) -> JobSummary {
+        let (status, body) = self.post(&json!({ "code": code }));
+        assert_eq!(status, 202, "{body}");
+        serde_json::from_str(&body).expect("a summary")
+    }
+
+    pub(crate) fn cancel(&self, id: &str) -> (u16, String) {
+        let mut answer = agent()
+            .delete(format!("{}/api/v1/jobs/{id}", self.url))
+            .call()
+            .expect("answers");
+        let body = answer.body_mut().read_to_string().expect("a body");
+        (answer.status().as_u16(), body)
+    }
+
+    pub(crate) fn summary(&self, id: &str) -> JobSummary {
+        let (status, body) = self.get(&format!("/api/v1/jobs/{id}"));
+        assert_eq!(status, 200, "{body}");
+        serde_json::from_str(&body).expect("a summary")
+    }
+
+    /// Whether this host can fence files off. Where it cannot, the server must say so.
+    pub(crate) fn fences_files(&self) -> bool {
+        let (_, body) = self.get("/api/v1/capabilities");
+        let capabilities: Capabilities = serde_json::from_str(&body).expect("capabilities");
+        let isolation = capabilities.isolation;
+        let fenced = isolation.level == IsolationLevel::Files;
+        assert!(fenced || !isolation.missing.is_empty(), "{isolation:?}");
+        fenced
+    }
+
+    pub(crate) fn wait_for(&self, id: &str, reached: impl Fn(&JobSummary) -> bool) -> JobSummary {
+        let start = Instant::now();
+        loop {
+            let summary = self.summary(id);
+            if reached(&summary) {
+                return summary;
+            }
+            assert!(start.elapsed() < PATIENCE, "{summary:?}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Runs code as a job to its end; its whole log.
+    pub(crate) fn run(&self, code: &str) -> Vec<Event> {
+        let id = self.submit(code).id;
+        self.wait_for(&id, |job| job.state.is_final());
+        self.events(&id, 0)
+    }
+
+    /// The code and message of a job that must fail.
+    pub(crate) fn failure(&self, code: &str) -> (FailureCode, String) {
+        match final_body(&self.run(code)) {
+            EventBody::Failed {
+                code,
+                message,
+                help,
+                ..
+            } => {
+                assert!(!help.is_empty(), "a failure says what to do");
+                (code, message)
+            }
+            other => panic!("it did not fail: {other:?}"),
+        }
+    }
+
+    /// What the stream gives after a position, until the server closes it.
+    pub(crate) fn events(&self, id: &str, after: u64) -> Vec<Event> {
+        self.stream(id, after, usize::MAX)
+    }
+
+    /// The same, but hangs up after `count` events.
+    pub(crate) fn stream(&self, id: &str, after: u64, count: usize) -> Vec<Event> {
+        let answer = agent()
+            .get(format!(
+                "{}/api/v1/jobs/{id}/events?after={after}",
+                self.url
+            ))
+            .call()
+            .expect("answers");
+        assert_eq!(answer.headers()["content-type"], "text/event-stream");
+        read_events(answer.into_body()).take(count).collect()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+pub(crate) fn read_events(body: ureq::Body) -> impl Iterator<Item = Event> {
+    BufReader::new(body.into_reader())
+        .lines()
+        .map_while(Result::ok)
+        .filter_map(|line| Some(line.strip_prefix("data:")?.trim().to_owned()))
+        .map(|data| serde_json::from_str(&data).expect("an event"))
+}
+
+/// A client for which every status is an answer.
+pub(crate) fn agent() -> ureq::Agent {
+    ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .timeout_global(Some(PATIENCE))
+        .build()
+        .into()
+}
+
+pub(crate) fn problem(body: &str) -> Problem {
+    serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}"))
+}
+
+pub(crate) fn final_body(events: &[Event]) -> EventBody {
+    let last = events.last().expect("a log is never empty");
+    assert!(last.body.is_final(), "{last:?}");
+    last.body.clone()
+}
+
+pub(crate) fn state(events: &[Event]) -> JobState {
+    hipward_protocol::JobView::from_events(events).state
+}
+
+/// All text of a log.
+pub(crate) fn printed(events: &[Event]) -> String {
+    let texts = events.iter().filter_map(|event| match &event.body {
+        EventBody::Log { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+pub(crate) fn hipward() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_hipward"))
+}
+
+fn support() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support")
+}
+
+fn launch(data: &Path, flags: &[&str]) -> (Child, String) {
+    let mut child = hipward()
+        .env("HIPWARD_PYTHON", "python3")
+        .args(["serve", "--bind", "127.0.0.1:0", "--kernels"])
+        .arg(support())
+        .arg("--data")
+        .arg(data)
+        .args(flags)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("hipward starts");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("is piped"))
+        .read_line(&mut line)
+        .expect("hipward says where it is");
+    let url = line.trim().strip_prefix("Hipward is at ").expect("a URL");
+    (child, url.trim_end_matches('/').to_owned())
+}
+
+pub(crate) fn signal(pid: u32, signal: &str) {
+    let status = Command::new("kill")
+        .args([signal, &pid.to_string()])
+        .status();
+    assert!(status.expect("kill runs").success());
+}
+
+/// Processes whose environment holds `marker`, other than by inheriting it from the test.
+pub(crate) fn alive(marker: &str) -> Vec<String> {
+    let processes = fs::read_dir("/proc").expect("there is a /proc").flatten();
+    processes
+        .filter(|process| {
+            let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+            environment
+                .split(|&byte| byte == 0)
+                .any(|variable| variable == marker.as_bytes())
+        })
+        .map(|process| {
+            let command = fs::read(process.path().join("cmdline")).unwrap_or_default();
+            let command = String::from_utf8_lossy(&command).replace('\0', " ");
+            format!("{} {command}", process.file_name().display())
+        })
+        .collect()
+}
+
+/// Waits until no process of these workers is left.
+pub(crate) fn assert_nothing_left(data: &Path, but: usize) {
+    // Every worker's HOME is its private folder; one idle worker may be waiting for the next job.
+    let start = Instant::now();
+    loop {
+        let folders: Vec<_> = fs::read_dir(data.join("workers"))
+            .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+            .unwrap_or_default();
+        let left: Vec<String> = folders
+            .iter()
+            .map(|folder| alive(&format!("HOME={}", folder.display())))
+            .filter(|processes| processes.len() > 1)
+            .flatten()
+            .collect();
+        if left.is_empty() && folders.len() <= but {
+            return;
+        }
+        assert!(
+            start.elapsed() < PATIENCE,
+            "left behind: {left:?} {folders:?}"
+        );
+        thread::sleep(Duration::from_millis(50));
+    }
+}
