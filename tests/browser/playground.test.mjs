@@ -1,0 +1,228 @@
+// The walk a person takes: paste, finding, fix, difference, benchmark, verdict; and what goes wrong.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startBrowser, startServer } from '../support/server.mjs';
+
+// Complete under the snippet contract, with one safe fix (the allocator variable) and one finding
+// that is not safe to fix.
+const snippet = `import os
+
+os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "max_split_size_mb:256"
+
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, x):
+        return self.norm(torch.relu(x))
+
+
+class ModelNew(Model):
+    pass
+
+
+def get_inputs():
+    return [torch.randn(32, 64)]
+
+
+def get_init_inputs():
+    return [64]
+
+
+compiled = torch.compile(Model(64), mode="reduce-overhead")
+`;
+
+const compiledOn = snippet.split('\n').findIndex((line) => line.startsWith('compiled')) + 1;
+
+let server;
+let browser;
+let page;
+const errors = [];
+
+before(async () => {
+  server = await startServer(['--time-cap', '1']);
+  browser = await startBrowser();
+  const context = await browser.newContext();
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: server.url });
+  page = await context.newPage();
+  page.on('pageerror', (error) => errors.push(error.message));
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const editor = () => page.locator('.cm-content');
+const findings = () => page.getByRole('list', { name: /findings/i }).getByRole('listitem');
+const code = () => page.evaluate(() => document.querySelector('.cm-content').cmTile?.view.state.doc.toString() ?? document.querySelector('.cm-content').cmView.view.state.doc.toString());
+
+async function open(path = '/playground/') {
+  await page.goto('about:blank');
+  await page.goto(server.url + path);
+  await editor().waitFor();
+}
+
+/** Puts text into the editor as a paste does. */
+async function paste(text) {
+  await editor().click();
+  await page.keyboard.press('Control+A');
+  await page.evaluate((text) => {
+    const data = new DataTransfer();
+    data.setData('text/plain', text);
+    const event = new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true });
+    document.querySelector('.cm-content').dispatchEvent(event);
+  }, text);
+}
+
+const summary = (pattern) => page.getByRole('status').filter({ hasText: pattern }).first().waitFor();
+
+test('paste, find, fix, compare, benchmark, verdict', async () => {
+  await open();
+  await paste(snippet);
+  await summary(/2 findings/);
+  assert.ok((await page.locator('.cm-lintRange').count()) >= 2, 'findings are marked in the editor');
+  assert.equal(await findings().count(), 2);
+  await findings().filter({ hasText: 'compile-mode' }).waitFor();
+
+  // A finding leads to its place and to its rule.
+  await findings().filter({ hasText: 'compile-mode' }).getByRole('button', { name: `Line ${compiledOn}`, exact: true }).click();
+  assert.match(await page.evaluate(() => getSelection().toString()), /reduce-overhead/);
+  const rule = findings().first().getByRole('link', { name: 'cuda-alloc-conf' });
+  assert.equal(await rule.getAttribute('href'), '/rules/cuda-alloc-conf/');
+
+  await page.getByRole('button', { name: /apply .*safe fix/i }).click();
+  await summary(/1 finding/);
+  assert.match(await code(), /"PYTORCH_ALLOC_CONF"/);
+  const changes = page.getByRole('region', { name: /changes/i });
+  assert.match(await changes.innerText(), /PYTORCH_CUDA_ALLOC_CONF[\s\S]*PYTORCH_ALLOC_CONF/);
+
+  await findings().first().getByRole('button', { name: /default/i }).click();
+  await summary(/no findings|nothing/i);
+  assert.match(await code(), /mode="default"/);
+
+  await page.getByRole('button', { name: 'Benchmark this' }).click();
+  await page.waitForURL(/\/jobs\/[a-z0-9]+\/$/);
+  await page.locator('[data-state="Done"], .badge:has-text("Done")').first().waitFor({ timeout: 180_000 });
+  const table = page.locator('table.variants');
+  assert.match(await table.innerText(), /Eager[\s\S]*torch\.compile[\s\S]*ModelNew/);
+  assert.match(await table.innerText(), /FASTER|SLOWER|SAME|AMBIGUOUS/);
+  assert.match(await table.innerText(), /Triton needs a GPU|Not available here/i);
+  assert.ok(await page.locator('svg').first().isVisible(), 'there is a plot');
+
+  // The permalink, as the server renders it for somebody without a script.
+  const quiet = await browser.newContext({ javaScriptEnabled: false });
+  const again = await quiet.newPage();
+  await again.goto(page.url());
+  assert.equal(await again.locator('table.variants').innerText(), await table.innerText());
+  for (const report of [/json/i, /benchmark\.md/i]) {
+    const address = await again.getByRole('link', { name: report }).first().getAttribute('href');
+    const answer = await fetch(new URL(address, server.url));
+    assert.equal(answer.status, 200);
+    assert.match(await answer.text(), /torch\.compile|"compile"/);
+  }
+  await quiet.close();
+  assert.deepEqual(errors.splice(0), []);
+});
+
+test('a page reloaded in mid-stream goes on where the log is', async () => {
+  await open();
+  await paste(snippet);
+  await summary(/2 findings/);
+  await page.getByRole('button', { name: 'Benchmark this' }).click();
+  await page.waitForURL(/\/jobs\//);
+  await page.locator('table.variants').getByText('Eager').first().waitFor({ timeout: 60_000 });
+  await page.reload();
+  assert.match(await page.locator('table.variants').innerText(), /Eager/);
+  assert.doesNotMatch(await page.locator('.job-state').innerText(), /done/i);
+  await page.locator('.job-state').filter({ hasText: /done/i }).waitFor({ timeout: 180_000 });
+  assert.match(await page.locator('table.variants').innerText(), /FASTER|SLOWER|SAME|AMBIGUOUS/);
+});
+
+test('a running job can be cancelled', async () => {
+  await open();
+  await paste(snippet.replace('torch.relu(x)', '(__import__("time").sleep(0.2), torch.relu(x))[1]'));
+  await summary(/finding/);
+  await page.getByRole('button', { name: 'Benchmark this' }).click();
+  await page.waitForURL(/\/jobs\//);
+  await page.getByRole('button', { name: /cancel/i }).click();
+  await page.locator('.job-state').filter({ hasText: /cancelled/i }).waitFor({ timeout: 20_000 });
+});
+
+test('a share link brings the text and the target back, and no server sees it', async () => {
+  await open();
+  const text = 'import pynvml  # 名前 😀\n';
+  await paste(text);
+  await summary(/finding/);
+  await page.getByLabel(/^GPU/).selectOption('gfx950');
+  await page.getByRole('button', { name: /share link/i }).click();
+  await summary(/copied/i);
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  assert.ok(link.startsWith(`${server.url}/playground/#`), link);
+
+  const requests = [];
+  page.on('request', (request) => requests.push(request.url() + (request.postData() ?? '')));
+  await page.evaluate(() => localStorage.clear());
+  await page.goto('about:blank');
+  await page.goto(link);
+  await editor().waitFor();
+  await summary(/finding/);
+  assert.equal(await code(), text);
+  assert.equal(await page.getByLabel(/^GPU/).inputValue(), 'gfx950');
+  assert.ok(requests.every((request) => !request.includes('pynvml') && !request.includes('code=')));
+});
+
+test('a paste without the contract is offered a skeleton', async () => {
+  await open();
+  await paste('import torch\n\nclass Block(torch.nn.Module):\n    def forward(self, x):\n        return x\n');
+  await page.locator('code').filter({ hasText: 'def get_inputs()' }).waitFor();
+  await page.getByRole('button', { name: /skeleton/i }).click();
+  await page.getByRole('button', { name: 'Benchmark this' }).waitFor();
+  assert.match(await code(), /class Model\(/);
+  assert.match(await code(), /def get_init_inputs\(\)/);
+});
+
+const bad = {
+  'not Python': ['Dear all,\nthis is a letter; it is not a program!\nYours -> truly\n'.repeat(20), /python|syntax/i],
+  'half a file': ['import pynvml\nclass Model(\n    def forward(self, x', /finding|syntax/i],
+  'NUL bytes': ['import pynvml\n\0\0\0\n', /NUL|binary|finding/i],
+  'CRLF and tabs': ['import pynvml\r\nif True:\r\n\timport apex\r\n', /finding/i],
+  'emoji and CJK': ['名前 = "😀"\nimport pynvml\n', /finding/i],
+  'five megabytes': ['x = 1\n'.repeat(900_000), /MB/],
+};
+for (const [name, [text, says]] of Object.entries(bad)) {
+  test(`bad paste: ${name}`, async () => {
+    await open();
+    await paste(text);
+    await page.locator('main').getByText(says).first().waitFor({ timeout: 15_000 });
+    // The tab lives: the next paste is analyzed.
+    await paste('import pynvml\n');
+    await findings().filter({ hasText: 'pynvml' }).first().waitFor({ timeout: 15_000 });
+    assert.deepEqual(errors.splice(0), []);
+  });
+}
+
+test('a lesson’s exercise opens in the playground and says when it is solved', async () => {
+  await page.goto(`${server.url}/learn/port/vendor-libraries/`);
+  await page.getByRole('link', { name: /playground/i }).and(page.locator('main a')).first().click();
+  await editor().waitFor();
+  await page.getByText(/^Task/).first().waitFor();
+  await paste('import amdsmi\n');
+  await page.getByText(/Solved/).first().waitFor();
+});
+
+test('the plain editor is a text area that works as well', async () => {
+  await open();
+  await page.getByLabel(/plain editor/i).check();
+  const area = page.locator('textarea');
+  await area.fill('import pynvml\n');
+  await findings().filter({ hasText: 'pynvml' }).first().waitFor();
+  await page.getByLabel(/plain editor/i).uncheck();
+  await editor().waitFor();
+});

@@ -1,0 +1,68 @@
+// A real `hipward serve` for scripts in JavaScript: started on a free port, killed by its own id.
+
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+export const hipward = process.env.HIPWARD ?? join(root, 'target/debug/hipward');
+export const python =
+  process.env.HIPWARD_PYTHON ?? join(process.env.HOME, '.cache/hipward/python-current/bin/python');
+
+// The test tools are locked beside the site's own packages.
+export const require = createRequire(join(root, 'site/package.json'));
+
+/** Starts a server with a data folder of its own. Returns its URL and a function that ends it. */
+export async function startServer(flags = []) {
+  const data = mkdtempSync(join(tmpdir(), 'hipward-data-'));
+  const args = ['serve', '--bind', '127.0.0.1:0', '--data', data, '--python', python, ...flags];
+  const child = spawn(hipward, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const url = await new Promise((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`hipward serve ended with ${code}`)));
+    createInterface({ input: child.stdout }).once('line', (line) => {
+      const found = line.match(/http:\/\/\S+/);
+      if (found) resolve(found[0].replace(/\/$/, ''));
+      else reject(new Error(`no address in ${JSON.stringify(line)}`));
+    });
+  });
+  const stop = async () => {
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    const forced = setTimeout(() => child.kill('SIGKILL'), 5000);
+    await ended;
+    clearTimeout(forced);
+    rmSync(data, { recursive: true, force: true });
+  };
+  return { url, stop };
+}
+
+/** Debian's Chromium, headless, with nothing that reaches out of this machine. */
+export async function startBrowser() {
+  const { chromium } = require('playwright-core');
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
+
+/** The job's final state, polled. */
+export async function finished(url, id, seconds = 240) {
+  for (const end = Date.now() + seconds * 1000; Date.now() < end; ) {
+    const job = await (await fetch(`${url}/api/v1/jobs/${id}`)).json();
+    if (['done', 'failed', 'cancelled'].includes(job.state)) return job.state;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`job ${id} did not end in ${seconds} s`);
+}

@@ -1,0 +1,225 @@
+//! Every way a snippet can be wrong ends its job in the right state, with words that help, and the
+//! next job runs. One server for all of them, because that is the claim.
+
+use hipward_protocol::{EventBody, FailureCode, JobView, Variant, VariantStatus};
+use hipward_tests::{Server, end};
+use serde_json::json;
+
+/// A correct snippet; each case breaks one thing.
+const GOOD: &str = r#"
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+    def forward(self, x):
+        return torch.relu(x) * self.width
+
+def get_inputs():
+    return [torch.randn(64, 64)]
+
+def get_init_inputs():
+    return [2]
+"#;
+
+struct Case {
+    name: &'static str,
+    code: String,
+    /// `None`: the job itself is done, and a rung is rejected.
+    fails_with: Option<&'static [FailureCode]>,
+    /// Words that the message must hold.
+    says: &'static str,
+}
+
+fn case(
+    name: &'static str,
+    code: impl Into<String>,
+    fails_with: &'static [FailureCode],
+    says: &'static str,
+) -> Case {
+    Case {
+        name,
+        code: code.into(),
+        fails_with: Some(fails_with),
+        says,
+    }
+}
+
+/// `GOOD` with the body of `forward` replaced.
+fn forward(body: &str) -> String {
+    GOOD.replace("return torch.relu(x) * self.width", body)
+}
+
+fn model_new(body: &str) -> String {
+    format!(
+        "{GOOD}\nclass ModelNew(nn.Module):\n    def __init__(self, width):\n        super().__init__()\n        \
+         self.width = width\n    def forward(self, x):\n        {body}\n"
+    )
+}
+
+fn cases() -> Vec<Case> {
+    use FailureCode::{
+        ContractMissing, Crashed, ForwardError, ImportError, InitError, MemoryLimit, NotFinite,
+        OutputLimit, ProcessLimit, SyntaxError, Timeout,
+    };
+    vec![
+        case(
+            "a syntax error",
+            "class Model(:\n",
+            &[SyntaxError],
+            "line 1",
+        ),
+        case(
+            "no contract",
+            "print('hello')\n",
+            &[ContractMissing],
+            "Model",
+        ),
+        case(
+            "raises in __init__",
+            GOOD.replace("self.width = width", "raise ValueError('no width')"),
+            &[InitError],
+            "no width",
+        ),
+        case(
+            "raises in forward",
+            forward("raise KeyError('lost')"),
+            &[ForwardError],
+            "lost",
+        ),
+        case(
+            "raises on import",
+            format!("{GOOD}\nimport not_a_module\n"),
+            &[ImportError],
+            "not_a_module",
+        ),
+        case(
+            "NaN in eager",
+            forward("return x / 0 * 0"),
+            &[NotFinite],
+            "NaN",
+        ),
+        case(
+            "prints 100 MB",
+            forward("print('x' * 100_000_000, flush=True); return x"),
+            &[OutputLimit],
+            "MiB",
+        ),
+        case(
+            "forks without end",
+            forward("import os\n        while True:\n            os.fork()\n        return x"),
+            // The kernel may refuse the fork before the supervisor counts it: then forward raises.
+            &[ProcessLimit, ForwardError],
+            "process",
+        ),
+        case(
+            "allocates without end",
+            forward(
+                "held = []\n        while True:\n            held.append(torch.ones(64 << 20))\n        return x",
+            ),
+            &[MemoryLimit],
+            "memory",
+        ),
+        case(
+            "sleeps for ever",
+            forward("import time; time.sleep(10_000); return x"),
+            &[Timeout],
+            "seconds",
+        ),
+        case(
+            "kills itself",
+            forward("import os; os.kill(os.getpid(), 9)"),
+            &[Crashed],
+            "signal",
+        ),
+        case(
+            "writes outside its directory",
+            forward("open('/etc/hipward-was-here', 'w').write('x'); return x"),
+            &[ForwardError],
+            "Permission denied",
+        ),
+        case(
+            "opens a socket",
+            forward(
+                "import socket; socket.socket(socket.AF_INET, socket.SOCK_STREAM).connect(('127.0.0.1', 80)); return x",
+            ),
+            &[ForwardError],
+            "",
+        ),
+        Case {
+            name: "wrong shape from ModelNew",
+            code: model_new("return torch.relu(x)[:1] * self.width"),
+            fails_with: None,
+            says: "shape",
+        },
+        Case {
+            name: "NaN from ModelNew",
+            code: model_new("return torch.relu(x) * float('nan')"),
+            fails_with: None,
+            says: "NaN",
+        },
+        Case {
+            name: "ModelNew raises",
+            code: model_new("raise RuntimeError('not today')"),
+            fails_with: None,
+            says: "not today",
+        },
+    ]
+}
+
+#[test]
+fn every_bad_snippet_ends_clearly_and_the_next_job_runs() {
+    let data = tempfile::tempdir().expect("a folder");
+    let flags = [
+        "--wall-limit",
+        "25",
+        "--memory-limit",
+        "3GiB",
+        "--time-cap",
+        "0.5",
+    ];
+    let server = Server::start(data.path(), &flags);
+    let mut wrong = Vec::new();
+    for case in cases() {
+        let request = json!({ "code": case.code, "variants": ["eager", "model-new"] });
+        let events = server.run(&request);
+        let said = match (&case.fails_with, end(&events)) {
+            (
+                Some(codes),
+                EventBody::Failed {
+                    code,
+                    message,
+                    help,
+                    ..
+                },
+            ) if codes.contains(code) => {
+                assert!(!help.is_empty(), "{}: no help", case.name);
+                message.clone()
+            }
+            (None, EventBody::Done) => {
+                let view = JobView::from_events(&events);
+                view.variants
+                    .iter()
+                    .find(|row| row.variant == Variant::ModelNew)
+                    .map_or_else(String::new, |row| match &row.status {
+                        VariantStatus::Rejected(reason) => reason.clone(),
+                        other => format!("{other:?}"),
+                    })
+            }
+            (_, other) => {
+                wrong.push(format!("{}: ended with {other:?}", case.name));
+                continue;
+            }
+        };
+        if !said.to_lowercase().contains(&case.says.to_lowercase()) {
+            wrong.push(format!("{}: {:?} is not in {said:?}", case.name, case.says));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(!std::path::Path::new("/etc/hipward-was-here").exists());
+
+    let events = server.run(&json!({ "code": GOOD, "variants": ["eager"] }));
+    assert_eq!(end(&events), &EventBody::Done, "the next job runs");
+}

@@ -1,0 +1,173 @@
+//! `hipward build` writes a site that any static host can serve, within its size budgets.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Brotli sizes of a page with everything it loads, KB. From the design.
+const LESSON_BUDGET_KB: f64 = 120.0;
+/// Brotli size of each module with its glue, KB. From the design.
+const MODULE_BUDGETS_KB: [(&str, &[&str], f64); 3] = [
+    ("islands", &["islands.js", "islands_bg.wasm"], 90.0),
+    ("analyzer", &["analyzer.js", "analyzer_bg.wasm"], 150.0),
+    ("editor", &["editor.js"], 170.0),
+];
+
+fn build(base: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = Command::new(hipward_tests::hipward())
+        .args(["build", "--base", base, "--out"])
+        .arg(folder.path().join("dist"))
+        .output()
+        .expect("hipward runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    (folder, said)
+}
+
+fn pages(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path
+                .extension()
+                .is_some_and(|extension| extension == "html")
+            {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The values of `href` and `src` in a page.
+fn links(html: &str) -> Vec<&str> {
+    ["href=\"", "src=\""]
+        .iter()
+        .flat_map(|attribute| html.split(attribute).skip(1))
+        .filter_map(|rest| rest.split('"').next())
+        .collect()
+}
+
+#[test]
+fn every_link_of_a_static_site_leads_somewhere_under_its_base() {
+    let (folder, said) = build("/x/");
+    let dist = folder.path().join("dist");
+    let pages = pages(&dist);
+    let count = pages
+        .iter()
+        .filter(|page| page.ends_with("index.html"))
+        .count();
+    assert!(
+        count >= 20,
+        "home, five lessons, playground, benchmark, rules: {count}"
+    );
+    assert!(
+        said.contains(&count.to_string()),
+        "{count} pages, but it said {said:?}"
+    );
+    assert!(dist.join("404.html").is_file());
+
+    let mut dead = Vec::new();
+    for page in &pages {
+        let html = fs::read_to_string(page).expect("a page");
+        for link in links(&html)
+            .into_iter()
+            .filter(|link| link.starts_with('/'))
+        {
+            let path = link.split(['#', '?']).next().unwrap_or_default();
+            let Some(path) = path.strip_prefix("/x/") else {
+                dead.push(format!("{}: {link} is outside the base", page.display()));
+                continue;
+            };
+            let file = dist.join(path);
+            if !(file.is_file() || file.join("index.html").is_file()) {
+                dead.push(format!("{}: {link}", page.display()));
+            }
+            if let Some((_, fragment)) = link.split_once('#')
+                && file.join("index.html").is_file()
+                && !fragment.contains('=')
+            {
+                let target = fs::read_to_string(file.join("index.html")).expect("a page");
+                if !target.contains(&format!("id=\"{fragment}\"")) {
+                    dead.push(format!("{}: {link} has no such heading", page.display()));
+                }
+            }
+        }
+    }
+    dead.sort();
+    dead.dedup();
+    assert!(dead.is_empty(), "dead links:\n{}", dead.join("\n"));
+}
+
+#[test]
+fn pages_and_modules_stay_within_their_budgets() {
+    let (folder, _) = build("/");
+    let dist = folder.path().join("dist");
+    let manifest = fs::read_to_string(hipward_tests::assets().join("manifest.json"))
+        .expect("the assets are built: make assets");
+    let manifest: BTreeMap<String, String> = serde_json::from_str(&manifest).expect("a manifest");
+    let compressed = |name: &str| {
+        let file = dist.join("assets").join(&manifest[name]);
+        brotli_kb(&fs::read(file).expect("an asset"))
+    };
+
+    let mut over = Vec::new();
+    let mut report = |what: String, kb: f64, budget: f64| {
+        println!("{what:<50} {kb:>8.1} KB of {budget:>5.0}");
+        if kb > budget {
+            over.push(what);
+        }
+    };
+    for (name, files, budget) in MODULE_BUDGETS_KB {
+        report(
+            name.to_owned(),
+            files.iter().map(|file| compressed(file)).sum(),
+            budget,
+        );
+    }
+    let lessons: Vec<PathBuf> = pages(&dist.join("learn"));
+    assert!(lessons.len() >= 5);
+    for page in lessons {
+        let html = fs::read_to_string(&page).expect("a page");
+        let mut kb = brotli_kb(html.as_bytes());
+        for (name, hashed) in &manifest {
+            if links(&html)
+                .iter()
+                .any(|link| link.ends_with(hashed.as_str()))
+            {
+                kb += compressed(name);
+            }
+        }
+        if html.contains("<leptos-island") {
+            kb += compressed("islands.js") + compressed("islands_bg.wasm");
+        }
+        let name = page
+            .strip_prefix(&dist)
+            .expect("inside")
+            .display()
+            .to_string();
+        report(name, kb, LESSON_BUDGET_KB);
+    }
+    assert!(over.is_empty(), "over budget: {over:?}");
+}
+
+fn brotli_kb(bytes: &[u8]) -> f64 {
+    let mut compressed = Vec::new();
+    {
+        let mut writer = brotli::CompressorWriter::new(&mut compressed, 1 << 16, 11, 22);
+        writer.write_all(bytes).expect("memory");
+    }
+    compressed.len() as f64 / 1000.0
+}
