@@ -11,6 +11,9 @@ export HIPWARD_ASSETS ?= $(CURDIR)/target/assets
 # The host's own PyTorch if HIPWARD_PYTHON names one, else the locked one.
 export HIPWARD_PYTHON ?= $(HIPWARD_CACHE)/python-current/bin/python
 
+# The same selection everywhere, so that cargo compiles each crate with one set of features, once.
+ALL := --locked --workspace --features hipward-site/ssr
+
 HIPWARD := $(CARGO_TARGET_DIR)/debug/hipward
 NEXTEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run --no-fail-fast || echo test --no-fail-fast)
 
@@ -24,34 +27,34 @@ setup-test: ## Install what is missing, to test and check it
 	@tools/setup test
 
 assets: setup ## Build what the browser loads
-	@cargo run --quiet --locked --package hipward-bundle -- $(HIPWARD_ASSETS)
+	@cargo build $(ALL) --bin hipward-bundle
+	@$(CARGO_TARGET_DIR)/debug/hipward-bundle $(HIPWARD_ASSETS)
 
 build: assets ## Build the binary
-	@cargo build --locked --package hipward
+	@cargo build $(ALL) --bin hipward
 
 serve: build ## Run the site, the analyzer and a local runner on one URL
 	@$(HIPWARD) serve $(SERVE_FLAGS)
 
-test: setup-test assets ## Run every test: Rust, Python, wasm in Node, and a real browser
-	@cargo build --locked --package hipward
-	cargo $(NEXTEST) --locked --workspace --features hipward-site/ssr
-	$(HIPWARD_PYTHON) -m pytest -q kernels
+test: setup-test build ## Run every test: Rust, Python, wasm in Node, and a real browser
+	cargo $(NEXTEST) $(ALL)
+	cd kernels && $(HIPWARD_PYTHON) -m pytest -q
 	$(HIPWARD_PYTHON) content/check.py
 	cd site && HIPWARD=$(HIPWARD) node --test --test-concurrency=1 ../tests/parity ../tests/browser
 
-check: setup-test assets ## Formatting, lints, types and links
+check: setup-test build ## Formatting, lints, types and links
 	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets --features hipward-site/ssr -- --deny warnings
+	cargo clippy $(ALL) --all-targets -- --deny warnings
 	cargo clippy --locked --package hipward-site --lib --features hydrate --target wasm32-unknown-unknown -- --deny warnings
-	cd kernels && $(HIPWARD_PYTHON) -m ruff check . ../content && $(HIPWARD_PYTHON) -m ruff format --check . ../content
-	cd kernels && $(HIPWARD_PYTHON) -m mypy
-	cargo $(NEXTEST) --locked --package hipward-site --features ssr links
+	cd kernels && $(HIPWARD_PYTHON) -m ruff check . && $(HIPWARD_PYTHON) -m ruff format --check . && $(HIPWARD_PYTHON) -m mypy
+	cd content && $(HIPWARD_PYTHON) -m ruff check . && $(HIPWARD_PYTHON) -m mypy --strict check.py
+	cargo $(NEXTEST) $(ALL) --test static_site
 
 bench: build ## Measure speed and size on this machine and print tables
 	@tools/bench
 
 new-rule: ## Start a rule: make new-rule NAME=my-rule FAMILY=vendor
-	@tools/new-rule "$(NAME)" "$(FAMILY)"
+	@analyzer/new-rule "$(NAME)" "$(FAMILY)"
 
 lock: ## Renew the Python lockfile from kernels/requirements.in
 	@tools/lock-python

@@ -34,6 +34,7 @@ GATE = CONTENT / "02-baseline" / "01-precision-before-speed" / "gate.py"
 RESULT_COLUMNS = ["id", "op", "shape", "variant", "dtype", "device", "torch", "triton"]
 RESULT_COLUMNS += ["median_us", "percent_of_copy", "conditions", "source"]
 LINK = re.compile(r"\]\((/[^)\s]*)\)")
+REFERENCE_LINK = re.compile(r"/reference/([a-z0-9-]+)/")
 RULE_LINK = re.compile(r"/rules/([a-z0-9-]+)/")
 MARKER = re.compile(r"^\s*# (anchor|end): (\S+)$", re.MULTILINE)
 
@@ -272,8 +273,10 @@ def read_beside(folder: Path, name: str) -> str:
 
 def is_page(link: str) -> bool:
     page = link.partition("#")[0]
-    if page in ("/", "/playground/", "/benchmark/", "/rules/"):
+    if page in ("/", "/playground/", "/benchmark/", "/rules/", "/reference/"):
         return True
+    if table := REFERENCE_LINK.fullmatch(page):
+        return (CONTENT / "reference" / f"{table[1]}.toml").is_file()
     if rule := RULE_LINK.fullmatch(page):
         return rule[1] in rules()
     return page in {lesson_page(path) for path in CONTENT.glob("*/*/lesson.md")}

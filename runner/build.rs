@@ -1,5 +1,6 @@
 //! Names the folder of browser assets that is embedded, and creates it while it is missing, so
-//! that the binary compiles before the bundle was ever built.
+//! that the binary compiles before the bundle was ever built. Has the binary built again when what
+//! it carries has changed.
 
 use std::{env, fs, path::PathBuf};
 
@@ -13,4 +14,12 @@ fn main() {
         println!("cargo:warning=cannot create {}: {error}", assets.display());
     }
     println!("cargo:rustc-env=HIPWARD_ASSETS={}", assets.display());
+    // Asset names are hashes of what is in the files, so the manifest changes whenever one does.
+    for watched in [
+        assets.join("manifest.json"),
+        here.join("../content"),
+        here.join("../kernels/hipward_kernels"),
+    ] {
+        println!("cargo:rerun-if-changed={}", watched.display());
+    }
 }

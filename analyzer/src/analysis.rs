@@ -32,33 +32,28 @@ pub struct Selection {
 
 /// A rule was asked for that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no rule {asked:?}{}", nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default())]
+#[error("there is no rule `{asked}`")]
 pub struct UnknownRule {
     /// What was asked for.
     pub asked: String,
-    /// The name that is closest to it.
-    pub nearest: Option<&'static str>,
 }
 
 impl UnknownRule {
-    /// For a rule that nothing matches.
-    pub fn new(asked: &str) -> Self {
-        let wanted = asked.to_ascii_lowercase();
-        let nearest = RULES
+    /// The rule whose name or id is close to what was asked for.
+    pub fn nearest(&self) -> Option<&'static RuleMeta> {
+        let wanted = self.asked.to_ascii_lowercase();
+        RULES
             .iter()
+            .copied()
             .map(|rule| {
-                let distance = edit_distance(&wanted, rule.name)
-                    .min(edit_distance(&wanted, &rule.id.to_ascii_lowercase()));
-                (distance, rule.name)
+                let by_name = edit_distance(&wanted, rule.name);
+                let by_id = edit_distance(&wanted, &rule.id.to_ascii_lowercase());
+                (by_name.min(by_id), rule)
             })
-            .min()
-            // Half of what was typed may be wrong; beyond that a guess is no help.
-            .filter(|(distance, _)| distance * 2 <= wanted.len())
-            .map(|(_, name)| name);
-        UnknownRule {
-            asked: asked.to_owned(),
-            nearest,
-        }
+            .min_by_key(|(distance, _)| *distance)
+            // A third of what was typed may be wrong; beyond that a guess is no help.
+            .filter(|(distance, _)| distance * 3 <= wanted.len())
+            .map(|(_, rule)| rule)
     }
 }
 
@@ -104,7 +99,9 @@ impl Selection {
                     );
                 }
                 if ids.len() == before {
-                    return Err(UnknownRule::new(name));
+                    return Err(UnknownRule {
+                        asked: name.to_owned(),
+                    });
                 }
             }
             Ok(ids)
@@ -270,7 +267,7 @@ fn syntax_notes(tree: &Tree<'_>, lines: &LineIndex<'_>) -> Vec<Note> {
     vec![Note {
         code: "syntax-error".to_owned(),
         message: format!(
-            "Line {} is not valid Python; the rest was analyzed as far as it goes.",
+            "Line {} could not be read as Python; the rest was analyzed as far as it goes.",
             lines.line(first)
         ),
         line,

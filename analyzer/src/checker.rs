@@ -63,12 +63,15 @@ pub(crate) struct Draft {
     pub(crate) fix: Option<Suggestion>,
 }
 
+/// Nodes that were looked for once, under the name they were asked for by.
+type Found = (&'static str, Rc<[Node]>);
+
 /// The source, and what was found in it so far.
 pub(crate) struct Checker<'a> {
     pub(crate) semantics: Semantics<'a>,
     drafts: RefCell<Vec<Draft>>,
     is_full: Cell<bool>,
-    found_once: RefCell<Vec<(&'static str, Rc<[Node]>)>>,
+    found_once: RefCell<Vec<Found>>,
 }
 
 impl<'a> Checker<'a> {

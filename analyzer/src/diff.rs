@@ -1,10 +1,7 @@
 //! Before and after, for a page and for `git apply`.
 
-use std::collections::HashMap;
 use std::fmt::Write;
-
-use similar::algorithms::{Capture, Replace, myers};
-use similar::{DiffOp, DiffTag, group_diff_ops};
+use std::ops::Range;
 
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
@@ -36,70 +33,198 @@ pub enum DiffKind {
     Gap,
 }
 
-/// Two texts by lines, and what turns one into the other.
+/// Changed lines that are looked for at most. Texts that differ in more are shown as removed and added whole, so that
+/// no pair of texts takes long.
+const MAX_CHANGES: usize = 1000;
+
+/// A run of lines that are alike in both texts, or that stand in each other's place.
+#[derive(Clone)]
+struct Run {
+    equal: bool,
+    old: Range<usize>,
+    new: Range<usize>,
+}
+
+/// Two texts by lines, and the runs between them.
 struct Comparison<'a> {
     old: Vec<&'a str>,
     new: Vec<&'a str>,
-    groups: Vec<Vec<DiffOp>>,
+    runs: Vec<Run>,
 }
 
 impl<'a> Comparison<'a> {
     fn new(before: &'a str, after: &'a str) -> Self {
         let old: Vec<_> = before.split_inclusive('\n').collect();
         let new: Vec<_> = after.split_inclusive('\n').collect();
-        // Numbers in place of lines, and one algorithm by name: the crate's own entry points bring all of them, which
-        // is half of the browser module.
-        let mut seen = HashMap::new();
-        let mut numbers = |lines: &[&'a str]| -> Vec<usize> {
-            lines
-                .iter()
-                .map(|line| {
-                    let next = seen.len();
-                    *seen.entry(*line).or_insert(next)
-                })
-                .collect()
-        };
-        let (old_numbers, new_numbers) = (numbers(&old), numbers(&new));
-        let mut hook = Replace::new(Capture::new());
-        let done = myers::diff_deadline_raw(
-            &mut hook,
-            &old_numbers[..],
-            0..old.len(),
-            &new_numbers[..],
-            0..new.len(),
-            None,
-        );
-        let ops = match done {
-            Ok(()) => hook.into_inner().into_ops(),
-            Err(never) => match never {},
-        };
-        Comparison {
-            old,
-            new,
-            groups: group_diff_ops(ops, CONTEXT),
+        let mut runs = Vec::new();
+        let (mut x, mut y) = (0, 0);
+        let end = (old.len(), new.len());
+        for (from, to) in matches(&old, &new).into_iter().chain([end]) {
+            // Up to this pair of equal lines, one text has lines that the other has not.
+            push(&mut runs, false, x..from, y..to);
+            if (from, to) != end {
+                push(&mut runs, true, from..from + 1, to..to + 1);
+            }
+            (x, y) = (from + 1, to + 1);
         }
+        Comparison { old, new, runs }
     }
 
-    /// The lines of a group, the removed ones before those in their place.
-    fn lines(&self, group: &[DiffOp]) -> Vec<(DiffKind, Option<usize>, Option<usize>, &'a str)> {
+    /// The changes with their context; changes that are close share one hunk.
+    fn hunks(&self) -> Vec<Vec<Run>> {
+        let mut hunks: Vec<Vec<Run>> = Vec::new();
+        for (index, run) in self.runs.iter().enumerate() {
+            let is_last = index + 1 == self.runs.len();
+            if !run.equal {
+                match hunks.last_mut() {
+                    Some(hunk) => hunk.push(run.clone()),
+                    None => hunks.push(vec![run.clone()]),
+                }
+                continue;
+            }
+            let length = run.old.len();
+            let first = |count: usize| Run {
+                equal: true,
+                old: run.old.start..run.old.start + count,
+                new: run.new.start..run.new.start + count,
+            };
+            let last = |count: usize| Run {
+                equal: true,
+                old: run.old.end - count..run.old.end,
+                new: run.new.end - count..run.new.end,
+            };
+            match hunks.last_mut() {
+                Some(hunk) if is_last => hunk.push(first(length.min(CONTEXT))),
+                Some(hunk) if length <= 2 * CONTEXT => hunk.push(run.clone()),
+                Some(hunk) => {
+                    hunk.push(first(CONTEXT));
+                    hunks.push(vec![last(CONTEXT)]);
+                }
+                None if is_last => {}
+                None => hunks.push(vec![last(length.min(CONTEXT))]),
+            }
+        }
+        hunks
+    }
+
+    /// The lines of a hunk, the removed ones before those in their place.
+    fn lines(&self, hunk: &[Run]) -> Vec<(DiffKind, Option<usize>, Option<usize>, &'a str)> {
         let mut lines = Vec::new();
-        for op in group {
-            let (old, new) = (op.old_range(), op.new_range());
-            if op.tag() == DiffTag::Equal {
-                lines.extend(
-                    old.zip(new)
-                        .map(|(old, new)| (DiffKind::Equal, Some(old), Some(new), self.old[old])),
-                );
+        for run in hunk {
+            let (old, new) = (run.old.clone(), run.new.clone());
+            if run.equal {
+                for (old, new) in old.zip(new) {
+                    lines.push((DiffKind::Equal, Some(old), Some(new), self.old[old]));
+                }
             } else {
-                lines.extend(
-                    old.map(|index| (DiffKind::Removed, Some(index), None, self.old[index])),
-                );
-                lines
-                    .extend(new.map(|index| (DiffKind::Added, None, Some(index), self.new[index])));
+                for old in old {
+                    lines.push((DiffKind::Removed, Some(old), None, self.old[old]));
+                }
+                for new in new {
+                    lines.push((DiffKind::Added, None, Some(new), self.new[new]));
+                }
             }
         }
         lines
     }
+}
+
+/// Adds to the runs, or to the last of them when it is of the same kind.
+fn push(runs: &mut Vec<Run>, equal: bool, old: Range<usize>, new: Range<usize>) {
+    if old.is_empty() && new.is_empty() {
+        return;
+    }
+    match runs.last_mut() {
+        Some(last) if last.equal == equal => {
+            last.old.end = old.end;
+            last.new.end = new.end;
+        }
+        _ => runs.push(Run { equal, old, new }),
+    }
+}
+
+/// The pairs of lines that a shortest edit keeps, in order (E. W. Myers, "An O(ND) Difference Algorithm and Its
+/// Variations", 1986). Only the equal beginning and end when more than [`MAX_CHANGES`] lines differ.
+fn matches(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
+    let prefix = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let (rest_old, rest_new) = (&old[prefix..], &new[prefix..]);
+    let suffix = rest_old
+        .iter()
+        .rev()
+        .zip(rest_new.iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let (n, m) = (rest_old.len() - suffix, rest_new.len() - suffix);
+    let mut pairs: Vec<_> = (0..prefix).map(|line| (line, line)).collect();
+    for (x, y) in shortest_edit(&rest_old[..n], &rest_new[..m]) {
+        pairs.push((prefix + x, prefix + y));
+    }
+    for line in 0..suffix {
+        pairs.push((prefix + n + line, prefix + m + line));
+    }
+    pairs
+}
+
+fn shortest_edit(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
+    let (n, m) = (old.len(), new.len());
+    let middle = MAX_CHANGES + 1;
+    // How far each diagonal was reached, for every number of changes so far. A diagonal is `x - y`, moved by `middle`.
+    let mut reached = vec![0; 2 * middle + 1];
+    let mut history = Vec::new();
+    for changes in 0..=(n + m).min(MAX_CHANGES) {
+        history.push(reached[middle - changes..=middle + changes].to_vec());
+        for diagonal in (middle - changes..=middle + changes).step_by(2) {
+            let mut x = step(&reached, diagonal, middle, changes).1;
+            let mut y = x + middle - diagonal;
+            while x < n && y < m && old[x] == new[y] {
+                (x, y) = (x + 1, y + 1);
+            }
+            reached[diagonal] = x;
+            if x == n && y == m {
+                return trace(&history, n, m, middle);
+            }
+        }
+    }
+    Vec::new()
+}
+
+/// From which diagonal the `changes`-th change leads to `diagonal`, and to which `x`: down (a line is added) or to the
+/// right (a line is removed), whichever gets further.
+fn step(reached: &[usize], diagonal: usize, middle: usize, changes: usize) -> (usize, usize) {
+    if changes == 0 {
+        return (diagonal, 0);
+    }
+    let is_lowest = diagonal == middle - changes;
+    let is_highest = diagonal == middle + changes;
+    if is_lowest || !is_highest && reached[diagonal - 1] < reached[diagonal + 1] {
+        (diagonal + 1, reached[diagonal + 1])
+    } else {
+        (diagonal - 1, reached[diagonal - 1] + 1)
+    }
+}
+
+/// Back from the ends of both texts along the steps that led there.
+fn trace(history: &[Vec<usize>], n: usize, m: usize, middle: usize) -> Vec<(usize, usize)> {
+    let mut pairs = Vec::new();
+    let (mut x, mut y) = (n, m);
+    for (changes, row) in history.iter().enumerate().rev() {
+        // The rows hold the diagonals from `middle - changes` on.
+        let mut reached = vec![0; 2 * middle + 1];
+        reached[middle - changes..=middle + changes].copy_from_slice(row);
+        let diagonal = x + middle - y;
+        let (from, start) = step(&reached, diagonal, middle, changes);
+        let start_y = start + middle - diagonal;
+        while x > start && y > start_y {
+            (x, y) = (x - 1, y - 1);
+            pairs.push((x, y));
+        }
+        if changes > 0 {
+            x = reached[from];
+            y = x + middle - from;
+        }
+    }
+    pairs.reverse();
+    pairs
 }
 
 /// The changed lines with some around them. Nothing when the texts are equal.
@@ -113,13 +238,13 @@ pub fn diff(before: &str, after: &str) -> Vec<DiffLine> {
         text: text.to_owned(),
     };
     let mut end = 0;
-    for group in &comparison.groups {
-        let start = group.first().map_or(0, |op| op.old_range().start);
+    for hunk in &comparison.hunks() {
+        let start = hunk.first().map_or(0, |run| run.old.start);
         if start > end {
             result.push(gap(&count(start - end)));
         }
-        end = group.last().map_or(end, |op| op.old_range().end);
-        for (kind, old, new, text) in comparison.lines(group) {
+        end = hunk.last().map_or(end, |run| run.old.end);
+        for (kind, old, new, text) in comparison.lines(hunk) {
             result.push(DiffLine {
                 kind,
                 old: old.map(|index| index as u32 + 1),
@@ -146,11 +271,11 @@ fn count(lines: usize) -> String {
 pub fn unified_diff(path: &str, before: &str, after: &str) -> String {
     let comparison = Comparison::new(before, after);
     let mut patch = String::new();
-    for group in &comparison.groups {
+    for hunk in &comparison.hunks() {
         if patch.is_empty() {
             patch = format!("--- a/{path}\n+++ b/{path}\n");
         }
-        let (Some(first), Some(last)) = (group.first(), group.last()) else {
+        let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else {
             continue;
         };
         let range = |start: usize, end: usize| match end - start {
@@ -159,11 +284,11 @@ pub fn unified_diff(path: &str, before: &str, after: &str) -> String {
             1 => format!("{}", start + 1),
             length => format!("{},{length}", start + 1),
         };
-        let old = range(first.old_range().start, last.old_range().end);
-        let new = range(first.new_range().start, last.new_range().end);
+        let old = range(first.old.start, last.old.end);
+        let new = range(first.new.start, last.new.end);
         // Writing to a string does not fail.
         let _ = writeln!(patch, "@@ -{old} +{new} @@");
-        for (kind, _, _, text) in comparison.lines(group) {
+        for (kind, _, _, text) in comparison.lines(hunk) {
             patch.push(match kind {
                 DiffKind::Removed => '-',
                 DiffKind::Added => '+',
@@ -176,4 +301,75 @@ pub fn unified_diff(path: &str, before: &str, after: &str) -> String {
         }
     }
     patch
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Length of the longest common subsequence, the slow and plain way.
+    fn common(old: &[&str], new: &[&str]) -> usize {
+        let mut row = vec![0; new.len() + 1];
+        for a in old {
+            let mut diagonal = 0;
+            for (j, b) in new.iter().enumerate() {
+                let above = row[j + 1];
+                row[j + 1] = if a == b {
+                    diagonal + 1
+                } else {
+                    above.max(row[j])
+                };
+                diagonal = above;
+            }
+        }
+        row[new.len()]
+    }
+
+    #[test]
+    fn a_comparison_is_shortest_and_holds_both_texts() {
+        let mut state: u64 = 7;
+        let mut random = |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % below
+        };
+        for _ in 0..500 {
+            let mut text = || {
+                (0..random(12))
+                    .map(|_| format!("{}\n", random(4)))
+                    .collect::<String>()
+            };
+            let (before, after) = (text(), text());
+            let comparison = Comparison::new(&before, &after);
+            let lines = comparison.lines(&comparison.runs);
+            let side = |without: DiffKind| {
+                lines
+                    .iter()
+                    .filter(|line| line.0 != without)
+                    .map(|line| line.3)
+                    .collect::<String>()
+            };
+            assert_eq!(
+                (side(DiffKind::Added), side(DiffKind::Removed)),
+                (before.clone(), after.clone())
+            );
+            let equal = lines
+                .iter()
+                .filter(|line| line.0 == DiffKind::Equal)
+                .count();
+            assert_eq!(
+                equal,
+                common(&comparison.old, &comparison.new),
+                "{before:?} {after:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn texts_with_nothing_in_common_are_replaced_whole() {
+        let before: String = (0..20_000).map(|line| format!("a{line}\n")).collect();
+        let after: String = (0..20_000).map(|line| format!("b{line}\n")).collect();
+        assert_eq!(Comparison::new(&before, &after).runs.len(), 1);
+    }
 }

@@ -50,14 +50,17 @@ pub struct Target {
 }
 
 impl Default for Target {
-    /// MI300X with versions that were current in November 2026.
+    /// MI300X with the newest pair that wheels are known for in November 2026 (`2.12.0+rocm7.14.0`).
     fn default() -> Self {
         Target {
             arch: Arch::Gfx942,
-            rocm: Version { major: 7, minor: 1 },
+            rocm: Version {
+                major: 7,
+                minor: 14,
+            },
             torch: Version {
                 major: 2,
-                minor: 11,
+                minor: 12,
             },
             python: Version {
                 major: 3,

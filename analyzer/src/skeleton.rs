@@ -124,15 +124,17 @@ fn inputs(semantics: &Semantics<'_>, subject: &Subject<'_>) -> String {
         Subject::Function(_, function) => required(semantics, *function, false),
         Subject::Nothing => vec!["x"],
     };
-    let mut lines = vec![
-        "def get_inputs():".to_owned(),
-        "    # Fill in: shapes and dtypes as they are in real use. A benchmark is only as true as its inputs.".to_owned(),
-    ];
-    for argument in &arguments {
-        lines.push(format!("    {argument} = torch.randn(8, 128, 1024)"));
+    let mut text = "def get_inputs():\n    # Fill in: shapes and dtypes as they are in real use. A benchmark is only as true as its inputs.\n".to_owned();
+    give(&mut text, &arguments, "torch.randn(8, 128, 1024)");
+    text
+}
+
+/// A line for each value, and the list of them.
+fn give(text: &mut String, names: &[&str], value: &str) {
+    for name in names {
+        text.push_str(&format!("    {name} = {value}\n"));
     }
-    lines.push(format!("    return [{}]", arguments.join(", ")));
-    lines.join("\n")
+    text.push_str(&format!("    return [{}]", names.join(", ")));
 }
 
 /// `get_init_inputs`: a value for each argument of `__init__` that has no default.
@@ -142,15 +144,12 @@ fn init_inputs(semantics: &Semantics<'_>, subject: &Subject<'_>) -> String {
             .map_or_else(Vec::new, |init| required(semantics, init, true)),
         _ => Vec::new(),
     };
-    let mut lines = vec!["def get_init_inputs():".to_owned()];
+    let mut text = "def get_init_inputs():\n".to_owned();
     if !arguments.is_empty() {
-        lines.push("    # Fill in: what the model is made with.".to_owned());
+        text.push_str("    # Fill in: what the model is made with.\n");
     }
-    for argument in &arguments {
-        lines.push(format!("    {argument} = 1024"));
-    }
-    lines.push(format!("    return [{}]", arguments.join(", ")));
-    lines.join("\n")
+    give(&mut text, &arguments, "1024");
+    text
 }
 
 fn method(semantics: &Semantics<'_>, class: Node, name: &str) -> Option<Node> {

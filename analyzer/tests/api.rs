@@ -96,7 +96,7 @@ fn a_bad_request_is_a_sentence() {
         ),
         (
             "{\"source\": \"\", \"select\": [\"pynvm\"]}",
-            "did you mean pynvml?",
+            "no rule `pynvm`",
         ),
     ] {
         let sentence = api::analyze(request).expect_err("a bad request");

@@ -33,8 +33,11 @@ fn all_fixtures() -> Vec<PathBuf> {
         .collect()
 }
 
-/// The source without its expectations, and the expectations: line, id, severity.
-fn read(path: &Path) -> (String, String, Vec<(u32, String, Option<String>)>) {
+/// Where a finding is expected: line, id, and severity if it matters.
+type Expected = (u32, String, Option<String>);
+
+/// The source without its expectations, its target, and the expectations.
+fn read(path: &Path) -> (String, String, Vec<Expected>) {
     let text = fs::read_to_string(path).expect("a fixture");
     let mut source = String::new();
     let mut expected = Vec::new();

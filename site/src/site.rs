@@ -62,6 +62,10 @@ pub enum Route {
     Rules,
     /// `/rules/<name>/`
     Rule(String),
+    /// `/reference/`
+    References,
+    /// `/reference/<name>/`
+    Reference(String),
     /// What every other address shows, and `404.html` of a static host.
     NotFound,
 }
@@ -77,6 +81,8 @@ impl Route {
             Route::Job(id) => format!("/jobs/{id}/"),
             Route::Rules => "/rules/".to_owned(),
             Route::Rule(name) => format!("/rules/{name}/"),
+            Route::References => "/reference/".to_owned(),
+            Route::Reference(slug) => format!("/reference/{slug}/"),
             Route::NotFound => "/404.html".to_owned(),
         }
     }
@@ -127,6 +133,7 @@ impl Site {
             Route::Playground,
             Route::Benchmark,
             Route::Rules,
+            Route::References,
         ];
         routes.extend(self.content.lessons().map(|(part, lesson)| Route::Lesson {
             part: part.slug.clone(),
@@ -137,6 +144,8 @@ impl Site {
                 .iter()
                 .map(|rule| Route::Rule(rule.meta.name.to_owned())),
         );
+        let tables = self.content.references.iter();
+        routes.extend(tables.map(|table| Route::Reference(table.slug.clone())));
         routes
     }
 
@@ -149,6 +158,11 @@ impl Site {
             ["benchmark"] => Some(Route::Benchmark),
             ["rules"] => Some(Route::Rules),
             ["rules", name] => self.rule(name).map(|_| Route::Rule((*name).to_owned())),
+            ["reference"] => Some(Route::References),
+            ["reference", slug] => {
+                let table = self.content.reference(slug)?;
+                Some(Route::Reference(table.slug.clone()))
+            }
             ["jobs", id] => Some(Route::Job((*id).to_owned())),
             ["learn", part, lesson] => self.content.lesson(part, lesson).map(|_| Route::Lesson {
                 part: (*part).to_owned(),

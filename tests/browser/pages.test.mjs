@@ -16,6 +16,8 @@ const pages = [
   '/benchmark/',
   '/rules/',
   '/rules/pynvml/',
+  '/reference/',
+  '/reference/hardware/',
   '/no/such/page/',
 ];
 

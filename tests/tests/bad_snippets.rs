@@ -132,7 +132,7 @@ fn cases() -> Vec<Case> {
             "kills itself",
             forward("import os; os.kill(os.getpid(), 9)"),
             &[Crashed],
-            "signal",
+            "SIGKILL",
         ),
         case(
             "writes outside its directory",

@@ -166,7 +166,7 @@ fn pages_and_modules_stay_within_their_budgets() {
 fn brotli_kb(bytes: &[u8]) -> f64 {
     let mut compressed = Vec::new();
     {
-        let mut writer = brotli::CompressorWriter::new(&mut compressed, 1 << 16, 11, 22);
+        let mut writer = brotli::CompressorWriter::new(&mut compressed, 1 << 16, 11, 24);
         writer.write_all(bytes).expect("memory");
     }
     compressed.len() as f64 / 1000.0

@@ -2,21 +2,56 @@
 //!
 //! An error is a sentence for the caller.
 
+mod encode;
+mod json;
 mod request;
 
-use serde::Serialize;
-
+use self::encode::{Encode, encode};
 use self::request::Request;
 use crate::analysis::{Options, Selection};
-use crate::report::Applicability;
+use crate::report::{Applicability, Report};
 use crate::rules::RULES;
 
-/// Fields of a request that carries a source.
-const SOURCE: &[&str] = &["source", "target", "select", "ignore", "indices", "up_to"];
+/// A request that carries a source.
+struct SourceRequest {
+    request: Request,
+    options: Options,
+}
 
-#[derive(Serialize)]
-struct Source {
+impl SourceRequest {
+    #[inline(never)]
+    fn read(text: &str) -> Result<Self, String> {
+        let known = ["source", "target", "select", "ignore", "indices", "up_to"];
+        let request = Request::read(text, &known)?;
+        request.text("source")?;
+        let rules = Selection::new(&request.texts("select")?, &request.texts("ignore")?);
+        Ok(SourceRequest {
+            options: Options {
+                target: request.target()?,
+                rules: rules.map_err(|error| error.to_string())?,
+            },
+            request,
+        })
+    }
+
+    fn source(&self) -> &str {
+        self.request.text("source").unwrap_or_default()
+    }
+
+    fn report(&self) -> Report {
+        crate::analyze(self.source(), &self.options)
+    }
+}
+
+/// The answer of [`skeleton`].
+struct Completed {
     source: String,
+}
+
+impl Encode for Completed {
+    fn encode(&self, out: &mut String) {
+        encode::object(out, &[("source", &self.source)]);
+    }
 }
 
 /// `{source, target?, select?, ignore?}` → `Report`.
@@ -24,64 +59,44 @@ struct Source {
 /// # Errors
 /// When the request is not what was expected; so for every function here.
 pub fn analyze(request: &str) -> Result<String, String> {
-    let request = Request::read(request, SOURCE)?;
-    write(&crate::analyze(
-        request.text("source")?,
-        &options(&request)?,
-    ))
+    Ok(encode(&SourceRequest::read(request)?.report()))
 }
 
 /// `{source, target?, indices: […]}` → `{source, applied: […]}`.
 pub fn apply(request: &str) -> Result<String, String> {
-    let request = Request::read(request, SOURCE)?;
-    let source = request.text("source")?;
-    let report = crate::analyze(source, &options(&request)?);
-    write(&crate::apply_fixes(source, &report, &request.indices()?))
+    let read = SourceRequest::read(request)?;
+    let indices = read.request.indices()?;
+    Ok(encode(&crate::apply_fixes(
+        read.source(),
+        &read.report(),
+        &indices,
+    )))
 }
 
 /// `{source, target?, up_to?}` → `{source, applied}`.
 pub fn fix_all(request: &str) -> Result<String, String> {
-    let request = Request::read(request, SOURCE)?;
-    let up_to = request.up_to()?.unwrap_or(Applicability::Safe);
-    write(&crate::fix_all(
-        request.text("source")?,
-        &options(&request)?,
-        up_to,
-    ))
+    let read = SourceRequest::read(request)?;
+    let up_to = read.request.up_to()?.unwrap_or(Applicability::Safe);
+    Ok(encode(&crate::fix_all(read.source(), &read.options, up_to)))
 }
 
 /// `{before, after}` → `DiffLine[]`.
 pub fn diff(request: &str) -> Result<String, String> {
     let request = Request::read(request, &["before", "after"])?;
-    write(&crate::diff(
+    Ok(encode(&crate::diff(
         request.text("before")?,
         request.text("after")?,
-    ))
+    )))
 }
 
 /// `{source, target?}` → `{source}`, completed to the snippet contract.
 pub fn skeleton(request: &str) -> Result<String, String> {
-    let request = Request::read(request, SOURCE)?;
-    let source = request.text("source")?;
-    let report = crate::analyze(source, &options(&request)?);
-    write(&Source {
-        source: crate::skeleton(source, &report),
-    })
+    let read = SourceRequest::read(request)?;
+    let source = crate::skeleton(read.source(), &read.report());
+    Ok(encode(&Completed { source }))
 }
 
 /// Every rule without its page: `[{id, name, title, family, severity, …}]`.
 pub fn rules() -> Result<String, String> {
-    write(&RULES)
-}
-
-fn options(request: &Request) -> Result<Options, String> {
-    Ok(Options {
-        target: request.target()?,
-        rules: Selection::new(&request.texts("select")?, &request.texts("ignore")?)
-            .map_err(|error| error.to_string())?,
-    })
-}
-
-fn write(answer: &impl Serialize) -> Result<String, String> {
-    serde_json::to_string(answer).map_err(|error| format!("The answer has no JSON form: {error}."))
+    Ok(encode(&RULES))
 }

@@ -1,79 +1,7 @@
-//! Reading a request: a JSON object with known fields. What is wrong with it is told in a sentence.
-//!
-//! By hand rather than derived: the code that serde's derive and `serde_json::Value` bring along would be a tenth of
-//! the browser module.
+//! Reading a request: known fields with strings, lists and numbers. What is wrong with it is told in a sentence.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-
+use super::json::{Json, parse};
 use crate::report::{Applicability, Arch, Target, Version};
-
-/// As much of JSON as a request has.
-enum Json {
-    Text(String),
-    Number(u64),
-    List(Vec<Json>),
-    Object(Vec<(String, Json)>),
-    /// What no field takes: null, true, -1, 0.5.
-    Other,
-}
-
-impl<'de> Deserialize<'de> for Json {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(JsonVisitor)
-    }
-}
-
-struct JsonVisitor;
-
-impl<'de> Visitor<'de> for JsonVisitor {
-    type Value = Json;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Json, E> {
-        Ok(Json::Text(text.to_owned()))
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Json, E> {
-        Ok(Json::Number(number))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Json, E> {
-        Ok(Json::Other)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Json, E> {
-        Ok(Json::Other)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Json, E> {
-        Ok(Json::Other)
-    }
-
-    fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Other)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element()? {
-            list.push(item);
-        }
-        Ok(Json::List(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Json, A::Error> {
-        let mut object = Vec::new();
-        while let Some(field) = fields.next_entry()? {
-            object.push(field);
-        }
-        Ok(Json::Object(object))
-    }
-}
 
 /// A request with only known fields.
 pub(super) struct Request(Vec<(String, Json)>);
@@ -81,13 +9,13 @@ pub(super) struct Request(Vec<(String, Json)>);
 impl Request {
     /// Reads an object whose fields are among `known`.
     pub(super) fn read(text: &str, known: &[&str]) -> Result<Request, String> {
-        match serde_json::from_str(text) {
+        match parse(text) {
             Ok(Json::Object(fields)) => {
                 known_only(&fields, known)?;
                 Ok(Request(fields))
             }
             Ok(_) => Err("A request is a JSON object.".to_owned()),
-            Err(error) => Err(format!("The request is not JSON: {error}.")),
+            Err(at) => Err(format!("The request is not JSON, from byte {at} on.")),
         }
     }
 

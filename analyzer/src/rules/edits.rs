@@ -1,6 +1,7 @@
 //! Edits that several rules make: imports added where they belong, names taken out of import lists.
 
 use std::ops::Range;
+use std::slice::SliceIndex;
 
 use crate::checker::{Checker, Replacement};
 use crate::semantic::Value;
@@ -39,9 +40,9 @@ pub(super) fn add_import(cx: &Checker<'_>, statement: &str) -> Replacement {
             } else {
                 0
             };
-            while source[at..].starts_with('#') {
+            while part(source, at..).starts_with('#') {
                 let end = line_end(source, at);
-                match source[end..].find('\n') {
+                match part(source, end..).find('\n') {
                     Some(length) => at = end + length + 1,
                     None => break,
                 }
@@ -57,42 +58,33 @@ pub(super) fn module_expression(
     path: &str,
     node: Node,
 ) -> (String, Option<Replacement>) {
-    for depth in (1..=path.split('.').count()).rev() {
-        let prefix: Vec<_> = path.split('.').take(depth).collect();
-        let (parent, last) = (prefix[..depth - 1].join("."), prefix[depth - 1]);
-        let prefix = prefix.join(".");
-        let found = cx
-            .semantics
-            .names
-            .top_level()
-            .filter(|(_, bindings)| {
-                matches!(bindings, [only] if match only.value {
-                    Value::Module(module) => module == prefix,
-                    Value::Member(module, name) => module == parent && name == last,
-                    _ => false,
-                })
-            })
-            .map(|(name, _)| name)
-            .filter(|name| {
-                let scope = cx.semantics.names.scope_of(node);
-                cx.semantics
-                    .names
-                    .lookup(scope, name)
-                    .is_some_and(|(home, _)| {
-                        cx.semantics.names.scope_node(home) == cx.tree().root()
-                    })
-            })
-            .min();
-        if let Some(name) = found {
-            let rest = path[prefix.len()..].to_owned();
+    let names = &cx.semantics.names;
+    let mut module = path;
+    loop {
+        let (parent, last) = module.rsplit_once('.').unwrap_or(("", module));
+        let is_it = |value: Value<'_>| match value {
+            Value::Module(bound) => bound == module,
+            Value::Member(bound, name) => bound == parent && name == last,
+            _ => false,
+        };
+        // One meaning in the module, and no other in the scopes on the way to it.
+        let found = names.top_level().find(|(name, bindings)| {
+            bindings.len() == 1
+                && bindings.iter().all(|only| is_it(only.value))
+                && names
+                    .lookup(names.scope_of(node), name)
+                    .is_some_and(|(home, _)| names.scope_node(home) == cx.tree().root())
+        });
+        if let Some((name, _)) = found {
+            let rest = part(path, module.len()..);
             return (format!("{name}{rest}"), None);
         }
+        if parent.is_empty() {
+            let import = add_import(cx, &format!("import {module}"));
+            return (path.to_owned(), Some(import));
+        }
+        module = parent;
     }
-    let package = path.split('.').next().unwrap_or(path);
-    (
-        path.to_owned(),
-        Some(add_import(cx, &format!("import {package}"))),
-    )
 }
 
 /// The range that takes `item` out of the list of an import statement, comma included; the whole statement with its
@@ -114,16 +106,18 @@ pub(super) fn import_item_range(cx: &Checker<'_>, item: Node) -> Option<Range<us
         return None;
     }
     let source = tree.source();
-    let line_start = source[..tree.start(statement)]
+    let line_start = part(source, ..tree.start(statement))
         .rfind('\n')
         .map_or(0, |at| at + 1);
     let end = line_end(source, tree.end(statement));
-    let alone = source[line_start..tree.start(statement)].trim().is_empty()
-        && source[tree.end(statement)..end].trim().is_empty();
+    let alone = part(source, line_start..tree.start(statement))
+        .trim()
+        .is_empty()
+        && part(source, tree.end(statement)..end).trim().is_empty();
     if !alone {
         return None;
     }
-    let after = source[end..]
+    let after = part(source, end..)
         .find('\n')
         .map_or(source.len(), |at| end + at + 1);
     Some(line_start..after)
@@ -140,14 +134,19 @@ pub(super) fn newline(source: &str) -> &'static str {
 
 /// The white space that the line of `byte` begins with, when nothing but white space is before `byte`.
 pub(super) fn indentation(source: &str, byte: usize) -> Option<&str> {
-    let before = &source[..byte];
+    let before = part(source, ..byte);
     let start = before.rfind('\n').map_or(0, |at| at + 1);
-    let indent = before[start..].trim_start_matches('\u{feff}');
+    let indent = part(before, start..).trim_start_matches('\u{feff}');
     indent.trim().is_empty().then_some(indent)
 }
 
+/// A slice that is empty rather than a panic.
+fn part(text: &str, range: impl SliceIndex<str, Output = str>) -> &str {
+    text.get(range).unwrap_or_default()
+}
+
 fn line_end(source: &str, from: usize) -> usize {
-    source[from..]
+    part(source, from..)
         .find(['\n', '\r'])
         .map_or(source.len(), |length| from + length)
 }

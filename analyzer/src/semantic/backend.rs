@@ -179,6 +179,16 @@ fn call_truth(semantics: &Semantics<'_>, call: Node, depth: u8) -> Option<bool> 
     if tree.text(function).ends_with("platform.is_cuda") {
         return Some(false);
     }
+    // Triton's habit: `is_cuda()` next to `is_hip()`.
+    let asks_for_cuda = tree.text(function) == "is_cuda" && arguments.is_empty();
+    if asks_for_cuda
+        && semantics
+            .names
+            .top_level()
+            .any(|(name, _)| by_name(name) == Some(true))
+    {
+        return Some(false);
+    }
     by_name(last_name(semantics, function))
 }
 

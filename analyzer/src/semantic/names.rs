@@ -2,9 +2,6 @@
 //!
 //! Built in one pass over the tree. What a name *means* is `resolve.rs`.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use crate::syntax::{Field, Kind, Node, Tree};
 
 /// What gave a name its value.
@@ -39,6 +36,13 @@ pub(crate) struct Binding<'a> {
     pub(crate) value: Value<'a>,
 }
 
+/// A binding under its scope and name.
+struct Entry<'a> {
+    scope: Scope,
+    name: &'a str,
+    binding: Binding<'a>,
+}
+
 /// A scope, as Python has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Scope(u32);
@@ -55,7 +59,8 @@ pub(crate) struct Names<'a> {
     scopes: Vec<ScopeEntry>,
     /// The scope of each node of the tree.
     scope_of: Vec<Scope>,
-    bindings: HashMap<(Scope, &'a str), Vec<Binding<'a>>, Fast>,
+    /// By scope, then name, then place: the bindings of a name in a scope are a slice.
+    bindings: Vec<Entry<'a>>,
     /// Modules that are imported with a star.
     pub(crate) stars: Vec<&'a str>,
 }
@@ -73,7 +78,7 @@ impl<'a> Names<'a> {
             names: Names {
                 scopes: Vec::new(),
                 scope_of: Vec::with_capacity(tree.len()),
-                bindings: HashMap::default(),
+                bindings: Vec::new(),
                 stars: Vec::new(),
             },
             open: Vec::new(),
@@ -85,7 +90,14 @@ impl<'a> Names<'a> {
         for node in tree.nodes() {
             collector.visit(node);
         }
-        collector.names
+        let mut names = collector.names;
+        names.bindings.sort_unstable_by(|a, b| {
+            let place = |entry: &Entry<'_>| (entry.scope, entry.binding.node);
+            (a.scope, a.name)
+                .cmp(&(b.scope, b.name))
+                .then(place(a).cmp(&place(b)))
+        });
+        names
     }
 
     /// The scope in which an expression at `node` is evaluated.
@@ -99,33 +111,81 @@ impl<'a> Names<'a> {
     }
 
     /// The bindings that `name` can have when it is read in `scope`, in source order, with the scope they are in.
-    pub(crate) fn lookup(&self, scope: Scope, name: &'a str) -> Option<(Scope, &[Binding<'a>])> {
+    pub(crate) fn lookup(&self, scope: Scope, name: &str) -> Option<(Scope, Bindings<'_, 'a>)> {
         let mut current = Some(scope);
         while let Some(candidate) = current {
-            let entry = &self.scopes[candidate.0 as usize];
-            if (candidate == scope || !entry.is_class)
-                && let Some(bindings) = self.bindings.get(&(candidate, name))
-            {
-                return Some((candidate, bindings));
+            let scope_entry = &self.scopes[candidate.0 as usize];
+            if candidate == scope || !scope_entry.is_class {
+                let bindings = self.bindings_in(candidate, name);
+                if !bindings.is_empty() {
+                    return Some((candidate, bindings));
+                }
             }
-            current = entry.parent;
+            current = scope_entry.parent;
         }
         None
     }
 
     /// The bindings of `name` at the top level of the module.
-    pub(crate) fn at_top_level(&self, name: &'a str) -> &[Binding<'a>] {
-        self.bindings
-            .get(&(MODULE, name))
-            .map_or(&[], Vec::as_slice)
+    pub(crate) fn at_top_level(&self, name: &str) -> Bindings<'_, 'a> {
+        self.bindings_in(MODULE, name)
     }
 
-    /// The names that the module binds at its top level, in no order.
-    pub(crate) fn top_level(&self) -> impl Iterator<Item = (&'a str, &[Binding<'a>])> {
-        self.bindings
-            .iter()
-            .filter(|((scope, _), _)| *scope == MODULE)
-            .map(|((_, name), bindings)| (*name, bindings.as_slice()))
+    fn bindings_in(&self, scope: Scope, name: &str) -> Bindings<'_, 'a> {
+        let wanted = (scope, name);
+        let from = self
+            .bindings
+            .partition_point(|entry| (entry.scope, entry.name) < wanted);
+        let rest = &self.bindings[from..];
+        let length = rest.partition_point(|entry| (entry.scope, entry.name) == wanted);
+        Bindings(&rest[..length])
+    }
+
+    /// The names that the module binds at its top level, with their bindings.
+    pub(crate) fn top_level(&self) -> impl Iterator<Item = (&'a str, Bindings<'_, 'a>)> {
+        // The module is the first scope.
+        let length = self.bindings.partition_point(|entry| entry.scope == MODULE);
+        self.bindings[..length]
+            .chunk_by(|a, b| a.name == b.name)
+            .map(|entries| (entries[0].name, Bindings(entries)))
+    }
+}
+
+/// The bindings of one name in one scope, in source order.
+#[derive(Clone, Copy)]
+pub(crate) struct Bindings<'n, 'a>(&'n [Entry<'a>]);
+
+impl<'n, 'a> Bindings<'n, 'a> {
+    /// True when there are none.
+    pub(crate) fn is_empty(self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many there are.
+    pub(crate) fn len(self) -> usize {
+        self.0.len()
+    }
+
+    /// Each of them.
+    pub(crate) fn iter(
+        self,
+    ) -> impl DoubleEndedIterator<Item = Binding<'a>> + ExactSizeIterator + use<'n, 'a> {
+        self.0.iter().map(|entry| entry.binding)
+    }
+
+    /// The last of them.
+    pub(crate) fn last(self) -> Option<Binding<'a>> {
+        self.0.last().map(|entry| entry.binding)
+    }
+
+    /// Those that come before `node`.
+    pub(crate) fn before(self, node: Node) -> Self {
+        Bindings(&self.0[..self.0.partition_point(|entry| entry.binding.node < node)])
+    }
+
+    /// The first `count`.
+    pub(crate) fn take(self, count: usize) -> Self {
+        Bindings(&self.0[..count.min(self.0.len())])
     }
 }
 
@@ -159,12 +219,12 @@ impl<'a> Collector<'_, 'a> {
             Kind::ImportStatement => self.import(node),
             Kind::ImportFromStatement => self.import_from(node),
             Kind::Assignment => {
-                if let Some(left) = tree.child(node, Field::Left) {
-                    match tree.child(node, Field::Right) {
-                        Some(right) => self.assign(left, right),
-                        // `x: int` alone declares; it binds nothing.
-                        None => {}
-                    }
+                // `x: int` alone declares; it binds nothing.
+                if let Some((left, right)) = tree
+                    .child(node, Field::Left)
+                    .zip(tree.child(node, Field::Right))
+                {
+                    self.assign(left, right);
                 }
             }
             Kind::AugmentedAssignment | Kind::ForStatement | Kind::ForInClause => {
@@ -271,11 +331,11 @@ impl<'a> Collector<'_, 'a> {
             .map_or(here, |(_, _, home)| *home);
         // A value from elsewhere is not followed: nothing says when that function runs.
         let value = if scope == here { value } else { Value::Unknown };
-        self.names
-            .bindings
-            .entry((scope, name))
-            .or_default()
-            .push(Binding { node, value });
+        self.names.bindings.push(Entry {
+            scope,
+            name,
+            binding: Binding { node, value },
+        });
     }
 
     fn import(&mut self, statement: Node) {
@@ -442,42 +502,5 @@ impl<'a> Collector<'_, 'a> {
                 self.rebound.push((here, self.tree.text(name), home));
             }
         }
-    }
-}
-
-/// The multiply-and-rotate hash that compilers use for small keys: nothing here is a stranger's choice worth
-/// guarding against at the price of SipHash on every name.
-#[derive(Default)]
-pub(crate) struct FastHasher(u64);
-
-/// Builds [`FastHasher`]s.
-pub(crate) type Fast = BuildHasherDefault<FastHasher>;
-
-impl FastHasher {
-    fn add(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
-    }
-}
-
-impl Hasher for FastHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.add(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u32(&mut self, word: u32) {
-        self.add(u64::from(word));
-    }
-
-    fn write_u8(&mut self, byte: u8) {
-        self.add(u64::from(byte));
-    }
-
-    fn finish(&self) -> u64 {
-        // The table reads the low bits, and a product's good bits are the high ones.
-        self.0.rotate_left(26)
     }
 }

@@ -5,7 +5,7 @@
 use std::cell::Cell;
 
 use super::constants;
-use super::names::{Binding, Names, Scope, Value};
+use super::names::{Binding, Bindings, Names, Scope, Value};
 use crate::report::Target;
 use crate::syntax::{Field, Kind, Node, Tree};
 
@@ -69,12 +69,6 @@ impl<'a> QualifiedName<'a> {
     pub(crate) fn is_in(&self, path: &str) -> bool {
         let mut parts = self.parts().iter();
         path.split('.').all(|part| parts.next() == Some(&part)) && parts.next().is_some()
-    }
-}
-
-impl std::fmt::Display for QualifiedName<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.parts().join("."))
     }
 }
 
@@ -230,25 +224,24 @@ impl<'a> Semantics<'a> {
         usage: Node,
         scope: Scope,
         home: Scope,
-        bindings: &[Binding<'a>],
+        bindings: Bindings<'_, 'a>,
     ) -> Option<Binding<'a>> {
         // A function sees what its module holds in the end; straight code sees what came before it.
-        let visible = if scope == home {
-            let before = bindings.partition_point(|binding| binding.node < usage);
+        let mut visible = bindings;
+        if scope == home {
             // `x = x.cuda()`: the name on the right is the earlier one.
-            let before = bindings[..before]
+            let before = bindings.before(usage);
+            let own = before
                 .iter()
-                .rposition(|binding| !self.is_own_value(*binding, usage))
-                .map_or(0, |last| last + 1);
-            if before == 0 {
-                bindings
-            } else {
-                &bindings[..before]
+                .rev()
+                .take_while(|binding| self.is_own_value(*binding, usage))
+                .count();
+            let before = before.take(before.len() - own);
+            if !before.is_empty() {
+                visible = before;
             }
-        } else {
-            bindings
-        };
-        let latest = *visible.last()?;
+        }
+        let latest = visible.last()?;
         if visible.len() == 1 || self.always_runs_before(latest, usage, scope == home) {
             return Some(latest);
         }
@@ -265,7 +258,7 @@ impl<'a> Semantics<'a> {
                 (Value::Member(a, x), Value::Member(b, y)) => (a, x) == (b, y),
                 _ => false,
             })
-            .then_some(*first)
+            .then_some(first)
     }
 
     /// True for the target of the assignment whose right side holds `usage`.

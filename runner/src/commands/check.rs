@@ -106,7 +106,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
     let rules = match Selection::new(&args.select, &args.ignore) {
         Ok(rules) => rules,
         Err(error) => {
-            eprintln!("hipward: {error}");
+            eprintln!("hipward: {}", super::explain::unknown(&error));
             return ExitCode::from(2);
         }
     };

@@ -19,10 +19,8 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Some(asked) => match rule(asked) {
             Some(rule) => page(rule),
             None => {
-                eprintln!(
-                    "hipward: {}. `hipward explain` lists them all.",
-                    UnknownRule::new(asked)
-                );
+                let asked = asked.to_owned();
+                eprintln!("hipward: {}", unknown(&UnknownRule { asked }));
                 return ExitCode::from(2);
             }
         },
@@ -30,6 +28,15 @@ pub(crate) fn run(args: Args) -> ExitCode {
     // A closed pipe (`| head`) is the reader's wish.
     let _ = std::io::stdout().write_all(text.as_bytes());
     ExitCode::SUCCESS
+}
+
+/// What to say of a rule that does not exist.
+pub(super) fn unknown(error: &UnknownRule) -> String {
+    let hint = match error.nearest() {
+        Some(rule) => format!("did you mean {} ({})?", rule.name, rule.id),
+        None => "`hipward explain` lists them all".to_owned(),
+    };
+    format!("{error}; {hint}")
 }
 
 fn line(rule: &RuleMeta) -> String {

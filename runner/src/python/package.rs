@@ -9,6 +9,7 @@ use std::{
 
 #[derive(RustEmbed)]
 #[folder = "$CARGO_MANIFEST_DIR/../kernels/hipward_kernels"]
+#[exclude = "*cache*"]
 struct Package;
 
 /// The package could not be written out.
@@ -23,7 +24,6 @@ pub(crate) struct PackageError {
 /// holds `hipward_kernels/`.
 pub(crate) fn unpack(data: &Path) -> Result<PathBuf, PackageError> {
     let files: Vec<_> = Package::iter()
-        .filter(|path| !path.contains("__pycache__"))
         .filter_map(|path| Some((Package::get(&path)?.data, path)))
         .collect();
     let mut digest = Sha256::new();

@@ -12,6 +12,7 @@ use std::borrow::Cow;
 
 #[derive(RustEmbed)]
 #[folder = "$HIPWARD_ASSETS"]
+#[exclude = ".work/*"]
 pub(crate) struct Assets;
 
 /// What the bundle calls the list of its files.

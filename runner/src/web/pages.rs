@@ -15,6 +15,7 @@ use std::{
 
 #[derive(RustEmbed)]
 #[folder = "$CARGO_MANIFEST_DIR/../content"]
+#[exclude = "*cache*"]
 struct OwnContent;
 
 /// The policy that pages are served with.

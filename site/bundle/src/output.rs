@@ -50,7 +50,7 @@ pub(crate) fn write(layout: &Layout, files: Vec<File>) -> Result<()> {
         let hashed = hashed_name(&file);
         let compressed = layout.memo("brotli", &file.bytes, |path| {
             let mut writer =
-                brotli::CompressorWriter::new(fs::File::create(path)?, 1 << 16, 11, 22);
+                brotli::CompressorWriter::new(fs::File::create(path)?, 1 << 16, 11, 24);
             writer.write_all(&file.bytes)?;
             Ok(writer.flush()?)
         })?;
@@ -61,15 +61,13 @@ pub(crate) fn write(layout: &Layout, files: Vec<File>) -> Result<()> {
             compressed.len()
         );
         let twin = format!("{hashed}.br");
-        fs::write(layout.out.join(&hashed), &file.bytes)?;
-        fs::write(layout.out.join(&twin), compressed)?;
+        update(&layout.out.join(&hashed), &file.bytes)?;
+        update(&layout.out.join(&twin), &compressed)?;
         kept.extend([hashed.clone(), twin]);
         manifest.insert(file.name, hashed);
     }
-    fs::write(
-        layout.out.join("manifest.json"),
-        serde_json::to_string_pretty(&manifest)?,
-    )?;
+    let manifest = serde_json::to_string_pretty(&manifest)?;
+    update(&layout.out.join("manifest.json"), manifest.as_bytes())?;
     for entry in fs::read_dir(&layout.out)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -78,6 +76,14 @@ pub(crate) fn write(layout: &Layout, files: Vec<File>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Leaves a file alone that is as it should be: the binary that carries it need not be built again.
+fn update(path: &Path, bytes: &[u8]) -> Result<()> {
+    if fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(());
+    }
+    fs::write(path, bytes).with_context(|| path.display().to_string())
 }
 
 /// `site.css` → `site-1f3a9c20b7e4.css`, so that a name may be cached for ever.

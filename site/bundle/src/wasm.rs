@@ -30,6 +30,25 @@ const MODULES: [Module; 2] = [
     },
 ];
 
+/// Size after compression is what counts: code inlined into its one caller makes the module
+/// smaller and its compressed form larger.
+const PASSES: [&str; 4] = [
+    "-Oz",
+    "--one-caller-inline-max-function-size=0",
+    "--generate-global-effects",
+    "-Oz",
+];
+
+/// What rustc's wasm32 target may emit; wasm-bindgen does not keep the section that lists it.
+const FEATURES: [&str; 6] = [
+    "--enable-bulk-memory",
+    "--enable-nontrapping-float-to-int",
+    "--enable-sign-ext",
+    "--enable-mutable-globals",
+    "--enable-reference-types",
+    "--enable-multivalue",
+];
+
 /// Builds every module and adds its two files.
 pub(crate) fn build(layout: &Layout, files: &mut Vec<File>) -> Result<()> {
     let headers = grammar_headers(layout)?;
@@ -111,17 +130,10 @@ fn compile(layout: &Layout, module: &Module, headers: &Path) -> Result<PathBuf> 
 fn optimize(layout: &Layout, input: &Path) -> Result<Vec<u8>> {
     let source = std::fs::read(input)?;
     let program = layout.root.join("site/node_modules/.bin/wasm-opt");
-    layout.memo("wasm-opt", &source, |output| {
-        // The features that rustc's wasm32 target emits; the section that lists them is stripped
-        // by wasm-bindgen's name removal on some versions, so they are named.
+    layout.memo(&format!("wasm-opt{}", PASSES.join("")), &source, |output| {
         let status = Command::new(&program)
-            .args([
-                "-Oz",
-                "--enable-bulk-memory",
-                "--enable-nontrapping-float-to-int",
-            ])
-            .args(["--enable-sign-ext", "--enable-mutable-globals"])
-            .args(["--enable-reference-types", "--enable-multivalue"])
+            .args(PASSES)
+            .args(FEATURES)
             .arg(input)
             .arg("-o")
             .arg(output)

@@ -67,6 +67,9 @@ pub enum Mistake {
     /// A quiz that nobody can pass.
     #[error("the quiz has no option with `correct = true`")]
     NoCorrectOption,
+    /// A reference table's row with a cell too many or too few.
+    #[error("row {0} does not have as many cells as there are columns")]
+    RowLength(usize),
     /// A rule that does not exist.
     #[error("there is no rule `{0}`; `hipward explain` lists the rules")]
     NoRule(String),

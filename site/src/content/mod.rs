@@ -7,6 +7,7 @@ pub(crate) mod block;
 pub(crate) mod document;
 mod error;
 pub(crate) mod highlight;
+pub(crate) mod reference;
 pub(crate) mod results;
 mod source;
 
@@ -15,6 +16,7 @@ pub use error::{ContentError, Mistake};
 use block::Block;
 use document::Document;
 use hipward_analyzer::RULES;
+use reference::{RULE_COLUMN, Reference};
 use results::Results;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -24,6 +26,7 @@ use source::{Files, Folder};
 #[derive(Clone, Debug, Default)]
 pub struct Content {
     pub(crate) parts: Vec<Part>,
+    pub(crate) references: Vec<Reference>,
     pub(crate) results: Results,
 }
 
@@ -108,7 +111,20 @@ impl Content {
                 part.lessons.push(lesson);
             }
         }
-        let content = Content { parts, results };
+        let mut references = Vec::new();
+        for (path, text) in &files {
+            let name = path
+                .strip_prefix("reference/")
+                .and_then(|name| name.strip_suffix(".toml"));
+            if let Some(slug) = name {
+                references.push(Reference::parse(path, slug, text)?);
+            }
+        }
+        let content = Content {
+            parts,
+            references,
+            results,
+        };
         content.check_references()?;
         Ok(content)
     }
@@ -132,6 +148,11 @@ impl Content {
         self.lesson(part, lesson)
     }
 
+    /// A reference table by the name in its address.
+    pub(crate) fn reference(&self, slug: &str) -> Option<&Reference> {
+        self.references.iter().find(|table| table.slug == slug)
+    }
+
     /// References between pages can only be checked once all pages are known.
     fn check_references(&self) -> Result<(), ContentError> {
         for (_, lesson) in self.lessons() {
@@ -146,6 +167,22 @@ impl Content {
                 }
             }
         }
+        for table in &self.references {
+            let Some(column) = table
+                .columns
+                .iter()
+                .position(|column| column == RULE_COLUMN)
+            else {
+                continue;
+            };
+            let unknown = table.rows.iter().map(|row| &row[column]).find(|name| {
+                !name.is_empty() && !RULES.iter().any(|rule| rule.name == name.as_str())
+            });
+            if let Some(name) = unknown {
+                let path = format!("reference/{}.toml", table.slug);
+                return Err(Mistake::NoRule(name.clone()).at(&path, 1));
+            }
+        }
         Ok(())
     }
 
@@ -153,7 +190,8 @@ impl Content {
         let path = link.split(['#', '?']).next().unwrap_or_default();
         let segments: Vec<&str> = path.split('/').filter(|s| !s.is_empty()).collect();
         match segments.as_slice() {
-            [] | ["playground" | "benchmark" | "rules"] => true,
+            [] | ["playground" | "benchmark" | "rules" | "reference"] => true,
+            ["reference", slug] => self.reference(slug).is_some(),
             ["rules", name] => RULES.iter().any(|rule| rule.name == *name),
             ["learn", part, lesson] => self.lesson(part, lesson).is_some(),
             _ => false,

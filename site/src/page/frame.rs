@@ -107,6 +107,11 @@ fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
             "Rules",
             matches!(route, Route::Rules | Route::Rule(_)),
         ),
+        (
+            Some(Route::References),
+            "Reference",
+            matches!(route, Route::References | Route::Reference(_)),
+        ),
     ];
     entries
         .into_iter()

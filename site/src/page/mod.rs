@@ -9,6 +9,7 @@ mod job;
 mod lesson;
 mod not_found;
 mod playground;
+mod reference;
 mod rules;
 
 pub use frame::CONTENT_SECURITY_POLICY;
@@ -59,6 +60,8 @@ fn page(site: &Site, route: &Route, data: &PageData) -> Page {
         (Route::Benchmark, _) => Some(benchmark::page(site, None)),
         (Route::Rules, _) => Some(rules::index(site)),
         (Route::Rule(name), _) => rules::page(site, name),
+        (Route::References, _) => Some(reference::index(site)),
+        (Route::Reference(slug), _) => reference::page(site, slug),
         (Route::Job(_), PageData::Job(job)) => Some(job::page(site, job)),
         (Route::Job(_) | Route::NotFound, _) => None,
     };

@@ -105,14 +105,15 @@ fn toolbar() -> AnyView {
     .into_any()
 }
 
-/// Versions to choose from: what ROCm wheels of PyTorch exist for.
-const ROCM: [Version; 6] = [
-    Version::new(6, 2),
+/// Versions to choose from.
+const ROCM: [Version; 7] = [
     Version::new(6, 3),
     Version::new(6, 4),
     Version::new(7, 0),
     Version::new(7, 1),
     Version::new(7, 2),
+    Version::new(7, 14),
+    Version::new(10, 0),
 ];
 const TORCH: [Version; 10] = [
     Version::new(2, 6),

@@ -248,12 +248,12 @@ impl Session {
         }
     }
 
-    /// Lets the analyzer change the text. A click on a finding of an older text does nothing:
+    /// Lets the analyzer change the text. A click on one finding of an older text does nothing:
     /// the report of the new one is on its way.
     async fn change(self: &Rc<Self>, method: &str, index: Option<u32>) {
         let (text, target) = {
             let state = self.state.borrow();
-            if !state.fresh {
+            if index.is_some() && !state.fresh {
                 return;
             }
             (state.text.clone(), state.target.clone())

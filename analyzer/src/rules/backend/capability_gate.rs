@@ -76,6 +76,9 @@ fn check(cx: &Checker<'_>, node: Node) {
         return;
     };
     let operator = tree.kind(operator);
+    if matches!(operator, Kind::Is | Kind::IsNot) {
+        return;
+    }
     let arch = cx.target().arch;
     if compares_arch_names(cx, left, right) {
         let message = format!(

@@ -83,6 +83,11 @@ fn check(cx: &Checker<'_>, node: Node) {
                 truthiness(cx, operand);
             }
         }
+        // `torch.version.cuda or "none"` is a text for people.
+        Kind::BooleanOperator
+            if tree
+                .child(node, Field::Right)
+                .is_some_and(|right| tree.kind(right) == Kind::String) => {}
         Kind::BooleanOperator => {
             for side in [Field::Left, Field::Right] {
                 if let Some(operand) = tree.child(node, side) {

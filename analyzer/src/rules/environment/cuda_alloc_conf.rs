@@ -1,7 +1,7 @@
 //! HW201: configuring the caching allocator.
 
 use crate::checker::{Checker, Suggestion};
-use crate::report::Version;
+use crate::report::{Severity, Version};
 use crate::semantic::{Access, environment_variable, string_parts};
 use crate::syntax::{Kind, Node};
 
@@ -13,10 +13,11 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// `PYTORCH_CUDA_ALLOC_CONF` is deprecated since PyTorch 2.9 in favour of `PYTORCH_ALLOC_CONF`, which holds for every
-    /// backend; before 2.9 a ROCm build calls it `PYTORCH_HIP_ALLOC_CONF`. `expandable_segments:True` works on ROCm from
-    /// ROCm 7 with PyTorch 2.11 on; older ones warn and ignore it. And the variable is read once, when the allocator
-    /// starts, so a line after `import torch` can come too late.
+    /// A ROCm build still reads `PYTORCH_CUDA_ALLOC_CONF`, and before the other names, so this is information: since PyTorch
+    /// 2.9 the primary name is `PYTORCH_ALLOC_CONF`, for every backend, and some versions warned about the old one. Before
+    /// 2.9 the name of a ROCm build's own is `PYTORCH_HIP_ALLOC_CONF`. `expandable_segments:True` works on ROCm from ROCm 7
+    /// with PyTorch 2.11 on; older ones warn and ignore it. And the variable is read once, when the allocator starts, so a
+    /// line after `import torch` can come too late.
     ///
     /// ## Example
     ///
@@ -83,11 +84,12 @@ fn check(cx: &Checker<'_>, node: Node) {
     };
     if variable.name == "PYTORCH_CUDA_ALLOC_CONF" {
         let why = if torch >= Version::new(2, 9) {
-            format!(
-                "PYTORCH_CUDA_ALLOC_CONF is deprecated since PyTorch 2.9; {current} is the name on every backend."
-            )
+            "PYTORCH_CUDA_ALLOC_CONF still works on ROCm; since PyTorch 2.9 PYTORCH_ALLOC_CONF is the name on every backend."
+                .to_owned()
         } else {
-            format!("On ROCm, PyTorch {torch} calls this variable {current}.")
+            format!(
+                "PYTORCH_CUDA_ALLOC_CONF works on ROCm too; PyTorch {torch} also knows it as {current} there."
+            )
         };
         let title = format!("Rename it to {current}");
         let fix = match tree.kind(variable.key) {
@@ -103,7 +105,7 @@ fn check(cx: &Checker<'_>, node: Node) {
             // The name is a constant elsewhere, which others may use too; or a keyword.
             _ => Suggestion::display_only(title),
         };
-        cx.report(&RULE, variable.key, why, fix);
+        cx.report_as(&RULE, Severity::Info, variable.key, why, fix);
     }
     if let Some(value) = variable.value {
         let supported = cx.target().rocm >= Version::new(7, 0) && torch >= Version::new(2, 11);

@@ -314,11 +314,17 @@ fn is_moved_in_place(cx: &Checker<'_>, name: Node, depth: u8) -> bool {
     let tree = cx.tree();
     let scope_of = |node: Node| {
         let names = &cx.semantics.names;
-        names.lookup(names.scope_of(node), tree.text(node)).map(|(home, _)| home)
+        names
+            .lookup(names.scope_of(node), tree.text(node))
+            .map(|(home, _)| home)
     };
     cx.once(RULE.id, || moved_names(cx, depth))
         .iter()
-        .any(|moved| *moved < name && tree.text(*moved) == tree.text(name) && scope_of(*moved) == scope_of(name))
+        .any(|moved| {
+            *moved < name
+                && tree.text(*moved) == tree.text(name)
+                && scope_of(*moved) == scope_of(name)
+        })
 }
 
 /// The names that are moved in place anywhere.
@@ -332,7 +338,9 @@ fn moved_names(cx: &Checker<'_>, depth: u8) -> Vec<Node> {
             let function = tree.child(call, Field::Function)?;
             let moves = match tree.text(tree.child(function, Field::Attribute)?) {
                 "cuda" => true,
-                "to" => arguments(cx, call).next().is_some_and(|first| is_gpu_device(cx, first, depth)),
+                "to" => arguments(cx, call)
+                    .next()
+                    .is_some_and(|first| is_gpu_device(cx, first, depth)),
                 _ => false,
             };
             let moved = tree.child(function, Field::Object)?;

@@ -157,7 +157,7 @@ fn import_edits(cx: &Checker<'_>, item: Node) -> Option<Vec<Replacement>> {
             }
         }
     }
-    for binding in names.at_top_level("timezone") {
+    for binding in names.at_top_level("timezone").iter() {
         has_timezone = true;
         is_timezone(binding.value).then_some(())?;
     }

@@ -140,7 +140,7 @@ fn norm_edits(cx: &Checker<'_>, statement: Node) -> Option<Vec<Replacement>> {
         let range = import_item_range(cx, *items.first()?).filter(|_| items.len() == 1);
         let line = range.or_else(|| {
             // Several names, all of them replaced: the statement goes with its line.
-            let end = tree.source()[tree.end(statement)..].find('\n')?;
+            let end = tree.source().get(tree.end(statement)..)?.find('\n')?;
             Some(tree.start(statement)..tree.end(statement) + end + 1)
         })?;
         edits.push((line, String::new()));

@@ -72,13 +72,19 @@ fn check(cx: &Checker<'_>, statement: Node) {
     };
     let is_ours = |node: &Node| {
         pynvml_item(cx, *node).is_some()
-            && !is_import_guarded(&cx.semantics, *node, &["ImportError", "ModuleNotFoundError"])
+            && !is_import_guarded(
+                &cx.semantics,
+                *node,
+                &["ImportError", "ModuleNotFoundError"],
+            )
     };
     if !is_ours(&statement) {
         return;
     }
     let message = "pynvml reads NVIDIA's driver library, which a ROCm host does not have: nvmlInit() raises NVMLError_LibraryNotFound.";
-    let first = cx.once(RULE.id, || cx.tree().nodes().find(is_ours).into_iter().collect());
+    let first = cx.once(RULE.id, || {
+        cx.tree().nodes().find(is_ours).into_iter().collect()
+    });
     if !first.contains(&statement) {
         let title = "Port it together with the first import of pynvml";
         cx.report(&RULE, import, message, Suggestion::display_only(title));
@@ -86,13 +92,21 @@ fn check(cx: &Checker<'_>, statement: Node) {
     }
     let plan = Plan::of(cx);
     let fix = if plan.unmapped.is_empty() {
-        Suggestion::unsafe_edits("Use amdsmi instead of pynvml, here and in every call", plan.edits)
+        Suggestion::unsafe_edits(
+            "Use amdsmi instead of pynvml, here and in every call",
+            plan.edits,
+        )
     } else {
         Suggestion::display_only("Port the calls below to amdsmi, then import amdsmi instead")
     };
     cx.report(&RULE, import, message, fix);
     for (node, hint) in plan.unmapped {
-        cx.report(&RULE, node, hint.message, Suggestion::display_only(hint.title));
+        cx.report(
+            &RULE,
+            node,
+            hint.message,
+            Suggestion::display_only(hint.title),
+        );
     }
 }
 
@@ -201,8 +215,9 @@ impl Plan {
     }
 
     fn miss(&mut self, node: Node, member: &str, why: &str) {
-        let title = match counterpart(member) {
-            Some(function) => format!("Look at amdsmi.{function}()"),
+        let known = COUNTERPARTS.iter().find(|(name, _)| *name == member);
+        let title = match known {
+            Some((_, function)) => format!("Look at amdsmi.{function}()"),
             None => "Look for it in AMD SMI's Python API".to_owned(),
         };
         self.unmapped.push((
@@ -416,25 +431,42 @@ fn decoded(cx: &Checker<'_>, call: Node) -> Option<usize> {
 }
 
 /// The AMD SMI function to look at for a pynvml function that is not mapped.
-fn counterpart(member: &str) -> Option<&'static str> {
-    Some(match member {
-        "nvmlDeviceGetMemoryInfo" => "amdsmi_get_gpu_vram_usage",
-        "nvmlDeviceGetUtilizationRates" => "amdsmi_get_gpu_activity",
-        "nvmlDeviceGetTemperature" => "amdsmi_get_temp_metric",
-        "nvmlDeviceGetClockInfo" | "nvmlDeviceGetMaxClockInfo" => "amdsmi_get_clock_info",
-        "nvmlDeviceGetComputeRunningProcesses" | "nvmlDeviceGetGraphicsRunningProcesses" => {
-            "amdsmi_get_gpu_process_list"
-        }
-        "nvmlDeviceGetHandleByPciBusId" => "amdsmi_get_processor_handle_from_bdf",
-        "nvmlDeviceGetPowerManagementLimit" | "nvmlDeviceGetEnforcedPowerLimit" => {
-            "amdsmi_get_power_cap_info"
-        }
-        "nvmlDeviceGetPciInfo" => "amdsmi_get_gpu_device_bdf",
-        "nvmlSystemGetDriverVersion" => "amdsmi_get_gpu_driver_info",
-        "nvmlDeviceGetFanSpeed" => "amdsmi_get_gpu_fan_speed",
-        "nvmlDeviceGetPcieThroughput" => "amdsmi_get_pcie_info",
-        "nvmlDeviceGetTotalEnergyConsumption" => "amdsmi_get_energy_count",
-        "nvmlDeviceGetTotalEccErrors" => "amdsmi_get_gpu_total_ecc_count",
-        _ => return None,
-    })
-}
+const COUNTERPARTS: &[(&str, &str)] = &[
+    ("nvmlDeviceGetMemoryInfo", "amdsmi_get_gpu_vram_usage"),
+    ("nvmlDeviceGetUtilizationRates", "amdsmi_get_gpu_activity"),
+    ("nvmlDeviceGetTemperature", "amdsmi_get_temp_metric"),
+    ("nvmlDeviceGetClockInfo", "amdsmi_get_clock_info"),
+    ("nvmlDeviceGetMaxClockInfo", "amdsmi_get_clock_info"),
+    (
+        "nvmlDeviceGetComputeRunningProcesses",
+        "amdsmi_get_gpu_process_list",
+    ),
+    (
+        "nvmlDeviceGetGraphicsRunningProcesses",
+        "amdsmi_get_gpu_process_list",
+    ),
+    (
+        "nvmlDeviceGetHandleByPciBusId",
+        "amdsmi_get_processor_handle_from_bdf",
+    ),
+    (
+        "nvmlDeviceGetPowerManagementLimit",
+        "amdsmi_get_power_cap_info",
+    ),
+    (
+        "nvmlDeviceGetEnforcedPowerLimit",
+        "amdsmi_get_power_cap_info",
+    ),
+    ("nvmlDeviceGetPciInfo", "amdsmi_get_gpu_device_bdf"),
+    ("nvmlSystemGetDriverVersion", "amdsmi_get_gpu_driver_info"),
+    ("nvmlDeviceGetFanSpeed", "amdsmi_get_gpu_fan_speed"),
+    ("nvmlDeviceGetPcieThroughput", "amdsmi_get_pcie_info"),
+    (
+        "nvmlDeviceGetTotalEnergyConsumption",
+        "amdsmi_get_energy_count",
+    ),
+    (
+        "nvmlDeviceGetTotalEccErrors",
+        "amdsmi_get_gpu_total_ecc_count",
+    ),
+];

@@ -72,3 +72,52 @@ pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
         let _ = fs::remove_file(&temporary);
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_stands_for_its_python_files_and_a_file_for_itself() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("sub")).expect("a folder");
+        for name in ["b.py", "a.py", "sub/c.py", "notes.txt", "script"] {
+            fs::write(path(name), "").expect("a file");
+        }
+        let silent = |message: String| panic!("{message}");
+        let found = python_files(
+            &[folder.path().to_owned(), path("script"), path("a.py")],
+            &silent,
+        );
+        assert_eq!(
+            found,
+            [path("a.py"), path("b.py"), path("sub/c.py"), path("script")]
+        );
+        let complaints = std::cell::RefCell::new(Vec::new());
+        python_files(&[path("missing")], &|message| {
+            complaints.borrow_mut().push(message)
+        });
+        assert_eq!(complaints.borrow().len(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn replacing_keeps_the_mode_and_the_link_and_leaves_nothing_else() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, link) = (folder.path().join("x.py"), folder.path().join("link.py"));
+        fs::write(&file, "old").expect("a file");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o750)).expect("a mode");
+        symlink(&file, &link).expect("a link");
+        replace(&link, "new").expect("a replacement");
+        assert_eq!(fs::read_to_string(&file).expect("the file"), "new");
+        assert!(link.is_symlink());
+        assert_eq!(
+            fs::metadata(&file).expect("the file").permissions().mode() & 0o777,
+            0o750
+        );
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 2);
+    }
+}

@@ -1,0 +1,244 @@
+//! Writing answers as JSON, in the form that serde gives the same types. A test compares the two.
+//!
+//! By hand: what serde's derive makes of a dozen types is more code than three rules.
+
+use crate::diff::{DiffKind, DiffLine};
+use crate::fix::{Applied, FixedSource};
+use crate::report::{
+    Applicability, Contract, Edit, Finding, Fix, HandledBy, Language, Note, Position, Report,
+    Severity, Span, Target, Version,
+};
+use crate::rules::{Family, RuleMeta};
+
+/// A value with a JSON form.
+pub(super) trait Encode {
+    /// Appends the form.
+    fn encode(&self, out: &mut String);
+}
+
+/// The JSON form of `value`.
+pub(super) fn encode(value: &dyn Encode) -> String {
+    let mut out = String::new();
+    value.encode(&mut out);
+    out
+}
+
+/// An object with these fields.
+pub(super) fn object(out: &mut String, fields: &[(&str, &dyn Encode)]) {
+    let mut before = '{';
+    for (name, value) in fields {
+        out.push(before);
+        name.encode(out);
+        out.push(':');
+        value.encode(out);
+        before = ',';
+    }
+    out.push('}');
+}
+
+impl Encode for str {
+    fn encode(&self, out: &mut String) {
+        out.push('"');
+        for character in self.chars() {
+            match character {
+                '"' => out.push_str("\\\""),
+                '\\' => out.push_str("\\\\"),
+                '\n' => out.push_str("\\n"),
+                '\r' => out.push_str("\\r"),
+                '\t' => out.push_str("\\t"),
+                '\u{8}' => out.push_str("\\b"),
+                '\u{c}' => out.push_str("\\f"),
+                '\0'..'\u{20}' => {
+                    out.push_str("\\u00");
+                    for digit in [character as u32 >> 4, character as u32 & 15] {
+                        out.extend(char::from_digit(digit, 16));
+                    }
+                }
+                _ => out.push(character),
+            }
+        }
+        out.push('"');
+    }
+}
+
+impl Encode for &str {
+    fn encode(&self, out: &mut String) {
+        (**self).encode(out);
+    }
+}
+
+impl Encode for String {
+    fn encode(&self, out: &mut String) {
+        self.as_str().encode(out);
+    }
+}
+
+impl Encode for usize {
+    fn encode(&self, out: &mut String) {
+        out.push_str(&self.to_string());
+    }
+}
+
+impl Encode for u32 {
+    fn encode(&self, out: &mut String) {
+        (*self as usize).encode(out);
+    }
+}
+
+impl Encode for bool {
+    fn encode(&self, out: &mut String) {
+        out.push_str(if *self { "true" } else { "false" });
+    }
+}
+
+impl<T: Encode> Encode for Option<T> {
+    fn encode(&self, out: &mut String) {
+        match self {
+            Some(value) => value.encode(out),
+            None => out.push_str("null"),
+        }
+    }
+}
+
+impl<T: Encode> Encode for [T] {
+    fn encode(&self, out: &mut String) {
+        out.push('[');
+        for (index, item) in self.iter().enumerate() {
+            if index > 0 {
+                out.push(',');
+            }
+            item.encode(out);
+        }
+        out.push(']');
+    }
+}
+
+impl<T: Encode> Encode for Vec<T> {
+    fn encode(&self, out: &mut String) {
+        self.as_slice().encode(out);
+    }
+}
+
+impl<T: Encode> Encode for &[T] {
+    fn encode(&self, out: &mut String) {
+        (**self).encode(out);
+    }
+}
+
+/// Types whose form is an object with their fields.
+macro_rules! objects {
+    ($($type:ident { $($field:ident),+ })+) => {
+        $(impl Encode for $type {
+            fn encode(&self, out: &mut String) {
+                object(out, &[$((stringify!($field), &self.$field)),+]);
+            }
+        })+
+    };
+}
+
+/// Types whose form is a word for each variant.
+macro_rules! words {
+    ($($type:ident { $($variant:ident = $word:literal),+ })+) => {
+        $(impl Encode for $type {
+            fn encode(&self, out: &mut String) {
+                match self { $($type::$variant => $word),+ }.encode(out);
+            }
+        })+
+    };
+}
+
+objects! {
+    Report { schema, language, target, findings, suppressed, notes, contract }
+    Finding { id, rule, severity, message, span, handled_by, fix }
+    Fix { title, applicability, edits }
+    Edit { span, text }
+    Span { start, end }
+    Position { byte, utf16, line, column }
+    Note { code, message, line }
+    Contract { model, model_new, get_inputs, get_init_inputs, modules }
+    Applied { source, applied }
+    FixedSource { source, applied }
+    DiffLine { kind, old, new, text }
+}
+
+words! {
+    Language { Python = "python" }
+    Severity { Error = "error", Warning = "warning", Advice = "advice", Info = "info" }
+    HandledBy { You = "you", Hipify = "hipify", RocmWheel = "rocm-wheel" }
+    Applicability { Safe = "safe", Unsafe = "unsafe", DisplayOnly = "display-only" }
+    DiffKind { Equal = "equal", Removed = "removed", Added = "added", Gap = "gap" }
+    Family {
+        BuildFiles = "build-files",
+        VendorLibraries = "vendor-libraries",
+        Environment = "environment",
+        BackendCode = "backend-code",
+        PythonVersion = "python-version",
+        Compile = "compile",
+        ModelPerformance = "model-performance",
+        Triton = "triton",
+        Measuring = "measuring",
+        CudaCpp = "cuda-cpp"
+    }
+}
+
+impl Encode for Version {
+    fn encode(&self, out: &mut String) {
+        self.to_string().encode(out);
+    }
+}
+
+impl Encode for Target {
+    fn encode(&self, out: &mut String) {
+        let arch = self.arch.name();
+        let fields: [(&str, &dyn Encode); 4] = [
+            ("arch", &arch),
+            ("rocm", &self.rocm),
+            ("torch", &self.torch),
+            ("python", &self.python),
+        ];
+        object(out, &fields);
+    }
+}
+
+impl Encode for &RuleMeta {
+    fn encode(&self, out: &mut String) {
+        let fields: [(&str, &dyn Encode); 9] = [
+            ("id", &self.id),
+            ("name", &self.name),
+            ("title", &self.title),
+            ("family", &self.family),
+            ("severity", &self.severity),
+            ("languages", &self.languages),
+            ("targets", &self.targets),
+            ("applicability", &self.applicability),
+            ("lesson", &self.lesson),
+        ];
+        object(out, &fields);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, RULES, analyze, apply_fixes, diff, fix_all};
+
+    #[test]
+    fn the_form_is_serdes() {
+        let source = "import pynvml  # \"é\" \\ 🚀 \u{1}\u{1f}\u{7f}\t\nimport os\nos.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'x'\nclass Model(\n";
+        let report = analyze(source, &Options::default());
+        assert!(!report.findings.is_empty() && !report.notes.is_empty());
+        let applied = apply_fixes(source, &report, &[0, 1]);
+        let fixed = fix_all(source, &Options::default(), Applicability::Safe);
+        let lines = diff(source, &applied.source);
+        for (ours, serdes) in [
+            (encode(&report), serde_json::to_string(&report)),
+            (encode(&applied), serde_json::to_string(&applied)),
+            (encode(&fixed), serde_json::to_string(&fixed)),
+            (encode(&lines), serde_json::to_string(&lines)),
+            (encode(&RULES), serde_json::to_string(&RULES)),
+            (encode(&source), serde_json::to_string(&source)),
+        ] {
+            assert_eq!(ours, serdes.expect("a JSON form"));
+        }
+    }
+}
