@@ -19,7 +19,7 @@ pub struct Event {
 
 /// What happened. The tag is the SSE-independent field `type`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[expect(
+#[allow(
     clippy::large_enum_variant,
     reason = "handled one at a time; a box would show in every match"
 )]
@@ -242,7 +242,7 @@ pub enum FailureCode {
 /// A line the harness writes on its private pipe; the runner turns each into events. Kept beside
 /// the events because the two must agree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[expect(
+#[allow(
     clippy::large_enum_variant,
     reason = "handled one at a time; a box would show in every match"
 )]
