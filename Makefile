@@ -61,7 +61,8 @@ new-rule: ## Start a rule: make new-rule NAME=my-rule FAMILY=vendor
 lock: ## Renew the Python lockfile from kernels/requirements.in
 	@tools/lock-python
 
-dist: assets ## Build the optimised binary
+dist: assets ## Build the one binary, optimised: dist/hipward
 	cargo build --locked --release --package hipward
+	@install -D $(CARGO_TARGET_DIR)/release/hipward dist/hipward
 
 .PHONY: help setup setup-test assets build serve test check bench new-rule lock dist
