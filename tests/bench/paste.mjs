@@ -16,6 +16,7 @@ try {
   await page.goto(`${server.url}/playground/`);
   await page.locator('.cm-content').waitFor();
   await page.locator('[data-region=findings] li').first().waitFor();
+  // The last line alternates, so that each answer differs from the one before and is drawn.
   const times = [];
   for (let i = 0; i < 11; i++) {
     times.push(
@@ -35,7 +36,7 @@ try {
         data.setData('text/plain', text);
         view.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
         return answered;
-      }, `${text}\nimport pynvml  # ${i}\n`),
+      }, `${text}\nimport ${i % 2 ? 'pynvml' : 'apex'}\n`),
     );
   }
   const median = times.toSorted((a, b) => a - b)[5];

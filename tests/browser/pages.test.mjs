@@ -119,6 +119,19 @@ test('the theme is right before the first paint, and stays', async () => {
   await context.close();
 });
 
+test('a code block can be copied', async () => {
+  const context = await browser.newContext();
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: server.url });
+  const page = await context.newPage();
+  await page.goto(`${server.url}/learn/port/device-abstraction/`);
+  const copy = page.getByRole('button', { name: /^copy/i }).first();
+  await copy.click();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  assert.ok(copied.length > 20);
+  assert.ok((await page.locator('main').innerText()).includes(copied.trim().split('\n')[0]));
+  await context.close();
+});
+
 test('the keyboard reaches the content at once', async () => {
   const page = await browser.newPage();
   await page.goto(`${server.url}/learn/port/device-abstraction/`);

@@ -217,6 +217,23 @@ test('a lesson’s exercise opens in the playground and says when it is solved',
   await page.getByText(/Solved/).first().waitFor();
 });
 
+test('a file can be opened or dropped, and one that is too large is refused with a sentence', async () => {
+  await open();
+  const file = (name, text) => ({ name, mimeType: 'text/x-python', buffer: Buffer.from(text) });
+  await page.locator('input[type=file]').setInputFiles(file('opened.py', 'import apex\n'));
+  await findings().filter({ hasText: 'apex' }).first().waitFor();
+  await page.evaluate(() => {
+    const data = new DataTransfer();
+    data.items.add(new File(['import pynvml\n'], 'dropped.py', { type: 'text/x-python' }));
+    const event = new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true });
+    document.querySelector('.cm-content').dispatchEvent(event);
+  });
+  await findings().filter({ hasText: 'pynvml' }).first().waitFor();
+  await page.locator('input[type=file]').setInputFiles(file('large.py', 'x = 1\n'.repeat(500_000)));
+  await page.getByRole('alert').filter({ hasText: /MB/ }).first().waitFor();
+  assert.equal(await code(), 'import pynvml\n', 'the text that was there stays');
+});
+
 test('the plain editor is a text area that works as well', async () => {
   await open();
   await page.getByLabel(/plain editor/i).check();
