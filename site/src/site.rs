@@ -1,8 +1,8 @@
 //! A site: content, rules and assets under one base path, and the addresses of its pages.
 
-use crate::content::Content;
 use crate::content::block::{self, Block, Code};
 use crate::content::document::Document;
+use crate::content::{Content, Lesson, Part};
 use hipward_analyzer::{RULES, RuleMeta};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -71,6 +71,13 @@ pub enum Route {
 }
 
 impl Route {
+    pub(crate) fn lesson(part: &Part, lesson: &Lesson) -> Route {
+        Route::Lesson {
+            part: part.slug.clone(),
+            lesson: lesson.slug.clone(),
+        }
+    }
+
     /// The path below the base: `/rules/pynvml/`.
     pub fn path(&self) -> String {
         match self {
@@ -135,10 +142,8 @@ impl Site {
             Route::Rules,
             Route::References,
         ];
-        routes.extend(self.content.lessons().map(|(part, lesson)| Route::Lesson {
-            part: part.slug.clone(),
-            lesson: lesson.slug.clone(),
-        }));
+        let lessons = self.content.lessons();
+        routes.extend(lessons.map(|(part, lesson)| Route::lesson(part, lesson)));
         routes.extend(
             self.rules
                 .iter()
@@ -164,12 +169,18 @@ impl Site {
                 Some(Route::Reference(table.slug.clone()))
             }
             ["jobs", id] => Some(Route::Job((*id).to_owned())),
-            ["learn", part, lesson] => self.content.lesson(part, lesson).map(|_| Route::Lesson {
-                part: (*part).to_owned(),
-                lesson: (*lesson).to_owned(),
-            }),
+            ["learn", part, lesson] => {
+                let (part, lesson) = self.content.lesson(part, lesson)?;
+                Some(Route::lesson(part, lesson))
+            }
             _ => None,
         }
+    }
+
+    /// Where reading begins, if there is anything to read.
+    pub(crate) fn first_lesson(&self) -> Option<Route> {
+        let (part, lesson) = self.content.lessons().next()?;
+        Some(Route::lesson(part, lesson))
     }
 
     /// The address of a route.

@@ -86,10 +86,7 @@ pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
 }
 
 fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
-    let learn = site
-        .routes()
-        .into_iter()
-        .find(|route| matches!(route, Route::Lesson { .. }));
+    let learn = site.first_lesson();
     let entries = [
         (learn, "Learn", matches!(route, Route::Lesson { .. })),
         (

@@ -9,10 +9,7 @@ use hipward_analyzer::{Applicability, Options, analyze, fix_all};
 use leptos::prelude::*;
 
 pub(super) fn page(site: &Site) -> Page {
-    let first = site
-        .routes()
-        .into_iter()
-        .find(|route| matches!(route, Route::Lesson { .. }));
+    let first = site.first_lesson();
     let start = first.as_ref().map(|route| {
         view! { <a class="button primary" href=site.href(route)>"Start with lesson one"</a> }
     });
@@ -116,13 +113,10 @@ fn lessons(site: &Site) -> AnyView {
                 .lessons
                 .iter()
                 .map(|lesson| {
-                    let route = Route::Lesson {
-                        part: part.slug.clone(),
-                        lesson: lesson.slug.clone(),
-                    };
+                    let href = site.href(&Route::lesson(part, lesson));
                     view! {
                         <li>
-                            <a href=site.href(&route)>{plain(&lesson.meta.title)}</a>
+                            <a href=href>{plain(&lesson.meta.title)}</a>
                             " "
                             <span class="hint">{lesson.meta.minutes}" min"</span>
                             <p inner_html=inline(&lesson.meta.summary, site.base())></p>

@@ -39,10 +39,7 @@ pub(super) fn page(site: &Site, part: &str, lesson: &str) -> Option<Page> {
 }
 
 fn href(site: &Site, part: &Part, lesson: &Lesson) -> String {
-    site.href(&Route::Lesson {
-        part: part.slug.clone(),
-        lesson: lesson.slug.clone(),
-    })
+    site.href(&Route::lesson(part, lesson))
 }
 
 /// Goal, time, prerequisites, versions.
