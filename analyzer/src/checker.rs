@@ -2,66 +2,15 @@
 //!
 //! One walk over the tree hands each node to the rules that asked for its kind.
 
-use std::cell::{Cell, RefCell};
-use std::ops::Range;
+use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::report::{Applicability, HandledBy, Severity, Target};
+use crate::draft::{Draft, Drafts};
+pub(crate) use crate::draft::{Replacement, Suggestion};
+use crate::report::{HandledBy, Severity, Target};
 use crate::rules::RuleMeta;
 use crate::semantic::{QualifiedName, Semantics, never_runs_on_target};
 use crate::syntax::{KIND_COUNT, Kind, Node, Tree};
-
-/// More findings than anyone reads; past it the analysis stops, so that no text can make it long.
-pub(crate) const MAX_FINDINGS: usize = 1000;
-
-/// A replacement of a byte range.
-pub(crate) type Replacement = (Range<usize>, String);
-
-/// A fix before its ranges get positions.
-pub(crate) struct Suggestion {
-    pub(crate) title: String,
-    pub(crate) applicability: Applicability,
-    pub(crate) edits: Vec<Replacement>,
-}
-
-impl Suggestion {
-    /// For a person to carry out.
-    pub(crate) fn display_only(title: impl Into<String>) -> Self {
-        Suggestion {
-            title: title.into(),
-            applicability: Applicability::DisplayOnly,
-            edits: Vec::new(),
-        }
-    }
-
-    /// Valid code, but behaviour may change.
-    pub(crate) fn unsafe_edits(title: impl Into<String>, edits: Vec<Replacement>) -> Self {
-        Suggestion {
-            title: title.into(),
-            applicability: Applicability::Unsafe,
-            edits,
-        }
-    }
-
-    /// Behaviour is kept.
-    pub(crate) fn safe_edits(title: impl Into<String>, edits: Vec<Replacement>) -> Self {
-        Suggestion {
-            title: title.into(),
-            applicability: Applicability::Safe,
-            edits,
-        }
-    }
-}
-
-/// A finding before its ranges get positions.
-pub(crate) struct Draft {
-    pub(crate) rule: &'static RuleMeta,
-    pub(crate) span: Range<usize>,
-    pub(crate) message: String,
-    pub(crate) severity: Severity,
-    pub(crate) handled_by: HandledBy,
-    pub(crate) fix: Option<Suggestion>,
-}
 
 /// Nodes that were looked for once, under the name they were asked for by.
 type Found = (&'static str, Rc<[Node]>);
@@ -69,8 +18,7 @@ type Found = (&'static str, Rc<[Node]>);
 /// The source, and what was found in it so far.
 pub(crate) struct Checker<'a> {
     pub(crate) semantics: Semantics<'a>,
-    drafts: RefCell<Vec<Draft>>,
-    is_full: Cell<bool>,
+    drafts: Drafts,
     found_once: RefCell<Vec<Found>>,
 }
 
@@ -88,15 +36,16 @@ impl<'a> Checker<'a> {
         }
         let checker = Checker {
             semantics,
-            drafts: RefCell::default(),
-            is_full: Cell::new(false),
+            drafts: Drafts::default(),
             found_once: RefCell::default(),
         };
         for node in checker.tree().nodes() {
             for rule in &by_kind[checker.tree().kind(node) as usize] {
-                (rule.check)(&checker, node);
+                if let Some(check) = rule.check {
+                    check(&checker, node);
+                }
             }
-            if checker.is_full.get() {
+            if checker.drafts.is_full() {
                 break;
             }
         }
@@ -160,9 +109,7 @@ impl<'a> Checker<'a> {
         if never_runs_on_target(&self.semantics, node) {
             return;
         }
-        let mut drafts = self.drafts.borrow_mut();
-        drafts.push(draft);
-        self.is_full.set(drafts.len() >= MAX_FINDINGS);
+        self.drafts.push(draft);
     }
 
     /// What `find` finds in the whole source. It runs once for each `key`, however often a rule asks.
@@ -205,6 +152,6 @@ impl<'a> Checker<'a> {
 
     /// The findings, and the source's meaning.
     pub(crate) fn finish(self) -> (Semantics<'a>, Vec<Draft>) {
-        (self.semantics, self.drafts.into_inner())
+        (self.semantics, self.drafts.finish())
     }
 }

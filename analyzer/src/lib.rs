@@ -13,10 +13,18 @@ pub mod api;
 mod checker;
 #[cfg(feature = "engine")]
 mod contract;
+#[cfg(feature = "all-languages")]
+mod cuda;
 #[cfg(feature = "engine")]
 mod diff;
 #[cfg(feature = "engine")]
+mod draft;
+#[cfg(feature = "all-languages")]
+mod files;
+#[cfg(feature = "engine")]
 mod fix;
+#[cfg(feature = "engine")]
+mod language;
 #[cfg(feature = "engine")]
 mod order;
 #[cfg(feature = "engine")]
@@ -24,7 +32,11 @@ pub mod output;
 #[cfg(feature = "engine")]
 mod position;
 #[cfg(feature = "engine")]
+mod python;
+#[cfg(feature = "engine")]
 mod rules;
+#[cfg(feature = "engine")]
+mod selection;
 #[cfg(feature = "engine")]
 mod semantic;
 #[cfg(feature = "engine")]
@@ -35,7 +47,7 @@ mod suppression;
 mod syntax;
 
 #[cfg(feature = "engine")]
-pub use analysis::{Options, Selection, UnknownRule, analyze};
+pub use analysis::{Options, analyze};
 #[cfg(feature = "engine")]
 pub use diff::{DiffKind, DiffLine, diff, unified_diff};
 #[cfg(feature = "engine")]
@@ -43,6 +55,8 @@ pub use fix::{Applied, FixedSource, apply_fixes, fix_all};
 pub use report::*;
 #[cfg(feature = "engine")]
 pub use rules::{Family, RULES, RuleMeta, rule};
+#[cfg(feature = "engine")]
+pub use selection::{Selection, UnknownRule};
 #[cfg(feature = "engine")]
 pub use skeleton::skeleton;
 #[cfg(feature = "engine")]

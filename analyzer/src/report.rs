@@ -27,12 +27,73 @@ pub struct Report {
     pub contract: Contract,
 }
 
-/// A source language.
+/// A source language, or a kind of file that a port touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Language {
-    /// Python.
+    /// Python, `setup.py` too.
     Python,
+    /// A Jupyter notebook: the Python in its code cells.
+    Notebook,
+    /// CUDA C++, its headers, and C++ that calls CUDA.
+    CudaCpp,
+    /// pip's requirements and constraints.
+    Requirements,
+    /// `pyproject.toml`.
+    Pyproject,
+    /// A Dockerfile.
+    Dockerfile,
+    /// `CMakeLists.txt` and `.cmake` files.
+    Cmake,
+    /// A shell script, or a file of `NAME=value` lines.
+    Shell,
+    /// A conda environment, or continuous integration with containers.
+    Yaml,
+}
+
+impl Language {
+    /// Every language, the ones that most pastes are in first.
+    pub const ALL: [Language; 9] = [
+        Language::Python,
+        Language::CudaCpp,
+        Language::Notebook,
+        Language::Requirements,
+        Language::Pyproject,
+        Language::Dockerfile,
+        Language::Cmake,
+        Language::Shell,
+        Language::Yaml,
+    ];
+
+    /// As JSON and the command line spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Language::Python => "python",
+            Language::Notebook => "notebook",
+            Language::CudaCpp => "cuda-cpp",
+            Language::Requirements => "requirements",
+            Language::Pyproject => "pyproject",
+            Language::Dockerfile => "dockerfile",
+            Language::Cmake => "cmake",
+            Language::Shell => "shell",
+            Language::Yaml => "yaml",
+        }
+    }
+
+    /// For a list to pick from.
+    pub fn title(self) -> &'static str {
+        match self {
+            Language::Python => "Python",
+            Language::Notebook => "Notebook",
+            Language::CudaCpp => "CUDA C++",
+            Language::Requirements => "Requirements",
+            Language::Pyproject => "pyproject.toml",
+            Language::Dockerfile => "Dockerfile",
+            Language::Cmake => "CMake",
+            Language::Shell => "Shell",
+            Language::Yaml => "YAML",
+        }
+    }
 }
 
 /// The machine and versions that the code is meant for.

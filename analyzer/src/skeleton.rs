@@ -14,7 +14,7 @@ pub fn skeleton(source: &str, report: &Report) -> String {
     if report.contract.is_complete() {
         return source.to_owned();
     }
-    let Ok(tree) = parse(source) else {
+    let Some(tree) = parse(source) else {
         return source.to_owned();
     };
     let semantics = Semantics::new(tree, Options::default().target);

@@ -1,10 +1,11 @@
 //! `# hipward: ignore`, `# hipward: ignore[pynvml, HW102]` on a line, `# hipward: ignore-file[…]` at the top.
 //!
-//! Read from the tree's comments, so a string that looks like one is none.
+//! In any language's comments. A string that looks like one is none.
+
+use std::ops::Range;
 
 use crate::position::LineIndex;
 use crate::rules::RuleMeta;
-use crate::syntax::{Kind, Node, Tree};
 
 /// The suppression comments of a source.
 pub(crate) struct Suppressions<'a> {
@@ -29,28 +30,22 @@ impl Rules<'_> {
 }
 
 impl<'a> Suppressions<'a> {
-    /// Reads the comments.
-    pub(crate) fn new(tree: &Tree<'a>, comments: &[Node], lines: &LineIndex<'a>) -> Self {
-        // Comments before the first statement are the top of the file; a docstring may stand among them.
-        let first_statement = tree
-            .parts(tree.root())
-            .find(|child| {
-                tree.kind(*child) != Kind::ExpressionStatement
-                    || tree
-                        .parts(*child)
-                        .next()
-                        .is_none_or(|only| tree.kind(only) != Kind::String)
-            })
-            .map_or(usize::MAX, |node| tree.start(node));
+    /// Reads the comments; those before `code_start` may speak for the whole file.
+    pub(crate) fn new(
+        source: &'a str,
+        comments: &[Range<usize>],
+        code_start: usize,
+        lines: &LineIndex<'a>,
+    ) -> Self {
         let mut found = Suppressions {
             file: Vec::new(),
             lines: Vec::new(),
         };
         for comment in comments {
-            let start = tree.start(*comment);
-            match directive(tree.text(*comment)) {
-                Some((true, rules)) if start < first_statement => found.file.push(rules),
-                Some((false, rules)) => found.lines.push((lines.line(start), rules)),
+            let text = source.get(comment.clone()).unwrap_or_default();
+            match directive(text) {
+                Some((true, rules)) if comment.start < code_start => found.file.push(rules),
+                Some((false, rules)) => found.lines.push((lines.line(comment.start), rules)),
                 _ => {}
             }
         }

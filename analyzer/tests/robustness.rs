@@ -69,8 +69,7 @@ fn what_is_not_python_is_said_to_be_so() {
         "Dear reader, this is a letter. It has commas; and semicolons! Is it code? No: it isn't.\n"
             .repeat(20),
         "<!doctype html><html><body><p class=\"x\">import pynvml</p></body></html>\n".repeat(5),
-        "#include <cuda_runtime.h>\n__global__ void f(float* x) { x[threadIdx.x] += 1.0f; }\n"
-            .repeat(5),
+        "fn main() { let x: Vec<f32> = vec![1.0; 3]; println!(\"{}\", x[0]); }\n".repeat(5),
     ] {
         assert_eq!(codes(&source), ["not-python"], "{source}");
         assert!(everything(&source).findings.is_empty());

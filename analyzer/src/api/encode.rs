@@ -162,7 +162,6 @@ objects! {
 }
 
 words! {
-    Language { Python = "python" }
     Severity { Error = "error", Warning = "warning", Advice = "advice", Info = "info" }
     HandledBy { You = "you", Hipify = "hipify", RocmWheel = "rocm-wheel" }
     Applicability { Safe = "safe", Unsafe = "unsafe", DisplayOnly = "display-only" }
@@ -178,6 +177,12 @@ words! {
         Triton = "triton",
         Measuring = "measuring",
         CudaCpp = "cuda-cpp"
+    }
+}
+
+impl Encode for Language {
+    fn encode(&self, out: &mut String) {
+        self.name().encode(out);
     }
 }
 

@@ -8,9 +8,10 @@ mod request;
 
 use self::encode::{Encode, encode};
 use self::request::Request;
-use crate::analysis::{Options, Selection};
-use crate::report::{Applicability, Report};
+use crate::analysis::Options;
+use crate::report::{Applicability, Language, Report};
 use crate::rules::RULES;
+use crate::selection::Selection;
 
 /// A request that carries a source.
 struct SourceRequest {
@@ -21,7 +22,9 @@ struct SourceRequest {
 impl SourceRequest {
     #[inline(never)]
     fn read(text: &str) -> Result<Self, String> {
-        let known = ["source", "target", "select", "ignore", "indices", "up_to"];
+        let known = [
+            "source", "target", "select", "ignore", "language", "indices", "up_to",
+        ];
         let request = Request::read(text, &known)?;
         request.text("source")?;
         let rules = Selection::new(&request.texts("select")?, &request.texts("ignore")?);
@@ -29,6 +32,7 @@ impl SourceRequest {
             options: Options {
                 target: request.target()?,
                 rules: rules.map_err(|error| error.to_string())?,
+                language: request.language()?,
             },
             request,
         })
@@ -54,15 +58,25 @@ impl Encode for Completed {
     }
 }
 
-/// `{source, target?, select?, ignore?}` → `Report`.
+/// `{source, path?}` → the language, by the path's name or else by the content.
 ///
 /// # Errors
 /// When the request is not what was expected; so for every function here.
+pub fn language(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["source", "path"])?;
+    let source = request.text("source")?;
+    let named = request.text("path").ok().and_then(Language::of_path);
+    Ok(encode(
+        &named.unwrap_or_else(|| Language::of_content(source)),
+    ))
+}
+
+/// `{source, target?, select?, ignore?, language?}` → `Report`.
 pub fn analyze(request: &str) -> Result<String, String> {
     Ok(encode(&SourceRequest::read(request)?.report()))
 }
 
-/// `{source, target?, indices: […]}` → `{source, applied: […]}`.
+/// `{source, target?, language?, indices: […]}` → `{source, applied: […]}`.
 pub fn apply(request: &str) -> Result<String, String> {
     let read = SourceRequest::read(request)?;
     let indices = read.request.indices()?;
@@ -73,7 +87,7 @@ pub fn apply(request: &str) -> Result<String, String> {
     )))
 }
 
-/// `{source, target?, up_to?}` → `{source, applied}`.
+/// `{source, target?, language?, up_to?}` → `{source, applied}`.
 pub fn fix_all(request: &str) -> Result<String, String> {
     let read = SourceRequest::read(request)?;
     let up_to = read.request.up_to()?.unwrap_or(Applicability::Safe);

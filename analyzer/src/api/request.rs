@@ -1,7 +1,7 @@
 //! Reading a request: known fields with strings, lists and numbers. What is wrong with it is told in a sentence.
 
 use super::json::{Json, parse};
-use crate::report::{Applicability, Arch, Target, Version};
+use crate::report::{Applicability, Arch, Language, Target, Version};
 
 /// A request with only known fields.
 pub(super) struct Request(Vec<(String, Json)>);
@@ -74,6 +74,19 @@ impl Request {
             Some(Json::Text(text)) if text == "safe" => Ok(Some(Applicability::Safe)),
             Some(Json::Text(text)) if text == "unsafe" => Ok(Some(Applicability::Unsafe)),
             Some(_) => Err("The field `up_to` is \"safe\" or \"unsafe\".".to_owned()),
+        }
+    }
+
+    /// The language that the source is to be read as; by its content when it is not said.
+    pub(super) fn language(&self) -> Result<Option<Language>, String> {
+        match self.field("language") {
+            None => Ok(None),
+            Some(Json::Text(text)) => Language::ALL
+                .into_iter()
+                .find(|language| language.name() == text)
+                .map(Some)
+                .ok_or_else(|| format!("There is no language `{text}` here; python is one.")),
+            Some(_) => Err("The field `language` is a string.".to_owned()),
         }
     }
 

@@ -9,17 +9,36 @@ use crate::checker::Checker;
 use crate::report::{Applicability, Language, Severity};
 use crate::syntax::{Kind, Node};
 
-/// Declares the rules by family, and lists them in that order.
+/// Declares the rules by family, and lists them in that order. Those behind the `;` are left out of the module for Python.
 macro_rules! table {
-    ($($family:ident { $($rule:ident,)+ })+) => {
+    (
+        $($family:ident { $($rule:ident,)+ })+
+        ;
+        $($other:ident { $($other_rule:ident,)+ })*
+    ) => {
         $(mod $family { $(pub(super) mod $rule;)+ })+
+        $(#[cfg(feature = "all-languages")] mod $other { $(pub(super) mod $other_rule;)+ })*
 
         /// Every rule, by family.
-        pub static RULES: &[&RuleMeta] = &[$($(&$family::$rule::RULE,)+)+];
+        pub static RULES: &[&RuleMeta] = &[
+            $($(&$family::$rule::RULE,)+)+
+            $($(#[cfg(feature = "all-languages")] &$other::$other_rule::RULE,)+)*
+        ];
     };
 }
 
-/// Makes a file's `RULE` out of its doc comment and its facts.
+/// The first of its arguments: repeats something once for a part of a macro that is there.
+macro_rules! first {
+    ($first:expr, $($rest:tt)*) => {
+        $first
+    };
+}
+
+/// Makes a file's `RULE` out of its doc comment and its facts, and what it reads:
+///
+/// * `visit: [Call, …]`: Python, by `check(&checker::Checker, Node)` on each node of those kinds;
+/// * `cuda: f`: CUDA C++, by `f(&cuda::Checker)`;
+/// * `files: [Dockerfile, …] f`: those files, by `f(&files::Checker)`.
 macro_rules! declare_rule {
     (
         $(#[doc = $doc:literal])+
@@ -30,7 +49,9 @@ macro_rules! declare_rule {
             applicability: $applicability:ident,
             targets: $targets:literal,
             lesson: $lesson:expr,
-            visit: [$($kind:ident),+ $(,)?],
+            $(visit: [$($kind:ident),+ $(,)?],)?
+            $(cuda: $cuda:ident,)?
+            $(files: [$($language:ident),+ $(,)?] $files:ident,)?
         }
     ) => {
         $(#[doc = $doc])+
@@ -40,14 +61,23 @@ macro_rules! declare_rule {
             title: $title,
             family: $crate::rules::Family::$family,
             severity: $crate::report::Severity::$severity,
-            languages: &[$crate::report::Language::Python],
+            languages: &[
+                $(
+                    first!($crate::report::Language::Python, $($kind)+),
+                    first!($crate::report::Language::Notebook, $($kind)+),
+                )?
+                $(first!($crate::report::Language::CudaCpp, $cuda),)?
+                $($($crate::report::Language::$language,)+)?
+            ],
             targets: $targets,
             applicability: $crate::report::Applicability::$applicability,
             lesson: $lesson,
             #[cfg(feature = "docs")]
             page: &[$($doc),+],
-            visit: &[$($crate::syntax::Kind::$kind),+],
-            check,
+            $(visit: &[$($crate::syntax::Kind::$kind),+], check: Some(check),)?
+            $(#[cfg(feature = "all-languages")] cuda: Some($cuda),)?
+            $(#[cfg(feature = "all-languages")] files: Some($files),)?
+            ..$crate::rules::RuleMeta::READS_NOTHING
         };
     };
 }
@@ -79,6 +109,7 @@ table! {
     measure {
         unsynchronized_timing,
     }
+    ;
 }
 
 /// What a rule is about; the first digit of its id.
@@ -168,10 +199,37 @@ pub struct RuleMeta {
     #[serde(skip)]
     pub(crate) visit: &'static [Kind],
     #[serde(skip)]
-    pub(crate) check: fn(&Checker<'_>, Node),
+    pub(crate) check: Option<fn(&Checker<'_>, Node)>,
+    #[cfg(feature = "all-languages")]
+    #[serde(skip)]
+    pub(crate) cuda: Option<fn(&crate::cuda::Checker<'_>)>,
+    #[cfg(feature = "all-languages")]
+    #[serde(skip)]
+    pub(crate) files: Option<fn(&crate::files::Checker<'_>)>,
 }
 
 impl RuleMeta {
+    /// What `declare_rule!` fills in.
+    const READS_NOTHING: RuleMeta = RuleMeta {
+        id: "",
+        name: "",
+        title: "",
+        family: Family::BuildFiles,
+        severity: Severity::Info,
+        languages: &[],
+        targets: "",
+        applicability: Applicability::DisplayOnly,
+        lesson: None,
+        #[cfg(feature = "docs")]
+        page: &[],
+        visit: &[],
+        check: None,
+        #[cfg(feature = "all-languages")]
+        cuda: None,
+        #[cfg(feature = "all-languages")]
+        files: None,
+    };
+
     /// The rule's page, in Markdown.
     #[cfg(feature = "docs")]
     pub fn doc(&self) -> String {

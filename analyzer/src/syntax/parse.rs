@@ -21,31 +21,15 @@ pub const MAX_SOURCE_BYTES: usize = 2 * 1024 * 1024;
 const BYTES_PER_REPORT: usize = 2;
 const REPORTS_AT_LEAST: usize = 10_000;
 
-/// Why a source was not parsed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// Longer than [`MAX_SOURCE_BYTES`].
-    TooLarge,
-    /// It holds a NUL byte.
-    Binary,
-    /// The parser's budget ran out.
-    TooComplex,
-}
-
-/// Parses `source`, or says why not.
-pub(crate) fn parse(source: &str) -> Result<Tree<'_>, Refusal> {
+/// Parses `source`; nothing when it is too long, or takes more steps than any Python does.
+pub(crate) fn parse(source: &str) -> Option<Tree<'_>> {
     if source.len() > MAX_SOURCE_BYTES {
-        return Err(Refusal::TooLarge);
-    }
-    if source.as_bytes().contains(&0) {
-        return Err(Refusal::Binary);
+        return None;
     }
     let grammar = Grammar::python();
     let mut parser = Parser::new();
-    if parser.set_language(&language()).is_err() {
-        // Only a grammar built for another parser gets here, and the versions are pinned together.
-        return Err(Refusal::TooComplex);
-    }
+    // Only a grammar built for another parser is refused, and the versions are pinned together.
+    parser.set_language(&language()).ok()?;
     let mut reports = REPORTS_AT_LEAST + source.len() / BYTES_PER_REPORT;
     let mut progress = |_: &ParseState| match reports.checked_sub(1) {
         Some(left) => {
@@ -62,5 +46,4 @@ pub(crate) fn parse(source: &str) -> Result<Tree<'_>, Refusal> {
             Some(ParseOptions::new().progress_callback(&mut progress)),
         )
         .map(|parsed| Tree::new(source, &parsed, grammar))
-        .ok_or(Refusal::TooComplex)
 }

@@ -9,7 +9,13 @@ fn answer(answer: Result<String, String>) -> Result<String, JsError> {
     answer.map_err(|sentence| JsError::new(&sentence))
 }
 
-/// `{source, target?, select?, ignore?}` → `Report`.
+/// `{source, path?}` → the language it is in.
+#[wasm_bindgen]
+pub fn language(request: &str) -> Result<String, JsError> {
+    answer(api::language(request))
+}
+
+/// `{source, target?, select?, ignore?, language?}` → `Report`.
 #[wasm_bindgen]
 pub fn analyze(request: &str) -> Result<String, JsError> {
     answer(api::analyze(request))

@@ -63,7 +63,17 @@ decode_struct!(DiffLine {
     text
 });
 
-decode_enum!(Language { "python" => Python });
+decode_enum!(Language {
+    "python" => Python,
+    "notebook" => Notebook,
+    "cuda-cpp" => CudaCpp,
+    "requirements" => Requirements,
+    "pyproject" => Pyproject,
+    "dockerfile" => Dockerfile,
+    "cmake" => Cmake,
+    "shell" => Shell,
+    "yaml" => Yaml,
+});
 decode_enum!(Arch { "gfx90a" => Gfx90a, "gfx942" => Gfx942, "gfx950" => Gfx950 });
 decode_enum!(Severity {
     "error" => Error, "warning" => Warning, "advice" => Advice, "info" => Info,

@@ -1,0 +1,82 @@
+//! Findings and fixes before their byte ranges get positions: what every language's checker makes.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use crate::report::{Applicability, HandledBy, Severity};
+use crate::rules::RuleMeta;
+
+/// More findings than anyone reads; past it the analysis stops, so that no text can make it long.
+pub(crate) const MAX_FINDINGS: usize = 1000;
+
+/// A replacement of a byte range.
+pub(crate) type Replacement = (Range<usize>, String);
+
+/// A fix before its ranges get positions.
+pub(crate) struct Suggestion {
+    pub(crate) title: String,
+    pub(crate) applicability: Applicability,
+    pub(crate) edits: Vec<Replacement>,
+}
+
+impl Suggestion {
+    /// For a person to carry out.
+    pub(crate) fn display_only(title: impl Into<String>) -> Self {
+        Suggestion {
+            title: title.into(),
+            applicability: Applicability::DisplayOnly,
+            edits: Vec::new(),
+        }
+    }
+
+    /// Valid code, but behaviour may change.
+    pub(crate) fn unsafe_edits(title: impl Into<String>, edits: Vec<Replacement>) -> Self {
+        Suggestion {
+            title: title.into(),
+            applicability: Applicability::Unsafe,
+            edits,
+        }
+    }
+
+    /// Behaviour is kept.
+    pub(crate) fn safe_edits(title: impl Into<String>, edits: Vec<Replacement>) -> Self {
+        Suggestion {
+            title: title.into(),
+            applicability: Applicability::Safe,
+            edits,
+        }
+    }
+}
+
+/// A finding before its ranges get positions.
+pub(crate) struct Draft {
+    pub(crate) rule: &'static RuleMeta,
+    pub(crate) span: Range<usize>,
+    pub(crate) message: String,
+    pub(crate) severity: Severity,
+    pub(crate) handled_by: HandledBy,
+    pub(crate) fix: Option<Suggestion>,
+}
+
+/// Where a checker puts what its rules find.
+#[derive(Default)]
+pub(crate) struct Drafts {
+    found: RefCell<Vec<Draft>>,
+}
+
+impl Drafts {
+    /// Adds a finding.
+    pub(crate) fn push(&self, draft: Draft) {
+        self.found.borrow_mut().push(draft);
+    }
+
+    /// True when there are as many as anyone reads.
+    pub(crate) fn is_full(&self) -> bool {
+        self.found.borrow().len() >= MAX_FINDINGS
+    }
+
+    /// All of them, in the order they were found.
+    pub(crate) fn finish(self) -> Vec<Draft> {
+        self.found.into_inner()
+    }
+}

@@ -1,0 +1,125 @@
+//! Which language a source is in: by its file's name, else by what it says.
+
+use crate::report::Language;
+
+impl Language {
+    /// The language of a file by its name; nothing when the analyzer does not read such files.
+    ///
+    /// Both kinds of slash part a path.
+    pub fn of_path(path: &str) -> Option<Language> {
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        let lower = name.to_ascii_lowercase();
+        let has = |part: &str| lower.contains(part);
+        let extension = lower
+            .rsplit_once('.')
+            .map_or("", |(_, extension)| extension);
+        let language = match extension {
+            "py" | "pyi" => Language::Python,
+            "ipynb" => Language::Notebook,
+            "cu" | "cuh" | "cpp" | "cc" | "cxx" | "h" | "hpp" | "hxx" | "hh" | "inl" => {
+                Language::CudaCpp
+            }
+            "cmake" => Language::Cmake,
+            "sh" | "bash" | "env" => Language::Shell,
+            "yml" | "yaml" => Language::Yaml,
+            "dockerfile" => Language::Dockerfile,
+            "txt" if lower == "cmakelists.txt" => Language::Cmake,
+            "txt" | "in" if has("requirement") || has("constraint") => Language::Requirements,
+            "toml" if lower == "pyproject.toml" => Language::Pyproject,
+            _ if has("dockerfile") || has("containerfile") => Language::Dockerfile,
+            _ if lower == ".env" || lower.starts_with(".env.") => Language::Shell,
+            _ => return None,
+        };
+        Some(language)
+    }
+
+    /// The language that `source` reads like; Python when nothing speaks for another.
+    pub fn of_content(source: &str) -> Language {
+        if source.trim_start().starts_with('{') && source.contains("\"cells\"") {
+            return Language::Notebook;
+        }
+        if source.starts_with("#!") {
+            let first = source.lines().next().unwrap_or_default();
+            return if first.ends_with("sh") {
+                Language::Shell
+            } else {
+                Language::Python
+            };
+        }
+        // The first line that no language passes over decides; a few more may be comments of any of them.
+        for line in source.lines().take(MOST_LINES) {
+            let line = line.trim();
+            let starts = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
+            if starts(&[
+                "#include",
+                "#pragma",
+                "#ifndef",
+                "#ifdef",
+                "__global__",
+                "template <",
+                "template<",
+            ]) || line.contains("<<<") && line.contains(">>>(")
+            {
+                return Language::CudaCpp;
+            }
+            if starts(&["FROM ", "ARG "]) {
+                return Language::Dockerfile;
+            }
+            if starts(&["cmake_minimum_required", "find_package("]) {
+                return Language::Cmake;
+            }
+            if starts(&["[build-system]", "[project]", "[tool."]) {
+                return Language::Pyproject;
+            }
+            if starts(&["import ", "from ", "def ", "class ", "@", "\"\"\""]) {
+                return Language::Python;
+            }
+        }
+        Language::Python
+    }
+}
+
+/// A licence stands above the code of many files; past this many lines nothing is said that decides.
+const MOST_LINES: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_decides() {
+        for (path, language) in [
+            ("train.py", Some(Language::Python)),
+            ("a/b/setup.py", Some(Language::Python)),
+            ("demo.ipynb", Some(Language::Notebook)),
+            ("csrc\\kernel.CU", Some(Language::CudaCpp)),
+            ("requirements-dev.txt", Some(Language::Requirements)),
+            ("docker/Dockerfile.cuda", Some(Language::Dockerfile)),
+            ("CMakeLists.txt", Some(Language::Cmake)),
+            (".env", Some(Language::Shell)),
+            ("environment.yml", Some(Language::Yaml)),
+            ("notes.txt", None),
+            ("weights.safetensors", None),
+            ("Cargo.toml", None),
+        ] {
+            assert_eq!(Language::of_path(path), language, "{path}");
+        }
+    }
+
+    #[test]
+    fn without_a_name_the_text_decides() {
+        for (source, language) in [
+            ("", Language::Python),
+            ("x = 1\n", Language::Python),
+            ("{\"cells\": []}", Language::Notebook),
+            ("// c\n#include <cuda_runtime.h>\n", Language::CudaCpp),
+            ("__global__ void k() {}\n", Language::CudaCpp),
+            ("FROM nvidia/cuda:12.4\n", Language::Dockerfile),
+            ("#!/usr/bin/env bash\nmake\n", Language::Shell),
+            ("#!/usr/bin/env python3\nFROM = 1\n", Language::Python),
+            ("import x\nfind_package(CUDA)\n", Language::Python),
+        ] {
+            assert_eq!(Language::of_content(source), language, "{source:?}");
+        }
+    }
+}

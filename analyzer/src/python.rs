@@ -1,0 +1,121 @@
+//! Python's reader: parse, walk the rules over the tree, say what could not be read.
+
+use std::ops::Range;
+
+use crate::analysis::{Options, Reading};
+use crate::checker::Checker;
+use crate::contract;
+use crate::position::LineIndex;
+use crate::report::Note;
+use crate::semantic::Semantics;
+use crate::syntax::{Kind, Tree, parse};
+
+/// Reads `source` as Python.
+pub(crate) fn read(source: &str, lines: &LineIndex<'_>, options: &Options) -> Reading {
+    let Some(tree) = parse(source) else {
+        return Reading::refused(Note {
+            code: "too-complex".to_owned(),
+            message:
+                "The parser gave up on this text: it is far from any Python. Paste one Python file."
+                    .to_owned(),
+            line: None,
+        });
+    };
+    let notes = syntax_notes(&tree, lines);
+    if notes.iter().any(|note| note.code == "not-python") {
+        return Reading {
+            notes,
+            ..Reading::default()
+        };
+    }
+    let semantics = Semantics::new(tree, options.target.clone());
+    let (semantics, drafts) = Checker::run(semantics, options.selected()).finish();
+    let tree = &semantics.tree;
+    Reading {
+        drafts,
+        comments: tree
+            .nodes()
+            .filter(|node| tree.kind(*node) == Kind::Comment)
+            .map(|node| tree.span(node))
+            .collect(),
+        code_start: code_start(tree),
+        notes,
+        contract: contract::detect(&semantics),
+    }
+}
+
+/// Where the first statement is; a docstring may stand before it.
+fn code_start(tree: &Tree<'_>) -> usize {
+    tree.parts(tree.root())
+        .find(|child| {
+            tree.kind(*child) != Kind::ExpressionStatement
+                || tree
+                    .parts(*child)
+                    .next()
+                    .is_none_or(|only| tree.kind(only) != Kind::String)
+        })
+        .map_or(usize::MAX, |node| tree.start(node))
+}
+
+/// What the parser could not make sense of.
+fn syntax_notes(tree: &Tree<'_>, lines: &LineIndex<'_>) -> Vec<Note> {
+    let Some(first) = tree.first_error() else {
+        return Vec::new();
+    };
+    let mut lost = 0;
+    let mut end = 0;
+    for error in tree.error_nodes() {
+        let span = tree.span(*error);
+        // An error within an error counts once.
+        if span.end > end {
+            lost += visible(tree, span.start.max(end)..span.end);
+            end = span.end;
+        }
+    }
+    let line = Some(lines.line(first));
+    // Half a file is one large error with statements before it; another language is errors all over.
+    let statements = tree
+        .nodes()
+        .filter(|node| is_telling(tree.kind(*node)))
+        .count();
+    let is_strewn = tree.error_nodes().len() > statements * 2;
+    if is_strewn && lost * 4 > visible(tree, 0..tree.source().len()) {
+        return vec![Note {
+            code: "not-python".to_owned(),
+            message: "Most of this does not read as Python, so nothing was judged.".to_owned(),
+            line,
+        }];
+    }
+    vec![Note {
+        code: "syntax-error".to_owned(),
+        message: format!(
+            "Line {} could not be read as Python; the rest was analyzed as far as it goes.",
+            lines.line(first)
+        ),
+        line,
+    }]
+}
+
+/// Nodes that text in another language rarely looks like.
+fn is_telling(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::ImportStatement
+            | Kind::ImportFromStatement
+            | Kind::Assignment
+            | Kind::FunctionDefinition
+            | Kind::ClassDefinition
+            | Kind::ReturnStatement
+            | Kind::IfStatement
+            | Kind::ForStatement
+            | Kind::WithStatement
+            | Kind::Decorator
+    )
+}
+
+fn visible(tree: &Tree<'_>, range: Range<usize>) -> usize {
+    let text = tree.source().as_bytes().get(range).unwrap_or_default();
+    text.iter()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .count()
+}
