@@ -49,7 +49,7 @@ mod syntax;
 #[cfg(feature = "engine")]
 pub use analysis::{Options, analyze};
 #[cfg(feature = "engine")]
-pub use diff::{DiffKind, DiffLine, diff, unified_diff};
+pub use diff::{diff, unified_diff};
 #[cfg(feature = "engine")]
 pub use fix::{Applied, FixedSource, apply_fixes, fix_all};
 pub use report::*;

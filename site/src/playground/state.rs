@@ -1,8 +1,7 @@
 //! What the playground knows.
 
 use super::fragment::write_target;
-use crate::diff::DiffLine;
-use hipward_analyzer::{Language, Report, Target};
+use hipward_analyzer::{DiffLine, Language, Report, Target};
 
 /// Everything that the page shows.
 #[derive(Default)]
