@@ -47,7 +47,7 @@ mod suppression;
 mod syntax;
 
 #[cfg(feature = "engine")]
-pub use analysis::{Options, analyze};
+pub use analysis::{Options, Session, analyze};
 #[cfg(feature = "engine")]
 pub use diff::{diff, unified_diff};
 #[cfg(feature = "engine")]
