@@ -96,6 +96,11 @@ fn comparison(semantics: &Semantics<'_>, node: Node) -> Option<bool> {
     if let Some(answer) = python_version(semantics, left, operator, right) {
         return Some(answer);
     }
+    // Triton's `target.backend == "cuda"`: it is "hip" on ROCm.
+    let is_backend = tree.text(left).ends_with(".backend") && operator == Kind::Equal;
+    if is_backend && plain_string(semantics, right) == Some("cuda") {
+        return Some(false);
+    }
     let vendor = [left, right]
         .into_iter()
         .filter_map(|side| plain_string(semantics, side))
@@ -179,15 +184,21 @@ fn call_truth(semantics: &Semantics<'_>, call: Node, depth: u8) -> Option<bool> 
     if tree.text(function).ends_with("platform.is_cuda") {
         return Some(false);
     }
-    // Triton's habit: `is_cuda()` next to `is_hip()`.
+    // Triton's and SGLang's habit: `is_cuda()` next to `is_hip()`, or imported from where both are.
     let asks_for_cuda = tree.text(function) == "is_cuda" && arguments.is_empty();
-    if asks_for_cuda
-        && semantics
-            .names
-            .top_level()
-            .any(|(name, _)| by_name(name) == Some(true))
-    {
-        return Some(false);
+    if asks_for_cuda {
+        let imported = matches!(
+            semantics.binding(function).map(|binding| binding.value),
+            Some(Value::Member(..))
+        );
+        if imported
+            || semantics
+                .names
+                .top_level()
+                .any(|(name, _)| by_name(name) == Some(true))
+        {
+            return Some(false);
+        }
     }
     by_name(last_name(semantics, function))
 }
@@ -403,6 +414,22 @@ pub(crate) fn is_import_guarded(semantics: &Semantics<'_>, node: Node, errors: &
                     .child(parent, Field::Condition)
                     .is_some_and(|condition| asks_for_availability(semantics, condition));
                 if asks {
+                    return true;
+                }
+            }
+            // `if not is_apex_available(): raise ImportError(…)` earlier in the same block.
+            Kind::Block => {
+                let left_before =
+                    tree.parts(parent)
+                        .take_while(|statement| *statement != child)
+                        .any(|statement| {
+                            tree.kind(statement) == Kind::IfStatement
+                                && exits(semantics, statement)
+                                && tree.child(statement, Field::Condition).is_some_and(
+                                    |condition| asks_for_availability(semantics, condition),
+                                )
+                        });
+                if left_before {
                     return true;
                 }
             }
