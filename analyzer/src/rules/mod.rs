@@ -3,6 +3,7 @@
 //! A rule is one file: its doc comment is its page, its `check` its code. Adding one is that file and its line in
 //! the table below.
 
+mod commands;
 mod counterparts;
 mod edits;
 mod uses;
@@ -68,6 +69,9 @@ table! {
         nvtx,
         cuda_python,
         nvidia_library,
+        onnxruntime_provider,
+        cuda_shared_library,
+        cuda_wheels,
     }
     environment {
         cuda_alloc_conf,

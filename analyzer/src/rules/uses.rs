@@ -151,17 +151,31 @@ pub(crate) fn check(cx: &Checker<'_>, rule: &'static RuleMeta, uses: &[Use], nod
             continue;
         };
         if found.when.holds(cx.target()) {
+            let message = filled(found.message, cx.target());
+            // The first import of a module stands for the others, unless each has its own edit.
+            if let What::Import(module) = found.what
+                && found.fix.instead.is_empty()
+                && is_reported(cx, rule, module, &message)
+            {
+                return;
+            }
             let suggestion = suggestion(cx, found, &place);
-            cx.report_as(
-                rule,
-                found.severity,
-                place.node,
-                filled(found.message, cx.target()),
-                suggestion,
-            );
+            cx.report_as(rule, found.severity, place.node, message, suggestion);
             return;
         }
     }
+}
+
+/// True when `rule` has said the same of another import of `module`.
+fn is_reported(cx: &Checker<'_>, rule: &RuleMeta, module: &str, message: &str) -> bool {
+    let last = module.rsplit('.').next().unwrap_or(module);
+    cx.has_reported(rule, &|text, said| {
+        said == message
+            && text
+                .strip_prefix(module)
+                .or_else(|| text.strip_prefix(last))
+                .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    })
 }
 
 /// Where a row matched.

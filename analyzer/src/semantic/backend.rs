@@ -282,7 +282,7 @@ pub(crate) fn never_runs_on_target(semantics: &Semantics<'_>, node: Node) -> boo
                 tree.child(parent, Field::Left)
                     .is_some_and(|left| truth_on_target(semantics, left) == Some(is_or))
             }
-            Kind::Block | Kind::Module => is_after_an_exit(semantics, parent, child),
+            Kind::Block | Kind::Module => is_after_an_exit(semantics, parent, child, names_vendor),
             Kind::DecoratedDefinition => is_skipped_test(semantics, parent),
             _ => false,
         };
@@ -315,11 +315,14 @@ fn branch_is_skipped(semantics: &Semantics<'_>, statement: Node, child: Node) ->
     }
 }
 
-/// `if torch.version.hip: return …` or `assert torch.version.hip is None` earlier in the same block.
-///
-/// It has to name ROCm: after `assert torch.version.cuda` the author thinks there is no GPU, and the rest is of use once
-/// that gate is mended.
-fn is_after_an_exit(semantics: &Semantics<'_>, block: Node, child: Node) -> bool {
+/// `if torch.version.hip: return …` or `assert torch.version.hip is None` earlier in the same block, with a condition that
+/// `counts` accepts.
+fn is_after_an_exit(
+    semantics: &Semantics<'_>,
+    block: Node,
+    child: Node,
+    counts: fn(&Semantics<'_>, Node) -> bool,
+) -> bool {
     let tree = &semantics.tree;
     tree.parts(block)
         .take_while(|statement| *statement != child)
@@ -332,9 +335,39 @@ fn is_after_an_exit(semantics: &Semantics<'_>, block: Node, child: Node) -> bool
                 _ => return false,
             };
             condition.is_some_and(|condition| {
-                names_rocm(semantics, condition)
+                counts(semantics, condition)
                     && truth_on_target(semantics, condition) == Some(exits_when)
             })
+        })
+}
+
+/// True when an earlier `if` around `node` leaves on the target, for whatever reason.
+///
+/// Other findings need a reason that names the vendor: after `assert torch.version.cuda` the author thinks there is no GPU, and
+/// the rest is of use once that gate is mended.
+pub(crate) fn follows_an_exit(semantics: &Semantics<'_>, node: Node) -> bool {
+    let tree = &semantics.tree;
+    let mut child = node;
+    tree.ancestors(node).any(|parent| {
+        let follows = matches!(tree.kind(parent), Kind::Block | Kind::Module)
+            && is_after_an_exit(semantics, parent, child, is_if);
+        child = parent;
+        follows
+    })
+}
+
+/// True for the condition of an `if`, not of an `assert`.
+fn is_if(semantics: &Semantics<'_>, condition: Node) -> bool {
+    semantics.tree.field(condition) == Field::Condition
+}
+
+/// True when a condition asks for a vendor by a name of its own: `IS_ROCM`, `is_cuda()`.
+fn names_vendor(semantics: &Semantics<'_>, condition: Node) -> bool {
+    let tree = &semantics.tree;
+    names_rocm(semantics, condition)
+        || tree.subtree(condition).any(|node| {
+            tree.kind(node) == Kind::Identifier
+                && matches!(tree.text(node), "is_cuda" | "is_nvidia")
         })
 }
 

@@ -53,10 +53,25 @@ declare_rule! {
         visit: [ComparisonOperator, Call],
     }
 }
+/// Data-centre products. A test for an old or a consumer card is right to fail on an AMD GPU.
 const PRODUCTS: &[&str] = &[
-    "nvidia", "geforce", "rtx", "tesla", "quadro", "a100", "a800", "h100", "h800", "h200", "h20",
-    "b200", "b100", "gb200", "b300", "gh200", "v100", "a10", "a10g", "a30", "a40", "a6000", "l4",
-    "l40", "l40s", "t4", "p100", "titan", "blackwell", "hopper",
+    "nvidia",
+    "a100",
+    "a800",
+    "h100",
+    "h800",
+    "h20",
+    "h200",
+    "gh200",
+    "b100",
+    "b200",
+    "gb200",
+    "b300",
+    "gb300",
+    "l40",
+    "l40s",
+    "hopper",
+    "blackwell",
 ];
 
 const AMD: &[&str] = &["amd", "mi2", "mi3", "instinct", "radeon", "gfx9"];

@@ -109,12 +109,18 @@ fn is_made(cx: &Checker<'_>, node: Node) -> bool {
         Kind::KeywordArgument => tree
             .child(parent, Field::Name)
             .is_some_and(|name| tree.text(name) == "dtype"),
+        // `torch.finfo(torch.float8_e4m3fn).bits` is the same in every format.
+        Kind::ArgumentList if is_finfo(cx, parent) => tree
+            .parent(parent)
+            .and_then(|call| tree.parent(call))
+            .and_then(|access| tree.child(access, Field::Attribute))
+            .is_none_or(|field| matches!(tree.text(field), "max" | "min")),
         Kind::ArgumentList => tree
             .parent(parent)
             .and_then(|call| tree.child(call, Field::Function))
             .is_some_and(|function| {
                 let last = tree.child(function, Field::Attribute).unwrap_or(function);
-                matches!(tree.text(last), "to" | "type" | "finfo")
+                matches!(tree.text(last), "to" | "type")
             }),
         // `FP8 = torch.float8_e4m3fn`, as a constant
         Kind::Assignment => tree.child(parent, Field::Left).is_some_and(|left| {
@@ -128,21 +134,35 @@ fn is_made(cx: &Checker<'_>, node: Node) -> bool {
     }
 }
 
+fn is_finfo(cx: &Checker<'_>, arguments: Node) -> bool {
+    cx.tree()
+        .parent(arguments)
+        .and_then(|call| cx.callee(call))
+        .is_some_and(|name| name.is("torch.finfo"))
+}
+
+/// True when the source knows both families, or stores scales of block-scaled formats, whose type is the same everywhere.
 fn knows_both(cx: &Checker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
-        let mention = |formats: [&str; 2]| {
-            tree.nodes().find(|node| {
-                matches!(
-                    tree.kind(*node),
-                    Kind::Identifier | Kind::StringContent
-                ) && formats.contains(&tree.text(*node))
-            })
-        };
-        match (mention(OCP), mention(FNUZ)) {
-            (Some(one), Some(_)) => vec![one],
-            _ => Vec::new(),
-        }
+        let mut has_ocp = false;
+        let mut has_fnuz = false;
+        let last = tree.nodes().find(|node| {
+            if !matches!(tree.kind(*node), Kind::Identifier | Kind::StringContent) {
+                return false;
+            }
+            let text = tree.text(*node);
+            has_ocp |= OCP.contains(&text);
+            has_fnuz |= FNUZ.contains(&text);
+            let is_block_scaled = text.len() < 80 && {
+                let lower = text.to_ascii_lowercase();
+                ["nvfp4", "mxfp", "e8m0", "fp4"]
+                    .iter()
+                    .any(|format| lower.contains(format))
+            };
+            has_ocp && has_fnuz || is_block_scaled
+        });
+        last.into_iter().collect()
     };
     cx.mentions_hip() || !cx.once(RULE.id, find).is_empty()
 }

@@ -2,7 +2,7 @@
 
 use crate::checker::{Checker, Suggestion};
 use crate::semantic::names_rocm;
-use crate::syntax::{Kind, Node};
+use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
     /// ## What it does
@@ -84,10 +84,16 @@ fn check(cx: &Checker<'_>, node: Node) {
     let Some(parent) = tree.parent(node) else {
         return;
     };
-    let is_listed = matches!(
-        tree.kind(parent),
-        Kind::List | Kind::Tuple | Kind::ArgumentList | Kind::ConcatenatedString
-    );
+    let is_listed = match tree.kind(parent) {
+        Kind::List | Kind::Tuple => true,
+        // `flags.append("-gencode")`, and not `flag.startswith("-gencode")`
+        Kind::ArgumentList => tree
+            .parent(parent)
+            .and_then(|call| tree.child(call, Field::Function))
+            .and_then(|function| tree.child(function, Field::Attribute))
+            .is_some_and(|method| matches!(tree.text(method), "append" | "insert")),
+        _ => false,
+    };
     let is_repeated = tree
         .parts(parent)
         .take_while(|other| *other != node)

@@ -2,7 +2,7 @@
 
 use crate::checker::{Checker, Suggestion};
 use crate::report::Severity;
-use crate::semantic::names_rocm;
+use crate::semantic::{follows_an_exit, names_rocm};
 use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
@@ -119,7 +119,10 @@ fn is_cuda_version(cx: &Checker<'_>, node: Node) -> bool {
 
 /// `if torch.version.cuda:`
 fn truthiness(cx: &Checker<'_>, operand: Node) {
-    if !is_cuda_version(cx, operand) || deals_with_rocm(cx, operand) {
+    if !is_cuda_version(cx, operand)
+        || deals_with_rocm(cx, operand)
+        || guards_its_own_use(cx, operand, operand)
+    {
         return;
     }
     let fix =
@@ -145,7 +148,7 @@ fn comparison(cx: &Checker<'_>, node: Node) {
         as_text(cx, node, subject);
         return;
     }
-    if deals_with_rocm(cx, node) {
+    if deals_with_rocm(cx, node) || guards_its_own_use(cx, node, subject) {
         return;
     }
     let with_none = tree.kind(right) == Kind::None;
@@ -203,6 +206,32 @@ fn call(cx: &Checker<'_>, node: Node) {
     }
 }
 
+/// True for `torch.version.cuda and int(torch.version.cuda.split(".")[0]) >= 12`: a question about CUDA's version, not
+/// whether there is a GPU.
+fn guards_its_own_use(cx: &Checker<'_>, node: Node, subject: Node) -> bool {
+    let tree = cx.tree();
+    let whole = tree
+        .ancestors(node)
+        .take_while(|ancestor| {
+            matches!(
+                tree.kind(*ancestor),
+                Kind::BooleanOperator
+                    | Kind::NotOperator
+                    | Kind::ParenthesizedExpression
+                    | Kind::ConditionalExpression
+            )
+        })
+        .last();
+    let text = tree.text(subject);
+    whole.is_some_and(|whole| {
+        tree.subtree(whole).any(|part| {
+            !tree.contains(node, part)
+                && matches!(tree.kind(part), Kind::Identifier | Kind::Attribute)
+                && tree.text(part) == text
+        })
+    })
+}
+
 fn gate(cx: &Checker<'_>, node: Node, on_rocm: bool, fix: Option<(String, Kind)>) {
     let answer = if on_rocm { "true" } else { "false" };
     let title = "Let ROCm builds through as well";
@@ -230,6 +259,9 @@ fn gate(cx: &Checker<'_>, node: Node, on_rocm: bool, fix: Option<(String, Kind)>
 fn as_text(cx: &Checker<'_>, node: Node, subject: Node) {
     // After a test of the value (`if torch.version.cuda:` …, `torch.version.cuda and …`) nothing is reported: a ROCm
     // host does not get here.
+    if follows_an_exit(&cx.semantics, node) {
+        return;
+    }
     cx.report_as(
         &RULE,
         Severity::Error,

@@ -3,14 +3,14 @@
 use crate::checker::{Checker, Suggestion};
 use crate::report::Severity;
 use crate::rules::uses::{self, Use, What, row};
-use crate::semantic::{Access, environment_variable};
-use crate::syntax::{Kind, Node};
+use crate::semantic::{Access, environment_variable, string};
+use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds code that looks for the CUDA toolkit: `torch.utils.cpp_extension.CUDA_HOME`, and `CUDA_HOME`, `CUDA_PATH` or
-    /// `CUDA_ROOT` read from the environment.
+    /// Finds the first place where code looks for the CUDA toolkit: `torch.utils.cpp_extension.CUDA_HOME`, and `CUDA_HOME`,
+    /// `CUDA_PATH` or `CUDA_ROOT` read from the environment where they have to be there, or with a CUDA path to fall back to.
     ///
     /// ## Why on ROCm
     ///
@@ -66,7 +66,8 @@ const VARIABLES: &[&str] = &["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"];
 
 fn check(cx: &Checker<'_>, node: Node) {
     if matches!(cx.tree().kind(node), Kind::Attribute | Kind::ImportFromStatement) {
-        if !knows_rocm(cx) {
+        let is_target = cx.tree().field(node) == Field::Left;
+        if !is_target && !is_reported(cx) && !knows_rocm(cx) {
             uses::check(cx, &RULE, USES, node);
         }
         return;
@@ -74,7 +75,8 @@ fn check(cx: &Checker<'_>, node: Node) {
     let Some(variable) = environment_variable(&cx.semantics, node, VARIABLES) else {
         return;
     };
-    if variable.access == Access::Read && !knows_rocm(cx) {
+    let is_read = variable.access == Access::Read && !may_be_missing(cx, node);
+    if is_read && !is_reported(cx) && !knows_rocm(cx) {
         let name = &variable.name;
         cx.report(
             &RULE,
@@ -83,6 +85,28 @@ fn check(cx: &Checker<'_>, node: Node) {
             Suggestion::display_only("Read ROCM_PATH or ROCM_HOME where torch.version.hip is set"),
         );
     }
+}
+
+/// The first finding stands for the others.
+fn is_reported(cx: &Checker<'_>) -> bool {
+    cx.has_reported(&RULE, &|_, _| true)
+}
+
+/// `os.environ.get("CUDA_HOME")` without a path to fall back to: the code expects that there may be none.
+fn may_be_missing(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    let fallback = tree
+        .child(node, Field::Arguments)
+        .and_then(|arguments| tree.parts(arguments).nth(1))
+        .or_else(|| {
+            let parent = tree.parent(node)?;
+            tree.child(parent, Field::Right)
+                .filter(|_| tree.kind(parent) == Kind::BooleanOperator)
+        });
+    tree.kind(node) == Kind::Call
+        && !fallback
+            .and_then(|fallback| string(&cx.semantics, fallback))
+            .is_some_and(|path| path.contains("cuda"))
 }
 
 /// True when the source looks for ROCm's folder as well.

@@ -4,7 +4,7 @@ use crate::checker::Checker;
 use crate::report::Severity;
 use crate::rules::counterparts::sets_any;
 use crate::rules::uses::{self, Condition, Fix, Use, What};
-use crate::semantic::environment_variable;
+use crate::semantic::{environment_variable, string};
 use crate::syntax::Node;
 
 declare_rule! {
@@ -64,7 +64,10 @@ const USES: &[Use] = &[Use {
 }];
 
 fn check(cx: &Checker<'_>, node: Node) {
-    let asks = environment_variable(&cx.semantics, node, &["TORCH_CUDA_ARCH_LIST"]).is_some();
+    // An empty list stands for the GPUs that are there, as it does on ROCm.
+    let asks = environment_variable(&cx.semantics, node, &["TORCH_CUDA_ARCH_LIST"])
+        .and_then(|variable| variable.value)
+        .is_some_and(|value| string(&cx.semantics, value) != Some(""));
     if asks && !sets_any(cx, RULE.id, &["PYTORCH_ROCM_ARCH"]) {
         uses::check(cx, &RULE, USES, node);
     }

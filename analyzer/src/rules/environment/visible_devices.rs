@@ -10,14 +10,14 @@ use crate::syntax::Node;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds device choices that say nothing to HIP: NVIDIA's UUIDs and MIG slices in `CUDA_VISIBLE_DEVICES`, `CUDA_DEVICE_ORDER`,
+    /// Finds device choices that say nothing to HIP: NVIDIA's UUIDs and MIG slices in `CUDA_VISIBLE_DEVICES`,
     /// `NVIDIA_VISIBLE_DEVICES`; and `HIP_VISIBLE_DEVICES` beside `ROCR_VISIBLE_DEVICES`, where the numbers change their meaning.
     ///
     /// ## Why on ROCm
     ///
     /// `CUDA_VISIBLE_DEVICES="0,1"` is fine: HIP and PyTorch read it like `HIP_VISIBLE_DEVICES`. But no AMD GPU has a UUID that
     /// starts with `GPU-` as NVIDIA writes it, nor a MIG slice, so such a list leaves no device at all. `CUDA_DEVICE_ORDER` is not
-    /// read. `ROCR_VISIBLE_DEVICES` works one level below and renumbers what is left: with `ROCR_VISIBLE_DEVICES=2,3` the only
+    /// read, and does no harm. `ROCR_VISIBLE_DEVICES` works one level below and renumbers what is left: with `ROCR_VISIBLE_DEVICES=2,3` the only
     /// indices for `HIP_VISIBLE_DEVICES` are 0 and 1, and PyTorch raises when it lists more than that.
     ///
     /// ## Example
@@ -57,14 +57,7 @@ declare_rule! {
         visit: [Subscript, Call, Pair, KeywordArgument],
     }
 }
-const USES: &[Use] = &[
-    row(
-        What::Variable("CUDA_DEVICE_ORDER", &[]),
-        Severity::Info,
-        "HIP does not read CUDA_DEVICE_ORDER: devices keep the driver's order.",
-        "Compare PCI addresses (torch.cuda.get_device_properties(i).pci_bus_id) if the order matters",
-    ),
-    row(
+const USES: &[Use] = &[row(
         What::Variable("NVIDIA_VISIBLE_DEVICES", &[]),
         Severity::Warning,
         "NVIDIA_VISIBLE_DEVICES is for NVIDIA's container runtime; AMD's reads AMD_VISIBLE_DEVICES.",
