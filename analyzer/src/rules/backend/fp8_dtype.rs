@@ -7,7 +7,8 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds tensors made in, or cast to, an FP8 format that the target's matrix units do not take, and `torch.finfo` of one.
+    /// Finds tensors made in, or cast to, an FP8 format that the target's matrix units do not take, and `torch.finfo` of one, in
+    /// code that multiplies or scales with it.
     ///
     /// ## Why on ROCm
     ///
@@ -20,7 +21,9 @@ declare_rule! {
     /// ```python
     /// import torch
     ///
+    /// one = torch.ones((), device="cuda")
     /// x = torch.randn(16, 16, device="cuda").to(torch.float8_e4m3fn)
+    /// y = torch._scaled_mm(x, x.t(), scale_a=one, scale_b=one)
     /// ```
     ///
     /// ## Use instead
@@ -28,7 +31,9 @@ declare_rule! {
     /// ```python
     /// import torch
     ///
+    /// one = torch.ones((), device="cuda")
     /// x = torch.randn(16, 16, device="cuda").to(torch.float8_e4m3fnuz)
+    /// y = torch._scaled_mm(x, x.t(), scale_a=one, scale_b=one)
     /// ```
     ///
     /// For several targets, choose once, by `torch.cuda.get_device_properties(0).gcnArchName`; a source that knows both formats is
@@ -73,7 +78,8 @@ fn check(cx: &Checker<'_>, node: Node) {
     let Some(index) = wrong.iter().position(|format| *format == text) else {
         return;
     };
-    if !cx.resolve(node).is_some_and(|name| name.parts() == ["torch", text]) || knows_both(cx) {
+    if !cx.resolve(node).is_some_and(|name| name.parts() == ["torch", text]) || is_settled(cx, node)
+    {
         return;
     }
     let arch = cx.target().arch.name();
@@ -134,6 +140,22 @@ fn is_made(cx: &Checker<'_>, node: Node) -> bool {
     }
 }
 
+/// The whole source is looked at once, at its first FP8 type.
+fn is_settled(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    let is_constant = tree
+        .parent(node)
+        .is_some_and(|parent| tree.kind(parent) == Kind::Assignment);
+    let find = || {
+        if is_right_as_it_is(cx, is_constant) {
+            vec![tree.root()]
+        } else {
+            Vec::new()
+        }
+    };
+    cx.mentions_hip() || !cx.once(RULE.id, find).is_empty()
+}
+
 fn is_finfo(cx: &Checker<'_>, arguments: Node) -> bool {
     cx.tree()
         .parent(arguments)
@@ -141,28 +163,29 @@ fn is_finfo(cx: &Checker<'_>, arguments: Node) -> bool {
         .is_some_and(|name| name.is("torch.finfo"))
 }
 
-/// True when the source knows both families, or stores scales of block-scaled formats, whose type is the same everywhere.
-fn knows_both(cx: &Checker<'_>) -> bool {
+/// True when the source knows both families, stores scales of block-scaled formats, whose type is the same everywhere, or
+/// neither multiplies nor scales: then the format only keeps numbers small.
+fn is_right_as_it_is(cx: &Checker<'_>, is_constant: bool) -> bool {
     let tree = cx.tree();
-    let find = || {
-        let mut has_ocp = false;
-        let mut has_fnuz = false;
-        let last = tree.nodes().find(|node| {
-            if !matches!(tree.kind(*node), Kind::Identifier | Kind::StringContent) {
-                return false;
+    let mut has_ocp = false;
+    let mut has_fnuz = false;
+    let mut multiplies = is_constant;
+    for node in tree.nodes() {
+        if !matches!(tree.kind(node), Kind::Identifier | Kind::StringContent) {
+            continue;
+        }
+        let text = tree.text(node);
+        has_ocp |= OCP.contains(&text);
+        has_fnuz |= FNUZ.contains(&text);
+        if text.len() < 80 {
+            let lower = text.to_ascii_lowercase();
+            let mentions = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+            if mentions(&["nvfp4", "mxfp", "e8m0", "fp4"]) {
+                return true;
             }
-            let text = tree.text(*node);
-            has_ocp |= OCP.contains(&text);
-            has_fnuz |= FNUZ.contains(&text);
-            let is_block_scaled = text.len() < 80 && {
-                let lower = text.to_ascii_lowercase();
-                ["nvfp4", "mxfp", "e8m0", "fp4"]
-                    .iter()
-                    .any(|format| lower.contains(format))
-            };
-            has_ocp && has_fnuz || is_block_scaled
-        });
-        last.into_iter().collect()
-    };
-    cx.mentions_hip() || !cx.once(RULE.id, find).is_empty()
+            multiplies |= mentions(&["scaled_mm", "scaled_grouped_mm", "fp8_gemm", "gemm_fp8"])
+                || matches!(text, "finfo" | "dot");
+        }
+    }
+    has_ocp && has_fnuz || !multiplies
 }

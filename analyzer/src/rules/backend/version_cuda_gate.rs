@@ -36,7 +36,8 @@ declare_rule! {
     ///
     /// Where the question is only whether there is a GPU, `torch.cuda.is_available()` is the shorter answer. Where the
     /// branch is truly for NVIDIA, ask for `torch.version.hip` next to it: the rule takes a source that does for one
-    /// whose author has ROCm in mind, and leaves its gates alone.
+    /// whose author has ROCm in mind, and leaves its gates alone. `torch.cuda.is_available() and torch.version.cuda` asks for
+    /// the vendor, and is left alone too.
     ///
     /// ## Fix safety
     ///
@@ -121,7 +122,7 @@ fn is_cuda_version(cx: &Checker<'_>, node: Node) -> bool {
 fn truthiness(cx: &Checker<'_>, operand: Node) {
     if !is_cuda_version(cx, operand)
         || deals_with_rocm(cx, operand)
-        || guards_its_own_use(cx, operand, operand)
+        || asks_something_else(cx, operand, operand)
     {
         return;
     }
@@ -148,7 +149,7 @@ fn comparison(cx: &Checker<'_>, node: Node) {
         as_text(cx, node, subject);
         return;
     }
-    if deals_with_rocm(cx, node) || guards_its_own_use(cx, node, subject) {
+    if deals_with_rocm(cx, node) || asks_something_else(cx, node, subject) {
         return;
     }
     let with_none = tree.kind(right) == Kind::None;
@@ -206,9 +207,9 @@ fn call(cx: &Checker<'_>, node: Node) {
     }
 }
 
-/// True for `torch.version.cuda and int(torch.version.cuda.split(".")[0]) >= 12`: a question about CUDA's version, not
-/// whether there is a GPU.
-fn guards_its_own_use(cx: &Checker<'_>, node: Node, subject: Node) -> bool {
+/// True where the condition is not whether there is a GPU: `torch.version.cuda and int(torch.version.cuda.split(".")[0]) >= 12`
+/// asks for CUDA's version, and `torch.cuda.is_available() and torch.version.cuda` for the vendor.
+fn asks_something_else(cx: &Checker<'_>, node: Node, subject: Node) -> bool {
     let tree = cx.tree();
     let whole = tree
         .ancestors(node)
@@ -224,11 +225,15 @@ fn guards_its_own_use(cx: &Checker<'_>, node: Node, subject: Node) -> bool {
         .last();
     let text = tree.text(subject);
     whole.is_some_and(|whole| {
-        tree.subtree(whole).any(|part| {
-            !tree.contains(node, part)
-                && matches!(tree.kind(part), Kind::Identifier | Kind::Attribute)
-                && tree.text(part) == text
-        })
+        tree.subtree(whole)
+            .filter(|part| !tree.contains(node, *part))
+            .any(|part| match tree.kind(part) {
+                Kind::Identifier => {
+                    tree.text(part) == text || matches!(tree.text(part), "is_available" | "is_cuda")
+                }
+                Kind::Attribute => tree.text(part) == text,
+                _ => false,
+            })
     })
 }
 

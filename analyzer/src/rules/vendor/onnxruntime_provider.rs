@@ -1,7 +1,7 @@
 //! HW113: ONNX Runtime's execution providers for NVIDIA GPUs.
 
 use crate::checker::{Checker, Suggestion};
-use crate::syntax::{Kind, Node};
+use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
     /// ## What it does
@@ -64,13 +64,7 @@ fn check(cx: &Checker<'_>, node: Node) {
         return;
     };
     // `"CUDAExecutionProvider" in onnxruntime.get_available_providers()` only asks.
-    let asks = tree.parent(node).is_some_and(|parent| {
-        matches!(
-            tree.kind(parent),
-            Kind::ComparisonOperator | Kind::ExpressionStatement | Kind::Subscript
-        )
-    });
-    if asks || knows_migraphx(cx) {
+    if only_asks(cx, node) || knows_migraphx(cx) {
         return;
     }
     cx.report(
@@ -82,6 +76,30 @@ fn check(cx: &Checker<'_>, node: Node) {
             vec![(tree.span(node), text.replace(name, MIGRAPHX))],
         ),
     );
+}
+
+/// True for a comparison with the name, or with one of several, and for a key.
+fn only_asks(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    for parent in tree.ancestors(node) {
+        match tree.kind(parent) {
+            Kind::Tuple | Kind::List => {}
+            Kind::ArgumentList => {
+                return tree
+                    .parent(parent)
+                    .and_then(|call| tree.child(call, Field::Function))
+                    .and_then(|function| tree.child(function, Field::Attribute))
+                    .is_some_and(|method| matches!(tree.text(method), "get" | "index"));
+            }
+            kind => {
+                return matches!(
+                    kind,
+                    Kind::ComparisonOperator | Kind::ExpressionStatement | Kind::Subscript
+                );
+            }
+        }
+    }
+    false
 }
 
 fn knows_migraphx(cx: &Checker<'_>) -> bool {
