@@ -78,7 +78,10 @@ fn check(cx: &Checker<'_>, node: Node) {
     let Some(index) = wrong.iter().position(|format| *format == text) else {
         return;
     };
-    if !cx.resolve(node).is_some_and(|name| name.parts() == ["torch", text]) || is_settled(cx, node)
+    if cx
+        .resolve(node)
+        .is_none_or(|name| name.parts() != ["torch", text])
+        || is_settled(cx, node)
     {
         return;
     }

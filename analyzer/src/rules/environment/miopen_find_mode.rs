@@ -15,7 +15,7 @@ declare_rule! {
     /// MIOpen times its kernels the first time it sees a convolution's shape. `FAST` skips that and takes what a heuristic names:
     /// a quicker start, and often slower convolutions for the rest of the run. `NORMAL` times everything, which makes the first
     /// step of a model with many shapes very long. The default, `DYNAMIC_HYBRID`, reads its database first and times only what is
-    /// missing, without compiling anything for it.
+    /// missing, leaving out kernels that would have to be compiled for it.
     ///
     /// ## Example
     ///
