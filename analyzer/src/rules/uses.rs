@@ -146,7 +146,11 @@ pub(crate) const fn row(
 /// Reports the first row that `node` matches. A rule with names visits `Attribute` and `ImportFromStatement`, one with
 /// imports the import statements and `Call`, one with variables `Subscript`, `Call`, `Pair` and `KeywordArgument`.
 pub(crate) fn check(cx: &Checker<'_>, rule: &'static RuleMeta, uses: &[Use], node: Node) {
+    let may_import = may_import(cx, node);
     for found in uses {
+        if matches!(found.what, What::Import(_)) && !may_import {
+            continue;
+        }
         let Some(place) = find(cx, found.what, node) else {
             continue;
         };
@@ -234,6 +238,19 @@ fn is_one_of(cx: &Checker<'_>, value: Node, values: &[&str]) -> bool {
     }
 }
 
+/// True for an import statement, and for a call that imports by name.
+pub(super) fn may_import(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    match tree.kind(node) {
+        Kind::ImportStatement | Kind::ImportFromStatement => true,
+        Kind::Call => tree.child(node, Field::Function).is_some_and(|function| {
+            let text = tree.text(function);
+            text.ends_with("import_module") || text == "__import__"
+        }),
+        _ => false,
+    }
+}
+
 /// What in `statement` imports `module` or something below it, where nobody is prepared for its failure.
 pub(super) fn imported(cx: &Checker<'_>, statement: Node, module: &str) -> Option<Node> {
     let tree = cx.tree();
@@ -258,10 +275,8 @@ pub(super) fn imported(cx: &Checker<'_>, statement: Node, module: &str) -> Optio
             }
         }
         // `importlib.import_module("cupy")`
-        Kind::Call => {
-            let function = tree.text(tree.child(statement, Field::Function)?);
-            let imports = function.ends_with("import_module") || function == "__import__";
-            (imports && within(&cx.resolve(statement)?, module)).then_some(statement)
+        Kind::Call if may_import(cx, statement) => {
+            within(&cx.resolve(statement)?, module).then_some(statement)
         }
         _ => None,
     }?;

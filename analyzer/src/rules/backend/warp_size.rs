@@ -73,7 +73,10 @@ fn check(cx: &Checker<'_>, node: Node) {
         }
         _ => (tree.child(node, Field::Name), tree.child(node, Field::Value)),
     };
-    let Some((name, value)) = name.zip(value) else {
+    let Some((name, _)) = name
+        .zip(value)
+        .filter(|(_, value)| tree.text(*value) == "32")
+    else {
         return;
     };
     let last = tree.child(name, Field::Attribute).unwrap_or(name);
@@ -82,7 +85,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     } else {
         is_warp_size(tree.text(last))
     };
-    if tree.text(value) != "32" || !is_it || cx.mentions_hip() || is_for_nvidia(cx) {
+    if !is_it || cx.mentions_hip() || is_for_nvidia(cx) {
         return;
     }
     let arch = cx.target().arch.name();

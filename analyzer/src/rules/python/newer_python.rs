@@ -176,19 +176,9 @@ fn check(cx: &Checker<'_>, node: Node) {
             }
         }
         Kind::Identifier => {
-            let is_group = matches!(tree.text(node), "ExceptionGroup" | "BaseExceptionGroup");
-            let is_use = tree.parent(node).is_some_and(|parent| {
-                !matches!(
-                    tree.kind(parent),
-                    Kind::DottedName | Kind::AliasedImport | Kind::ClassDefinition
-                )
-            }) && !matches!(tree.field(node), Field::Attribute | Field::Name);
-            let names = &cx.semantics.names;
-            if is_group
-                && is_use
-                && python < Version::new(3, 11)
-                && names.lookup(names.scope_of(node), tree.text(node)).is_none()
-                && names.stars.is_empty()
+            if python < Version::new(3, 11)
+                && matches!(tree.text(node), "ExceptionGroup" | "BaseExceptionGroup")
+                && is_builtin_use(cx, node)
             {
                 report(cx, node, 11, "Import it from the package exceptiongroup");
             }
@@ -203,6 +193,23 @@ fn check(cx: &Checker<'_>, node: Node) {
             }
         }
     }
+}
+
+/// True where a name that the source binds nowhere is read.
+fn is_builtin_use(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    let names = &cx.semantics.names;
+    let is_read = !matches!(tree.field(node), Field::Attribute | Field::Name)
+        && tree.parent(node).is_some_and(|parent| {
+            !matches!(
+                tree.kind(parent),
+                Kind::DottedName | Kind::AliasedImport | Kind::ClassDefinition
+            )
+        });
+    let is_bound = names
+        .lookup(names.scope_of(node), tree.text(node))
+        .is_some();
+    is_read && !is_bound && names.stars.is_empty()
 }
 
 /// The row of a name that the target's Python lacks, whatever its module.

@@ -2,7 +2,7 @@
 
 use crate::checker::Checker;
 use crate::report::Severity;
-use crate::rules::uses::{self, Use, What, imported, row};
+use crate::rules::uses::{self, Use, What, imported, may_import, row};
 use crate::syntax::Node;
 
 declare_rule! {
@@ -83,6 +83,9 @@ const USES: &[Use] = &[
 ];
 
 fn check(cx: &Checker<'_>, node: Node) {
+    if !may_import(cx, node) {
+        return;
+    }
     // With CUTLASS the whole source is NVIDIA's, and HW112 says so.
     let with_cutlass = || {
         cx.tree()
