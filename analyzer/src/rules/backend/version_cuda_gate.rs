@@ -2,7 +2,7 @@
 
 use crate::checker::{Checker, Suggestion};
 use crate::report::Severity;
-use crate::semantic::{follows_an_exit, names_rocm};
+use crate::semantic::{follows_an_exit, names_rocm, string};
 use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
@@ -232,9 +232,27 @@ fn asks_something_else(cx: &Checker<'_>, node: Node, subject: Node) -> bool {
                     tree.text(part) == text || matches!(tree.text(part), "is_available" | "is_cuda")
                 }
                 Kind::Attribute => tree.text(part) == text,
+                // `x.device.type == "cuda" and torch.version.cuda`
+                Kind::ComparisonOperator => tree
+                    .parts(part)
+                    .any(|side| string(&cx.semantics, side) == Some("cuda")),
                 _ => false,
             })
-    })
+    }) || body_uses(cx, whole.unwrap_or(node), text)
+}
+
+/// `if version is not None: major = version.split(".")[0]`: what depends on the test is the version.
+fn body_uses(cx: &Checker<'_>, condition: Node, text: &str) -> bool {
+    let tree = cx.tree();
+    tree.parent(condition)
+        .filter(|_| tree.field(condition) == Field::Condition)
+        .and_then(|statement| tree.child(statement, Field::Consequence))
+        .is_some_and(|body| {
+            tree.subtree(body).any(|part| {
+                matches!(tree.kind(part), Kind::Identifier | Kind::Attribute)
+                    && tree.text(part) == text
+            })
+        })
 }
 
 fn gate(cx: &Checker<'_>, node: Node, on_rocm: bool, fix: Option<(String, Kind)>) {
