@@ -3,7 +3,10 @@
 //! A rule is one file: its doc comment is its page, its `check` its code. Adding one is that file and its line in
 //! the table below.
 
+mod commands;
+mod counterparts;
 mod edits;
+mod uses;
 
 use crate::checker::Checker;
 use crate::report::{Applicability, Language, Severity};
@@ -88,17 +91,47 @@ table! {
         nvidia_smi,
         flash_attn,
         apex,
+        cupy,
+        xformers,
+        bitsandbytes,
+        tensorrt,
+        dali,
+        nvtx,
+        cuda_python,
+        nvidia_library,
+        onnxruntime_provider,
+        cuda_shared_library,
+        cuda_wheels,
     }
     environment {
         cuda_alloc_conf,
         cuda_launch_blocking,
+        visible_devices,
+        rccl_variable,
+        torch_cuda_arch_list,
+        cuda_home,
+        cublas_workspace_config,
+        max_autotune_variable,
+        redundant_hip_variable,
+        miopen_find_mode,
+        set_too_late,
     }
     backend {
         version_cuda_gate,
         capability_gate,
+        cudnn,
+        tf32,
+        nvcc_flags,
+        device_name,
+        warp_size,
+        fp8_dtype,
+        causal_alignment,
+        graph_capture,
     }
     python {
         datetime_utc,
+        tomllib,
+        newer_python,
     }
     compile {
         compile_mode,
