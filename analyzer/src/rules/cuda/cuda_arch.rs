@@ -1,0 +1,135 @@
+//! HW912: branches that ask `__CUDA_ARCH__`.
+
+use crate::cuda::{Checker, CudaArch, Setting, evaluate, names_amd, with_else};
+use crate::draft::Suggestion;
+use crate::report::{HandledBy, Severity};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds `#if` lines whose outcome on AMD hangs on `__CUDA_ARCH__`: a branch for newer NVIDIA GPUs that AMD never
+    /// takes, or a test for device code that is never true.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// A HIP compiler does not define `__CUDA_ARCH__`, and a macro that is not defined counts as 0: AMD gets the path of the
+    /// oldest GPU, or none. Whether code is compiled for the device is asked with `__HIP_DEVICE_COMPILE__`.
+    ///
+    /// ## Example
+    ///
+    /// ```cuda
+    /// #include <hip/hip_runtime.h>
+    ///
+    /// __host__ __device__ int where() {
+    /// #ifdef __CUDA_ARCH__
+    ///     return 1;
+    /// #else
+    ///     return 0;
+    /// #endif
+    /// }
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```cuda
+    /// #include <hip/hip_runtime.h>
+    ///
+    /// __host__ __device__ int where() {
+    /// #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+    ///     return 1;
+    /// #else
+    ///     return 0;
+    /// #endif
+    /// }
+    /// ```
+    ///
+    /// A comparison such as `__CUDA_ARCH__ >= 800` asks for a feature: write down what AMD's side is, as in
+    /// `__CUDA_ARCH__ >= 800 || defined(USE_ROCM)`, once the branch works there. Where another branch follows, AMD has a
+    /// path that works, and the finding is advice.
+    ///
+    /// ## Fix safety
+    ///
+    /// Unsafe: code is now compiled for AMD's device that was not before. Comparisons are only described.
+    ///
+    /// ## References
+    ///
+    /// * [HIP porting guide: identifying compilation passes](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html)
+    "HW912" "cuda-arch" {
+        title: "`__CUDA_ARCH__` is not defined on AMD",
+        family: CudaCpp,
+        severity: Warning,
+        applicability: Unsafe,
+        targets: "every ROCm target",
+        lesson: None,
+        cuda: check,
+    }
+}
+
+fn check(cx: &Checker<'_>) {
+    let source = cx.source;
+    let places = source.places("__CUDA_ARCH__");
+    if places.is_empty() {
+        return;
+    }
+    let has_else = with_else(source);
+    for (line, has_else) in source.directives.iter().zip(has_else) {
+        let asks = |word: &str| line.clone().any(|token| source.token_text(token) == word);
+        let name = source.directive_name(line);
+        let from = places.partition_point(|at| *at < line.start);
+        let is_here = places.get(from).is_some_and(|at| line.contains(at));
+        if !is_here || !matches!(name, "if" | "ifdef" | "elif") || asks("__HIP_DEVICE_COMPILE__") {
+            continue;
+        }
+        if line
+            .clone()
+            .any(|token| names_amd(source.token_text(token)))
+        {
+            continue;
+        }
+        // A branch for old GPUs is rightly not AMD's.
+        let verdict = evaluate(source, line, CudaArch::Newest);
+        if verdict.amd != Some(false) || verdict.nvidia == Some(false) {
+            continue;
+        }
+        let asks_alone = match name {
+            "ifdef" => line.len() == 3,
+            _ => {
+                let rest = line.start + 2;
+                (line.len() == 6 && source.reads(rest, &["defined", "(", "__CUDA_ARCH__", ")"]))
+                    || (line.len() == 4 && source.reads(rest, &["defined", "__CUDA_ARCH__"]))
+            }
+        };
+        if asks_alone {
+            let condition = if name == "ifdef" { "if" } else { name };
+            let edits = vec![(
+                source.span(line.start + 1..line.end),
+                format!("{condition} defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)"),
+            )];
+            cx.report(
+                &RULE,
+                line.clone(),
+                "`__CUDA_ARCH__` is never defined on AMD, so this takes device code for host code.",
+                Suggestion::unsafe_edits("Ask for `__HIP_DEVICE_COMPILE__` too", edits),
+            );
+            continue;
+        }
+        let who = match cx.setting {
+            Setting::PyTorchExtension => "USE_ROCM",
+            Setting::Plain => "__HIP_PLATFORM_AMD__",
+        };
+        let arch = cx.target.arch.name();
+        let (severity, takes) = if has_else {
+            (Severity::Advice, "takes the other one")
+        } else {
+            (Severity::Warning, "never gets this branch")
+        };
+        cx.report_as(
+            &RULE,
+            severity,
+            HandledBy::You,
+            line.clone(),
+            format!("`__CUDA_ARCH__` is not defined on AMD: {arch} {takes}."),
+            Suggestion::display_only(format!("Say what AMD does here: `|| defined({who})`")),
+        );
+    }
+}
