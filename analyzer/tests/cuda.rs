@@ -5,7 +5,7 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,17 +62,25 @@ fn renamed(cuda_name: &str) -> Option<String> {
 }
 
 /// Names that PyTorch's hipify and this table give differently, and why PyTorch's is no name to write.
-fn pytorchs_own(cuda: &str, theirs: &str, declared: &str) -> Option<&'static str> {
-    let is_declared = declared
-        .split('\n')
-        .collect::<std::collections::HashSet<_>>()
-        .contains(theirs);
+fn pytorchs_own(
+    cuda: &str,
+    ours: &str,
+    theirs: &str,
+    declared: &HashSet<&str>,
+) -> Option<&'static str> {
+    let is_declared = declared.contains(theirs);
     let drivers =
         cuda.starts_with("CU") && !cuda.starts_with("CUBLAS") && !cuda.starts_with("CURAND");
     if theirs.ends_with("_v2") && cuda.starts_with("cublas") {
         Some("hipBLAS has no `_v2` names since ROCm 7")
     } else if theirs.contains(' ') || theirs.contains(':') {
         Some("a declarator or an expression, not a name")
+    } else if drivers
+        && ours.starts_with("HIP")
+        && theirs.starts_with("hip")
+        && declared.contains(ours)
+    {
+        Some("of the runtime's type, where the driver's is asked for")
     } else if (drivers || cuda.starts_with("cu")) && theirs.starts_with(['h', 'H']) && !is_declared
     {
         Some("HIP's headers do not declare it")
@@ -102,6 +110,7 @@ fn names_agree_with_pytorchs_hipify() {
          \x20       names |= set(re.findall(r'\\w+', re.sub(r'/\\*.*?\\*/|//[^\\n]*', '', text, flags=re.S)))\n\
          print('\\n'.join(sorted(names)))",
     );
+    let declared: HashSet<&str> = declared.lines().collect();
     let mut same = 0;
     let mut explained: BTreeMap<&str, usize> = BTreeMap::new();
     let mut different = Vec::new();
@@ -111,7 +120,7 @@ fn names_agree_with_pytorchs_hipify() {
         };
         if ours == theirs {
             same += 1;
-        } else if let Some(why) = pytorchs_own(cuda_name, theirs, &declared) {
+        } else if let Some(why) = pytorchs_own(cuda_name, &ours, theirs, &declared) {
             *explained.entry(why).or_default() += 1;
         } else {
             different.push(format!("{cuda_name}: {ours}, PyTorch has {theirs}"));

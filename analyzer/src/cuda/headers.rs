@@ -2,7 +2,8 @@
 
 /// What to include instead of a header of CUDA's; the empty string when HIP needs none.
 pub(crate) fn hip_header(cuda: &str) -> Option<&'static str> {
-    if cuda.starts_with("cub/") && cuda.ends_with(".cuh") {
+    let is_path = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'.');
+    if cuda.starts_with("cub/") && cuda.ends_with(".cuh") && cuda.bytes().all(is_path) {
         return Some("hipcub/hipcub.hpp");
     }
     HEADERS

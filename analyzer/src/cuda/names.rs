@@ -1,7 +1,7 @@
 //! What CUDA's names are in HIP: a table of the names that exist, and the system that most of them follow.
 //!
 //! `names.txt` has a line for each name of CUDA's runtime, driver and libraries: `cudaMalloc` is named by the system
-//! below, `cudaMallocHost hipHostMalloc` is an exception, `cudaGraphKernelNodePortDefault -` has no counterpart, and
+//! below, `cudaMallocHost hipHostMalloc` is an exception, `cuTensorMapEncodeTiled -` has no counterpart, and
 //! a `!` says that PyTorch's hipify does not know it. A name that is not in the table is nobody's: none is invented.
 //! The facts come from HIP's own headers and from the tables of what HIPIFY supports.
 
@@ -156,10 +156,7 @@ mod tests {
         assert_eq!(hip("cuMemcpyDtoH_v2"), "hipMemcpyDtoH");
         assert_eq!(hip("cusolverDnHandle_t"), "hipsolverHandle_t");
         assert_eq!(hip("CUDA_R_16BF"), "HIP_R_16BF");
-        assert_eq!(
-            name("cudaGraphKernelNodePortDefault"),
-            Some(Name::Unsupported)
-        );
+        assert_eq!(name("cuTensorMapEncodeTiled"), Some(Name::Unsupported));
         assert_eq!(
             name("cudaMyOwnWrapper"),
             None,

@@ -252,7 +252,7 @@ fn instruction(source: &Source<'_>, template: Tokens) -> Option<(String, &'stati
             for statement in statement.split("\\n") {
                 let statement = statement
                     .trim_start_matches("\\t")
-                    .trim_start_matches("q(")
+                    .trim_start_matches('(')
                     .trim();
                 let statement = match statement.strip_prefix('@') {
                     Some(rest) => rest

@@ -69,6 +69,7 @@ fn check(cx: &Checker<'_>) {
     let source = cx.source;
     let mut edits = Vec::new();
     let mut first = None;
+    let mut all = true;
     for (header, token) in source.includes() {
         if matches!(header, "mma.h" | "crt/mma.h") && cx.is_for_both(token) {
             edits.push((
@@ -91,6 +92,8 @@ fn check(cx: &Checker<'_>) {
             ));
         } else if source.reads(at + 1, &["::", "wmma"]) {
             edits.push((source.span(at..at + 3), "rocwmma".to_owned()));
+        } else {
+            all = false;
         }
     }
     let Some(first) = first else {
@@ -100,8 +103,8 @@ fn check(cx: &Checker<'_>) {
         "`nvcuda::wmma` is for NVIDIA's tensor cores; on {} rocWMMA has its functions, over MFMA.",
         cx.target.arch.name()
     );
-    let fix = if cx.setting == Setting::PyTorchExtension {
-        // The source is still built for NVIDIA.
+    let fix = if cx.setting == Setting::PyTorchExtension || !all {
+        // An extension is still built for NVIDIA too.
         Suggestion::display_only("Use rocWMMA under `#ifdef USE_ROCM`")
     } else {
         Suggestion::unsafe_edits("Use rocWMMA", edits)
