@@ -70,7 +70,7 @@ struct Open {
 
 /// Where the vendors change, in order.
 pub(crate) fn changes(source: &Source<'_>) -> Vec<Change> {
-    let has_else = with_else(source);
+    let chains = chains(source);
     let arch = |has_else: bool| {
         if has_else {
             CudaArch::Absent
@@ -85,7 +85,7 @@ pub(crate) fn changes(source: &Source<'_>) -> Vec<Change> {
         let name = source.directive_name(line);
         match name {
             "if" | "ifdef" | "ifndef" => {
-                let has_else = has_else[index];
+                let has_else = chains[index].has_else;
                 let condition = evaluate(source, line, arch(has_else));
                 open.push(Open {
                     around: now,
@@ -120,23 +120,38 @@ pub(crate) fn changes(source: &Source<'_>) -> Vec<Change> {
     changes
 }
 
-/// Which `#if` lines have an `#else` of theirs.
-pub(crate) fn with_else(source: &Source<'_>) -> Vec<bool> {
-    let mut has_else = vec![false; source.directives.len()];
+/// What is known of an `#if` with its `#elif`s and its `#else`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Chain {
+    pub(crate) has_else: bool,
+    /// A branch of it asks for AMD.
+    pub(crate) names_amd: bool,
+}
+
+/// The chain that each preprocessor line opens or goes on with.
+pub(crate) fn chains(source: &Source<'_>) -> Vec<Chain> {
+    let mut first_of: Vec<usize> = (0..source.directives.len()).collect();
+    let mut chains = vec![Chain::default(); source.directives.len()];
     let mut open = Vec::new();
     for (index, line) in source.directives.iter().enumerate() {
-        match source.directive_name(line) {
+        let name = source.directive_name(line);
+        match name {
             "if" | "ifdef" | "ifndef" => open.push(index),
-            "else" => {
-                if let Some(first) = open.last() {
-                    has_else[*first] = true;
-                }
+            "endif" => {
+                open.pop();
+                continue;
             }
-            "endif" => drop(open.pop()),
-            _ => {}
+            "elif" | "elifdef" | "elifndef" | "else" => {}
+            _ => continue,
         }
+        let first = open.last().copied().unwrap_or(index);
+        first_of[index] = first;
+        chains[first].has_else |= name == "else";
+        chains[first].names_amd |= line
+            .clone()
+            .any(|token| names_amd(source.token_text(token)));
     }
-    has_else
+    first_of.into_iter().map(|first| chains[first]).collect()
 }
 
 /// How `__CUDA_ARCH__` is taken, which is not defined on AMD.
@@ -237,7 +252,7 @@ impl Reader<'_, '_> {
     }
 
     fn name_is_defined(&mut self) -> Verdict {
-        let verdict = is_defined(self.text(0), self.arch);
+        let verdict = is_defined(self.source, self.text(0), self.arch);
         self.at += 1;
         verdict
     }
@@ -262,7 +277,7 @@ impl Reader<'_, '_> {
             let greater = self.text(0) == ">";
             self.skip_comparison();
             // A macro that is not defined is 0, which no version is less than.
-            let defined = is_defined(&name, self.arch);
+            let defined = is_defined(self.source, &name, self.arch);
             let absent = |known: Option<bool>| known.filter(|is| !is && greater);
             if name == "__CUDA_ARCH__" && self.arch == CudaArch::Newest {
                 return Verdict::new(Some(!greater), Some(greater));
@@ -270,7 +285,7 @@ impl Reader<'_, '_> {
             return Verdict::new(absent(defined.amd), absent(defined.nvidia));
         }
         if is_word {
-            is_defined(&name, self.arch)
+            is_defined(self.source, &name, self.arch)
         } else if matches!(name.as_str(), "0" | "1") {
             Verdict::new(Some(name == "1"), Some(name == "1"))
         } else {
@@ -307,7 +322,7 @@ impl Reader<'_, '_> {
 }
 
 /// Whether each vendor's compiler, or the build for it, defines a macro.
-fn is_defined(name: &str, arch: CudaArch) -> Verdict {
+fn is_defined(source: &Source<'_>, name: &str, arch: CudaArch) -> Verdict {
     match name {
         "__HIP_PLATFORM_NVIDIA__" | "__HIP_PLATFORM_NVCC__" | "__NVCC__" => {
             Verdict::new(Some(false), Some(true))
@@ -317,8 +332,20 @@ fn is_defined(name: &str, arch: CudaArch) -> Verdict {
         }
         "__CUDA_ARCH__" if arch == CudaArch::Absent => Verdict::new(Some(false), None),
         "__CUDA_ARCH__" if arch == CudaArch::Newest => Verdict::new(Some(false), Some(true)),
+        // Versions of CUDA's, which HIP does not define either.
+        "CUDART_VERSION" | "CUDA_VERSION" | "__CUDACC_VER_MAJOR__" if arch != CudaArch::Unknown => {
+            Verdict::new(Some(false), None)
+        }
         _ if name.starts_with("__gfx") => Verdict::new(None, Some(false)),
         _ if names_amd(name) => Verdict::new(Some(true), Some(false)),
+        // `BUILD_CUDA` beside a `BUILD_HIP`.
+        _ if ["HIP", "ROCM"].iter().any(|amd| {
+            name.contains("CUDA") && !source.places(&name.replace("CUDA", amd)).is_empty()
+        }) =>
+        {
+            Verdict::new(Some(false), Some(true))
+        }
+        _ if names_sm(name) => Verdict::new(Some(false), None),
         _ => Verdict::UNKNOWN,
     }
 }
@@ -339,6 +366,15 @@ pub(crate) fn names_amd(name: &str) -> bool {
                     .strip_prefix("HIP")
                     .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_uppercase()))
         })
+}
+
+/// `HAS_GEMM_SM75`: a part for one of NVIDIA's GPUs. `DISABLE_SM80` asks for the contrary.
+fn names_sm(name: &str) -> bool {
+    let is_number = |part: &str| {
+        part.strip_prefix("SM")
+            .is_some_and(|number| number.len() > 1 && number.as_bytes()[0].is_ascii_digit())
+    };
+    name.split('_').any(is_number) && !name.contains("DISABLE") && !name.contains("NO_")
 }
 
 #[cfg(test)]
@@ -380,6 +416,11 @@ mod tests {
                 "AA.",
             ),
             ("#ifndef MY_HIP_H\na\n#endif", "."),
+            ("#if BUILD_CUDA\na\n#endif\n#if BUILD_HIP\nb\n#endif", "NA"),
+            ("#if BUILD_CUDA\na\n#endif", "."),
+            ("#ifdef HAS_GEMM_SM75\na\n#else\nb\n#endif", "N."),
+            ("#ifndef DISABLE_SM80\na\n#endif", "."),
+            ("#if CUDART_VERSION >= 13000\na\n#else\nb\n#endif", "N."),
             ("#if GGML_USE_HIP\na\n#endif", "A"),
             ("#endif\n#else\na", "."),
         ] {

@@ -56,8 +56,16 @@ pub(crate) fn is_the_projects(source: &Source<'_>, word: &str) -> bool {
                     let behind_word = at
                         .checked_sub(1)
                         .is_some_and(|before| source.kind(before) == Kind::Word);
+                    // A variable, or a function with a body.
+                    let declares = match after {
+                        "=" | ";" => true,
+                        "(" => source
+                            .partner(at + 1)
+                            .is_some_and(|close| source.token_text(close + 1) == "{"),
+                        _ => false,
+                    };
                     behind_word
-                        && matches!(after, "=" | ";")
+                        && declares
                         && !KEYWORDS.contains(&before)
                         && source.directive_of(*at).is_none()
                 }

@@ -1,6 +1,6 @@
 //! HW912: branches that ask `__CUDA_ARCH__`.
 
-use crate::cuda::{Checker, CudaArch, Setting, evaluate, names_amd, with_else};
+use crate::cuda::{Checker, CudaArch, Setting, chains, evaluate};
 use crate::draft::Suggestion;
 use crate::report::{HandledBy, Severity};
 
@@ -71,8 +71,7 @@ fn check(cx: &Checker<'_>) {
     if places.is_empty() {
         return;
     }
-    let has_else = with_else(source);
-    for (line, has_else) in source.directives.iter().zip(has_else) {
+    for (line, chain) in source.directives.iter().zip(chains(source)) {
         let asks = |word: &str| line.clone().any(|token| source.token_text(token) == word);
         let name = source.directive_name(line);
         let from = places.partition_point(|at| *at < line.start);
@@ -80,10 +79,8 @@ fn check(cx: &Checker<'_>) {
         if !is_here || !matches!(name, "if" | "ifdef" | "elif") || asks("__HIP_DEVICE_COMPILE__") {
             continue;
         }
-        if line
-            .clone()
-            .any(|token| names_amd(source.token_text(token)))
-        {
+        // A branch of AMD's beside it.
+        if chain.names_amd {
             continue;
         }
         // A branch for old GPUs is rightly not AMD's.
@@ -118,7 +115,7 @@ fn check(cx: &Checker<'_>) {
             Setting::Plain => "__HIP_PLATFORM_AMD__",
         };
         let arch = cx.target.arch.name();
-        let (severity, takes) = if has_else {
+        let (severity, takes) = if chain.has_else {
             (Severity::Advice, "takes the other one")
         } else {
             (Severity::Warning, "never gets this branch")

@@ -2,7 +2,7 @@
 
 use crate::cuda::{Checker, Setting, hip_header};
 use crate::draft::Suggestion;
-use crate::report::Severity;
+use crate::report::{HandledBy, Severity};
 use crate::rules::edits::newline;
 
 declare_rule! {
@@ -102,9 +102,10 @@ fn check(cx: &Checker<'_>) {
 /// Launches without a header that declares anything of the runtime. A header of the project's own may.
 fn without_header(cx: &Checker<'_>) {
     let source = cx.source;
-    let own = source
-        .includes()
-        .any(|(_, token)| source.token_text(token).starts_with('"'));
+    let own = source.includes().any(|(header, _)| {
+        // C++'s own headers have no ending.
+        header.contains('.') && hip_header(header).is_none() && !C_HEADERS.contains(&header)
+    });
     let Some(launch) = source
         .launches()
         .map(|launch| launch.name)
@@ -126,7 +127,7 @@ fn without_header(cx: &Checker<'_>) {
     cx.report_as(
         &RULE,
         Severity::Error,
-        crate::report::HandledBy::You,
+        HandledBy::You,
         launch..launch + 1,
         "nvcc includes `cuda_runtime.h` by itself; a HIP compiler wants `hip/hip_runtime.h` included.",
         Suggestion::safe_edits(
@@ -135,6 +136,25 @@ fn without_header(cx: &Checker<'_>) {
         ),
     );
 }
+
+/// C's headers, which declare nothing of CUDA's.
+const C_HEADERS: &[&str] = &[
+    "assert.h",
+    "errno.h",
+    "float.h",
+    "inttypes.h",
+    "limits.h",
+    "math.h",
+    "stdbool.h",
+    "stddef.h",
+    "stdint.h",
+    "stdio.h",
+    "stdlib.h",
+    "string.h",
+    "sys/time.h",
+    "time.h",
+    "unistd.h",
+];
 
 /// A line with its end, when nothing else is on it.
 fn whole_line(text: &str, line: std::ops::Range<usize>) -> std::ops::Range<usize> {

@@ -2,7 +2,7 @@
 
 use crate::cuda::{Checker, Setting};
 use crate::draft::Suggestion;
-use crate::report::{Arch, Severity};
+use crate::report::{Arch, HandledBy, Severity};
 
 declare_rule! {
     /// ## What it does
@@ -106,14 +106,7 @@ fn check(cx: &Checker<'_>) {
             } else {
                 Severity::Warning
             };
-            cx.report_as(
-                &RULE,
-                severity,
-                crate::report::HandledBy::You,
-                at..at + 1,
-                message,
-                fix,
-            );
+            cx.report_as(&RULE, severity, HandledBy::You, at..at + 1, message, fix);
         }
     }
 }

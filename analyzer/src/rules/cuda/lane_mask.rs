@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::cuda::{Checker, Kind, Source};
+use crate::cuda::{Checker, Kind, Source, Tokens};
 use crate::draft::Suggestion;
 use crate::report::Version;
 
@@ -60,6 +60,9 @@ declare_rule! {
     }
 }
 
+/// Every lane of 64.
+const FULL: &str = "0xffffffffffffffffull";
+
 const FUNCTIONS: &[&str] = &[
     "__shfl_sync",
     "__shfl_up_sync",
@@ -104,15 +107,28 @@ fn check(cx: &Checker<'_>) {
                     if !named.insert(name) {
                         continue;
                     }
-                    if let Some(value) = narrow_constant(source, name) {
+                    if let Some(value) = narrow_macro(source, name) {
                         report(cx, function, value, value);
+                    } else if let Some(declaration) = narrow_constant(source, name) {
+                        report_constant(cx, function, declaration);
                     } else if is_narrow_variable(source, name, at) {
                         let message = format!("{} `{name}` has 32.", sentence(cx, function));
                         let fix = format!("Make `{name}` a `uint64_t`");
                         cx.report(&RULE, mask, message, Suggestion::display_only(fix));
                     }
                 }
-                _ => {}
+                _ => {
+                    let text = source.slice(mask.clone());
+                    if matches!(
+                        text,
+                        "uint32_t(-1)" | "unsigned(-1)" | "(unsigned)-1" | "(uint32_t)-1"
+                    ) {
+                        let message = format!("{} `{text}` has 32.", sentence(cx, function));
+                        let edits = vec![(source.span(mask.clone()), FULL.to_owned())];
+                        let fix = Suggestion::unsafe_edits(format!("Write `{FULL}`"), edits);
+                        cx.report(&RULE, mask, message, fix);
+                    }
+                }
             }
         }
     }
@@ -140,12 +156,7 @@ fn report(cx: &Checker<'_>, function: &str, first: u32, last: u32) {
         return;
     }
     let text = source.slice(first..last + 1);
-    let full = value == u64::from(u32::MAX) || matches!(text, "-1" | "~0" | "~0u" | "~0U");
-    let wide = if full {
-        "0xffffffffffffffffull".to_owned()
-    } else {
-        format!("{}ull", text.trim_end_matches(['u', 'U', 'l', 'L']))
-    };
+    let wide = widened(text, value);
     let message = format!("{} `{text}` has 32.", sentence(cx, function));
     let edits = vec![(source.span(first..last + 1), wide.clone())];
     cx.report(
@@ -167,14 +178,67 @@ fn integer(text: &str) -> Option<(u64, bool)> {
     Some((value, suffix.contains(['l', 'L'])))
 }
 
-/// The number of `#define FULL_MASK 0xffffffff` or `constexpr unsigned FULL_MASK = 0xffffffff`.
-fn narrow_constant(source: &Source<'_>, name: &str) -> Option<u32> {
-    if let Some((line, at)) = source.definition(name) {
-        let value = at + 1;
-        return (value + 1 == line.end && source.kind(value) == Kind::Number).then_some(value);
+/// A mask for the same lanes in 64 bits; all of them where it was all of 32.
+fn widened(text: &str, value: u64) -> String {
+    if value == u64::from(u32::MAX) || matches!(text, "-1" | "~0" | "~0u" | "~0U") {
+        FULL.to_owned()
+    } else {
+        format!("{}ull", text.trim_end_matches(['u', 'U', 'l', 'L']))
     }
-    None
 }
+
+/// The number of `#define FULL_MASK 0xffffffff`.
+fn narrow_macro(source: &Source<'_>, name: &str) -> Option<u32> {
+    let (line, at) = source.definition(name)?;
+    let value = at + 1;
+    (value + 1 == line.end && source.kind(value) == Kind::Number).then_some(value)
+}
+
+/// The type, name and number of `constexpr unsigned FULL_MASK = 0xffffffff;`, the only one of that name.
+fn narrow_constant(source: &Source<'_>, name: &str) -> Option<Tokens> {
+    let mut given = source
+        .places(name)
+        .iter()
+        .filter(|at| source.token_text(**at + 1) == "=");
+    let at = *given.next()?;
+    let is_number = source.kind(at + 2) == Kind::Number && source.token_text(at + 3) == ";";
+    let mut first = at;
+    while NARROW.contains(&source.before(first, 1)) {
+        first -= 1;
+    }
+    (is_number && first < at && given.next().is_none()).then_some(first..at + 3)
+}
+
+fn report_constant(cx: &Checker<'_>, function: &str, declaration: Tokens) {
+    let source = cx.source;
+    let number = declaration.end - 1;
+    let text = source.token_text(number);
+    let Some((value, _)) = integer(text) else {
+        return;
+    };
+    let name = declaration.end - 3;
+    let edits = vec![
+        (
+            source.span(declaration.start..name),
+            "unsigned long long".to_owned(),
+        ),
+        (source.span(number..number + 1), widened(text, value)),
+    ];
+    let message = format!(
+        "{} `{}` has 32.",
+        sentence(cx, function),
+        source.token_text(name)
+    );
+    cx.report(
+        &RULE,
+        declaration,
+        message,
+        Suggestion::unsafe_edits("Give it 64 bits", edits),
+    );
+}
+
+/// Types of 32 bits.
+const NARROW: &[&str] = &["unsigned", "int", "uint32_t", "uint", "int32_t"];
 
 /// True when the last declaration of the name before `at` gives it a type of 32 bits.
 fn is_narrow_variable(source: &Source<'_>, name: &str, at: u32) -> bool {
@@ -184,9 +248,7 @@ fn is_narrow_variable(source: &Source<'_>, name: &str, at: u32) -> bool {
         .rev()
         .filter(|place| **place < at)
         .find_map(|place| match source.before(*place, 1) {
-            "unsigned" | "uint32_t" | "int" | "uint" | "int32_t" => {
-                Some(!matches!(source.before(*place, 2), "long"))
-            }
+            narrow if NARROW.contains(&narrow) => Some(source.before(*place, 2) != "long"),
             "uint64_t" | "long" | "auto" | "size_t" | "lane_mask_t" | "LaneMask" => Some(false),
             _ => None,
         })

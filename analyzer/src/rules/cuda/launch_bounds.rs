@@ -1,12 +1,13 @@
 //! HW913: the second number of `__launch_bounds__`.
 
-use crate::cuda::{Checker, Kind};
+use crate::cuda::Checker;
 use crate::draft::Suggestion;
+use crate::report::{HandledBy, Severity};
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `__launch_bounds__` with a second argument, or with more than 1024 threads.
+    /// Finds `__launch_bounds__` with a second argument (one finding in a file), or with more than 1024 threads.
     ///
     /// ## Why on ROCm
     ///
@@ -53,51 +54,54 @@ declare_rule! {
 
 fn check(cx: &Checker<'_>) {
     let source = cx.source;
+    let mut with_second = Vec::new();
     for at in cx.uses("__launch_bounds__") {
         let Some(call) = source.call(at) else {
             continue;
         };
         let arguments = source.arguments(&call);
         let number = |index: usize| -> Option<u64> {
-            let argument = arguments.get(index)?;
-            let is_number = argument.len() == 1 && source.kind(argument.start) == Kind::Number;
-            source
-                .slice(argument.clone())
-                .parse()
-                .ok()
-                .filter(|_| is_number)
+            source.slice(arguments.get(index)?.clone()).parse().ok()
         };
-        let span = at..call.end;
         if number(0).is_some_and(|threads| threads > 1024) {
             let message = format!(
                 "A block has at most 1024 threads on {}.",
                 cx.target.arch.name()
             );
-            cx.report(
+            let fix = Suggestion::display_only("Launch smaller blocks");
+            cx.report_as(
                 &RULE,
-                span,
+                Severity::Error,
+                HandledBy::You,
+                at..call.end,
                 message,
-                Suggestion::display_only("Launch smaller blocks"),
+                fix,
             );
         } else if arguments.len() > 1 && number(1) != Some(1) {
-            let same = match (number(0), number(1)) {
-                (Some(threads), Some(blocks)) => {
-                    format!(
-                        "; the same occupancy is {}",
-                        (threads * blocks).div_ceil(256)
-                    )
-                }
-                _ => String::new(),
-            };
-            let message = format!(
-                "The second number counts blocks on a multiprocessor in CUDA, wavefronts on an execution unit in HIP{same}."
-            );
-            cx.report(
-                &RULE,
-                span,
-                message,
-                Suggestion::display_only("Leave it out, or measure what is best"),
-            );
+            let same = number(0)
+                .zip(number(1))
+                .and_then(|(threads, blocks)| threads.checked_mul(blocks));
+            with_second.push((at..call.end, same));
         }
     }
+    // A choice that a file makes once and repeats; every line of it would be too much.
+    let Some((first, same)) = with_second.first().cloned() else {
+        return;
+    };
+    let same = same.map_or(String::new(), |lanes| {
+        format!(" (the same occupancy is {})", lanes.div_ceil(256))
+    });
+    let more = match with_second.len() {
+        1 => String::new(),
+        lines => format!(" {lines} kernels of this file have one."),
+    };
+    let message = format!(
+        "The second number counts blocks on a multiprocessor in CUDA, wavefronts on an execution unit in HIP{same}.{more}"
+    );
+    cx.report(
+        &RULE,
+        first,
+        message,
+        Suggestion::display_only("Leave it out, or measure what is best"),
+    );
 }

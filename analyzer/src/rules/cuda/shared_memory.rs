@@ -80,10 +80,10 @@ fn check(cx: &Checker<'_>) {
         if source.before(*at, 1) == "extern" {
             continue;
         }
-        if let Some((declaration, bytes)) = array_bytes(source, *at) {
-            if bytes > limit {
-                report(declaration, bytes);
-            }
+        if let Some((declaration, bytes)) = array_bytes(source, *at)
+            && bytes > limit
+        {
+            report(declaration, bytes);
         }
     }
     for function in ["cudaFuncSetAttribute", "hipFuncSetAttribute"] {

@@ -1,6 +1,6 @@
 //! HW915: textures.
 
-use crate::cuda::Checker;
+use crate::cuda::{Checker, Kind};
 use crate::draft::Suggestion;
 
 declare_rule! {
@@ -98,8 +98,7 @@ fn check(cx: &Checker<'_>) {
             let is_call = source.call(at).is_some();
             // `float tex2D(…) {`: a function of the project's own.
             let is_declared = at.checked_sub(1).is_some_and(|before| {
-                source.kind(before) == crate::cuda::Kind::Word
-                    && source.token_text(before) != "return"
+                source.kind(before) == Kind::Word && source.token_text(before) != "return"
             });
             if is_call && !is_declared && source.definition(function).is_none() {
                 let message =

@@ -7,7 +7,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds a warp size of 32 written down: a constant named for it, a lane or warp number computed with 32 or 31, a
-    /// reduction over shuffles that begins at 16. Other uses of 32 (tiles, packed bits, sizes) are left alone.
+    /// reduction over shuffles that begins at 16. Other uses of 32 (tiles, packed bits, sizes) are left alone, and so are
+    /// lane numbers in a source whose shuffles all give a width or that works in cooperative-group tiles of 32.
     ///
     /// ## Why on ROCm
     ///
@@ -67,6 +68,7 @@ const FIX: &str = "Use `warpSize`, or a constant that is 64 on AMD";
 fn check(cx: &Checker<'_>) {
     let source = cx.source;
     let arch = cx.target.arch.name();
+    let in_halves = works_on_halves(source);
     for number in 0..source.len() {
         if source.kind(number) != Kind::Number {
             continue;
@@ -85,20 +87,43 @@ fn check(cx: &Checker<'_>) {
                     );
                     continue;
                 }
-                if matches!(source.before(number, 1), "%" | "/") {
+                if !in_halves && matches!(source.before(number, 1), "%" | "/") {
                     lane(cx, number);
                 }
             }
-            "31" | "31u" | "31U" | "0x1f" | "0x1F" if source.before(number, 1) == "&" => {
+            "31" | "31u" | "31U" | "0x1f" | "0x1F"
+                if !in_halves && source.before(number, 1) == "&" =>
+            {
                 lane(cx, number);
             }
-            "5" if source.before(number, 1) == ">" && source.before(number, 2) == ">" => {
+            "5" if !in_halves && source.reads(number.saturating_sub(2), &[">", ">"]) => {
                 lane(cx, number);
             }
             "16" if source.before(number, 1) == "=" => shuffles(cx, number),
             _ => {}
         }
     }
+}
+
+/// True where every shuffle says a width of its own, or tiles of 32 do the work: lanes are then counted within half of
+/// a wavefront, which is right.
+fn works_on_halves(source: &Source<'_>) -> bool {
+    let tiles = ["tiled_partition", "thread_block_tile"]
+        .iter()
+        .flat_map(|word| source.places(word))
+        .any(|at| source.reads(*at + 1, &["<", "32"]));
+    let mut shuffles = source
+        .words()
+        .filter(|(word, _)| word.starts_with("__shfl"))
+        .flat_map(|(word, places)| places.iter().map(move |at| (word, *at)))
+        .filter_map(|(word, at)| Some((word, source.call(at)?)))
+        .map(|(word, call)| {
+            let with_width = if word.ends_with("_sync") { 4 } else { 3 };
+            source.arguments(&call).len() >= with_width
+        })
+        .peekable();
+    let has_shuffles = shuffles.peek().is_some();
+    (tiles || has_shuffles) && shuffles.all(|has_width| has_width)
 }
 
 /// The name that is given the number: `#define WARP_SIZE 32`, `constexpr int kWarpSize = 32`.
@@ -138,9 +163,10 @@ fn means_warp_size(name: &str) -> bool {
         || name == "warpsz"
 }
 
-/// A lane or warp number that is computed from the thread's.
+/// A lane or warp number that is computed from the thread's, a number of warps from anything.
 fn lane(cx: &Checker<'_>, number: u32) {
     let source = cx.source;
+    let takes_rest = matches!(source.before(number, 1), "%" | "&");
     // Longer than an expression that anyone writes; keeps a text of numbers linear.
     let first = number.saturating_sub(32);
     let mut from_thread = false;
@@ -151,21 +177,28 @@ fn lane(cx: &Checker<'_>, number: u32) {
                 let name = at.wrapping_sub(1);
                 let compares = matches!(source.token_text(name), "=" | "!" | "<" | ">")
                     || source.token_text(at + 1) == "=";
-                if from_thread && !compares && means_lane(source.token_text(name)) {
-                    report_lane(cx, name, number);
+                let lower = source.token_text(name).to_ascii_lowercase();
+                let is_lane = if takes_rest {
+                    from_thread && lower.contains("lane")
+                } else {
+                    lower.contains("warp") || (from_thread && lower == "wid")
+                };
+                if !compares && is_lane {
+                    return report_lane(cx, name, number);
                 }
-                return;
+                break;
             }
-            "return" if from_thread => return,
             word => from_thread |= means_thread(word),
         }
     }
-    // `if ((threadIdx.x & 31) == 0)`: the first lane of each warp.
-    let compared = source.token_text(number + 1) == ")"
-        && source.reads(number + 2, &["=", "=", "0"])
-        && source.before(number, 1) == "&";
-    if compared && from_thread {
-        report_lane(cx, number.saturating_sub(1), number);
+    // `if (threadIdx.x % 32 == 0)`: the first lane of each warp.
+    let compared = [number + 1, number + 2].iter().any(|at| {
+        source.reads(*at, &["=", "=", "0"])
+            && matches!(source.before(*at, 1), ")" | "32" | "31" | "0x1f")
+    });
+    let begin = number.saturating_sub(4);
+    if takes_rest && compared && source.reads(begin, &["threadIdx", ".", "x"]) {
+        report_lane(cx, begin, number);
     }
 }
 
@@ -181,12 +214,6 @@ fn report_lane(cx: &Checker<'_>, from: u32, number: u32) {
         message,
         Suggestion::display_only(FIX),
     );
-}
-
-fn means_lane(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    // `nwarps`, `num_warps` count what was launched; they follow the constant.
-    lower.contains("lane") || (lower.contains("warp") && !lower.contains("warps")) || lower == "wid"
 }
 
 fn means_thread(word: &str) -> bool {
