@@ -154,6 +154,9 @@ pub(crate) fn chains(source: &Source<'_>) -> Vec<Chain> {
     first_of.into_iter().map(|first| chains[first]).collect()
 }
 
+/// Numbers that HIP does not define, so that they count as 0.
+pub(crate) const CUDA_NUMBERS: &[&str] = &["__CUDA_ARCH__", "CUDART_VERSION", "CUDA_VERSION"];
+
 /// How `__CUDA_ARCH__` is taken, which is not defined on AMD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CudaArch {
@@ -161,7 +164,7 @@ pub(crate) enum CudaArch {
     Unknown,
     /// As not defined on AMD.
     Absent,
-    /// As not defined on AMD, and as past every number on NVIDIA.
+    /// As not defined on AMD, and as past every number on NVIDIA; CUDA's versions too.
     Newest,
 }
 
@@ -279,7 +282,7 @@ impl Reader<'_, '_> {
             // A macro that is not defined is 0, which no version is less than.
             let defined = is_defined(self.source, &name, self.arch);
             let absent = |known: Option<bool>| known.filter(|is| !is && greater);
-            if name == "__CUDA_ARCH__" && self.arch == CudaArch::Newest {
+            if CUDA_NUMBERS.contains(&name.as_str()) && self.arch == CudaArch::Newest {
                 return Verdict::new(Some(!greater), Some(greater));
             }
             return Verdict::new(absent(defined.amd), absent(defined.nvidia));
@@ -332,9 +335,9 @@ fn is_defined(source: &Source<'_>, name: &str, arch: CudaArch) -> Verdict {
         }
         "__CUDA_ARCH__" if arch == CudaArch::Absent => Verdict::new(Some(false), None),
         "__CUDA_ARCH__" if arch == CudaArch::Newest => Verdict::new(Some(false), Some(true)),
-        // Versions of CUDA's, which HIP does not define either.
-        "CUDART_VERSION" | "CUDA_VERSION" | "__CUDACC_VER_MAJOR__" if arch != CudaArch::Unknown => {
-            Verdict::new(Some(false), None)
+        // What a branch for a newer CUDA holds is for AMD as much as for NVIDIA.
+        "CUDART_VERSION" | "CUDA_VERSION" if arch == CudaArch::Newest => {
+            Verdict::new(Some(false), Some(true))
         }
         _ if name.starts_with("__gfx") => Verdict::new(None, Some(false)),
         _ if names_amd(name) => Verdict::new(Some(true), Some(false)),
@@ -420,7 +423,7 @@ mod tests {
             ("#if BUILD_CUDA\na\n#endif", "."),
             ("#ifdef HAS_GEMM_SM75\na\n#else\nb\n#endif", "N."),
             ("#ifndef DISABLE_SM80\na\n#endif", "."),
-            ("#if CUDART_VERSION >= 13000\na\n#else\nb\n#endif", "N."),
+            ("#if CUDART_VERSION >= 13000\na\n#else\nb\n#endif", ".."),
             ("#if GGML_USE_HIP\na\n#endif", "A"),
             ("#endif\n#else\na", "."),
         ] {

@@ -14,7 +14,7 @@ mod names;
 mod source;
 
 pub(crate) use checker::{Checker, Setting};
-pub(crate) use conditions::{CudaArch, chains, evaluate, names_amd};
+pub(crate) use conditions::{CUDA_NUMBERS, CudaArch, chains, evaluate, names_amd};
 pub(crate) use headers::hip_header;
 pub(crate) use lexer::Kind;
 pub(crate) use names::{Name, is_the_projects, name};

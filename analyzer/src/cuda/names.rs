@@ -3,7 +3,7 @@
 //! `names.txt` has a line for each name of CUDA's runtime, driver and libraries: `cudaMalloc` is named by the system
 //! below, `cudaMallocHost hipHostMalloc` is an exception, `cuTensorMapEncodeTiled -` has no counterpart, and
 //! a `!` says that PyTorch's hipify does not know it. A name that is not in the table is nobody's: none is invented.
-//! The facts come from HIP's own headers and from the tables of what HIPIFY supports.
+//! `analyzer/renew-cuda-names` makes it from HIP's own headers and the tables of what HIPIFY supports.
 
 use std::borrow::Cow;
 

@@ -1,19 +1,19 @@
-//! HW912: branches that ask `__CUDA_ARCH__`.
+//! HW912: branches that ask `__CUDA_ARCH__` or CUDA's version.
 
-use crate::cuda::{Checker, CudaArch, Setting, chains, evaluate};
+use crate::cuda::{CUDA_NUMBERS, Checker, CudaArch, Setting, chains, evaluate};
 use crate::draft::Suggestion;
 use crate::report::{HandledBy, Severity};
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `#if` lines whose outcome on AMD hangs on `__CUDA_ARCH__`: a branch for newer NVIDIA GPUs that AMD never
-    /// takes, or a test for device code that is never true.
+    /// Finds `#if` lines whose outcome on AMD hangs on `__CUDA_ARCH__`, `CUDA_VERSION` or `CUDART_VERSION`: a branch for
+    /// newer GPUs or toolkits that AMD never takes, or a test for device code that is never true.
     ///
     /// ## Why on ROCm
     ///
-    /// A HIP compiler does not define `__CUDA_ARCH__`, and a macro that is not defined counts as 0: AMD gets the path of the
-    /// oldest GPU, or none. Whether code is compiled for the device is asked with `__HIP_DEVICE_COMPILE__`.
+    /// A HIP compiler does not define them, and a macro that is not defined counts as 0: AMD gets the path of the oldest
+    /// GPU or toolkit, or none. Whether code is compiled for the device is asked with `__HIP_DEVICE_COMPILE__`.
     ///
     /// ## Example
     ///
@@ -55,7 +55,7 @@ declare_rule! {
     ///
     /// * [HIP porting guide: identifying compilation passes](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html)
     "HW912" "cuda-arch" {
-        title: "`__CUDA_ARCH__` is not defined on AMD",
+        title: "CUDA's version macros are not defined on AMD",
         family: CudaCpp,
         severity: Warning,
         applicability: Unsafe,
@@ -67,16 +67,22 @@ declare_rule! {
 
 fn check(cx: &Checker<'_>) {
     let source = cx.source;
-    let places = source.places("__CUDA_ARCH__");
-    if places.is_empty() {
+    if CUDA_NUMBERS
+        .iter()
+        .all(|number| source.places(number).is_empty())
+    {
         return;
     }
     for (line, chain) in source.directives.iter().zip(chains(source)) {
         let asks = |word: &str| line.clone().any(|token| source.token_text(token) == word);
         let name = source.directive_name(line);
-        let from = places.partition_point(|at| *at < line.start);
-        let is_here = places.get(from).is_some_and(|at| line.contains(at));
-        if !is_here || !matches!(name, "if" | "ifdef" | "elif") || asks("__HIP_DEVICE_COMPILE__") {
+        if !matches!(name, "if" | "ifdef" | "elif") {
+            continue;
+        }
+        let Some(number) = CUDA_NUMBERS.iter().find(|number| asks(number)) else {
+            continue;
+        };
+        if asks("__HIP_DEVICE_COMPILE__") {
             continue;
         }
         // A branch of AMD's beside it.
@@ -96,7 +102,7 @@ fn check(cx: &Checker<'_>) {
                     || (line.len() == 4 && source.reads(rest, &["defined", "__CUDA_ARCH__"]))
             }
         };
-        if asks_alone {
+        if asks_alone && *number == "__CUDA_ARCH__" {
             let condition = if name == "ifdef" { "if" } else { name };
             let edits = vec![(
                 source.span(line.start + 1..line.end),
@@ -125,7 +131,7 @@ fn check(cx: &Checker<'_>) {
             severity,
             HandledBy::You,
             line.clone(),
-            format!("`__CUDA_ARCH__` is not defined on AMD: {arch} {takes}."),
+            format!("`{number}` is not defined on AMD: {arch} {takes}."),
             Suggestion::display_only(format!("Say what AMD does here: `|| defined({who})`")),
         );
     }
