@@ -23,6 +23,9 @@ pub struct Options {
     pub rules: Selection,
     /// How to read the source; from its content where nothing is said.
     pub language: Option<Language>,
+    /// Whether C++ is built as a PyTorch extension, whose names PyTorch's hipify changes; from the source's content
+    /// where nothing is said. A header need not show it: its folder's `setup.py` does.
+    pub pytorch_extension: Option<bool>,
 }
 
 impl Options {

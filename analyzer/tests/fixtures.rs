@@ -1,7 +1,8 @@
-//! The rules on code: `# expect: HW101` beside the line where a finding begins, and nothing anywhere else.
+//! The rules on code: `# expect: HW101` beside the line where a finding begins, and nothing anywhere else. In C++ the
+//! comment begins with `//`.
 //!
 //! A fixture `x.py` may have a twin `x.fixed.py`: the source after every fix that has edits. `# expect: HW302 info`
-//! asks for a severity, and a first line `# target: python=3.10` sets the target.
+//! asks for a severity, and a first line `# target: python=3.10` sets the target. The file's name gives the language.
 
 mod common;
 
@@ -9,7 +10,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::options;
-use hipward_analyzer::{Applicability, Arch, Report, analyze, fix_all, unified_diff};
+use hipward_analyzer::{
+    Applicability, Arch, Language, Options, Report, analyze, fix_all, unified_diff,
+};
 
 fn fixtures(folder: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -29,8 +32,18 @@ fn all_fixtures() -> Vec<PathBuf> {
         .filter(|path| path.is_dir())
         .filter_map(|path| path.file_name()?.to_str().map(str::to_owned))
         .flat_map(|folder| fixtures(&folder))
-        .filter(|path| !path.to_string_lossy().ends_with(".fixed.py"))
+        .filter(|path| !is_twin(path))
         .collect()
+}
+
+fn is_twin(path: &Path) -> bool {
+    path.to_string_lossy().contains(".fixed.")
+}
+
+fn options_for(path: &Path, target: &str) -> Options {
+    let language = Language::of_path(&path.to_string_lossy())
+        .unwrap_or_else(|| panic!("{}: name it as its language's files are", path.display()));
+    options(language, target)
 }
 
 /// Where a finding is expected: line, id, and severity if it matters.
@@ -44,11 +57,16 @@ fn read(path: &Path) -> (String, String, Vec<Expected>) {
     let target = text
         .lines()
         .next()
-        .and_then(|line| line.strip_prefix("# target: "))
+        .and_then(|line| line.split_once(" target: "))
+        .filter(|(comment, _)| matches!(*comment, "#" | "//"))
+        .map(|(_, target)| target)
         .unwrap_or_default()
         .to_owned();
     for (index, line) in text.lines().enumerate() {
-        let (code, wanted) = line.split_once("  # expect: ").unwrap_or((line, ""));
+        let (code, wanted) = line
+            .split_once("  # expect: ")
+            .or_else(|| line.split_once("  // expect: "))
+            .unwrap_or((line, ""));
         for item in wanted
             .split(',')
             .map(str::trim)
@@ -74,7 +92,7 @@ fn findings_are_where_the_fixtures_say() {
     let mut wrong = String::new();
     for path in all_fixtures() {
         let (source, target, expected) = read(&path);
-        let report = analyze(&source, &options(&target));
+        let report = analyze(&source, &options_for(&path, &target));
         let mut missing = expected.clone();
         for (index, finding) in report.findings.iter().enumerate() {
             let severity = severity(&report, index);
@@ -110,18 +128,20 @@ fn fixes_give_the_fixed_twin() {
     let mut twins = 0;
     let mut wrong = String::new();
     for path in all_fixtures() {
-        let twin = path.with_extension("fixed.py");
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        let twin = path.with_extension(format!("fixed.{extension}"));
         if !twin.exists() {
             continue;
         }
         twins += 1;
         let (source, target, _) = read(&path);
-        let fixed = fix_all(&source, &options(&target), Applicability::Unsafe).source;
+        let options = options_for(&path, &target);
+        let fixed = fix_all(&source, &options, Applicability::Unsafe).source;
         let wanted = fs::read_to_string(&twin).expect("the fixed twin");
         if fixed != wanted {
             wrong.push_str(&unified_diff(&twin.display().to_string(), &wanted, &fixed));
         }
-        let again = fix_all(&fixed, &options(&target), Applicability::Unsafe);
+        let again = fix_all(&fixed, &options, Applicability::Unsafe);
         assert_eq!(
             again.applied,
             0,
@@ -140,7 +160,7 @@ fn traps_stay_quiet() {
         let (source, target, expected) = read(&path);
         assert_eq!(expected, [], "{}: a trap expects nothing", path.display());
         for arch in Arch::ALL {
-            let mut options = options(&target);
+            let mut options = options_for(&path, &target);
             options.target.arch = arch;
             let report = analyze(&source, &options);
             assert_eq!(report.findings, [], "{} on {}", path.display(), arch.name());
@@ -154,12 +174,12 @@ fn every_rule_has_fixtures_that_fire_and_lines_that_do_not() {
     for rule in hipward_analyzer::RULES {
         let expected: Vec<_> = fixtures(rule.name)
             .iter()
-            .filter(|path| !path.to_string_lossy().ends_with(".fixed.py"))
+            .filter(|path| !is_twin(path))
             .flat_map(|path| read(path).2)
             .collect();
         assert!(
             expected.iter().any(|(_, id, _)| id == rule.id),
-            "{}: write code under tests/fixtures/{}/ with `# expect: {}` beside a line",
+            "{}: write code under tests/fixtures/{}/ with `expect: {}` in a comment beside a line",
             rule.name,
             rule.name,
             rule.id

@@ -40,6 +40,7 @@ impl SourceRequest {
                 target: request.target()?,
                 rules: rules.map_err(|error| error.to_string())?,
                 language: request.language()?,
+                pytorch_extension: None,
             },
             request,
         })

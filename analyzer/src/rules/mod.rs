@@ -52,6 +52,7 @@ macro_rules! declare_rule {
             applicability: $applicability:ident,
             targets: $targets:literal,
             lesson: $lesson:expr,
+            $(on_request: $on_request:literal,)?
             $(visit: [$($kind:ident),+ $(,)?],)?
             $(cuda: $cuda:ident,)?
             $(files: [$($language:ident),+ $(,)?] $files:ident,)?
@@ -75,6 +76,7 @@ macro_rules! declare_rule {
             targets: $targets,
             applicability: $crate::report::Applicability::$applicability,
             lesson: $lesson,
+            $(on_request: $on_request,)?
             #[cfg(feature = "docs")]
             page: &[$($doc),+],
             $(visit: &[$($crate::syntax::Kind::$kind),+], check: Some(check),)?
@@ -143,6 +145,26 @@ table! {
         unsynchronized_timing,
     }
     ;
+    cuda {
+        warp_size,
+        lane_mask,
+        ballot_width,
+        cooperative_groups,
+        inline_ptx,
+        wmma,
+        nvidia_library,
+        cuda_arch,
+        launch_bounds,
+        shared_memory,
+        texture,
+        dynamic_parallelism,
+        libcudacxx,
+        fp8_format,
+        kernel_launch,
+        cuda_unsupported,
+        cuda_header,
+        cuda_api,
+    }
 }
 
 /// What a rule is about; the first digit of its id.
@@ -226,6 +248,9 @@ pub struct RuleMeta {
     pub applicability: Applicability,
     /// The lesson that teaches it: `01-port/02-vendor-libraries`.
     pub lesson: Option<&'static str>,
+    /// True for a rewrite that nobody needs: it runs only when it is selected by name.
+    #[serde(skip)]
+    pub on_request: bool,
     #[cfg(feature = "docs")]
     #[serde(skip)]
     page: &'static [&'static str],
@@ -253,6 +278,7 @@ impl RuleMeta {
         targets: "",
         applicability: Applicability::DisplayOnly,
         lesson: None,
+        on_request: false,
         #[cfg(feature = "docs")]
         page: &[],
         visit: &[],

@@ -1,12 +1,14 @@
-//! What the test files share: targets written as `python=3.10 arch=gfx950`, and Markdown's Python blocks.
+//! What the test files share: targets written as `python=3.10 arch=gfx950`, and the code blocks of rules' pages.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use hipward_analyzer::{Arch, Options, Target, Version};
+use hipward_analyzer::{Arch, Language, Options, Selection, Target, Version};
 
-/// Options for a target written as `python=3.10 torch=2.8 rocm=6.4 arch=gfx90a`; the rest is the default.
-pub(crate) fn options(words: &str) -> Options {
+/// Options for a target written as `python=3.10 torch=2.8 rocm=6.4 arch=gfx90a`; the rest is the default. With
+/// `select=kernel-launch` only that rule runs.
+pub(crate) fn options(language: Language, words: &str) -> Options {
     let mut target = Target::default();
+    let mut rules = Selection::default();
     for word in words.split_whitespace() {
         let (key, value) = word.split_once('=').expect("key=value");
         let version = || Version::try_from(value.to_owned()).expect("a version");
@@ -20,28 +22,57 @@ pub(crate) fn options(words: &str) -> Options {
                     .find(|arch| arch.name() == value)
                     .expect("an architecture");
             }
+            "select" => rules = Selection::new(&[value], &[]).expect("a rule"),
             _ => panic!("{key} is no part of a target"),
         }
     }
     Options {
         target,
-        ..Options::default()
+        rules,
+        language: Some(language),
+        pytorch_extension: None,
     }
 }
 
-/// The Python blocks under a heading of a rule's page: the words behind `python`, and the code.
-pub(crate) fn python_blocks(page: &str, heading: &str) -> Vec<(String, String)> {
+/// A code block of a rule's page: its language, the words behind it, and the code.
+pub(crate) struct Block {
+    pub(crate) language: Language,
+    pub(crate) words: String,
+    pub(crate) code: String,
+}
+
+impl Block {
+    pub(crate) fn options(&self) -> Options {
+        options(self.language, &self.words)
+    }
+}
+
+/// The language that a fence names: `python`, `cuda`, `dockerfile`.
+fn language(fence: &str) -> Option<Language> {
+    let name = if fence == "cuda" { "cuda-cpp" } else { fence };
+    Language::ALL
+        .into_iter()
+        .find(|language| language.name() == name)
+}
+
+/// The code blocks under a heading of a rule's page.
+pub(crate) fn blocks(page: &str, heading: &str) -> Vec<Block> {
     let section = page
         .split_once(&format!("## {heading}\n"))
         .map(|(_, rest)| rest.split("\n## ").next().unwrap_or_default())
         .unwrap_or_default();
     section
-        .split("```python")
+        .split("```")
         .skip(1)
-        .map(|block| {
-            let (words, code) = block.split_once('\n').expect("a code block");
-            let code = code.split("```").next().expect("an end of the block");
-            (words.trim().to_owned(), code.to_owned())
+        .step_by(2)
+        .filter_map(|block| {
+            let (fence, code) = block.split_once('\n').expect("a code block");
+            let (name, words) = fence.split_once(' ').unwrap_or((fence, ""));
+            Some(Block {
+                language: language(name)?,
+                words: words.trim().to_owned(),
+                code: code.to_owned(),
+            })
         })
         .collect()
 }
