@@ -3,7 +3,9 @@
 //! A rule is one file: its doc comment is its page, its `check` its code. Adding one is that file and its line in
 //! the table below.
 
+mod calls;
 mod edits;
+mod modules;
 
 use crate::checker::Checker;
 use crate::report::{Applicability, Language, Severity};
@@ -72,6 +74,12 @@ table! {
     }
     compile {
         compile_mode,
+        recompile_limit,
+        while_in_forward,
+        host_tensor_in_forward,
+        sync_in_forward,
+        graph_break,
+        inductor_option,
     }
     model {
         separate_qkv,
