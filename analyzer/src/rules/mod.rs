@@ -83,6 +83,14 @@ table! {
     }
     model {
         separate_qkv,
+        separate_gate_up,
+        manual_attention,
+        manual_rms_norm,
+        activation_mul,
+        repeat_kv,
+        contiguous_copy,
+        constant_in_forward,
+        expert_loop,
     }
     measure {
         unsynchronized_timing,
