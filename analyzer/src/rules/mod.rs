@@ -5,6 +5,7 @@
 
 mod calls;
 mod edits;
+mod kernels;
 mod modules;
 
 use crate::checker::Checker;
@@ -91,6 +92,21 @@ table! {
         contiguous_copy,
         constant_in_forward,
         expert_loop,
+    }
+    triton {
+        num_warps,
+        num_stages,
+        tanh,
+        unclamped_exp,
+        block_power_of_two,
+        block_covers_row,
+        missing_mask,
+        store_dtype,
+        inline_ptx,
+        cuda_libdevice,
+        fp8_name,
+        warp_size,
+        without_backward,
     }
     measure {
         unsynchronized_timing,
