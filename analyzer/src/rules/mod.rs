@@ -7,6 +7,7 @@ mod calls;
 mod edits;
 mod kernels;
 mod modules;
+mod timing;
 
 use crate::checker::Checker;
 use crate::report::{Applicability, Language, Severity};
@@ -110,6 +111,12 @@ table! {
     }
     measure {
         unsynchronized_timing,
+        wall_clock,
+        no_warm_up,
+        first_call_timed,
+        mean_only,
+        cached_inputs,
+        unchecked_speedup,
     }
 }
 
