@@ -112,7 +112,7 @@ impl<'a> Checker<'a> {
         covers: &dyn Fn(&str, &str) -> bool,
     ) -> bool {
         let source = self.tree().source();
-        self.drafts.borrow().iter().any(|draft| {
+        self.drafts.any(|draft| {
             draft.rule.id == rule.id
                 && source
                     .get(draft.span.clone())

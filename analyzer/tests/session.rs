@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::python_blocks;
-use hipward_analyzer::{Options, RULES, Session, analyze};
+use common::blocks;
+use hipward_analyzer::{Language, Options, RULES, Session, analyze};
 
 /// Numbers that look random and are the same each time (xorshift).
 struct Dice(u64);
@@ -44,11 +44,15 @@ fn edit(text: &str, dice: &mut Dice) -> String {
 
 #[test]
 fn editing_gives_the_reports_of_a_fresh_analysis() {
-    let options = Options::default();
+    let options = Options {
+        language: Some(Language::Python),
+        ..Options::default()
+    };
     let start: String = RULES
         .iter()
-        .flat_map(|rule| python_blocks(&rule.doc(), "Example"))
-        .map(|(_, code)| format!("{code}\n"))
+        .flat_map(|rule| blocks(&rule.doc(), "Example"))
+        .filter(|block| block.language == Language::Python)
+        .map(|block| format!("{}\n", block.code))
         .collect();
     let mut dice = Dice(0x2545_f491_4f6c_dd1d);
     let mut session = Session::default();

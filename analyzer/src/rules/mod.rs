@@ -3,9 +3,13 @@
 //! A rule is one file: its doc comment is its page, its `check` its code. Adding one is that file and its line in
 //! the table below.
 
+mod calls;
 mod commands;
 mod counterparts;
 mod edits;
+mod kernels;
+mod modules;
+mod timing;
 mod uses;
 
 use crate::checker::Checker;
@@ -137,12 +141,47 @@ table! {
     }
     compile {
         compile_mode,
+        recompile_limit,
+        while_in_forward,
+        host_tensor_in_forward,
+        sync_in_forward,
+        graph_break,
+        inductor_option,
     }
     model {
         separate_qkv,
+        separate_gate_up,
+        manual_attention,
+        manual_rms_norm,
+        activation_mul,
+        repeat_kv,
+        contiguous_copy,
+        constant_in_forward,
+        expert_loop,
+    }
+    triton {
+        num_warps,
+        num_stages,
+        tanh,
+        unclamped_exp,
+        block_power_of_two,
+        block_covers_row,
+        missing_mask,
+        store_dtype,
+        inline_ptx,
+        cuda_libdevice,
+        fp8_name,
+        warp_size,
+        without_backward,
     }
     measure {
         unsynchronized_timing,
+        wall_clock,
+        no_warm_up,
+        first_call_timed,
+        mean_only,
+        cached_inputs,
+        unchecked_speedup,
     }
     ;
     cuda {
