@@ -48,7 +48,7 @@ declare_rule! {
     /// * [MORI](https://github.com/ROCm/mori)
     /// * [rocSHMEM](https://github.com/ROCm/rocSHMEM)
     /// * [rocPyDecode](https://github.com/ROCm/rocPyDecode)
-    "HW112" "nvidia-library" {
+    "HW112" "cuda-only-library" {
         title: "A library of NVIDIA's stack",
         family: VendorLibraries,
         severity: Error,
