@@ -14,6 +14,9 @@ use crate::syntax::{KIND_COUNT, Kind, Node, Tree};
 /// More findings than anyone reads; past it the analysis stops, so that no text can make it long.
 pub(crate) const MAX_FINDINGS: usize = 1000;
 
+/// How often each node of a source is looked at, on average, by rules that look through whole functions.
+const LOOKS_PER_NODE: usize = 200;
+
 /// A replacement of a byte range.
 pub(crate) type Replacement = (Range<usize>, String);
 
@@ -72,6 +75,8 @@ pub(crate) struct Checker<'a> {
     drafts: RefCell<Vec<Draft>>,
     is_full: Cell<bool>,
     found_once: RefCell<Vec<Found>>,
+    /// Nodes that rules have looked through so far.
+    looked: Cell<usize>,
 }
 
 impl<'a> Checker<'a> {
@@ -91,6 +96,7 @@ impl<'a> Checker<'a> {
             drafts: RefCell::default(),
             is_full: Cell::new(false),
             found_once: RefCell::default(),
+            looked: Cell::new(0),
         };
         for node in checker.tree().nodes() {
             for rule in &by_kind[checker.tree().kind(node) as usize] {
@@ -111,6 +117,22 @@ impl<'a> Checker<'a> {
     /// What the source is judged for.
     pub(crate) fn target(&self) -> &Target {
         &self.semantics.target
+    }
+
+    /// `node` and everything within, to look through a function once more; nothing when the budget is spent.
+    pub(crate) fn within(&self, node: Node) -> impl Iterator<Item = Node> + use<> {
+        let subtree = self.tree().subtree(node);
+        let may_look = self.may_look_at(subtree.size_hint().0);
+        subtree.take(if may_look { usize::MAX } else { 0 })
+    }
+
+    /// Whether `count` more nodes may be looked at.
+    ///
+    /// A source has a budget of such looks in proportion to its length, so that no text makes the analysis quadratic.
+    pub(crate) fn may_look_at(&self, count: usize) -> bool {
+        let looked = self.looked.get().saturating_add(count);
+        self.looked.set(looked);
+        looked <= LOOKS_PER_NODE * self.tree().len()
     }
 
     /// The qualified name that the expression at `node` stands for.

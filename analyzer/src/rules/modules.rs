@@ -396,7 +396,7 @@ pub(super) fn tests_a_tensor(cx: &Checker<'_>, condition: Node) -> bool {
 /// The `torch.nn.Linear` that a class keeps as `self.name`: the attribute where it is assigned, and the call.
 pub(super) fn linear<'a>(cx: &Checker<'a>, class: Node, name: &str) -> Option<(Node, Node)> {
     let tree = cx.tree();
-    tree.subtree(class)
+    cx.within(class)
         .filter(|node| tree.kind(*node) == Kind::Assignment)
         .find_map(|assignment| {
             let attribute = tree.child(assignment, Field::Left)?;
@@ -436,7 +436,7 @@ pub(super) fn has_fused_attention(cx: &Checker<'_>) -> bool {
 /// True when `name` occurs in what `node`'s function returns.
 pub(super) fn is_returned(cx: &Checker<'_>, function: Node, name: &str) -> bool {
     let tree = cx.tree();
-    tree.subtree(function)
+    cx.within(function)
         .filter(|node| tree.kind(*node) == Kind::ReturnStatement)
         .any(|statement| mentions(cx, statement, name))
 }

@@ -88,8 +88,7 @@ fn waiting(cx: &Checker<'_>, node: Node) -> Option<Node> {
     if tree.kind(node) == Kind::IfStatement {
         let condition = tree.child(node, Field::Condition)?;
         // An `.item()` in it is found as a call.
-        let reads = tree
-            .subtree(condition)
+        let reads = cx.within(condition)
             .any(|call| tree.kind(call) == Kind::Call && called(cx, call) == "item");
         return (!reads && tests_a_tensor(cx, condition)).then_some(condition);
     }
@@ -132,8 +131,7 @@ fn may_be_on_gpu(cx: &Checker<'_>, object: Node) -> bool {
                     .is_some_and(|name| matches!(name.root(), "numpy" | "math"))
                 || is_made_on_host(cx, node))
     };
-    let is_on_host = tree
-        .subtree(value)
+    let is_on_host = cx.within(value)
         .take_while(|inner| tree.kind(*inner) != Kind::ArgumentList)
         .any(from_host);
     // `self.config.item()`, `module.cpu()`: nothing says that these are tensors.

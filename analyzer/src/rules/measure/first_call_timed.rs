@@ -87,7 +87,7 @@ fn check(cx: &Checker<'_>, node: Node) {
         if tree.kind(function) != Kind::Identifier || !is_compiled_name(cx, function) {
             continue;
         }
-        let ran_before = tree.nodes().take_while(|other| *other < start).any(|other| {
+        let ran_before = cx.within(tree.root()).take_while(|other| *other < start).any(|other| {
             tree.kind(other) == Kind::Call
                 && tree
                     .child(other, Field::Function)

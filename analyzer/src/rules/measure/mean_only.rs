@@ -76,8 +76,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     let tree = cx.tree();
     let around = function_around(cx, node).unwrap_or(tree.root());
     // A mean that is printed, stored and divided by is one finding.
-    let is_first = !tree
-        .subtree(around)
+    let is_first = !cx.within(around)
         .take_while(|earlier| *earlier < node)
         .any(|earlier| averaged(cx, earlier) == Some(times));
     if !is_first || !holds_times(cx, around, times) || has_spread(cx, around, times) {
@@ -137,7 +136,7 @@ fn mean_name(cx: &Checker<'_>, node: Node) -> Option<Node> {
 fn holds_times(cx: &Checker<'_>, around: Node, list: &str) -> bool {
     let tree = cx.tree();
     let is_time = |value: Node| {
-        tree.subtree(value).any(|inner| match tree.kind(inner) {
+        cx.within(value).any(|inner| match tree.kind(inner) {
             Kind::BinaryOperator => clock_readings(cx, inner).is_some(),
             Kind::Call => {
                 called(cx, inner) == "elapsed_time"
@@ -146,7 +145,7 @@ fn holds_times(cx: &Checker<'_>, around: Node, list: &str) -> bool {
             _ => false,
         })
     };
-    tree.subtree(around)
+    cx.within(around)
         .filter(|node| tree.kind(*node) == Kind::Call && called(cx, *node) == "append")
         .filter(|call| receiver(cx, *call).is_some_and(|object| tree.text(object) == list))
         .filter_map(|call| arguments(cx, call).first().copied())
@@ -161,7 +160,7 @@ fn has_spread(cx: &Checker<'_>, around: Node, list: &str) -> bool {
         "DataFrame", "describe", "savetxt", "histogram", "hist", "plot", "dumps",
     ];
     let tree = cx.tree();
-    tree.subtree(around).any(|node| match tree.kind(node) {
+    cx.within(around).any(|node| match tree.kind(node) {
         Kind::Call => {
             (OTHER.contains(&called(cx, node)) || contains_any(called(cx, node), &["stat", "summar"]))
                 && mentions(cx, node, list)

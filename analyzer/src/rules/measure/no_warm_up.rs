@@ -92,8 +92,7 @@ fn check(cx: &Checker<'_>, node: Node) {
         return;
     }
     let around = function_around(cx, start).unwrap_or(tree.root());
-    let ran_before = tree
-        .subtree(around)
+    let ran_before = cx.within(around)
         .take_while(|earlier| *earlier < start)
         .filter(|earlier| tree.kind(*earlier) == Kind::Call)
         .any(|earlier| {

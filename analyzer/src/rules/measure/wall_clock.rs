@@ -122,7 +122,7 @@ fn serves_once(cx: &Checker<'_>, side: Option<Node>, reading: Node) -> bool {
         return false;
     };
     let around = function_around(cx, reading).unwrap_or(tree.root());
-    tree.subtree(around)
+    cx.within(around)
         .filter(|node| tree.kind(*node) == Kind::Identifier && tree.text(*node) == tree.text(name))
         .filter(|node| *node != name && *node != kept.node)
         .all(|other| {

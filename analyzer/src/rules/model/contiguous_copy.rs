@@ -112,8 +112,7 @@ fn only_multiplied(cx: &Checker<'_>, call: Node) -> bool {
         return false;
     };
     let assignment_end = tree.end(call);
-    let mut uses = tree
-        .subtree(function)
+    let mut uses = cx.within(function)
         .filter(|node| {
             tree.kind(*node) == Kind::Identifier
                 && tree.text(*node) == tree.text(name)

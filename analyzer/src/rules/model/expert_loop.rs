@@ -89,13 +89,11 @@ fn check(cx: &Checker<'_>, loop_: Node) {
         || matches!(tree.kind(over), Kind::Tuple | Kind::List) || !has_text(cx, "torch") {
         return;
     }
-    let variables: Vec<&str> = tree
-        .subtree(left)
+    let variables: Vec<&str> = cx.within(left)
         .filter(|node| tree.kind(*node) == Kind::Identifier)
         .map(|node| tree.text(node))
         .collect();
-    let runs_one = tree
-        .subtree(body)
+    let runs_one = cx.within(body)
         .any(|node| tree.kind(node) == Kind::Call && runs_expert(cx, node, body, &variables));
     let Some(function) = function_around(cx, loop_) else {
         return;
@@ -123,7 +121,7 @@ fn runs_expert(cx: &Checker<'_>, call: Node, body: Node, variables: &[&str]) -> 
             let name = tree.text(function);
             // `expert = self.experts[i]` in the body, or the variable itself.
             variables.contains(&name) && tree.child(call, Field::Arguments).is_some_and(|list| tree.parts(list).next().is_some())
-                || tree.subtree(body).any(|node| {
+                || cx.within(body).any(|node| {
                     tree.kind(node) == Kind::Assignment
                         && tree.child(node, Field::Left).is_some_and(|left| tree.text(left) == name)
                         && tree.child(node, Field::Right).is_some_and(|right| {

@@ -171,7 +171,7 @@ fn is_score_product(cx: &Checker<'_>, node: Node) -> bool {
     if contains_any(tree.text(right), &["weight", "embed", "lm_head", "rout"]) {
         return false;
     }
-    tree.subtree(right).any(|part| {
+    cx.within(right).any(|part| {
         matches!(
             tree.text(part),
             "transpose" | "permute" | "swapaxes" | "swapdims" | "mT" | "T" | "t" | "rearrange"
@@ -197,8 +197,7 @@ fn weigh<'a>(cx: &Checker<'a>, function: Node, softmax: Node) -> Option<(Node, &
     let tree = cx.tree();
     let statement = tree.statement(softmax);
     let mut carriers: Vec<&str> = Vec::new();
-    for node in tree
-        .subtree(function)
+    for node in cx.within(function)
         .filter(|node| node.index() >= statement.index())
     {
         match tree.kind(node) {
@@ -232,8 +231,7 @@ fn weigh<'a>(cx: &Checker<'a>, function: Node, softmax: Node) -> Option<(Node, &
 }
 
 fn has_product(cx: &Checker<'_>, node: Node) -> bool {
-    cx.tree()
-        .subtree(node)
+    cx.within(node)
         .any(|inner| operands(cx, inner).is_some())
 }
 
@@ -242,8 +240,7 @@ fn classify(cx: &Checker<'_>, function: Node, softmax: Node) -> (&'static str, &
     let tree = cx.tree();
     let mut fills = false;
     let mut adds = false;
-    for node in tree
-        .subtree(function)
+    for node in cx.within(function)
         .take_while(|node| node.index() <= softmax.index() || tree.contains(softmax, *node))
     {
         let text = tree.text(node);

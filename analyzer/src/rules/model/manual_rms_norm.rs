@@ -99,7 +99,7 @@ fn mean_square(cx: &Checker<'_>, root: Node) -> Option<Node> {
         .into_iter()
         .map(|side| latest(cx, side))
         .find(|side| called(cx, *side) == "mean")?;
-    let is_last = tree.subtree(mean).any(|part| tree.text(part) == "-1")
+    let is_last = cx.within(mean).any(|part| tree.text(part) == "-1")
         && tree.text(mean).contains("keepdim");
     let squared = match cx.callee(mean) {
         Some(_) => values(cx, mean).first().copied()?,

@@ -66,8 +66,7 @@ fn check(cx: &Checker<'_>, call: Node) {
         return;
     };
     // Keys and values are two calls of one decision: the first is enough.
-    let is_first = !tree
-        .subtree(function)
+    let is_first = !cx.within(function)
         .take_while(|node| *node < call)
         .any(|node| tree.kind(node) == Kind::Call && repeats(cx, node));
     let Some(name) = assigned_name(cx, call) else {
@@ -115,8 +114,7 @@ fn assigned_name<'a>(cx: &Checker<'a>, call: Node) -> Option<&'a str> {
     let statement = tree.statement(call);
     let assignment = tree.parts(statement).next()?;
     let left = tree.child(assignment, Field::Left)?;
-    let first = tree
-        .subtree(left)
+    let first = cx.within(left)
         .find(|node| tree.kind(*node) == Kind::Identifier)?;
     Some(tree.text(first))
 }
@@ -128,7 +126,7 @@ fn goes_into_attention(cx: &Checker<'_>, function: Node, call: Node, name: &str)
     ];
     let tree = cx.tree();
     let statement = tree.statement(call);
-    tree.subtree(function)
+    cx.within(function)
         .filter(|node| *node > statement && !tree.contains(statement, *node))
         .any(|node| match tree.kind(node) {
             Kind::Call => ATTENTION.contains(&called(cx, node)) && mentions(cx, node, name),

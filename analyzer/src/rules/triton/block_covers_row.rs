@@ -128,25 +128,22 @@ fn check(cx: &Checker<'_>, call: Node) {
 /// The parameter that masks the columns, for a kernel that reduces one block of them and never moves on.
 fn row_length<'a>(cx: &Checker<'a>, kernel: Node, arange: Node, block: &str) -> Option<&'a str> {
     let tree = cx.tree();
-    let uses = tree
-        .subtree(kernel)
+    let uses = cx.within(kernel)
         .filter(|node| tree.kind(*node) == Kind::Identifier && tree.text(*node) == block)
         .count();
     // Its parameter, and this one range.
     let assignment = tree.parent(arange)?;
     let columns = tree.child(assignment, crate::syntax::Field::Left)?;
-    let has_loop = tree
-        .subtree(kernel)
+    let has_loop = cx.within(kernel)
         .any(|node| matches!(tree.kind(node), Kind::ForStatement | Kind::WhileStatement));
-    let reduces = tree
-        .subtree(kernel)
+    let reduces = cx.within(kernel)
         .any(|node| ["sum", "max", "min"].iter().any(|name| is_tl(cx, node, name)));
     if uses != 2 || has_loop || !reduces || tree.kind(assignment) != Kind::Assignment {
         return None;
     }
     let name = tree.text(columns);
     let parameters = parameters(cx, kernel);
-    tree.subtree(kernel)
+    cx.within(kernel)
         .filter(|node| tree.kind(*node) == Kind::ComparisonOperator)
         .find_map(|comparison| {
             let parts: Vec<_> = tree.parts(comparison).collect();
@@ -165,11 +162,10 @@ fn is_checked(cx: &Checker<'_>, launch: Node, length: Node) -> bool {
     let Some(function) = function_around(cx, launch) else {
         return false;
     };
-    let name = tree
-        .subtree(length)
+    let name = cx.within(length)
         .find(|node| tree.kind(*node) == Kind::Identifier)
         .map_or("", |node| tree.text(node));
-    tree.subtree(function)
+    cx.within(function)
         .filter(|node| matches!(tree.kind(*node), Kind::AssertStatement | Kind::IfStatement))
         .any(|node| mentions(cx, node, name) || mentions_any(cx, node, &["block", "BLOCK"]))
 }

@@ -91,8 +91,7 @@ fn check(cx: &Checker<'_>, call: Node) {
             .unwrap_or_default(),
         Kind::Identifier => {
             // Several ranges of one block are one finding.
-            let is_first = !tree
-                .subtree(kernel)
+            let is_first = !cx.within(kernel)
                 .take_while(|node| *node < call)
                 .any(|node| is_tl(cx, node, "arange") && values(cx, node).get(1).is_some_and(|other| tree.text(*other) == tree.text(end)));
             if is_first {

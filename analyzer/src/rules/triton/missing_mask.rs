@@ -82,7 +82,7 @@ fn check(cx: &Checker<'_>, access: Node) {
     let Some((base, offsets)) = base_and_offsets(cx, kernel, pointer) else {
         return;
     };
-    let neighbour = tree.subtree(kernel).find_map(|other| {
+    let neighbour = cx.within(kernel).find_map(|other| {
         if other == access || !is_access(cx, other) {
             return None;
         }
@@ -124,8 +124,7 @@ fn check(cx: &Checker<'_>, access: Node) {
 /// A kernel that masks nothing, under a grid that is rounded up.
 fn check_rounded_grid(cx: &Checker<'_>, kernel: Node, access: Node) {
     let tree = cx.tree();
-    let accesses: Vec<Node> = tree
-        .subtree(kernel)
+    let accesses: Vec<Node> = cx.within(kernel)
         .filter(|node| is_access(cx, *node))
         .collect();
     if accesses.first() != Some(&access) || accesses.iter().any(|node| mask(cx, *node).is_some()) {
@@ -175,15 +174,14 @@ fn base_and_offsets(cx: &Checker<'_>, kernel: Node, pointer: Node) -> Option<(No
 fn has_range(cx: &Checker<'_>, value: Node) -> bool {
     let tree = cx.tree();
     let by_program = |node: Node| {
-        tree.subtree(node).any(|inner| {
+        cx.within(node).any(|inner| {
             is_tl(cx, inner, "program_id")
                 || tree.kind(inner) == Kind::Identifier
                     && is_tl(cx, cx.semantics.expression(inner), "program_id")
         })
     };
-    let has = |name: &str| tree.subtree(value).any(|node| is_tl(cx, node, name));
-    let starts_elsewhere = tree
-        .subtree(value)
+    let has = |name: &str| cx.within(value).any(|node| is_tl(cx, node, name));
+    let starts_elsewhere = cx.within(value)
         .filter(|node| tree.kind(*node) == Kind::Identifier)
         .any(|name| {
             let held = cx.semantics.expression(name);
@@ -202,7 +200,7 @@ fn same_value(cx: &Checker<'_>, a: Node, b: Node) -> bool {
 fn compares(cx: &Checker<'_>, mask: Node, offsets: &str) -> bool {
     let tree = cx.tree();
     let mask = cx.semantics.expression(mask);
-    tree.subtree(mask).any(|node| {
+    cx.within(mask).any(|node| {
         tree.kind(node) == Kind::ComparisonOperator
             && tree
                 .parts(node)

@@ -72,8 +72,7 @@ fn check(cx: &Checker<'_>, store: Node) {
     // A kernel that is named after the type means it; and one finding is enough for a kernel that unrolls its stores.
     let name = name_of(cx, kernel).to_ascii_lowercase();
     let is_meant = contains_any(&name, &["bf16", "bfloat16", "fp16", "half", "dequant"]);
-    let is_first = !tree
-        .subtree(kernel)
+    let is_first = !cx.within(kernel)
         .take_while(|earlier| *earlier < store)
         .any(|earlier| fixed_dtype(cx, earlier).is_some());
     if is_meant || !is_first {

@@ -123,8 +123,7 @@ fn is_plain_softmax(cx: &Checker<'_>, above: Node, below: Node) -> bool {
         && is_unbounded(cx, above)
         && values(cx, above).first().is_some_and(|argument| {
             let argument = latest(cx, *argument);
-            !tree
-                .subtree(argument)
+            !cx.within(argument)
                 .any(|node| sides(cx, node, "-").is_some())
         })
 }
@@ -141,13 +140,12 @@ fn is_unbounded(cx: &Checker<'_>, node: Node) -> bool {
     };
     // Two names deep: `x2 = 2 * x`, `x = tl.minimum(x, 10)`.
     let is_bounded = |node: Node| {
-        tree.subtree(node).any(|inner| {
+        cx.within(node).any(|inner| {
             tree.kind(inner) == Kind::Identifier && contains_any(tree.text(inner), BOUNDS)
         })
     };
     let first = latest(cx, argument);
-    let through_names = tree
-        .subtree(first)
+    let through_names = cx.within(first)
         .filter(|inner| tree.kind(*inner) == Kind::Identifier && tree.field(*inner) != Field::Attribute)
         .any(|name| is_bounded(latest(cx, name)));
     !is_bounded(first) && !through_names

@@ -146,7 +146,7 @@ fn launch_that_is_returned(cx: &Checker<'_>, function: Node) -> Option<Node> {
 fn is_fresh(cx: &Checker<'_>, name: Node) -> bool {
     let tree = cx.tree();
     let value = cx.semantics.expression(name);
-    tree.subtree(value)
+    cx.within(value)
         .filter(|node| tree.kind(*node) == Kind::Call)
         .any(|call| {
             matches!(called(cx, call), "empty_like" | "empty" | "zeros_like" | "zeros" | "new_empty")
@@ -158,7 +158,7 @@ fn is_fresh(cx: &Checker<'_>, name: Node) -> bool {
 fn flows_to_return(cx: &Checker<'_>, function: Node, name: &str) -> bool {
     let tree = cx.tree();
     let mut carriers = vec![name];
-    for node in tree.subtree(function) {
+    for node in cx.within(function) {
         match tree.kind(node) {
             Kind::Assignment => {
                 let parts = tree.child(node, Field::Left).zip(tree.child(node, Field::Right));
@@ -184,7 +184,7 @@ fn launch_in_helper(cx: &Checker<'_>, forward: Node) -> Option<Node> {
     if launches(cx).is_empty() {
         return None;
     }
-    tree.subtree(forward)
+    cx.within(forward)
         .filter(|node| tree.kind(*node) == Kind::Call)
         .find_map(|call| {
             let function = tree.child(call, Field::Function)?;
@@ -209,7 +209,7 @@ fn is_autograd_function(cx: &Checker<'_>, class: Node) -> bool {
 /// `self.weight = nn.Parameter(…)` that is not frozen where it is made, or a layer of PyTorch's that has one.
 fn has_trainable_parameter(cx: &Checker<'_>, class: Node) -> bool {
     let tree = cx.tree();
-    tree.subtree(class).any(|node| {
+    cx.within(class).any(|node| {
         tree.kind(node) == Kind::Call
             && matches!(called(cx, node), "Parameter" | "Linear" | "Embedding" | "Conv2d")
             && cx.callee(node).is_some_and(|name| name.root() == "torch")
@@ -227,7 +227,7 @@ fn runs_without_gradients(cx: &Checker<'_>, function: Node) -> bool {
         .iter()
         .any(|decorator| contains_any(tree.text(*decorator), SIGNS));
     by_decorator
-        || tree.subtree(function).any(|node| {
+        || cx.within(function).any(|node| {
             tree.kind(node) == Kind::Identifier
                 && contains_any(tree.text(node), &["no_grad", "inference_mode", "requires_grad", "is_grad_enabled"])
         })
