@@ -1,7 +1,7 @@
 //! HW505: a `forward` that waits for the GPU.
 
-use super::super::calls::{called, has_text, keyword, receiver, values};
-use super::super::modules::{forward_around, is_guarded_off, is_tensor, tests_a_tensor};
+use super::super::calls::{called, has_text, receiver, values};
+use super::super::modules::{forward_around, is_guarded_off, is_made_on_host, is_tensor, tests_a_tensor};
 use crate::checker::{Checker, Suggestion};
 use crate::syntax::{Field, Kind, Node};
 
@@ -108,15 +108,6 @@ fn waiting(cx: &Checker<'_>, node: Node) -> Option<Node> {
         _ => false,
     };
     waits.then_some(node)
-}
-
-/// `torch.randint(0, n, (1,))`: without a device it is the CPU's.
-fn is_made_on_host(cx: &Checker<'_>, call: Node) -> bool {
-    matches!(
-        called(cx, call),
-        "rand" | "randn" | "randint" | "randperm" | "tensor" | "arange"
-    ) && keyword(cx, call, "device").is_none()
-        && cx.callee(call).is_some_and(|name| name.root() == "torch")
 }
 
 /// Not a NumPy array, not a NumPy scalar, not what an earlier `.cpu()` already brought to the host.

@@ -1,5 +1,6 @@
 //! HW601: three projections of one tensor.
 
+use super::super::calls::own_attribute;
 use crate::checker::{Checker, Suggestion};
 use crate::syntax::{Field, Kind, Node};
 
@@ -146,17 +147,6 @@ fn projections<'a>(cx: &Checker<'a>, body: Node) -> Vec<Projection<'a>> {
         found.extend(projection);
     }
     found
-}
-
-/// The `x` of `self.x`.
-fn own_attribute<'a>(cx: &Checker<'a>, node: Node) -> Option<&'a str> {
-    let tree = cx.tree();
-    let object = tree.child(node, Field::Object)?;
-    (tree.text(object) == "self").then(|| {
-        tree.text(node)
-            .trim_start_matches("self")
-            .trim_start_matches('.')
-    })
 }
 
 /// What `q_proj`, `to_k`, `value`, `Wv` stand for, and the rest of the name.
