@@ -8,12 +8,14 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds, in Triton kernels, `(e - 1) / (e + 1)` with `e = tl.exp(…)` of something unbounded, and a softmax that does not subtract the maximum.
+    /// Finds, in Triton kernels, `(e - 1) / (e + 1)` with `e = tl.exp(…)` of something unbounded, and a softmax that
+    /// does not subtract the maximum.
     ///
     /// ## Why on ROCm
     ///
-    /// In float32 `exp` overflows above 88. Then the quotient is `inf / inf`, NaN, on every GPU. It belongs to porting because this is how
-    /// tanh is commonly rewritten for ROCm. `1 - 2 / (e + 1)` is the same function and has no such quotient: where `e` overflows it gives 1.
+    /// In float32 `exp` overflows above 88. Then the quotient is `inf / inf`, NaN, on every GPU. It belongs to porting
+    /// because this is how tanh is commonly rewritten for ROCm. `1 - 2 / (e + 1)` is the same function and has no such
+    /// quotient: where `e` overflows it gives 1.
     ///
     /// ## Example
     ///
@@ -67,7 +69,9 @@ declare_rule! {
 }
 
 /// What keeps an argument of `exp` from growing.
-const BOUNDS: &[&str] = &["minimum", "maximum", "clamp", "min", "max", "abs", "where", "clip"];
+const BOUNDS: &[&str] = &[
+    "minimum", "maximum", "clamp", "min", "max", "abs", "where", "clip",
+];
 
 fn check(cx: &Checker<'_>, quotient: Node) {
     let tree = cx.tree();
@@ -145,8 +149,11 @@ fn is_unbounded(cx: &Checker<'_>, node: Node) -> bool {
         })
     };
     let first = latest(cx, argument);
-    let through_names = cx.within(first)
-        .filter(|inner| tree.kind(*inner) == Kind::Identifier && tree.field(*inner) != Field::Attribute)
+    let through_names = cx
+        .within(first)
+        .filter(|inner| {
+            tree.kind(*inner) == Kind::Identifier && tree.field(*inner) != Field::Attribute
+        })
         .any(|name| is_bounded(latest(cx, name)));
     !is_bounded(first) && !through_names
 }
