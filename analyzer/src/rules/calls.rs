@@ -1,6 +1,7 @@
 //! How a call is written: its arguments, the method and its receiver. Nothing here knows any library.
 
 use crate::checker::Checker;
+use crate::semantic::Value;
 use crate::syntax::{Field, Kind, Node};
 
 /// The last name of what `call` calls: `exp` of `tl.exp(x)` and of `exp(x)`. Empty for anything else.
@@ -159,14 +160,14 @@ pub(super) fn decorators(cx: &Checker<'_>, definition: Node) -> Vec<Node> {
 /// True when an identifier of the text `name` lies in `within`.
 pub(super) fn mentions(cx: &Checker<'_>, within: Node, name: &str) -> bool {
     let tree = cx.tree();
-    tree.subtree(within)
+    cx.within(within)
         .any(|node| tree.kind(node) == Kind::Identifier && tree.text(node) == name)
 }
 
 /// True when any identifier in `within` holds one of `parts`.
 pub(super) fn mentions_any(cx: &Checker<'_>, within: Node, parts: &[&str]) -> bool {
     let tree = cx.tree();
-    tree.subtree(within)
+    cx.within(within)
         .filter(|node| tree.kind(*node) == Kind::Identifier)
         .any(|node| contains_any(tree.text(node), parts))
 }
@@ -226,23 +227,30 @@ pub(super) fn latest(cx: &Checker<'_>, node: Node) -> Node {
     earlier(cx, node).last().copied().unwrap_or(node)
 }
 
-/// Everything that was assigned to the name at `node` before it, in its scope, oldest first.
+/// How many assignments of one name are looked back at.
+const MAX_EARLIER: usize = 16;
+
+/// What was last assigned to the name at `node` before it, in its scope, oldest first.
 pub(super) fn earlier(cx: &Checker<'_>, node: Node) -> Vec<Node> {
     let tree = cx.tree();
     let names = &cx.semantics.names;
     let Some((_, bindings)) = names.lookup(names.scope_of(node), tree.text(node)) else {
         return Vec::new();
     };
-    bindings
+    let mut values: Vec<Node> = bindings
         .before(node)
         .iter()
+        .rev()
+        .take(MAX_EARLIER)
         .filter_map(|binding| match binding.value {
-            crate::semantic::Value::Expression(value) if !tree.contains(value, node) => {
+            Value::Expression(value) if !tree.contains(value, node) => {
                 Some(tree.unparenthesized(value))
             }
             _ => None,
         })
-        .collect()
+        .collect();
+    values.reverse();
+    values
 }
 
 /// True when the source has `word` anywhere. A filter before real questions, asked of the text once.

@@ -95,7 +95,7 @@ pub(super) fn constants(cx: &Checker<'_>, kernel: Node, name: &str) -> Vec<(Node
         .collect();
     for decorator in decorators(cx, kernel) {
         given_values.extend(
-            tree.subtree(decorator)
+            cx.within(decorator)
                 .filter(|node| tree.kind(*node) == Kind::Pair)
                 .filter(|pair| {
                     tree.child(*pair, Field::Key).is_some_and(|key| {

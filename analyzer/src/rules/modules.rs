@@ -1,8 +1,8 @@
 //! PyTorch's notions that rules share: inside `forward`, inside compiled code, a tensor, a reference implementation.
 
 use super::calls::{
-    called, class_of, contains_any, decorators, earlier, function_around, mentions, name_of,
-    own_attribute, receiver, values,
+    called, class_of, contains_any, decorators, earlier, function_around, keyword, mentions,
+    name_of, own_attribute, receiver, values,
 };
 use crate::checker::Checker;
 use crate::semantic::Value;
@@ -346,6 +346,16 @@ fn is_tensor_parameter(cx: &Checker<'_>, node: Node) -> bool {
     }
 }
 
+/// `torch.randint(0, n, (1,))`, at once or through a name: without a device it is the CPU's.
+pub(super) fn is_made_on_host(cx: &Checker<'_>, node: Node) -> bool {
+    let call = cx.semantics.expression(node);
+    matches!(
+        called(cx, call),
+        "rand" | "randn" | "randint" | "randperm" | "tensor" | "arange"
+    ) && keyword(cx, call, "device").is_none()
+        && cx.callee(call).is_some_and(|name| name.root() == "torch")
+}
+
 /// The condition asks a tensor for a truth value: `mask.any()`, `not torch.isnan(x).all()`, `x.sum() > 0`.
 pub(super) fn tests_a_tensor(cx: &Checker<'_>, condition: Node) -> bool {
     const REDUCTIONS: &[&str] = &["any", "all", "sum", "max", "min", "mean", "norm", "item"];
@@ -359,7 +369,9 @@ pub(super) fn tests_a_tensor(cx: &Checker<'_>, condition: Node) -> bool {
                 // `time < 1.0` where time is a tensor; `x is None` and `mode == "train"` ask something else.
                 if let [left, operator, right] = parts[..]
                     && tree.kind(operator).is_ordering()
-                    && (is_tensor(cx, left) || is_tensor(cx, right))
+                    && [left, right]
+                        .into_iter()
+                        .any(|side| is_tensor(cx, side) && !is_made_on_host(cx, side))
                 {
                     return true;
                 }
@@ -396,7 +408,7 @@ pub(super) fn tests_a_tensor(cx: &Checker<'_>, condition: Node) -> bool {
 /// The `torch.nn.Linear` that a class keeps as `self.name`: the attribute where it is assigned, and the call.
 pub(super) fn linear<'a>(cx: &Checker<'a>, class: Node, name: &str) -> Option<(Node, Node)> {
     let tree = cx.tree();
-    tree.subtree(class)
+    cx.within(class)
         .filter(|node| tree.kind(*node) == Kind::Assignment)
         .find_map(|assignment| {
             let attribute = tree.child(assignment, Field::Left)?;
@@ -436,7 +448,7 @@ pub(super) fn has_fused_attention(cx: &Checker<'_>) -> bool {
 /// True when `name` occurs in what `node`'s function returns.
 pub(super) fn is_returned(cx: &Checker<'_>, function: Node, name: &str) -> bool {
     let tree = cx.tree();
-    tree.subtree(function)
+    cx.within(function)
         .filter(|node| tree.kind(*node) == Kind::ReturnStatement)
         .any(|statement| mentions(cx, statement, name))
 }

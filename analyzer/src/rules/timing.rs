@@ -88,7 +88,7 @@ pub(super) fn clock_readings(cx: &Checker<'_>, difference: Node) -> Option<(Node
 pub(super) fn last_gpu_work(cx: &Checker<'_>, start: Node, end: Node) -> Option<Node> {
     let tree = cx.tree();
     let between = end.index().saturating_sub(start.index() + 1);
-    if between > MAX_REGION {
+    if between > MAX_REGION || !cx.may_look_at(between) {
         return None;
     }
     tree.nodes()
@@ -328,8 +328,8 @@ pub(super) fn waits(cx: &Checker<'_>, call: Node, depth: u8) -> bool {
     if let Some(Value::Function(definition)) =
         cx.semantics.binding(function).map(|binding| binding.value)
     {
-        return tree
-            .subtree(definition)
+        return cx
+            .within(definition)
             .filter(|inner| tree.kind(*inner) == Kind::Call && *inner != call)
             .any(|inner| waits(cx, inner, depth));
     }
@@ -357,7 +357,7 @@ fn event_readings(cx: &Checker<'_>, call: Node) -> Option<(Node, Node)> {
     let end = super::calls::arguments(cx, call).first().copied()?;
     let around = function_around(cx, call).unwrap_or(tree.root());
     let record = |event: Node| {
-        tree.subtree(around).find(|node| {
+        cx.within(around).find(|node| {
             tree.kind(*node) == Kind::Call
                 && called(cx, *node) == "record"
                 && receiver(cx, *node).is_some_and(|object| tree.text(object) == tree.text(event))
@@ -371,7 +371,7 @@ fn event_readings(cx: &Checker<'_>, call: Node) -> Option<(Node, Node)> {
 pub(super) fn calls_between(cx: &Checker<'_>, start: Node, end: Node) -> Vec<Node> {
     let tree = cx.tree();
     let between = end.index().saturating_sub(start.index() + 1);
-    if between > MAX_REGION {
+    if between > MAX_REGION || !cx.may_look_at(between) {
         return Vec::new();
     }
     tree.nodes()
@@ -394,9 +394,12 @@ pub(super) fn is_gpu_timing(cx: &Checker<'_>, start: Node, end: Node) -> bool {
 pub(super) fn repeating_loop(cx: &Checker<'_>, start: Node, end: Node) -> Option<Node> {
     let tree = cx.tree();
     let between = end.index().saturating_sub(start.index() + 1);
+    if between > MAX_REGION || !cx.may_look_at(between) {
+        return None;
+    }
     tree.nodes()
         .skip(start.index() + 1)
-        .take(between.min(MAX_REGION))
+        .take(between)
         .filter(|node| tree.kind(*node) == Kind::ForStatement && runs_here(cx, start, *node))
         .find(|node| {
             tree.child(*node, Field::Right)
@@ -427,7 +430,7 @@ pub(super) fn subjects(cx: &Checker<'_>, body: Node) -> Vec<Node> {
         "int",
     ];
     let tree = cx.tree();
-    tree.subtree(body)
+    cx.within(body)
         .filter(|node| tree.kind(*node) == Kind::Call && runs_here(cx, body, *node))
         .filter(|call| {
             let name = called(cx, *call);
@@ -478,7 +481,7 @@ fn is_divided(cx: &Checker<'_>, node: Node) -> bool {
                     return false;
                 };
                 let around = function_around(cx, node).unwrap_or(tree.root());
-                return tree.subtree(around).any(|usage| {
+                return cx.within(around).any(|usage| {
                     tree.kind(usage) == Kind::Identifier
                         && usage > current
                         && tree.field(usage) == Field::Left

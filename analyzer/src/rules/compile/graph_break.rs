@@ -8,14 +8,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds calls that Dynamo can't trace, in functions that the source compiles: `print`, `open`, `input`, `breakpoint`,
-    /// `eval`, `exec`, `globals`, loggers, `warnings.warn`, clocks, `torch.manual_seed`, `torch.save`, `gc.collect`, and some more.
+    /// Finds calls that Dynamo can't trace, in functions that the source compiles: `print`, `open`, `input`,
+    /// `breakpoint`, `eval`, `exec`, `globals`, loggers, `warnings.warn`, clocks, `torch.manual_seed`, `torch.save`,
+    /// `gc.collect`, and some more.
     ///
     /// ## Why on ROCm
     ///
-    /// Each splits the compiled graph in two: fusion stops there, Python runs in between, and a HIP graph can't span it.
-    /// With `fullgraph=True` it is an error. The list is what PyTorch 2.15 refused with `fullgraph=True`; one that only runs while the
-    /// model is set up costs nothing later.
+    /// Each splits the compiled graph in two: fusion stops there, Python runs in between, and a HIP graph can't span
+    /// it. With `fullgraph=True` it is an error. The list is what PyTorch 2.15 refused with `fullgraph=True`; one that
+    /// only runs while the model is set up costs nothing later.
     ///
     /// ## Example
     ///
@@ -40,8 +41,9 @@ declare_rule! {
     ///     return x + 1
     /// ```
     ///
-    /// To keep it for eager runs, put it behind `if not torch.compiler.is_compiling():`. `TORCH_LOGS=graph_breaks` lists every
-    /// break with its reason. `torch._dynamo.config.reorderable_logging_functions` moves a `print` to the graph's end.
+    /// To keep it for eager runs, put it behind `if not torch.compiler.is_compiling():`. `TORCH_LOGS=graph_breaks`
+    /// lists every break with its reason. `torch._dynamo.config.reorderable_logging_functions` moves a `print` to the
+    /// graph's end.
     ///
     /// ## Fix safety
     ///
@@ -63,7 +65,13 @@ declare_rule! {
 }
 
 const BUILTINS: &[&str] = &[
-    "print", "open", "input", "breakpoint", "eval", "exec", "globals",
+    "print",
+    "open",
+    "input",
+    "breakpoint",
+    "eval",
+    "exec",
+    "globals",
 ];
 
 const FUNCTIONS: &[&str] = &[
@@ -125,7 +133,11 @@ fn breaks(cx: &Checker<'_>, call: Node) -> bool {
         return is_builtin && !values(cx, call).iter().any(|value| is_tensor(cx, *value));
     }
     let might = FUNCTIONS.iter().any(|path| path.ends_with(name)) && !name.is_empty();
-    if might && cx.resolve(function).is_some_and(|path| path.is_any(FUNCTIONS)) {
+    if might
+        && cx
+            .resolve(function)
+            .is_some_and(|path| path.is_any(FUNCTIONS))
+    {
         return true;
     }
     LOG_METHODS.contains(&name)

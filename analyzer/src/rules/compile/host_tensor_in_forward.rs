@@ -15,7 +15,8 @@ declare_rule! {
     ///
     /// Each call allocates on the host and copies; a copy from ordinary host memory waits until it is done. With
     /// `torch.compile` the copy stays in the graph, and one CPU tensor is enough for Inductor to give up on HIP graphs:
-    /// "skipping cudagraphs due to cpu device". The size of the effect depends on how long the kernels around it run: measure it.
+    /// "skipping cudagraphs due to cpu device". The size of the effect depends on how long the kernels around it run:
+    /// measure it.
     ///
     /// ## Example
     ///
@@ -37,12 +38,13 @@ declare_rule! {
     ///         return x + torch.arange(x.shape[-1], device=x.device)
     /// ```
     ///
-    /// Constants that do not depend on the input belong in `register_buffer(…, persistent=False)`. A scalar is `torch.full((), value, device=x.device)`.
+    /// Constants that do not depend on the input belong in `register_buffer(…, persistent=False)`. A scalar is
+    /// `torch.full((), value, device=x.device)`.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: the GPU computes `linspace` and floating-point `arange` itself, which may differ in the last bit. There is no edit for
-    /// random numbers, whose sequence depends on the device, nor for `torch.tensor`.
+    /// Unsafe: the GPU computes `linspace` and floating-point `arange` itself, which may differ in the last bit. There
+    /// is no edit for random numbers, whose sequence depends on the device, nor for `torch.tensor`.
     ///
     /// ## References
     ///
@@ -64,7 +66,15 @@ const ON_DEVICE: &[&str] = &[
     "arange", "zeros", "ones", "full", "eye", "empty", "linspace", "logspace",
 ];
 /// Functions that only show where the tensor is made.
-const OTHER: &[&str] = &["tensor", "as_tensor", "from_numpy", "rand", "randn", "randint", "randperm"];
+const OTHER: &[&str] = &[
+    "tensor",
+    "as_tensor",
+    "from_numpy",
+    "rand",
+    "randn",
+    "randint",
+    "randperm",
+];
 
 fn check(cx: &Checker<'_>, call: Node) {
     let name = called(cx, call);
@@ -123,9 +133,8 @@ fn is_conversion(cx: &Checker<'_>, call: Node) -> bool {
                 Kind::ConditionalExpression => tree.parts(ancestor).nth(1),
                 _ => tree.child(ancestor, Field::Condition),
             };
-            condition.is_some_and(|condition| {
-                mentions_any(cx, condition, &["is_tensor", "isinstance"])
-            })
+            condition
+                .is_some_and(|condition| mentions_any(cx, condition, &["is_tensor", "isinstance"]))
         })
 }
 
@@ -135,16 +144,16 @@ fn holds_python_values(cx: &Checker<'_>, call: Node) -> bool {
         // An empty list has nothing to copy.
         cx.tree().text(data) != "[]"
             && matches!(
-            cx.tree().kind(cx.semantics.expression(data)),
-            Kind::Integer
-                | Kind::Float
-                | Kind::True
-                | Kind::False
-                | Kind::List
-                | Kind::Tuple
-                | Kind::UnaryOperator
-                | Kind::ListComprehension
-        )
+                cx.tree().kind(cx.semantics.expression(data)),
+                Kind::Integer
+                    | Kind::Float
+                    | Kind::True
+                    | Kind::False
+                    | Kind::List
+                    | Kind::Tuple
+                    | Kind::UnaryOperator
+                    | Kind::ListComprehension
+            )
     })
 }
 
@@ -176,7 +185,8 @@ fn device_argument(cx: &Checker<'_>, to: Node) -> Option<Node> {
     let tree = cx.tree();
     let first = argument(cx, to, 0, "device")?;
     let text = tree.text(first);
-    let is_device = text.ends_with("device") || text.starts_with(['"', '\'']) && text.contains("cuda");
+    let is_device =
+        text.ends_with("device") || text.starts_with(['"', '\'']) && text.contains("cuda");
     (is_device || is_tensor(cx, first)).then_some(first)
 }
 

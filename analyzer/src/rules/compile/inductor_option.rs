@@ -8,8 +8,8 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds options of Inductor that have no effect where they stand, assigned to `torch._inductor.config`, patched, or in
-    /// `torch.compile(options={…})`:
+    /// Finds options of Inductor that have no effect where they stand, assigned to `torch._inductor.config`, patched,
+    /// or in `torch.compile(options={…})`:
     ///
     /// * `max_autotune_gemm_backends` where nothing in the source turns `max_autotune` on, and its entry `CUTLASS`;
     /// * values that are the default anyway: `memory_planning=False`, `triton.cudagraphs=False`,
@@ -19,10 +19,11 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// `max_autotune_gemm_backends="ATEN"` is passed on as the way to force rocBLAS or hipBLASLt. It only says which candidates are tried
-    /// *when* autotuning is on; without it ATen is used already. Inductor skips CUTLASS on ROCm. A list of options that do nothing hides the one
-    /// that does. Look at the environment too: some AMD container images set `TORCHINDUCTOR_MAX_AUTOTUNE=1`, and then the line does
-    /// have a meaning; say so with `# hipward: ignore[inductor-option]`.
+    /// `max_autotune_gemm_backends="ATEN"` is passed on as the way to force rocBLAS or hipBLASLt. It only says which
+    /// candidates are tried *when* autotuning is on; without it ATen is used already. Inductor skips CUTLASS on ROCm. A
+    /// list of options that do nothing hides the one that does. Look at the environment too: some AMD container images
+    /// set `TORCHINDUCTOR_MAX_AUTOTUNE=1`, and then the line does have a meaning; say so with `# hipward:
+    /// ignore[inductor-option]`.
     ///
     /// ## Example
     ///
@@ -91,7 +92,9 @@ fn option(cx: &Checker<'_>, node: Node) -> Option<(String, Node)> {
     let holder = tree.parent(node)?;
     if tree.kind(node) == Kind::KeywordArgument {
         let is_patch = called(cx, tree.parent(holder)?) == "patch"
-            && cx.callee(tree.parent(holder)?)?.is("torch._inductor.config.patch");
+            && cx
+                .callee(tree.parent(holder)?)?
+                .is("torch._inductor.config.patch");
         let name = tree.child(node, Field::Name).filter(|_| is_patch)?;
         return Some((tree.text(name).to_owned(), value));
     }

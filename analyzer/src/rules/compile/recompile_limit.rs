@@ -12,10 +12,11 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// Since PyTorch 2.7 the setting is called `recompile_limit`, on every backend; the old name is an alias. More telling is why
-    /// it is there: past the limit (8) Dynamo stops compiling the function and runs it eagerly, without a word. A higher
-    /// limit buys time, and each recompilation costs as much on an AMD GPU as anywhere. `TORCH_LOGS=recompiles` names the guard that
-    /// fails; often `dynamic=True` or `torch._dynamo.mark_dynamic` removes the cause.
+    /// Since PyTorch 2.7 the setting is called `recompile_limit`, on every backend; the old name is an alias. More
+    /// telling is why it is there: past the limit (8) Dynamo stops compiling the function and runs it eagerly, without
+    /// a word. A higher limit buys time, and each recompilation costs as much on an AMD GPU as anywhere.
+    /// `TORCH_LOGS=recompiles` names the guard that fails; often `dynamic=True` or `torch._dynamo.mark_dynamic` removes
+    /// the cause.
     ///
     /// ## Example
     ///
@@ -54,7 +55,10 @@ declare_rule! {
 
 const NAMES: [(&str, &str); 3] = [
     ("cache_size_limit", "recompile_limit"),
-    ("accumulated_cache_size_limit", "accumulated_recompile_limit"),
+    (
+        "accumulated_cache_size_limit",
+        "accumulated_recompile_limit",
+    ),
     ("fail_on_cache_limit_hit", "fail_on_recompile_limit_hit"),
 ];
 

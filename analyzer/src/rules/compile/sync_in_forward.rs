@@ -1,7 +1,9 @@
 //! HW505: a `forward` that waits for the GPU.
 
-use super::super::calls::{called, has_text, keyword, receiver, values};
-use super::super::modules::{forward_around, is_guarded_off, is_tensor, tests_a_tensor};
+use super::super::calls::{called, has_text, receiver, values};
+use super::super::modules::{
+    forward_around, is_guarded_off, is_made_on_host, is_tensor, tests_a_tensor,
+};
 use crate::checker::{Checker, Suggestion};
 use crate::syntax::{Field, Kind, Node};
 
@@ -14,8 +16,9 @@ declare_rule! {
     /// ## Why on ROCm
     ///
     /// Kernels are queued ahead of the GPU. Reading a value empties the queue: the GPU then idles while Python prepares
-    /// the next launch, in each layer that does it. Under `torch.compile` a `print` and a branch on a tensor break the graph, and a
-    /// read value can't be captured in a HIP graph. How much it costs depends on how far ahead the host was: look for gaps in a profile.
+    /// the next launch, in each layer that does it. Under `torch.compile` a `print` and a branch on a tensor break the
+    /// graph, and a read value can't be captured in a HIP graph. How much it costs depends on how far ahead the host
+    /// was: look for gaps in a profile.
     ///
     /// ## Example
     ///
@@ -37,8 +40,8 @@ declare_rule! {
     ///         return x / x.abs().max()
     /// ```
     ///
-    /// `torch.where` replaces a branch on a tensor. What only logs belongs outside of the model, after the step. A branch behind
-    /// `if not torch.compiler.is_compiling()` or `if self.debug` is left alone.
+    /// `torch.where` replaces a branch on a tensor. What only logs belongs outside of the model, after the step. A
+    /// branch behind `if not torch.compiler.is_compiling()` or `if self.debug` is left alone.
     ///
     /// ## Fix safety
     ///
@@ -88,8 +91,8 @@ fn waiting(cx: &Checker<'_>, node: Node) -> Option<Node> {
     if tree.kind(node) == Kind::IfStatement {
         let condition = tree.child(node, Field::Condition)?;
         // An `.item()` in it is found as a call.
-        let reads = tree
-            .subtree(condition)
+        let reads = cx
+            .within(condition)
             .any(|call| tree.kind(call) == Kind::Call && called(cx, call) == "item");
         return (!reads && tests_a_tensor(cx, condition)).then_some(condition);
     }
@@ -111,15 +114,6 @@ fn waiting(cx: &Checker<'_>, node: Node) -> Option<Node> {
     waits.then_some(node)
 }
 
-/// `torch.randint(0, n, (1,))`: without a device it is the CPU's.
-fn is_made_on_host(cx: &Checker<'_>, call: Node) -> bool {
-    matches!(
-        called(cx, call),
-        "rand" | "randn" | "randint" | "randperm" | "tensor" | "arange"
-    ) && keyword(cx, call, "device").is_none()
-        && cx.callee(call).is_some_and(|name| name.root() == "torch")
-}
-
 /// Not a NumPy array, not a NumPy scalar, not what an earlier `.cpu()` already brought to the host.
 fn may_be_on_gpu(cx: &Checker<'_>, object: Node) -> bool {
     let tree = cx.tree();
@@ -132,8 +126,8 @@ fn may_be_on_gpu(cx: &Checker<'_>, object: Node) -> bool {
                     .is_some_and(|name| matches!(name.root(), "numpy" | "math"))
                 || is_made_on_host(cx, node))
     };
-    let is_on_host = tree
-        .subtree(value)
+    let is_on_host = cx
+        .within(value)
         .take_while(|inner| tree.kind(*inner) != Kind::ArgumentList)
         .any(from_host);
     // `self.config.item()`, `module.cpu()`: nothing says that these are tensors.

@@ -8,15 +8,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `while` loops in what `torch.compile` traces: a compiled function, or the `forward` of a module in a source that
-    /// compiles one. A loop whose condition reads a tensor is found in any `forward`.
+    /// Finds `while` loops in what `torch.compile` traces: a compiled function, or the `forward` of a module in a
+    /// source that compiles one. A loop whose condition reads a tensor is found in any `forward`.
     ///
     /// ## Why on ROCm
     ///
     /// When the condition depends on a tensor, the host waits for the GPU in every round, and Dynamo breaks the graph
     /// there: "Data-dependent branching" with `fullgraph=True`. When it depends on Python numbers, Dynamo unrolls the
-    /// loop and compiles again for each number of rounds. Both cost the same on AMD as on NVIDIA GPUs; on ROCm the graph that is
-    /// broken is also one that HIP graphs can't capture.
+    /// loop and compiles again for each number of rounds. Both cost the same on AMD as on NVIDIA GPUs; on ROCm the
+    /// graph that is broken is also one that HIP graphs can't capture.
     ///
     /// ## Example
     ///
@@ -42,8 +42,8 @@ declare_rule! {
     ///     return x
     /// ```
     ///
-    /// Where the number of rounds is not known, check for convergence outside of the compiled function, every few rounds; or
-    /// keep the loop in the graph with `torch.while_loop`.
+    /// Where the number of rounds is not known, check for convergence outside of the compiled function, every few
+    /// rounds; or keep the loop in the graph with `torch.while_loop`.
     ///
     /// ## Fix safety
     ///

@@ -10,13 +10,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds timed loops that call one operation on the same tensors, whose sizes the source gives and which together fit into the GPU's last cache.
+    /// Finds timed loops that call one operation on the same tensors, whose sizes the source gives and which together
+    /// fit into the GPU's last cache.
     ///
     /// ## Why on ROCm
     ///
-    /// MI300 and MI350 have 256 MB of Infinity Cache, MI200 8 MB of L2 on each of its two dies, an H100 50 MB. From the second round on the inputs come from there,
-    /// not from memory, and a kernel that memory bounds looks faster than it is in a model, where other layers ran in between. Between GPUs with caches of
-    /// different size such numbers compare the caches. It is a legitimate number when it is called what it is: hot.
+    /// MI300 and MI350 have 256 MB of Infinity Cache, MI200 8 MB of L2 on each of its two dies, an H100 50 MB. From the
+    /// second round on the inputs come from there, not from memory, and a kernel that memory bounds looks faster than
+    /// it is in a model, where other layers ran in between. Between GPUs with caches of different size such numbers
+    /// compare the caches. It is a legitimate number when it is called what it is: hot.
     ///
     /// ## Example
     ///
@@ -52,8 +54,9 @@ declare_rule! {
     /// elapsed = (time.perf_counter() - start) / 150
     /// ```
     ///
-    /// Inputs that together are twice the cache (here 600 MB) leave nothing of the last round. `triton.testing.do_bench` writes over a buffer between rounds
-    /// instead; that the buffer is larger than the cache is worth checking.
+    /// Inputs that together are twice the cache (here 600 MB) leave nothing of the last round.
+    /// `triton.testing.do_bench` writes over a buffer between rounds instead; that the buffer is larger than the cache
+    /// is worth checking.
     ///
     /// ## Fix safety
     ///
@@ -84,7 +87,9 @@ fn check(cx: &Checker<'_>, node: Node) {
         return;
     };
     let tree = cx.tree();
-    let Some(body) = repeating_loop(cx, start, end).and_then(|round| tree.child(round, Field::Body)) else {
+    let Some(body) =
+        repeating_loop(cx, start, end).and_then(|round| tree.child(round, Field::Body))
+    else {
         return;
     };
     if !is_gpu_timing(cx, start, end) || !is_benchmark(cx, node, start, end) {
@@ -152,7 +157,10 @@ fn input_bytes(cx: &Checker<'_>, call: Node) -> Option<i64> {
 /// `torch.randn(4096, 4096, dtype=torch.bfloat16, device="cuda")`, moved afterwards or not.
 fn tensor_bytes(cx: &Checker<'_>, made: Node) -> Option<i64> {
     let tree = cx.tree();
-    if matches!(called(cx, made), "cuda" | "to" | "half" | "bfloat16" | "contiguous") {
+    if matches!(
+        called(cx, made),
+        "cuda" | "to" | "half" | "bfloat16" | "contiguous"
+    ) {
         let inner = super::super::calls::receiver(cx, made)?;
         let bytes = tensor_bytes(cx, inner)?;
         let halves = matches!(called(cx, made), "half" | "bfloat16");

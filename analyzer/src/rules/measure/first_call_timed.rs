@@ -14,9 +14,9 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// `torch.compile` returns at once; the first call traces, compiles, and with `max-autotune` tries candidates: seconds to minutes. Timed with the rest it
-    /// makes the compiled model look slower than eager, or, spread over many rounds, a little slower than it is. Compile time is
-    /// a figure of its own.
+    /// `torch.compile` returns at once; the first call traces, compiles, and with `max-autotune` tries candidates:
+    /// seconds to minutes. Timed with the rest it makes the compiled model look slower than eager, or, spread over many
+    /// rounds, a little slower than it is. Compile time is a figure of its own.
     ///
     /// ## Example
     ///
@@ -87,19 +87,25 @@ fn check(cx: &Checker<'_>, node: Node) {
         if tree.kind(function) != Kind::Identifier || !is_compiled_name(cx, function) {
             continue;
         }
-        let ran_before = tree.nodes().take_while(|other| *other < start).any(|other| {
-            tree.kind(other) == Kind::Call
-                && tree
-                    .child(other, Field::Function)
-                    .is_some_and(|called| tree.text(called) == tree.text(function))
-        });
+        let ran_before = cx
+            .within(tree.root())
+            .take_while(|other| *other < start)
+            .any(|other| {
+                tree.kind(other) == Kind::Call
+                    && tree
+                        .child(other, Field::Function)
+                        .is_some_and(|called| tree.text(called) == tree.text(function))
+            });
         if ran_before {
             continue;
         }
         cx.report(
             &RULE,
             call,
-            format!("This is the first call of {}: the time includes its compilation.", tree.text(function)),
+            format!(
+                "This is the first call of {}: the time includes its compilation.",
+                tree.text(function)
+            ),
             Suggestion::display_only("Call it once, and wait, before the first reading"),
         );
         return;
@@ -109,9 +115,9 @@ fn check(cx: &Checker<'_>, node: Node) {
 /// `model = torch.compile(…)`, or a function decorated with it.
 fn is_compiled_name(cx: &Checker<'_>, function: Node) -> bool {
     match cx.semantics.binding(function).map(|binding| binding.value) {
-        Some(Value::Expression(made)) => cx
-            .callee(made)
-            .is_some_and(|name| name.is("torch.compile")),
+        Some(Value::Expression(made)) => {
+            cx.callee(made).is_some_and(|name| name.is("torch.compile"))
+        }
         Some(Value::Function(definition)) => is_compiled(cx, definition),
         _ => false,
     }
@@ -129,5 +135,10 @@ fn is_about_compiling(cx: &Checker<'_>, node: Node, start: Node) -> bool {
         || tree
             .ancestors(node)
             .take_while(|ancestor| Some(*ancestor) != function)
-            .any(|ancestor| matches!(tree.kind(ancestor), Kind::ForStatement | Kind::WhileStatement))
+            .any(|ancestor| {
+                matches!(
+                    tree.kind(ancestor),
+                    Kind::ForStatement | Kind::WhileStatement
+                )
+            })
 }

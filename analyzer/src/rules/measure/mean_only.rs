@@ -1,6 +1,8 @@
 //! HW805: many measurements, told by their mean alone.
 
-use super::super::calls::{arguments, called, contains_any, function_around, mentions, receiver, sides, values};
+use super::super::calls::{
+    arguments, called, contains_any, function_around, mentions, receiver, sides, values,
+};
 use super::super::timing::{CLOCKS, clock_readings};
 use crate::checker::{Checker, Suggestion};
 use crate::syntax::{Field, Kind, Node};
@@ -8,13 +10,14 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds lists of measured times of which only the mean is taken: `np.mean(times)`, `statistics.mean(times)`, `sum(times) / len(times)`.
+    /// Finds lists of measured times of which only the mean is taken: `np.mean(times)`, `statistics.mean(times)`,
+    /// `sum(times) / len(times)`.
     ///
     /// ## Why on ROCm
     ///
-    /// Times of a kernel are not spread evenly about a middle: nothing is faster than the hardware, while interrupts, clock changes and other processes only
-    /// add. A few slow rounds move the mean and leave the median where it is. Without a spread nobody can say whether two backends
-    /// differ. Where it was measured, an MI300X's own rounds differ by some per cent.
+    /// Times of a kernel are not spread evenly about a middle: nothing is faster than the hardware, while interrupts,
+    /// clock changes and other processes only add. A few slow rounds move the mean and leave the median where it is.
+    /// Without a spread nobody can say whether two backends, or two GPUs, differ at all.
     ///
     /// ## Example
     ///
@@ -76,8 +79,8 @@ fn check(cx: &Checker<'_>, node: Node) {
     let tree = cx.tree();
     let around = function_around(cx, node).unwrap_or(tree.root());
     // A mean that is printed, stored and divided by is one finding.
-    let is_first = !tree
-        .subtree(around)
+    let is_first = !cx
+        .within(around)
         .take_while(|earlier| *earlier < node)
         .any(|earlier| averaged(cx, earlier) == Some(times));
     if !is_first || !holds_times(cx, around, times) || has_spread(cx, around, times) {
@@ -104,7 +107,12 @@ fn averaged<'a>(cx: &Checker<'a>, node: Node) -> Option<&'a str> {
             return None;
         }
         let is_mean = cx.callee(node).is_some_and(|name| {
-            name.is_any(&["numpy.mean", "numpy.average", "statistics.mean", "statistics.fmean"])
+            name.is_any(&[
+                "numpy.mean",
+                "numpy.average",
+                "statistics.mean",
+                "statistics.fmean",
+            ])
         });
         if !is_mean {
             return None;
@@ -137,7 +145,7 @@ fn mean_name(cx: &Checker<'_>, node: Node) -> Option<Node> {
 fn holds_times(cx: &Checker<'_>, around: Node, list: &str) -> bool {
     let tree = cx.tree();
     let is_time = |value: Node| {
-        tree.subtree(value).any(|inner| match tree.kind(inner) {
+        cx.within(value).any(|inner| match tree.kind(inner) {
             Kind::BinaryOperator => clock_readings(cx, inner).is_some(),
             Kind::Call => {
                 called(cx, inner) == "elapsed_time"
@@ -146,7 +154,7 @@ fn holds_times(cx: &Checker<'_>, around: Node, list: &str) -> bool {
             _ => false,
         })
     };
-    tree.subtree(around)
+    cx.within(around)
         .filter(|node| tree.kind(*node) == Kind::Call && called(cx, *node) == "append")
         .filter(|call| receiver(cx, *call).is_some_and(|object| tree.text(object) == list))
         .filter_map(|call| arguments(cx, call).first().copied())
@@ -156,20 +164,44 @@ fn holds_times(cx: &Checker<'_>, around: Node, list: &str) -> bool {
 /// Something else is taken of the list: a median, a deviation, its smallest, or the list itself goes out.
 fn has_spread(cx: &Checker<'_>, around: Node, list: &str) -> bool {
     const OTHER: &[&str] = &[
-        "median", "percentile", "quantile", "std", "stdev", "pstdev", "var", "variance", "min",
-        "max", "amin", "amax", "sorted", "sort", "tensor", "array", "asarray", "extend", "dump",
-        "DataFrame", "describe", "savetxt", "histogram", "hist", "plot", "dumps",
+        "median",
+        "percentile",
+        "quantile",
+        "std",
+        "stdev",
+        "pstdev",
+        "var",
+        "variance",
+        "min",
+        "max",
+        "amin",
+        "amax",
+        "sorted",
+        "sort",
+        "tensor",
+        "array",
+        "asarray",
+        "extend",
+        "dump",
+        "DataFrame",
+        "describe",
+        "savetxt",
+        "histogram",
+        "hist",
+        "plot",
+        "dumps",
     ];
     let tree = cx.tree();
-    tree.subtree(around).any(|node| match tree.kind(node) {
+    cx.within(around).any(|node| match tree.kind(node) {
         Kind::Call => {
-            (OTHER.contains(&called(cx, node)) || contains_any(called(cx, node), &["stat", "summar"]))
+            (OTHER.contains(&called(cx, node))
+                || contains_any(called(cx, node), &["stat", "summar"]))
                 && mentions(cx, node, list)
         }
         // The list as it is: returned, or stored under a name of its own.
-        Kind::ReturnStatement => tree
-            .parts(node)
-            .any(|part| tree.text(part) == list || tree.parts(part).any(|inner| tree.text(inner) == list)),
+        Kind::ReturnStatement => tree.parts(node).any(|part| {
+            tree.text(part) == list || tree.parts(part).any(|inner| tree.text(inner) == list)
+        }),
         Kind::Pair | Kind::KeywordArgument => tree
             .child(node, Field::Value)
             .is_some_and(|value| tree.text(value) == list),

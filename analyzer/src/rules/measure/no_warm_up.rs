@@ -13,9 +13,10 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// The first call loads code objects, sets up hipBLASLt and MIOpen, and finds memory; Triton compiles and autotunes; MIOpen may search for a convolution's
-    /// algorithm for seconds. The clocks of an idle GPU rise only under load. All of it lands in the mean of a loop that starts cold, and the more
-    /// of it, the fewer rounds there are.
+    /// The first call loads code objects, sets up hipBLASLt and MIOpen, and finds memory; Triton compiles and
+    /// autotunes; MIOpen may search for a convolution's algorithm for seconds. The clocks of an idle GPU rise only
+    /// under load. All of it lands in the mean of a loop that starts cold, and the more of it, the fewer rounds there
+    /// are.
     ///
     /// ## Example
     ///
@@ -51,7 +52,8 @@ declare_rule! {
     ///     return (time.perf_counter() - start) / rounds
     /// ```
     ///
-    /// Warm up until the times settle; ten rounds are a beginning. `torch.utils.benchmark.Timer` and `triton.testing.do_bench` do it for you.
+    /// Warm up until the times settle; ten rounds are a beginning. `torch.utils.benchmark.Timer` and
+    /// `triton.testing.do_bench` do it for you.
     ///
     /// ## Fix safety
     ///
@@ -83,7 +85,9 @@ fn check(cx: &Checker<'_>, node: Node) {
         return;
     }
     let tree = cx.tree();
-    let Some(body) = repeating_loop(cx, start, end).and_then(|round| tree.child(round, Field::Body)) else {
+    let Some(body) =
+        repeating_loop(cx, start, end).and_then(|round| tree.child(round, Field::Body))
+    else {
         return;
     };
     let subjects = subjects(cx, body);
@@ -92,14 +96,14 @@ fn check(cx: &Checker<'_>, node: Node) {
         return;
     }
     let around = function_around(cx, start).unwrap_or(tree.root());
-    let ran_before = tree
-        .subtree(around)
+    let ran_before = cx
+        .within(around)
         .take_while(|earlier| *earlier < start)
         .filter(|earlier| tree.kind(*earlier) == Kind::Call)
         .any(|earlier| {
-            subjects
-                .iter()
-                .any(|call| !called(cx, earlier).is_empty() && called(cx, *call) == called(cx, earlier))
+            subjects.iter().any(|call| {
+                !called(cx, earlier).is_empty() && called(cx, *call) == called(cx, earlier)
+            })
         });
     if ran_before {
         return;
@@ -123,9 +127,7 @@ fn is_compiled(cx: &Checker<'_>, call: Node) -> bool {
         .child(call, Field::Function)
         .and_then(|function| cx.semantics.binding(function))
         .is_some_and(|binding| match binding.value {
-            Value::Expression(made) => cx
-                .callee(made)
-                .is_some_and(|name| name.is("torch.compile")),
+            Value::Expression(made) => cx.callee(made).is_some_and(|name| name.is("torch.compile")),
             Value::Function(definition) => super::super::modules::is_compiled(cx, definition),
             _ => false,
         })

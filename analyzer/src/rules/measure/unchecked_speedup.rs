@@ -12,9 +12,9 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// A port changes kernels, and a kernel that skips work is fast. The precision of the result belongs before its time: NaN from another
-    /// exponential, a mask that is lost, a gradient that is not computed are all faster than the right answer. In a public training example for AMD GPUs, a
-    /// speed-up of three times was a missing backward.
+    /// A port changes kernels, and a kernel that skips work is fast. The precision of the result belongs before its
+    /// time: NaN from another exponential, a mask that is lost, a gradient that is not computed are all faster than the
+    /// right answer. In a public training example for AMD GPUs, a speed-up of three times was a missing backward.
     ///
     /// ## Example
     ///
@@ -53,7 +53,8 @@ declare_rule! {
     ///     print(speedup)
     /// ```
     ///
-    /// For training compare gradients as well. Hipward's own benchmark checks against float64 on fresh inputs before it times anything.
+    /// For training compare gradients as well. Hipward's own benchmark checks against float64 on fresh inputs before it
+    /// times anything.
     ///
     /// ## Fix safety
     ///
@@ -76,9 +77,29 @@ declare_rule! {
 
 /// Words of a source that looks at results.
 const CHECKS: &[&str] = &[
-    "allclose", "assert_close", "isclose", "cosine", "equal", "max_diff", "max_err", "maxdiff", "abs_err",
-    "rel_err", "mse", "precision", "correct", "verif", "validat", "accura", "toleranc", "diff", "snr",
-    "error", "atol", "rtol", "mismatch",
+    "allclose",
+    "assert_close",
+    "isclose",
+    "cosine",
+    "equal",
+    "max_diff",
+    "max_err",
+    "maxdiff",
+    "abs_err",
+    "rel_err",
+    "mse",
+    "precision",
+    "correct",
+    "verif",
+    "validat",
+    "accura",
+    "toleranc",
+    "diff",
+    "snr",
+    "error",
+    "atol",
+    "rtol",
+    "mismatch",
 ];
 
 fn check(cx: &Checker<'_>, quotient: Node) {
@@ -89,7 +110,12 @@ fn check(cx: &Checker<'_>, quotient: Node) {
     let is_claim = tree
         .ancestors(quotient)
         .take_while(|node| !matches!(tree.kind(*node), Kind::Block | Kind::Module))
-        .find(|node| matches!(tree.kind(*node), Kind::Assignment | Kind::Pair | Kind::KeywordArgument))
+        .find(|node| {
+            matches!(
+                tree.kind(*node),
+                Kind::Assignment | Kind::Pair | Kind::KeywordArgument
+            )
+        })
         .and_then(|holder| {
             tree.child(holder, Field::Left)
                 .or_else(|| tree.child(holder, Field::Key))
@@ -106,7 +132,9 @@ fn check(cx: &Checker<'_>, quotient: Node) {
         &RULE,
         quotient,
         "Nothing in this source compares the results of what it calls faster.",
-        Suggestion::display_only("Compare the results first, with torch.testing.assert_close or better"),
+        Suggestion::display_only(
+            "Compare the results first, with torch.testing.assert_close or better",
+        ),
     );
 }
 
@@ -117,8 +145,10 @@ fn times(cx: &Checker<'_>) -> bool {
         tree.nodes()
             .filter(|node| tree.kind(*node) == Kind::Call)
             .find(|call| {
-                matches!(called(cx, *call), "do_bench" | "elapsed_time" | "do_bench_cudagraph" | "blocked_autorange")
-                    || cx.callee(*call).is_some_and(|name| name.is_any(CLOCKS))
+                matches!(
+                    called(cx, *call),
+                    "do_bench" | "elapsed_time" | "do_bench_cudagraph" | "blocked_autorange"
+                ) || cx.callee(*call).is_some_and(|name| name.is_any(CLOCKS))
             })
             .into_iter()
             .collect()

@@ -13,9 +13,9 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// Kernels are launched asynchronously, on ROCm as on CUDA: `model(x)` returns when the work is queued. The clock then
-    /// shows how long Python took to queue it, which has little to do with the speed of the GPU, and a comparison of two
-    /// such numbers says nothing.
+    /// Kernels are launched asynchronously, on ROCm as on CUDA: `model(x)` returns when the work is queued. The clock
+    /// then shows how long Python took to queue it, which has little to do with the speed of the GPU, and a comparison
+    /// of two such numbers says nothing.
     ///
     /// ## Example
     ///
@@ -49,8 +49,9 @@ declare_rule! {
     /// elapsed = time.perf_counter() - start
     /// ```
     ///
-    /// For short work, `torch.cuda.Event(enable_timing=True)` measures on the GPU itself. The rule is quiet when something
-    /// in between waits anyway: `.item()`, `.cpu()`, `print(loss)`, an event, or a helper of yours that synchronizes.
+    /// For short work, `torch.cuda.Event(enable_timing=True)` measures on the GPU itself. The rule is quiet when
+    /// something in between waits anyway: `.item()`, `.cpu()`, `print(loss)`, an event, or a helper of yours that
+    /// synchronizes.
     ///
     /// ## Fix safety
     ///

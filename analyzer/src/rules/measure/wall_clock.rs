@@ -12,9 +12,10 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// `time.time()` is the time of day: it is set forward and back while a program runs, and does not promise a resolution.
-    /// `time.perf_counter()` only goes forward and is the finest clock there is. A kernel takes tens of microseconds, and the two backends that are
-    /// compared may differ by less. It is as true on NVIDIA GPUs; porting is when the numbers are compared.
+    /// `time.time()` is the time of day: it is set forward and back while a program runs, and does not promise a
+    /// resolution. `time.perf_counter()` only goes forward and is the finest clock there is. A kernel takes tens of
+    /// microseconds, and the two backends that are compared may differ by less. It is as true on NVIDIA GPUs; porting
+    /// is when the numbers are compared.
     ///
     /// ## Example
     ///
@@ -46,8 +47,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Safe: both readings change, and the fix is offered only where the first one serves this difference alone. A start that is
-    /// used twice, or also printed as a date, is for you to change.
+    /// Safe: both readings change, and the fix is offered only where the first one serves this difference alone. A
+    /// start that is used twice, or also printed as a date, is for you to change.
     ///
     /// ## References
     ///
@@ -75,7 +76,8 @@ fn check(cx: &Checker<'_>, difference: Node) {
         return;
     };
     let is_time_of_day = |call: Node| cx.callee(call).is_some_and(|name| name.is("time.time"));
-    if !is_time_of_day(start) || !is_time_of_day(end) || !is_measurement(cx, difference, start, end) {
+    if !is_time_of_day(start) || !is_time_of_day(end) || !is_measurement(cx, difference, start, end)
+    {
         return;
     }
     let title = "Read time.perf_counter()";
@@ -122,7 +124,7 @@ fn serves_once(cx: &Checker<'_>, side: Option<Node>, reading: Node) -> bool {
         return false;
     };
     let around = function_around(cx, reading).unwrap_or(tree.root());
-    tree.subtree(around)
+    cx.within(around)
         .filter(|node| tree.kind(*node) == Kind::Identifier && tree.text(*node) == tree.text(name))
         .filter(|node| *node != name && *node != kept.node)
         .all(|other| {

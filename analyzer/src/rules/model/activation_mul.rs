@@ -1,6 +1,9 @@
 //! HW605: an activation and the product behind it.
 
-use super::super::calls::{called, contains_any, latest, mentions_any, function_around, has_text, own_attribute, receiver, sides, values};
+use super::super::calls::{
+    called, contains_any, function_around, has_text, latest, mentions_any, own_attribute, receiver,
+    sides, values,
+};
 use super::super::modules::{has_kernel, is_reference};
 use crate::checker::{Checker, Suggestion};
 use crate::syntax::{Field, Kind, Node};
@@ -12,10 +15,11 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// In eager mode the activation writes its result and the product reads it again: five passes over a tensor where three
-    /// do, so at most 1.67 times the speed of these two steps. `torch.compile` fuses them by itself. Fused kernels for eager mode and for
-    /// inference servers are `silu_and_mul` and `gelu_tanh_and_mul` of AMD's aiter, vLLM and SGLang, and Liger-Kernel's
-    /// `LigerSiLUMulFunction`, which has a backward. Compared with the products around it this is little time: measure it.
+    /// In eager mode the activation writes its result and the product reads it again: five passes over a tensor where
+    /// three do, so at most 1.67 times the speed of these two steps. `torch.compile` fuses them by itself. Fused
+    /// kernels for eager mode and for inference servers are `silu_and_mul` and `gelu_tanh_and_mul` of AMD's aiter, vLLM
+    /// and SGLang, and Liger-Kernel's `LigerSiLUMulFunction`, which has a backward. Compared with the products around
+    /// it this is little time: measure it.
     ///
     /// ## Example
     ///
@@ -72,13 +76,29 @@ fn check(cx: &Checker<'_>, product: Node) {
         return;
     };
     let has_fused = function_around(cx, product).is_some_and(|function| {
-        mentions_any(cx, function, &["and_mul", "AndMul", "swiglu", "geglu", "SiLUMul", "GELUMul", "use_fused"])
+        mentions_any(
+            cx,
+            function,
+            &[
+                "and_mul",
+                "AndMul",
+                "swiglu",
+                "geglu",
+                "SiLUMul",
+                "GELUMul",
+                "use_fused",
+            ],
+        )
     });
     if has_fused || is_reference(cx, product) || has_kernel(cx, product) {
         return;
     }
     let name = called(cx, latest(cx, gate));
-    let name = if matches!(name, "silu" | "gelu") { name } else { "the activation" };
+    let name = if matches!(name, "silu" | "gelu") {
+        name
+    } else {
+        "the activation"
+    };
     cx.report(
         &RULE,
         product,
@@ -101,7 +121,9 @@ fn gates(cx: &Checker<'_>, gate: Node, other: Node) -> bool {
     let text = tree.text(other);
     let is_factor = contains_any(
         text,
-        &["scale", "factor", "alpha", "beta", "weight", "mask", "prob", "score"],
+        &[
+            "scale", "factor", "alpha", "beta", "weight", "mask", "prob", "score",
+        ],
     );
     let is_other_tensor = match tree.kind(other) {
         Kind::Call => !matches!(
@@ -131,7 +153,12 @@ fn is_activation(cx: &Checker<'_>, call: Node) -> bool {
     // `self.act_fn(…)`, `self.activation(…)`
     receiver(cx, call).is_some()
         && own_attribute(cx, function).is_some_and(|name| {
-            let first = name.trim_start_matches('_').split('_').next().unwrap_or_default();
-            matches!(first, "act" | "activation" | "silu" | "gelu" | "hidden") && (first != "hidden" || name.contains("act"))
+            let first = name
+                .trim_start_matches('_')
+                .split('_')
+                .next()
+                .unwrap_or_default();
+            matches!(first, "act" | "activation" | "silu" | "gelu" | "hidden")
+                && (first != "hidden" || name.contains("act"))
         })
 }

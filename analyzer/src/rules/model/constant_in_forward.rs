@@ -1,6 +1,6 @@
 //! HW608: a constant tensor that each `forward` makes anew.
 
-use super::super::calls::{called, own_attribute, values, arguments};
+use super::super::calls::{arguments, called, own_attribute, values};
 use super::super::modules::forward_around;
 use crate::checker::{Checker, Suggestion};
 use crate::semantic::Value;
@@ -9,14 +9,16 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds tensors that a `forward` builds from constants and settings of the module alone: `torch.arange(0, self.dim, 2)` for rotary
-    /// frequencies, `torch.linspace`, `torch.eye`, windows, and triangular masks of a fixed size.
+    /// Finds tensors that a `forward` builds from constants and settings of the module alone: `torch.arange(0,
+    /// self.dim, 2)` for rotary frequencies, `torch.linspace`, `torch.eye`, windows, and triangular masks of a fixed
+    /// size.
     ///
     /// ## Why on ROCm
     ///
-    /// The result is the same in each call. Small kernels like these cost about their launch, which on a fast GPU can take longer
-    /// than they run; a triangular mask of a large size costs memory traffic as well. `torch.compile` recomputes them too, though
-    /// fused. Kept as a buffer, a tensor is made once, moves with the module, and is ready when a HIP graph is captured.
+    /// The result is the same in each call. Small kernels like these cost about their launch, which on a fast GPU can
+    /// take longer than they run; a triangular mask of a large size costs memory traffic as well. `torch.compile`
+    /// recomputes them too, though fused. Kept as a buffer, a tensor is made once, moves with the module, and is ready
+    /// when a HIP graph is captured.
     ///
     /// ## Example
     ///
@@ -106,7 +108,9 @@ fn check(cx: &Checker<'_>, call: Node) {
         &RULE,
         call,
         "Each call of forward builds this tensor again, with the same values.",
-        Suggestion::display_only("Build it once and keep it with register_buffer(…, persistent=False)"),
+        Suggestion::display_only(
+            "Build it once and keep it with register_buffer(…, persistent=False)",
+        ),
     );
 }
 
@@ -116,12 +120,13 @@ fn is_constant_call(cx: &Checker<'_>, call: Node) -> bool {
     let given = arguments(cx, call);
     !given.is_empty()
         && given.into_iter().all(|argument| match tree.kind(argument) {
-            Kind::KeywordArgument => tree
-                .child(argument, Field::Name)
-                .is_some_and(|name| matches!(tree.text(name), "device" | "dtype" | "requires_grad"))
-                || tree
+            Kind::KeywordArgument => {
+                tree.child(argument, Field::Name).is_some_and(|name| {
+                    matches!(tree.text(name), "device" | "dtype" | "requires_grad")
+                }) || tree
                     .child(argument, Field::Value)
-                    .is_some_and(|value| is_constant(cx, value, 5)),
+                    .is_some_and(|value| is_constant(cx, value, 5))
+            }
             _ => is_constant(cx, argument, 5),
         })
 }
@@ -143,8 +148,10 @@ fn is_constant(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
             .collect()),
         Kind::Tuple | Kind::List => all(tree.parts(node).collect()),
         Kind::Call => {
-            matches!(called(cx, node), "int" | "float" | "min" | "max" | "len" | "log" | "sqrt" | "prod")
-                && all(values(cx, node))
+            matches!(
+                called(cx, node),
+                "int" | "float" | "min" | "max" | "len" | "log" | "sqrt" | "prod"
+            ) && all(values(cx, node))
         }
         Kind::Identifier => match cx.semantics.binding(node).map(|binding| binding.value) {
             Some(Value::Expression(value)) => is_constant(cx, value, depth),
@@ -156,7 +163,19 @@ fn is_constant(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
 
 /// What a module may change from call to call.
 fn is_state(name: &str) -> bool {
-    super::super::calls::contains_any(name, &["cache", "current", "step", "offset", "counter", "seqlen_so_far", "seen", "training"])
+    super::super::calls::contains_any(
+        name,
+        &[
+            "cache",
+            "current",
+            "step",
+            "offset",
+            "counter",
+            "seqlen_so_far",
+            "seen",
+            "training",
+        ],
+    )
 }
 
 /// The author keeps it already: it is assigned to an attribute, or made only where it is missing.
@@ -172,7 +191,12 @@ fn is_kept(cx: &Checker<'_>, call: Node, forward: Node) -> bool {
         || tree
             .ancestors(call)
             .take_while(|ancestor| *ancestor != forward)
-            .any(|ancestor| matches!(tree.kind(ancestor), Kind::IfStatement | Kind::ConditionalExpression))
+            .any(|ancestor| {
+                matches!(
+                    tree.kind(ancestor),
+                    Kind::IfStatement | Kind::ConditionalExpression
+                )
+            })
 }
 
 /// `torch.arange(n).to(device)` is `host-tensor-in-forward`'s.

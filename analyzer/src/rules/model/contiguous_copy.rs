@@ -9,14 +9,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `x.transpose(…).contiguous()` (also after `permute`, `.t()`, `.mT`) whose result only goes into a matrix product, `F.linear`
-    /// or `scaled_dot_product_attention`.
+    /// Finds `x.transpose(…).contiguous()` (also after `permute`, `.t()`, `.mT`) whose result only goes into a matrix
+    /// product, `F.linear` or `scaled_dot_product_attention`.
     ///
     /// ## Why on ROCm
     ///
-    /// The copy reads and writes the whole tensor. hipBLASLt and rocBLAS take a transposed operand as it is, and attention
-    /// kernels take strides as long as the last dimension is contiguous, which `transpose(1, 2)` of a split into heads keeps. A copy can
-    /// still win where one tensor is multiplied many times in a bad layout: measure it. Before `.view(…)` the copy is needed, and the rule is quiet.
+    /// The copy reads and writes the whole tensor. hipBLASLt and rocBLAS take a transposed operand as it is, and
+    /// attention kernels take strides as long as the last dimension is contiguous, which `transpose(1, 2)` of a split
+    /// into heads keeps. A copy can still win where one tensor is multiplied many times in a bad layout: measure it.
+    /// Before `.view(…)` the copy is needed, and the rule is quiet.
     ///
     /// ## Example
     ///
@@ -86,7 +87,10 @@ fn check(cx: &Checker<'_>, call: Node) {
 fn is_transposed(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     match tree.kind(node) {
-        Kind::Call => matches!(called(cx, node), "transpose" | "permute" | "t" | "swapaxes" | "swapdims"),
+        Kind::Call => matches!(
+            called(cx, node),
+            "transpose" | "permute" | "t" | "swapaxes" | "swapdims"
+        ),
         Kind::Attribute => tree
             .child(node, Field::Attribute)
             .is_some_and(|name| matches!(tree.text(name), "T" | "mT")),
@@ -112,8 +116,8 @@ fn only_multiplied(cx: &Checker<'_>, call: Node) -> bool {
         return false;
     };
     let assignment_end = tree.end(call);
-    let mut uses = tree
-        .subtree(function)
+    let mut uses = cx
+        .within(function)
         .filter(|node| {
             tree.kind(*node) == Kind::Identifier
                 && tree.text(*node) == tree.text(name)

@@ -1,6 +1,8 @@
 //! HW609: a mixture of experts that runs them one by one.
 
-use super::super::calls::{class_of, contains_any, decorators, function_around, has_text, mentions, mentions_any};
+use super::super::calls::{
+    class_of, contains_any, decorators, function_around, has_text, mentions, mentions_any,
+};
 use super::super::modules::is_reference;
 use crate::checker::{Checker, Suggestion};
 use crate::syntax::{Field, Kind, Node};
@@ -12,10 +14,10 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// Each round launches small matrix products that fill a fraction of the compute units of an Instinct GPU, and finding
-    /// out which tokens go to which expert makes the host wait. A grouped matrix product runs all experts in one launch:
-    /// `torch.nn.functional.grouped_mm`, or the `fused_moe` of AMD's aiter, which vLLM and SGLang use on ROCm. The fewer tokens an expert
-    /// gets, the more there is to gain: measure it.
+    /// Each round launches small matrix products that fill a fraction of the compute units of an Instinct GPU, and
+    /// finding out which tokens go to which expert makes the host wait. A grouped matrix product runs all experts in
+    /// one launch: `torch.nn.functional.grouped_mm`, or the `fused_moe` of AMD's aiter, which vLLM and SGLang use on
+    /// ROCm. The fewer tokens an expert gets, the more there is to gain: measure it.
     ///
     /// ## Example
     ///
@@ -86,16 +88,18 @@ fn check(cx: &Checker<'_>, loop_: Node) {
     let is_about_experts = |node: Node| mentions_any(cx, node, &["expert", "Expert", "EXPERT"]);
     // A written-out tuple is no list of experts.
     if !is_about_experts(left) && !is_about_experts(over)
-        || matches!(tree.kind(over), Kind::Tuple | Kind::List) || !has_text(cx, "torch") {
+        || matches!(tree.kind(over), Kind::Tuple | Kind::List)
+        || !has_text(cx, "torch")
+    {
         return;
     }
-    let variables: Vec<&str> = tree
-        .subtree(left)
+    let variables: Vec<&str> = cx
+        .within(left)
         .filter(|node| tree.kind(*node) == Kind::Identifier)
         .map(|node| tree.text(node))
         .collect();
-    let runs_one = tree
-        .subtree(body)
+    let runs_one = cx
+        .within(body)
         .any(|node| tree.kind(node) == Kind::Call && runs_expert(cx, node, body, &variables));
     let Some(function) = function_around(cx, loop_) else {
         return;
@@ -117,41 +121,58 @@ fn runs_expert(cx: &Checker<'_>, call: Node, body: Node, variables: &[&str]) -> 
     let Some(function) = tree.child(call, Field::Function) else {
         return false;
     };
-    let of_loop = |node: Node| variables.iter().any(|variable| mentions(cx, node, variable));
+    let of_loop = |node: Node| {
+        variables
+            .iter()
+            .any(|variable| mentions(cx, node, variable))
+    };
     match tree.kind(function) {
         Kind::Identifier => {
             let name = tree.text(function);
             // `expert = self.experts[i]` in the body, or the variable itself.
-            variables.contains(&name) && tree.child(call, Field::Arguments).is_some_and(|list| tree.parts(list).next().is_some())
-                || tree.subtree(body).any(|node| {
+            variables.contains(&name)
+                && tree
+                    .child(call, Field::Arguments)
+                    .is_some_and(|list| tree.parts(list).next().is_some())
+                || cx.within(body).any(|node| {
                     tree.kind(node) == Kind::Assignment
-                        && tree.child(node, Field::Left).is_some_and(|left| tree.text(left) == name)
+                        && tree
+                            .child(node, Field::Left)
+                            .is_some_and(|left| tree.text(left) == name)
                         && tree.child(node, Field::Right).is_some_and(|right| {
-                            tree.kind(right) == Kind::Subscript && of_loop(right)
+                            tree.kind(right) == Kind::Subscript
+                                && of_loop(right)
                                 && tree.text(right).contains("expert")
                         })
                 })
         }
         Kind::Subscript => tree.text(function).contains("expert") && of_loop(function),
         _ => {
-            cx.callee(call).is_some_and(|name| name.is("torch.nn.functional.linear"))
-                && tree
-                    .child(call, Field::Arguments)
-                    .is_some_and(|list| tree.parts(list).any(|part| tree.kind(part) == Kind::Subscript && of_loop(part)))
+            cx.callee(call)
+                .is_some_and(|name| name.is("torch.nn.functional.linear"))
+                && tree.child(call, Field::Arguments).is_some_and(|list| {
+                    tree.parts(list)
+                        .any(|part| tree.kind(part) == Kind::Subscript && of_loop(part))
+                })
         }
     }
 }
 
 /// The author offers a grouped kernel beside the loop.
 fn has_other_way(cx: &Checker<'_>, function: Node) -> bool {
-    const SIGNS: &[&str] = &["use_experts_implementation", "use_kernel", "compilable_disable"];
+    const SIGNS: &[&str] = &[
+        "use_experts_implementation",
+        "use_kernel",
+        "compilable_disable",
+    ];
     let tree = cx.tree();
     let by_decorator = |definition: Node| {
         decorators(cx, definition)
             .iter()
             .any(|decorator| contains_any(tree.text(*decorator), SIGNS))
     };
-    by_decorator(function) || class_of(cx, function).is_some_and(by_decorator)
+    by_decorator(function)
+        || class_of(cx, function).is_some_and(by_decorator)
         || mentions_any(
             cx,
             class_of(cx, function).unwrap_or(function),

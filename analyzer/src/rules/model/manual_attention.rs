@@ -1,8 +1,8 @@
 //! HW603: attention written out as product, softmax, product.
 
 use super::super::calls::{
-    argument, called, contains_any, earlier, function_around, has_text, latest, mentions, name_of, operator, receiver,
-    sides, values,
+    argument, called, contains_any, earlier, function_around, has_text, latest, mentions, name_of,
+    operator, receiver, sides, values,
 };
 use super::super::modules::{has_fused_attention, is_reference, is_returned};
 use crate::checker::{Checker, Suggestion};
@@ -11,15 +11,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds attention that is written out: a product of queries and keys, a softmax over the last dimension, a product with the values.
-    /// The message says which mask stands between them, because that decides how the call is replaced.
+    /// Finds attention that is written out: a product of queries and keys, a softmax over the last dimension, a product
+    /// with the values. The message says which mask stands between them, because that decides how the call is replaced.
     ///
     /// ## Why on ROCm
     ///
     /// Written out, the matrix of scores goes to memory and back several times: for long sequences it is most of the
-    /// traffic and of the memory. `scaled_dot_product_attention` never stores it where a fused backend takes the call. On ROCm that is AOTriton by
-    /// default, Composable Kernel on request. Not every mask has a fused path: a boolean or additive mask may take a slower backend
-    /// than none or a causal one. Measure it.
+    /// traffic and of the memory. `scaled_dot_product_attention` never stores it where a fused backend takes the call.
+    /// On ROCm that is AOTriton by default, Composable Kernel on request. Not every mask has a fused path: a boolean or
+    /// additive mask may take a slower backend than none or a causal one. Measure it.
     ///
     /// ## Example
     ///
@@ -45,13 +45,15 @@ declare_rule! {
     ///
     /// By the mask:
     ///
-    /// * **causal**: `is_causal=True`, only where queries and keys are equally long. It is aligned to the top left: with a KV cache it masks the
-    ///   wrong keys; there pass `torch.nn.attention.bias.causal_lower_right(…)` as `attn_mask`, or no mask for a single query.
-    /// * **boolean**: `attn_mask=mask` with `True` where attention is allowed: the opposite of what `masked_fill` takes.
+    /// * **causal**: `is_causal=True`, only where queries and keys are equally long. It is aligned to the top left:
+    ///   with a KV cache it masks the wrong keys; there pass `torch.nn.attention.bias.causal_lower_right(…)` as
+    ///   `attn_mask`, or no mask for a single query.
+    /// * **boolean**: `attn_mask=mask` with `True` where attention is allowed: the opposite of what `masked_fill`
+    ///   takes.
     /// * **additive**: `attn_mask=bias`, in the dtype of the query.
     ///
-    /// A factor other than 1/√d is `scale=…`; dropout is `dropout_p=p if self.training else 0.0`. Fewer key than query heads:
-    /// `enable_gqa=True`. The weights themselves are not returned: keep this path where they are asked for.
+    /// A factor other than 1/√d is `scale=…`; dropout is `dropout_p=p if self.training else 0.0`. Fewer key than query
+    /// heads: `enable_gqa=True`. The weights themselves are not returned: keep this path where they are asked for.
     ///
     /// ## Fix safety
     ///
@@ -75,7 +77,8 @@ declare_rule! {
 
 fn check(cx: &Checker<'_>, softmax: Node) {
     let name = called(cx, softmax);
-    if !matches!(name, "softmax" | "Softmax") && !name.ends_with("softmax") || name.contains("log") {
+    if !matches!(name, "softmax" | "Softmax") && !name.ends_with("softmax") || name.contains("log")
+    {
         return;
     }
     if !has_text(cx, "torch") {
@@ -108,7 +111,9 @@ fn attention<'a>(cx: &Checker<'a>, softmax: Node) -> Option<(Node, &'a str)> {
     let function = function_around(cx, softmax)?;
     let is_method = receiver(cx, softmax).is_some_and(|object| cx.resolve(object).is_none())
         && called(cx, softmax) == "softmax"
-        && !tree.text(tree.child(softmax, Field::Function)?).starts_with("self.");
+        && !tree
+            .text(tree.child(softmax, Field::Function)?)
+            .starts_with("self.");
     let (scores, dim) = if is_method {
         (receiver(cx, softmax)?, argument(cx, softmax, 0, "dim"))
     } else {
@@ -171,12 +176,15 @@ fn is_score_product(cx: &Checker<'_>, node: Node) -> bool {
     if contains_any(tree.text(right), &["weight", "embed", "lm_head", "rout"]) {
         return false;
     }
-    tree.subtree(right).any(|part| {
+    cx.within(right).any(|part| {
         matches!(
             tree.text(part),
             "transpose" | "permute" | "swapaxes" | "swapdims" | "mT" | "T" | "t" | "rearrange"
         )
-    }) || contains_any(&tree.text(right).to_ascii_lowercase(), &["key_t", "k_t", "kt"])
+    }) || contains_any(
+        &tree.text(right).to_ascii_lowercase(),
+        &["key_t", "k_t", "kt"],
+    )
 }
 
 /// The operands of a matrix product.
@@ -197,15 +205,16 @@ fn weigh<'a>(cx: &Checker<'a>, function: Node, softmax: Node) -> Option<(Node, &
     let tree = cx.tree();
     let statement = tree.statement(softmax);
     let mut carriers: Vec<&str> = Vec::new();
-    for node in tree
-        .subtree(function)
+    for node in cx
+        .within(function)
         .filter(|node| node.index() >= statement.index())
     {
         match tree.kind(node) {
             Kind::Assignment => {
-                let (Some(left), Some(right)) =
-                    (tree.child(node, Field::Left), tree.child(node, Field::Right))
-                else {
+                let (Some(left), Some(right)) = (
+                    tree.child(node, Field::Left),
+                    tree.child(node, Field::Right),
+                ) else {
                     continue;
                 };
                 let carries = tree.contains(right, softmax)
@@ -219,8 +228,7 @@ fn weigh<'a>(cx: &Checker<'a>, function: Node, softmax: Node) -> Option<(Node, &
                 let weighs = is_product
                     && !tree.contains(softmax, node)
                     && (tree.contains(node, softmax)
-                        || node > softmax
-                            && carriers.iter().any(|name| mentions(cx, node, name)));
+                        || node > softmax && carriers.iter().any(|name| mentions(cx, node, name)));
                 if weighs {
                     return Some((function, carriers.last().copied().unwrap_or_default()));
                 }
@@ -232,9 +240,7 @@ fn weigh<'a>(cx: &Checker<'a>, function: Node, softmax: Node) -> Option<(Node, &
 }
 
 fn has_product(cx: &Checker<'_>, node: Node) -> bool {
-    cx.tree()
-        .subtree(node)
-        .any(|inner| operands(cx, inner).is_some())
+    cx.within(node).any(|inner| operands(cx, inner).is_some())
 }
 
 /// Which mask is applied before the softmax, and what replaces the whole.
@@ -242,8 +248,8 @@ fn classify(cx: &Checker<'_>, function: Node, softmax: Node) -> (&'static str, &
     let tree = cx.tree();
     let mut fills = false;
     let mut adds = false;
-    for node in tree
-        .subtree(function)
+    for node in cx
+        .within(function)
         .take_while(|node| node.index() <= softmax.index() || tree.contains(softmax, *node))
     {
         let text = tree.text(node);
@@ -254,7 +260,9 @@ fn classify(cx: &Checker<'_>, function: Node, softmax: Node) -> (&'static str, &
                     "F.scaled_dot_product_attention(q, k, v, is_causal=True) where q and k are equally long, else causal_lower_right as attn_mask",
                 );
             }
-            Kind::Identifier if matches!(text, "masked_fill" | "masked_fill_" | "where") => fills = true,
+            Kind::Identifier if matches!(text, "masked_fill" | "masked_fill_" | "where") => {
+                fills = true
+            }
             Kind::BinaryOperator | Kind::AugmentedAssignment => {
                 let plus = operator(cx, node).starts_with('+');
                 let with_mask = tree.child(node, Field::Right).is_some_and(|right| {

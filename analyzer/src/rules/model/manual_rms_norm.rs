@@ -13,9 +13,10 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// In eager mode these are five or six kernels, each of which reads and writes the whole tensor; one fused kernel reads it
-    /// once. `torch.compile` fuses them by itself, and then nothing is gained. In eager mode, published measurements on MI300X put a fused kernel
-    /// at about three times the speed of the operation, and a few per cent of a whole model's. Measure it.
+    /// In eager mode these are five or six kernels, each of which reads and writes the whole tensor; one fused kernel
+    /// reads it once. `torch.compile` fuses them by itself, and then nothing is gained. In eager mode, published
+    /// measurements on MI300X put a fused kernel at about three times the speed of the operation, and a few per cent of
+    /// a whole model's. Measure it.
     ///
     /// ## Example
     ///
@@ -35,8 +36,8 @@ declare_rule! {
     ///     return F.rms_norm(x, (x.shape[-1],), weight, eps)
     /// ```
     ///
-    /// `torch.nn.RMSNorm` is the module. A weight that is stored as an offset (`1 + weight`) is passed as such. Liger-Kernel and AMD's aiter
-    /// have kernels that also add the residual.
+    /// `torch.nn.RMSNorm` is the module. A weight that is stored as an offset (`1 + weight`) is passed as such.
+    /// Liger-Kernel and AMD's aiter have kernels that also add the residual.
     ///
     /// ## Fix safety
     ///
@@ -99,8 +100,8 @@ fn mean_square(cx: &Checker<'_>, root: Node) -> Option<Node> {
         .into_iter()
         .map(|side| latest(cx, side))
         .find(|side| called(cx, *side) == "mean")?;
-    let is_last = tree.subtree(mean).any(|part| tree.text(part) == "-1")
-        && tree.text(mean).contains("keepdim");
+    let is_last =
+        cx.within(mean).any(|part| tree.text(part) == "-1") && tree.text(mean).contains("keepdim");
     let squared = match cx.callee(mean) {
         Some(_) => values(cx, mean).first().copied()?,
         None => receiver(cx, mean)?,
@@ -111,9 +112,9 @@ fn mean_square(cx: &Checker<'_>, root: Node) -> Option<Node> {
 /// `x.pow(2)`, `torch.square(x)`, `x ** 2`, `x * x`; not of a difference, which would be a variance.
 fn is_square(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
-    if sides(cx, node, "**").is_some_and(|(base, power)| {
-        tree.text(power) == "2" && !is_difference(cx, base)
-    }) || sides(cx, node, "*").is_some_and(|(a, b)| tree.text(a) == tree.text(b))
+    if sides(cx, node, "**")
+        .is_some_and(|(base, power)| tree.text(power) == "2" && !is_difference(cx, base))
+        || sides(cx, node, "*").is_some_and(|(a, b)| tree.text(a) == tree.text(b))
     {
         return true;
     }

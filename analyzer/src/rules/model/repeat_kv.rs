@@ -1,6 +1,8 @@
 //! HW606: key and value heads copied for grouped-query attention.
 
-use super::super::calls::{called, function_around, has_text, mentions, mentions_any, operator, receiver, values};
+use super::super::calls::{
+    called, function_around, has_text, mentions, mentions_any, operator, receiver, values,
+};
 use super::super::modules::is_reference;
 use crate::checker::{Checker, Suggestion};
 use crate::report::Version;
@@ -9,14 +11,16 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds keys and values that are repeated to the number of query heads, with `repeat_kv` or `repeat_interleave`, and then go into attention.
+    /// Finds keys and values that are repeated to the number of query heads, with `repeat_kv` or `repeat_interleave`,
+    /// and then go into attention.
     ///
     /// ## Why on ROCm
     ///
-    /// The copies are written and read in each layer, as many times larger as there are query heads for one key head: with a
-    /// long KV cache this is most of what decoding moves. `scaled_dot_product_attention(…, enable_gqa=True)`, flash-attn and aiter take
-    /// fewer key and value heads as they are. Which backend serves `enable_gqa` depends on the PyTorch version: measure it, and look
-    /// with `torch.nn.attention.sdpa_kernel` whether a fused one takes the call.
+    /// The copies are written and read in each layer, as many times larger as there are query heads for one key head:
+    /// with a long KV cache this is most of what decoding moves. `scaled_dot_product_attention(…, enable_gqa=True)`,
+    /// flash-attn and aiter take fewer key and value heads as they are. Which backend serves `enable_gqa` depends on
+    /// the PyTorch version: measure it, and look with `torch.nn.attention.sdpa_kernel` whether a fused one takes the
+    /// call.
     ///
     /// ## Example
     ///
@@ -66,8 +70,8 @@ fn check(cx: &Checker<'_>, call: Node) {
         return;
     };
     // Keys and values are two calls of one decision: the first is enough.
-    let is_first = !tree
-        .subtree(function)
+    let is_first = !cx
+        .within(function)
         .take_while(|node| *node < call)
         .any(|node| tree.kind(node) == Kind::Call && repeats(cx, node));
     let Some(name) = assigned_name(cx, call) else {
@@ -103,7 +107,11 @@ fn repeats(cx: &Checker<'_>, call: Node) -> bool {
 fn is_key_or_value(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let name = tree.text(tree.child(node, Field::Attribute).unwrap_or(node));
-    let first = name.trim_start_matches('_').split('_').next().unwrap_or_default();
+    let first = name
+        .trim_start_matches('_')
+        .split('_')
+        .next()
+        .unwrap_or_default();
     matches!(
         first.to_ascii_lowercase().as_str(),
         "k" | "v" | "xk" | "xv" | "key" | "keys" | "value" | "values"
@@ -115,8 +123,8 @@ fn assigned_name<'a>(cx: &Checker<'a>, call: Node) -> Option<&'a str> {
     let statement = tree.statement(call);
     let assignment = tree.parts(statement).next()?;
     let left = tree.child(assignment, Field::Left)?;
-    let first = tree
-        .subtree(left)
+    let first = cx
+        .within(left)
         .find(|node| tree.kind(*node) == Kind::Identifier)?;
     Some(tree.text(first))
 }
@@ -124,11 +132,16 @@ fn assigned_name<'a>(cx: &Checker<'a>, call: Node) -> Option<&'a str> {
 /// A later call of a fused attention, or a product, uses the copy.
 fn goes_into_attention(cx: &Checker<'_>, function: Node, call: Node, name: &str) -> bool {
     const ATTENTION: &[&str] = &[
-        "scaled_dot_product_attention", "flash_attn_func", "flash_attn_varlen_func", "matmul", "einsum", "bmm",
+        "scaled_dot_product_attention",
+        "flash_attn_func",
+        "flash_attn_varlen_func",
+        "matmul",
+        "einsum",
+        "bmm",
     ];
     let tree = cx.tree();
     let statement = tree.statement(call);
-    tree.subtree(function)
+    cx.within(function)
         .filter(|node| *node > statement && !tree.contains(statement, *node))
         .any(|node| match tree.kind(node) {
             Kind::Call => ATTENTION.contains(&called(cx, node)) && mentions(cx, node, name),

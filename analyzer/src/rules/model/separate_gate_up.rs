@@ -1,6 +1,8 @@
 //! HW602: the two projections of a gated MLP.
 
-use super::super::calls::{argument, class_of, function_around, latest, own_attribute, sides, values};
+use super::super::calls::{
+    argument, class_of, function_around, latest, own_attribute, sides, values,
+};
 use super::super::modules::linear;
 use crate::checker::{Checker, Suggestion};
 use crate::syntax::{Field, Kind, Node};
@@ -8,13 +10,14 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds gated MLPs that multiply one tensor with two `nn.Linear` layers of equal size, one for the gate and one for what it gates.
+    /// Finds gated MLPs that multiply one tensor with two `nn.Linear` layers of equal size, one for the gate and one
+    /// for what it gates.
     ///
     /// ## Why on ROCm
     ///
-    /// Two matrix products read the same input twice. With the weights stacked it is one product with twice the columns,
-    /// which fills the compute units of an Instinct GPU better, above all with few rows. The stacked product is another GEMM shape: a tuned
-    /// configuration of the two parts does not apply to it. Measure it.
+    /// Two matrix products read the same input twice. With the weights stacked it is one product with twice the
+    /// columns, which fills the compute units of an Instinct GPU better, above all with few rows. The stacked product
+    /// is another GEMM shape: a tuned configuration of the two parts does not apply to it. Measure it.
     ///
     /// ## Example
     ///
@@ -50,8 +53,8 @@ declare_rule! {
     ///         return self.down_proj(torch.sigmoid(gate) * up)
     /// ```
     ///
-    /// A checkpoint with separate weights loads through `torch.cat([gate.weight, up.weight])`. The halves that `chunk` gives are views
-    /// with a stride: a kernel behind them has to take strides, or a copy eats the gain.
+    /// A checkpoint with separate weights loads through `torch.cat([gate.weight, up.weight])`. The halves that `chunk`
+    /// gives are views with a stride: a kernel behind them has to take strides, or a copy eats the gain.
     ///
     /// ## Fix safety
     ///
@@ -85,7 +88,8 @@ fn check(cx: &Checker<'_>, product: Node) {
         .and_then(|class| {
             let (attribute, first) = linear(cx, class, gate)?;
             let (_, second) = linear(cx, class, up)?;
-            let size = |call: Node| argument(cx, call, 1, "out_features").map(|n| cx.tree().text(n));
+            let size =
+                |call: Node| argument(cx, call, 1, "out_features").map(|n| cx.tree().text(n));
             (size(first) == size(second)).then_some(attribute)
         });
     if let Some(attribute) = layers {
@@ -107,9 +111,10 @@ fn pair<'a>(cx: &Checker<'a>, gated: Node, plain: Node) -> Option<(&'a str, &'a 
         return None;
     }
     // The activation's argument, or the receiver of `.sigmoid()`.
-    let inner = values(cx, activation).first().copied().or_else(|| {
-        tree.child(tree.child(activation, Field::Function)?, Field::Object)
-    })?;
+    let inner = values(cx, activation)
+        .first()
+        .copied()
+        .or_else(|| tree.child(tree.child(activation, Field::Function)?, Field::Object))?;
     let (gate, same) = projection(cx, latest(cx, inner))?;
     (gate != up && same == input).then_some((gate, up, input))
 }

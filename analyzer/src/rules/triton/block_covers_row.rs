@@ -1,7 +1,9 @@
 //! HW706: a fixed block for rows of any length.
 
-use super::super::calls::{mentions, mentions_any, function_around, values};
-use super::super::kernels::{constants, given, is_tl, kernel_around, launched, launches, parameters};
+use super::super::calls::{function_around, mentions, mentions_any, values};
+use super::super::kernels::{
+    constants, given, is_tl, kernel_around, launched, launches, parameters,
+};
 use crate::checker::{Checker, Suggestion};
 use crate::semantic::integer;
 use crate::syntax::{Kind, Node};
@@ -9,13 +11,14 @@ use crate::syntax::{Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds kernels that reduce a row in one block, without a loop, and are launched with a fixed block size for a row whose length the source does not fix.
+    /// Finds kernels that reduce a row in one block, without a loop, and are launched with a fixed block size for a row
+    /// whose length the source does not fix.
     ///
     /// ## Why on ROCm
     ///
-    /// The mask `columns < n` hides what goes wrong: of a row longer than the block the rest is left out of the sum, and is not written. The
-    /// result is wrong, on every GPU, and no error says so. `triton.next_power_of_2(n)` covers the row. On Instinct GPUs raise `num_warps` with it: with 4
-    /// warps a row of 65536 spills registers.
+    /// The mask `columns < n` hides what goes wrong: of a row longer than the block the rest is left out of the sum,
+    /// and is not written. The result is wrong, on every GPU, and no error says so. `triton.next_power_of_2(n)` covers
+    /// the row. On Instinct GPUs raise `num_warps` with it: with 4 warps a row of 65536 spills registers.
     ///
     /// ## Example
     ///
@@ -80,7 +83,11 @@ fn check(cx: &Checker<'_>, call: Node) {
     let Some(kernel) = kernel_around(cx, call) else {
         return;
     };
-    let Some(block) = values(cx, call).get(1).copied().filter(|end| tree.kind(*end) == Kind::Identifier) else {
+    let Some(block) = values(cx, call)
+        .get(1)
+        .copied()
+        .filter(|end| tree.kind(*end) == Kind::Identifier)
+    else {
         return;
     };
     let Some(length) = row_length(cx, kernel, call, tree.text(block)) else {
@@ -128,25 +135,27 @@ fn check(cx: &Checker<'_>, call: Node) {
 /// The parameter that masks the columns, for a kernel that reduces one block of them and never moves on.
 fn row_length<'a>(cx: &Checker<'a>, kernel: Node, arange: Node, block: &str) -> Option<&'a str> {
     let tree = cx.tree();
-    let uses = tree
-        .subtree(kernel)
+    let uses = cx
+        .within(kernel)
         .filter(|node| tree.kind(*node) == Kind::Identifier && tree.text(*node) == block)
         .count();
     // Its parameter, and this one range.
     let assignment = tree.parent(arange)?;
     let columns = tree.child(assignment, crate::syntax::Field::Left)?;
-    let has_loop = tree
-        .subtree(kernel)
+    let has_loop = cx
+        .within(kernel)
         .any(|node| matches!(tree.kind(node), Kind::ForStatement | Kind::WhileStatement));
-    let reduces = tree
-        .subtree(kernel)
-        .any(|node| ["sum", "max", "min"].iter().any(|name| is_tl(cx, node, name)));
+    let reduces = cx.within(kernel).any(|node| {
+        ["sum", "max", "min"]
+            .iter()
+            .any(|name| is_tl(cx, node, name))
+    });
     if uses != 2 || has_loop || !reduces || tree.kind(assignment) != Kind::Assignment {
         return None;
     }
     let name = tree.text(columns);
     let parameters = parameters(cx, kernel);
-    tree.subtree(kernel)
+    cx.within(kernel)
         .filter(|node| tree.kind(*node) == Kind::ComparisonOperator)
         .find_map(|comparison| {
             let parts: Vec<_> = tree.parts(comparison).collect();
@@ -165,11 +174,11 @@ fn is_checked(cx: &Checker<'_>, launch: Node, length: Node) -> bool {
     let Some(function) = function_around(cx, launch) else {
         return false;
     };
-    let name = tree
-        .subtree(length)
+    let name = cx
+        .within(length)
         .find(|node| tree.kind(*node) == Kind::Identifier)
         .map_or("", |node| tree.text(node));
-    tree.subtree(function)
+    cx.within(function)
         .filter(|node| matches!(tree.kind(*node), Kind::AssertStatement | Kind::IfStatement))
         .any(|node| mentions(cx, node, name) || mentions_any(cx, node, &["block", "BLOCK"]))
 }

@@ -9,13 +9,13 @@ use crate::syntax::{Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `tl.arange(0, BLOCK)` where the source gives `BLOCK` a number that is not a power of two: in the launch, in a
-    /// `triton.Config`, or on the spot.
+    /// Finds `tl.arange(0, BLOCK)` where the source gives `BLOCK` a number that is not a power of two: in the launch,
+    /// in a `triton.Config`, or on the spot.
     ///
     /// ## Why on ROCm
     ///
-    /// Triton's tensors have powers of two as sizes, on every backend: compiling stops with "arange's range must be a power
-    /// of 2". A size that was right for one GPU is often changed while porting; this is what one trips over.
+    /// Triton's tensors have powers of two as sizes, on every backend: compiling stops with "arange's range must be a
+    /// power of 2". A size that was right for one GPU is often changed while porting; this is what one trips over.
     ///
     /// ## Example
     ///
@@ -91,10 +91,15 @@ fn check(cx: &Checker<'_>, call: Node) {
             .unwrap_or_default(),
         Kind::Identifier => {
             // Several ranges of one block are one finding.
-            let is_first = !tree
-                .subtree(kernel)
+            let is_first = !cx
+                .within(kernel)
                 .take_while(|node| *node < call)
-                .any(|node| is_tl(cx, node, "arange") && values(cx, node).get(1).is_some_and(|other| tree.text(*other) == tree.text(end)));
+                .any(|node| {
+                    is_tl(cx, node, "arange")
+                        && values(cx, node)
+                            .get(1)
+                            .is_some_and(|other| tree.text(*other) == tree.text(end))
+                });
             if is_first {
                 constants(cx, kernel, tree.text(end))
             } else {
@@ -110,7 +115,9 @@ fn check(cx: &Checker<'_>, call: Node) {
         cx.report(
             &RULE,
             node,
-            format!("tl.arange needs a power of two, and {size} is none: the kernel does not compile."),
+            format!(
+                "tl.arange needs a power of two, and {size} is none: the kernel does not compile."
+            ),
             Suggestion::display_only("Take the next power of two, and mask what is beyond the end"),
         );
     }

@@ -8,13 +8,14 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds imports from `triton.language.extra.cuda`, and calls of functions of `triton.language.extra.libdevice` that AMD GPUs have no counterpart of.
+    /// Finds imports from `triton.language.extra.cuda`, and calls of functions of `triton.language.extra.libdevice`
+    /// that AMD GPUs have no counterpart of.
     ///
     /// ## Why on ROCm
     ///
-    /// `triton.language.extra.libdevice` picks the backend's functions when a kernel is compiled. The `cuda` one is NVIDIA's alone: Triton
-    /// stops with "Implicit conversion of CUDA … device function has been dropped". AMD's has some 60 of the 200 functions; the others, such as
-    /// `fast_sinf` or `float_as_int`, fail to compile as well.
+    /// `triton.language.extra.libdevice` picks the backend's functions when a kernel is compiled. The `cuda` one is
+    /// NVIDIA's alone: Triton stops with "Implicit conversion of CUDA … device function has been dropped". AMD's has
+    /// some 60 of the 200 functions; the others, such as `fast_sinf` or `float_as_int`, fail to compile as well.
     ///
     /// ## Example
     ///
@@ -42,8 +43,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Safe for an import of `libdevice` or from it: on NVIDIA the general module stands for the same functions, all of which it has. What else the
-    /// `cuda` module holds, such as `globaltimer`, has no general form.
+    /// Safe for an import of `libdevice` or from it: on NVIDIA the general module stands for the same functions, all of
+    /// which it has. What else the `cuda` module holds, such as `globaltimer`, has no general form.
     ///
     /// ## References
     ///
@@ -65,12 +66,65 @@ const CUDA: &str = "triton.language.extra.cuda";
 
 /// What AMD's backend has, as of Triton 3.9.
 const ON_AMD: &[&str] = &[
-    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "clz", "copysign",
-    "cos", "cosh", "cyl_bessel_i0", "cyl_bessel_i1", "erf", "erfc", "erfcx", "erfinv", "exp",
-    "exp2", "expm1", "fast_dividef", "fast_expf", "fast_tanhf", "finitef", "floor", "fma", "fmod",
-    "hypot", "ilogb", "isfinited", "isinf", "isnan", "j0", "j1", "ldexp", "lgamma", "llrint", "log",
-    "log10", "log1p", "log2", "nearbyint", "nextafter", "popc", "pow", "rint", "round", "rsqrt",
-    "signbit", "sin", "sinh", "sqrt", "tan", "tanh", "trunc", "y0", "y1",
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "ceil",
+    "clz",
+    "copysign",
+    "cos",
+    "cosh",
+    "cyl_bessel_i0",
+    "cyl_bessel_i1",
+    "erf",
+    "erfc",
+    "erfcx",
+    "erfinv",
+    "exp",
+    "exp2",
+    "expm1",
+    "fast_dividef",
+    "fast_expf",
+    "fast_tanhf",
+    "finitef",
+    "floor",
+    "fma",
+    "fmod",
+    "hypot",
+    "ilogb",
+    "isfinited",
+    "isinf",
+    "isnan",
+    "j0",
+    "j1",
+    "ldexp",
+    "lgamma",
+    "llrint",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "nearbyint",
+    "nextafter",
+    "popc",
+    "pow",
+    "rint",
+    "round",
+    "rsqrt",
+    "signbit",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "trunc",
+    "y0",
+    "y1",
 ];
 
 fn check(cx: &Checker<'_>, node: Node) {
@@ -91,7 +145,11 @@ fn check_import(cx: &Checker<'_>, statement: Node) {
     let Some(rest) = tree.text(module).strip_prefix(CUDA) else {
         return;
     };
-    if is_import_guarded(&cx.semantics, statement, &["ImportError", "ModuleNotFoundError"]) {
+    if is_import_guarded(
+        &cx.semantics,
+        statement,
+        &["ImportError", "ModuleNotFoundError"],
+    ) {
         return;
     }
     let only_libdevice = rest == ".libdevice"
@@ -125,8 +183,7 @@ fn check_call(cx: &Checker<'_>, call: Node) {
     };
     // `multiply = libdevice.mul_rn` has another name here.
     let name = callee.last();
-    let is_libdevice =
-        callee.parts().len() == 5 && callee.is_in("triton.language.extra.libdevice");
+    let is_libdevice = callee.parts().len() == 5 && callee.is_in("triton.language.extra.libdevice");
     if !is_libdevice || ON_AMD.contains(&name) {
         return;
     }

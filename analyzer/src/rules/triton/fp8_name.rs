@@ -9,13 +9,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds Triton's FP8 types that the target's hardware does not have: `tl.float8e4nv`, `tl.float8e4b8`, `tl.float8e5b16`, `tl.float8e4b15`.
+    /// Finds Triton's FP8 types that the target's hardware does not have: `tl.float8e4nv`, `tl.float8e4b8`,
+    /// `tl.float8e5b16`, `tl.float8e4b15`.
     ///
     /// ## Why on ROCm
     ///
-    /// MI300 (gfx942) multiplies the FNUZ formats, `float8e4b8` and `float8e5b16`, whose largest E4M3 value is 240. MI350 (gfx950) multiplies the OCP
-    /// formats, `float8e4nv` and `float8e5`, up to 448, as NVIDIA does. MI200 (gfx90a) has no FP8. Triton converts the others in software: right, and
-    /// slow in a matrix product. `float8e4b15` is a format of NVIDIA's older GPUs and does not compile for AMD.
+    /// MI300 (gfx942) multiplies the FNUZ formats, `float8e4b8` and `float8e5b16`, whose largest E4M3 value is 240.
+    /// MI350 (gfx950) multiplies the OCP formats, `float8e4nv` and `float8e5`, up to 448, as NVIDIA does. MI200
+    /// (gfx90a) has no FP8. Triton converts the others in software: right, and slow in a matrix product. `float8e4b15`
+    /// is a format of NVIDIA's older GPUs and does not compile for AMD.
     ///
     /// ## Example
     ///
@@ -39,7 +41,8 @@ declare_rule! {
     ///     return x.to(tl.float8e4b8)
     /// ```
     ///
-    /// Code that runs on both takes the type from the tensor's pointer. A source that names both kinds already chooses, and is left alone.
+    /// Code that runs on both takes the type from the tensor's pointer. A source that names both kinds already chooses,
+    /// and is left alone.
     ///
     /// ## Fix safety
     ///
@@ -76,7 +79,12 @@ fn check(cx: &Checker<'_>, attribute: Node) {
     let is_asked = tree
         .ancestors(attribute)
         .take_while(|node| tree.kind(*node) != Kind::Block)
-        .any(|node| matches!(tree.kind(node), Kind::ComparisonOperator | Kind::Pair | Kind::AssertStatement));
+        .any(|node| {
+            matches!(
+                tree.kind(node),
+                Kind::ComparisonOperator | Kind::Pair | Kind::AssertStatement
+            )
+        });
     // In a kernel, or handed to one; a table of types on the host only lists them.
     let is_used = kernel_around(cx, attribute).is_some() || given_to(cx, attribute).is_some();
     if !is_triton || is_asked || !is_used {

@@ -8,12 +8,14 @@ use crate::syntax::{Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `tl.inline_asm_elementwise` with PTX, NVIDIA's assembly language, and names what does the same on an AMD GPU.
+    /// Finds `tl.inline_asm_elementwise` with PTX, NVIDIA's assembly language, and names what does the same on an AMD
+    /// GPU.
     ///
     /// ## Why on ROCm
     ///
-    /// The text is handed to the target's assembler, and the AMD one knows no PTX. Triton 3.9 prints "could not allocate output register" and
-    /// may go on with a kernel that computes something else. Most such lines have a plain Triton form, which also runs on NVIDIA.
+    /// The text is handed to the target's assembler, and the AMD one knows no PTX. Triton 3.9 prints "could not
+    /// allocate output register" and may go on with a kernel that computes something else. Most such lines have a plain
+    /// Triton form, which also runs on NVIDIA.
     ///
     /// ## Example
     ///
@@ -37,8 +39,8 @@ declare_rule! {
     ///     return tl.exp2(x)
     /// ```
     ///
-    /// Where only assembly will do, write both, and choose by a `tl.constexpr` that the host sets from `torch.version.hip`. AMD's
-    /// constraints are `v` and `s` registers in place of PTX's `f`, `r`, `h`, `l`.
+    /// Where only assembly will do, write both, and choose by a `tl.constexpr` that the host sets from
+    /// `torch.version.hip`. AMD's constraints are `v` and `s` registers in place of PTX's `f`, `r`, `h`, `l`.
     ///
     /// ## Fix safety
     ///
@@ -70,11 +72,20 @@ const EQUIVALENTS: &[(&str, &str)] = &[
     ("sqrt", "Use tl.sqrt"),
     ("sin", "Use tl.sin"),
     ("cos", "Use tl.cos"),
-    ("cvt", "Convert with .to(dtype); rounding and saturation may need a clamp"),
+    (
+        "cvt",
+        "Convert with .to(dtype); rounding and saturation may need a clamp",
+    ),
     ("fma", "Use tl.fma, which becomes v_fma_f32"),
     ("prmt", "Shift and mask; AMD's instruction is v_perm_b32"),
-    ("lop3", "Write the logic with & | ^; LLVM finds v_bfi_b32 and v_and_or_b32"),
-    ("shfl", "Reduce with tl.sum, tl.max or tl.reduce, which use DPP instructions"),
+    (
+        "lop3",
+        "Write the logic with & | ^; LLVM finds v_bfi_b32 and v_and_or_b32",
+    ),
+    (
+        "shfl",
+        "Reduce with tl.sum, tl.max or tl.reduce, which use DPP instructions",
+    ),
     ("ld", "Use tl.load with cache_modifier and volatile"),
     ("st", "Use tl.store with cache_modifier"),
     ("atom", "Use tl.atomic_add and its kin"),
@@ -82,8 +93,14 @@ const EQUIVALENTS: &[(&str, &str)] = &[
     ("bar", "Use tl.debug_barrier"),
     ("membar", "Use an atomic with sem=\"acq_rel\""),
     ("fence", "Use an atomic with sem=\"acq_rel\""),
-    ("griddepcontrol", "There is no counterpart: AMD GPUs have no programmatic dependent launch"),
-    ("cp", "There is no counterpart; tl.load pipelines by num_stages"),
+    (
+        "griddepcontrol",
+        "There is no counterpart: AMD GPUs have no programmatic dependent launch",
+    ),
+    (
+        "cp",
+        "There is no counterpart; tl.load pipelines by num_stages",
+    ),
     ("mma", "Use tl.dot, which becomes MFMA instructions"),
     ("nanosleep", "AMD's instruction is s_sleep"),
     ("max", "Use tl.maximum"),
@@ -108,16 +125,27 @@ fn check(cx: &Checker<'_>, call: Node) {
     }
     let tree = cx.tree();
     let first = instruction(&assembly);
-    let special = [("%smid", "Read it with triton.language.extra.hip's smid"), ("%globaltimer", "Read the clock with triton.language.extra.hip's memrealtime")]
-        .iter()
-        .find(|(register, _)| assembly.contains(register));
+    let special = [
+        ("%smid", "Read it with triton.language.extra.hip's smid"),
+        (
+            "%globaltimer",
+            "Read the clock with triton.language.extra.hip's memrealtime",
+        ),
+    ]
+    .iter()
+    .find(|(register, _)| assembly.contains(register));
     let stem = first.split('.').next().unwrap_or_default();
     let known = EQUIVALENTS.iter().find(|(name, _)| *name == stem);
-    let title = special
-        .or(known)
-        .map_or("Write it in plain Triton, or choose assembly by target", |(_, title)| title);
+    let title = special.or(known).map_or(
+        "Write it in plain Triton, or choose assembly by target",
+        |(_, title)| title,
+    );
     let what = if first.is_empty() { "this" } else { first };
-    let place = if tree.kind(text) == Kind::Identifier { call } else { text };
+    let place = if tree.kind(text) == Kind::Identifier {
+        call
+    } else {
+        text
+    };
     cx.report(
         &RULE,
         place,

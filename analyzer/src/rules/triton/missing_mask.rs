@@ -1,9 +1,7 @@
 //! HW707: a load or store that leaves the mask out.
 
 use super::super::calls::{called, function_around, mentions, values};
-use super::super::kernels::{
-    is_tl, kernel_around, launched, launches, mask, parameters, pointer,
-};
+use super::super::kernels::{is_tl, kernel_around, launched, launches, mask, parameters, pointer};
 use crate::checker::{Checker, Suggestion};
 use crate::semantic::Value;
 use crate::syntax::{Field, Kind, Node};
@@ -11,13 +9,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `tl.load` and `tl.store` without a mask at offsets that another access of the same kernel masks; and kernels that mask nothing
-    /// while their grid is rounded up with `triton.cdiv`.
+    /// Finds `tl.load` and `tl.store` without a mask at offsets that another access of the same kernel masks; and
+    /// kernels that mask nothing while their grid is rounded up with `triton.cdiv`.
     ///
     /// ## Why on ROCm
     ///
-    /// Past the end of a tensor lies whatever the allocator put there. An NVIDIA GPU often lets a read a few elements too far pass; an AMD GPU
-    /// reports a memory access fault when the page is not mapped, and a store past the end changes another tensor on both.
+    /// Past the end of a tensor lies whatever the allocator put there. A read a few elements too far often goes
+    /// unnoticed, until another allocator, another size or another GPU puts an unmapped page there: then it is a memory
+    /// access fault. A store past the end changes another tensor. Allocators and page sizes differ between CUDA and
+    /// ROCm, so what never failed on one may fail on the other.
     ///
     /// ## Example
     ///
@@ -51,7 +51,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: what a masked load returns where the mask is false is undefined unless `other` says it, and a reduction needs it said.
+    /// Unsafe: what a masked load returns where the mask is false is undefined unless `other` says it, and a reduction
+    /// needs it said.
     ///
     /// ## References
     ///
@@ -82,7 +83,7 @@ fn check(cx: &Checker<'_>, access: Node) {
     let Some((base, offsets)) = base_and_offsets(cx, kernel, pointer) else {
         return;
     };
-    let neighbour = tree.subtree(kernel).find_map(|other| {
+    let neighbour = cx.within(kernel).find_map(|other| {
         if other == access || !is_access(cx, other) {
             return None;
         }
@@ -109,14 +110,20 @@ fn check(cx: &Checker<'_>, access: Node) {
     let is_in_scope = tree.kind(mask) == Kind::Identifier && is_bound_before(cx, mask, access);
     let fix = if is_in_scope {
         let end = tree.end(access) - 1;
-        Suggestion::unsafe_edits(title, vec![(end..end, format!(", mask={}", tree.text(mask)))])
+        Suggestion::unsafe_edits(
+            title,
+            vec![(end..end, format!(", mask={}", tree.text(mask)))],
+        )
     } else {
         Suggestion::display_only(title)
     };
     cx.report(
         &RULE,
         access,
-        format!("{} is accessed past its end where the mask of the other accesses is false.", tree.text(base)),
+        format!(
+            "{} is accessed past its end where the mask of the other accesses is false.",
+            tree.text(base)
+        ),
         fix,
     );
 }
@@ -124,8 +131,8 @@ fn check(cx: &Checker<'_>, access: Node) {
 /// A kernel that masks nothing, under a grid that is rounded up.
 fn check_rounded_grid(cx: &Checker<'_>, kernel: Node, access: Node) {
     let tree = cx.tree();
-    let accesses: Vec<Node> = tree
-        .subtree(kernel)
+    let accesses: Vec<Node> = cx
+        .within(kernel)
         .filter(|node| is_access(cx, *node))
         .collect();
     if accesses.first() != Some(&access) || accesses.iter().any(|node| mask(cx, *node).is_some()) {
@@ -148,7 +155,9 @@ fn check_rounded_grid(cx: &Checker<'_>, kernel: Node, access: Node) {
             &RULE,
             access,
             "The grid is rounded up with cdiv, so the last program reads and writes past the end.",
-            Suggestion::display_only("Compare the offsets with the length, and pass that as the mask"),
+            Suggestion::display_only(
+                "Compare the offsets with the length, and pass that as the mask",
+            ),
         );
     }
 }
@@ -175,15 +184,15 @@ fn base_and_offsets(cx: &Checker<'_>, kernel: Node, pointer: Node) -> Option<(No
 fn has_range(cx: &Checker<'_>, value: Node) -> bool {
     let tree = cx.tree();
     let by_program = |node: Node| {
-        tree.subtree(node).any(|inner| {
+        cx.within(node).any(|inner| {
             is_tl(cx, inner, "program_id")
                 || tree.kind(inner) == Kind::Identifier
                     && is_tl(cx, cx.semantics.expression(inner), "program_id")
         })
     };
-    let has = |name: &str| tree.subtree(value).any(|node| is_tl(cx, node, name));
-    let starts_elsewhere = tree
-        .subtree(value)
+    let has = |name: &str| cx.within(value).any(|node| is_tl(cx, node, name));
+    let starts_elsewhere = cx
+        .within(value)
         .filter(|node| tree.kind(*node) == Kind::Identifier)
         .any(|name| {
             let held = cx.semantics.expression(name);
@@ -202,7 +211,7 @@ fn same_value(cx: &Checker<'_>, a: Node, b: Node) -> bool {
 fn compares(cx: &Checker<'_>, mask: Node, offsets: &str) -> bool {
     let tree = cx.tree();
     let mask = cx.semantics.expression(mask);
-    tree.subtree(mask).any(|node| {
+    cx.within(mask).any(|node| {
         tree.kind(node) == Kind::ComparisonOperator
             && tree
                 .parts(node)
@@ -214,9 +223,13 @@ fn compares(cx: &Checker<'_>, mask: Node, offsets: &str) -> bool {
 fn is_bound_before(cx: &Checker<'_>, mask: Node, access: Node) -> bool {
     let tree = cx.tree();
     let is_positional_only = values(cx, access).len() <= 2
-        && tree
-            .child(access, Field::Arguments)
-            .is_some_and(|list| !tree.text(list).trim_end_matches(')').trim_end().ends_with(','));
+        && tree.child(access, Field::Arguments).is_some_and(|list| {
+            !tree
+                .text(list)
+                .trim_end_matches(')')
+                .trim_end()
+                .ends_with(',')
+        });
     is_positional_only
         && cx
             .semantics

@@ -13,10 +13,11 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// The number of stages says how many tiles of a loop are in flight. Each takes its share of LDS: 64 KB per compute unit on MI200 and MI300,
-    /// 160 KB on MI350, against more than 200 KB on an H100. AMD's guide says 2 for a kernel with one matrix product, and 1 for two
-    /// fused ones, such as attention. A configuration that does not fit fails; one that fits may leave room for one workgroup only. An autotuner can
-    /// only choose from what it is given: give it 1 and 2 as well, and let it measure.
+    /// The number of stages says how many tiles of a loop are in flight. Each takes its share of LDS: 64 KB per compute
+    /// unit on MI200 and MI300, 160 KB on MI350, against more than 200 KB on an H100. AMD's guide says 2 for a kernel
+    /// with one matrix product, and 1 for two fused ones, such as attention. A configuration that does not fit fails;
+    /// one that fits may leave room for one workgroup only. An autotuner can only choose from what it is given: give it
+    /// 1 and 2 as well, and let it measure.
     ///
     /// ## Example
     ///
@@ -67,7 +68,11 @@ fn check(cx: &Checker<'_>, stages: Node) {
     let is_named = tree
         .child(stages, Field::Name)
         .is_some_and(|name| tree.text(name) == "num_stages");
-    if !is_named || !tree.child(stages, Field::Value).is_some_and(|value| is_deep(cx, value)) {
+    if !is_named
+        || !tree
+            .child(stages, Field::Value)
+            .is_some_and(|value| is_deep(cx, value))
+    {
         return;
     }
     let Some(call) = tree.parent(stages).and_then(|list| tree.parent(list)) else {

@@ -13,9 +13,10 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// A warp of an Instinct GPU has 64 lanes, so 32 warps are 2048 threads, and a workgroup holds 1024. The kernel compiles, and its launch
-    /// raises `OutOfResources: … threads`. In an autotuner's list such a configuration is compiled, fails, and is skipped: time lost, nothing
-    /// worse, unless it is the only one. 16 warps of 64 lanes are as many threads as 32 warps of 32.
+    /// A warp of an Instinct GPU has 64 lanes, so 32 warps are 2048 threads, and a workgroup holds 1024. The kernel
+    /// compiles, and its launch raises `OutOfResources: … threads`. In an autotuner's list such a configuration is
+    /// compiled, fails, and is skipped: time lost, nothing worse, unless it is the only one. 16 warps of 64 lanes are
+    /// as many threads as 32 warps of 32.
     ///
     /// ## Example
     ///
@@ -55,9 +56,9 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: on an AMD GPU there is nothing to keep, because the launch fails; but on NVIDIA the same line then runs with half the
-    /// threads, at another speed and with sums in another order. There is no edit inside an autotuner's list, where the neighbours may
-    /// have 16 already.
+    /// Unsafe: on an AMD GPU there is nothing to keep, because the launch fails; but on NVIDIA the same line then runs
+    /// with half the threads, at another speed and with sums in another order. There is no edit inside an autotuner's
+    /// list, where the neighbours may have 16 already.
     ///
     /// ## References
     ///

@@ -14,9 +14,10 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// An output of float32 silently gets values that were rounded to 8 bits of mantissa; a reference test in bfloat16 does not see it. `tl.store`
-    /// converts to the type of the pointer by itself, so the cast only takes something away. Before MI350 (gfx950) there is no instruction that
-    /// converts to bfloat16, and each conversion costs several.
+    /// An output of float32 silently gets values that were rounded to 8 bits of mantissa; a reference test in bfloat16
+    /// does not see it. `tl.store` converts to the type of the pointer by itself, so the cast only takes something
+    /// away. Before MI350 (gfx950) there is no instruction that converts to bfloat16, and each conversion costs
+    /// several.
     ///
     /// ## Example
     ///
@@ -72,8 +73,8 @@ fn check(cx: &Checker<'_>, store: Node) {
     // A kernel that is named after the type means it; and one finding is enough for a kernel that unrolls its stores.
     let name = name_of(cx, kernel).to_ascii_lowercase();
     let is_meant = contains_any(&name, &["bf16", "bfloat16", "fp16", "half", "dequant"]);
-    let is_first = !tree
-        .subtree(kernel)
+    let is_first = !cx
+        .within(kernel)
         .take_while(|earlier| *earlier < store)
         .any(|earlier| fixed_dtype(cx, earlier).is_some());
     if is_meant || !is_first {

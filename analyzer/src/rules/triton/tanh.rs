@@ -13,10 +13,11 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// Triton 3, which comes with PyTorch 2.4 and newer, has neither: compiling the kernel raises `AttributeError`, on every backend. The usual
-    /// replacement is where ROCm comes in. `libdevice.tanh` works on AMD GPUs, at several times the instructions of the form below; its fast variant gave NaN for
-    /// large inputs until Triton 3.6; and `(e - 1) / (e + 1)` gives NaN wherever `e` overflows. `2 * sigmoid(2x) - 1` is the same function and
-    /// overflows nowhere. For GELU, write `x * tl.sigmoid(2 * inner)` at once.
+    /// Triton 3, which comes with PyTorch 2.4 and newer, has neither: compiling the kernel raises `AttributeError`, on
+    /// every backend. The usual replacement is where ROCm comes in. `libdevice.tanh` works on AMD GPUs and takes more
+    /// instructions than the form below; its fast variant gave NaN for large inputs until Triton 3.6; and `(e - 1) / (e
+    /// + 1)` gives NaN wherever `e` overflows. `2 * sigmoid(2x) - 1` is the same function and overflows nowhere. For
+    /// GELU, write `x * tl.sigmoid(2 * inner)` at once.
     ///
     /// ## Example
     ///
@@ -48,7 +49,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: near zero the difference loses digits that a real tanh keeps; the absolute error stays at float32's rounding.
+    /// Unsafe: near zero the difference loses digits that a real tanh keeps; the absolute error stays at float32's
+    /// rounding.
     ///
     /// ## References
     ///

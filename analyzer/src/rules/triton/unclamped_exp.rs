@@ -8,12 +8,14 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds, in Triton kernels, `(e - 1) / (e + 1)` with `e = tl.exp(…)` of something unbounded, and a softmax that does not subtract the maximum.
+    /// Finds, in Triton kernels, `(e - 1) / (e + 1)` with `e = tl.exp(…)` of something unbounded, and a softmax that
+    /// does not subtract the maximum.
     ///
     /// ## Why on ROCm
     ///
-    /// In float32 `exp` overflows above 88. Then the quotient is `inf / inf`, NaN, on every GPU. It belongs to porting because this is how
-    /// tanh is commonly rewritten for ROCm. `1 - 2 / (e + 1)` is the same function and has no such quotient: where `e` overflows it gives 1.
+    /// In float32 `exp` overflows above 88. Then the quotient is `inf / inf`, NaN, on every GPU. It belongs to porting
+    /// because this is how tanh is commonly rewritten for ROCm. `1 - 2 / (e + 1)` is the same function and has no such
+    /// quotient: where `e` overflows it gives 1.
     ///
     /// ## Example
     ///
@@ -67,7 +69,9 @@ declare_rule! {
 }
 
 /// What keeps an argument of `exp` from growing.
-const BOUNDS: &[&str] = &["minimum", "maximum", "clamp", "min", "max", "abs", "where", "clip"];
+const BOUNDS: &[&str] = &[
+    "minimum", "maximum", "clamp", "min", "max", "abs", "where", "clip",
+];
 
 fn check(cx: &Checker<'_>, quotient: Node) {
     let tree = cx.tree();
@@ -123,8 +127,7 @@ fn is_plain_softmax(cx: &Checker<'_>, above: Node, below: Node) -> bool {
         && is_unbounded(cx, above)
         && values(cx, above).first().is_some_and(|argument| {
             let argument = latest(cx, *argument);
-            !tree
-                .subtree(argument)
+            !cx.within(argument)
                 .any(|node| sides(cx, node, "-").is_some())
         })
 }
@@ -141,14 +144,16 @@ fn is_unbounded(cx: &Checker<'_>, node: Node) -> bool {
     };
     // Two names deep: `x2 = 2 * x`, `x = tl.minimum(x, 10)`.
     let is_bounded = |node: Node| {
-        tree.subtree(node).any(|inner| {
+        cx.within(node).any(|inner| {
             tree.kind(inner) == Kind::Identifier && contains_any(tree.text(inner), BOUNDS)
         })
     };
     let first = latest(cx, argument);
-    let through_names = tree
-        .subtree(first)
-        .filter(|inner| tree.kind(*inner) == Kind::Identifier && tree.field(*inner) != Field::Attribute)
+    let through_names = cx
+        .within(first)
+        .filter(|inner| {
+            tree.kind(*inner) == Kind::Identifier && tree.field(*inner) != Field::Attribute
+        })
         .any(|name| is_bounded(latest(cx, name)));
     !is_bounded(first) && !through_names
 }

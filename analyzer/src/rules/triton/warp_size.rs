@@ -9,14 +9,14 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds launch maths with warps of 32 lanes in a source that imports Triton: `num_warps * 32`, `num_warps = block // 32`, and Gluon layouts whose
-    /// threads per warp multiply to 32.
+    /// Finds launch maths with warps of 32 lanes in a source that imports Triton: `num_warps * 32`, `num_warps = block
+    /// // 32`, and Gluon layouts whose threads per warp multiply to 32.
     ///
     /// ## Why on ROCm
     ///
-    /// Instinct GPUs have warps of 64 lanes. `num_warps * 32` is half of the threads there are, so elements per thread, register needs and partial
-    /// sums per thread come out wrong by two; `block // 32` asks for twice the threads, and past 16 warps the launch fails. A Gluon layout for
-    /// 32 lanes does not compile for 64.
+    /// Instinct GPUs have warps of 64 lanes. `num_warps * 32` is half of the threads there are, so elements per thread,
+    /// register needs and partial sums per thread come out wrong by two; `block // 32` asks for twice the threads, and
+    /// past 16 warps the launch fails. A Gluon layout for 32 lanes does not compile for 64.
     ///
     /// ## Example
     ///
