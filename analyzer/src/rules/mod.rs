@@ -199,6 +199,7 @@ table! {
         dynamic_parallelism,
         libcudacxx,
         fp8_format,
+        vector_operator,
         kernel_launch,
         cuda_unsupported,
         cuda_header,
