@@ -98,6 +98,13 @@ fn option(cx: &Checker<'_>, node: Node) -> Option<(String, Node)> {
         let name = tree.child(node, Field::Name).filter(|_| is_patch)?;
         return Some((tree.text(name).to_owned(), value));
     }
+    // What comes in by `**others` may be what this option turns off.
+    if tree
+        .parts(holder)
+        .any(|part| tree.kind(part) == Kind::DictionarySplat)
+    {
+        return None;
+    }
     // `options={"…": …}` of torch.compile, or config.patch({"…": …})
     let around = tree.parent(holder)?;
     let call = match tree.kind(around) {

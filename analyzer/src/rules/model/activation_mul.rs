@@ -114,7 +114,12 @@ fn gates(cx: &Checker<'_>, gate: Node, other: Node) -> bool {
     if !is_activation(cx, activation) {
         return false;
     }
-    let Some(argument) = values(cx, activation).first().copied() else {
+    // The activation of a parameter, `self.act(self.alpha)`, is a scale.
+    let Some(argument) = values(cx, activation)
+        .first()
+        .copied()
+        .filter(|argument| tree.kind(*argument) != Kind::Attribute)
+    else {
         return false;
     };
     // `x * gelu(x)` gates nothing; a scale is one number or one for each row, a mask no half of an MLP.
