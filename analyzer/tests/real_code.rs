@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::python_blocks;
-use hipward_analyzer::{Applicability, Options, RULES, analyze, fix_all};
+use common::first_blocks;
+use hipward_analyzer::{Applicability, Language, Options, RULES, analyze, fix_all};
 
 /// How many files are looked at: every how-manieth of what is there.
 const FILES: usize = 120;
@@ -51,7 +51,9 @@ fn fixing_removes_findings_and_breaks_nothing() {
     };
     let examples: String = RULES
         .iter()
-        .map(|rule| format!("\n\n{}", python_blocks(&rule.doc(), "Example").remove(0).1))
+        .flat_map(|rule| first_blocks(&rule.doc(), "Example"))
+        .filter(|example| example.language == Language::Python)
+        .map(|example| format!("\n\n{}", example.code))
         .collect();
     let mut fixes = 0;
     for path in python_files() {

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::HashSet;
 
-use common::{options, python_blocks};
+use common::{blocks, first_blocks};
 use hipward_analyzer::{Applicability, RULES, analyze, fix_all, rule};
 
 const HEADINGS: [&str; 6] = [
@@ -45,8 +45,10 @@ fn every_page_has_every_heading_in_order() {
 #[test]
 fn every_example_fires_its_rule_and_nothing_else() {
     for rule in RULES {
-        for (target, example) in python_blocks(&rule.doc(), "Example") {
-            let report = analyze(&example, &options(&target));
+        let examples = blocks(&rule.doc(), "Example");
+        assert!(!examples.is_empty(), "{}: show an example", rule.name);
+        for example in examples {
+            let report = analyze(&example.code, &example.options);
             let fired: HashSet<_> = report
                 .findings
                 .iter()
@@ -55,40 +57,49 @@ fn every_example_fires_its_rule_and_nothing_else() {
             assert_eq!(
                 fired,
                 HashSet::from([rule.name]),
-                "{}: make the example of its page fire it, and it alone:\n{example}",
-                rule.name
+                "{}: make the example of its page fire it, and it alone:\n{}",
+                rule.name,
+                example.code
             );
             assert!(
                 report.notes.is_empty(),
-                "{}: the example is not Python: {:?}",
+                "{}: the example is no {}: {:?}",
                 rule.name,
+                example.language.title(),
                 report.notes
             );
         }
     }
 }
 
+/// The first example of each language belongs to the first block of that language under "Use instead".
 #[test]
 fn the_fix_of_an_example_is_what_use_instead_shows() {
     for rule in RULES {
         let page = rule.doc();
-        let (target, example) = python_blocks(&page, "Example").remove(0);
-        let (_, instead) = python_blocks(&page, "Use instead").remove(0);
-        let report = analyze(&example, &options(&target));
-        let best = report
-            .findings
+        let examples = first_blocks(&page, "Example");
+        let best = examples
             .iter()
-            .filter_map(|finding| finding.fix.as_ref().map(|fix| fix.applicability))
+            .flat_map(|example| analyze(&example.code, &example.options).findings)
+            .filter_map(|finding| finding.fix.map(|fix| fix.applicability))
             .min();
         assert_eq!(
             best,
             Some(rule.applicability),
-            "{}: the example shows the rule's best fix",
+            "{}: the examples show the rule's best fix",
             rule.name
         );
-        if rule.applicability != Applicability::DisplayOnly {
-            let fixed = fix_all(&example, &options(&target), rule.applicability).source;
-            assert_eq!(fixed, instead, "{}", rule.name);
+        let instead = first_blocks(&page, "Use instead");
+        for example in examples {
+            let title = example.language.title();
+            let shown = instead
+                .iter()
+                .find(|block| block.language == example.language)
+                .unwrap_or_else(|| panic!("{}: show what to use instead in {title}", rule.name));
+            let fixed = fix_all(&example.code, &example.options, rule.applicability);
+            if rule.applicability != Applicability::DisplayOnly && fixed.applied > 0 {
+                assert_eq!(fixed.source, shown.code, "{}, {title}", rule.name);
+            }
         }
     }
 }
@@ -96,10 +107,9 @@ fn the_fix_of_an_example_is_what_use_instead_shows() {
 #[test]
 fn use_instead_is_quiet() {
     for rule in RULES {
-        for (target, instead) in python_blocks(&rule.doc(), "Use instead") {
-            let report = analyze(&instead, &options(&target));
-            // A gate that is guarded may still leave a note, never more.
-            assert_eq!(report.findings, [], "{}:\n{instead}", rule.name);
+        for instead in blocks(&rule.doc(), "Use instead") {
+            let report = analyze(&instead.code, &instead.options);
+            assert_eq!(report.findings, [], "{}:\n{}", rule.name, instead.code);
         }
     }
 }

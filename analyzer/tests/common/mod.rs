@@ -1,8 +1,11 @@
-//! What the test files share: targets written as `python=3.10 arch=gfx950`, and Markdown's Python blocks.
+//! What the test files share: targets written as `python=3.10 arch=gfx950`, Markdown's code blocks, the fixtures.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use hipward_analyzer::{Arch, Options, Target, Version};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hipward_analyzer::{Arch, Language, Options, Target, Version};
 
 /// Options for a target written as `python=3.10 torch=2.8 rocm=6.4 arch=gfx90a`; the rest is the default.
 pub(crate) fn options(words: &str) -> Options {
@@ -29,19 +32,97 @@ pub(crate) fn options(words: &str) -> Options {
     }
 }
 
-/// The Python blocks under a heading of a rule's page: the words behind `python`, and the code.
-pub(crate) fn python_blocks(page: &str, heading: &str) -> Vec<(String, String)> {
+/// A code block of a rule's page.
+pub(crate) struct Block {
+    pub(crate) language: Language,
+    pub(crate) options: Options,
+    pub(crate) code: String,
+}
+
+/// The language that a fence's first word stands for.
+fn fence_language(word: &str) -> Language {
+    match word {
+        "python" => Language::Python,
+        "json" => Language::Notebook,
+        "cuda" => Language::CudaCpp,
+        "requirements" => Language::Requirements,
+        "toml" => Language::Pyproject,
+        "dockerfile" => Language::Dockerfile,
+        "cmake" => Language::Cmake,
+        "shell" => Language::Shell,
+        "yaml" => Language::Yaml,
+        _ => panic!("```{word} is no language that a page shows"),
+    }
+}
+
+/// The code blocks under a heading of a rule's page; the words behind the language are the target.
+pub(crate) fn blocks(page: &str, heading: &str) -> Vec<Block> {
     let section = page
         .split_once(&format!("## {heading}\n"))
         .map(|(_, rest)| rest.split("\n## ").next().unwrap_or_default())
         .unwrap_or_default();
+    // Text and blocks take turns.
     section
-        .split("```python")
+        .split("```")
         .skip(1)
+        .step_by(2)
         .map(|block| {
-            let (words, code) = block.split_once('\n').expect("a code block");
-            let code = code.split("```").next().expect("an end of the block");
-            (words.trim().to_owned(), code.to_owned())
+            let (info, code) = block.split_once('\n').expect("a code block");
+            let (word, target) = info.split_once(' ').unwrap_or((info, ""));
+            let language = fence_language(word);
+            Block {
+                language,
+                options: Options {
+                    language: Some(language),
+                    ..options(target)
+                },
+                code: code.to_owned(),
+            }
         })
         .collect()
+}
+
+/// The first block of each language under a heading, in order.
+pub(crate) fn first_blocks(page: &str, heading: &str) -> Vec<Block> {
+    let mut first: Vec<Block> = Vec::new();
+    for block in blocks(page, heading) {
+        if first.iter().all(|other| other.language != block.language) {
+            first.push(block);
+        }
+    }
+    first
+}
+
+/// The language of a fixture: its name's.
+pub(crate) fn language(path: &Path) -> Language {
+    Language::of_path(&path.to_string_lossy())
+        .unwrap_or_else(|| panic!("{}: no language has such a name", path.display()))
+}
+
+/// The files of every folder under `tests/fixtures`, sidecars left out.
+pub(crate) fn all_fixtures() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    files(&root)
+        .iter()
+        .flat_map(|folder| files(folder))
+        .collect()
+}
+
+/// The files of one folder under `tests/fixtures`, sidecars left out.
+pub(crate) fn fixtures(folder: &str) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    files(&root.join(folder))
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .map(|entry| entry.expect("a readable folder").path())
+        .filter(|path| {
+            path.extension()
+                .is_none_or(|extension| extension != "expect")
+        })
+        .collect();
+    files.sort();
+    files
 }
