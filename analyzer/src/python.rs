@@ -41,6 +41,7 @@ pub(crate) fn read(source: &str, lines: &LineIndex<'_>, options: &Options) -> Re
         code_start: code_start(tree),
         notes,
         contract: contract::detect(&semantics),
+        silenced: None,
     }
 }
 

@@ -4,6 +4,12 @@
 //! the table below.
 
 mod edits;
+#[cfg(feature = "all-languages")]
+mod packages;
+#[cfg(feature = "all-languages")]
+mod variables;
+#[cfg(feature = "all-languages")]
+mod wheels;
 
 use crate::checker::Checker;
 use crate::report::{Applicability, Language, Severity};
@@ -110,6 +116,21 @@ table! {
         unsynchronized_timing,
     }
     ;
+    build {
+        cuda_wheel_index,
+        cuda_local_version,
+        nvidia_package,
+        nvidia_base_image,
+        nvidia_container_runtime,
+        nvcc_options,
+        cmake_cuda,
+        cmake_cuda_architectures,
+        nvcc_command,
+        nvidia_system_package,
+        conda_cuda,
+        extension_libraries,
+        cuda_variable,
+    }
 }
 
 /// What a rule is about; the first digit of its id.

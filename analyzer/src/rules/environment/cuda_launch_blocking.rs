@@ -24,12 +24,20 @@ declare_rule! {
     /// os.environ["CUDA_LAUNCH_BLOCKING"] = "1"
     /// ```
     ///
+    /// ```shell
+    /// CUDA_LAUNCH_BLOCKING=1 python train.py
+    /// ```
+    ///
     /// ## Use instead
     ///
     /// ```python
     /// import os
     ///
     /// os.environ["AMD_SERIALIZE_KERNEL"] = "3"
+    /// ```
+    ///
+    /// ```shell
+    /// AMD_SERIALIZE_KERNEL=3 python train.py
     /// ```
     ///
     /// ## Fix safety
@@ -47,6 +55,7 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),
         visit: [Subscript, Call, Pair, KeywordArgument],
+        files: [Dockerfile, Shell, Yaml] check_files,
     }
 }
 
@@ -110,4 +119,10 @@ fn sets_counterpart(cx: &Checker<'_>) -> bool {
     };
     let find = || cx.tree().nodes().find(sets).into_iter().collect();
     !cx.once(RULE.id, find).is_empty()
+}
+
+/// Where files set it.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::variables::launch_blocking(cx, &RULE);
 }
