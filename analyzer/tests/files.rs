@@ -156,3 +156,78 @@ fn a_fixed_file_is_the_same_kind_of_file() {
     }
     assert!(fixes >= 50, "{fixes} fixes are too few to say anything");
 }
+
+/// Nothing that is read over and over for each of its lines, brackets or quotes.
+#[test]
+fn hostile_files_are_read_in_a_moment() {
+    let pieces = [
+        "FROM a\n",
+        "RUN <<E\n",
+        "RUN \\\n",
+        "ENV a=\"",
+        "- ",
+        "a: |\n",
+        "image: nvidia/cuda:1\n",
+        "run: nvcc\n",
+        "{\"",
+        "\\u00",
+        "[[",
+        "a = [\"",
+        "'",
+        "\"",
+        "$(",
+        "`",
+        "if nvcc; then ",
+        "case cuda in ",
+        "find_package(",
+        "#[[",
+        "torch==1+cu1\n",
+        "-i x/whl/cu124\n",
+        "pip install ",
+        "nvcc;",
+        "&&",
+        "é",
+        "\t",
+        "git+https://",
+        "🚀@",
+    ];
+    let files = Language::ALL.into_iter().filter(|language| {
+        !matches!(
+            language,
+            Language::Python | Language::CudaCpp | Language::Notebook
+        )
+    });
+    let head = "{\"cells\": [{\"cell_type\": \"code\", \"source\": [\"";
+    for language in files {
+        for piece in pieces {
+            let text = piece.repeat(400_000 / piece.len());
+            let begun = std::time::Instant::now();
+            analyze(&text, &options(language));
+            let seconds = begun.elapsed().as_secs_f64();
+            assert!(
+                seconds < 5.0,
+                "{seconds} s for {piece:?} as {}",
+                language.title()
+            );
+        }
+    }
+    for piece in [
+        "\",\"",
+        "\"},{\"",
+        "\\n",
+        "\\\"",
+        "\\ud83d",
+        "[[",
+        "{\"a\":",
+        "%%bash\\n",
+        "!a \\\\\\n",
+    ] {
+        let begun = std::time::Instant::now();
+        analyze(
+            &format!("{head}{}", piece.repeat(100_000 / piece.len())),
+            &options(Language::Notebook),
+        );
+        let seconds = begun.elapsed().as_secs_f64();
+        assert!(seconds < 5.0, "{seconds} s for {piece:?}");
+    }
+}

@@ -201,10 +201,11 @@ pub(in crate::rules) fn check(cx: &Checker<'_>, of: &'static RuleMeta) {
         }
         // `ENV X=$X` passes on what is set elsewhere.
         let is_own = |value: &str| !value.is_empty() && !value.starts_with('$');
-        let named = settings(cx).filter(|setting| {
+        let mut named = settings(cx).filter(|setting| {
             setting.key.as_str() == variable.name && is_own(setting.value.as_str())
         });
-        for setting in named {
+        // The first stands for the others: scripts set one in each of many branches.
+        if let Some(setting) = named.next() {
             let advice = Suggestion::display_only(variable.advice);
             cx.report(
                 of,

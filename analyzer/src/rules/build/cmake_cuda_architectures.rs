@@ -66,7 +66,16 @@ fn check(cx: &Checker<'_>) {
     if cx.language == Language::Cmake {
         for call in &cx.facts.cmake_calls {
             let sets = ["set", "set_property", "set_target_properties", "list"].iter().any(|name| call.is(name));
-            let name = call.arguments.iter().find(|word| NAMES.contains(&word.as_str()));
+            let at = call
+                .arguments
+                .iter()
+                .position(|word| NAMES.contains(&word.as_str()));
+            // `OFF` and an empty list name no architecture.
+            let named = at.filter(|at| {
+                let value = call.arguments.get(at + 1);
+                value.is_some_and(|value| !matches!(value.as_str(), "" | "OFF" | "FALSE"))
+            });
+            let name = named.and_then(|at| call.arguments.get(at));
             if let Some(name) = name.filter(|_| sets) {
                 let severity = if call.guarded { Severity::Info } else { Severity::Warning };
                 // Projects add to the list in many places; the first stands for them.

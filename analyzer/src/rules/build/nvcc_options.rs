@@ -1,15 +1,14 @@
-//! HW006: options of nvcc in CMake and in scripts.
+//! HW006: options of nvcc in CMake.
 
 use crate::draft::Suggestion;
 use crate::files::Checker;
 use crate::files::text::Text;
-use crate::report::{Language, Severity};
+use crate::report::Severity;
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds options that only nvcc knows, such as `-gencode`, `--use_fast_math` and `-Xptxas`, in CMake's commands and in
-    /// calls of `nvcc` in scripts. For `setup.py` the rule `nvcc-flags` does.
+    /// Finds options that only nvcc knows, such as `-gencode`, `--use_fast_math` and `-Xptxas`, in CMake's commands.
     ///
     /// ## Why on ROCm
     ///
@@ -47,7 +46,7 @@ declare_rule! {
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: None,
-        files: [Cmake, Shell, Dockerfile] check,
+        files: [Cmake] check,
     }
 }
 
@@ -87,7 +86,6 @@ const UNKNOWN: &[(&str, &str)] = &[
 const CMAKE: &[&str] = &[
     "set",
     "list",
-    "string",
     "add_compile_options",
     "target_compile_options",
     "set_target_properties",
@@ -104,12 +102,10 @@ fn check(cx: &Checker<'_>) {
         let carries = CMAKE.iter().any(|name| call.is(name)) || call.name.as_str().to_ascii_lowercase().contains("cuda");
         if carries {
             let severity = if call.guarded { Severity::Info } else { Severity::Warning };
-            first(cx, severity, &call.arguments);
-        }
-    }
-    for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
-        if command.program() == "nvcc" && cx.language != Language::Cmake {
-            first(cx, Severity::Warning, &command.words);
+            // What follows CACHE is a type and a sentence for people.
+            let said = call.arguments.iter().position(|word| word.as_str() == "CACHE");
+            let options = said.unwrap_or(call.arguments.len());
+            first(cx, severity, &call.arguments[..options]);
         }
     }
 }
