@@ -73,12 +73,39 @@ impl Language {
             if starts(&["[build-system]", "[project]", "[tool."]) {
                 return Language::Pyproject;
             }
+            if starts(&["--index-url", "--extra-index-url", "--find-links", "-r "]) || is_pin(line)
+            {
+                return Language::Requirements;
+            }
+            if starts(&[
+                "services:",
+                "jobs:",
+                "channels:",
+                "dependencies:",
+                "apiVersion:",
+            ]) {
+                return Language::Yaml;
+            }
+            if starts(&["export ", "pip install ", "docker ", "sudo ", "apt-get "]) {
+                return Language::Shell;
+            }
             if starts(&["import ", "from ", "def ", "class ", "@", "\"\"\""]) {
                 return Language::Python;
             }
         }
         Language::Python
     }
+}
+
+/// `torch==2.4.0`: in Python a comparison that nobody writes as a statement.
+fn is_pin(line: &str) -> bool {
+    let Some((name, version)) = line.split_once("==") else {
+        return false;
+    };
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.[]".contains(&byte);
+    version.starts_with(|c: char| c.is_ascii_digit())
+        && !name.is_empty()
+        && name.bytes().all(is_name)
 }
 
 /// A licence stands above the code of many files; past this many lines nothing is said that decides.
@@ -122,6 +149,13 @@ mod tests {
             ("#!/usr/bin/env bash\nmake\n", Language::Shell),
             ("#!/usr/bin/env python3\nFROM = 1\n", Language::Python),
             ("import x\nfind_package(CUDA)\n", Language::Python),
+            (
+                "# pins\nnumpy\ntorch==2.4.0+cu124\n",
+                Language::Requirements,
+            ),
+            ("if x == 1:\n    y\n", Language::Python),
+            ("name: train\nchannels:\n  - nvidia\n", Language::Yaml),
+            ("docker run --gpus all a\n", Language::Shell),
         ] {
             assert_eq!(Language::of_content(source), language, "{source:?}");
         }

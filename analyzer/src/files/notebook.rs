@@ -6,8 +6,6 @@
 mod cells;
 mod magics;
 
-use std::ops::Range;
-
 use super::Checker;
 use super::facts::Facts;
 use super::shell;
@@ -144,6 +142,3 @@ fn place_note(
         ..note
     }
 }
-
-/// A range that is nowhere.
-pub(super) const NOWHERE: Range<usize> = 0..0;

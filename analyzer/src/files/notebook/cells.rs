@@ -371,10 +371,7 @@ impl Module {
             Some(piece) if piece.escape == NO_BYTES => piece.json,
             Some(piece) if piece.escape > 0 && at > piece.module => piece.json + piece.escape,
             Some(piece) => piece.json + (at - piece.module),
-            None => self
-                .pieces
-                .first()
-                .map_or(super::NOWHERE.start, |piece| piece.json),
+            None => self.pieces.first().map_or(0, |piece| piece.json),
         }
     }
 
