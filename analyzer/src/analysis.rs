@@ -12,7 +12,7 @@ use crate::report::{
 use crate::rules::{RULES, RuleMeta};
 use crate::selection::Selection;
 use crate::suppression::Suppressions;
-use crate::syntax::MAX_SOURCE_BYTES;
+use crate::syntax::{LastParse, MAX_SOURCE_BYTES};
 
 /// How to analyze. The default is every rule, for the default target, in the language that the source reads like.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +23,9 @@ pub struct Options {
     pub rules: Selection,
     /// How to read the source; from its content where nothing is said.
     pub language: Option<Language>,
+    /// Whether C++ is built as a PyTorch extension, whose names PyTorch's hipify changes; from the source's content
+    /// where nothing is said. A header need not show it: its folder's `setup.py` does.
+    pub pytorch_extension: Option<bool>,
 }
 
 impl Options {
@@ -61,13 +64,30 @@ impl Reading {
 
 /// Says what to change in `source` for the target. Never fails: what can't be read is a note in the report.
 pub fn analyze(source: &str, options: &Options) -> Report {
+    Session::default().analyze(source, options)
+}
+
+/// A source that is analyzed again while it is edited. The reports are those of [`analyze`], sooner.
+#[derive(Default)]
+pub struct Session {
+    last: LastParse,
+}
+
+impl Session {
+    /// [`analyze`].
+    pub fn analyze(&mut self, source: &str, options: &Options) -> Report {
+        report(source, options, &mut self.last)
+    }
+}
+
+fn report(source: &str, options: &Options, last: &mut LastParse) -> Report {
     let language = options
         .language
         .unwrap_or_else(|| Language::of_content(source));
     let lines = LineIndex::new(source);
     let mut reading = match refusal(source, language, &lines) {
         Some(note) => Reading::refused(note),
-        None => read(source, language, &lines, options),
+        None => read(source, language, &lines, options, last),
     };
     if reading.drafts.len() >= MAX_FINDINGS {
         reading.notes.push(Note {
@@ -115,7 +135,13 @@ pub fn analyze(source: &str, options: &Options) -> Report {
     }
 }
 
-fn read(source: &str, language: Language, lines: &LineIndex<'_>, options: &Options) -> Reading {
+fn read(
+    source: &str,
+    language: Language,
+    lines: &LineIndex<'_>,
+    options: &Options,
+    last: &mut LastParse,
+) -> Reading {
     match language {
         #[cfg(feature = "all-languages")]
         Language::CudaCpp => crate::cuda::read(source, options),
@@ -127,7 +153,7 @@ fn read(source: &str, language: Language, lines: &LineIndex<'_>, options: &Optio
         | Language::Cmake
         | Language::Shell
         | Language::Yaml => crate::files::read(source, language, options),
-        _ => python::read(source, lines, options),
+        _ => python::read(source, lines, options, last),
     }
 }
 

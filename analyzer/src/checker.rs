@@ -105,6 +105,21 @@ impl<'a> Checker<'a> {
         );
     }
 
+    /// True when `rule` has a finding already whose text and message `covers` accepts.
+    pub(crate) fn has_reported(
+        &self,
+        rule: &RuleMeta,
+        covers: &dyn Fn(&str, &str) -> bool,
+    ) -> bool {
+        let source = self.tree().source();
+        self.drafts.borrow().iter().any(|draft| {
+            draft.rule.id == rule.id
+                && source
+                    .get(draft.span.clone())
+                    .is_some_and(|text| covers(text, &draft.message))
+        })
+    }
+
     fn push(&self, draft: Draft, node: Node) {
         if never_runs_on_target(&self.semantics, node) {
             return;

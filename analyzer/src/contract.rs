@@ -1,11 +1,8 @@
 //! Which parts of the snippet contract a source has.
 
 use crate::report::Contract;
-use crate::semantic::{Semantics, Value};
+use crate::semantic::{Semantics, Value, is_nn_module};
 use crate::syntax::{Field, Kind, Node};
-
-/// How many base classes are followed: `class A(B)`, `class B(nn.Module)`.
-const MAX_DEPTH: u8 = 8;
 
 /// Looks for `Model`, `ModelNew`, `get_inputs` and `get_init_inputs` at the top level.
 pub(crate) fn detect(semantics: &Semantics<'_>) -> Contract {
@@ -22,7 +19,7 @@ pub(crate) fn detect(semantics: &Semantics<'_>) -> Contract {
     };
     let has_class = |name: &'static str| {
         names.at_top_level(name).iter().any(
-            |binding| matches!(binding.value, Value::Class(class) if is_module(semantics, class)),
+            |binding| matches!(binding.value, Value::Class(class) if is_nn_module(semantics, class)),
         )
     };
     Contract {
@@ -50,30 +47,6 @@ pub(crate) fn modules<'s, 'a>(
                 .filter(|definition| tree.kind(*definition) == Kind::ClassDefinition),
             _ => None,
         })
-        .filter(|class| is_module(semantics, *class))
+        .filter(|class| is_nn_module(semantics, *class))
         .filter_map(|class| Some((tree.text(tree.child(class, Field::Name)?), class)))
-}
-
-fn is_module(semantics: &Semantics<'_>, class: Node) -> bool {
-    derives(semantics, class, MAX_DEPTH)
-}
-
-fn derives(semantics: &Semantics<'_>, class: Node, depth: u8) -> bool {
-    let Some(depth) = depth.checked_sub(1) else {
-        return false;
-    };
-    let tree = &semantics.tree;
-    let Some(bases) = tree.child(class, Field::Superclasses) else {
-        return false;
-    };
-    tree.parts(bases).any(|base| {
-        if let Some(name) = semantics.resolve(base) {
-            // `nn.Module`, and torch's own modules such as `nn.Sequential`. Lightning's module is one too.
-            return name.is_in("torch.nn") || name.last() == "LightningModule";
-        }
-        matches!(
-            semantics.binding(base).map(|binding| binding.value),
-            Some(Value::Class(parent)) if parent != class && derives(semantics, parent, depth)
-        )
-    })
 }

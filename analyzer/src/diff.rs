@@ -3,35 +3,10 @@
 use std::fmt::Write;
 use std::ops::Range;
 
+use crate::report::{DiffKind, DiffLine};
+
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
-
-/// A line of a diff.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct DiffLine {
-    /// What became of it.
-    pub kind: DiffKind,
-    /// Its number before, from 1.
-    pub old: Option<u32>,
-    /// Its number after.
-    pub new: Option<u32>,
-    /// Its text, without the end of the line.
-    pub text: String,
-}
-
-/// What became of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DiffKind {
-    /// In both.
-    Equal,
-    /// Only before.
-    Removed,
-    /// Only after.
-    Added,
-    /// Stands for equal lines that are left out.
-    Gap,
-}
 
 /// Changed lines that are looked for at most. Texts that differ in more are shown as removed and added whole, so that
 /// no pair of texts takes long.

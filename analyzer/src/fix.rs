@@ -1,6 +1,6 @@
 //! Applying fixes: the chosen ones, or all up to an applicability until nothing changes.
 
-use crate::analysis::{Options, analyze};
+use crate::analysis::{Options, Session};
 use crate::order;
 use crate::report::{Applicability, Edit, Report};
 
@@ -76,8 +76,9 @@ pub fn fix_all(source: &str, options: &Options, up_to: Applicability) -> FixedSo
         source: source.to_owned(),
         applied: 0,
     };
+    let mut session = Session::default();
     for _ in 0..MAX_ROUNDS {
-        let report = analyze(&fixed.source, options);
+        let report = session.analyze(&fixed.source, options);
         let wanted: Vec<usize> = report
             .findings
             .iter()

@@ -49,9 +49,9 @@ mod suppression;
 mod syntax;
 
 #[cfg(feature = "engine")]
-pub use analysis::{Options, analyze};
+pub use analysis::{Options, Session, analyze};
 #[cfg(feature = "engine")]
-pub use diff::{DiffKind, DiffLine, diff, unified_diff};
+pub use diff::{diff, unified_diff};
 #[cfg(feature = "engine")]
 pub use fix::{Applied, FixedSource, apply_fixes, fix_all};
 pub use report::*;

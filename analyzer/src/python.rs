@@ -8,11 +8,16 @@ use crate::contract;
 use crate::position::LineIndex;
 use crate::report::Note;
 use crate::semantic::Semantics;
-use crate::syntax::{Kind, Tree, parse};
+use crate::syntax::{Kind, LastParse, Tree, parse};
 
-/// Reads `source` as Python.
-pub(crate) fn read(source: &str, lines: &LineIndex<'_>, options: &Options) -> Reading {
-    let Some(tree) = parse(source) else {
+/// Reads `source` as Python, starting from the `last` parse where that helps.
+pub(crate) fn read(
+    source: &str,
+    lines: &LineIndex<'_>,
+    options: &Options,
+    last: &mut LastParse,
+) -> Reading {
+    let Some(tree) = parse(source, last) else {
         return Reading::refused(Note {
             code: "too-complex".to_owned(),
             message:

@@ -419,3 +419,30 @@ pub struct EffortItem {
     /// What all of them take.
     pub minutes: (u32, u32),
 }
+
+/// A line of a diff.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DiffLine {
+    /// What became of it.
+    pub kind: DiffKind,
+    /// Its number before, from 1.
+    pub old: Option<u32>,
+    /// Its number after.
+    pub new: Option<u32>,
+    /// Its text, without the end of the line.
+    pub text: String,
+}
+
+/// What became of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DiffKind {
+    /// In both.
+    Equal,
+    /// Only before.
+    Removed,
+    /// Only after.
+    Added,
+    /// Stands for equal lines that are left out.
+    Gap,
+}

@@ -73,8 +73,8 @@ impl Selection {
                     ids.extend(
                         RULES
                             .iter()
-                            .map(|rule| rule.id)
-                            .filter(|id| id.starts_with(&prefix)),
+                            .filter(|rule| rule.id.starts_with(&prefix) && !rule.on_request)
+                            .map(|rule| rule.id),
                     );
                 }
                 if ids.len() == before {
@@ -92,7 +92,7 @@ impl Selection {
     }
 
     pub(crate) fn includes(&self, rule: &RuleMeta) -> bool {
-        (self.select.is_empty() || self.select.contains(&rule.id))
-            && !self.ignore.contains(&rule.id)
+        let by_name = self.select.contains(&rule.id);
+        (by_name || (self.select.is_empty() && !rule.on_request)) && !self.ignore.contains(&rule.id)
     }
 }

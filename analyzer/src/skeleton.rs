@@ -4,7 +4,7 @@ use crate::analysis::Options;
 use crate::contract::modules;
 use crate::report::Report;
 use crate::semantic::{Semantics, Value};
-use crate::syntax::{Field, Kind, Node, parse};
+use crate::syntax::{Field, Kind, LastParse, Node, parse};
 
 /// The paste with the missing parts of the contract behind it: `Model` around the last module (or function), and
 /// `get_inputs` and `get_init_inputs` for it.
@@ -14,7 +14,7 @@ pub fn skeleton(source: &str, report: &Report) -> String {
     if report.contract.is_complete() {
         return source.to_owned();
     }
-    let Some(tree) = parse(source) else {
+    let Some(tree) = parse(source, &mut LastParse::default()) else {
         return source.to_owned();
     };
     let semantics = Semantics::new(tree, Options::default().target);

@@ -73,10 +73,7 @@ fn read(path: &Path) -> Fixture {
     }
     Fixture {
         source,
-        options: Options {
-            language: Some(language),
-            ..options(&target)
-        },
+        options: options(language, &target),
         expected,
     }
 }

@@ -48,7 +48,7 @@ fn every_example_fires_its_rule_and_nothing_else() {
         let examples = blocks(&rule.doc(), "Example");
         assert!(!examples.is_empty(), "{}: show an example", rule.name);
         for example in examples {
-            let report = analyze(&example.code, &example.options);
+            let report = analyze(&example.code, &example.options());
             let fired: HashSet<_> = report
                 .findings
                 .iter()
@@ -80,7 +80,7 @@ fn the_fix_of_an_example_is_what_use_instead_shows() {
         let examples = first_blocks(&page, "Example");
         let best = examples
             .iter()
-            .flat_map(|example| analyze(&example.code, &example.options).findings)
+            .flat_map(|example| analyze(&example.code, &example.options()).findings)
             .filter_map(|finding| finding.fix.map(|fix| fix.applicability))
             .min();
         assert_eq!(
@@ -96,7 +96,7 @@ fn the_fix_of_an_example_is_what_use_instead_shows() {
                 .iter()
                 .find(|block| block.language == example.language)
                 .unwrap_or_else(|| panic!("{}: show what to use instead in {title}", rule.name));
-            let fixed = fix_all(&example.code, &example.options, rule.applicability);
+            let fixed = fix_all(&example.code, &example.options(), rule.applicability);
             if rule.applicability != Applicability::DisplayOnly && fixed.applied > 0 {
                 assert_eq!(fixed.source, shown.code, "{}, {title}", rule.name);
             }
@@ -108,7 +108,7 @@ fn the_fix_of_an_example_is_what_use_instead_shows() {
 fn use_instead_is_quiet() {
     for rule in RULES {
         for instead in blocks(&rule.doc(), "Use instead") {
-            let report = analyze(&instead.code, &instead.options);
+            let report = analyze(&instead.code, &instead.options());
             assert_eq!(report.findings, [], "{}:\n{}", rule.name, instead.code);
         }
     }

@@ -24,7 +24,7 @@ export function askAnalyzer(method, request) {
     const question = { resolve, reject };
     waiting.set(id, question);
     setTimer(question);
-    worker.postMessage({ id, method, request: JSON.stringify(request) });
+    worker.postMessage({ id, method, request });
   });
 }
 
@@ -37,15 +37,16 @@ function start() {
   stage = loading;
   const started = new Worker(asset("analyzer-worker.js"), { type: "module" });
   started.addEventListener("message", ({ data }) => {
-    if (data.ready) {
-      stage = working;
-      for (const question of waiting.values()) setTimer(question);
-    } else {
+    if (data.id !== undefined) {
       answer(data);
+      return;
     }
+    stage = data.ready ? working : loading;
+    for (const question of waiting.values()) setTimer(question);
   });
   started.addEventListener("error", () => stop("The analyzer could not be started. Reload the page."));
-  started.postMessage({ module: asset("analyzer.js"), wasm: asset("analyzer_bg.wasm") });
+  const module = (name) => ({ script: asset(`${name}.js`), wasm: asset(`${name}_bg.wasm`) });
+  started.postMessage({ modules: { python: module("analyzer"), all: module("analyzer-all") } });
   return started;
 }
 

@@ -1,17 +1,24 @@
-// The analyzer's worker. Its first message says where the module is; every later one is a
+// The analyzer's worker. Its first message says where the modules are; every later one is a
 // question {id, method, request}, answered in order with {id, answer} or {id, error}.
+//
+// There are two modules: a small one for Python, which every page needs, and one that reads every
+// language, which is fetched with the first source that is not Python.
 
-let analyzer;
+let addresses;
+let python;
+let all;
 
 self.addEventListener("message", async ({ data }) => {
-  if (data.module) {
-    analyzer = load(data);
+  if (data.modules) {
+    addresses = data.modules;
+    python = load(addresses.python);
+    await python;
+    self.postMessage({ ready: true });
     return;
   }
   const { id, method, request } = data;
   try {
-    const answer = (await analyzer)[method](request);
-    self.postMessage({ id, answer });
+    self.postMessage({ id, answer: await answer(method, request) });
   } catch (error) {
     // A request that was refused is an Error of the module; anything else (a trap) leaves the
     // module in an unknown state.
@@ -20,9 +27,29 @@ self.addEventListener("message", async ({ data }) => {
   }
 });
 
-async function load({ module, wasm }) {
-  const analyzer = await import(module);
-  await analyzer.default({ module_or_path: wasm });
-  self.postMessage({ ready: true });
-  return analyzer;
+async function answer(method, request) {
+  const small = await python;
+  if (request.source === undefined || method === "language") return small[method](JSON.stringify(request));
+  const { source, path, ...rest } = request;
+  const language = rest.language || JSON.parse(small.language(JSON.stringify({ source, path })));
+  const module = language === "python" ? small : await everyLanguage();
+  return module[method](JSON.stringify({ ...rest, source, language }));
+}
+
+async function everyLanguage() {
+  if (all) return all;
+  self.postMessage({ loading: true });
+  try {
+    return (all = await load(addresses.all));
+  } catch {
+    throw new Error("The part of the analyzer for this language did not load. Check the connection and try again.");
+  } finally {
+    self.postMessage({ ready: true });
+  }
+}
+
+async function load({ script, wasm }) {
+  const module = await import(script);
+  await module.default({ module_or_path: wasm });
+  return module;
 }

@@ -23,7 +23,7 @@ if (islands.length > 0) hydrate();
 async function hydrate() {
   // What the islands call; declared in src/browser.rs.
   globalThis.hipward = {
-    ask: (method, source, target, index) => askAnalyzer(method, question(source, target, index)),
+    ask: (method, source, settings, index) => askAnalyzer(method, question(source, settings, index)),
     base: () => base,
     diff: (before, after) => askAnalyzer("diff", { before, after }),
     fill,
@@ -48,9 +48,11 @@ async function hydrate() {
   for (const island of islands) module[island.dataset.component](island);
 }
 
-function question(source, target, index) {
-  const [arch, rocm, torch, python] = target.split(",");
+function question(source, settings, index) {
+  const [arch, rocm, torch, python, language, ...path] = settings.split(",");
   const asked = { source, target: { arch, rocm, torch, python } };
+  if (language) asked.language = language;
+  if (path.length > 0) asked.path = path.join(",");
   if (index !== undefined) asked.indices = [index];
   return asked;
 }

@@ -2,17 +2,20 @@
 // again on remove(). Used by workspace.js.
 
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { cpp } from "@codemirror/lang-cpp";
 import { python } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { EditorState } from "@codemirror/state";
+import { Compartment, EditorState } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { colors, frame } from "./editor-theme.js";
 
 export function mount(textarea, onChange, onFix) {
   // A change that comes from the page is not told back to it.
   let quiet = false;
+  const syntax = new Compartment();
+  let language = "python";
   const view = new EditorView({
     state: EditorState.create({
       doc: textarea.value,
@@ -26,7 +29,7 @@ export function mount(textarea, onChange, onFix) {
         indentOnInput(),
         indentUnit.of("    "),
         highlightSelectionMatches(),
-        python(),
+        syntax.of(python()),
         syntaxHighlighting(colors),
         frame,
         keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...lintKeymap, indentWithTab]),
@@ -53,8 +56,13 @@ export function mount(textarea, onChange, onFix) {
       view.dispatch({ changes: difference(view.state.doc.toString(), text) });
       quiet = false;
     },
-    setReport({ findings }) {
-      view.dispatch(setDiagnostics(view.state, findings.flatMap(diagnostic(view.state.doc.length, onFix))));
+    setReport(report) {
+      if (report.language !== language) {
+        language = report.language;
+        view.dispatch({ effects: syntax.reconfigure(highlighting[language]?.() ?? []) });
+      }
+      const placed = report.findings.flatMap(diagnostic(view.state.doc.length, onFix));
+      view.dispatch(setDiagnostics(view.state, placed));
     },
     select(from, to) {
       const { length } = view.state.doc;
@@ -68,6 +76,9 @@ export function mount(textarea, onChange, onFix) {
     },
   };
 }
+
+// Other languages are shown as they are.
+const highlighting = { python, "cuda-cpp": cpp };
 
 // A finding as the lint extension wants it; one that no longer fits the text is left out.
 function diagnostic(length, onFix) {

@@ -30,6 +30,9 @@ export function openWorkspace(report) {
         select.value = values[at];
       });
     },
+    setLanguage(language) {
+      root.querySelector("select[data-act=language]").value = language;
+    },
     select(range) {
       const [from, to] = range.split("-").map(Number);
       if (editor) {
@@ -68,7 +71,9 @@ function listen(root, textarea, report) {
   const open = async (file) => {
     if (!file) return;
     try {
-      report("open", await readFile(file));
+      const text = await readFile(file);
+      report("file", file.name);
+      report("open", text);
     } catch (error) {
       report("trouble", error.message);
     }

@@ -9,13 +9,14 @@ extern "C" {
     /// Fills the region of that name and keeps the focus where it was.
     pub(crate) fn fill(region: &str, html: &str);
 
-    /// One question to the analyzer about a source and a target such as `gfx942,7.1,2.11,3.12`;
-    /// `index` is the finding that is asked about. The answer is parsed JSON.
+    /// One question to the analyzer about a source; `settings` are a target, a language (empty for the one that the
+    /// source reads like) and a file's name, such as `gfx942,7.1,2.11,3.12,cuda-cpp,kernel.cu`. `index` is the finding
+    /// that is asked about. The answer is parsed JSON.
     #[wasm_bindgen(catch)]
     pub(crate) async fn ask(
         method: &str,
         source: &str,
-        target: &str,
+        settings: &str,
         index: Option<u32>,
     ) -> Result<JsValue, JsValue>;
 
@@ -99,6 +100,10 @@ extern "C" {
     /// Shows a target in the pickers: architecture, ROCm, PyTorch, Python.
     #[wasm_bindgen(method, js_name = setTarget)]
     pub(crate) fn set_target(this: &Workspace, target: &str);
+
+    /// Shows a language in its picker; empty for the one that the text reads like.
+    #[wasm_bindgen(method, js_name = setLanguage)]
+    pub(crate) fn set_language(this: &Workspace, language: &str);
 
     /// Selects a range of UTF-16 offsets, such as `12-15`, and moves the focus there.
     #[wasm_bindgen(method)]

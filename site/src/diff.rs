@@ -2,46 +2,7 @@
 //! lesson's page and in the playground.
 
 use crate::html::Html;
-
-/// A line of a diff, as the analyzer's module in the browser writes it.
-#[derive(Clone, Debug)]
-pub(crate) struct DiffLine {
-    pub(crate) kind: DiffKind,
-    /// Line number before.
-    pub(crate) old: Option<u32>,
-    /// Line number after.
-    pub(crate) new: Option<u32>,
-    pub(crate) text: String,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum DiffKind {
-    Equal,
-    Removed,
-    Added,
-    /// Stands for equal lines that are left out.
-    Gap,
-}
-
-/// The same lines from the analyzer itself.
-#[cfg(feature = "ssr")]
-pub(crate) fn diff(before: &str, after: &str) -> Vec<DiffLine> {
-    use hipward_analyzer::DiffKind as Kind;
-    hipward_analyzer::diff(before, after)
-        .into_iter()
-        .map(|line| DiffLine {
-            kind: match line.kind {
-                Kind::Equal => DiffKind::Equal,
-                Kind::Removed => DiffKind::Removed,
-                Kind::Added => DiffKind::Added,
-                Kind::Gap => DiffKind::Gap,
-            },
-            old: line.old,
-            new: line.new,
-            text: line.text,
-        })
-        .collect()
-}
+use hipward_analyzer::{DiffKind, DiffLine};
 
 /// A diff as a table: line numbers before and after, a sign, the line.
 pub(crate) fn diff_table(caption: &str, lines: &[DiffLine]) -> Html {

@@ -21,7 +21,7 @@ mod page;
 mod site;
 
 #[cfg(feature = "ssr")]
-pub use content::{Content, ContentError, Mistake};
+pub use content::{Content, ContentError, Mistake, Ops};
 #[cfg(feature = "ssr")]
 pub use job::benchmark_markdown;
 #[cfg(feature = "ssr")]

@@ -2,7 +2,7 @@
 
 use crate::content::block::{self, Block, Code};
 use crate::content::document::Document;
-use crate::content::{Content, Lesson, Part};
+use crate::content::{Content, Lesson, Ops, Part};
 use hipward_analyzer::{RULES, RuleMeta};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -29,6 +29,7 @@ impl Assets {
 pub struct Site {
     pub(crate) content: Content,
     pub(crate) rules: Vec<RulePage>,
+    pub(crate) ops: Ops,
     assets: Assets,
     base: String,
 }
@@ -62,6 +63,10 @@ pub enum Route {
     Rules,
     /// `/rules/<name>/`
     Rule(String),
+    /// `/ops/`
+    Ops,
+    /// `/ops/<name>/`
+    Op(String),
     /// `/reference/`
     References,
     /// `/reference/<name>/`
@@ -88,6 +93,8 @@ impl Route {
             Route::Job(id) => format!("/jobs/{id}/"),
             Route::Rules => "/rules/".to_owned(),
             Route::Rule(name) => format!("/rules/{name}/"),
+            Route::Ops => "/ops/".to_owned(),
+            Route::Op(name) => format!("/ops/{name}/"),
             Route::References => "/reference/".to_owned(),
             Route::Reference(slug) => format!("/reference/{slug}/"),
             Route::NotFound => "/404.html".to_owned(),
@@ -108,7 +115,7 @@ impl Route {
 
 impl Site {
     /// Puts a site together. `base` is the path it is served under: `/`, or `/docs/`.
-    pub fn new(content: Content, assets: Assets, base: &str) -> Site {
+    pub fn new(content: Content, ops: Ops, assets: Assets, base: &str) -> Site {
         let rules = RULES
             .iter()
             .map(|meta| RulePage {
@@ -123,6 +130,7 @@ impl Site {
         Site {
             content,
             rules,
+            ops,
             assets,
             base,
         }
@@ -140,6 +148,7 @@ impl Site {
             Route::Playground,
             Route::Benchmark,
             Route::Rules,
+            Route::Ops,
             Route::References,
         ];
         let lessons = self.content.lessons();
@@ -149,6 +158,8 @@ impl Site {
                 .iter()
                 .map(|rule| Route::Rule(rule.meta.name.to_owned())),
         );
+        let ops = self.ops.list.iter();
+        routes.extend(ops.map(|op| Route::Op(op.name.clone())));
         let tables = self.content.references.iter();
         routes.extend(tables.map(|table| Route::Reference(table.slug.clone())));
         routes
@@ -163,6 +174,8 @@ impl Site {
             ["benchmark"] => Some(Route::Benchmark),
             ["rules"] => Some(Route::Rules),
             ["rules", name] => self.rule(name).map(|_| Route::Rule((*name).to_owned())),
+            ["ops"] => Some(Route::Ops),
+            ["ops", name] => self.ops.get(name).map(|_| Route::Op((*name).to_owned())),
             ["reference"] => Some(Route::References),
             ["reference", slug] => {
                 let table = self.content.reference(slug)?;

@@ -6,7 +6,9 @@ mod support;
 
 use base64::Engine;
 use hipward_protocol::{Capabilities, Isolation, IsolationLevel, Missing};
-use hipward_site::{Assets, CONTENT_SECURITY_POLICY, Content, PageData, Route, Site, render_page};
+use hipward_site::{
+    Assets, CONTENT_SECURITY_POLICY, Content, Ops, PageData, Route, Site, render_page,
+};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use support::{BLOCKS, assets, attribute, count, folder, hashed, real_content, site};
@@ -119,7 +121,7 @@ fn a_page_loads_only_what_the_manifest_lists() {
     )));
     assert!(html.contains(&format!("href=\"/x/assets/{}\"", hashed("site.css"))));
     let content = Content::parse(folder(BLOCKS)).expect("well-formed");
-    let bare = Site::new(content, Assets::default(), "/");
+    let bare = Site::new(content, Ops::default(), Assets::default(), "/");
     for (path, html) in pages(&bare) {
         assert!(
             !html.contains("/assets/"),
@@ -262,7 +264,7 @@ fn the_benchmark_page_says_what_is_missing_and_how_to_mend_it() {
 
 #[test]
 fn a_rule_page_is_its_documentation_with_an_example_to_open() {
-    let site = Site::new(Content::default(), assets(), "/");
+    let site = Site::new(Content::default(), Ops::default(), assets(), "/");
     for rule in hipward_analyzer::RULES {
         let html = render_page(&site, &Route::Rule(rule.name.into()), &PageData::None);
         assert!(html.contains(rule.id), "{}", rule.name);

@@ -2,11 +2,10 @@
 //!
 //! By hand: what serde's derive makes of a dozen types is more code than three rules.
 
-use crate::diff::{DiffKind, DiffLine};
 use crate::fix::{Applied, FixedSource};
 use crate::report::{
-    Applicability, Contract, Edit, Finding, Fix, HandledBy, Language, Note, Position, Report,
-    Severity, Span, Target, Version,
+    Applicability, Contract, DiffKind, DiffLine, Edit, Finding, Fix, HandledBy, Language, Note,
+    Position, Report, Severity, Span, Target, Version,
 };
 #[cfg(feature = "all-languages")]
 use crate::report::{Effort, EffortItem, FamilyCount, Summary, Twin};

@@ -6,12 +6,19 @@ mod encode;
 mod json;
 mod request;
 
+use std::cell::RefCell;
+
 use self::encode::{Encode, encode};
 use self::request::Request;
-use crate::analysis::Options;
+use crate::analysis::{Options, Session};
 use crate::report::{Applicability, Language, Report};
 use crate::rules::RULES;
 use crate::selection::Selection;
+
+thread_local! {
+    /// A browser's worker is asked about one text again and again.
+    static SESSION: RefCell<Session> = RefCell::default();
+}
 
 /// A request that carries a source.
 struct SourceRequest {
@@ -33,6 +40,7 @@ impl SourceRequest {
                 target: request.target()?,
                 rules: rules.map_err(|error| error.to_string())?,
                 language: request.language()?,
+                pytorch_extension: None,
             },
             request,
         })
@@ -73,7 +81,9 @@ pub fn language(request: &str) -> Result<String, String> {
 
 /// `{source, target?, select?, ignore?, language?}` → `Report`.
 pub fn analyze(request: &str) -> Result<String, String> {
-    Ok(encode(&SourceRequest::read(request)?.report()))
+    let read = SourceRequest::read(request)?;
+    let report = SESSION.with_borrow_mut(|session| session.analyze(read.source(), &read.options));
+    Ok(encode(&report))
 }
 
 /// `{source, target?, language?, indices: […]}` → `{source, applied: […]}`.
@@ -131,7 +141,7 @@ pub fn project(request: &str) -> Result<String, String> {
     let mut options = Options {
         target: request.target()?,
         rules: rules.map_err(|error| error.to_string())?,
-        language: None,
+        ..Options::default()
     };
     let mut survey = crate::Survey::default();
     let mut files = Vec::new();

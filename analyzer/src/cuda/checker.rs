@@ -1,25 +1,40 @@
 //! What a rule on CUDA C++ works with.
 
-use std::ops::Range;
-
+use super::conditions::Vendors;
+use super::source::{Source, Tokens};
 use crate::analysis::Options;
 use crate::draft::{Draft, Drafts, Suggestion};
 use crate::report::{HandledBy, Severity, Target};
 use crate::rules::RuleMeta;
 
+/// Who compiles the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Setting {
+    /// A build of its own: names have to be HIP's.
+    Plain,
+    /// A PyTorch extension: PyTorch's hipify renames at build time.
+    PyTorchExtension,
+}
+
 /// The source, and what was found in it so far.
 pub(crate) struct Checker<'a> {
-    pub(crate) source: &'a str,
+    pub(crate) source: &'a Source<'a>,
     pub(crate) target: &'a Target,
+    pub(crate) setting: Setting,
     drafts: Drafts,
 }
 
 impl<'a> Checker<'a> {
     /// What the selected rules find in `source`.
-    pub(crate) fn run(source: &'a str, options: &'a Options) -> Vec<Draft> {
+    pub(crate) fn run(source: &'a Source<'a>, options: &'a Options) -> Vec<Draft> {
         let checker = Checker {
             source,
             target: &options.target,
+            setting: match options.pytorch_extension {
+                Some(true) => Setting::PyTorchExtension,
+                Some(false) => Setting::Plain,
+                None => setting(source),
+            },
             drafts: Drafts::default(),
         };
         for rule in options.selected() {
@@ -30,23 +45,84 @@ impl<'a> Checker<'a> {
         checker.drafts.finish()
     }
 
-    /// Puts a finding of `rule` at `span`.
+    /// Puts a finding of `rule` at some tokens, unless they are compiled for one vendor alone: NVIDIA's branch is
+    /// never seen on the target, and in AMD's its author had the target in mind.
     pub(crate) fn report(
+        &self,
+        rule: &'static RuleMeta,
+        tokens: Tokens,
+        message: impl Into<String>,
+        fix: impl Into<Option<Suggestion>>,
+    ) {
+        self.report_as(rule, rule.severity, HandledBy::You, tokens, message, fix);
+    }
+
+    /// [`Checker::report`] with a severity and a person of its own.
+    pub(crate) fn report_as(
         &self,
         rule: &'static RuleMeta,
         severity: Severity,
         handled_by: HandledBy,
-        span: Range<usize>,
+        tokens: Tokens,
         message: impl Into<String>,
         fix: impl Into<Option<Suggestion>>,
     ) {
+        if self.drafts.is_full() || !self.is_for_both(tokens.start) {
+            return;
+        }
         self.drafts.push(Draft {
             rule,
-            span,
+            span: self.source.span(tokens),
             message: message.into(),
             severity,
             handled_by,
             fix: fix.into(),
         });
+    }
+
+    /// False for what only one vendor's compiler sees.
+    pub(crate) fn is_for_both(&self, token: u32) -> bool {
+        self.source.vendors(token) == Vendors::Both
+    }
+
+    /// The places of a word that both vendors compile and that stand for the global name, in order.
+    pub(crate) fn uses<'s>(&'s self, word: &str) -> impl Iterator<Item = u32> + use<'s, 'a> {
+        self.source
+            .places(word)
+            .iter()
+            .copied()
+            .take_while(|_| !self.drafts.is_full())
+            .filter(|at| self.is_for_both(*at) && !self.source.is_qualified(*at))
+    }
+}
+
+/// PyTorch's headers or registration macros make an extension.
+fn setting(source: &Source<'_>) -> Setting {
+    let has_header = source.includes().any(|(header, _)| {
+        ["torch/", "ATen/", "c10/", "pybind11/"]
+            .iter()
+            .any(|folder| header.starts_with(folder))
+    });
+    let has_name = [
+        "TORCH_LIBRARY",
+        "TORCH_LIBRARY_FRAGMENT",
+        "TORCH_LIBRARY_IMPL",
+        "TORCH_CHECK",
+        "PYBIND11_MODULE",
+        "C10_CUDA_CHECK",
+        "AT_DISPATCH_FLOATING_TYPES",
+    ]
+    .iter()
+    .any(|word| !source.places(word).is_empty());
+    let has_namespace = ["at", "torch", "c10"].iter().any(|namespace| {
+        source
+            .places(namespace)
+            .iter()
+            .any(|at| source.token_text(at + 1) == "::")
+    });
+    if has_header || has_name || has_namespace {
+        Setting::PyTorchExtension
+    } else {
+        Setting::Plain
     }
 }

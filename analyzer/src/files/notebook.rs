@@ -15,7 +15,7 @@ use crate::draft::Draft;
 use crate::position::LineIndex;
 use crate::python;
 use crate::report::{Applicability, Language, Note};
-use crate::syntax::MAX_SOURCE_BYTES;
+use crate::syntax::{LastParse, MAX_SOURCE_BYTES};
 use cells::{Module, cells};
 
 /// Reads a notebook.
@@ -53,7 +53,12 @@ pub(super) fn read(source: &str, options: &Options) -> Reading {
         });
     }
     let module_lines = LineIndex::new(&module.python);
-    let mut python = python::read(&module.python, &module_lines, options);
+    let mut python = python::read(
+        &module.python,
+        &module_lines,
+        options,
+        &mut LastParse::default(),
+    );
     python.drafts.extend(commands(&module, options));
     let comments = python.comments.clone();
     let code_start = python.code_start;

@@ -3,9 +3,12 @@
 //! A rule is one file: its doc comment is its page, its `check` its code. Adding one is that file and its line in
 //! the table below.
 
+mod commands;
+mod counterparts;
 mod edits;
 #[cfg(feature = "all-languages")]
 mod packages;
+mod uses;
 #[cfg(feature = "all-languages")]
 mod variables;
 #[cfg(feature = "all-languages")]
@@ -55,6 +58,7 @@ macro_rules! declare_rule {
             applicability: $applicability:ident,
             targets: $targets:literal,
             lesson: $lesson:expr,
+            $(on_request: $on_request:literal,)?
             $(visit: [$($kind:ident),+ $(,)?],)?
             $(cuda: $cuda:ident,)?
             $(files: [$($language:ident),+ $(,)?] $files:ident,)?
@@ -78,6 +82,7 @@ macro_rules! declare_rule {
             targets: $targets,
             applicability: $crate::report::Applicability::$applicability,
             lesson: $lesson,
+            $(on_request: $on_request,)?
             #[cfg(feature = "docs")]
             page: &[$($doc),+],
             $(visit: &[$($crate::syntax::Kind::$kind),+], check: Some(check),)?
@@ -94,17 +99,47 @@ table! {
         nvidia_smi,
         flash_attn,
         apex,
+        cupy,
+        xformers,
+        bitsandbytes,
+        tensorrt,
+        dali,
+        nvtx,
+        cuda_python,
+        nvidia_library,
+        onnxruntime_provider,
+        cuda_shared_library,
+        cuda_wheels,
     }
     environment {
         cuda_alloc_conf,
         cuda_launch_blocking,
+        visible_devices,
+        rccl_variable,
+        torch_cuda_arch_list,
+        cuda_home,
+        cublas_workspace_config,
+        max_autotune_variable,
+        redundant_hip_variable,
+        miopen_find_mode,
+        set_too_late,
     }
     backend {
         version_cuda_gate,
         capability_gate,
+        cudnn,
+        tf32,
+        nvcc_flags,
+        device_name,
+        warp_size,
+        fp8_dtype,
+        causal_alignment,
+        graph_capture,
     }
     python {
         datetime_utc,
+        tomllib,
+        newer_python,
     }
     compile {
         compile_mode,
@@ -130,6 +165,26 @@ table! {
         conda_cuda,
         extension_libraries,
         cuda_variable,
+    }
+    cuda {
+        warp_size,
+        lane_mask,
+        ballot_width,
+        cooperative_groups,
+        inline_ptx,
+        wmma,
+        nvidia_library,
+        cuda_arch,
+        launch_bounds,
+        shared_memory,
+        texture,
+        dynamic_parallelism,
+        libcudacxx,
+        fp8_format,
+        kernel_launch,
+        cuda_unsupported,
+        cuda_header,
+        cuda_api,
     }
 }
 
@@ -214,6 +269,9 @@ pub struct RuleMeta {
     pub applicability: Applicability,
     /// The lesson that teaches it: `01-port/02-vendor-libraries`.
     pub lesson: Option<&'static str>,
+    /// True for a rewrite that nobody needs: it runs only when it is selected by name.
+    #[serde(skip)]
+    pub on_request: bool,
     #[cfg(feature = "docs")]
     #[serde(skip)]
     page: &'static [&'static str],
@@ -241,6 +299,7 @@ impl RuleMeta {
         targets: "",
         applicability: Applicability::DisplayOnly,
         lesson: None,
+        on_request: false,
         #[cfg(feature = "docs")]
         page: &[],
         visit: &[],

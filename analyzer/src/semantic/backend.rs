@@ -96,6 +96,11 @@ fn comparison(semantics: &Semantics<'_>, node: Node) -> Option<bool> {
     if let Some(answer) = python_version(semantics, left, operator, right) {
         return Some(answer);
     }
+    // Triton's `target.backend == "cuda"`: it is "hip" on ROCm.
+    let is_backend = tree.text(left).ends_with(".backend") && operator == Kind::Equal;
+    if is_backend && plain_string(semantics, right) == Some("cuda") {
+        return Some(false);
+    }
     let vendor = [left, right]
         .into_iter()
         .filter_map(|side| plain_string(semantics, side))
@@ -179,15 +184,21 @@ fn call_truth(semantics: &Semantics<'_>, call: Node, depth: u8) -> Option<bool> 
     if tree.text(function).ends_with("platform.is_cuda") {
         return Some(false);
     }
-    // Triton's habit: `is_cuda()` next to `is_hip()`.
+    // Triton's and SGLang's habit: `is_cuda()` next to `is_hip()`, or imported from where both are.
     let asks_for_cuda = tree.text(function) == "is_cuda" && arguments.is_empty();
-    if asks_for_cuda
-        && semantics
-            .names
-            .top_level()
-            .any(|(name, _)| by_name(name) == Some(true))
-    {
-        return Some(false);
+    if asks_for_cuda {
+        let imported = matches!(
+            semantics.binding(function).map(|binding| binding.value),
+            Some(Value::Member(..))
+        );
+        if imported
+            || semantics
+                .names
+                .top_level()
+                .any(|(name, _)| by_name(name) == Some(true))
+        {
+            return Some(false);
+        }
     }
     by_name(last_name(semantics, function))
 }
@@ -271,7 +282,7 @@ pub(crate) fn never_runs_on_target(semantics: &Semantics<'_>, node: Node) -> boo
                 tree.child(parent, Field::Left)
                     .is_some_and(|left| truth_on_target(semantics, left) == Some(is_or))
             }
-            Kind::Block | Kind::Module => is_after_an_exit(semantics, parent, child),
+            Kind::Block | Kind::Module => is_after_an_exit(semantics, parent, child, names_vendor),
             Kind::DecoratedDefinition => is_skipped_test(semantics, parent),
             _ => false,
         };
@@ -304,11 +315,14 @@ fn branch_is_skipped(semantics: &Semantics<'_>, statement: Node, child: Node) ->
     }
 }
 
-/// `if torch.version.hip: return …` or `assert torch.version.hip is None` earlier in the same block.
-///
-/// It has to name ROCm: after `assert torch.version.cuda` the author thinks there is no GPU, and the rest is of use once
-/// that gate is mended.
-fn is_after_an_exit(semantics: &Semantics<'_>, block: Node, child: Node) -> bool {
+/// `if torch.version.hip: return …` or `assert torch.version.hip is None` earlier in the same block, with a condition that
+/// `counts` accepts.
+fn is_after_an_exit(
+    semantics: &Semantics<'_>,
+    block: Node,
+    child: Node,
+    counts: fn(&Semantics<'_>, Node) -> bool,
+) -> bool {
     let tree = &semantics.tree;
     tree.parts(block)
         .take_while(|statement| *statement != child)
@@ -321,9 +335,39 @@ fn is_after_an_exit(semantics: &Semantics<'_>, block: Node, child: Node) -> bool
                 _ => return false,
             };
             condition.is_some_and(|condition| {
-                names_rocm(semantics, condition)
+                counts(semantics, condition)
                     && truth_on_target(semantics, condition) == Some(exits_when)
             })
+        })
+}
+
+/// True when an earlier `if` around `node` leaves on the target, for whatever reason.
+///
+/// Other findings need a reason that names the vendor: after `assert torch.version.cuda` the author thinks there is no GPU, and
+/// the rest is of use once that gate is mended.
+pub(crate) fn follows_an_exit(semantics: &Semantics<'_>, node: Node) -> bool {
+    let tree = &semantics.tree;
+    let mut child = node;
+    tree.ancestors(node).any(|parent| {
+        let follows = matches!(tree.kind(parent), Kind::Block | Kind::Module)
+            && is_after_an_exit(semantics, parent, child, is_if);
+        child = parent;
+        follows
+    })
+}
+
+/// True for the condition of an `if`, not of an `assert`.
+fn is_if(semantics: &Semantics<'_>, condition: Node) -> bool {
+    semantics.tree.field(condition) == Field::Condition
+}
+
+/// True when a condition asks for a vendor by a name of its own: `IS_ROCM`, `is_cuda()`.
+fn names_vendor(semantics: &Semantics<'_>, condition: Node) -> bool {
+    let tree = &semantics.tree;
+    names_rocm(semantics, condition)
+        || tree.subtree(condition).any(|node| {
+            tree.kind(node) == Kind::Identifier
+                && matches!(tree.text(node), "is_cuda" | "is_nvidia")
         })
 }
 
@@ -403,6 +447,22 @@ pub(crate) fn is_import_guarded(semantics: &Semantics<'_>, node: Node, errors: &
                     .child(parent, Field::Condition)
                     .is_some_and(|condition| asks_for_availability(semantics, condition));
                 if asks {
+                    return true;
+                }
+            }
+            // `if not is_apex_available(): raise ImportError(…)` earlier in the same block.
+            Kind::Block => {
+                let left_before =
+                    tree.parts(parent)
+                        .take_while(|statement| *statement != child)
+                        .any(|statement| {
+                            tree.kind(statement) == Kind::IfStatement
+                                && exits(semantics, statement)
+                                && tree.child(statement, Field::Condition).is_some_and(
+                                    |condition| asks_for_availability(semantics, condition),
+                                )
+                        });
+                if left_before {
                     return true;
                 }
             }

@@ -1,8 +1,13 @@
-//! Strings and numbers that are written out in the source, directly or through a name.
+//! Strings and numbers that are written out in the source, directly or through names.
+
+use std::borrow::Cow;
 
 use super::backend::truth_on_target;
 use super::resolve::Semantics;
-use crate::syntax::{Kind, Node};
+use crate::syntax::{Field, Kind, Node};
+
+/// How many names, f-strings and sums are followed within each other.
+const MAX_DEPTH: u8 = 8;
 
 /// The text of a string that is one plain literal.
 pub(super) fn plain_string<'a>(semantics: &Semantics<'a>, node: Node) -> Option<&'a str> {
@@ -23,25 +28,84 @@ pub(super) fn plain_string<'a>(semantics: &Semantics<'a>, node: Node) -> Option<
     }
 }
 
-/// The string that the expression at `node` is, where that is written in the source.
+/// The string that the expression at `node` is, where that is one literal in the source.
 ///
 /// `"a" if torch.version.hip else "b"` is the string that the target gets.
 pub(crate) fn string<'a>(semantics: &Semantics<'a>, node: Node) -> Option<&'a str> {
+    plain_string(semantics, taken(semantics, node)?)
+}
+
+/// The expression that `node` is on the target, through names and conditional expressions.
+fn taken(semantics: &Semantics<'_>, node: Node) -> Option<Node> {
     let tree = &semantics.tree;
     let expression = semantics.expression(node);
-    if tree.kind(expression) == Kind::ConditionalExpression {
-        let parts: Vec<_> = tree.parts(expression).collect();
-        let [yes, condition, no] = parts[..] else {
-            return None;
-        };
-        let taken = if truth_on_target(semantics, condition)? {
-            yes
-        } else {
-            no
-        };
-        return plain_string(semantics, semantics.expression(taken));
+    if tree.kind(expression) != Kind::ConditionalExpression {
+        return Some(expression);
     }
-    plain_string(semantics, expression)
+    let parts: Vec<_> = tree.parts(expression).collect();
+    let [yes, condition, no] = parts[..] else {
+        return None;
+    };
+    let taken = if truth_on_target(semantics, condition)? {
+        yes
+    } else {
+        no
+    };
+    Some(semantics.expression(taken))
+}
+
+/// The string that the expression at `node` is, also where it is put together of constants: `PREFIX + "HOME"`,
+/// `f"{PREFIX}HOME"`, `"CUDA_" "HOME"`.
+pub(crate) fn folded<'a>(semantics: &Semantics<'a>, node: Node) -> Option<Cow<'a, str>> {
+    fold(semantics, node, MAX_DEPTH)
+}
+
+fn fold<'a>(semantics: &Semantics<'a>, node: Node, depth: u8) -> Option<Cow<'a, str>> {
+    let depth = depth.checked_sub(1)?;
+    let tree = &semantics.tree;
+    let node = taken(semantics, node)?;
+    if let Some(plain) = plain_string(semantics, node) {
+        return Some(Cow::Borrowed(plain));
+    }
+    let mut text = String::new();
+    match tree.kind(node) {
+        Kind::String => {
+            for part in tree.parts(node) {
+                match tree.kind(part) {
+                    Kind::StringContent if tree.parts(part).next().is_none() => {
+                        text.push_str(tree.text(part));
+                    }
+                    Kind::Interpolation => {
+                        let mut inner = tree.parts(part);
+                        let value = inner.next()?;
+                        // `{value!r}` and `{value:>8}` are other texts.
+                        if inner.next().is_some() {
+                            return None;
+                        }
+                        match tree.kind(semantics.expression(value)) {
+                            Kind::Integer => text.push_str(tree.text(semantics.expression(value))),
+                            _ => text.push_str(&fold(semantics, value, depth)?),
+                        }
+                    }
+                    _ => return None,
+                }
+            }
+        }
+        Kind::ConcatenatedString => {
+            for part in tree.parts(node) {
+                text.push_str(&fold(semantics, part, depth)?);
+            }
+        }
+        Kind::BinaryOperator => {
+            if tree.kind(tree.child(node, Field::Operator)?) != Kind::Plus {
+                return None;
+            }
+            text.push_str(&fold(semantics, tree.child(node, Field::Left)?, depth)?);
+            text.push_str(&fold(semantics, tree.child(node, Field::Right)?, depth)?);
+        }
+        _ => return None,
+    }
+    Some(Cow::Owned(text))
 }
 
 /// The literal parts of a string at `node`, with `{…}` and escapes left out: what can be said of an f-string or of

@@ -1,6 +1,8 @@
 //! Environment variables that a source reads or writes: `os.environ["X"] = "1"` and its kin.
 
-use super::constants::string;
+use std::borrow::Cow;
+
+use super::constants::folded;
 use super::resolve::Semantics;
 use crate::syntax::{Field, Kind, Node};
 
@@ -16,10 +18,10 @@ pub(crate) enum Access {
 }
 
 /// One use of an environment variable.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct EnvironmentVariable<'a> {
     /// The variable.
-    pub(crate) name: &'a str,
+    pub(crate) name: Cow<'a, str>,
     /// The expression that names it.
     pub(crate) key: Node,
     /// What it is set to.
@@ -34,8 +36,21 @@ pub(crate) fn environment_variable<'a>(
     node: Node,
     names: &[&str],
 ) -> Option<EnvironmentVariable<'a>> {
+    // Every rule on variables asks for the same node in turn.
+    let mut latest = semantics.latest_variable.borrow_mut();
+    if latest.as_ref().is_none_or(|(asked, _)| *asked != node) {
+        *latest = Some((node, variable_at(semantics, node)));
+    }
+    let (_, variable) = latest.as_ref()?;
+    variable
+        .as_ref()
+        .filter(|variable| names.contains(&&*variable.name))
+        .cloned()
+}
+
+fn variable_at<'a>(semantics: &Semantics<'a>, node: Node) -> Option<EnvironmentVariable<'a>> {
     let tree = &semantics.tree;
-    let named = |key: Node| string(semantics, key).filter(|name| names.contains(name));
+    let named = |key: Node| folded(semantics, key).filter(|name| is_variable(name));
     match tree.kind(node) {
         Kind::Subscript => {
             let key = tree.child(node, Field::Subscript)?;
@@ -108,7 +123,7 @@ pub(crate) fn environment_variable<'a>(
         }
         Kind::KeywordArgument => {
             let key = tree.child(node, Field::Name)?;
-            let name = Some(tree.text(key)).filter(|name| names.contains(name))?;
+            let name = Some(Cow::Borrowed(tree.text(key))).filter(|name| is_variable(name))?;
             let arguments = tree.parent(node)?;
             Some(EnvironmentVariable {
                 name,
@@ -119,6 +134,12 @@ pub(crate) fn environment_variable<'a>(
         }
         _ => None,
     }
+}
+
+/// True for a text that is written as variables are: `NCCL_P2P_LEVEL`.
+fn is_variable(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
 /// Whether `node` is this process's environment, or a copy that is made for a child.

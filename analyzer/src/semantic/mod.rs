@@ -3,13 +3,15 @@
 //! Rules ask here and never compare text. Nothing here decides whether code is good.
 
 mod backend;
+mod classes;
 mod constants;
 mod environment;
 mod names;
 mod resolve;
 
-pub(crate) use backend::{is_import_guarded, names_rocm, never_runs_on_target};
-pub(crate) use constants::{integer, string, string_parts};
+pub(crate) use backend::{follows_an_exit, is_import_guarded, names_rocm, never_runs_on_target};
+pub(crate) use classes::is_nn_module;
+pub(crate) use constants::{folded, integer, string, string_parts};
 pub(crate) use environment::{Access, environment_variable};
 pub(crate) use names::Value;
 pub(crate) use resolve::{QualifiedName, Semantics};

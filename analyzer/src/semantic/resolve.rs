@@ -2,9 +2,10 @@
 //!
 //! Conservative: where two readings are possible there is no answer.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use super::constants;
+use super::environment::EnvironmentVariable;
 use super::names::{Binding, Bindings, Names, Scope, Value};
 use crate::report::Target;
 use crate::syntax::{Field, Kind, Node, Tree};
@@ -82,6 +83,8 @@ pub(crate) struct Semantics<'a> {
     pub(crate) target: Target,
     /// The answer to the latest question: rules on one kind of node ask the same in turn.
     latest: Cell<Option<(Node, Option<QualifiedName<'a>>)>>,
+    /// The same for environment variables.
+    pub(super) latest_variable: RefCell<Option<(Node, Option<EnvironmentVariable<'a>>)>>,
 }
 
 impl<'a> Semantics<'a> {
@@ -93,6 +96,7 @@ impl<'a> Semantics<'a> {
             names,
             target,
             latest: Cell::new(None),
+            latest_variable: RefCell::new(None),
         }
     }
 

@@ -6,5 +6,5 @@ mod tree;
 
 pub(crate) use kinds::{Field, KIND_COUNT, Kind};
 pub use parse::MAX_SOURCE_BYTES;
-pub(crate) use parse::parse;
+pub(crate) use parse::{LastParse, parse};
 pub(crate) use tree::{Node, Tree};

@@ -1,15 +1,18 @@
-//! What the test files share: targets written as `python=3.10 arch=gfx950`, Markdown's code blocks, the fixtures.
+//! What the test files share: targets written as `python=3.10 arch=gfx950`, the code blocks of rules' pages,
+//! and the fixtures.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hipward_analyzer::{Arch, Language, Options, Target, Version};
+use hipward_analyzer::{Arch, Language, Options, Selection, Target, Version};
 
-/// Options for a target written as `python=3.10 torch=2.8 rocm=6.4 arch=gfx90a`; the rest is the default.
-pub(crate) fn options(words: &str) -> Options {
+/// Options for a target written as `python=3.10 torch=2.8 rocm=6.4 arch=gfx90a`; the rest is the default. With
+/// `select=kernel-launch` only that rule runs.
+pub(crate) fn options(language: Language, words: &str) -> Options {
     let mut target = Target::default();
+    let mut rules = Selection::default();
     for word in words.split_whitespace() {
         let (key, value) = word.split_once('=').expect("key=value");
         let version = || Version::try_from(value.to_owned()).expect("a version");
@@ -23,61 +26,61 @@ pub(crate) fn options(words: &str) -> Options {
                     .find(|arch| arch.name() == value)
                     .expect("an architecture");
             }
+            "select" => rules = Selection::new(&[value], &[]).expect("a rule"),
             _ => panic!("{key} is no part of a target"),
         }
     }
     Options {
         target,
-        ..Options::default()
+        rules,
+        language: Some(language),
+        pytorch_extension: None,
     }
 }
 
-/// A code block of a rule's page.
+/// A code block of a rule's page: its language, the words behind it, and the code.
 pub(crate) struct Block {
     pub(crate) language: Language,
-    pub(crate) options: Options,
+    pub(crate) words: String,
     pub(crate) code: String,
 }
 
-/// The language that a fence's first word stands for.
-fn fence_language(word: &str) -> Language {
-    match word {
-        "python" => Language::Python,
-        "json" => Language::Notebook,
-        "cuda" => Language::CudaCpp,
-        "requirements" => Language::Requirements,
-        "toml" => Language::Pyproject,
-        "dockerfile" => Language::Dockerfile,
-        "cmake" => Language::Cmake,
-        "shell" => Language::Shell,
-        "yaml" => Language::Yaml,
-        _ => panic!("```{word} is no language that a page shows"),
+impl Block {
+    pub(crate) fn options(&self) -> Options {
+        options(self.language, &self.words)
     }
 }
 
-/// The code blocks under a heading of a rule's page; the words behind the language are the target.
+/// The language that a fence names: `python`, `cuda`, `dockerfile`.
+fn fence_language(fence: &str) -> Option<Language> {
+    let name = match fence {
+        "cuda" => "cuda-cpp",
+        "toml" => "pyproject",
+        _ => fence,
+    };
+    Language::ALL
+        .into_iter()
+        .find(|language| language.name() == name)
+}
+
+/// The code blocks under a heading of a rule's page.
 pub(crate) fn blocks(page: &str, heading: &str) -> Vec<Block> {
     let section = page
         .split_once(&format!("## {heading}\n"))
         .map(|(_, rest)| rest.split("\n## ").next().unwrap_or_default())
         .unwrap_or_default();
-    // Text and blocks take turns.
     section
         .split("```")
         .skip(1)
         .step_by(2)
-        .map(|block| {
-            let (info, code) = block.split_once('\n').expect("a code block");
-            let (word, target) = info.split_once(' ').unwrap_or((info, ""));
-            let language = fence_language(word);
-            Block {
-                language,
-                options: Options {
-                    language: Some(language),
-                    ..options(target)
-                },
+        .filter_map(|block| {
+            let (fence, code) = block.split_once('\n').expect("a code block");
+            let (name, words) = fence.split_once(' ').unwrap_or((fence, ""));
+            Some(Block {
+                language: fence_language(name)?,
+                words: words.trim().to_owned(),
                 code: code.to_owned(),
-            }
+            })
         })
         .collect()
 }

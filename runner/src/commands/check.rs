@@ -118,6 +118,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
             python: args.python,
         },
         rules,
+        language: None,
     };
     let failed = Cell::new(false);
     let complain = |message: String| {

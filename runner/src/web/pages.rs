@@ -3,8 +3,8 @@
 use super::assets;
 use hipward_protocol::{Capabilities, JobSummary, JobView};
 use hipward_site::{
-    Assets, AssetsError, CONTENT_SECURITY_POLICY, Content, ContentError, JobPage, PageData, Route,
-    Site, benchmark_markdown, render_page,
+    Assets, AssetsError, CONTENT_SECURITY_POLICY, Content, ContentError, JobPage, Ops, PageData,
+    Route, Site, benchmark_markdown, render_page,
 };
 use ignore::WalkBuilder;
 use rust_embed::RustEmbed;
@@ -17,6 +17,13 @@ use std::{
 #[folder = "$CARGO_MANIFEST_DIR/../content"]
 #[exclude = "*cache*"]
 struct OwnContent;
+
+#[derive(RustEmbed)]
+#[folder = "$CARGO_MANIFEST_DIR/../kernels"]
+#[include = "hipward_kernels/ops/*"]
+#[include = "results/*.csv"]
+#[exclude = "*cache*"]
+struct OwnKernels;
 
 /// The policy that pages are served with.
 pub(crate) const SECURITY_POLICY: &str = CONTENT_SECURITY_POLICY;
@@ -69,11 +76,12 @@ impl Pages {
     pub(crate) fn load(content: Option<&Path>, base: &str) -> Result<Self, PagesError> {
         let files = match content {
             Some(folder) => read_folder(folder)?,
-            None => own_content(),
+            None => texts::<OwnContent>(),
         };
         let content = Content::parse(files)?;
         let assets = Assets::from_manifest(&assets::manifest())?;
-        Ok(Pages(Site::new(content, assets, base)))
+        let ops = Ops::parse(texts::<OwnKernels>());
+        Ok(Pages(Site::new(content, ops, assets, base)))
     }
 
     /// The page at a path, if it is one that needs no job: its proper path, and its HTML.
@@ -127,9 +135,10 @@ impl From<Job> for JobPage {
     }
 }
 
-fn own_content() -> Vec<(String, String)> {
-    let texts = OwnContent::iter().filter_map(|path| {
-        let text = String::from_utf8(OwnContent::get(&path)?.data.into_owned()).ok()?;
+/// The text files that this binary carries of a folder.
+fn texts<Folder: RustEmbed>() -> Vec<(String, String)> {
+    let texts = Folder::iter().filter_map(|path| {
+        let text = String::from_utf8(Folder::get(&path)?.data.into_owned()).ok()?;
         Some((path.into_owned(), text))
     });
     texts.collect()

@@ -11,7 +11,7 @@ use std::process::Command;
 const ENTRIES: [&str; 3] = ["boot", "editor", "analyzer-worker"];
 
 /// wasm-bindgen's glue, bundled so that its snippets need no files of their own.
-const GLUE: [&str; 2] = ["analyzer", "islands"];
+const GLUE: [&str; 3] = ["analyzer", "analyzer-all", "islands"];
 
 /// Bundles scripts and styles and adds them.
 pub(crate) fn build(layout: &Layout, files: &mut Vec<File>) -> Result<()> {

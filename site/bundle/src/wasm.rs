@@ -17,11 +17,16 @@ struct Module {
     name: &'static str,
 }
 
-const MODULES: [Module; 2] = [
+const MODULES: [Module; 3] = [
     Module {
         package: "hipward-analyzer-wasm",
         features: "",
         name: "analyzer",
+    },
+    Module {
+        package: "hipward-analyzer-wasm",
+        features: "all-languages",
+        name: "analyzer-all",
     },
     Module {
         package: "hipward-site",

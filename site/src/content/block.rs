@@ -6,8 +6,7 @@ use super::highlight::highlight;
 use super::results::Results;
 use super::source::Folder;
 use super::{ContentError, Mistake};
-use crate::diff::{DiffLine, diff};
-use hipward_analyzer::RULES;
+use hipward_analyzer::{DiffLine, RULES, diff};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 

@@ -4,14 +4,17 @@
 //! says where and what to do.
 
 pub(crate) mod block;
+pub(crate) mod csv;
 pub(crate) mod document;
 mod error;
 pub(crate) mod highlight;
+pub(crate) mod ops;
 pub(crate) mod reference;
 pub(crate) mod results;
 mod source;
 
 pub use error::{ContentError, Mistake};
+pub use ops::Ops;
 
 use block::Block;
 use document::Document;

@@ -3,6 +3,7 @@
 //! Columns are shown as they are named; the file, not this program, says what was measured.
 
 use super::Mistake;
+use super::csv::records;
 use std::collections::BTreeMap;
 
 /// Rows of `results.csv` by their `id`.
@@ -49,38 +50,6 @@ impl Results {
     pub(crate) fn row(&self, id: &str) -> Option<&[String]> {
         self.rows.get(id).map(Vec::as_slice)
     }
-}
-
-/// Records with the line each begins on. Fields may be quoted, with `""` for a quote.
-fn records(csv: &str) -> Vec<(Vec<String>, usize)> {
-    let mut records = Vec::new();
-    let (mut record, mut field, mut quoted) = (Vec::new(), String::new(), false);
-    let (mut line, mut start) = (1, 1);
-    let mut chars = csv.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' if quoted && chars.peek() == Some(&'"') => {
-                chars.next();
-                field.push('"');
-            }
-            '"' => quoted = !quoted,
-            ',' if !quoted => record.push(std::mem::take(&mut field)),
-            '\n' if !quoted => {
-                record.push(std::mem::take(&mut field));
-                records.push((std::mem::take(&mut record), start));
-                start = line + 1;
-            }
-            '\r' if !quoted => {}
-            c => field.push(c),
-        }
-        line += usize::from(c == '\n');
-    }
-    if !field.is_empty() || !record.is_empty() {
-        record.push(field);
-        records.push((record, start));
-    }
-    records.retain(|(record, _)| record.iter().any(|field| !field.is_empty()));
-    records
 }
 
 #[cfg(test)]

@@ -105,6 +105,11 @@ fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
             matches!(route, Route::Rules | Route::Rule(_)),
         ),
         (
+            Some(Route::Ops),
+            "Ops",
+            matches!(route, Route::Ops | Route::Op(_)),
+        ),
+        (
             Some(Route::References),
             "Reference",
             matches!(route, Route::References | Route::Reference(_)),

@@ -3,9 +3,9 @@
 use super::frame::Page;
 use super::playground::EXAMPLE;
 use crate::content::document::{inline, plain};
-use crate::diff::{diff, diff_table};
+use crate::diff::diff_table;
 use crate::{Route, Site};
-use hipward_analyzer::{Applicability, Options, analyze, fix_all};
+use hipward_analyzer::{Applicability, Options, analyze, diff, fix_all};
 use leptos::prelude::*;
 
 pub(super) fn page(site: &Site) -> Page {

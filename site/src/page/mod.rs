@@ -8,6 +8,7 @@ mod home;
 mod job;
 mod lesson;
 mod not_found;
+mod ops;
 mod playground;
 mod reference;
 mod rules;
@@ -60,6 +61,8 @@ fn page(site: &Site, route: &Route, data: &PageData) -> Page {
         (Route::Benchmark, _) => Some(benchmark::page(site, None)),
         (Route::Rules, _) => Some(rules::index(site)),
         (Route::Rule(name), _) => rules::page(site, name),
+        (Route::Ops, _) => Some(ops::index(site)),
+        (Route::Op(name), _) => ops::page(site, name),
         (Route::References, _) => Some(reference::index(site)),
         (Route::Reference(slug), _) => reference::page(site, slug),
         (Route::Job(_), PageData::Job(job)) => Some(job::page(site, job)),

@@ -5,7 +5,7 @@ use super::frame::Page;
 use crate::content::highlight::escape;
 use crate::playground::Playground;
 use crate::{Route, Site};
-use hipward_analyzer::{Arch, Target, Version};
+use hipward_analyzer::{Arch, Language, Target, Version};
 use leptos::prelude::*;
 
 /// What the editor holds at first: a small transformer block with what is typical for NVIDIA
@@ -91,10 +91,11 @@ fn toolbar() -> AnyView {
                 {picker("PyTorch", "torch", versions(&TORCH), &target.torch.to_string())}
                 {picker("Python", "python", versions(&PYTHON), &target.python.to_string())}
             </fieldset>
+            {picker("Read as", "language", languages(), "")}
             <div class="actions">
                 <label class="button">
                     "Open a file"
-                    <input type="file" class="visually-hidden" accept=".py,text/plain,text/x-python" />
+                    <input type="file" class="visually-hidden" accept=".py,.ipynb,.cu,.cuh,.h,.hpp,.cpp,.cc,.txt,.toml,.cmake,.sh,.env,.yml,.yaml,.dockerfile,text/plain" />
                 </label>
                 <button type="button" data-act="reset">"Reset to the example"</button>
                 <button type="button" data-act="share">"Copy a share link"</button>
@@ -135,6 +136,14 @@ const PYTHON: [Version; 6] = [
     Version::new(3, 13),
     Version::new(3, 14),
 ];
+
+fn languages() -> Vec<(String, String)> {
+    let by_itself = (String::new(), "What it looks like".to_owned());
+    let named = Language::ALL
+        .into_iter()
+        .map(|language| (language.name().to_owned(), language.title().to_owned()));
+    std::iter::once(by_itself).chain(named).collect()
+}
 
 fn versions(list: &[Version]) -> Vec<(String, String)> {
     list.iter()

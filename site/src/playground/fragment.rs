@@ -1,7 +1,7 @@
 //! The part of the address after `#`: what to load into the playground. Browsers never send it
 //! to a server. Pure.
 
-use hipward_analyzer::{Arch, Target, Version};
+use hipward_analyzer::{Arch, Language, Target, Version};
 
 /// What an address asks the playground to load.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,6 +16,8 @@ pub(crate) struct Fragment {
     pub(crate) gone: Vec<String>,
     /// What to judge the text for.
     pub(crate) target: Option<Target>,
+    /// How to read the text.
+    pub(crate) language: Option<Language>,
 }
 
 impl Fragment {
@@ -30,6 +32,7 @@ impl Fragment {
                 "text" => read.text = Some(value),
                 "task" => read.task = Some(value),
                 "gone" => read.gone = value.split(',').map(str::to_owned).collect(),
+                "language" => read.language = named(&value),
                 "target" => read.target = parse_target(&value),
                 _ => {}
             }
@@ -38,9 +41,20 @@ impl Fragment {
     }
 }
 
-/// The fragment of a share link.
-pub(crate) fn share_fragment(packed: &str, target: &Target) -> String {
-    format!("code={packed}&target={}", write_target(target))
+fn named(name: &str) -> Option<Language> {
+    Language::ALL
+        .into_iter()
+        .find(|language| language.name() == name)
+}
+
+/// The fragment of a share link. Python is what a text is read as where nothing is said.
+pub(crate) fn share_fragment(packed: &str, target: &Target, language: Option<Language>) -> String {
+    let mut fragment = format!("code={packed}&target={}", write_target(target));
+    if let Some(language) = language.filter(|language| *language != Language::Python) {
+        fragment.push_str("&language=");
+        fragment.push_str(language.name());
+    }
+    fragment
 }
 
 /// The fragment of a link from a page: a text, and perhaps a task.
@@ -136,9 +150,11 @@ mod tests {
             torch: Version::new(2, 9),
             python: Version::new(3, 11),
         };
-        let read = Fragment::parse(&share_fragment("q1YqSS0uAQA", &target));
+        let language = Some(Language::CudaCpp);
+        let read = Fragment::parse(&share_fragment("q1YqSS0uAQA", &target, language));
         assert_eq!(read.code.as_deref(), Some("q1YqSS0uAQA"));
         assert_eq!(read.target, Some(target));
+        assert_eq!(read.language, language);
     }
 
     #[test]

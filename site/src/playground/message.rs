@@ -1,13 +1,15 @@
 //! What can happen in the playground. JavaScript says it as two strings, an act and an argument:
 //! from a button's `data-act` and `data-arg`, a select's value, an edit, a file.
 
-use hipward_analyzer::{Arch, Version};
+use hipward_analyzer::{Arch, Language, Version};
 
 /// Something happened.
 #[derive(Debug, PartialEq)]
 pub(super) enum Message {
     /// The text was edited.
     Edit(String),
+    /// The next text comes from a file of this name.
+    File(String),
     /// A file was opened.
     Open(String),
     /// Something could not be done, in a sentence.
@@ -38,6 +40,8 @@ pub(super) enum Message {
     Torch(Version),
     /// … or Python.
     Python(Version),
+    /// Read the text as a language; as what it reads like when there is none.
+    Language(Option<Language>),
     /// Send to the runner.
     Benchmark,
 }
@@ -48,6 +52,7 @@ impl Message {
         let version = |text: String| Version::try_from(text).ok();
         Some(match act {
             "edit" => Message::Edit(argument),
+            "file" => Message::File(argument),
             "open" => Message::Open(argument),
             "trouble" => Message::Trouble(argument),
             "fragment" => Message::Fragment(argument),
@@ -63,6 +68,11 @@ impl Message {
             "rocm" => Message::Rocm(version(argument)?),
             "torch" => Message::Torch(version(argument)?),
             "python" => Message::Python(version(argument)?),
+            "language" => Message::Language(
+                Language::ALL
+                    .into_iter()
+                    .find(|language| language.name() == argument),
+            ),
             "benchmark" => Message::Benchmark,
             _ => return None,
         })

@@ -1,7 +1,7 @@
 //! What the playground knows.
 
-use crate::diff::DiffLine;
-use hipward_analyzer::{Report, Target};
+use super::fragment::write_target;
+use hipward_analyzer::{DiffLine, Language, Report, Target};
 
 /// Everything that the page shows.
 #[derive(Default)]
@@ -13,6 +13,10 @@ pub(super) struct State {
     /// True once a fix was applied to `before`.
     pub(super) fixed: bool,
     pub(super) target: Target,
+    /// How the text is to be read; as what it reads like when nothing is said.
+    pub(super) language: Option<Language>,
+    /// The name of the file that the text came from.
+    pub(super) file: String,
     /// The newest report, and whether it is about `text` as it is now.
     pub(super) report: Option<Report>,
     pub(super) fresh: bool,
@@ -54,12 +58,26 @@ impl State {
         self.set_text(text);
     }
 
+    /// What the analyzer is told beside the text.
+    pub(super) fn settings(&self) -> String {
+        let language = self.language.map(Language::name).unwrap_or_default();
+        let mut settings = format!("{},{language}", write_target(&self.target));
+        if !self.file.is_empty() {
+            settings.push(',');
+            settings.push_str(&self.file);
+        }
+        settings
+    }
+
     /// A person typed or pasted. What is compared with stays the paste itself until a fix was
     /// applied; a wholly new paste starts over.
     pub(super) fn edit(&mut self, text: String) {
         if !self.fixed || is_new_paste(&self.text, &text) {
             self.fixed = false;
             self.before.clone_from(&text);
+        }
+        if is_new_paste(&self.text, &text) {
+            self.file.clear();
         }
         self.set_text(text);
     }

@@ -5,10 +5,9 @@ use super::message::Message;
 use super::state::{Runner, State, Task};
 use super::view::regions;
 use crate::browser::{self, Workspace};
-use crate::diff::DiffLine;
 use crate::regions::Painter;
 use crate::wire::{Decode, decode_struct};
-use hipward_analyzer::{Report, Target};
+use hipward_analyzer::{DiffLine, Language, Report, Target};
 use leptos::task::spawn_local;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -70,6 +69,7 @@ impl Session {
                 self.state.borrow_mut().edit(text);
                 self.text_changed(DEBOUNCE);
             }
+            Message::File(name) => self.state.borrow_mut().file = name,
             Message::Open(text) => self.load(text),
             Message::Trouble(sentence) => self.trouble(sentence),
             Message::Fragment(fragment) => {
@@ -77,6 +77,8 @@ impl Session {
             }
             Message::Reset => {
                 let example = self.workspace.example();
+                self.state.borrow_mut().file.clear();
+                self.read_as(None);
                 self.load(example);
             }
             Message::Fix(index) => self.change("apply", Some(index)).await,
@@ -99,6 +101,7 @@ impl Session {
             Message::Rocm(version) => self.retarget(|target| target.rocm = version),
             Message::Torch(version) => self.retarget(|target| target.torch = version),
             Message::Python(version) => self.retarget(|target| target.python = version),
+            Message::Language(language) => self.read_as(language),
             Message::Benchmark => self.benchmark().await,
         }
         self.draw();
@@ -150,6 +153,9 @@ impl Session {
             self.workspace.set_target(&write_target(&target));
             self.retarget(|old| *old = target);
         }
+        if fragment.language.is_some() {
+            self.read_as(fragment.language);
+        }
         let text = match (fragment.code, fragment.text) {
             (Some(packed), _) => match browser::unpack(&packed).await {
                 Ok(text) => text.as_string(),
@@ -163,6 +169,7 @@ impl Session {
         let Some(text) = text else {
             return false;
         };
+        self.state.borrow_mut().file.clear();
         self.load(text);
         self.state.borrow_mut().task = fragment.task.map(|text| Task {
             text,
@@ -191,6 +198,13 @@ impl Session {
         self.analyze_later(0);
     }
 
+    fn read_as(self: &Rc<Self>, language: Option<Language>) {
+        self.workspace
+            .set_language(language.map(Language::name).unwrap_or_default());
+        self.state.borrow_mut().language = language;
+        self.analyze_later(0);
+    }
+
     /// Asks the analyzer once nothing has changed for `wait` milliseconds.
     fn analyze_later(self: &Rc<Self>, wait: u32) {
         let generation = self.generation.get() + 1;
@@ -205,13 +219,9 @@ impl Session {
     }
 
     async fn analyze(self: Rc<Self>, generation: u64) {
-        let (text, before, target) = {
+        let (text, before, settings) = {
             let state = self.state.borrow();
-            (
-                state.text.clone(),
-                state.before.clone(),
-                state.target.clone(),
-            )
+            (state.text.clone(), state.before.clone(), state.settings())
         };
         if text.len() > TEXT_LIMIT {
             self.state.borrow_mut().report = None;
@@ -221,7 +231,7 @@ impl Session {
             ));
             return;
         }
-        let answer = browser::ask("analyze", &text, &write_target(&target), None).await;
+        let answer = browser::ask("analyze", &text, &settings, None).await;
         if generation != self.generation.get() {
             return;
         }
@@ -251,14 +261,14 @@ impl Session {
     /// Lets the analyzer change the text. A click on one finding of an older text does nothing:
     /// the report of the new one is on its way.
     async fn change(self: &Rc<Self>, method: &str, index: Option<u32>) {
-        let (text, target) = {
+        let (text, settings) = {
             let state = self.state.borrow();
             if index.is_some() && !state.fresh {
                 return;
             }
-            (state.text.clone(), state.target.clone())
+            (state.text.clone(), state.settings())
         };
-        let answer = browser::ask(method, &text, &write_target(&target), index).await;
+        let answer = browser::ask(method, &text, &settings, index).await;
         match read::<Changed>(&answer) {
             Ok(changed) => {
                 if self.state.borrow().text == text {
@@ -272,15 +282,16 @@ impl Session {
     }
 
     async fn share(&self) {
-        let (text, target) = {
+        let (text, target, language) = {
             let state = self.state.borrow();
-            (state.text.clone(), state.target.clone())
+            let language = state.report.as_ref().map(|report| report.language);
+            (state.text.clone(), state.target.clone(), language)
         };
         let packed = match browser::pack(&text).await {
             Ok(packed) => packed.as_string().unwrap_or_default(),
             Err(error) => return self.trouble(browser::sentence(&error)),
         };
-        let copied = browser::share_address(&share_fragment(&packed, &target)).await;
+        let copied = browser::share_address(&share_fragment(&packed, &target, language)).await;
         self.state.borrow_mut().notice = if copied.is_truthy() {
             "Link copied. It holds the code itself; nothing was uploaded.".to_owned()
         } else {

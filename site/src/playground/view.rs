@@ -4,7 +4,9 @@ use super::state::{Runner, State};
 use crate::diff::diff_table;
 use crate::html::Html;
 use crate::regions::Region;
-use hipward_analyzer::{Applicability, Contract, Finding, Fix, HandledBy, Report, Severity};
+use hipward_analyzer::{
+    Applicability, Contract, Finding, Fix, HandledBy, Language, Report, Severity,
+};
 
 /// The regions of the page, in order.
 pub(super) fn regions(state: &State, base: &str) -> Vec<Region> {
@@ -40,6 +42,11 @@ fn summary(state: &State) -> Html {
         Some(1) => html.raw("1 finding."),
         Some(n) => html.number(n).raw(" findings."),
     };
+    if let Some(language) = state.report.as_ref().map(|report| report.language)
+        && language != Language::Python
+    {
+        html.raw(" Read as ").text(language.title()).raw(".");
+    }
     html.raw("</p>");
     html
 }
@@ -152,7 +159,11 @@ fn fix_line(html: &mut Html, index: usize, fix: &Fix) {
 /// What is missing for a benchmark, or the button that starts one.
 fn contract(state: &State) -> Html {
     let mut html = Html::new();
-    let Some(report) = &state.report else {
+    let Some(report) = state
+        .report
+        .as_ref()
+        .filter(|report| report.language == Language::Python)
+    else {
         return html;
     };
     html.raw("<section class=\"contract\" aria-labelledby=\"contract\"><h2 id=\"contract\">Benchmark</h2>");

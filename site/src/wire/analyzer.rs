@@ -1,10 +1,9 @@
 //! The answers of the analyzer.
 
 use super::{Decode, Json, decode_enum, decode_struct};
-use crate::diff::{DiffKind, DiffLine};
 use hipward_analyzer::{
-    Applicability, Arch, Contract, Edit, Finding, Fix, HandledBy, Language, Note, Position, Report,
-    Severity, Span, Target, Version,
+    Applicability, Arch, Contract, DiffKind, DiffLine, Edit, Finding, Fix, HandledBy, Language,
+    Note, Position, Report, Severity, Span, Target, Version,
 };
 
 decode_struct!(Report {

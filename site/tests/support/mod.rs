@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use hipward_site::{Assets, Content, Site};
+use hipward_site::{Assets, Content, Ops, Site};
 use std::fs;
 use std::path::Path;
 
@@ -90,7 +90,7 @@ verdict = "depends"
 
 pub(crate) fn site(files: Vec<(String, String)>, base: &str) -> Site {
     let content = Content::parse(files).expect("the content is well-formed");
-    Site::new(content, assets(), base)
+    Site::new(content, Ops::default(), assets(), base)
 }
 
 /// A manifest as the bundle writes it.

@@ -38,8 +38,9 @@ declare_rule! {
     /// Better still, ask for the feature: `torch.cuda.is_bf16_supported()` rather than "8 or newer". On ROCm the
     /// architecture's name is `torch.cuda.get_device_properties(0).gcnArchName`.
     ///
-    /// The finding says what the test gives on the chosen target. It is a warning where the AMD GPU is taken for a Hopper,
-    /// and a note where it lands with the older generations or the source asks for `torch.version.hip` elsewhere.
+    /// The finding says what the test gives on the chosen target. A gate for older generations, such as "8 or newer", is not
+    /// reported: what it stands for holds on AMD GPUs too. Where the source asks for `torch.version.hip` elsewhere, the finding
+    /// is a note.
     ///
     /// ## Fix safety
     ///
@@ -63,8 +64,10 @@ declare_rule! {
 /// What `get_device_capability()` gives.
 type Capability = (i64, i64);
 
-/// The last NVIDIA generation before Hopper.
+/// NVIDIA's generations: the two before Hopper, and Hopper.
+const AMPERE: Capability = (8, 0);
 const ADA: Capability = (8, 9);
+const HOPPER: Capability = (9, 0);
 
 /// How deep an expression such as `major * 10 + minor` is followed.
 const MAX_DEPTH: u8 = 6;
@@ -99,21 +102,28 @@ fn check(cx: &Checker<'_>, node: Node) {
         let [left, right] = [left, right].map(|side| evaluate(cx, side, device, MAX_DEPTH));
         compare(operator, &left?.digits, &right?.digits)
     };
-    let on_target = on(capability);
-    // What singles out Hopper takes an AMD GPU for one.
-    let taken_for_hopper = on_target.is_none() || on_target != on(ADA);
-    let severity = if taken_for_hopper && !cx.mentions_hip() {
-        Severity::Warning
-    } else {
+    // What lets Hopper in, and not its elders, takes the AMD GPU for one. A gate for other generations has the same answer
+    // as for an unknown GPU, and is right.
+    let answer = match on(capability) {
+        Some(answer) if on(HOPPER) == Some(answer) => answer,
+        _ => return,
+    };
+    let singles_out = match operator {
+        Kind::Equal | Kind::In => answer,
+        Kind::NotEqual | Kind::NotIn => !answer,
+        _ => on(AMPERE) != Some(answer) && on(ADA) != Some(answer),
+    };
+    if !singles_out {
+        return;
+    }
+    let severity = if cx.mentions_hip() {
         Severity::Info
+    } else {
+        Severity::Warning
     };
     let (major, minor) = capability;
-    let reading = match on_target {
-        Some(answer) => format!("so this test is {answer} there"),
-        None => "which is no SM version".to_owned(),
-    };
     let message = format!(
-        "get_device_capability() is ({major}, {minor}) on {}, the number of its architecture, {reading}.",
+        "get_device_capability() is ({major}, {minor}) on {}, the number of its architecture, so this test is {answer} there, as on a Hopper.",
         arch.name()
     );
     report(cx, node, severity, message);

@@ -2,7 +2,7 @@
 
 use crate::checker::{Checker, Suggestion};
 use crate::report::Severity;
-use crate::semantic::names_rocm;
+use crate::semantic::{follows_an_exit, names_rocm, string};
 use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
@@ -36,7 +36,8 @@ declare_rule! {
     ///
     /// Where the question is only whether there is a GPU, `torch.cuda.is_available()` is the shorter answer. Where the
     /// branch is truly for NVIDIA, ask for `torch.version.hip` next to it: the rule takes a source that does for one
-    /// whose author has ROCm in mind, and leaves its gates alone.
+    /// whose author has ROCm in mind, and leaves its gates alone. `torch.cuda.is_available() and torch.version.cuda` asks for
+    /// the vendor, and is left alone too.
     ///
     /// ## Fix safety
     ///
@@ -119,7 +120,10 @@ fn is_cuda_version(cx: &Checker<'_>, node: Node) -> bool {
 
 /// `if torch.version.cuda:`
 fn truthiness(cx: &Checker<'_>, operand: Node) {
-    if !is_cuda_version(cx, operand) || deals_with_rocm(cx, operand) {
+    if !is_cuda_version(cx, operand)
+        || deals_with_rocm(cx, operand)
+        || asks_something_else(cx, operand, operand)
+    {
         return;
     }
     let fix =
@@ -145,7 +149,7 @@ fn comparison(cx: &Checker<'_>, node: Node) {
         as_text(cx, node, subject);
         return;
     }
-    if deals_with_rocm(cx, node) {
+    if deals_with_rocm(cx, node) || asks_something_else(cx, node, subject) {
         return;
     }
     let with_none = tree.kind(right) == Kind::None;
@@ -203,6 +207,54 @@ fn call(cx: &Checker<'_>, node: Node) {
     }
 }
 
+/// True where the condition is not whether there is a GPU: `torch.version.cuda and int(torch.version.cuda.split(".")[0]) >= 12`
+/// asks for CUDA's version, and `torch.cuda.is_available() and torch.version.cuda` for the vendor.
+fn asks_something_else(cx: &Checker<'_>, node: Node, subject: Node) -> bool {
+    let tree = cx.tree();
+    let whole = tree
+        .ancestors(node)
+        .take_while(|ancestor| {
+            matches!(
+                tree.kind(*ancestor),
+                Kind::BooleanOperator
+                    | Kind::NotOperator
+                    | Kind::ParenthesizedExpression
+                    | Kind::ConditionalExpression
+            )
+        })
+        .last();
+    let text = tree.text(subject);
+    whole.is_some_and(|whole| {
+        tree.subtree(whole)
+            .filter(|part| !tree.contains(node, *part))
+            .any(|part| match tree.kind(part) {
+                Kind::Identifier => {
+                    tree.text(part) == text || matches!(tree.text(part), "is_available" | "is_cuda")
+                }
+                Kind::Attribute => tree.text(part) == text,
+                // `x.device.type == "cuda" and torch.version.cuda`
+                Kind::ComparisonOperator => tree
+                    .parts(part)
+                    .any(|side| string(&cx.semantics, side) == Some("cuda")),
+                _ => false,
+            })
+    }) || body_uses(cx, whole.unwrap_or(node), text)
+}
+
+/// `if version is not None: major = version.split(".")[0]`: what depends on the test is the version.
+fn body_uses(cx: &Checker<'_>, condition: Node, text: &str) -> bool {
+    let tree = cx.tree();
+    tree.parent(condition)
+        .filter(|_| tree.field(condition) == Field::Condition)
+        .and_then(|statement| tree.child(statement, Field::Consequence))
+        .is_some_and(|body| {
+            tree.subtree(body).any(|part| {
+                matches!(tree.kind(part), Kind::Identifier | Kind::Attribute)
+                    && tree.text(part) == text
+            })
+        })
+}
+
 fn gate(cx: &Checker<'_>, node: Node, on_rocm: bool, fix: Option<(String, Kind)>) {
     let answer = if on_rocm { "true" } else { "false" };
     let title = "Let ROCm builds through as well";
@@ -230,6 +282,9 @@ fn gate(cx: &Checker<'_>, node: Node, on_rocm: bool, fix: Option<(String, Kind)>
 fn as_text(cx: &Checker<'_>, node: Node, subject: Node) {
     // After a test of the value (`if torch.version.cuda:` …, `torch.version.cuda and …`) nothing is reported: a ROCm
     // host does not get here.
+    if follows_an_exit(&cx.semantics, node) {
+        return;
+    }
     cx.report_as(
         &RULE,
         Severity::Error,

@@ -105,7 +105,7 @@ fn check(cx: &Checker<'_>, node: Node) {
         let title = format!("Rename it to {current}");
         let fix = match tree.kind(variable.key) {
             Kind::String => {
-                let name = tree.text(variable.key).replace(variable.name, current);
+                let name = tree.text(variable.key).replace(&*variable.name, current);
                 let edits = vec![(tree.span(variable.key), name)];
                 if torch >= Version::new(2, 9) {
                     Suggestion::safe_edits(title, edits)

@@ -2,6 +2,7 @@
 
 use crate::checker::{Checker, Suggestion};
 use crate::report::Severity;
+use crate::rules::counterparts::sets_any;
 use crate::semantic::{Access, environment_variable, string};
 use crate::syntax::{Kind, Node};
 
@@ -81,7 +82,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     let value = variable
         .value
         .and_then(|value| string(&cx.semantics, value));
-    if value == Some("0") || sets_counterpart(cx) {
+    if value == Some("0") || sets_any(cx, RULE.id, COUNTERPARTS) {
         return;
     }
     let title = "Set AMD_SERIALIZE_KERNEL to 3";
@@ -110,15 +111,6 @@ fn check(cx: &Checker<'_>, node: Node) {
         "CUDA_LAUNCH_BLOCKING has no effect on HIP: kernels stay asynchronous, and errors appear at a later line.",
         fix,
     );
-}
-
-fn sets_counterpart(cx: &Checker<'_>) -> bool {
-    let sets = |node: &Node| {
-        environment_variable(&cx.semantics, *node, COUNTERPARTS)
-            .is_some_and(|variable| variable.access != Access::Read)
-    };
-    let find = || cx.tree().nodes().find(sets).into_iter().collect();
-    !cx.once(RULE.id, find).is_empty()
 }
 
 /// Where files set it.

@@ -66,9 +66,22 @@ declare_rule! {
     }
 }
 
+/// Modules that apex builds beside itself.
+const EXTENSIONS: &[&str] = &[
+    "amp_C",
+    "apex_C",
+    "fused_layer_norm_cuda",
+    "fused_weight_gradient_mlp_cuda",
+    "scaled_masked_softmax_cuda",
+    "scaled_upper_triang_masked_softmax_cuda",
+];
+
 fn check(cx: &Checker<'_>, statement: Node) {
     let tree = cx.tree();
-    let is_apex = |name: Node| tree.text(name).split('.').next().map(str::trim) == Some("apex");
+    let is_apex = |name: Node| {
+        let root = tree.text(name).split('.').next().map(str::trim);
+        root.is_some_and(|root| root == "apex" || EXTENSIONS.contains(&root))
+    };
     let from = tree.kind(statement) == Kind::ImportFromStatement;
     let import = if from {
         tree.child(statement, Field::ModuleName)
@@ -80,6 +93,11 @@ fn check(cx: &Checker<'_>, statement: Node) {
     let Some(import) = import else {
         return;
     };
+    // Megatron imports its extensions in each function: the first stands for the others.
+    let module = tree.text(import);
+    if !module.starts_with("apex") && cx.has_reported(&RULE, &|text, _| text == module) {
+        return;
+    }
     if is_import_guarded(
         &cx.semantics,
         statement,

@@ -1,13 +1,15 @@
 //! HW103: importing flash-attn.
 
-use crate::checker::{Checker, Suggestion};
-use crate::semantic::is_import_guarded;
-use crate::syntax::{Field, Kind, Node};
+use crate::checker::Checker;
+use crate::report::Severity;
+use crate::rules::uses::{self, Use, What, row};
+use crate::syntax::Node;
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds unguarded imports of `flash_attn`.
+    /// Finds unguarded imports of `flash_attn`, and of its successors for Hopper and Blackwell: `flash_attn_interface`,
+    /// `flash_attn_3` and `flash_attn.cute`.
     ///
     /// ## Why on ROCm
     ///
@@ -70,42 +72,42 @@ declare_rule! {
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),
-        visit: [ImportStatement, ImportFromStatement],
+        visit: [ImportStatement, ImportFromStatement, Call],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check_files,
     }
 }
 
-fn check(cx: &Checker<'_>, statement: Node) {
-    let tree = cx.tree();
-    let is_flash_attn =
-        |name: Node| tree.text(name).split('.').next().map(str::trim) == Some("flash_attn");
-    let import = match tree.kind(statement) {
-        Kind::ImportStatement => tree
-            .children_in(statement, Field::Name)
-            .find(|item| is_flash_attn(tree.child(*item, Field::Name).unwrap_or(*item))),
-        _ => tree
-            .child(statement, Field::ModuleName)
-            .filter(|module| is_flash_attn(*module)),
-    };
-    let Some(import) = import else {
-        return;
-    };
-    if is_import_guarded(
-        &cx.semantics,
-        statement,
-        &["ImportError", "ModuleNotFoundError"],
-    ) {
-        return;
-    }
-    let arch = cx.target().arch.name();
-    cx.report(
-        &RULE,
-        import,
-        format!("flash-attn's ready-made wheels are for CUDA; for {arch} it has to be built from source, and this import fails without that."),
-        Suggestion::display_only(
-            "Build flash-attn for ROCm (Composable Kernel or Triton backend), use aiter's flash_attn_func, or PyTorch's scaled_dot_product_attention",
-        ),
-    );
+const REBUILD: &str = "Build flash-attn for ROCm (Composable Kernel or Triton backend), use aiter's flash_attn_func, or PyTorch's scaled_dot_product_attention";
+
+const fn for_hopper(module: &'static str) -> Use {
+    row(
+        What::Import(module),
+        Severity::Error,
+        "This is FlashAttention for Hopper and later NVIDIA GPUs alone; there is no ROCm build of it.",
+        "Use FlashAttention 2 built for ROCm, or aiter's flash_attn_func",
+    )
+}
+
+const USES: &[Use] = &[
+    for_hopper("flash_attn_interface"),
+    for_hopper("flash_attn_3"),
+    for_hopper("flash_attn.cute"),
+    row(
+        What::Import("flash_attn"),
+        Severity::Warning,
+        "flash-attn's ready-made wheels are for CUDA; for {arch} it has to be built from source, and this import fails without that.",
+        REBUILD,
+    ),
+    row(
+        What::Import("flash_attn_2_cuda"),
+        Severity::Error,
+        "This is flash-attn's CUDA extension; a ROCm build with the Triton backend does not have it.",
+        "Import flash_attn, whose interface covers every backend",
+    ),
+];
+
+fn check(cx: &Checker<'_>, node: Node) {
+    uses::check(cx, &RULE, USES, node);
 }
 
 /// Where it is required.

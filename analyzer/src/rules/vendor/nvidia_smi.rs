@@ -2,8 +2,9 @@
 
 use crate::checker::{Checker, Suggestion};
 use crate::report::Severity;
-use crate::semantic::{is_import_guarded, string, string_parts};
-use crate::syntax::{Field, Kind, Node};
+use crate::rules::commands::{Command, LENIENT_RUNNERS, RUNNERS, command};
+use crate::semantic::is_import_guarded;
+use crate::syntax::Node;
 
 declare_rule! {
     /// ## What it does
@@ -65,36 +66,18 @@ declare_rule! {
     }
 }
 
-const RUNNERS: &[&str] = &[
-    "subprocess.run",
-    "subprocess.call",
-    "subprocess.check_call",
-    "subprocess.check_output",
-    "subprocess.Popen",
-    "asyncio.create_subprocess_exec",
-    "asyncio.create_subprocess_shell",
-];
-
-/// These go on without the command: they give a status or an empty text.
-const LENIENT_RUNNERS: &[&str] = &[
-    "subprocess.getoutput",
-    "subprocess.getstatusoutput",
-    "os.system",
-    "os.popen",
-];
-
 fn check(cx: &Checker<'_>, call: Node) {
     let Some(function) = cx.callee(call) else {
         return;
     };
-    let severity = if function.is_any(RUNNERS) {
-        Severity::Error
-    } else if function.is_any(LENIENT_RUNNERS) {
+    let severity = if function.is_any(LENIENT_RUNNERS) {
         Severity::Warning
+    } else if function.is_any(RUNNERS) {
+        Severity::Error
     } else {
         return;
     };
-    let Some(command) = command(cx, call).filter(|command| command.runs_nvidia_smi()) else {
+    let Some(command) = command(cx, call).filter(runs_nvidia_smi) else {
         return;
     };
     let errors = [
@@ -111,107 +94,21 @@ fn check(cx: &Checker<'_>, call: Node) {
     } else {
         "nvidia-smi belongs to NVIDIA's driver; a ROCm host does not have it, and this call gives nothing."
     };
-    cx.report_as(&RULE, severity, call, message, command.fix(cx));
-}
-
-/// The words of a command, and the literal that holds all of it when there is one.
-struct Command<'a> {
-    words: Vec<&'a str>,
-    /// A one-word command: its string, and whether it stands in a list.
-    bare: Option<(Node, bool)>,
-}
-
-fn command<'a>(cx: &Checker<'a>, call: Node) -> Option<Command<'a>> {
-    let tree = cx.tree();
-    let arguments = tree.child(call, Field::Arguments)?;
-    let first = tree
-        .parts(arguments)
-        .find_map(|argument| match tree.kind(argument) {
-            Kind::KeywordArgument => {
-                let name = tree.text(tree.child(argument, Field::Name)?);
-                matches!(name, "args" | "cmd" | "command")
-                    .then(|| tree.child(argument, Field::Value))?
-            }
-            _ => Some(argument),
-        })?;
-    let mut expression = cx.semantics.expression(first);
-    // `shlex.split("nvidia-smi -L")`, `"nvidia-smi -L".split()`.
-    if tree.kind(expression) == Kind::Call {
-        let function = tree.child(expression, Field::Function)?;
-        let is_split = tree
-            .child(function, Field::Attribute)
-            .is_some_and(|method| tree.text(method) == "split");
-        if !is_split {
-            return None;
-        }
-        let object = tree.child(function, Field::Object)?;
-        let text = match tree.kind(object) {
-            Kind::String => object,
-            _ => tree
-                .parts(tree.child(expression, Field::Arguments)?)
-                .next()?,
-        };
-        expression = cx.semantics.expression(text);
-    }
-    match tree.kind(expression) {
-        Kind::List | Kind::Tuple => {
-            let items: Vec<_> = tree.parts(expression).collect();
-            let first = *items.first()?;
-            let mut words = vec![string(&cx.semantics, first)?];
-            let is_shell = matches!(
-                words[0],
-                "sh" | "bash" | "/bin/sh" | "/bin/bash" | "sudo" | "watch"
-            );
-            for item in &items[1..] {
-                let parts = string_parts(&cx.semantics, *item);
-                if is_shell {
-                    words.extend(parts.into_iter().flat_map(shell_words));
-                } else {
-                    words.extend(parts);
-                }
-            }
-            let bare =
-                (items.len() == 1 && tree.kind(first) == Kind::String).then_some((first, true));
-            if !is_shell {
-                // Only the program counts: an argument may well name the tool.
-                words[1..]
-                    .iter_mut()
-                    .filter(|word| is_nvidia_smi(word))
-                    .for_each(|word| *word = "");
-            }
-            Some(Command { words, bare })
-        }
-        Kind::String | Kind::ConcatenatedString => {
-            let words: Vec<_> = string_parts(&cx.semantics, expression)
-                .into_iter()
-                .flat_map(shell_words)
-                .collect();
-            let is_bare = words.len() == 1 && tree.kind(expression) == Kind::String;
-            Some(Command {
-                words,
-                bare: is_bare.then_some((expression, false)),
-            })
-        }
-        _ => None,
-    }
-}
-
-fn shell_words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| c.is_whitespace() || matches!(c, ';' | '|' | '&' | '(' | ')' | '`' | '$'))
-        .filter(|word| !word.is_empty())
+    cx.report_as(&RULE, severity, call, message, fix(cx, &command));
 }
 
 fn is_nvidia_smi(word: &str) -> bool {
     word.rsplit('/').next() == Some("nvidia-smi")
 }
 
-impl Command<'_> {
-    fn runs_nvidia_smi(&self) -> bool {
-        self.words.iter().any(|word| is_nvidia_smi(word))
-    }
+fn runs_nvidia_smi(command: &Command<'_>) -> bool {
+    // Without a shell only the program counts: an argument may well name the tool.
+    let programs = if command.is_shell { command.words.len() } else { 1 };
+    command.words.iter().take(programs).any(|word| is_nvidia_smi(word))
+}
 
-    fn fix(&self, cx: &Checker<'_>) -> Suggestion {
-        if let Some((literal, in_list)) = self.bare {
+fn fix(cx: &Checker<'_>, command: &Command<'_>) -> Suggestion {
+        if let Some((literal, in_list)) = command.bare {
             let quote = cx.tree().text(literal).chars().last().unwrap_or('"');
             let text = if in_list {
                 format!("{quote}amd-smi{quote}, {quote}monitor{quote}")
@@ -221,8 +118,7 @@ impl Command<'_> {
             let title = "Run amd-smi monitor";
             return Suggestion::unsafe_edits(title, vec![(cx.tree().span(literal), text)]);
         }
-        Suggestion::display_only(counterpart(&self.words))
-    }
+        Suggestion::display_only(counterpart(&command.words))
 }
 
 /// What to run for a command with options.

@@ -210,8 +210,7 @@ impl Plan {
                 match renamed {
                     Some(_) if by_name => {}
                     Some(text) => self.edits.push((tree.span(node), text.to_owned())),
-                    None if *member == "NVML_TEMPERATURE_GPU"
-                        && is_argument_of_temperature(cx, node) => {}
+                    None if is_mapped_argument(cx, node, member) => {}
                     None if by_name || !self.call(cx, node, member) => {
                         self.miss(node, member, "has no counterpart of the same shape");
                     }
@@ -224,9 +223,15 @@ impl Plan {
     }
 
     fn miss(&mut self, node: Node, member: &str, why: &str) {
-        let known = COUNTERPARTS.iter().find(|(name, _)| *name == member);
+        let known = COUNTERPARTS.iter().find(|(name, _)| {
+            // `nvmlDeviceGetMemoryInfo_v2`
+            member.split("_v").next() == Some(name)
+        });
         let title = match known {
             Some((_, function)) => format!("Look at amdsmi.{function}()"),
+            None if member.starts_with("NVMLError_") => {
+                "Catch amdsmi.AmdSmiLibraryException and look at its error code".to_owned()
+            }
             None => "Look for it in AMD SMI's Python API".to_owned(),
         };
         self.unmapped.push((
@@ -257,71 +262,43 @@ impl Plan {
         }) {
             return None;
         }
-        let (prefix, suffix) = match (member, arguments.len()) {
-            ("nvmlDeviceGetCount", 0) => {
-                self.edits.push((
-                    tree.span(call),
-                    "len(amdsmi.amdsmi_get_processor_handles())".to_owned(),
-                ));
-                return Some(());
-            }
-            ("nvmlDeviceGetHandleByIndex", 1) => ("amdsmi.amdsmi_get_processor_handles()[", "]"),
-            ("nvmlDeviceGetName", 1) => ("amdsmi.amdsmi_get_gpu_asic_info(", ")[\"market_name\"]"),
-            ("nvmlDeviceGetUUID", 1) => ("amdsmi.amdsmi_get_gpu_device_uuid(", ")"),
-            ("nvmlDeviceGetPowerUsage", 1) => (
-                "(amdsmi.amdsmi_get_power_info(",
-                ")[\"socket_power\"] * 1000)",
-            ),
-            ("nvmlDeviceGetTemperature", 2) => {
-                let sensor = arguments[1];
-                let is_gpu = cx
-                    .resolve(sensor)
-                    .is_some_and(|name| name.is("pynvml.NVML_TEMPERATURE_GPU"))
-                    || integer(&cx.semantics, sensor) == Some(0);
-                if !is_gpu {
-                    return None;
-                }
-                (
-                    "amdsmi.amdsmi_get_temp_metric(",
-                    ", amdsmi.AmdSmiTemperatureType.HOTSPOT, amdsmi.AmdSmiTemperatureMetric.CURRENT)",
-                )
-            }
+        if arguments.is_empty() {
+            let (_, text) = WITHOUT_ARGUMENT.iter().find(|(name, _)| *name == member)?;
+            self.edits.push((tree.span(call), (*text).to_owned()));
+            return Some(());
+        }
+        match (member, arguments.len()) {
             ("nvmlDeviceGetUtilizationRates", 1) => {
                 let fields = [
                     ("gpu", "[\"gfx_activity\"]"),
                     ("memory", "[\"umc_activity\"]"),
                 ];
-                return self.record(
-                    cx,
-                    call,
-                    arguments[0],
-                    "amdsmi.amdsmi_get_gpu_activity(",
-                    &fields,
-                    "",
-                );
+                let prefix = "amdsmi.amdsmi_get_gpu_activity(";
+                return self.record(cx, call, arguments[0], prefix, &fields, "");
             }
             ("nvmlDeviceGetMemoryInfo", 1) => {
                 let fields = [("total", "[\"vram_total\"]"), ("used", "[\"vram_used\"]")];
-                return self.record(
-                    cx,
-                    call,
-                    arguments[0],
-                    "amdsmi.amdsmi_get_gpu_vram_usage(",
-                    &fields,
-                    // From MiB to pynvml's bytes.
-                    " * 1024**2",
-                );
+                let prefix = "amdsmi.amdsmi_get_gpu_vram_usage(";
+                // From MiB to pynvml's bytes.
+                return self.record(cx, call, arguments[0], prefix, &fields, " * 1024**2");
             }
-            _ => return None,
-        };
+            _ => {}
+        }
+        let (_, _, prefix, suffix) = CALLS.iter().find(|(name, constant, _, _)| {
+            *name == member
+                && match arguments.get(1) {
+                    None => constant.is_empty(),
+                    Some(sensor) => is_constant(cx, *sensor, constant) && arguments.len() == 2,
+                }
+        })?;
         // Old releases of pynvml gave bytes; amdsmi gives strings.
         let end = decoded(cx, call).unwrap_or(tree.end(call));
         self.edits.push((
             tree.start(call)..tree.start(arguments[0]),
-            prefix.to_owned(),
+            (*prefix).to_owned(),
         ));
         self.edits
-            .push((tree.end(arguments[0])..end, suffix.to_owned()));
+            .push((tree.end(arguments[0])..end, (*suffix).to_owned()));
         Some(())
     }
 
@@ -384,15 +361,18 @@ impl Plan {
                 let access = tree
                     .parent(usage)
                     .filter(|access| tree.kind(*access) == Kind::Attribute)?;
-                let key = field_of(access)?;
+                let name = tree.text(name);
+                let is_free = tree
+                    .child(access, Field::Attribute)
+                    .is_some_and(|field| tree.text(field) == "free");
+                let read = if is_free && !scale.is_empty() {
+                    format!("({name}[\"vram_total\"] - {name}[\"vram_used\"])")
+                } else {
+                    format!("{name}{}", field_of(access)?)
+                };
                 edits.push((
                     tree.span(access),
-                    format!(
-                        "{}{}{key}{scale}{}",
-                        parenthesis.0,
-                        tree.text(name),
-                        parenthesis.1
-                    ),
+                    format!("{}{read}{scale}{}", parenthesis.0, parenthesis.1),
                 ));
             }
         }
@@ -418,12 +398,24 @@ fn is_use(cx: &Checker<'_>, node: Node) -> bool {
     }
 }
 
-fn is_argument_of_temperature(cx: &Checker<'_>, node: Node) -> bool {
+/// True for the second argument of a call that [`CALLS`] maps together with it.
+fn is_mapped_argument(cx: &Checker<'_>, node: Node, member: &str) -> bool {
     let tree = cx.tree();
     tree.parent(node)
         .and_then(|arguments| tree.parent(arguments))
         .and_then(|call| cx.callee(call))
-        .is_some_and(|function| function.is("pynvml.nvmlDeviceGetTemperature"))
+        .is_some_and(|function| {
+            CALLS
+                .iter()
+                .any(|(name, constant, _, _)| *constant == member && function.last() == *name)
+        })
+}
+
+/// True when the expression at `node` is pynvml's `constant`, by name; the GPU's temperature also by its number.
+fn is_constant(cx: &Checker<'_>, node: Node, constant: &str) -> bool {
+    cx.resolve(node)
+        .is_some_and(|name| name.root() == "pynvml" && name.last() == constant)
+        || constant == GPU_TEMPERATURE && integer(&cx.semantics, node) == Some(0)
 }
 
 /// The end of `call.decode(…)`, when that is how the result is used.
@@ -439,44 +431,119 @@ fn decoded(cx: &Checker<'_>, call: Node) -> Option<usize> {
     (method == "decode").then(|| tree.end(outer))
 }
 
-/// The AMD SMI function to look at for a pynvml function that is not mapped.
-const COUNTERPARTS: &[(&str, &str)] = &[
-    ("nvmlDeviceGetMemoryInfo", "amdsmi_get_gpu_vram_usage"),
-    ("nvmlDeviceGetUtilizationRates", "amdsmi_get_gpu_activity"),
-    ("nvmlDeviceGetTemperature", "amdsmi_get_temp_metric"),
-    ("nvmlDeviceGetClockInfo", "amdsmi_get_clock_info"),
-    ("nvmlDeviceGetMaxClockInfo", "amdsmi_get_clock_info"),
+const GPU_TEMPERATURE: &str = "NVML_TEMPERATURE_GPU";
+
+/// What takes the place of a call without arguments.
+const WITHOUT_ARGUMENT: &[(&str, &str)] = &[
     (
-        "nvmlDeviceGetComputeRunningProcesses",
-        "amdsmi_get_gpu_process_list",
+        "nvmlDeviceGetCount",
+        "len(amdsmi.amdsmi_get_processor_handles())",
     ),
     (
-        "nvmlDeviceGetGraphicsRunningProcesses",
-        "amdsmi_get_gpu_process_list",
+        "nvmlSystemGetDriverVersion",
+        "amdsmi.amdsmi_get_gpu_driver_info(amdsmi.amdsmi_get_processor_handles()[0])[\"driver_version\"]",
+    ),
+];
+
+/// A pynvml function of a handle, the constant it takes beside it, and what stands around the handle in AMD SMI's call.
+///
+/// Power is in milliwatts in NVML; AMD SMI gives watts for what is drawn and microwatts for a cap.
+const CALLS: &[(&str, &str, &str, &str)] = &[
+    (
+        "nvmlDeviceGetHandleByIndex",
+        "",
+        "amdsmi.amdsmi_get_processor_handles()[",
+        "]",
     ),
     (
-        "nvmlDeviceGetHandleByPciBusId",
-        "amdsmi_get_processor_handle_from_bdf",
+        "nvmlDeviceGetName",
+        "",
+        "amdsmi.amdsmi_get_gpu_asic_info(",
+        ")[\"market_name\"]",
+    ),
+    (
+        "nvmlDeviceGetSerial",
+        "",
+        "amdsmi.amdsmi_get_gpu_asic_info(",
+        ")[\"asic_serial\"]",
+    ),
+    (
+        "nvmlDeviceGetUUID",
+        "",
+        "amdsmi.amdsmi_get_gpu_device_uuid(",
+        ")",
+    ),
+    (
+        "nvmlDeviceGetNumaNodeId",
+        "",
+        "amdsmi.amdsmi_topo_get_numa_node_number(",
+        ")",
+    ),
+    (
+        "nvmlDeviceGetPowerUsage",
+        "",
+        "(amdsmi.amdsmi_get_power_info(",
+        ")[\"socket_power\"] * 1000)",
     ),
     (
         "nvmlDeviceGetPowerManagementLimit",
-        "amdsmi_get_power_cap_info",
+        "",
+        "(amdsmi.amdsmi_get_power_cap_info(",
+        ")[\"power_cap\"] // 1000)",
     ),
     (
         "nvmlDeviceGetEnforcedPowerLimit",
-        "amdsmi_get_power_cap_info",
-    ),
-    ("nvmlDeviceGetPciInfo", "amdsmi_get_gpu_device_bdf"),
-    ("nvmlSystemGetDriverVersion", "amdsmi_get_gpu_driver_info"),
-    ("nvmlDeviceGetFanSpeed", "amdsmi_get_gpu_fan_speed"),
-    ("nvmlDeviceGetPcieThroughput", "amdsmi_get_pcie_info"),
-    (
-        "nvmlDeviceGetTotalEnergyConsumption",
-        "amdsmi_get_energy_count",
+        "",
+        "(amdsmi.amdsmi_get_power_cap_info(",
+        ")[\"power_cap\"] // 1000)",
     ),
     (
-        "nvmlDeviceGetTotalEccErrors",
-        "amdsmi_get_gpu_total_ecc_count",
+        "nvmlDeviceGetPowerManagementDefaultLimit",
+        "",
+        "(amdsmi.amdsmi_get_power_cap_info(",
+        ")[\"default_power_cap\"] // 1000)",
+    ),
+    (
+        "nvmlDeviceGetTemperature",
+        GPU_TEMPERATURE,
+        "amdsmi.amdsmi_get_temp_metric(",
+        ", amdsmi.AmdSmiTemperatureType.HOTSPOT, amdsmi.AmdSmiTemperatureMetric.CURRENT)",
+    ),
+    (
+        "nvmlDeviceGetClockInfo",
+        "NVML_CLOCK_GRAPHICS",
+        "amdsmi.amdsmi_get_clock_info(",
+        ", amdsmi.AmdSmiClkType.GFX)[\"clk\"]",
+    ),
+    (
+        "nvmlDeviceGetClockInfo",
+        "NVML_CLOCK_SM",
+        "amdsmi.amdsmi_get_clock_info(",
+        ", amdsmi.AmdSmiClkType.GFX)[\"clk\"]",
+    ),
+    (
+        "nvmlDeviceGetClockInfo",
+        "NVML_CLOCK_MEM",
+        "amdsmi.amdsmi_get_clock_info(",
+        ", amdsmi.AmdSmiClkType.MEM)[\"clk\"]",
+    ),
+    (
+        "nvmlDeviceGetMaxClockInfo",
+        "NVML_CLOCK_GRAPHICS",
+        "amdsmi.amdsmi_get_clock_info(",
+        ", amdsmi.AmdSmiClkType.GFX)[\"max_clk\"]",
+    ),
+    (
+        "nvmlDeviceGetMaxClockInfo",
+        "NVML_CLOCK_SM",
+        "amdsmi.amdsmi_get_clock_info(",
+        ", amdsmi.AmdSmiClkType.GFX)[\"max_clk\"]",
+    ),
+    (
+        "nvmlDeviceGetMaxClockInfo",
+        "NVML_CLOCK_MEM",
+        "amdsmi.amdsmi_get_clock_info(",
+        ", amdsmi.AmdSmiClkType.MEM)[\"max_clk\"]",
     ),
 ];
 
@@ -485,3 +552,68 @@ const COUNTERPARTS: &[(&str, &str)] = &[
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::packages::check(cx, &RULE);
 }
+/// The AMD SMI function to look at for a pynvml function that is not mapped, or was used in a way that is not.
+const COUNTERPARTS: &[(&str, &str)] = &[
+    ("nvmlInitWithFlags", "amdsmi_init"),
+    ("nvmlDeviceGetMemoryInfo", "amdsmi_get_gpu_vram_usage"),
+    ("nvmlDeviceGetUtilizationRates", "amdsmi_get_gpu_activity"),
+    ("nvmlDeviceGetProcessUtilization", "amdsmi_get_gpu_process_list"),
+    ("nvmlDeviceGetTemperature", "amdsmi_get_temp_metric"),
+    ("nvmlDeviceGetTemperatureThreshold", "amdsmi_get_temp_metric"),
+    ("nvmlDeviceGetClockInfo", "amdsmi_get_clock_info"),
+    ("nvmlDeviceGetClock", "amdsmi_get_clock_info"),
+    ("nvmlDeviceGetMaxClockInfo", "amdsmi_get_clock_info"),
+    ("nvmlDeviceGetApplicationsClock", "amdsmi_get_clk_freq"),
+    ("nvmlDeviceSetApplicationsClocks", "amdsmi_set_gpu_perf_determinism_mode"),
+    ("nvmlDeviceSetGpuLockedClocks", "amdsmi_set_gpu_clk_limit"),
+    ("nvmlDeviceGetComputeRunningProcesses", "amdsmi_get_gpu_process_list"),
+    ("nvmlDeviceGetGraphicsRunningProcesses", "amdsmi_get_gpu_process_list"),
+    ("nvmlDeviceGetHandleByPciBusId", "amdsmi_get_processor_handle_from_bdf"),
+    ("nvmlDeviceGetHandleByUUID", "amdsmi_get_gpu_device_uuid"),
+    ("nvmlDeviceGetHandleBySerial", "amdsmi_get_gpu_asic_info"),
+    ("nvmlDeviceGetIndex", "amdsmi_get_processor_handles"),
+    ("nvmlDeviceGetMinorNumber", "amdsmi_get_gpu_kfd_info"),
+    ("nvmlDeviceGetBrand", "amdsmi_get_gpu_board_info"),
+    ("nvmlDeviceGetBoardPartNumber", "amdsmi_get_gpu_board_info"),
+    ("nvmlDeviceGetVbiosVersion", "amdsmi_get_gpu_vbios_info"),
+    ("nvmlDeviceGetCudaComputeCapability", "amdsmi_get_gpu_asic_info"),
+    ("nvmlDeviceGetNumGpuCores", "amdsmi_get_gpu_asic_info"),
+    ("nvmlDeviceGetPowerState", "amdsmi_get_gpu_perf_level"),
+    ("nvmlDeviceGetPerformanceState", "amdsmi_get_gpu_perf_level"),
+    ("nvmlDeviceGetPowerManagementLimitConstraints", "amdsmi_get_power_cap_info"),
+    ("nvmlDeviceSetPowerManagementLimit", "amdsmi_set_power_cap"),
+    ("nvmlDeviceGetTotalEnergyConsumption", "amdsmi_get_energy_count"),
+    ("nvmlDeviceGetPciInfo", "amdsmi_get_gpu_device_bdf"),
+    ("nvmlDeviceGetCurrPcieLinkGeneration", "amdsmi_get_pcie_info"),
+    ("nvmlDeviceGetCurrPcieLinkWidth", "amdsmi_get_pcie_info"),
+    ("nvmlDeviceGetMaxPcieLinkGeneration", "amdsmi_get_pcie_info"),
+    ("nvmlDeviceGetMaxPcieLinkWidth", "amdsmi_get_pcie_info"),
+    ("nvmlDeviceGetPcieThroughput", "amdsmi_get_gpu_pci_throughput"),
+    ("nvmlDeviceGetPcieReplayCounter", "amdsmi_get_gpu_pci_replay_counter"),
+    ("nvmlDeviceGetFanSpeed", "amdsmi_get_gpu_fan_speed"),
+    ("nvmlDeviceGetEccMode", "amdsmi_get_gpu_ecc_enabled"),
+    ("nvmlDeviceGetTotalEccErrors", "amdsmi_get_gpu_total_ecc_count"),
+    ("nvmlDeviceGetMemoryErrorCounter", "amdsmi_get_gpu_ecc_count"),
+    ("nvmlDeviceGetRetiredPages", "amdsmi_get_gpu_bad_page_info"),
+    ("nvmlDeviceGetRemappedRows", "amdsmi_get_gpu_bad_page_info"),
+    ("nvmlDeviceGetCurrentClocksThrottleReasons", "amdsmi_get_violation_status"),
+    ("nvmlDeviceGetCurrentClocksEventReasons", "amdsmi_get_violation_status"),
+    ("nvmlDeviceGetFieldValues", "amdsmi_get_gpu_metrics_info"),
+    ("nvmlDeviceGetSamples", "amdsmi_get_gpu_metrics_info"),
+    ("nvmlDeviceGetP2PStatus", "amdsmi_is_P2P_accessible"),
+    ("nvmlDeviceGetTopologyCommonAncestor", "amdsmi_topo_get_link_type"),
+    ("nvmlDeviceGetTopologyNearestGpus", "amdsmi_get_link_topology_nearest"),
+    ("nvmlDeviceGetNvLinkState", "amdsmi_get_xgmi_info"),
+    ("nvmlDeviceGetNvLinkRemotePciInfo", "amdsmi_get_xgmi_info"),
+    ("nvmlDeviceGetNvLinkUtilizationCounter", "amdsmi_get_gpu_metrics_info"),
+    ("nvmlDeviceGetCpuAffinity", "amdsmi_get_gpu_topo_numa_affinity"),
+    ("nvmlDeviceGetCpuAffinityWithinScope", "amdsmi_get_gpu_topo_numa_affinity"),
+    ("nvmlDeviceSetCpuAffinity", "amdsmi_get_gpu_topo_numa_affinity"),
+    ("nvmlDeviceGetMemoryAffinity", "amdsmi_get_gpu_topo_numa_affinity"),
+    ("nvmlDeviceGetMigMode", "amdsmi_get_gpu_compute_partition"),
+    ("nvmlDeviceIsMigDeviceHandle", "amdsmi_get_gpu_compute_partition"),
+    ("nvmlDeviceGetMaxMigDeviceCount", "amdsmi_get_gpu_compute_partition"),
+    ("nvmlDeviceGetMigDeviceHandleByIndex", "amdsmi_get_processor_handles"),
+    ("nvmlSystemGetNVMLVersion", "amdsmi_get_lib_version"),
+    ("nvmlSystemGetCudaDriverVersion", "amdsmi_get_gpu_driver_info"),
+];

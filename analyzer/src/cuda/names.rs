@@ -1,0 +1,180 @@
+//! What CUDA's names are in HIP: a table of the names that exist, and the system that most of them follow.
+//!
+//! `names.txt` has a line for each name of CUDA's runtime, driver and libraries: `cudaMalloc` is named by the system
+//! below, `cudaMallocHost hipHostMalloc` is an exception, `cuTensorMapEncodeTiled -` has no counterpart, and
+//! a `!` says that PyTorch's hipify does not know it. A name that is not in the table is nobody's: none is invented.
+//! `analyzer/renew-cuda-names` makes it from HIP's own headers and the tables of what HIPIFY supports.
+
+use std::borrow::Cow;
+
+use super::lexer::Kind;
+use super::source::Source;
+
+/// Sorted by name, so that a name is found without reading all of it.
+const TABLE: &str = include_str!("names.txt");
+
+/// What is known of a name of CUDA's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Name<'a> {
+    /// HIP has it.
+    Hip {
+        name: Cow<'a, str>,
+        hipify_knows: bool,
+    },
+    /// HIP has nothing for it.
+    Unsupported,
+}
+
+/// What is known of `cuda`; nothing when it is no name of CUDA's.
+pub(crate) fn name(cuda: &str) -> Option<Name<'_>> {
+    let line = find(cuda)?;
+    let (marked, hip) = line.split_once(' ').unwrap_or((line, ""));
+    match hip {
+        "-" => Some(Name::Unsupported),
+        _ => Some(Name::Hip {
+            name: if hip.is_empty() {
+                Cow::Owned(systematic(cuda)?)
+            } else {
+                Cow::Borrowed(hip)
+            },
+            hipify_knows: !marked.ends_with('!'),
+        }),
+    }
+}
+
+/// True when the source gives `word` a meaning of its own: `#define cudaMalloc hipMalloc`, `cudaError_t cudaError = …`,
+/// an enumerator `CU_TARGET_COMPUTE_70 = 70`.
+pub(crate) fn is_the_projects(source: &Source<'_>, word: &str) -> bool {
+    source.definition(word).is_some()
+        || source.places(word).iter().any(|at| {
+            let (before, after) = (source.before(*at, 1), source.token_text(at + 1));
+            match before {
+                "struct" | "class" | "enum" | "union" => matches!(after, "{" | ":"),
+                "using" => after == "=",
+                "{" | "," => after == "=",
+                _ => {
+                    let behind_word = at
+                        .checked_sub(1)
+                        .is_some_and(|before| source.kind(before) == Kind::Word);
+                    // A variable, or a function with a body.
+                    let declares = match after {
+                        "=" | ";" => true,
+                        "(" => source
+                            .partner(at + 1)
+                            .is_some_and(|close| source.token_text(close + 1) == "{"),
+                        _ => false,
+                    };
+                    behind_word
+                        && declares
+                        && !KEYWORDS.contains(&before)
+                        && source.directive_of(*at).is_none()
+                }
+            }
+        })
+}
+
+/// What stands before a name that is used, not declared.
+const KEYWORDS: &[&str] = &[
+    "return", "case", "else", "do", "throw", "goto", "const", "typename",
+];
+
+/// The line of a name.
+fn find(cuda: &str) -> Option<&'static str> {
+    // No name is shorter, and all begin like this: most words are settled here.
+    if cuda.len() < 4
+        || !cuda.is_ascii()
+        || !matches!(
+            cuda.as_bytes()[0],
+            b'c' | b'C' | b'n' | b'N' | b'_' | b'm' | b's' | b'g' | b'l'
+        )
+    {
+        return None;
+    }
+    let (mut low, mut high) = (0, TABLE.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let start = TABLE[..middle].rfind('\n').map_or(0, |at| at + 1);
+        let end = TABLE[start..]
+            .find('\n')
+            .map_or(TABLE.len(), |length| start + length);
+        let line = &TABLE[start..end];
+        let known = line.split(['!', ' ']).next().unwrap_or(line);
+        match known.cmp(cuda) {
+            std::cmp::Ordering::Equal => return Some(line),
+            std::cmp::Ordering::Less => low = end + 1,
+            std::cmp::Ordering::Greater => high = start,
+        }
+    }
+    None
+}
+
+/// CUDA's beginnings and HIP's, the longer ones first.
+const BEGINNINGS: &[(&str, &str)] = &[
+    ("CUBLASLT_", "HIPBLASLT_"),
+    ("CUBLAS_", "HIPBLAS_"),
+    ("CUSPARSE_", "HIPSPARSE_"),
+    ("CUSOLVER_", "HIPSOLVER_"),
+    ("CUFFT_", "HIPFFT_"),
+    ("CURAND_", "HIPRAND_"),
+    ("NVRTC_", "HIPRTC_"),
+    ("cublas", "hipblas"),
+    ("cusparse", "hipsparse"),
+    ("cusolver", "hipsolver"),
+    ("cufft", "hipfft"),
+    ("curand", "hiprand"),
+    ("nvrtc", "hiprtc"),
+    ("cuda", "hip"),
+    ("CUDA_", "HIP_"),
+    ("CU_", "HIP_"),
+    ("cu", "hip"),
+    ("CU", "hip"),
+];
+
+fn systematic(cuda: &str) -> Option<String> {
+    BEGINNINGS
+        .iter()
+        .find_map(|(from, to)| Some(format!("{to}{}", cuda.strip_prefix(from)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_found_and_has_a_meaning() {
+        let mut before = "";
+        for line in TABLE.lines() {
+            let known = line.split(['!', ' ']).next().expect("a name");
+            assert!(before < known, "{known} is out of order or twice");
+            assert!(name(known).is_some(), "{line}");
+            before = known;
+        }
+    }
+
+    #[test]
+    fn names_follow_the_system_but_for_exceptions() {
+        let hip = |cuda| match name(cuda) {
+            Some(Name::Hip { name, .. }) => name.into_owned(),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(hip("cudaMalloc"), "hipMalloc");
+        assert_eq!(hip("cudaMallocHost"), "hipHostMalloc");
+        assert_eq!(hip("cublasLtMatmul"), "hipblasLtMatmul");
+        assert_eq!(hip("CUBLAS_OP_N"), "HIPBLAS_OP_N");
+        assert_eq!(hip("cuMemcpyDtoH_v2"), "hipMemcpyDtoH");
+        assert_eq!(hip("cusolverDnHandle_t"), "hipsolverHandle_t");
+        assert_eq!(hip("CUDA_R_16BF"), "HIP_R_16BF");
+        assert_eq!(name("cuTensorMapEncodeTiled"), Some(Name::Unsupported));
+        assert_eq!(
+            name("cudaMyOwnWrapper"),
+            None,
+            "nobody's name is not invented"
+        );
+        assert_eq!(name("cuda"), None);
+    }
+
+    #[test]
+    fn no_name_is_a_masquerading_one() {
+        assert!(!TABLE.contains("Masquerading"));
+    }
+}

@@ -1,0 +1,183 @@
+//! HW306: asking a GPU's name for NVIDIA's products.
+
+use crate::checker::{Checker, Suggestion};
+use crate::semantic::string;
+use crate::syntax::{Field, Kind, Node};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds tests of `torch.cuda.get_device_name()`, or of a device's `name`, for "H100", "A100", "NVIDIA" and other products.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// The name of an AMD GPU is "AMD Instinct MI300X" or the like, so such a test always fails, and the GPU gets what was meant for
+    /// unknown or small ones: a slow path, a small batch, or an error about missing support.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// import torch
+    ///
+    /// use_fp8 = "H100" in torch.cuda.get_device_name()
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// What was really asked, or AMD's products as well:
+    ///
+    /// ```python
+    /// import torch
+    ///
+    /// name = torch.cuda.get_device_name()
+    /// use_fp8 = "H100" in name or "MI300" in name
+    /// ```
+    ///
+    /// The architecture is a safer question on ROCm: `torch.cuda.get_device_properties(0).gcnArchName`. A source that knows names
+    /// of AMD's products is left alone.
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: what the test stands for is for a person to say.
+    ///
+    /// ## References
+    ///
+    /// * [torch.cuda.get_device_name](https://docs.pytorch.org/docs/stable/generated/torch.cuda.get_device_name.html)
+    "HW306" "device-name" {
+        title: "No AMD GPU has an NVIDIA product's name",
+        family: BackendCode,
+        severity: Warning,
+        applicability: DisplayOnly,
+        targets: "every ROCm target",
+        lesson: Some("01-port/01-device-abstraction"),
+        visit: [ComparisonOperator, Call],
+    }
+}
+/// Data-centre products. A test for an old or a consumer card is right to fail on an AMD GPU.
+const PRODUCTS: &[&str] = &[
+    "nvidia",
+    "a100",
+    "a800",
+    "h100",
+    "h800",
+    "h20",
+    "h200",
+    "gh200",
+    "b100",
+    "b200",
+    "gb200",
+    "b300",
+    "gb300",
+    "l40",
+    "l40s",
+    "hopper",
+    "blackwell",
+];
+
+const AMD: &[&str] = &["amd", "mi2", "mi3", "instinct", "radeon", "gfx9"];
+
+fn check(cx: &Checker<'_>, node: Node) {
+    let tree = cx.tree();
+    let (subject, words) = match tree.kind(node) {
+        Kind::ComparisonOperator => {
+            let parts: Vec<_> = tree.parts(node).collect();
+            let [left, operator, right] = parts[..] else {
+                return;
+            };
+            match tree.kind(operator) {
+                Kind::In | Kind::NotIn => (right, left),
+                Kind::Equal | Kind::NotEqual => (left, right),
+                _ => return,
+            }
+        }
+        // `name.startswith("NVIDIA")`
+        _ => {
+            let Some((subject, word)) = starts_with(cx, node) else {
+                return;
+            };
+            (subject, word)
+        }
+    };
+    let Some(word) = string(&cx.semantics, words) else {
+        return;
+    };
+    let lower = word.to_ascii_lowercase();
+    let is_product = lower
+        .split([' ', '-', '_'])
+        .any(|part| PRODUCTS.contains(&part));
+    if is_product && is_device_name(cx, subject) && !knows_amd(cx) {
+        cx.report(
+            &RULE,
+            node,
+            format!("On ROCm the device's name is such as \"AMD Instinct MI300X\", and no device is called \"{word}\"."),
+            Suggestion::display_only("Ask for the feature, or for AMD's products as well"),
+        );
+    }
+}
+
+fn starts_with(cx: &Checker<'_>, call: Node) -> Option<(Node, Node)> {
+    let tree = cx.tree();
+    let function = tree.child(call, Field::Function)?;
+    let method = tree.text(tree.child(function, Field::Attribute)?);
+    matches!(method, "startswith" | "endswith").then_some(())?;
+    let word = tree.parts(tree.child(call, Field::Arguments)?).next()?;
+    Some((tree.child(function, Field::Object)?, word))
+}
+
+/// `torch.cuda.get_device_name()`, `torch.cuda.get_device_properties(0).name`, in lower case or as they are.
+fn is_device_name(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    let mut node = cx.semantics.expression(node);
+    for _ in 0..4 {
+        if tree.kind(node) == Kind::Call {
+            if let Some(name) = cx.callee(node) {
+                return name.is("torch.cuda.get_device_name");
+            }
+            // `.lower()`, `.split()`
+            let Some(object) = tree
+                .child(node, Field::Function)
+                .and_then(|function| tree.child(function, Field::Object))
+            else {
+                return false;
+            };
+            node = cx.semantics.expression(object);
+            if cx
+                .callee(node)
+                .is_some_and(|name| name.is("torch.cuda.get_device_name"))
+            {
+                return true;
+            }
+        } else if tree.kind(node) == Kind::Attribute {
+            let is_name = tree
+                .child(node, Field::Attribute)
+                .is_some_and(|member| tree.text(member) == "name");
+            return is_name
+                && tree
+                    .child(node, Field::Object)
+                    .map(|object| cx.semantics.expression(object))
+                    .and_then(|object| cx.callee(object))
+                    .is_some_and(|name| name.is("torch.cuda.get_device_properties"));
+        } else {
+            return false;
+        }
+    }
+    false
+}
+
+fn knows_amd(cx: &Checker<'_>) -> bool {
+    let tree = cx.tree();
+    let find = || {
+        tree.nodes()
+            .filter(|node| tree.kind(*node) == Kind::StringContent)
+            .find(|node| {
+                let text = tree.text(*node);
+                text.len() < 60 && {
+                    let lower = text.to_ascii_lowercase();
+                    AMD.iter().any(|name| lower.contains(name))
+                }
+            })
+            .into_iter()
+            .collect()
+    };
+    cx.mentions_hip() || !cx.once(RULE.id, find).is_empty()
+}

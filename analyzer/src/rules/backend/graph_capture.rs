@@ -1,0 +1,120 @@
+//! HW310: what may not happen while a graph is captured.
+
+use crate::checker::{Checker, Suggestion};
+use crate::syntax::{Field, Kind, Node};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Looks into `with torch.cuda.graph(…):` for calls that wait for the GPU or copy from the host: `.item()`, `.cpu()`, `.tolist()`,
+    /// `.numpy()`, `torch.cuda.synchronize()`, tensors made from Python values on the device; and for seeds set there.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// A capture records work without running it, so there is nothing to wait for. HIP, like CUDA, refuses with "operation not
+    /// permitted when stream is capturing" (`hipErrorStreamCaptureUnsupported`), and the capture is lost. Two more pitfalls are out of
+    /// sight of this rule: warm up on a side stream before the capture, so that nothing is compiled, tuned or allocated in it, and
+    /// check the replayed result against an eager run once; graphs on ROCm are reported both as large gains and as wrong results.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// import torch
+    ///
+    /// graph = torch.cuda.CUDAGraph()
+    /// x = torch.ones(8, device="cuda")
+    /// with torch.cuda.graph(graph):
+    ///     y = x * 2
+    ///     total = y.sum().item()
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// import torch
+    ///
+    /// graph = torch.cuda.CUDAGraph()
+    /// x = torch.ones(8, device="cuda")
+    /// with torch.cuda.graph(graph):
+    ///     y = x * 2
+    ///     total = y.sum()
+    /// graph.replay()
+    /// print(total.item())
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: the line has to move out of the capture, and what uses its result with it.
+    ///
+    /// ## References
+    ///
+    /// * [CUDA graphs in PyTorch](https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs)
+    /// * [HIP graphs](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_runtime_api/hipgraph.html)
+    "HW310" "graph-capture" {
+        title: "This waits for the GPU while a graph is captured",
+        family: BackendCode,
+        severity: Error,
+        applicability: DisplayOnly,
+        targets: "every ROCm target",
+        lesson: Some("02-baseline/02-honest-timing"),
+        visit: [WithStatement],
+    }
+}
+fn check(cx: &Checker<'_>, statement: Node) {
+    let tree = cx.tree();
+    let Some(body) = tree.child(statement, Field::Body) else {
+        return;
+    };
+    let captures = tree
+        .subtree(statement)
+        .take_while(|node| *node < body)
+        .any(|node| {
+            tree.kind(node) == Kind::Call
+                && cx
+                    .callee(node)
+                    .is_some_and(|name| name.is("torch.cuda.graph"))
+        });
+    if !captures {
+        return;
+    }
+    for call in tree
+        .subtree(body)
+        .filter(|node| tree.kind(*node) == Kind::Call)
+    {
+        if let Some(what) = forbidden(cx, call) {
+            cx.report(
+                &RULE,
+                call,
+                format!("{what} while a graph is captured: HIP refuses it, and the capture is lost."),
+                Suggestion::display_only("Do it before the capture, or after the replay"),
+            );
+        }
+    }
+}
+
+/// What a call does that a capture cannot hold.
+fn forbidden(cx: &Checker<'_>, call: Node) -> Option<&'static str> {
+    let tree = cx.tree();
+    let function = tree.child(call, Field::Function)?;
+    let arguments = tree.child(call, Field::Arguments)?;
+    if let Some(name) = cx.callee(call) {
+        let on_device = tree.parts(arguments).any(|argument| {
+            tree.kind(argument) == Kind::KeywordArgument
+                && tree.text(argument).starts_with("device")
+                && !tree.text(argument).contains("cpu")
+        });
+        return if name.is("torch.cuda.synchronize") {
+            Some("This waits for the GPU")
+        } else if name.is_any(&["torch.tensor", "torch.as_tensor"]) && on_device {
+            Some("This copies from the host")
+        } else if name.is_any(&["torch.manual_seed", "torch.cuda.manual_seed"]) {
+            Some("This sets the generator's seed")
+        } else {
+            None
+        };
+    }
+    let method = tree.text(tree.child(function, Field::Attribute)?);
+    let waits = matches!(method, "item" | "tolist" | "cpu" | "numpy")
+        && tree.parts(arguments).next().is_none();
+    waits.then_some("This waits for the GPU")
+}

@@ -1,0 +1,224 @@
+//! HW901: names of CUDA's runtime, driver and libraries that HIP has under another name.
+
+use std::collections::HashSet;
+
+use crate::cuda::{Checker, Name, Setting, Source, Tokens, is_the_projects, name, names_amd};
+use crate::draft::{Replacement, Suggestion};
+use crate::report::{HandledBy, Severity};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds functions, types, constants and macros of CUDA's runtime, its driver API, cuBLAS, cuBLASLt, cuSPARSE,
+    /// cuFFT, cuRAND, cuSOLVER, NVRTC, CUB and NVTX that HIP has under another name.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// HIP's API is CUDA's with other names, so the compiler stops at the first `cuda…` it meets. Most names follow one
+    /// system (`cudaMalloc` is `hipMalloc`, `cublasSgemm` is `hipblasSgemm`), some do not (`cudaMallocHost` is
+    /// `hipHostMalloc` with a flag more). NCCL and Thrust keep their names.
+    ///
+    /// In a PyTorch extension nothing has to be done: `torch.utils.cpp_extension` runs PyTorch's hipify over the
+    /// sources of a `CUDAExtension` when it builds on ROCm. One finding says so for the whole file, and only names that
+    /// PyTorch's hipify does not know are reported where they stand.
+    ///
+    /// ## Example
+    ///
+    /// ```cuda
+    /// #include <hip/hip_runtime.h>
+    ///
+    /// __constant__ float weights[16];
+    ///
+    /// void load(const float* host, float** pinned, size_t bytes) {
+    ///     cudaMemcpyToSymbol(weights, host, bytes);
+    ///     if (cudaMallocHost(pinned, bytes) != cudaSuccess) return;
+    /// }
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```cuda
+    /// #include <hip/hip_runtime.h>
+    ///
+    /// __constant__ float weights[16];
+    ///
+    /// void load(const float* host, float** pinned, size_t bytes) {
+    ///     hipMemcpyToSymbol(HIP_SYMBOL(weights), host, bytes);
+    ///     if (hipHostMalloc(pinned, bytes, hipHostMallocDefault) != hipSuccess) return;
+    /// }
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Safe: the HIP function does what CUDA's does. Symbols are wrapped in `HIP_SYMBOL`, a kernel that is passed as a
+    /// pointer is cast to one, and `cudaMallocHost` gets its flag.
+    ///
+    /// ## References
+    ///
+    /// * [HIP porting guide](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html)
+    /// * [Supported CUDA APIs](https://rocm.docs.amd.com/projects/HIPIFY/en/latest/reference/supported_apis.html)
+    "HW901" "cuda-api" {
+        title: "CUDA's names are HIP's under another name",
+        family: CudaCpp,
+        severity: Error,
+        applicability: Safe,
+        targets: "every ROCm target",
+        lesson: None,
+        cuda: check,
+    }
+}
+
+fn check(cx: &Checker<'_>) {
+    let mut found = Vec::new();
+    for (word, places) in cx.source.words() {
+        let Some((hip, hipify_knows)) = counterpart(word) else {
+            continue;
+        };
+        if is_the_projects(cx.source, word) {
+            continue;
+        }
+        let is_one = |at: &&u32| cx.is_for_both(**at) && is_the_api(cx.source, word, **at);
+        found.extend(
+            places
+                .iter()
+                .filter(is_one)
+                .map(|at| (*at, word, hip.clone(), hipify_knows)),
+        );
+    }
+    found.sort_unstable_by_key(|(at, ..)| *at);
+    if cx.setting == Setting::PyTorchExtension {
+        by_hipify(cx, &found);
+        found.retain(|(.., hipify_knows)| !hipify_knows);
+    }
+    for (at, word, hip, _) in found {
+        let mut edits = vec![(cx.source.span(at..at + 1), hip.clone())];
+        around_arguments(cx.source, at, word, &mut edits);
+        let message = if cx.setting == Setting::PyTorchExtension {
+            format!("PyTorch's hipify leaves `{word}` as it is; HIP has it as `{hip}`.")
+        } else {
+            format!("`{word}` is `{hip}` in HIP.")
+        };
+        let title = format!("Write `{hip}`");
+        let fix = if cx.setting == Setting::PyTorchExtension {
+            // The source is still built for NVIDIA.
+            Suggestion::display_only(format!("{title} under `#ifdef USE_ROCM`"))
+        } else {
+            Suggestion::safe_edits(title, edits)
+        };
+        cx.report(&RULE, at..at + 1, message, fix);
+    }
+}
+
+/// One word for all that PyTorch's hipify will do.
+fn by_hipify(cx: &Checker<'_>, found: &[(u32, &str, String, bool)]) {
+    let mut seen = HashSet::new();
+    let names: Vec<&str> = found
+        .iter()
+        .filter(|(_, word, _, hipify_knows)| *hipify_knows && seen.insert(*word))
+        .map(|(_, word, ..)| *word)
+        .collect();
+    let Some((at, ..)) = found.iter().find(|(.., hipify_knows)| *hipify_knows) else {
+        return;
+    };
+    let examples: Vec<_> = names
+        .iter()
+        .take(3)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    let rest = match names.len() - examples.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let message = format!(
+        "PyTorch's hipify renames {}{rest} when it builds this extension on ROCm; there is nothing to do.",
+        examples.join(", ")
+    );
+    cx.report_as(
+        &RULE,
+        Severity::Info,
+        HandledBy::Hipify,
+        *at..at + 1,
+        message,
+        Suggestion::display_only("Leave the names as they are"),
+    );
+}
+
+/// HIP's name for a word, and whether PyTorch's hipify knows it.
+fn counterpart(word: &str) -> Option<(String, bool)> {
+    match word {
+        "cub" => Some(("hipcub".to_owned(), true)),
+        // `thrust::cuda::par`.
+        "cuda" => Some(("hip".to_owned(), true)),
+        _ => match name(word)? {
+            Name::Hip { name, hipify_knows } => Some((name.into_owned(), hipify_knows)),
+            Name::Unsupported => None,
+        },
+    }
+}
+
+fn is_the_api(source: &Source<'_>, word: &str, at: u32) -> bool {
+    match word {
+        "cuda" => source.before(at, 1) == "::" && source.before(at, 2) == "thrust",
+        "cub" => {
+            let alone = !matches!(source.before(at, 1), "::" | "." | "->");
+            let named = source.token_text(at + 1) == "::"
+                || (source.before(at, 1) == "namespace" && source.before(at, 2) == "using");
+            alone && named
+        }
+        "__CUDACC__" => {
+            // Where a condition names AMD's macro too, both compilers are thought of.
+            source.directive_of(at).is_none_or(|line| {
+                line.clone()
+                    .take(64)
+                    .all(|token| !names_amd(source.token_text(token)))
+            })
+        }
+        _ => !source.is_qualified(at),
+    }
+}
+
+/// What changes in a call besides its name.
+fn around_arguments(source: &Source<'_>, at: u32, word: &str, edits: &mut Vec<Replacement>) {
+    let Some(parentheses) = source.call(at) else {
+        return;
+    };
+    let arguments = source.arguments(&parentheses);
+    let mut wrap = |index: usize, before: &str| {
+        if let Some(argument) = arguments.get(index) {
+            let span = source.span(argument.clone());
+            edits.push((span.start..span.start, before.to_owned()));
+            edits.push((span.end..span.end, ")".to_owned()));
+        }
+    };
+    match word {
+        "cudaMemcpyToSymbol"
+        | "cudaMemcpyFromSymbol"
+        | "cudaMemcpyToSymbolAsync"
+        | "cudaMemcpyFromSymbolAsync" => wrap(0, "HIP_SYMBOL("),
+        "cudaGetSymbolAddress" | "cudaGetSymbolSize" => wrap(1, "HIP_SYMBOL("),
+        "cudaFuncSetAttribute"
+        | "cudaFuncSetCacheConfig"
+        | "cudaFuncSetSharedMemConfig"
+        | "cudaLaunchKernel"
+            if is_a_name(source, arguments.first()) =>
+        {
+            wrap(0, "reinterpret_cast<const void*>(");
+        }
+        "cudaFuncGetAttributes" if is_a_name(source, arguments.get(1)) => {
+            wrap(1, "reinterpret_cast<const void*>(");
+        }
+        "cudaMallocHost" if arguments.len() == 2 => {
+            let end = source.span(parentheses).end - 1;
+            edits.push((end..end, ", hipHostMallocDefault".to_owned()));
+        }
+        _ => {}
+    }
+}
+
+/// `kernel`, `kernel<float, 4>` and `ns::kernel`: what CUDA takes as a kernel and C as no pointer.
+fn is_a_name(source: &Source<'_>, argument: Option<&Tokens>) -> bool {
+    argument.is_some_and(|argument| {
+        !source.slice(argument.clone()).contains(['(', '&', '*'])
+            && !source.slice(argument.clone()).contains("_cast")
+    })
+}

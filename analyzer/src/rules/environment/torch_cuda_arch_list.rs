@@ -1,0 +1,74 @@
+//! HW205: the architectures that an extension is built for.
+
+use crate::checker::Checker;
+use crate::report::Severity;
+use crate::rules::counterparts::sets_any;
+use crate::rules::uses::{self, Condition, Fix, Use, What};
+use crate::semantic::{environment_variable, string};
+use crate::syntax::Node;
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds `TORCH_CUDA_ARCH_LIST` being set.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// `torch.utils.cpp_extension` in a ROCm build looks at `PYTORCH_ROCM_ARCH`, a list of gfx names. Without it the extension is
+    /// built for the GPUs that are visible at build time, and where there is none, as in a container build, for nothing useful.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// import os
+    ///
+    /// os.environ["TORCH_CUDA_ARCH_LIST"] = "8.0;9.0"
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// import os
+    ///
+    /// os.environ["PYTORCH_ROCM_ARCH"] = "gfx942"
+    /// ```
+    ///
+    /// The list of a release is longer: `gfx90a;gfx942;gfx950`. A source that sets both is left alone.
+    ///
+    /// ## Fix safety
+    ///
+    /// Unsafe: a CUDA build no longer finds its list. Set both where the code serves both.
+    ///
+    /// ## References
+    ///
+    /// * [torch.utils.cpp_extension](https://docs.pytorch.org/docs/stable/cpp_extension.html)
+    "HW205" "torch-cuda-arch-list" {
+        title: "TORCH_CUDA_ARCH_LIST is not read by a ROCm build",
+        family: Environment,
+        severity: Warning,
+        applicability: Unsafe,
+        targets: "every ROCm target",
+        lesson: Some("01-port/01-device-abstraction"),
+        visit: [Subscript, Call, Pair, KeywordArgument],
+    }
+}
+const USES: &[Use] = &[Use {
+    what: What::Variable("TORCH_CUDA_ARCH_LIST", &[]),
+    when: Condition::ALWAYS,
+    severity: Severity::Warning,
+    message: "A ROCm build does not read TORCH_CUDA_ARCH_LIST; extensions are built for what PYTORCH_ROCM_ARCH names.",
+    fix: Fix::unsafe_edit(
+        "Set PYTORCH_ROCM_ARCH to {arch}",
+        "PYTORCH_ROCM_ARCH={arch}",
+    ),
+}];
+
+fn check(cx: &Checker<'_>, node: Node) {
+    // An empty list stands for the GPUs that are there, as it does on ROCm.
+    let asks = environment_variable(&cx.semantics, node, &["TORCH_CUDA_ARCH_LIST"])
+        .and_then(|variable| variable.value)
+        .is_some_and(|value| string(&cx.semantics, value) != Some(""));
+    if asks && !sets_any(cx, RULE.id, &["PYTORCH_ROCM_ARCH"]) {
+        uses::check(cx, &RULE, USES, node);
+    }
+}

@@ -1,0 +1,156 @@
+//! HW115: CUDA packages that Python code installs or requires.
+
+use crate::checker::{Checker, Suggestion};
+use crate::rules::commands::{RUNNERS, command};
+use crate::semantic::string_parts;
+use crate::syntax::{Field, Kind, Node};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds CUDA packages in a `pip install` that Python code runs, and in `install_requires` of a `setup.py`: NVIDIA's own
+    /// (`nvidia-cublas-cu12`), wheels built for CUDA (`cupy-cuda12x`, `onnxruntime-gpu`, `tensorrt`), and PyTorch's CUDA index.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// They install, gigabytes of them, and then nothing uses them; or the CUDA build of PyTorch replaces the ROCm one, and
+    /// `torch.cuda.is_available()` is false from there on. PyTorch's ROCm wheels have an index of their own.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// import subprocess
+    ///
+    /// subprocess.run(
+    ///     ["pip", "install", "torch", "--index-url", "https://download.pytorch.org/whl/cu128"], check=True
+    /// )
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// import subprocess
+    ///
+    /// subprocess.run(
+    ///     ["pip", "install", "torch", "--index-url", "https://download.pytorch.org/whl/rocm7.0"], check=True
+    /// )
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: the index has to match the host's ROCm, and a package may have another name.
+    ///
+    /// ## References
+    ///
+    /// * [PyTorch: get started](https://pytorch.org/get-started/locally/)
+    /// * [PyTorch for ROCm](https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/3rd-party/pytorch-install.html)
+    "HW115" "cuda-wheels" {
+        title: "A package or index for CUDA is installed",
+        family: VendorLibraries,
+        severity: Warning,
+        applicability: DisplayOnly,
+        targets: "every ROCm target",
+        lesson: Some("01-port/02-vendor-libraries"),
+        visit: [Call, KeywordArgument],
+    }
+}
+/// Packages for NVIDIA's stack, with what to install instead.
+const PACKAGES: &[(&str, &str)] = &[
+    ("nvidia-ml-py", "Install amdsmi, which comes with ROCm"),
+    ("pynvml", "Install amdsmi, which comes with ROCm"),
+    ("onnxruntime-gpu", "Install onnxruntime-migraphx"),
+    ("tensorrt", "Leave it out; MIGraphX comes with ROCm"),
+    ("torch-tensorrt", "Install torch_migraphx"),
+    ("cuda-python", "Install hip-python"),
+    ("pycuda", "Install hip-python"),
+];
+
+fn check(cx: &Checker<'_>, node: Node) {
+    let tree = cx.tree();
+    if tree.kind(node) == Kind::KeywordArgument {
+        requirements(cx, node);
+        return;
+    }
+    let runs = cx.callee(node).is_some_and(|name| name.is_any(RUNNERS));
+    let Some(command) = runs.then(|| command(cx, node)).flatten() else {
+        return;
+    };
+    let words = &command.words;
+    let installs = words
+        .iter()
+        .any(|word| matches!(*word, "pip" | "pip3" | "uv") || word.ends_with("/pip"))
+        && words.contains(&"install");
+    if !installs {
+        return;
+    }
+    if let Some((word, title)) = words
+        .iter()
+        .find_map(|word| Some((*word, for_cuda(word)?)))
+    {
+        report(cx, node, word, title);
+    }
+}
+
+/// `install_requires=["nvidia-cublas-cu12"]` of `setup()`
+fn requirements(cx: &Checker<'_>, argument: Node) {
+    let tree = cx.tree();
+    let is_requirements = tree.child(argument, Field::Name).is_some_and(|name| {
+        matches!(
+            tree.text(name),
+            "install_requires" | "setup_requires" | "extras_require"
+        )
+    });
+    let Some(value) = tree
+        .child(argument, Field::Value)
+        .filter(|_| is_requirements)
+        .map(|value| cx.semantics.expression(value))
+    else {
+        return;
+    };
+    for item in tree
+        .subtree(value)
+        .filter(|item| tree.kind(*item) == Kind::String)
+    {
+        if let Some(text) = string_parts(&cx.semantics, item).first()
+            && let Some(title) = for_cuda(text)
+        {
+            report(cx, item, text, title);
+        }
+    }
+}
+
+fn report(cx: &Checker<'_>, node: Node, word: &str, title: &'static str) {
+    cx.report(
+        &RULE,
+        node,
+        format!("{word} is for CUDA: on a ROCm host it is of no use, or replaces the ROCm build."),
+        Suggestion::display_only(title),
+    );
+}
+
+/// What to do instead of installing `word`.
+fn for_cuda(word: &str) -> Option<&'static str> {
+    if let Some((_, build)) = word.split_once("download.pytorch.org/whl/") {
+        let build = build.trim_start_matches("nightly/");
+        return build
+            .starts_with("cu")
+            .then_some("Install from PyTorch's index for the host's ROCm version");
+    }
+    let name = word
+        .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_')))
+        .next()
+        .unwrap_or_default();
+    let is_build = ["-cu11", "-cu12", "-cu13"]
+        .iter()
+        .any(|build| name.ends_with(build));
+    if name.starts_with("cupy-cuda") {
+        Some("Install cupy-rocm-7-0 or AMD's amd-cupy")
+    } else if name.starts_with("nvidia-") && is_build {
+        Some("Leave it out: the ROCm build of PyTorch brings its own libraries")
+    } else {
+        PACKAGES
+            .iter()
+            .find(|(package, _)| *package == name)
+            .map(|(_, title)| *title)
+    }
+}

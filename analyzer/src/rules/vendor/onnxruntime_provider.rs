@@ -1,0 +1,117 @@
+//! HW113: ONNX Runtime's execution providers for NVIDIA GPUs.
+
+use crate::checker::{Checker, Suggestion};
+use crate::syntax::{Field, Kind, Node};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds the execution providers `CUDAExecutionProvider` and `TensorrtExecutionProvider` asked for by name.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// A build of ONNX Runtime for ROCm has neither. Asked for one, it warns and runs the model on the next provider in the list, as a
+    /// rule on the CPU. AMD's is `MIGraphXExecutionProvider`; the older `ROCMExecutionProvider` was removed.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// import onnxruntime
+    ///
+    /// session = onnxruntime.InferenceSession("model.onnx", providers=["CUDAExecutionProvider"])
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// import onnxruntime
+    ///
+    /// session = onnxruntime.InferenceSession("model.onnx", providers=["MIGraphXExecutionProvider"])
+    /// ```
+    ///
+    /// A list may hold the providers of both vendors: the ones that are missing are skipped. A source that knows MIGraphX's is left
+    /// alone.
+    ///
+    /// ## Fix safety
+    ///
+    /// Unsafe: on an NVIDIA host the new name is the one that is missing.
+    ///
+    /// ## References
+    ///
+    /// * [ONNX Runtime for ROCm](https://rocm.docs.amd.com/projects/ai-ecosystem/en/latest/inference/onnxruntime.html)
+    /// * [MIGraphX execution provider](https://onnxruntime.ai/docs/execution-providers/MIGraphX-ExecutionProvider.html)
+    "HW113" "onnxruntime-provider" {
+        title: "ONNX Runtime has another provider on ROCm",
+        family: VendorLibraries,
+        severity: Warning,
+        applicability: Unsafe,
+        targets: "every ROCm target",
+        lesson: Some("01-port/02-vendor-libraries"),
+        visit: [String],
+    }
+}
+const CUDA: &[&str] = &["CUDAExecutionProvider", "TensorrtExecutionProvider"];
+const MIGRAPHX: &str = "MIGraphXExecutionProvider";
+
+fn check(cx: &Checker<'_>, node: Node) {
+    let tree = cx.tree();
+    let text = tree.text(node);
+    let Some(name) = text
+        .ends_with(['"', '\''])
+        .then(|| text.trim_matches(['"', '\'']))
+        .filter(|name| CUDA.contains(name))
+    else {
+        return;
+    };
+    // `"CUDAExecutionProvider" in onnxruntime.get_available_providers()` only asks.
+    if only_asks(cx, node) || knows_migraphx(cx) {
+        return;
+    }
+    cx.report(
+        &RULE,
+        node,
+        format!("ONNX Runtime for ROCm has no {name}: it warns, and the model runs on the CPU."),
+        Suggestion::unsafe_edits(
+            "Ask for MIGraphXExecutionProvider",
+            vec![(tree.span(node), text.replace(name, MIGRAPHX))],
+        ),
+    );
+}
+
+/// True for a comparison with the name, or with one of several, and for a key.
+fn only_asks(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    for parent in tree.ancestors(node) {
+        match tree.kind(parent) {
+            Kind::Tuple | Kind::List => {}
+            Kind::ArgumentList => {
+                return tree
+                    .parent(parent)
+                    .and_then(|call| tree.child(call, Field::Function))
+                    .and_then(|function| tree.child(function, Field::Attribute))
+                    .is_some_and(|method| matches!(tree.text(method), "get" | "index"));
+            }
+            kind => {
+                return matches!(
+                    kind,
+                    Kind::ComparisonOperator | Kind::ExpressionStatement | Kind::Subscript
+                );
+            }
+        }
+    }
+    false
+}
+
+fn knows_migraphx(cx: &Checker<'_>) -> bool {
+    let tree = cx.tree();
+    let find = || {
+        tree.nodes()
+            .find(|node| {
+                tree.kind(*node) == Kind::StringContent
+                    && matches!(tree.text(*node), MIGRAPHX | "ROCMExecutionProvider")
+            })
+            .into_iter()
+            .collect()
+    };
+    !cx.once(RULE.id, find).is_empty()
+}

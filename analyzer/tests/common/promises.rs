@@ -1,0 +1,46 @@
+//! What holds for any text, in any language. The fuzz targets (analyzer/fuzz) and the tests call it.
+
+use hipward_analyzer::{Applicability, Language, Options, Report, analyze, apply_fixes, fix_all};
+
+/// Analyzes and fixes `source`, and panics where a promise of the analyzer is broken.
+pub fn judge(source: &str, language: Language) {
+    let options = Options {
+        language: Some(language),
+        ..Options::default()
+    };
+    let report = analyze(source, &options);
+    for finding in &report.findings {
+        let edits = finding.fix.iter().flat_map(|fix| &fix.edits);
+        for span in std::iter::once(finding.span).chain(edits.map(|edit| edit.span)) {
+            let range = span.start.byte as usize..span.end.byte as usize;
+            assert!(
+                source.get(range).is_some(),
+                "{span:?} is no part of the text"
+            );
+        }
+    }
+    for index in 0..report.findings.len() {
+        apply_fixes(source, &report, &[index]);
+    }
+    let fixed = fix_all(source, &options, Applicability::Safe);
+    let after = analyze(&fixed.source, &options);
+    assert!(
+        reads_as_well(&report, &after),
+        "safe fixes broke the text:\n{}",
+        fixed.source
+    );
+    let again = fix_all(&fixed.source, &options, Applicability::Safe);
+    assert_eq!(
+        again.applied, 0,
+        "fixing is not done in one go:\n{}",
+        fixed.source
+    );
+}
+
+/// No note is there that was not there before.
+fn reads_as_well(before: &Report, after: &Report) -> bool {
+    after
+        .notes
+        .iter()
+        .all(|note| before.notes.iter().any(|old| old.code == note.code))
+}

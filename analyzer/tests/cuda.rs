@@ -1,0 +1,423 @@
+//! CUDA C++ as a whole: names agree with PyTorch's, fixed sources compile for gfx942, and no text is too much.
+//!
+//! `tests/cuda/*.cu` are sources as they are written for NVIDIA. clang compiles their fixed form with the HIP headers
+//! that the Triton wheel carries, so neither ROCm nor a GPU is needed.
+
+mod common;
+
+use std::collections::{BTreeMap, HashSet};
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::options;
+use hipward_analyzer::{Applicability, Language, Options, Report, Severity, analyze, fix_all};
+
+fn cuda() -> Options {
+    options(Language::CudaCpp, "")
+}
+
+fn python(code: &str) -> String {
+    let python = env::var("HIPWARD_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let output = Command::new(&python)
+        .args(["-c", code])
+        .output()
+        .unwrap_or_else(|error| panic!("{python}: {error}; set HIPWARD_PYTHON"));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.success(),
+        "{said}\nHIPWARD_PYTHON has to name a Python with PyTorch and Triton: make setup-test"
+    );
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn sources() -> Vec<(PathBuf, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda");
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .expect("the sources")
+        .map(|entry| entry.expect("a file").path())
+        .collect();
+    files.sort();
+    files
+        .into_iter()
+        .map(|path| {
+            let text = fs::read_to_string(&path).expect("a source");
+            (path, text)
+        })
+        .collect()
+}
+
+/// HIP's name for a name of CUDA's, as a source that uses it is fixed.
+fn renamed(cuda_name: &str) -> Option<String> {
+    let source = format!("#include <hip/hip_runtime.h>\nx = {cuda_name};\n");
+    let fixed = fix_all(&source, &cuda(), Applicability::Safe);
+    (fixed.applied > 0).then(|| {
+        let line = fixed.source.lines().nth(1).expect("the second line");
+        line.trim_start_matches("x = ")
+            .trim_end_matches(';')
+            .to_owned()
+    })
+}
+
+/// Names that PyTorch's hipify and this table give differently, and why PyTorch's is no name to write.
+fn pytorchs_own(
+    cuda: &str,
+    ours: &str,
+    theirs: &str,
+    declared: &HashSet<&str>,
+) -> Option<&'static str> {
+    let is_declared = declared.contains(theirs);
+    let drivers =
+        cuda.starts_with("CU") && !cuda.starts_with("CUBLAS") && !cuda.starts_with("CURAND");
+    if theirs.ends_with("_v2") && cuda.starts_with("cublas") {
+        Some("hipBLAS has no `_v2` names since ROCm 7")
+    } else if theirs.contains(' ') || theirs.contains(':') {
+        Some("a declarator or an expression, not a name")
+    } else if drivers
+        && ours.starts_with("HIP")
+        && theirs.starts_with("hip")
+        && declared.contains(ours)
+    {
+        Some("of the runtime's type, where the driver's is asked for")
+    } else if (drivers || cuda.starts_with("cu")) && theirs.starts_with(['h', 'H']) && !is_declared
+    {
+        Some("HIP's headers do not declare it")
+    } else {
+        None
+    }
+}
+
+#[test]
+fn names_agree_with_pytorchs_hipify() {
+    let pairs = python(
+        "from torch.utils.hipify.cuda_to_hip_mappings import CUDA_TO_HIP_MAPPINGS\n\
+         seen = {}\n\
+         for mapping in CUDA_TO_HIP_MAPPINGS:\n\
+         \x20   for cuda, hip in mapping.items():\n\
+         \x20       seen.setdefault(cuda, hip if isinstance(hip, str) else hip[0])\n\
+         for cuda, hip in seen.items():\n\
+         \x20   if cuda.isidentifier(): print(cuda, hip)",
+    );
+    let declared = python(
+        "import os, re, triton\n\
+         root = os.path.join(os.path.dirname(triton.__file__), 'backends/amd/include/hip')\n\
+         names = set()\n\
+         for folder, _, files in os.walk(root):\n\
+         \x20   for name in files:\n\
+         \x20       text = open(os.path.join(folder, name), errors='replace').read()\n\
+         \x20       names |= set(re.findall(r'\\w+', re.sub(r'/\\*.*?\\*/|//[^\\n]*', '', text, flags=re.S)))\n\
+         print('\\n'.join(sorted(names)))",
+    );
+    let declared: HashSet<&str> = declared.lines().collect();
+    let mut same = 0;
+    let mut explained: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut different = Vec::new();
+    for (cuda_name, theirs) in pairs.lines().filter_map(|line| line.split_once(' ')) {
+        let Some(ours) = renamed(cuda_name) else {
+            continue;
+        };
+        if ours == theirs {
+            same += 1;
+        } else if let Some(why) = pytorchs_own(cuda_name, &ours, theirs, &declared) {
+            *explained.entry(why).or_default() += 1;
+        } else {
+            different.push(format!("{cuda_name}: {ours}, PyTorch has {theirs}"));
+        }
+    }
+    let both = same + different.len();
+    println!("{both} names that both know: {same} the same; PyTorch's own: {explained:?}");
+    println!("{}", different.join("\n"));
+    assert!(same > 2000, "{same} names are too few to say anything");
+    assert!(
+        same * 100 >= both * 99,
+        "{same} of {both} names agree:\n{}",
+        different.join("\n")
+    );
+}
+
+/// How clang compiles HIP for gfx942 with what the Triton wheel carries.
+fn compile(source: &str, name: &str) -> Result<(), String> {
+    let amd = python(
+        "import os, triton\nprint(os.path.join(os.path.dirname(triton.__file__), 'backends/amd'), end='')",
+    );
+    let clang = ["clang-22", "clang-21", "clang-20", "clang"]
+        .into_iter()
+        .find(|clang| Command::new(clang).arg("--version").output().is_ok())
+        .expect("clang: apt-get install clang-22 (make setup-test)");
+    let resource = Command::new(clang)
+        .arg("-print-resource-dir")
+        .output()
+        .expect("clang");
+    let resource = String::from_utf8_lossy(&resource.stdout).trim().to_owned();
+    let folder = env::temp_dir().join(format!("hipward-cuda-{}-{name}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join("x.hip");
+    fs::write(&file, source).expect("a file");
+    let output = Command::new(clang)
+        .args([
+            "-x",
+            "hip",
+            "--cuda-device-only",
+            "--offload-arch=gfx942",
+            "-nogpulib",
+            "-nogpuinc",
+        ])
+        .arg(format!("-isystem{resource}/include/cuda_wrappers"))
+        .args(["-include", "__clang_hip_runtime_wrapper.h"])
+        .arg(format!("-isystem{amd}/include"))
+        .arg(format!("-I{resource}"))
+        .args(["-D__HIP_PLATFORM_AMD__", "-O3", "-std=c++17"])
+        .args(["-Xclang", "-mlink-builtin-bitcode", "-Xclang"])
+        .arg(format!("{amd}/lib/ocml.bc"))
+        .args(["-Xclang", "-mlink-builtin-bitcode", "-Xclang"])
+        .arg(format!("{amd}/lib/ockl.bc"))
+        .args(["-S", "-o"])
+        .arg(folder.join("x.s"))
+        .arg(&file)
+        .output()
+        .expect("clang");
+    fs::remove_dir_all(&folder).expect("the folder");
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}
+
+#[test]
+fn fixed_sources_compile_for_gfx942() {
+    let mut compiled = 0;
+    for (path, source) in sources() {
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        // The libraries' headers are not in the wheel.
+        if name == "libraries" {
+            continue;
+        }
+        let up_to = if name == "warp" {
+            Applicability::Unsafe
+        } else {
+            Applicability::Safe
+        };
+        let fixed = fix_all(&source, &cuda(), up_to);
+        assert!(fixed.applied > 2, "{name}: {} fixes", fixed.applied);
+        if let Err(said) = compile(&fixed.source, &name) {
+            panic!("{name}:\n{said}\n{}", fixed.source);
+        }
+        compiled += 1;
+    }
+    assert!(compiled >= 6, "{compiled} sources");
+    assert!(
+        compile(
+            "#include <hip/hip_runtime.h>\nvoid f() { cudaFree(0); }\n",
+            "before"
+        )
+        .is_err(),
+        "what is not fixed does not compile"
+    );
+}
+
+#[test]
+fn a_fixed_source_has_no_name_of_cudas_left() {
+    for (path, source) in sources() {
+        let fixed = fix_all(&source, &cuda(), Applicability::Safe).source;
+        let left: Vec<_> = fixed
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .filter(|word| {
+                word.starts_with("cuda") || word.starts_with("cu") && word.contains("Create")
+            })
+            .collect();
+        assert!(left.is_empty(), "{}: {left:?}", path.display());
+    }
+}
+
+fn comments(text: &str) -> Vec<String> {
+    text.lines()
+        .filter_map(|line| line.split_once("//"))
+        .map(|(_, comment)| comment.to_owned())
+        .collect()
+}
+
+fn balance(text: &str) -> [i64; 3] {
+    [('(', ')'), ('[', ']'), ('{', '}')]
+        .map(|(open, close)| text.matches(open).count() as i64 - text.matches(close).count() as i64)
+}
+
+/// Findings by rule.
+fn counts(report: &Report) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for finding in &report.findings {
+        *counts.entry(finding.id.clone()).or_default() += 1;
+    }
+    counts
+}
+
+/// Everything that holds for a source and its fixed form.
+fn holds(name: &str, source: &str, up_to: Applicability) {
+    let before = analyze(source, &cuda());
+    let fixed = fix_all(source, &cuda(), up_to);
+    let after = analyze(&fixed.source, &cuda());
+    let left: Vec<_> = after
+        .findings
+        .iter()
+        .filter(|finding| {
+            finding
+                .fix
+                .as_ref()
+                .is_some_and(|fix| fix.applicability <= up_to)
+        })
+        .collect();
+    assert!(left.is_empty(), "{name}: {left:?}\n{}", fixed.source);
+    assert_eq!(
+        balance(source),
+        balance(&fixed.source),
+        "{name}:\n{}",
+        fixed.source
+    );
+    for (id, count) in counts(&after) {
+        let was = counts(&before).get(&id).copied().unwrap_or_default();
+        assert!(
+            count <= was,
+            "{name}: {id} was there {was} times, now {count}\n{}",
+            fixed.source
+        );
+    }
+    assert_eq!(fix_all(&fixed.source, &cuda(), up_to).applied, 0, "{name}");
+}
+
+#[test]
+fn fixes_keep_what_they_do_not_change() {
+    // A linear congruential generator: the same changes in every run.
+    let mut state: u64 = 20_261_121;
+    let mut random = |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let mut texts = sources();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    for folder in fs::read_dir(fixtures).expect("fixtures") {
+        for file in fs::read_dir(folder.expect("a folder").path()).expect("a folder") {
+            let path = file.expect("a file").path();
+            if Language::of_path(&path.to_string_lossy()) == Some(Language::CudaCpp) {
+                let text = fs::read_to_string(&path).expect("a fixture");
+                texts.push((path, text));
+            }
+        }
+    }
+    for (path, source) in &texts {
+        let name = path.display().to_string();
+        for up_to in [Applicability::Safe, Applicability::Unsafe] {
+            holds(&name, source, up_to);
+            let fixed = fix_all(source, &cuda(), Applicability::Safe).source;
+            assert_eq!(
+                comments(source).len(),
+                comments(&fixed).len(),
+                "{name}: a comment is gone"
+            );
+        }
+        let pieces = [
+            "(", ")", "{", "}", "\n", "\"", "'", "#", "\\\n", "<<<", ">>>", "/*", "*/", ",", "é",
+            "::", "\r\n",
+        ];
+        for _ in 0..40 {
+            let mut text = source.clone();
+            for _ in 0..3 {
+                let at = text.floor_char_boundary(random(text.len() + 1));
+                match random(3) {
+                    0 => text.insert_str(at, pieces[random(pieces.len())]),
+                    1 => drop(
+                        text.drain(at..text.ceil_char_boundary((at + random(30)).min(text.len()))),
+                    ),
+                    _ => {
+                        let from = text.floor_char_boundary(random(text.len() + 1));
+                        let to = text.ceil_char_boundary((from + 40).min(text.len()));
+                        let piece = text[from..to].to_owned();
+                        text.insert_str(at, &piece);
+                    }
+                }
+            }
+            holds(&name, &text, Applicability::Unsafe);
+        }
+    }
+}
+
+/// Texts that a recursive or quadratic reader would not survive, each just under the largest that is read.
+#[test]
+fn any_text_is_read_in_linear_time() {
+    const SIZE: usize = 2 * 1024 * 1024 - 64;
+    let filled = |piece: &str| piece.repeat(SIZE / piece.len());
+    for (name, text) in [
+        ("one line", filled("cudaMalloc(&a, 4); ")),
+        ("parentheses", filled("(")),
+        (
+            "closed parentheses",
+            "(".repeat(SIZE / 2) + &")".repeat(SIZE / 2),
+        ),
+        ("calls in calls", filled("cudaMemcpyToSymbol(")),
+        ("braces", filled("{ unsigned a = __ballot(")),
+        ("mismatched", filled("([{)]}")),
+        ("angles", filled("a<")),
+        ("launches", filled("k<<<1,")),
+        ("launches that end", filled("k<<<1,2>>>(3);")),
+        ("kernels", filled("__global__ void ")),
+        ("assembly in assembly", filled("asm(")),
+        ("an open string", format!("\"{}", filled("a\\"))),
+        ("an open comment", format!("/*{}", filled("cuda"))),
+        ("an open raw string", format!("R\"x({}", filled(")y\""))),
+        ("conditions", filled("#if A\n")),
+        ("one condition", format!("#if {}", filled("(!defined(A)||"))),
+        ("negations", format!("#if {}X\n", filled("!"))),
+        ("architectures", filled("#if __CUDA_ARCH__ > 1\n")),
+        (
+            "one line of architectures",
+            format!("#if {}\n", filled("__CUDA_ARCH__ + ")),
+        ),
+        ("guards", format!("#if {}\n", filled("__CUDACC__ + "))),
+        ("includes", filled("#include <cuda.h>\n")),
+        (
+            "masks",
+            (0..SIZE / 16)
+                .map(|i| format!("__any_sync(m{i},0)"))
+                .collect(),
+        ),
+        ("loops", filled("for(i=16;;){")),
+        ("namespaces", filled("a::")),
+        ("continuations", format!("#define A {}", filled("\\\n"))),
+        ("numbers", filled("lane = threadIdx.x % 32; ")),
+    ] {
+        let start = Instant::now();
+        let report = analyze(&text, &cuda());
+        let took = start.elapsed();
+        assert!(
+            report.findings.len() <= 1000,
+            "{name}: {}",
+            report.findings.len()
+        );
+        assert!(took < Duration::from_secs(10), "{name} took {took:?}");
+    }
+}
+
+#[test]
+fn a_build_says_whose_names_they_are() {
+    let source = "#include <hip/hip_runtime.h>\nvoid f(void* x) { cudaFree(x); }\n";
+    let severities = |pytorch_extension| {
+        let options = Options {
+            pytorch_extension,
+            ..cuda()
+        };
+        analyze(source, &options)
+            .findings
+            .iter()
+            .map(|finding| finding.severity)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(severities(None), [Severity::Error]);
+    assert_eq!(severities(Some(true)), [Severity::Info]);
+}

@@ -1,0 +1,41 @@
+//! What the semantic layer knows beyond names, seen from outside. Names and constants are in `fixtures/names`.
+
+use hipward_analyzer::{Options, analyze};
+
+fn modules(source: &str) -> Vec<String> {
+    analyze(source, &Options::default()).contract.modules
+}
+
+#[test]
+fn base_classes_are_followed_through_one_module() {
+    let source = "\
+import torch.nn as nn
+from torch import nn as layers
+from lightning import LightningModule
+
+class Base(layers.Module): ...
+Alias = Base
+class Child(Alias): ...
+class Grandchild(Child): ...
+class Stack(nn.Sequential): ...
+class Trainer(LightningModule): ...
+class Plain: ...
+class Loop(Loop): ...
+class Mixed(Plain, Grandchild): ...
+";
+    assert_eq!(
+        modules(source),
+        ["Base", "Child", "Grandchild", "Stack", "Trainer", "Mixed"]
+    );
+}
+
+#[test]
+fn a_base_that_is_no_module_makes_none() {
+    let source = "\
+class nn:
+    class Module: ...
+class Model(nn.Module): ...
+class Other(unknown.Module): ...
+";
+    assert!(modules(source).is_empty());
+}

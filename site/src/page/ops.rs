@@ -1,0 +1,202 @@
+//! The list of ops, and each op's page: its contract, its backends, and the tables that were recorded of it.
+
+use super::frame::Page;
+use crate::content::csv::Table;
+use crate::content::document::code_figure;
+use crate::content::ops::{Op, Source};
+use crate::{Route, Site};
+use leptos::prelude::*;
+
+/// A column of a table: its heading, the column of the file, and how a field is shown.
+type Column = (&'static str, &'static str, fn(&str) -> String);
+
+const MEASURED: [Column; 9] = [
+    ("Shape", "shape", as_it_is),
+    ("Type", "dtype", as_it_is),
+    ("Variant", "variant", as_it_is),
+    ("Median, µs", "median_ms", microseconds),
+    ("Of a copy", "same_copy_share", percent),
+    ("Of 2 GiB copied", "copy_share", percent),
+    ("Eager ÷ this", "speedup", times),
+    ("Best rival ÷ this", "against_best", times),
+    ("Note", "note", as_it_is),
+];
+
+const CONDITIONS: [(&str, &str); 8] = [
+    ("Device", "device"),
+    ("PyTorch", "torch"),
+    ("Triton", "triton"),
+    ("Runtime", "runtime"),
+    ("Driver", "driver"),
+    ("Caches", "cache"),
+    ("Stop rule", "stop_rule"),
+    ("Measured on", "date"),
+];
+
+const MACHINE_CODE: [Column; 12] = [
+    ("Backend", "tier", as_it_is),
+    ("Kernel", "kernel", as_it_is),
+    ("Shape", "shape", as_it_is),
+    ("Type", "dtype", as_it_is),
+    ("Architecture", "arch", as_it_is),
+    ("Threads", "threads", as_it_is),
+    ("VGPRs", "vgprs", as_it_is),
+    ("LDS, bytes", "lds_bytes", as_it_is),
+    ("Spills", "spills", as_it_is),
+    ("Waves per SIMD", "occupancy", as_it_is),
+    ("At least wanted", "occupancy_floor", as_it_is),
+    ("16-byte loads", "loads_16", as_it_is),
+];
+
+pub(super) fn index(site: &Site) -> Page {
+    let entries: Vec<AnyView> = site
+        .ops
+        .list
+        .iter()
+        .map(|op| {
+            let href = site.href(&Route::Op(op.name.clone()));
+            view! { <li><a href=href>{op.name.clone()}</a><p>{op.summary.clone()}</p></li> }
+                .into_any()
+        })
+        .collect();
+    Page {
+        title: "Ops".to_owned(),
+        description: "The fused ops of hipward_kernels: what each does, its HIP and Triton source, and what was measured."
+            .to_owned(),
+        main: view! {
+            <h1>"Ops"</h1>
+            <p class="lead">
+                "The fused ops of " <code>"hipward_kernels"</code>
+                ": each with a reference in PyTorch, a Triton kernel and a HIP kernel, what was measured of it, and the machine code it becomes on AMD GPUs."
+            </p>
+            <ul class="references">{entries}</ul>
+        }
+        .into_any(),
+        sidebar: None,
+    }
+}
+
+pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
+    let op = site.ops.get(name)?;
+    let backends: Vec<AnyView> = op.backends.iter().map(backend).collect();
+    Some(Page {
+        title: op.name.clone(),
+        description: op.summary.clone(),
+        main: view! {
+            <nav aria-label="Breadcrumbs">
+                <ol class="breadcrumbs" role="list">
+                    <li><a href=site.href(&Route::Ops)>"Ops"</a></li>
+                    <li aria-current="page">{op.name.clone()}</li>
+                </ol>
+            </nav>
+            <h1>{op.name.clone()}</h1>
+            <p class="lead">{op.summary.clone()}</p>
+            <h2>"Contract"</h2>
+            {code(&op.contract)}
+            <h2>"Backends"</h2>
+            {backends}
+            {measured(op)}
+            {machine_code(op)}
+        }
+        .into_any(),
+        sidebar: None,
+    })
+}
+
+fn backend(source: &Source) -> AnyView {
+    let title = match source.file.as_str() {
+        "eager.py" => "Eager, the reference",
+        "triton.py" => "Triton",
+        _ => "HIP, one source for AMD and NVIDIA",
+    };
+    view! { <details><summary>{title}</summary>{code(source)}</details> }.into_any()
+}
+
+fn code(source: &Source) -> AnyView {
+    let figure = code_figure(Some(&source.file), source.language, &source.html);
+    view! { <div inner_html=figure></div> }.into_any()
+}
+
+fn measured(op: &Op) -> Option<AnyView> {
+    let conditions: Vec<AnyView> = CONDITIONS
+        .iter()
+        .filter_map(|(name, column)| {
+            let values = op.measured.distinct(column).join("; ");
+            (!values.is_empty())
+                .then(|| view! { <div><dt>{*name}</dt><dd>{values}</dd></div> }.into_any())
+        })
+        .collect();
+    (op.measured.len() > 0).then(|| {
+        view! {
+            <h2>"Measured"</h2>
+            <p>"Ratios compare medians of one run, in which the variants took turns."</p>
+            {table("Measured", &op.measured, &MEASURED)}
+            <dl class="facts">{conditions}</dl>
+        }
+        .into_any()
+    })
+}
+
+fn machine_code(op: &Op) -> Option<AnyView> {
+    (op.machine_code.len() > 0).then(|| {
+        view! {
+            <h2>"Machine code on AMD"</h2>
+            <p>
+                "Compiled, not run: no AMD GPU was at hand. The tests compile each kernel again and hold it to this table: no spills, 16-byte loads, and at least as many wavefronts on a SIMD as it takes to keep the memory busy."
+            </p>
+            {table("Machine code", &op.machine_code, &MACHINE_CODE)}
+        }
+        .into_any()
+    })
+}
+
+/// The columns that the file has, and of them those that say anything.
+fn table(label: &'static str, table: &Table, columns: &[Column]) -> AnyView {
+    let columns: Vec<&Column> = columns
+        .iter()
+        .filter(|(_, column, _)| !table.distinct(column).is_empty())
+        .collect();
+    let head: Vec<AnyView> = columns
+        .iter()
+        .map(|(heading, ..)| view! { <th scope="col">{*heading}</th> }.into_any())
+        .collect();
+    let rows: Vec<AnyView> = (0..table.len())
+        .map(|row| {
+            let cells: Vec<AnyView> = columns
+                .iter()
+                .map(|(_, column, show)| {
+                    let text = show(table.field(row, column));
+                    view! { <td>{text}</td> }.into_any()
+                })
+                .collect();
+            view! { <tr>{cells}</tr> }.into_any()
+        })
+        .collect();
+    view! {
+        <div class="scroll" tabindex="0" role="group" aria-label=label>
+            <table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>
+        </div>
+    }
+    .into_any()
+}
+
+fn as_it_is(text: &str) -> String {
+    text.to_owned()
+}
+
+/// A field that is no number is shown as it is.
+fn number(text: &str, show: impl Fn(f64) -> String) -> String {
+    text.parse().map_or_else(|_| text.to_owned(), show)
+}
+
+fn microseconds(milliseconds: &str) -> String {
+    number(milliseconds, |ms| format!("{:.1}", ms * 1000.0))
+}
+
+fn percent(share: &str) -> String {
+    number(share, |share| format!("{:.0} %", share * 100.0))
+}
+
+fn times(ratio: &str) -> String {
+    number(ratio, |ratio| format!("{ratio:.2}"))
+}
