@@ -2,7 +2,7 @@
 //!
 //! One walk over the tree hands each node to the rules that asked for its kind.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use crate::draft::{Draft, Drafts};
@@ -12,6 +12,9 @@ use crate::rules::RuleMeta;
 use crate::semantic::{QualifiedName, Semantics, never_runs_on_target};
 use crate::syntax::{KIND_COUNT, Kind, Node, Tree};
 
+/// How often each node of a source is looked at, on average, by rules that look through whole functions.
+const LOOKS_PER_NODE: usize = 200;
+
 /// Nodes that were looked for once, under the name they were asked for by.
 type Found = (&'static str, Rc<[Node]>);
 
@@ -20,6 +23,8 @@ pub(crate) struct Checker<'a> {
     pub(crate) semantics: Semantics<'a>,
     drafts: Drafts,
     found_once: RefCell<Vec<Found>>,
+    /// Nodes that rules have looked through so far.
+    looked: Cell<usize>,
 }
 
 impl<'a> Checker<'a> {
@@ -38,6 +43,7 @@ impl<'a> Checker<'a> {
             semantics,
             drafts: Drafts::default(),
             found_once: RefCell::default(),
+            looked: Cell::new(0),
         };
         for node in checker.tree().nodes() {
             for rule in &by_kind[checker.tree().kind(node) as usize] {
@@ -60,6 +66,22 @@ impl<'a> Checker<'a> {
     /// What the source is judged for.
     pub(crate) fn target(&self) -> &Target {
         &self.semantics.target
+    }
+
+    /// `node` and everything within, to look through a function once more; nothing when the budget is spent.
+    pub(crate) fn within(&self, node: Node) -> impl Iterator<Item = Node> + use<> {
+        let subtree = self.tree().subtree(node);
+        let may_look = self.may_look_at(subtree.size_hint().0);
+        subtree.take(if may_look { usize::MAX } else { 0 })
+    }
+
+    /// Whether `count` more nodes may be looked at.
+    ///
+    /// A source has a budget of such looks in proportion to its length, so that no text makes the analysis quadratic.
+    pub(crate) fn may_look_at(&self, count: usize) -> bool {
+        let looked = self.looked.get().saturating_add(count);
+        self.looked.set(looked);
+        looked <= LOOKS_PER_NODE * self.tree().len()
     }
 
     /// The qualified name that the expression at `node` stands for.
@@ -112,7 +134,7 @@ impl<'a> Checker<'a> {
         covers: &dyn Fn(&str, &str) -> bool,
     ) -> bool {
         let source = self.tree().source();
-        self.drafts.borrow().iter().any(|draft| {
+        self.drafts.any(|draft| {
             draft.rule.id == rule.id
                 && source
                     .get(draft.span.clone())

@@ -75,6 +75,11 @@ impl Drafts {
         self.found.borrow().len() >= MAX_FINDINGS
     }
 
+    /// True when one of them is so.
+    pub(crate) fn any(&self, is_so: impl FnMut(&Draft) -> bool) -> bool {
+        self.found.borrow().iter().any(is_so)
+    }
+
     /// All of them, in the order they were found.
     pub(crate) fn finish(self) -> Vec<Draft> {
         self.found.into_inner()

@@ -137,7 +137,7 @@ fn names_agree_with_pytorchs_hipify() {
     );
 }
 
-/// How clang compiles HIP for gfx942 with what the Triton wheel carries.
+/// clang's word on HIP for gfx942, both passes, with what the Triton wheel carries.
 fn compile(source: &str, name: &str) -> Result<(), String> {
     let amd = python(
         "import os, triton\nprint(os.path.join(os.path.dirname(triton.__file__), 'backends/amd'), end='')",
@@ -145,7 +145,7 @@ fn compile(source: &str, name: &str) -> Result<(), String> {
     let clang = ["clang-22", "clang-21", "clang-20", "clang"]
         .into_iter()
         .find(|clang| Command::new(clang).arg("--version").output().is_ok())
-        .expect("clang: apt-get install clang-22 (make setup-test)");
+        .expect("clang is not installed: apt-get install clang-22, or make setup-test");
     let resource = Command::new(clang)
         .arg("-print-resource-dir")
         .output()
@@ -155,35 +155,38 @@ fn compile(source: &str, name: &str) -> Result<(), String> {
     fs::create_dir_all(&folder).expect("a folder");
     let file = folder.join("x.hip");
     fs::write(&file, source).expect("a file");
-    let output = Command::new(clang)
-        .args([
-            "-x",
-            "hip",
-            "--cuda-device-only",
-            "--offload-arch=gfx942",
-            "-nogpulib",
-            "-nogpuinc",
-        ])
-        .arg(format!("-isystem{resource}/include/cuda_wrappers"))
-        .args(["-include", "__clang_hip_runtime_wrapper.h"])
-        .arg(format!("-isystem{amd}/include"))
-        .arg(format!("-I{resource}"))
-        .args(["-D__HIP_PLATFORM_AMD__", "-O3", "-std=c++17"])
-        .args(["-Xclang", "-mlink-builtin-bitcode", "-Xclang"])
-        .arg(format!("{amd}/lib/ocml.bc"))
-        .args(["-Xclang", "-mlink-builtin-bitcode", "-Xclang"])
-        .arg(format!("{amd}/lib/ockl.bc"))
-        .args(["-S", "-o"])
-        .arg(folder.join("x.s"))
-        .arg(&file)
-        .output()
-        .expect("clang");
-    fs::remove_dir_all(&folder).expect("the folder");
-    if output.status.success() {
-        Ok(())
-    } else {
-        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    let mut said = Ok(());
+    let device: &[&str] = &["--cuda-device-only", "-O3", "-S", "-o", "x.s"];
+    for pass in [device, &["--cuda-host-only", "-fsyntax-only"]] {
+        let mut command = Command::new(clang);
+        command
+            .current_dir(&folder)
+            .args([
+                "-x",
+                "hip",
+                "--offload-arch=gfx942",
+                "-nogpulib",
+                "-nogpuinc",
+            ])
+            .arg(format!("-isystem{resource}/include/cuda_wrappers"))
+            .args(["-include", "__clang_hip_runtime_wrapper.h"])
+            .arg(format!("-isystem{amd}/include"))
+            .arg(format!("-I{resource}"))
+            .args(["-D__HIP_PLATFORM_AMD__", "-std=c++17"])
+            .args(pass);
+        for bitcode in ["ocml.bc", "ockl.bc"] {
+            command
+                .args(["-Xclang", "-mlink-builtin-bitcode", "-Xclang"])
+                .arg(format!("{amd}/lib/{bitcode}"));
+        }
+        let output = command.arg(&file).output().expect("clang");
+        if !output.status.success() {
+            said = Err(String::from_utf8_lossy(&output.stderr).into_owned());
+            break;
+        }
     }
+    fs::remove_dir_all(&folder).expect("the folder");
+    said
 }
 
 #[test]

@@ -3,13 +3,21 @@
 mod common;
 
 use common::{all_fixtures, language};
-use hipward_analyzer::{Applicability, Language, Options, analyze, fix_all};
+use hipward_analyzer::{Applicability, Language, Options, Selection, analyze, fix_all};
 use serde_json::{Value, json};
 
 fn options(language: Language) -> Options {
     Options {
         language: Some(language),
         ..Options::default()
+    }
+}
+
+/// A notebook judged by one rule.
+fn timing() -> Options {
+    Options {
+        rules: Selection::new(&["unsynchronized-timing"], &[]).expect("a rule"),
+        ..options(Language::Notebook)
     }
 }
 
@@ -46,7 +54,7 @@ fn what_an_earlier_cell_imports_counts_in_a_later_one() {
         &["x = torch.ones(1).cuda()"],
         TIMING,
     ]);
-    let report = analyze(&source, &options(Language::Notebook));
+    let report = analyze(&source, &timing());
     let rules: Vec<_> = report
         .findings
         .iter()
@@ -71,7 +79,7 @@ fn a_line_that_a_fix_adds_is_a_string_of_its_own() {
         ],
         TIMING,
     ]);
-    let fixed = fix_all(&source, &options(Language::Notebook), Applicability::Unsafe);
+    let fixed = fix_all(&source, &timing(), Applicability::Unsafe);
     let cells = sources(&fixed.source);
     assert_eq!(cells[0], sources(&source)[0]);
     for line in &cells[1] {

@@ -170,7 +170,7 @@ fn fixes_that_overlap_are_not_applied_together() {
 
 #[test]
 fn what_two_fixes_insert_alike_goes_in_once() {
-    let source = "import time\nimport torch\nx = torch.ones(1).cuda()\nstart = time.time()\ny = x + x.sin()\nfirst = time.time() - start\nz = y.cos()\nsecond = time.time() - start\n";
+    let source = "import time\nimport torch\nx = torch.ones(1).cuda()\nstart = time.perf_counter()\ny = x + x.sin()\nfirst = time.perf_counter() - start\nz = y.cos()\nsecond = time.perf_counter() - start\n";
     let report = report(source);
     assert_eq!(report.findings.len(), 2);
     let applied = apply_fixes(source, &report, &[0, 1]);

@@ -122,7 +122,7 @@ fn line_endings_tabs_and_every_script_keep_their_places() {
 
 #[test]
 fn an_edit_to_a_windows_file_keeps_its_line_endings() {
-    let source = "import time\r\nimport torch\r\nmodel = torch.nn.Linear(1, 1).cuda()\r\nstart = time.time()\r\nmodel(0)\r\nprint(time.time() - start)\r\n";
+    let source = "import time\r\nimport torch\r\nmodel = torch.nn.Linear(1, 1).cuda()\r\nstart = time.perf_counter()\r\nmodel(0)\r\nprint(time.perf_counter() - start)\r\n";
     let fixed = fix_all(source, &Options::default(), Applicability::Unsafe);
     assert_eq!(fixed.applied, 1);
     assert!(
@@ -161,6 +161,34 @@ fn any_nesting_is_walked() {
             .collect(),
     ] {
         everything(&source);
+    }
+}
+
+/// Rules that look through a whole function must not do so for each of its lines.
+#[test]
+fn a_long_function_takes_as_long_as_its_length() {
+    let n = 4_000;
+    let kernel = "import triton\nimport triton.language as tl\n@triton.jit\ndef k(p, n, B: tl.constexpr):\n o = tl.program_id(0) * B + tl.arange(0, B)\n m = o < n\n";
+    let forward = "import time\nimport numpy as np\nimport torch\nimport torch.nn.functional as F\nclass M(torch.nn.Module):\n def forward(self, x: torch.Tensor, q, k, v):\n  t = []\n  s = time.time()\n";
+    for (head, line) in [
+        (kernel, " x = tl.load(p + o)\n"),
+        (kernel, " tl.store(p + o, x.to(tl.bfloat16), mask=m)\n"),
+        (kernel, " y = tl.exp(x) / tl.sum(tl.exp(x), 0)\n"),
+        (forward, "  x = x * x.max().item()\n"),
+        (forward, "  a = F.softmax(q @ k.mT, dim=-1)\n"),
+        (forward, "  k = repeat_kv(k, 2)\n"),
+        (forward, "  x = F.silu(x) * self.up(x)\n"),
+        (forward, "  x = self.a(x).sigmoid() * self.b(x)\n"),
+        (forward, "  e = time.time() - s\n"),
+        (forward, "  t.append(time.time() - s); np.mean(t)\n"),
+        (forward, "  for i in self.experts: i.x(x)\n"),
+    ] {
+        let source = format!("{head}{}", line.repeat(n));
+        let start = std::time::Instant::now();
+        analyze(&source, &Options::default());
+        let seconds = start.elapsed().as_secs_f64();
+        // A second or two in a busy debug build; minutes if a look at the function were made for each line.
+        assert!(seconds < 30.0, "{line:?}: {seconds:.1} s");
     }
 }
 

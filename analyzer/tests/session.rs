@@ -44,7 +44,10 @@ fn edit(text: &str, dice: &mut Dice) -> String {
 
 #[test]
 fn editing_gives_the_reports_of_a_fresh_analysis() {
-    let options = Options::default();
+    let options = Options {
+        language: Some(Language::Python),
+        ..Options::default()
+    };
     let start: String = RULES
         .iter()
         .flat_map(|rule| blocks(&rule.doc(), "Example"))

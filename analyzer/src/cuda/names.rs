@@ -85,7 +85,7 @@ fn find(cuda: &str) -> Option<&'static str> {
         || !cuda.is_ascii()
         || !matches!(
             cuda.as_bytes()[0],
-            b'c' | b'C' | b'n' | b'N' | b'_' | b'm' | b's' | b'g' | b'l'
+            b'a' | b'c' | b'C' | b'n' | b'N' | b'_' | b'm' | b's' | b'g' | b'l'
         )
     {
         return None;

@@ -3,11 +3,15 @@
 //! A rule is one file: its doc comment is its page, its `check` its code. Adding one is that file and its line in
 //! the table below.
 
+mod calls;
 mod commands;
 mod counterparts;
 mod edits;
+mod kernels;
+mod modules;
 #[cfg(feature = "all-languages")]
 mod packages;
+mod timing;
 mod uses;
 #[cfg(feature = "all-languages")]
 mod variables;
@@ -106,7 +110,7 @@ table! {
         dali,
         nvtx,
         cuda_python,
-        nvidia_library,
+        cuda_only_library,
         onnxruntime_provider,
         cuda_shared_library,
         cuda_wheels,
@@ -131,7 +135,7 @@ table! {
         tf32,
         nvcc_flags,
         device_name,
-        warp_size,
+        launch_warp_size,
         fp8_dtype,
         causal_alignment,
         graph_capture,
@@ -143,12 +147,47 @@ table! {
     }
     compile {
         compile_mode,
+        recompile_limit,
+        while_in_forward,
+        host_tensor_in_forward,
+        sync_in_forward,
+        graph_break,
+        inductor_option,
     }
     model {
         separate_qkv,
+        separate_gate_up,
+        manual_attention,
+        manual_rms_norm,
+        activation_mul,
+        repeat_kv,
+        contiguous_copy,
+        constant_in_forward,
+        expert_loop,
+    }
+    triton {
+        num_warps,
+        num_stages,
+        tanh,
+        unclamped_exp,
+        block_power_of_two,
+        block_covers_row,
+        missing_mask,
+        store_dtype,
+        inline_ptx,
+        cuda_libdevice,
+        fp8_name,
+        warp_size,
+        without_backward,
     }
     measure {
         unsynchronized_timing,
+        wall_clock,
+        no_warm_up,
+        first_call_timed,
+        mean_only,
+        cached_inputs,
+        unchecked_speedup,
     }
     ;
     build {
@@ -181,6 +220,7 @@ table! {
         dynamic_parallelism,
         libcudacxx,
         fp8_format,
+        vector_operator,
         kernel_launch,
         cuda_unsupported,
         cuda_header,

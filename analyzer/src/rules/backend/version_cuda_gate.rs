@@ -208,7 +208,7 @@ fn call(cx: &Checker<'_>, node: Node) {
 }
 
 /// True where the condition is not whether there is a GPU: `torch.version.cuda and int(torch.version.cuda.split(".")[0]) >= 12`
-/// asks for CUDA's version, and `torch.cuda.is_available() and torch.version.cuda` for the vendor.
+/// asks for CUDA's version, and `torch.cuda.is_available() and torch.version.cuda`, or a capability beside it, for the vendor.
 fn asks_something_else(cx: &Checker<'_>, node: Node, subject: Node) -> bool {
     let tree = cx.tree();
     let whole = tree
@@ -229,7 +229,7 @@ fn asks_something_else(cx: &Checker<'_>, node: Node, subject: Node) -> bool {
             .filter(|part| !tree.contains(node, *part))
             .any(|part| match tree.kind(part) {
                 Kind::Identifier => {
-                    tree.text(part) == text || matches!(tree.text(part), "is_available" | "is_cuda")
+                    tree.text(part) == text || matches!(tree.text(part), "is_available" | "is_cuda" | "get_device_capability")
                 }
                 Kind::Attribute => tree.text(part) == text,
                 // `x.device.type == "cuda" and torch.version.cuda`

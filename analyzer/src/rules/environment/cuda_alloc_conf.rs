@@ -8,7 +8,7 @@ use crate::syntax::{Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds three mistakes in setting up PyTorch's caching allocator from Python: the variable's NVIDIA name, an option
+    /// Finds three mistakes in setting up PyTorch's caching allocator from Python: a variable's former name, an option
     /// that the target does not support, and setting it after `import torch`.
     ///
     /// ## Why on ROCm
@@ -53,7 +53,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// The new name is safe from PyTorch 2.9 on, where it means the same on every backend. For an older target the fix is
+    /// In place of NVIDIA's name the new one is safe from PyTorch 2.9 on, where it means the same on every backend; in place
+    /// of HIP's it is unsafe, because a CUDA build then reads it too. For an older target the fix is
     /// unsafe: `PYTORCH_HIP_ALLOC_CONF` does nothing on a CUDA build. The other two mistakes are display-only.
     ///
     /// ## References
@@ -93,21 +94,22 @@ fn check(cx: &Checker<'_>, node: Node) {
     } else {
         "PYTORCH_HIP_ALLOC_CONF"
     };
-    if variable.name == "PYTORCH_CUDA_ALLOC_CONF" {
-        let why = if torch >= Version::new(2, 9) {
-            "PYTORCH_CUDA_ALLOC_CONF still works on ROCm; since PyTorch 2.9 PYTORCH_ALLOC_CONF is the name on every backend."
-                .to_owned()
+    let is_nvidias = variable.name == "PYTORCH_CUDA_ALLOC_CONF";
+    let is_former = variable.name != "PYTORCH_ALLOC_CONF" && torch >= Version::new(2, 9);
+    if is_nvidias || is_former {
+        let name = &variable.name;
+        let why = if is_former {
+            format!("{name} still works on ROCm; since PyTorch 2.9 {current} is the name on every backend.")
         } else {
-            format!(
-                "PYTORCH_CUDA_ALLOC_CONF works on ROCm too; PyTorch {torch} also knows it as {current} there."
-            )
+            format!("{name} works on ROCm too; PyTorch {torch} also knows it as {current} there.")
         };
         let title = format!("Rename it to {current}");
         let fix = match tree.kind(variable.key) {
             Kind::String => {
                 let name = tree.text(variable.key).replace(&*variable.name, current);
                 let edits = vec![(tree.span(variable.key), name)];
-                if torch >= Version::new(2, 9) {
+                // A CUDA build did not read HIP's name, and reads the common one.
+                if is_nvidias && is_former {
                     Suggestion::safe_edits(title, edits)
                 } else {
                     Suggestion::unsafe_edits(title, edits)

@@ -1,5 +1,6 @@
 //! HW601: three projections of one tensor.
 
+use super::super::calls::own_attribute;
 use crate::checker::{Checker, Suggestion};
 use crate::syntax::{Field, Kind, Node};
 
@@ -11,8 +12,8 @@ declare_rule! {
     /// ## Why on ROCm
     ///
     /// Three small matrix products read the same input three times and launch three kernels. One product with the
-    /// weights stacked reads it once and fills the GPU better, above all at small batch sizes, where an Instinct GPU with
-    /// its many compute units is hard to keep busy. How much it gives depends on the shapes: measure it.
+    /// weights stacked reads it once and fills the GPU better, above all at small batch sizes, where an Instinct GPU
+    /// with its many compute units is hard to keep busy. How much it gives depends on the shapes: measure it.
     ///
     /// ## Example
     ///
@@ -44,9 +45,9 @@ declare_rule! {
     ///         return self.qkv_proj(x).chunk(3, dim=-1)
     /// ```
     ///
-    /// With fewer key and value heads than query heads, `split` takes the three sizes. A checkpoint with separate weights
-    /// loads through `torch.cat([q.weight, k.weight, v.weight])`. Where other code reaches for `q_proj`, stack the weights
-    /// after loading instead.
+    /// With fewer key and value heads than query heads, `split` takes the three sizes. A checkpoint with separate
+    /// weights loads through `torch.cat([q.weight, k.weight, v.weight])`. Where other code reaches for `q_proj`, stack
+    /// the weights after loading instead.
     ///
     /// ## Fix safety
     ///
@@ -146,17 +147,6 @@ fn projections<'a>(cx: &Checker<'a>, body: Node) -> Vec<Projection<'a>> {
         found.extend(projection);
     }
     found
-}
-
-/// The `x` of `self.x`.
-fn own_attribute<'a>(cx: &Checker<'a>, node: Node) -> Option<&'a str> {
-    let tree = cx.tree();
-    let object = tree.child(node, Field::Object)?;
-    (tree.text(object) == "self").then(|| {
-        tree.text(node)
-            .trim_start_matches("self")
-            .trim_start_matches('.')
-    })
 }
 
 /// What `q_proj`, `to_k`, `value`, `Wv` stand for, and the rest of the name.

@@ -48,7 +48,7 @@ declare_rule! {
     /// * [MORI](https://github.com/ROCm/mori)
     /// * [rocSHMEM](https://github.com/ROCm/rocSHMEM)
     /// * [rocPyDecode](https://github.com/ROCm/rocPyDecode)
-    "HW112" "nvidia-library" {
+    "HW112" "cuda-only-library" {
         title: "A library of NVIDIA's stack",
         family: VendorLibraries,
         severity: Error,
@@ -76,8 +76,16 @@ const fn ported(module: &'static str, title: &'static str) -> Use {
     )
 }
 
+const fn monitor(module: &'static str) -> Use {
+    row(
+        What::Import(module),
+        Severity::Error,
+        "This library asks NVIDIA's driver or nvidia-smi, so on a ROCm host it raises or finds no GPU.",
+        "Ask amdsmi, or torch.cuda.mem_get_info() and torch.cuda.utilization()",
+    )
+}
+
 const RAPIDS: &str = "Use AMD's ROCm-DS (hipDF for cuDF), or pandas and scikit-learn";
-const MONITOR: &str = "Ask amdsmi, or torch.cuda.mem_get_info() and torch.cuda.utilization()";
 
 const USES: &[Use] = &[
     ported("transformer_engine", "Build AMD's fork, ROCm/TransformerEngine"),
@@ -100,10 +108,10 @@ const USES: &[Use] = &[
     missing("rmm", RAPIDS),
     missing("dask_cuda", RAPIDS),
     missing("dask_cudf", RAPIDS),
-    missing("GPUtil", MONITOR),
-    missing("py3nvml", MONITOR),
-    missing("nvidia_smi", MONITOR),
-    missing("nvsmi", MONITOR),
+    monitor("GPUtil"),
+    monitor("py3nvml"),
+    monitor("nvidia_smi"),
+    monitor("nvsmi"),
 ];
 
 fn check(cx: &Checker<'_>, node: Node) {

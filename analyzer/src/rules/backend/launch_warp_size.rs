@@ -45,7 +45,7 @@ declare_rule! {
     ///
     /// * [HIP: warp size](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html)
     /// * [torch.cuda.get_device_properties](https://docs.pytorch.org/docs/stable/generated/torch.cuda.get_device_properties.html)
-    "HW307" "warp-size" {
+    "HW307" "launch-warp-size" {
         title: "A warp has 64 threads on Instinct GPUs",
         family: BackendCode,
         severity: Warning,

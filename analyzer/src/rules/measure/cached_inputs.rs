@@ -1,0 +1,198 @@
+//! HW806: a benchmark whose inputs never leave the cache.
+
+use super::super::calls::{arguments, called, has_text, keyword, values};
+use super::super::timing::{is_benchmark, is_gpu_timing, region, repeating_loop, subjects};
+use crate::checker::{Checker, Suggestion};
+use crate::report::Arch;
+use crate::semantic::{Value, integer};
+use crate::syntax::{Field, Kind, Node};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds timed loops that call one operation on the same tensors, whose sizes the source gives and which together
+    /// fit into the GPU's last cache.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// MI300 and MI350 have 256 MB of Infinity Cache, MI200 8 MB of L2 on each of its two dies, an H100 50 MB. From the
+    /// second round on the inputs come from there, not from memory, and a kernel that memory bounds looks faster than
+    /// it is in a model, where other layers ran in between. Between GPUs with caches of different size such numbers
+    /// compare the caches. It is a legitimate number when it is called what it is: hot.
+    ///
+    /// ## Example
+    ///
+    /// ```python arch=gfx942
+    /// import time
+    ///
+    /// import torch
+    ///
+    /// x = torch.randn(1024, 1024, device="cuda")
+    /// torch.exp(x)
+    /// torch.cuda.synchronize()
+    /// start = time.perf_counter()
+    /// for _ in range(100):
+    ///     torch.exp(x)
+    /// torch.cuda.synchronize()
+    /// elapsed = (time.perf_counter() - start) / 100
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python arch=gfx942
+    /// import time
+    ///
+    /// import torch
+    ///
+    /// inputs = [torch.randn(1024, 1024, device="cuda") for _ in range(150)]
+    /// torch.exp(inputs[0])
+    /// torch.cuda.synchronize()
+    /// start = time.perf_counter()
+    /// for x in inputs:
+    ///     torch.exp(x)
+    /// torch.cuda.synchronize()
+    /// elapsed = (time.perf_counter() - start) / 150
+    /// ```
+    ///
+    /// Inputs that together are twice the cache (here 600 MB) leave nothing of the last round.
+    /// `triton.testing.do_bench` writes over a buffer between rounds instead; that the buffer is larger than the cache
+    /// is worth checking.
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: hot or cold is a choice; name it.
+    ///
+    /// ## References
+    ///
+    /// * [AMD Instinct MI300 series microarchitecture](https://rocm.docs.amd.com/en/latest/conceptual/gpu-arch/mi300.html)
+    /// * [triton.testing.do_bench](https://triton-lang.org/main/python-api/generated/triton.testing.do_bench.html)
+    "HW806" "cached-inputs" {
+        title: "The timed inputs stay in the cache",
+        family: Measuring,
+        severity: Advice,
+        applicability: DisplayOnly,
+        targets: "by target: 256 MB on gfx942 and gfx950, 8 MB on gfx90a",
+        lesson: Some("02-baseline/02-honest-timing"),
+        visit: [BinaryOperator, Call],
+    }
+}
+
+const FACTORIES: &[&str] = &["randn", "rand", "zeros", "ones", "empty", "full", "randint"];
+
+fn check(cx: &Checker<'_>, node: Node) {
+    if !has_text(cx, "torch") {
+        return;
+    }
+    let Some((start, end)) = region(cx, node) else {
+        return;
+    };
+    let tree = cx.tree();
+    let Some(body) =
+        repeating_loop(cx, start, end).and_then(|round| tree.child(round, Field::Body))
+    else {
+        return;
+    };
+    if !is_gpu_timing(cx, start, end) || !is_benchmark(cx, node, start, end) {
+        return;
+    }
+    let cache: i64 = match cx.target().arch {
+        Arch::Gfx90a => 8 << 20,
+        Arch::Gfx942 | Arch::Gfx950 => 256 << 20,
+    };
+    // Someone who clears or rotates has thought of it.
+    if has_text(cx, "flush") || has_text(cx, "cache.zero_") || has_text(cx, "rotat") {
+        return;
+    }
+    let [call] = subjects(cx, body)[..] else {
+        return;
+    };
+    let Some(bytes) = input_bytes(cx, call) else {
+        return;
+    };
+    if bytes == 0 || bytes > cache {
+        return;
+    }
+    let size = match bytes >> 20 {
+        0 => "under 1".to_owned(),
+        megabytes => megabytes.to_string(),
+    };
+    cx.report(
+        &RULE,
+        call,
+        format!(
+            "The inputs take {size} MB and stay in this GPU's {} MB cache from the second round on.",
+            cache >> 20
+        ),
+        Suggestion::display_only("Rotate inputs larger than the cache together, or call the number hot"),
+    );
+}
+
+/// The bytes of all tensors that `call` gets; none when one is not known, or when a module's weights come in.
+fn input_bytes(cx: &Checker<'_>, call: Node) -> Option<i64> {
+    let tree = cx.tree();
+    let function = tree.child(call, Field::Function)?;
+    let is_function = cx.resolve(function).is_some()
+        || matches!(cx.semantics.binding(function)?.value, Value::Function(_));
+    if !is_function {
+        return None;
+    }
+    let mut total: i64 = 0;
+    for value in values(cx, call) {
+        match tree.kind(value) {
+            Kind::Identifier => {
+                let made = cx.semantics.expression(value);
+                total = total.checked_add(match tree.kind(made) {
+                    Kind::Call => tensor_bytes(cx, made)?,
+                    Kind::Integer | Kind::Float | Kind::True | Kind::False | Kind::None => 0,
+                    _ => return None,
+                })?;
+            }
+            Kind::Integer | Kind::Float | Kind::True | Kind::False | Kind::None | Kind::String => {}
+            _ => return None,
+        }
+    }
+    Some(total)
+}
+
+/// `torch.randn(4096, 4096, dtype=torch.bfloat16, device="cuda")`, moved afterwards or not.
+fn tensor_bytes(cx: &Checker<'_>, made: Node) -> Option<i64> {
+    let tree = cx.tree();
+    if matches!(
+        called(cx, made),
+        "cuda" | "to" | "half" | "bfloat16" | "contiguous"
+    ) {
+        let inner = super::super::calls::receiver(cx, made)?;
+        let bytes = tensor_bytes(cx, inner)?;
+        let halves = matches!(called(cx, made), "half" | "bfloat16");
+        return Some(if halves { bytes / 2 } else { bytes });
+    }
+    let is_factory = FACTORIES.contains(&called(cx, made))
+        && cx.callee(made).is_some_and(|name| name.root() == "torch");
+    if !is_factory {
+        return None;
+    }
+    let width = match keyword(cx, made, "dtype").map(|dtype| tree.text(dtype)) {
+        None => 4,
+        Some(dtype) => match dtype.rsplit('.').next().unwrap_or_default() {
+            "float16" | "half" | "bfloat16" => 2,
+            "float32" | "float" | "int32" => 4,
+            "float64" | "double" | "int64" => 8,
+            "int8" | "uint8" | "bool" => 1,
+            _ => return None,
+        },
+    };
+    let mut elements: i64 = 1;
+    for argument in arguments(cx, made) {
+        match tree.kind(argument) {
+            Kind::KeywordArgument => continue,
+            Kind::Tuple | Kind::List => {
+                for size in tree.parts(argument) {
+                    elements = elements.checked_mul(integer(&cx.semantics, size)?)?;
+                }
+                break;
+            }
+            _ => elements = elements.checked_mul(integer(&cx.semantics, argument)?)?,
+        }
+    }
+    elements.checked_mul(width)
+}
