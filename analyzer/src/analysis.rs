@@ -46,6 +46,8 @@ pub(crate) struct Reading {
     pub(crate) comments: Vec<Range<usize>>,
     /// Where the code begins: comments before it may speak for the whole file.
     pub(crate) code_start: usize,
+    /// How many findings the reader silenced itself, because the comments that do are not in the source as it is.
+    pub(crate) silenced: Option<usize>,
     pub(crate) notes: Vec<Note>,
     pub(crate) contract: Contract,
 }
@@ -83,7 +85,7 @@ fn report(source: &str, options: &Options, last: &mut LastParse) -> Report {
         .language
         .unwrap_or_else(|| Language::of_content(source));
     let lines = LineIndex::new(source);
-    let mut reading = match refusal(source, &lines) {
+    let mut reading = match refusal(source, language, &lines) {
         Some(note) => Reading::refused(note),
         None => read(source, language, &lines, options, last),
     };
@@ -99,21 +101,20 @@ fn report(source: &str, options: &Options, last: &mut LastParse) -> Report {
                 .map(|last| lines.line(last.span.start)),
         });
     }
-    let suppressions = Suppressions::new(source, &reading.comments, reading.code_start, &lines);
-    let before = reading.drafts.len();
-    let findings: Vec<_> = reading
-        .drafts
+    let (drafts, suppressed) = match reading.silenced {
+        Some(silenced) => (reading.drafts, silenced),
+        None => silence(
+            reading.drafts,
+            source,
+            &reading.comments,
+            reading.code_start,
+            &lines,
+        ),
+    };
+    let findings = drafts
         .into_iter()
-        .filter(|draft| {
-            !suppressions.silence(
-                draft.rule,
-                lines.line(draft.span.start),
-                lines.line(draft.span.end),
-            )
-        })
         .map(|draft| place(draft, &lines, &reading.comments))
         .collect();
-    let suppressed = before - findings.len();
     let rank = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);
     let findings = order::by_key(findings, |finding| {
         let (start, end) = (finding.span.start.byte, finding.span.end.byte);
@@ -156,15 +157,41 @@ fn read(
     }
 }
 
+/// The drafts that no comment silences, and how many one does.
+pub(crate) fn silence(
+    drafts: Vec<Draft>,
+    source: &str,
+    comments: &[Range<usize>],
+    code_start: usize,
+    lines: &LineIndex<'_>,
+) -> (Vec<Draft>, usize) {
+    let suppressions = Suppressions::new(source, comments, code_start, lines);
+    let before = drafts.len();
+    let left: Vec<_> = drafts
+        .into_iter()
+        .filter(|draft| {
+            let (first, last) = (lines.line(draft.span.start), lines.line(draft.span.end));
+            !suppressions.silence(draft.rule, first, last)
+        })
+        .collect();
+    let silenced = before - left.len();
+    (left, silenced)
+}
+
 /// Why no language's reader gets to see `source`.
-fn refusal(source: &str, lines: &LineIndex<'_>) -> Option<Note> {
-    if source.len() > MAX_SOURCE_BYTES {
+fn refusal(source: &str, language: Language, lines: &LineIndex<'_>) -> Option<Note> {
+    // Most of a notebook is pictures, which are passed over.
+    let most = match language {
+        Language::Notebook => MAX_SOURCE_BYTES * 8,
+        _ => MAX_SOURCE_BYTES,
+    };
+    if source.len() > most {
         return Some(Note {
             code: "too-large".to_owned(),
             message: format!(
                 "This text is {} KB long; up to {} KB are analyzed. Take the file that matters.",
                 source.len() / 1024,
-                MAX_SOURCE_BYTES / 1024,
+                most / 1024,
             ),
             line: None,
         });

@@ -25,7 +25,9 @@ impl Language {
             "dockerfile" => Language::Dockerfile,
             "txt" if lower == "cmakelists.txt" => Language::Cmake,
             "txt" | "in" if has("requirement") || has("constraint") => Language::Requirements,
-            "toml" if lower == "pyproject.toml" => Language::Pyproject,
+            // Projects keep variants beside it: `pyproject_cpu.toml`.
+            "toml" if lower.starts_with("pyproject") => Language::Pyproject,
+            "cfg" if lower == "setup.cfg" => Language::Pyproject,
             _ if has("dockerfile") || has("containerfile") => Language::Dockerfile,
             _ if lower == ".env" || lower.starts_with(".env.") => Language::Shell,
             _ => return None,
@@ -71,12 +73,39 @@ impl Language {
             if starts(&["[build-system]", "[project]", "[tool."]) {
                 return Language::Pyproject;
             }
+            if starts(&["--index-url", "--extra-index-url", "--find-links", "-r "]) || is_pin(line)
+            {
+                return Language::Requirements;
+            }
+            if starts(&[
+                "services:",
+                "jobs:",
+                "channels:",
+                "dependencies:",
+                "apiVersion:",
+            ]) {
+                return Language::Yaml;
+            }
+            if starts(&["export ", "pip install ", "docker ", "sudo ", "apt-get "]) {
+                return Language::Shell;
+            }
             if starts(&["import ", "from ", "def ", "class ", "@", "\"\"\""]) {
                 return Language::Python;
             }
         }
         Language::Python
     }
+}
+
+/// `torch==2.4.0`: in Python a comparison that nobody writes as a statement.
+fn is_pin(line: &str) -> bool {
+    let Some((name, version)) = line.split_once("==") else {
+        return false;
+    };
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.[]".contains(&byte);
+    version.starts_with(|c: char| c.is_ascii_digit())
+        && !name.is_empty()
+        && name.bytes().all(is_name)
 }
 
 /// A licence stands above the code of many files; past this many lines nothing is said that decides.
@@ -97,6 +126,8 @@ mod tests {
             ("docker/Dockerfile.cuda", Some(Language::Dockerfile)),
             ("CMakeLists.txt", Some(Language::Cmake)),
             (".env", Some(Language::Shell)),
+            ("python/pyproject_other.toml", Some(Language::Pyproject)),
+            ("setup.cfg", Some(Language::Pyproject)),
             ("environment.yml", Some(Language::Yaml)),
             ("notes.txt", None),
             ("weights.safetensors", None),
@@ -118,6 +149,13 @@ mod tests {
             ("#!/usr/bin/env bash\nmake\n", Language::Shell),
             ("#!/usr/bin/env python3\nFROM = 1\n", Language::Python),
             ("import x\nfind_package(CUDA)\n", Language::Python),
+            (
+                "# pins\nnumpy\ntorch==2.4.0+cu124\n",
+                Language::Requirements,
+            ),
+            ("if x == 1:\n    y\n", Language::Python),
+            ("name: train\nchannels:\n  - nvidia\n", Language::Yaml),
+            ("docker run --gpus all a\n", Language::Shell),
         ] {
             assert_eq!(Language::of_content(source), language, "{source:?}");
         }

@@ -41,6 +41,8 @@ mod selection;
 mod semantic;
 #[cfg(feature = "engine")]
 mod skeleton;
+#[cfg(feature = "all-languages")]
+mod summary;
 #[cfg(feature = "engine")]
 mod suppression;
 #[cfg(feature = "engine")]
@@ -59,5 +61,7 @@ pub use rules::{Family, RULES, RuleMeta, rule};
 pub use selection::{Selection, UnknownRule};
 #[cfg(feature = "engine")]
 pub use skeleton::skeleton;
+#[cfg(feature = "all-languages")]
+pub use summary::Survey;
 #[cfg(feature = "engine")]
 pub use syntax::MAX_SOURCE_BYTES;

@@ -66,6 +66,15 @@ impl<'a> LineIndex<'a> {
         self.lines.partition_point(|line| line.byte <= byte) as u32
     }
 
+    /// Where a line begins, from 1; the end of the text past its last line.
+    #[cfg(feature = "all-languages")]
+    pub(crate) fn start(&self, line: u32) -> usize {
+        let index = (line as usize).saturating_sub(1);
+        self.lines
+            .get(index)
+            .map_or(self.source.len(), |line| line.byte)
+    }
+
     /// The text of a line, from 1, without its end.
     pub(crate) fn text(&self, line: u32) -> &'a str {
         let index = line as usize;

@@ -46,6 +46,7 @@ pub(crate) fn read(
         code_start: code_start(tree),
         notes,
         contract: contract::detect(&semantics),
+        silenced: None,
     }
 }
 

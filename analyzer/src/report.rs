@@ -342,6 +342,84 @@ impl Contract {
     }
 }
 
+/// What the reports of a project come to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Files that were read.
+    pub files: usize,
+    /// Those with a finding.
+    pub files_with_findings: usize,
+    /// Findings by family, in the order of their ids; files with a port beside them are left out.
+    pub families: Vec<FamilyCount>,
+    /// Findings that need a person.
+    pub by_you: usize,
+    /// Findings that PyTorch's hipify deals with at build time.
+    pub by_hipify: usize,
+    /// Findings that the ROCm build of PyTorch deals with.
+    pub by_rocm_wheel: usize,
+    /// Files whose port stands beside them; their findings count nowhere else.
+    pub ported: Vec<Twin>,
+    /// How long a port may take.
+    pub effort: Effort,
+}
+
+/// Findings of one family by severity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FamilyCount {
+    /// Its heading: `Vendor libraries`.
+    pub family: String,
+    /// Will not run.
+    pub error: usize,
+    /// Runs, but wrong or slow.
+    pub warning: usize,
+    /// Performance.
+    pub advice: usize,
+    /// Good to know.
+    pub info: usize,
+}
+
+impl FamilyCount {
+    /// Of every severity.
+    pub fn total(&self) -> usize {
+        self.error + self.warning + self.advice + self.info
+    }
+}
+
+/// A file and the file that is its port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Twin {
+    /// The file for CUDA.
+    pub path: String,
+    /// The one for ROCm.
+    pub twin: String,
+    /// What was found in the first.
+    pub findings: usize,
+}
+
+/// A reckoning of a port's effort: a range, and the table it comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Effort {
+    /// From and to, in minutes.
+    pub minutes: (u32, u32),
+    /// What adds up to it.
+    pub items: Vec<EffortItem>,
+    /// What the figures are, and what they are not.
+    pub note: String,
+}
+
+/// One kind of work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffortItem {
+    /// In words.
+    pub kind: String,
+    /// How many findings there are of it; 0 for work that no finding stands for.
+    pub findings: u32,
+    /// What one takes, from and to.
+    pub minutes_each: (u32, u32),
+    /// What all of them take.
+    pub minutes: (u32, u32),
+}
+
 /// A line of a diff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DiffLine {

@@ -1,85 +1,89 @@
-//! The rules on code: `# expect: HW101` beside the line where a finding begins, and nothing anywhere else. In C++ the
-//! comment begins with `//`.
+//! The rules on code: `# expect: HW101` beside the line where a finding begins, and nothing anywhere else.
 //!
-//! A fixture `x.py` may have a twin `x.fixed.py`: the source after every fix that has edits. `# expect: HW302 info`
-//! asks for a severity, and a first line `# target: python=3.10` sets the target. The file's name gives the language.
+//! A fixture's name says its language; `//` begins the remark in C++. A fixture `x.py` may have a twin `x.fixed.py`:
+//! the source after every fix that has edits. `# expect: HW302 info` asks for a severity, and a first line
+//! `# target: python=3.10` sets the target. A notebook has no room for remarks: beside `x.ipynb` stands
+//! `x.ipynb.expect`, with a line `4 HW101` for each finding.
 
 mod common;
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::options;
+use common::{all_fixtures, fixtures, language, options};
 use hipward_analyzer::{
     Applicability, Arch, Language, Options, Report, analyze, fix_all, unified_diff,
 };
 
-fn fixtures(folder: &str) -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures")
-        .join(folder);
-    let mut files: Vec<_> = fs::read_dir(&root)
-        .unwrap_or_else(|error| panic!("{}: {error}", root.display()))
-        .map(|entry| entry.expect("a readable folder").path())
-        .collect();
-    files.sort();
-    files
-}
+/// Where a finding is expected: line, id, and severity if it matters.
+type Expected = (u32, String, Option<String>);
 
-fn all_fixtures() -> Vec<PathBuf> {
-    fixtures(".")
-        .iter()
-        .filter(|path| path.is_dir())
-        .filter_map(|path| path.file_name()?.to_str().map(str::to_owned))
-        .flat_map(|folder| fixtures(&folder))
-        .filter(|path| !is_twin(path))
-        .collect()
+/// A fixture without its remarks, and what they say.
+struct Fixture {
+    source: String,
+    options: Options,
+    expected: Vec<Expected>,
 }
 
 fn is_twin(path: &Path) -> bool {
     path.to_string_lossy().contains(".fixed.")
 }
 
-fn options_for(path: &Path, target: &str) -> Options {
-    let language = Language::of_path(&path.to_string_lossy())
-        .unwrap_or_else(|| panic!("{}: name it as its language's files are", path.display()));
-    options(language, target)
+fn twin(path: &Path) -> Option<PathBuf> {
+    let extension = path.extension()?.to_str()?;
+    let twin = path.with_extension(format!("fixed.{extension}"));
+    twin.exists().then_some(twin)
 }
 
-/// Where a finding is expected: line, id, and severity if it matters.
-type Expected = (u32, String, Option<String>);
+fn expectation(line: u32, item: &str) -> Expected {
+    let mut words = item.split_whitespace().map(str::to_owned);
+    (line, words.next().expect("an id"), words.next())
+}
 
-/// The source without its expectations, its target, and the expectations.
-fn read(path: &Path) -> (String, String, Vec<Expected>) {
+fn read(path: &Path) -> Fixture {
     let text = fs::read_to_string(path).expect("a fixture");
-    let mut source = String::new();
-    let mut expected = Vec::new();
-    let target = text
-        .lines()
-        .next()
-        .and_then(|line| line.split_once(" target: "))
-        .filter(|(comment, _)| matches!(*comment, "#" | "//"))
-        .map(|(_, target)| target)
-        .unwrap_or_default()
-        .to_owned();
-    for (index, line) in text.lines().enumerate() {
-        let (code, wanted) = line
-            .split_once("  # expect: ")
-            .or_else(|| line.split_once("  // expect: "))
-            .unwrap_or((line, ""));
-        for item in wanted
-            .split(',')
-            .map(str::trim)
-            .filter(|item| !item.is_empty())
-        {
-            let mut words = item.split_whitespace().map(str::to_owned);
-            let id = words.next().expect("an id");
-            expected.push((index as u32 + 1, id, words.next()));
+    let language = language(path);
+    let (mut source, mut expected) = (String::new(), Vec::new());
+    let target;
+    if language == Language::Notebook {
+        // A notebook of which nothing is expected needs no sidecar.
+        let remarks = fs::read_to_string(format!("{}.expect", path.display())).unwrap_or_default();
+        target = target_of(&remarks, "#");
+        for line in remarks.lines().filter(|line| !line.starts_with('#')) {
+            let (number, item) = line.split_once(' ').expect("a line's number and an id");
+            expected.push(expectation(number.parse().expect("a number"), item));
         }
-        source.push_str(code);
-        source.push('\n');
+        source = text;
+    } else {
+        let sign = if language == Language::CudaCpp {
+            "//"
+        } else {
+            "#"
+        };
+        target = target_of(&text, sign);
+        let mark = format!("  {sign} expect: ");
+        for (line, number) in text.lines().zip(1..) {
+            let (code, wanted) = line.split_once(&mark).unwrap_or((line, ""));
+            let items = wanted.split(',').filter(|item| !item.trim().is_empty());
+            expected.extend(items.map(|item| expectation(number, item)));
+            source.push_str(code);
+            source.push('\n');
+        }
     }
-    (source, target, expected)
+    Fixture {
+        source,
+        options: options(language, &target),
+        expected,
+    }
+}
+
+fn target_of(text: &str, sign: &str) -> String {
+    text.lines()
+        .next()
+        .and_then(|line| line.strip_prefix(sign)?.strip_prefix(" target: "))
+        .unwrap_or_default()
+        .to_owned()
 }
 
 fn severity(report: &Report, index: usize) -> String {
@@ -90,10 +94,10 @@ fn severity(report: &Report, index: usize) -> String {
 #[test]
 fn findings_are_where_the_fixtures_say() {
     let mut wrong = String::new();
-    for path in all_fixtures() {
-        let (source, target, expected) = read(&path);
-        let report = analyze(&source, &options_for(&path, &target));
-        let mut missing = expected.clone();
+    for path in all_fixtures().into_iter().filter(|path| !is_twin(path)) {
+        let fixture = read(&path);
+        let report = analyze(&fixture.source, &fixture.options);
+        let mut missing = fixture.expected;
         for (index, finding) in report.findings.iter().enumerate() {
             let severity = severity(&report, index);
             let wanted = missing.iter().position(|(line, id, wanted)| {
@@ -125,17 +129,16 @@ fn findings_are_where_the_fixtures_say() {
 
 #[test]
 fn fixes_give_the_fixed_twin() {
-    let mut twins = 0;
+    let mut twins: HashMap<Language, usize> = HashMap::new();
     let mut wrong = String::new();
     for path in all_fixtures() {
-        let extension = path.extension().unwrap_or_default().to_string_lossy();
-        let twin = path.with_extension(format!("fixed.{extension}"));
-        if !twin.exists() {
+        let Some(twin) = twin(&path) else {
             continue;
-        }
-        twins += 1;
-        let (source, target, _) = read(&path);
-        let options = options_for(&path, &target);
+        };
+        let Fixture {
+            source, options, ..
+        } = read(&path);
+        *twins.entry(language(&path)).or_default() += 1;
         let fixed = fix_all(&source, &options, Applicability::Unsafe).source;
         let wanted = fs::read_to_string(&twin).expect("the fixed twin");
         if fixed != wanted {
@@ -150,39 +153,71 @@ fn fixes_give_the_fixed_twin() {
         );
     }
     assert!(wrong.is_empty(), "\n{wrong}");
-    assert!(twins >= 8, "only {twins} fixtures have a fixed twin");
+    assert!(
+        twins
+            .get(&Language::Python)
+            .is_some_and(|twins| *twins >= 8),
+        "too few fixtures have a fixed twin: {twins:?}"
+    );
 }
 
 /// What a naive reading gets wrong, on every architecture.
 #[test]
 fn traps_stay_quiet() {
     for path in fixtures("traps") {
-        let (source, target, expected) = read(&path);
-        assert_eq!(expected, [], "{}: a trap expects nothing", path.display());
+        let fixture = read(&path);
+        assert_eq!(
+            fixture.expected,
+            [],
+            "{}: a trap expects nothing",
+            path.display()
+        );
         for arch in Arch::ALL {
-            let mut options = options_for(&path, &target);
+            let mut options = fixture.options.clone();
             options.target.arch = arch;
-            let report = analyze(&source, &options);
+            let report = analyze(&fixture.source, &options);
             assert_eq!(report.findings, [], "{} on {}", path.display(), arch.name());
             assert_eq!(report.notes, [], "{}", path.display());
         }
     }
 }
 
+/// Where a rule reads Python and other files, in both: they are two checks. Files of other kinds share their facts, and
+/// a notebook's cells are Python.
 #[test]
 fn every_rule_has_fixtures_that_fire_and_lines_that_do_not() {
     for rule in hipward_analyzer::RULES {
-        let expected: Vec<_> = fixtures(rule.name)
+        let fired: Vec<Language> = fixtures(rule.name)
             .iter()
             .filter(|path| !is_twin(path))
-            .flat_map(|path| read(path).2)
+            .filter(|path| {
+                let expected = read(path).expected;
+                expected.iter().any(|(_, id, _)| id == rule.id)
+            })
+            .map(|path| language(path))
             .collect();
-        assert!(
-            expected.iter().any(|(_, id, _)| id == rule.id),
-            "{}: write code under tests/fixtures/{}/ with `expect: {}` in a comment beside a line",
-            rule.name,
-            rule.name,
-            rule.id
-        );
+        let sides: [&dyn Fn(&Language) -> bool; 3] = [
+            &|language| *language == Language::Python,
+            &|language| *language == Language::CudaCpp,
+            &|language| {
+                !matches!(
+                    language,
+                    Language::Python | Language::CudaCpp | Language::Notebook
+                )
+            },
+        ];
+        for side in sides {
+            let Some(wanted) = rule.languages.iter().find(|language| side(language)) else {
+                continue;
+            };
+            assert!(
+                fired.iter().any(side),
+                "{}: write {} under tests/fixtures/{}/ with `expect: {}` beside a line",
+                rule.name,
+                wanted.title(),
+                rule.name,
+                rule.id
+            );
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::blocks;
+use common::first_blocks;
 use hipward_analyzer::{Applicability, Language, Options, RULES, analyze, fix_all};
 
 /// How many files are looked at: every how-manieth of what is there.
@@ -51,8 +51,9 @@ fn fixing_removes_findings_and_breaks_nothing() {
     };
     let examples: String = RULES
         .iter()
-        .filter(|rule| rule.languages.contains(&Language::Python))
-        .map(|rule| format!("\n\n{}", blocks(&rule.doc(), "Example").remove(0).code))
+        .flat_map(|rule| first_blocks(&rule.doc(), "Example"))
+        .filter(|example| example.language == Language::Python)
+        .map(|example| format!("\n\n{}", example.code))
         .collect();
     let mut fixes = 0;
     for path in python_files() {

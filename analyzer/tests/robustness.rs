@@ -3,16 +3,24 @@
 mod common;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
+use common::{all_fixtures, language};
 use hipward_analyzer::{
-    Applicability, MAX_SOURCE_BYTES, Options, Report, analyze, apply_fixes, diff, fix_all, output,
-    skeleton, unified_diff,
+    Applicability, Language, MAX_SOURCE_BYTES, Options, Report, analyze, apply_fixes, diff,
+    fix_all, output, skeleton, unified_diff,
 };
 
 /// Everything that a page does with a source.
 fn everything(source: &str) -> Report {
-    let options = Options::default();
+    everything_as(Language::Python, source)
+}
+
+/// The same, in any language.
+fn everything_as(language: Language, source: &str) -> Report {
+    let options = Options {
+        language: Some(language),
+        ..Options::default()
+    };
     let report = analyze(source, &options);
     let all: Vec<usize> = (0..report.findings.len()).collect();
     let applied = apply_fixes(source, &report, &all);
@@ -193,27 +201,16 @@ fn many_findings_end_in_a_note() {
     assert_eq!(report.notes[0].code, "too-many");
 }
 
-fn fixtures() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-    let folders = fs::read_dir(root).expect("fixtures");
-    folders
-        .flat_map(|folder| {
-            fs::read_dir(folder.expect("a folder").path()).expect("a folder of fixtures")
-        })
-        .map(|file| file.expect("a file").path())
-        .collect()
-}
-
 #[test]
 fn every_cut_of_every_fixture_has_a_report() {
-    for path in fixtures() {
+    for path in all_fixtures() {
         let source = fs::read_to_string(&path).expect("a fixture");
         for end in (0..source.len())
             .step_by(37)
             .filter(|end| source.is_char_boundary(*end))
         {
-            everything(&source[..end]);
-            everything(&source[end..]);
+            everything_as(language(&path), &source[..end]);
+            everything_as(language(&path), &source[end..]);
         }
     }
 }
@@ -232,7 +229,7 @@ fn changed_bytes_have_a_report() {
         "(", ")", "\"", "'", ":", "\n", "\t", " ", "#", "\\", "é", "名", "🚀", "\u{feff}", "{",
         "=", ".", "@", "\r",
     ];
-    for path in fixtures() {
+    for path in all_fixtures() {
         let original = fs::read_to_string(&path).expect("a fixture");
         for _ in 0..12 {
             let mut source = original.clone();
@@ -254,7 +251,7 @@ fn changed_bytes_have_a_report() {
                     }
                 }
             }
-            everything(&source);
+            everything_as(language(&path), &source);
         }
     }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::HashSet;
 
-use common::blocks;
+use common::{blocks, first_blocks};
 use hipward_analyzer::{Applicability, RULES, analyze, fix_all, rule};
 
 const HEADINGS: [&str; 6] = [
@@ -45,7 +45,9 @@ fn every_page_has_every_heading_in_order() {
 #[test]
 fn every_example_fires_its_rule_and_nothing_else() {
     for rule in RULES {
-        for example in blocks(&rule.doc(), "Example") {
+        let examples = blocks(&rule.doc(), "Example");
+        assert!(!examples.is_empty(), "{}: show an example", rule.name);
+        for example in examples {
             let report = analyze(&example.code, &example.options());
             let fired: HashSet<_> = report
                 .findings
@@ -61,35 +63,43 @@ fn every_example_fires_its_rule_and_nothing_else() {
             );
             assert!(
                 report.notes.is_empty(),
-                "{}: the example can't be read: {:?}",
+                "{}: the example is no {}: {:?}",
                 rule.name,
+                example.language.title(),
                 report.notes
             );
         }
     }
 }
 
+/// The first example of each language belongs to the first block of that language under "Use instead".
 #[test]
 fn the_fix_of_an_example_is_what_use_instead_shows() {
     for rule in RULES {
         let page = rule.doc();
-        let example = blocks(&page, "Example").remove(0);
-        let instead = blocks(&page, "Use instead").remove(0);
-        let report = analyze(&example.code, &example.options());
-        let best = report
-            .findings
+        let examples = first_blocks(&page, "Example");
+        let best = examples
             .iter()
-            .filter_map(|finding| finding.fix.as_ref().map(|fix| fix.applicability))
+            .flat_map(|example| analyze(&example.code, &example.options()).findings)
+            .filter_map(|finding| finding.fix.map(|fix| fix.applicability))
             .min();
         assert_eq!(
             best,
             Some(rule.applicability),
-            "{}: the example shows the rule's best fix",
+            "{}: the examples show the rule's best fix",
             rule.name
         );
-        if rule.applicability != Applicability::DisplayOnly {
-            let fixed = fix_all(&example.code, &example.options(), rule.applicability).source;
-            assert_eq!(fixed, instead.code, "{}", rule.name);
+        let instead = first_blocks(&page, "Use instead");
+        for example in examples {
+            let title = example.language.title();
+            let shown = instead
+                .iter()
+                .find(|block| block.language == example.language)
+                .unwrap_or_else(|| panic!("{}: show what to use instead in {title}", rule.name));
+            let fixed = fix_all(&example.code, &example.options(), rule.applicability);
+            if rule.applicability != Applicability::DisplayOnly && fixed.applied > 0 {
+                assert_eq!(fixed.source, shown.code, "{}, {title}", rule.name);
+            }
         }
     }
 }
@@ -99,7 +109,6 @@ fn use_instead_is_quiet() {
     for rule in RULES {
         for instead in blocks(&rule.doc(), "Use instead") {
             let report = analyze(&instead.code, &instead.options());
-            // A gate that is guarded may still leave a note, never more.
             assert_eq!(report.findings, [], "{}:\n{}", rule.name, instead.code);
         }
     }

@@ -7,6 +7,8 @@ use crate::report::{
     Applicability, Contract, DiffKind, DiffLine, Edit, Finding, Fix, HandledBy, Language, Note,
     Position, Report, Severity, Span, Target, Version,
 };
+#[cfg(feature = "all-languages")]
+use crate::report::{Effort, EffortItem, FamilyCount, Summary, Twin};
 use crate::rules::{Family, RuleMeta};
 
 /// A value with a JSON form.
@@ -158,6 +160,23 @@ objects! {
     Applied { source, applied }
     FixedSource { source, applied }
     DiffLine { kind, old, new, text }
+}
+
+#[cfg(feature = "all-languages")]
+objects! {
+    Summary { files, files_with_findings, families, by_you, by_hipify, by_rocm_wheel, ported, effort }
+    FamilyCount { family, error, warning, advice, info }
+    Twin { path, twin, findings }
+    Effort { minutes, items, note }
+    EffortItem { kind, findings, minutes_each, minutes }
+}
+
+/// From and to.
+#[cfg(feature = "all-languages")]
+impl Encode for (u32, u32) {
+    fn encode(&self, out: &mut String) {
+        [self.0, self.1].as_slice().encode(out);
+    }
 }
 
 words! {

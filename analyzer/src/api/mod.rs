@@ -104,6 +104,66 @@ pub fn fix_all(request: &str) -> Result<String, String> {
     Ok(encode(&crate::fix_all(read.source(), &read.options, up_to)))
 }
 
+/// The answer of [`project`].
+#[cfg(feature = "all-languages")]
+struct Project {
+    files: Vec<ProjectFile>,
+    summary: crate::report::Summary,
+}
+
+#[cfg(feature = "all-languages")]
+struct ProjectFile {
+    path: String,
+    report: Report,
+}
+
+#[cfg(feature = "all-languages")]
+impl Encode for ProjectFile {
+    fn encode(&self, out: &mut String) {
+        encode::object(out, &[("path", &self.path), ("report", &self.report)]);
+    }
+}
+
+#[cfg(feature = "all-languages")]
+impl Encode for Project {
+    fn encode(&self, out: &mut String) {
+        encode::object(out, &[("files", &self.files), ("summary", &self.summary)]);
+    }
+}
+
+/// `{files: [{path, source}], target?, select?, ignore?}` → `{files: [{path, report}], summary}`.
+///
+/// A file whose name is of no kind that is read is left out.
+#[cfg(feature = "all-languages")]
+pub fn project(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["files", "target", "select", "ignore"])?;
+    let rules = Selection::new(&request.texts("select")?, &request.texts("ignore")?);
+    let mut options = Options {
+        target: request.target()?,
+        rules: rules.map_err(|error| error.to_string())?,
+        ..Options::default()
+    };
+    let mut survey = crate::Survey::default();
+    let mut files = Vec::new();
+    for file in request.objects("files", &["path", "source"])? {
+        let (path, source) = (file.text("path")?, file.text("source")?);
+        let Some(language) = Language::of_path(path) else {
+            continue;
+        };
+        options.language = Some(language);
+        let report = crate::analyze(source, &options);
+        survey.add(path, &report);
+        files.push(ProjectFile {
+            path: path.to_owned(),
+            report,
+        });
+    }
+    Ok(encode(&Project {
+        files,
+        summary: survey.finish(),
+    }))
+}
+
 /// `{before, after}` → `DiffLine[]`.
 pub fn diff(request: &str) -> Result<String, String> {
     let request = Request::read(request, &["before", "after"])?;

@@ -54,6 +54,28 @@ impl Request {
         Ok(texts)
     }
 
+    /// A list of objects whose fields are among `known`; empty when it is not there.
+    #[cfg(feature = "all-languages")]
+    pub(super) fn objects(self, name: &str, known: &[&str]) -> Result<Vec<Request>, String> {
+        let mut objects = Vec::new();
+        for (field, value) in self.0 {
+            match value {
+                _ if field != name => {}
+                Json::List(items) => {
+                    for item in items {
+                        let Json::Object(fields) = item else {
+                            return Err(format!("The field `{name}` is a list of objects."));
+                        };
+                        known_only(&fields, known)?;
+                        objects.push(Request(fields));
+                    }
+                }
+                _ => return Err(format!("The field `{name}` is a list.")),
+            }
+        }
+        Ok(objects)
+    }
+
     /// The indices of findings; empty when they are not there.
     pub(super) fn indices(&self) -> Result<Vec<usize>, String> {
         let mut indices = Vec::new();

@@ -2,26 +2,39 @@
 
 use std::ops::Range;
 
+use super::facts::{Facts, names_rocm};
 use crate::analysis::Options;
 use crate::draft::{Draft, Drafts, Suggestion};
 use crate::report::{HandledBy, Language, Severity, Target};
 use crate::rules::RuleMeta;
 
-/// The file, and what was found in it so far.
+/// The file, what it says, and what was found in it so far.
 pub(crate) struct Checker<'a> {
     pub(crate) source: &'a str,
     pub(crate) language: Language,
     pub(crate) target: &'a Target,
+    pub(crate) facts: Facts<'a>,
+    /// Its author has ROCm in mind: what is for NVIDIA here has its counterpart already.
+    pub(crate) is_ported: bool,
+    is_workflow: bool,
     drafts: Drafts,
 }
 
 impl<'a> Checker<'a> {
     /// What the selected rules for `language` find in `source`.
-    pub(crate) fn run(source: &'a str, language: Language, options: &'a Options) -> Vec<Draft> {
+    pub(crate) fn run(
+        source: &'a str,
+        language: Language,
+        facts: Facts<'a>,
+        options: &'a Options,
+    ) -> Vec<Draft> {
         let checker = Checker {
             source,
             language,
             target: &options.target,
+            is_ported: mentions_rocm(source, &facts),
+            is_workflow: is_workflow(&facts),
+            facts,
             drafts: Drafts::default(),
         };
         for rule in options.selected() {
@@ -43,6 +56,15 @@ impl<'a> Checker<'a> {
         message: impl Into<String>,
         fix: impl Into<Option<Suggestion>>,
     ) {
+        if self.drafts.is_full() {
+            return;
+        }
+        // The runner that a workflow asks for has the GPU that its author knows of: nothing is broken, something is to be added.
+        let severity = if self.is_workflow {
+            Severity::Info
+        } else {
+            severity
+        };
         self.drafts.push(Draft {
             rule,
             span,
@@ -52,4 +74,38 @@ impl<'a> Checker<'a> {
             fix: fix.into(),
         });
     }
+}
+
+/// True when ROCm is named outside of comments, images, indexes and packages' names: a file in which one image was
+/// changed for ROCm may have more to change.
+fn mentions_rocm(source: &str, facts: &Facts<'_>) -> bool {
+    let images = facts.images.iter().map(|image| image.name.range());
+    let indexes = facts.indexes.iter().map(|index| index.range());
+    let names = facts.requirements.iter().map(|found| found.name.range());
+    let mut passed: Vec<Range<usize>> = facts
+        .comments
+        .iter()
+        .cloned()
+        .chain(images)
+        .chain(indexes)
+        .chain(names)
+        .collect();
+    passed.sort_unstable_by_key(|range| range.start);
+    let mut at = 0;
+    for range in passed {
+        if source.get(at..range.start).is_some_and(names_rocm) {
+            return true;
+        }
+        at = at.max(range.end);
+    }
+    source.get(at..).is_some_and(names_rocm)
+}
+
+/// True for the files of continuous integration.
+fn is_workflow(facts: &Facts<'_>) -> bool {
+    let keys = ["jobs", "stages", "steps", "runs", "pipelines", "workflows"];
+    facts
+        .entries
+        .iter()
+        .any(|entry| entry.column == 0 && keys.contains(&entry.key.as_str()))
 }

@@ -1,18 +1,85 @@
 //! The files around the code that a port touches: requirements, containers, build and shell scripts, notebooks.
 //!
-//! The rules on them are in `rules/build/`, and beside the Python rule that knows the same fact.
+//! A small reader for each kind says what it finds as [`facts`]; the rules on those are in `rules/build/`, and beside
+//! the Python rule that knows the same fact. No rules here.
 
 mod checker;
+mod cmake;
+mod dockerfile;
+pub(crate) mod facts;
+mod notebook;
+mod packages;
+mod requirements;
+mod shell;
+pub(crate) mod text;
+mod toml;
+mod yaml;
 
 pub(crate) use checker::Checker;
 
 use crate::analysis::{Options, Reading};
 use crate::report::Language;
+use facts::Facts;
+use text::Text;
 
 /// Reads `source` as the kind of file it is.
 pub(crate) fn read(source: &str, language: Language, options: &Options) -> Reading {
+    if language == Language::Notebook {
+        return notebook::read(source, options);
+    }
+    let mut facts = facts(source, language);
+    facts.comments.sort_unstable_by_key(|comment| comment.start);
+    facts.comments.dedup();
+    let comments = std::mem::take(&mut facts.comments);
     Reading {
-        drafts: Checker::run(source, language, options),
+        code_start: code_start(source, &comments),
+        drafts: Checker::run(
+            source,
+            language,
+            Facts {
+                comments: comments.clone(),
+                ..facts
+            },
+            options,
+        ),
+        comments,
         ..Reading::default()
     }
+}
+
+fn facts(source: &str, language: Language) -> Facts<'_> {
+    let mut facts = Facts::default();
+    let text = Text::whole(source);
+    match language {
+        Language::Requirements => requirements::read(text, &mut facts),
+        Language::Pyproject if is_setup_cfg(source) => toml::read_setup_cfg(text, &mut facts),
+        Language::Pyproject => toml::read(text, &mut facts),
+        Language::Dockerfile => dockerfile::read(text, &mut facts),
+        Language::Cmake => cmake::read(text, &mut facts),
+        Language::Shell => shell::read(text, &mut facts),
+        Language::Yaml => yaml::read(text, &mut facts),
+        Language::Python | Language::Notebook | Language::CudaCpp => {}
+    }
+    facts
+}
+
+/// `setup.cfg` has sections that no `pyproject.toml` has.
+fn is_setup_cfg(source: &str) -> bool {
+    source
+        .lines()
+        .any(|line| matches!(line.trim_end(), "[options]" | "[options.extras_require]"))
+}
+
+/// Where the first line begins that is neither blank nor a comment.
+fn code_start(source: &str, comments: &[std::ops::Range<usize>]) -> usize {
+    let mut at = 0;
+    for comment in comments {
+        let before = source.get(at..comment.start).unwrap_or_default();
+        if !before.trim().is_empty() {
+            break;
+        }
+        at = comment.end;
+    }
+    let rest = source.get(at..).unwrap_or_default();
+    at + rest.len() - rest.trim_start().len()
 }

@@ -2,12 +2,16 @@
 
 mod json;
 mod sarif;
+#[cfg(feature = "all-languages")]
+mod summary;
 mod text;
 
 use crate::report::Report;
 
 pub use json::json;
 pub use sarif::sarif;
+#[cfg(feature = "all-languages")]
+pub use summary::{summary_markdown, summary_text};
 pub use text::{Colour, text};
 
 /// A file and what was found in it.

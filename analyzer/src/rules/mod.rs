@@ -9,8 +9,14 @@ mod counterparts;
 mod edits;
 mod kernels;
 mod modules;
+#[cfg(feature = "all-languages")]
+mod packages;
 mod timing;
 mod uses;
+#[cfg(feature = "all-languages")]
+mod variables;
+#[cfg(feature = "all-languages")]
+mod wheels;
 
 use crate::checker::Checker;
 use crate::report::{Applicability, Language, Severity};
@@ -184,6 +190,21 @@ table! {
         unchecked_speedup,
     }
     ;
+    build {
+        cuda_wheel_index,
+        cuda_local_version,
+        nvidia_package,
+        nvidia_base_image,
+        nvidia_container_runtime,
+        nvcc_options,
+        cmake_cuda,
+        cmake_cuda_architectures,
+        nvcc_command,
+        nvidia_system_package,
+        conda_cuda,
+        extension_libraries,
+        cuda_variable,
+    }
     cuda {
         warp_size,
         lane_mask,

@@ -1,6 +1,10 @@
-//! What the test files share: targets written as `python=3.10 arch=gfx950`, and the code blocks of rules' pages.
+//! What the test files share: targets written as `python=3.10 arch=gfx950`, the code blocks of rules' pages,
+//! and the fixtures.
 
 #![allow(dead_code, reason = "each test file uses a part")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use hipward_analyzer::{Arch, Language, Options, Selection, Target, Version};
 
@@ -48,8 +52,12 @@ impl Block {
 }
 
 /// The language that a fence names: `python`, `cuda`, `dockerfile`.
-fn language(fence: &str) -> Option<Language> {
-    let name = if fence == "cuda" { "cuda-cpp" } else { fence };
+fn fence_language(fence: &str) -> Option<Language> {
+    let name = match fence {
+        "cuda" => "cuda-cpp",
+        "toml" => "pyproject",
+        _ => fence,
+    };
     Language::ALL
         .into_iter()
         .find(|language| language.name() == name)
@@ -69,10 +77,55 @@ pub(crate) fn blocks(page: &str, heading: &str) -> Vec<Block> {
             let (fence, code) = block.split_once('\n').expect("a code block");
             let (name, words) = fence.split_once(' ').unwrap_or((fence, ""));
             Some(Block {
-                language: language(name)?,
+                language: fence_language(name)?,
                 words: words.trim().to_owned(),
                 code: code.to_owned(),
             })
         })
         .collect()
+}
+
+/// The first block of each language under a heading, in order.
+pub(crate) fn first_blocks(page: &str, heading: &str) -> Vec<Block> {
+    let mut first: Vec<Block> = Vec::new();
+    for block in blocks(page, heading) {
+        if first.iter().all(|other| other.language != block.language) {
+            first.push(block);
+        }
+    }
+    first
+}
+
+/// The language of a fixture: its name's.
+pub(crate) fn language(path: &Path) -> Language {
+    Language::of_path(&path.to_string_lossy())
+        .unwrap_or_else(|| panic!("{}: no language has such a name", path.display()))
+}
+
+/// The files of every folder under `tests/fixtures`, sidecars left out.
+pub(crate) fn all_fixtures() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    files(&root)
+        .iter()
+        .flat_map(|folder| files(folder))
+        .collect()
+}
+
+/// The files of one folder under `tests/fixtures`, sidecars left out.
+pub(crate) fn fixtures(folder: &str) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    files(&root.join(folder))
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .map(|entry| entry.expect("a readable folder").path())
+        .filter(|path| {
+            path.extension()
+                .is_none_or(|extension| extension != "expect")
+        })
+        .collect();
+    files.sort();
+    files
 }

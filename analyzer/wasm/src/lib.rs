@@ -33,6 +33,13 @@ pub fn fix_all(request: &str) -> Result<String, JsError> {
     answer(api::fix_all(request))
 }
 
+/// `{files: [{path, source}], target?, select?, ignore?}` → `{files: [{path, report}], summary}`.
+#[cfg(feature = "all-languages")]
+#[wasm_bindgen]
+pub fn project(request: &str) -> Result<String, JsError> {
+    answer(api::project(request))
+}
+
 /// `{before, after}` → `DiffLine[]`.
 #[wasm_bindgen]
 pub fn diff(request: &str) -> Result<String, JsError> {

@@ -29,6 +29,11 @@ declare_rule! {
     /// import torch
     /// ```
     ///
+    /// ```dockerfile
+    /// FROM rocm/pytorch:latest
+    /// ENV PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512
+    /// ```
+    ///
     /// ## Use instead
     ///
     /// ```python
@@ -40,6 +45,11 @@ declare_rule! {
     /// ```
     ///
     /// Better still, set it where the process is started.
+    ///
+    /// ```dockerfile
+    /// FROM rocm/pytorch:latest
+    /// ENV PYTORCH_ALLOC_CONF=max_split_size_mb:512
+    /// ```
     ///
     /// ## Fix safety
     ///
@@ -60,6 +70,7 @@ declare_rule! {
         targets: "every ROCm target; the message depends on the PyTorch and ROCm versions",
         lesson: Some("01-port/01-device-abstraction"),
         visit: [Subscript, Call, Pair, KeywordArgument],
+        files: [Dockerfile, Shell, Yaml] check_files,
     }
 }
 
@@ -161,4 +172,10 @@ fn comes_after_torch(cx: &Checker<'_>, node: Node) -> bool {
                 })
                 .any(|part| tree.text(part).split(['.', ' ']).next() == Some("torch"))
         })
+}
+
+/// Where files set it.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::variables::allocator(cx, &RULE);
 }

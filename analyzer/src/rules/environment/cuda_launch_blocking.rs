@@ -25,12 +25,20 @@ declare_rule! {
     /// os.environ["CUDA_LAUNCH_BLOCKING"] = "1"
     /// ```
     ///
+    /// ```shell
+    /// CUDA_LAUNCH_BLOCKING=1 python train.py
+    /// ```
+    ///
     /// ## Use instead
     ///
     /// ```python
     /// import os
     ///
     /// os.environ["AMD_SERIALIZE_KERNEL"] = "3"
+    /// ```
+    ///
+    /// ```shell
+    /// AMD_SERIALIZE_KERNEL=3 python train.py
     /// ```
     ///
     /// ## Fix safety
@@ -48,6 +56,7 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),
         visit: [Subscript, Call, Pair, KeywordArgument],
+        files: [Dockerfile, Shell, Yaml] check_files,
     }
 }
 
@@ -102,4 +111,10 @@ fn check(cx: &Checker<'_>, node: Node) {
         "CUDA_LAUNCH_BLOCKING has no effect on HIP: kernels stay asynchronous, and errors appear at a later line.",
         fix,
     );
+}
+
+/// Where files set it.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::variables::launch_blocking(cx, &RULE);
 }

@@ -26,12 +26,20 @@ declare_rule! {
     /// norm = FusedRMSNorm(4096, eps=1e-6)
     /// ```
     ///
+    /// ```requirements
+    /// git+https://github.com/NVIDIA/apex
+    /// ```
+    ///
     /// ## Use instead
     ///
     /// ```python
     /// from torch import nn
     ///
     /// norm = nn.RMSNorm(4096, eps=1e-6)
+    /// ```
+    ///
+    /// ```requirements
+    /// git+https://github.com/ROCm/apex
     /// ```
     ///
     /// ## Fix safety
@@ -54,6 +62,7 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement],
+        files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check_files,
     }
 }
 
@@ -198,4 +207,10 @@ fn uses<'a>(cx: &Checker<'a>, name: &'a str, replacement: &str) -> Option<Vec<Re
         edits.push((tree.span(node), replacement.to_owned()));
     }
     Some(edits)
+}
+
+/// Where it is required.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::packages::check(cx, &RULE);
 }

@@ -28,6 +28,10 @@ declare_rule! {
     ///     return flash_attn_func(q, k, v, causal=True)
     /// ```
     ///
+    /// ```requirements
+    /// flash-attn>=2.7
+    /// ```
+    ///
     /// ## Use instead
     ///
     /// Where nothing beyond plain attention is needed, PyTorch's own, which wants heads before the sequence:
@@ -43,6 +47,14 @@ declare_rule! {
     /// Otherwise build flash-attn for ROCm, or take `aiter.flash_attn_func`, and import it in a `try` with a fallback:
     /// the rule is quiet then. One trap: `is_causal=True` aligns the mask to the top left, which is wrong when there are
     /// more keys than queries, as in decoding with a cache; `torch.nn.attention.bias.causal_lower_right` is right there.
+    ///
+    /// ```shell
+    /// FLASH_ATTENTION_TRITON_AMD_ENABLE=TRUE pip install --no-build-isolation git+https://github.com/ROCm/flash-attention
+    /// ```
+    ///
+    /// ```requirements
+    /// torch>=2.11
+    /// ```
     ///
     /// ## Fix safety
     ///
@@ -61,6 +73,7 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call],
+        files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check_files,
     }
 }
 
@@ -95,4 +108,10 @@ const USES: &[Use] = &[
 
 fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
+}
+
+/// Where it is required.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::packages::check(cx, &RULE);
 }

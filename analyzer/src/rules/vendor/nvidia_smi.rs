@@ -25,6 +25,11 @@ declare_rule! {
     /// subprocess.run(["nvidia-smi"], check=True)
     /// ```
     ///
+    /// ```shell
+    /// nvidia-smi
+    /// python train.py
+    /// ```
+    ///
     /// ## Use instead
     ///
     /// ```python
@@ -35,6 +40,11 @@ declare_rule! {
     ///
     /// Where a program reads the figures, `amd-smi metric --json` or the Python package `amdsmi` is easier than parsing
     /// a table. Behind `if shutil.which("nvidia-smi"):` or in a `try` that catches the error, the rule stays quiet.
+    ///
+    /// ```shell
+    /// amd-smi monitor
+    /// python train.py
+    /// ```
     ///
     /// ## Fix safety
     ///
@@ -52,6 +62,7 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),
         visit: [Call],
+        files: [Dockerfile, Shell, Yaml] check_files,
     }
 }
 
@@ -97,11 +108,6 @@ fn runs_nvidia_smi(command: &Command<'_>) -> bool {
 }
 
 fn fix(cx: &Checker<'_>, command: &Command<'_>) -> Suggestion {
-        let has = |wanted: &[&str]| {
-            command.words
-                .iter()
-                .any(|word| wanted.iter().any(|option| word.starts_with(option)))
-        };
         if let Some((literal, in_list)) = command.bare {
             let quote = cx.tree().text(literal).chars().last().unwrap_or('"');
             let text = if in_list {
@@ -112,13 +118,53 @@ fn fix(cx: &Checker<'_>, command: &Command<'_>) -> Suggestion {
             let title = "Run amd-smi monitor";
             return Suggestion::unsafe_edits(title, vec![(cx.tree().span(literal), text)]);
         }
-        Suggestion::display_only(if has(&["--query", "-q", "--format"]) {
-            "Read the figures with the amdsmi package, or from `amd-smi metric --json`"
-        } else if has(&["topo"]) {
-            "Run `amd-smi topology`"
-        } else if has(&["-L", "--list-gpus"]) {
-            "Run `amd-smi list`"
-        } else {
-            "Run the amd-smi subcommand for it: metric, monitor, static, process or list"
-        })
+        Suggestion::display_only(counterpart(&command.words))
+}
+
+/// What to run for a command with options.
+fn counterpart(words: &[&str]) -> &'static str {
+    let has = |wanted: &[&str]| {
+        words
+            .iter()
+            .any(|word| wanted.iter().any(|option| word.starts_with(option)))
+    };
+    if has(&["--query", "-q", "--format"]) {
+        "Read the figures with the amdsmi package, or from `amd-smi metric --json`"
+    } else if has(&["topo"]) {
+        "Run `amd-smi topology`"
+    } else if has(&["-L", "--list-gpus"]) {
+        "Run `amd-smi list`"
+    } else {
+        "Run the amd-smi subcommand for it: metric, monitor, static, process or list"
     }
+}
+
+/// Where a script runs it.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    if cx.is_ported {
+        return;
+    }
+    for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
+        let words: Vec<_> = command.words.iter().map(|word| word.as_str()).collect();
+        let [program, arguments @ ..] = words.as_slice() else {
+            continue;
+        };
+        if !is_nvidia_smi(program) {
+            continue;
+        }
+        let fix = if arguments.is_empty() {
+            let edits = vec![(command.range(), "amd-smi monitor".to_owned())];
+            Suggestion::unsafe_edits("Run amd-smi monitor", edits)
+        } else {
+            Suggestion::display_only(counterpart(arguments))
+        };
+        cx.report(
+            &RULE,
+            Severity::Error,
+            command.range(),
+            "nvidia-smi belongs to NVIDIA's driver; a ROCm host does not have it.",
+            fix,
+        );
+    }
+}

@@ -28,6 +28,10 @@ declare_rule! {
     /// pynvml.nvmlShutdown()
     /// ```
     ///
+    /// ```requirements
+    /// nvidia-ml-py
+    /// ```
+    ///
     /// ## Use instead
     ///
     /// ```python
@@ -43,6 +47,10 @@ declare_rule! {
     ///
     /// Code that serves both vendors keeps both: import `amdsmi` under `if torch.version.hip`, `pynvml` in the other
     /// branch. The rule stays quiet there, and in a `try` with `except ImportError`.
+    ///
+    /// ```requirements
+    /// amdsmi
+    /// ```
     ///
     /// ## Fix safety
     ///
@@ -63,6 +71,7 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement],
+        files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check_files,
     }
 }
 
@@ -538,6 +547,11 @@ const CALLS: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
+/// Where it is required.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::packages::check(cx, &RULE);
+}
 /// The AMD SMI function to look at for a pynvml function that is not mapped, or was used in a way that is not.
 const COUNTERPARTS: &[(&str, &str)] = &[
     ("nvmlInitWithFlags", "amdsmi_init"),

@@ -1,0 +1,156 @@
+//! What the readers of the kinds of files make of them: the same fact, whichever kind it is written in.
+
+use std::ops::Range;
+
+use super::text::Text;
+
+/// Everything that is known of a file.
+#[derive(Default)]
+pub(crate) struct Facts<'a> {
+    pub(crate) requirements: Vec<Requirement<'a>>,
+    pub(crate) indexes: Vec<Text<'a>>,
+    pub(crate) images: Vec<Image<'a>>,
+    pub(crate) commands: Vec<Command<'a>>,
+    pub(crate) settings: Vec<Setting<'a>>,
+    /// The options a container is started with, where they are not part of a command.
+    pub(crate) container_options: Vec<Command<'a>>,
+    /// `key: value`, as a container's or a pod's description has it.
+    pub(crate) entries: Vec<Entry<'a>>,
+    pub(crate) cmake_calls: Vec<CmakeCall<'a>>,
+    pub(crate) comments: Vec<Range<usize>>,
+}
+
+/// Who installs a package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Installer {
+    Pip,
+    Conda,
+}
+
+/// A package that is asked for.
+pub(crate) struct Requirement<'a> {
+    pub(crate) installer: Installer,
+    pub(crate) name: Text<'a>,
+    /// `[cuda12]`, brackets included; empty without extras.
+    pub(crate) extras: Text<'a>,
+    /// `==2.4.0+cu124`, or the address behind `@`.
+    pub(crate) specifier: Text<'a>,
+    /// All of it, without a marker.
+    pub(crate) whole: Text<'a>,
+    /// The author asks for it only on some machines: a marker, an optional group for CUDA, a branch of a script.
+    pub(crate) guarded: bool,
+}
+
+impl Requirement<'_> {
+    /// The name as package indexes compare it: `Flash_Attn` is `flash-attn`.
+    pub(crate) fn normalized(&self) -> String {
+        self.name
+            .as_str()
+            .to_ascii_lowercase()
+            .replace(['_', '.'], "-")
+    }
+}
+
+/// A container image.
+pub(crate) struct Image<'a> {
+    /// `nvidia/cuda:12.4.1-devel-ubuntu22.04`
+    pub(crate) name: Text<'a>,
+    /// A matrix or an argument chooses it.
+    pub(crate) guarded: bool,
+}
+
+/// A command of a shell.
+pub(crate) struct Command<'a> {
+    /// The program, then its arguments; quotes around a word are not part of it.
+    pub(crate) words: Vec<Text<'a>>,
+    /// It runs only on some machines, or may fail.
+    pub(crate) guarded: bool,
+}
+
+impl<'a> Command<'a> {
+    /// The program's name, without its folder.
+    pub(crate) fn program(&self) -> &'a str {
+        let path = self.words.first().map_or("", |word| word.as_str());
+        path.rsplit('/').next().unwrap_or(path)
+    }
+
+    /// From the first word to the last.
+    pub(crate) fn range(&self) -> Range<usize> {
+        let start = self.words.first().map_or(0, |word| word.range().start);
+        let end = self.words.last().map_or(start, |word| word.range().end);
+        start..end
+    }
+}
+
+/// An environment variable that is given a value.
+pub(crate) struct Setting<'a> {
+    pub(crate) key: Text<'a>,
+    pub(crate) value: Text<'a>,
+    pub(crate) guarded: bool,
+}
+
+/// A key of a YAML file.
+pub(crate) struct Entry<'a> {
+    /// Empty for an item of a list that has no key.
+    pub(crate) key: Text<'a>,
+    pub(crate) value: Text<'a>,
+    /// The entry it stands under.
+    pub(crate) parent: Option<usize>,
+    /// Where its key begins in its line.
+    pub(crate) column: usize,
+    /// It is the first of an item of a list.
+    pub(crate) begins_item: bool,
+}
+
+/// A call of a CMake command.
+pub(crate) struct CmakeCall<'a> {
+    pub(crate) name: Text<'a>,
+    pub(crate) arguments: Vec<Text<'a>>,
+    /// It stands behind a condition on CUDA, HIP or a vendor.
+    pub(crate) guarded: bool,
+}
+
+impl CmakeCall<'_> {
+    /// CMake's commands are the same in upper and lower case.
+    pub(crate) fn is(&self, name: &str) -> bool {
+        self.name.as_str().eq_ignore_ascii_case(name)
+    }
+}
+
+/// True when a condition or a group's name is about which vendor's GPU there is.
+pub(crate) fn names_a_vendor(text: &str) -> bool {
+    let words = ["cuda", "nvidia", "nvcc", "nvml"];
+    words.iter().any(|word| contains(text, word)) || names_rocm(text) || has_word(text, "amd")
+}
+
+/// True when `text` names ROCm or HIP: its author has them in mind. What this analyzer's own fixes write is not among
+/// the words, or one fix would hide what else there is to do.
+pub(crate) fn names_rocm(text: &str) -> bool {
+    let words = [
+        "rocm", "amdgpu", "gfx9", "hipcc", "hipify", "hipblas", "miopen",
+    ];
+    words.iter().any(|word| contains(text, word)) || has_word(text, "hip")
+}
+
+/// Upper and lower case are the same.
+pub(crate) fn contains(text: &str, word: &str) -> bool {
+    positions(text, word).next().is_some()
+}
+
+/// `word` with no letter or digit beside it: `USE_HIP` has `hip`, `ship` has not.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    positions(text, word).any(|at| {
+        let bytes = text.as_bytes();
+        !is_part(at.checked_sub(1).and_then(|before| bytes.get(before)))
+            && !is_part(bytes.get(at + word.len()))
+    })
+}
+
+fn positions(text: &str, word: &str) -> impl Iterator<Item = usize> {
+    text.as_bytes()
+        .windows(word.len().max(1))
+        .enumerate()
+        .filter(move |(_, window)| window.eq_ignore_ascii_case(word.as_bytes()))
+        .map(|(at, _)| at)
+}

@@ -1,0 +1,169 @@
+//! A project's summary, for a terminal and as Markdown.
+
+use std::fmt::Write;
+
+use crate::report::{EffortItem, FamilyCount, Summary};
+
+/// For a terminal. Empty when nothing was found.
+pub fn summary_text(summary: &Summary) -> String {
+    if summary.files_with_findings == 0 {
+        return String::new();
+    }
+    let mut out = String::new();
+    // Writing to a string does not fail.
+    let _ = writeln!(out, "{}\n", headline(summary));
+    let width = summary
+        .families
+        .iter()
+        .map(|family| family.family.len())
+        .max()
+        .unwrap_or_default();
+    for family in &summary.families {
+        let _ = writeln!(
+            out,
+            "  {:width$}  {}",
+            family.family,
+            counts(family).join(", ")
+        );
+    }
+    let _ = writeln!(out, "\n{}", handled(summary));
+    for twin in &summary.ported {
+        let _ = writeln!(
+            out,
+            "  {}: {}, not counted; {} is its port",
+            twin.path,
+            number(twin.findings, "finding"),
+            twin.twin
+        );
+    }
+    let effort = &summary.effort;
+    if effort.items.is_empty() {
+        return out;
+    }
+    let _ = writeln!(out, "\nPorting effort: {}", range(effort.minutes));
+    for item in &effort.items {
+        let _ = writeln!(out, "  {}: {}", item.kind, reckoned(item));
+    }
+    let _ = writeln!(out, "{}", effort.note);
+    out
+}
+
+/// As Markdown, with headings of the second level.
+pub fn summary_markdown(summary: &Summary) -> String {
+    let mut out = format!("## Summary\n\n{}\n", headline(summary));
+    if summary.files_with_findings == 0 {
+        return out;
+    }
+    out.push_str(
+        "\n| Family | Errors | Warnings | Advice | Information |\n|---|---:|---:|---:|---:|\n",
+    );
+    for family in &summary.families {
+        let FamilyCount {
+            family,
+            error,
+            warning,
+            advice,
+            info,
+        } = family;
+        let _ = writeln!(
+            out,
+            "| {family} | {error} | {warning} | {advice} | {info} |"
+        );
+    }
+    let _ = writeln!(out, "\n{}", handled(summary));
+    if !summary.ported.is_empty() {
+        out.push_str(
+            "\n| File with a port beside it, not counted | Port | Findings |\n|---|---|---:|\n",
+        );
+        for twin in &summary.ported {
+            let _ = writeln!(
+                out,
+                "| `{}` | `{}` | {} |",
+                twin.path, twin.twin, twin.findings
+            );
+        }
+    }
+    let effort = &summary.effort;
+    if effort.items.is_empty() {
+        return out;
+    }
+    let _ = writeln!(out, "\n## Porting effort: {}\n", range(effort.minutes));
+    out.push_str("| Work | Findings | Minutes each | Minutes |\n|---|---:|---:|---:|\n");
+    for item in &effort.items {
+        let (least, most) = item.minutes_each;
+        let (from, to) = item.minutes;
+        let findings = if item.findings == 0 {
+            "–".to_owned()
+        } else {
+            item.findings.to_string()
+        };
+        let _ = writeln!(
+            out,
+            "| {} | {findings} | {least}–{most} | {from}–{to} |",
+            item.kind
+        );
+    }
+    let _ = writeln!(out, "\n{}", effort.note);
+    out
+}
+
+fn headline(summary: &Summary) -> String {
+    let findings: usize = summary.families.iter().map(FamilyCount::total).sum();
+    format!(
+        "{} in {} of {}.",
+        number(findings, "finding"),
+        summary.files_with_findings - summary.ported.len(),
+        number(summary.files, "file")
+    )
+}
+
+fn handled(summary: &Summary) -> String {
+    format!(
+        "For a person: {}. Done by PyTorch's hipify: {}. Done by the ROCm wheel: {}.",
+        summary.by_you, summary.by_hipify, summary.by_rocm_wheel
+    )
+}
+
+fn counts(family: &FamilyCount) -> Vec<String> {
+    [
+        (family.error, "error"),
+        (family.warning, "warning"),
+        (family.advice, "advice"),
+        (family.info, "info"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, word)| match word {
+        "advice" | "info" => format!("{count} {word}"),
+        _ => number(count, word),
+    })
+    .collect()
+}
+
+fn reckoned(item: &EffortItem) -> String {
+    let (least, most) = item.minutes_each;
+    match item.findings {
+        0 => format!("{least}–{most} min"),
+        count => format!(
+            "{count} × {least}–{most} min = {}–{} min",
+            item.minutes.0, item.minutes.1
+        ),
+    }
+}
+
+/// Hours, once minutes would feign precision.
+fn range((least, most): (u32, u32)) -> String {
+    if most < 120 {
+        return format!("{least}–{most} minutes");
+    }
+    let hours = |minutes: u32| minutes.div_ceil(30);
+    let half = |halves: u32| match halves % 2 {
+        0 => (halves / 2).to_string(),
+        _ => format!("{}.5", halves / 2),
+    };
+    format!("{}–{} hours", half(hours(least)), half(hours(most)))
+}
+
+fn number(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,114 @@
+//! What a project's reports come to: how many findings of which kind, who deals with them, and a reckoning of the effort.
+//!
+//! Pure: paths and reports in, a [`Summary`] out.
+
+mod effort;
+mod twins;
+
+use std::collections::BTreeMap;
+
+use crate::report::{FamilyCount, HandledBy, Report, Severity, Summary, Twin};
+use crate::rules::{Family, rule};
+use effort::Reckoning;
+
+/// Adds up reports, one after the other; of a report only numbers are kept.
+#[derive(Default)]
+pub struct Survey {
+    files: Vec<File>,
+}
+
+/// What is kept of a file.
+struct File {
+    path: String,
+    families: BTreeMap<Family, [usize; 4]>,
+    handled: [usize; 3],
+    reckoning: Reckoning,
+}
+
+impl Survey {
+    /// Adds the report of the file at `path`, which is relative to the project's root.
+    pub fn add(&mut self, path: &str, report: &Report) {
+        let mut file = File {
+            path: path.to_owned(),
+            families: BTreeMap::new(),
+            handled: [0; 3],
+            reckoning: Reckoning::default(),
+        };
+        for finding in &report.findings {
+            // A team's own rule belongs to no family.
+            if let Some(rule) = rule(&finding.id) {
+                file.families.entry(rule.family).or_default()[severity(finding.severity)] += 1;
+            }
+            file.handled[match finding.handled_by {
+                HandledBy::You => 0,
+                HandledBy::Hipify => 1,
+                HandledBy::RocmWheel => 2,
+            }] += 1;
+        }
+        file.reckoning.add(&report.findings);
+        self.files.push(file);
+    }
+
+    /// What it comes to.
+    pub fn finish(self) -> Summary {
+        let paths: Vec<&str> = self.files.iter().map(|file| file.path.as_str()).collect();
+        let twins = twins::find(&paths);
+        let mut families: BTreeMap<Family, [usize; 4]> = BTreeMap::new();
+        let mut handled = [0; 3];
+        let mut ported = Vec::new();
+        let mut reckoning = Reckoning::default();
+        let mut with_findings = 0;
+        for (file, twin) in self.files.iter().zip(twins) {
+            let findings: usize = file.families.values().flatten().sum();
+            with_findings += usize::from(findings > 0);
+            if let Some(twin) = twin.filter(|_| findings > 0) {
+                ported.push(Twin {
+                    path: file.path.clone(),
+                    twin: twin.to_owned(),
+                    findings,
+                });
+                continue;
+            }
+            for (family, counts) in &file.families {
+                let sums = families.entry(*family).or_default();
+                sums.iter_mut()
+                    .zip(counts)
+                    .for_each(|(sum, count)| *sum += count);
+            }
+            handled
+                .iter_mut()
+                .zip(file.handled)
+                .for_each(|(sum, count)| *sum += count);
+            reckoning.join(&file.reckoning);
+        }
+        let [by_you, by_hipify, by_rocm_wheel] = handled;
+        Summary {
+            files: self.files.len(),
+            files_with_findings: with_findings,
+            families: families
+                .into_iter()
+                .map(|(family, [error, warning, advice, info])| FamilyCount {
+                    family: family.title().to_owned(),
+                    error,
+                    warning,
+                    advice,
+                    info,
+                })
+                .collect(),
+            by_you,
+            by_hipify,
+            by_rocm_wheel,
+            ported,
+            effort: reckoning.finish(),
+        }
+    }
+}
+
+fn severity(severity: Severity) -> usize {
+    match severity {
+        Severity::Error => 0,
+        Severity::Warning => 1,
+        Severity::Advice => 2,
+        Severity::Info => 3,
+    }
+}

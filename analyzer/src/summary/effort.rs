@@ -1,0 +1,146 @@
+//! The reckoning of a port's effort: a small table of minutes, and how findings are counted against it.
+
+use crate::report::{Applicability, Effort, EffortItem, Finding, HandledBy, Severity};
+use crate::rules::{Family, rule};
+
+/// A kind of work, and the minutes that one finding of it takes: between someone who has ported before and someone
+/// who reads up on it.
+struct Kind {
+    title: &'static str,
+    least: u32,
+    most: u32,
+}
+
+/// Estimates of the authors, not measurements. The summary shows the table with its sums, so that a team can put in
+/// its own figures.
+const KINDS: [Kind; 7] = [
+    Kind {
+        title: "Fixed by `hipward check --fix`; read the diff",
+        least: 0,
+        most: 1,
+    },
+    Kind {
+        title: "A fix is offered; look at it, then keep it",
+        least: 2,
+        most: 10,
+    },
+    Kind {
+        title: "By hand: does not run on the target",
+        least: 15,
+        most: 60,
+    },
+    Kind {
+        title: "By hand: wrong or slow on the target",
+        least: 10,
+        most: 45,
+    },
+    Kind {
+        title: "By hand, in CUDA C++ that no converter handles",
+        least: 60,
+        most: 480,
+    },
+    Kind {
+        title: "Done by PyTorch's hipify or the ROCm wheel; nothing but the build to watch",
+        least: 0,
+        most: 1,
+    },
+    Kind {
+        title: "Good to know",
+        least: 0,
+        most: 2,
+    },
+];
+
+/// Setting up, building and running the tests once; work that no finding stands for.
+const BASE: Kind = Kind {
+    title: "Set up ROCm, build, and run the tests once",
+    least: 120,
+    most: 480,
+};
+
+/// The second finding of a rule in a file is work of the same kind: it counts for a part.
+const REPEAT: u32 = 4;
+
+/// What the figures are.
+const NOTE: &str = "Reckoned from a table, not measured: minutes for each kind of finding, from someone who has ported before to someone who reads up on it. \
+Further findings of one rule in one file count for a quarter. Performance advice and what the tests bring to light are not in it.";
+
+/// Findings by kind of work: the ones that count in full, and the ones that count for a part.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Reckoning {
+    kinds: [[u32; 2]; KINDS.len()],
+}
+
+impl Reckoning {
+    /// Adds a file's findings.
+    pub(super) fn add(&mut self, findings: &[Finding]) {
+        let mut seen: Vec<&str> = Vec::new();
+        for finding in findings {
+            let Some(kind) = kind(finding) else {
+                continue;
+            };
+            let is_repeat = seen.contains(&finding.id.as_str());
+            if !is_repeat {
+                seen.push(&finding.id);
+            }
+            self.kinds[kind][usize::from(is_repeat)] += 1;
+        }
+    }
+
+    pub(super) fn join(&mut self, other: &Reckoning) {
+        let sums = self.kinds.iter_mut().flatten();
+        sums.zip(other.kinds.iter().flatten())
+            .for_each(|(sum, count)| *sum += count);
+    }
+
+    pub(super) fn finish(self) -> Effort {
+        let mut items: Vec<EffortItem> = KINDS
+            .iter()
+            .zip(self.kinds)
+            .filter(|(_, [first, repeats])| first + repeats > 0)
+            .map(|(kind, [first, repeats])| {
+                // Rounded up, so that a small sum does not vanish.
+                let minutes = |each: u32| first * each + (repeats * each).div_ceil(REPEAT);
+                EffortItem {
+                    kind: kind.title.to_owned(),
+                    findings: first + repeats,
+                    minutes_each: (kind.least, kind.most),
+                    minutes: (minutes(kind.least), minutes(kind.most)),
+                }
+            })
+            .collect();
+        if !items.is_empty() {
+            items.push(EffortItem {
+                kind: BASE.title.to_owned(),
+                findings: 0,
+                minutes_each: (BASE.least, BASE.most),
+                minutes: (BASE.least, BASE.most),
+            });
+        }
+        Effort {
+            minutes: items.iter().fold((0, 0), |sum, item| {
+                (sum.0 + item.minutes.0, sum.1 + item.minutes.1)
+            }),
+            items,
+            note: NOTE.to_owned(),
+        }
+    }
+}
+
+/// The kind of work that a finding is; none for advice, which a port can do without.
+fn kind(finding: &Finding) -> Option<usize> {
+    if finding.handled_by != HandledBy::You {
+        return Some(5);
+    }
+    let fix = finding.fix.as_ref().filter(|fix| !fix.edits.is_empty());
+    let is_cuda = rule(&finding.id).is_some_and(|rule| rule.family == Family::CudaCpp);
+    match (finding.severity, fix.map(|fix| fix.applicability)) {
+        (Severity::Advice, _) => None,
+        (_, Some(Applicability::Safe)) => Some(0),
+        (Severity::Info, _) => Some(6),
+        (_, Some(Applicability::Unsafe)) => Some(1),
+        _ if is_cuda => Some(4),
+        (Severity::Error, _) => Some(2),
+        _ => Some(3),
+    }
+}

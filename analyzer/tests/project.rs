@@ -1,0 +1,145 @@
+//! A project's summary: what it counts, what it leaves out, and that its effort adds up.
+
+use hipward_analyzer::output::{summary_markdown, summary_text};
+use hipward_analyzer::{Language, Options, Summary, Survey, analyze, api};
+use serde_json::{Value, json};
+
+const FILES: &[(&str, &str)] = &[
+    (
+        "train.py",
+        "import pynvml\nimport os\nos.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"a:1\"\n",
+    ),
+    (
+        "requirements.txt",
+        "--index-url https://download.pytorch.org/whl/cu124\nnvidia-nccl-cu12==2.20\nnvidia-cublas-cu12==12.4\ntorch\n",
+    ),
+    (
+        "docker/Dockerfile",
+        "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n",
+    ),
+    ("docker/Dockerfile.rocm", "FROM rocm/pytorch:latest\n"),
+    ("scripts/clean.sh", "rm -rf build\n"),
+];
+
+fn summary() -> Summary {
+    let mut survey = Survey::default();
+    for (path, source) in FILES {
+        let options = Options {
+            language: Language::of_path(path),
+            ..Options::default()
+        };
+        survey.add(path, &analyze(source, &options));
+    }
+    survey.finish()
+}
+
+#[test]
+fn findings_are_counted_by_family_and_a_file_with_a_port_is_left_out() {
+    let summary = summary();
+    assert_eq!((summary.files, summary.files_with_findings), (5, 3));
+    let families: Vec<_> = summary
+        .families
+        .iter()
+        .map(|family| {
+            (
+                family.family.as_str(),
+                family.error,
+                family.warning,
+                family.info,
+            )
+        })
+        .collect();
+    assert_eq!(
+        families,
+        [
+            ("Build files", 1, 2, 0),
+            ("Vendor libraries", 1, 0, 0),
+            ("Environment", 0, 0, 1)
+        ]
+    );
+    assert_eq!(summary.by_you, 5);
+    assert_eq!(summary.ported.len(), 1);
+    assert_eq!(
+        (
+            summary.ported[0].path.as_str(),
+            summary.ported[0].twin.as_str()
+        ),
+        ("docker/Dockerfile", "docker/Dockerfile.rocm")
+    );
+}
+
+#[test]
+fn the_effort_is_the_sum_of_what_it_shows() {
+    let effort = summary().effort;
+    let sums = effort.items.iter().fold((0, 0), |sum, item| {
+        (sum.0 + item.minutes.0, sum.1 + item.minutes.1)
+    });
+    assert_eq!(effort.minutes, sums);
+    assert!(effort.minutes.0 < effort.minutes.1);
+    let findings: u32 = effort.items.iter().map(|item| item.findings).sum();
+    assert_eq!(findings, 5);
+    // Two pinned packages of one rule in one file: the second counts for a quarter.
+    let pins = effort
+        .items
+        .iter()
+        .find(|item| item.kind.contains("wrong or slow"))
+        .expect("the pins");
+    assert_eq!(
+        (pins.findings, pins.minutes_each, pins.minutes),
+        (2, (10, 45), (13, 57))
+    );
+    assert!(effort.note.contains("not measured"));
+    assert_eq!(Survey::default().finish().effort.minutes, (0, 0));
+}
+
+#[test]
+fn it_is_printed_for_a_terminal_and_as_markdown() {
+    let summary = summary();
+    let text = summary_text(&summary);
+    for line in [
+        "5 findings in 2 of 5 files.",
+        "  Build files       1 error, 2 warnings",
+        "For a person: 5. Done by PyTorch's hipify: 0. Done by the ROCm wheel: 0.",
+        "  docker/Dockerfile: 1 finding, not counted; docker/Dockerfile.rocm is its port",
+        "  By hand: wrong or slow on the target: 2 × 10–45 min = 13–57 min",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+    let markdown = summary_markdown(&summary);
+    assert!(
+        markdown.contains("| Build files | 1 | 2 | 0 | 0 |"),
+        "{markdown}"
+    );
+    assert!(
+        markdown.contains("| `docker/Dockerfile` | `docker/Dockerfile.rocm` | 1 |"),
+        "{markdown}"
+    );
+    assert_eq!(summary_text(&Survey::default().finish()), "");
+}
+
+#[test]
+fn a_browser_asks_for_the_same() {
+    let mut files: Vec<Value> = FILES
+        .iter()
+        .map(|(path, source)| json!({ "path": path, "source": source }))
+        .collect();
+    files.push(json!({ "path": "weights.bin", "source": "" }));
+    let answer = api::project(&json!({ "files": files }).to_string()).expect("a good request");
+    let value: Value = serde_json::from_str(&answer).expect("JSON");
+    let found: Summary = serde_json::from_value(value["summary"].clone()).expect("a summary");
+    assert_eq!(found, summary());
+    assert_eq!(value["files"].as_array().map(Vec::len), Some(FILES.len()));
+    assert_eq!(value["files"][1]["report"]["language"], "requirements");
+    for (request, part) in [
+        ("{\"files\": 1}", "is a list"),
+        ("{\"files\": [1]}", "a list of objects"),
+        (
+            "{\"files\": [{\"path\": \"a.py\"}]}",
+            "needs the field `source`",
+        ),
+        ("{\"files\": [{\"name\": \"a.py\"}]}", "no field `name`"),
+    ] {
+        let sentence = api::project(request).expect_err("a bad request");
+        assert!(sentence.contains(part), "{request}: {sentence}");
+    }
+}
