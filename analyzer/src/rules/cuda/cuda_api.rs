@@ -207,6 +207,12 @@ fn around_arguments(source: &Source<'_>, at: u32, word: &str, edits: &mut Vec<Re
         "cudaFuncGetAttributes" if is_a_name(source, arguments.get(1)) => {
             wrap(1, "reinterpret_cast<const void*>(");
         }
+        // C++ has the flags as a second argument, HIP as another function.
+        "cudaEventCreate" if arguments.len() == 2 => {
+            if let Some((_, name)) = edits.first_mut() {
+                *name = "hipEventCreateWithFlags".to_owned();
+            }
+        }
         "cudaMallocHost" if arguments.len() == 2 => {
             let end = source.span(parentheses).end - 1;
             edits.push((end..end, ", hipHostMallocDefault".to_owned()));
