@@ -85,6 +85,15 @@ fn check(cx: &Checker<'_>) {
                 .map(|at| (*at, word, hip.clone(), hipify_knows)),
         );
     }
+    // C++ that only steps around nvcc is none of CUDA's.
+    let is_device_code = || {
+        ["__global__", "__device__", "__host__"]
+            .iter()
+            .any(|qualifier| !cx.source.places(qualifier).is_empty())
+    };
+    if found.iter().all(|(_, word, ..)| *word == "__CUDACC__") && !is_device_code() {
+        return;
+    }
     found.sort_unstable_by_key(|(at, ..)| *at);
     if cx.setting == Setting::PyTorchExtension {
         by_hipify(cx, &found);
