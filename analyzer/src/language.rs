@@ -58,6 +58,7 @@ impl Language {
                 "#ifndef",
                 "#ifdef",
                 "__global__",
+                "__device__",
                 "template <",
                 "template<",
             ]) || line.contains("<<<") && line.contains(">>>(")

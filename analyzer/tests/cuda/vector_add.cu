@@ -48,6 +48,8 @@ int main() {
     cudaEvent_t start, stop;
     CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     CUDA_CHECK(cudaEventCreate(&start));
+    CUDA_CHECK(cudaEventDestroy(start));
+    CUDA_CHECK(cudaEventCreate(&start, cudaEventDefault));
     CUDA_CHECK(cudaEventCreateWithFlags(&stop, cudaEventBlockingSync));
     CUDA_CHECK(cudaEventRecord(start, stream));
     CUDA_CHECK(cudaMemcpyAsync(device_a, a, bytes, cudaMemcpyHostToDevice, stream));

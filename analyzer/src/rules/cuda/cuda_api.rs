@@ -85,6 +85,15 @@ fn check(cx: &Checker<'_>) {
                 .map(|at| (*at, word, hip.clone(), hipify_knows)),
         );
     }
+    // C++ that only steps around nvcc is none of CUDA's.
+    let is_device_code = || {
+        ["__global__", "__device__", "__host__"]
+            .iter()
+            .any(|qualifier| !cx.source.places(qualifier).is_empty())
+    };
+    if found.iter().all(|(_, word, ..)| *word == "__CUDACC__") && !is_device_code() {
+        return;
+    }
     found.sort_unstable_by_key(|(at, ..)| *at);
     if cx.setting == Setting::PyTorchExtension {
         by_hipify(cx, &found);
@@ -206,6 +215,12 @@ fn around_arguments(source: &Source<'_>, at: u32, word: &str, edits: &mut Vec<Re
         }
         "cudaFuncGetAttributes" if is_a_name(source, arguments.get(1)) => {
             wrap(1, "reinterpret_cast<const void*>(");
+        }
+        // C++ has the flags as a second argument, HIP as another function.
+        "cudaEventCreate" if arguments.len() == 2 => {
+            if let Some((_, name)) = edits.first_mut() {
+                *name = "hipEventCreateWithFlags".to_owned();
+            }
         }
         "cudaMallocHost" if arguments.len() == 2 => {
             let end = source.span(parentheses).end - 1;

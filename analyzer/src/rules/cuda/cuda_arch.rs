@@ -121,7 +121,8 @@ fn check(cx: &Checker<'_>) {
             Setting::Plain => "__HIP_PLATFORM_AMD__",
         };
         let arch = cx.target.arch.name();
-        let (severity, takes) = if chain.has_else {
+        // What CUDA's old toolkits lacked, HIP has; an old GPU's way works.
+        let (severity, takes) = if chain.has_else && *number == "__CUDA_ARCH__" {
             (Severity::Advice, "takes the other one")
         } else {
             (Severity::Warning, "never gets this branch")

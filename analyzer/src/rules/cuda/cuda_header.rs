@@ -104,7 +104,7 @@ fn without_header(cx: &Checker<'_>) {
     let source = cx.source;
     let own = source.includes().any(|(header, _)| {
         // C++'s own headers have no ending.
-        header.contains('.') && hip_header(header).is_none() && !C_HEADERS.contains(&header)
+        header.contains('.') && hip_header(header).is_none() && !WITHOUT_RUNTIME.contains(&header)
     });
     let Some(launch) = source
         .launches()
@@ -137,11 +137,16 @@ fn without_header(cx: &Checker<'_>) {
     );
 }
 
-/// C's headers, which declare nothing of CUDA's.
-const C_HEADERS: &[&str] = &[
+/// Headers that declare nothing of the runtime: C's, and the helpers of CUDA's samples that many projects carry.
+const WITHOUT_RUNTIME: &[&str] = &[
     "assert.h",
     "errno.h",
     "float.h",
+    "helper_cuda.h",
+    "helper_functions.h",
+    "helper_image.h",
+    "helper_string.h",
+    "helper_timer.h",
     "inttypes.h",
     "limits.h",
     "math.h",

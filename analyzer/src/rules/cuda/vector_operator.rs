@@ -1,26 +1,27 @@
 //! HW919: operators for vector types that HIP has already.
 
-use crate::cuda::Checker;
+use crate::cuda::{Checker, Source};
 use crate::draft::Suggestion;
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds definitions of arithmetic operators for `float2`, `float4`, `int3` and their like, as `helper_math.h` has
-    /// them. One finding in a file.
+    /// Finds `__host__ __device__` definitions of `*`, `/`, `+=`, `-=`, `*=` and `/=` for two of `float2`, `float4`, `int3`
+    /// and their like, as `helper_math.h` has them. One finding in a file.
     ///
     /// ## Why on ROCm
     ///
     /// CUDA's vector types are plain structures, so many projects bring operators for them. HIP's are classes that have
-    /// operators: with a second set every use is ambiguous, and the compiler stops.
+    /// operators: with a second set for host and device every use is ambiguous, and the compiler stops. A `+` or `-`, or
+    /// an operator for `__device__` alone, is preferred over HIP's and does no harm.
     ///
     /// ## Example
     ///
     /// ```cuda
     /// #include <hip/hip_runtime.h>
     ///
-    /// inline __host__ __device__ float2 operator+(float2 a, float2 b) {
-    ///     return make_float2(a.x + b.x, a.y + b.y);
+    /// inline __host__ __device__ float2 operator*(float2 a, float2 b) {
+    ///     return make_float2(a.x * b.x, a.y * b.y);
     /// }
     /// ```
     ///
@@ -30,8 +31,8 @@ declare_rule! {
     /// #include <hip/hip_runtime.h>
     ///
     /// #ifndef __HIP_PLATFORM_AMD__
-    /// inline __host__ __device__ float2 operator+(float2 a, float2 b) {
-    ///     return make_float2(a.x + b.x, a.y + b.y);
+    /// inline __host__ __device__ float2 operator*(float2 a, float2 b) {
+    ///     return make_float2(a.x * b.x, a.y * b.y);
     /// }
     /// #endif
     /// ```
@@ -58,14 +59,16 @@ fn check(cx: &Checker<'_>) {
     let source = cx.source;
     let mut found = Vec::new();
     for at in cx.uses("operator") {
-        // `+`, `+=`: what HIP defines. `[]`, `<<` and `()` are others.
+        // HIP's `+` and `-` are templates, which give way.
         let sign = source.token_text(at + 1);
-        let open = if source.token_text(at + 2) == "=" {
-            at + 3
-        } else {
-            at + 2
+        let assigns = source.token_text(at + 2) == "=";
+        let open = if assigns { at + 3 } else { at + 2 };
+        let clashes = match sign {
+            "*" | "/" => true,
+            "+" | "-" => assigns,
+            _ => false,
         };
-        if !matches!(sign, "+" | "-" | "*" | "/") || source.token_text(open) != "(" {
+        if !clashes || source.token_text(open) != "(" || !is_for_the_host(source, at) {
             continue;
         }
         let Some(close) = source.partner(open) else {
@@ -96,6 +99,14 @@ fn check(cx: &Checker<'_>) {
     );
     let fix = Suggestion::display_only("Put `#ifndef __HIP_PLATFORM_AMD__` around the operators");
     cx.report(&RULE, first, message, fix);
+}
+
+/// `__host__` among what stands before the operator.
+fn is_for_the_host(source: &Source<'_>, operator: u32) -> bool {
+    (1..12)
+        .map(|back| source.before(operator, back))
+        .take_while(|word| !matches!(*word, ";" | "}" | "{" | ""))
+        .any(|word| word == "__host__")
 }
 
 /// `float2`, `uint4`, `double3`: not `half2`, whose operators are HIP's own business in either case.
