@@ -13,6 +13,7 @@ use crate::rules::{RULES, RuleMeta};
 use crate::selection::Selection;
 use crate::suppression::Suppressions;
 use crate::syntax::{LastParse, MAX_SOURCE_BYTES};
+use crate::team::TeamRules;
 
 /// How to analyze. The default is every rule, for the default target, in the language that the source reads like.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +27,8 @@ pub struct Options {
     /// Whether C++ is built as a PyTorch extension, whose names PyTorch's hipify changes; from the source's content
     /// where nothing is said. A header need not show it: its folder's `setup.py` does.
     pub pytorch_extension: Option<bool>,
+    /// A team's own rules, beside the built-in ones.
+    pub team: TeamRules,
 }
 
 impl Options {
@@ -101,12 +104,14 @@ fn report(source: &str, options: &Options, last: &mut LastParse) -> Report {
     }
     let suppressions = Suppressions::new(source, &reading.comments, reading.code_start, &lines);
     let before = reading.drafts.len();
-    let findings: Vec<_> = reading
-        .drafts
+    let drafts = order::by_key(reading.drafts, |draft| {
+        [draft.span.start, draft.rule.rank(), draft.span.end]
+    });
+    let findings: Vec<_> = drafts
         .into_iter()
         .filter(|draft| {
             !suppressions.silence(
-                draft.rule,
+                &draft.rule,
                 lines.line(draft.span.start),
                 lines.line(draft.span.end),
             )
@@ -114,15 +119,6 @@ fn report(source: &str, options: &Options, last: &mut LastParse) -> Report {
         .map(|draft| place(draft, &lines, &reading.comments))
         .collect();
     let suppressed = before - findings.len();
-    let rank = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);
-    let findings = order::by_key(findings, |finding| {
-        let (start, end) = (finding.span.start.byte, finding.span.end.byte);
-        [
-            start as usize,
-            rank(finding).unwrap_or_default(),
-            end as usize,
-        ]
-    });
     Report {
         schema: SCHEMA_VERSION,
         language,
@@ -180,12 +176,13 @@ fn refusal(source: &str, lines: &LineIndex<'_>) -> Option<Note> {
 
 fn place(draft: Draft, lines: &LineIndex<'_>, comments: &[Range<usize>]) -> Finding {
     Finding {
-        id: draft.rule.id.to_owned(),
-        rule: draft.rule.name.to_owned(),
+        id: draft.rule.id().to_owned(),
+        rule: draft.rule.name().to_owned(),
         severity: draft.severity,
         message: draft.message,
         span: lines.span(draft.span),
         handled_by: draft.handled_by,
+        link: draft.rule.link().map(str::to_owned),
         fix: draft.fix.map(|fix| place_fix(fix, lines, comments)),
     }
 }

@@ -45,6 +45,8 @@ mod skeleton;
 mod suppression;
 #[cfg(feature = "engine")]
 mod syntax;
+#[cfg(feature = "engine")]
+mod team;
 
 #[cfg(feature = "engine")]
 pub use analysis::{Options, Session, analyze};
@@ -61,3 +63,5 @@ pub use selection::{Selection, UnknownRule};
 pub use skeleton::skeleton;
 #[cfg(feature = "engine")]
 pub use syntax::MAX_SOURCE_BYTES;
+#[cfg(feature = "engine")]
+pub use team::{TeamRule, TeamRuleError, TeamRules};

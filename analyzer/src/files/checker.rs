@@ -44,7 +44,7 @@ impl<'a> Checker<'a> {
         fix: impl Into<Option<Suggestion>>,
     ) {
         self.drafts.push(Draft {
-            rule,
+            rule: rule.into(),
             span,
             message: message.into(),
             severity,
