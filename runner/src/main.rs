@@ -4,6 +4,7 @@
 
 mod api;
 mod commands;
+mod config;
 mod devices;
 mod isolation;
 mod jobs;
