@@ -43,7 +43,8 @@ fn line(rule: &RuleMeta) -> String {
     format!("{}  {:<24} {}\n", rule.id, rule.name, rule.title)
 }
 
-fn page(rule: &RuleMeta) -> String {
+/// A rule's page with its heading.
+pub(crate) fn page(rule: &RuleMeta) -> String {
     format!(
         "# {} ({})\n\n{}. Applies to {}.\n\n{}",
         rule.name,

@@ -65,7 +65,10 @@ pub(super) fn read(path: &Path) -> Result<Option<Settings>, ConfigError> {
         return settings(&whole).map(Some);
     }
     let inner = |section: &Section<'_>, name: &str| {
-        section.all().into_iter().position(|entry| entry.key == name)
+        section
+            .all()
+            .into_iter()
+            .position(|entry| entry.key == name)
     };
     let Some(tool) = inner(&whole, "tool") else {
         return Ok(None);

@@ -45,7 +45,9 @@ pub(crate) struct Project {
     options: Options,
     exclude: Option<Gitignore>,
     per_file_ignores: Vec<(Gitignore, Vec<String>)>,
-    /// The team's rules.
+    /// The folder of the team's rules.
+    rules: Option<PathBuf>,
+    /// What was read there.
     pub(crate) team: LoadedRules,
     /// What is known from before.
     pub(crate) baseline: Option<PathBuf>,
@@ -84,6 +86,18 @@ impl Projects {
     pub(crate) fn reload(&self) {
         lock(&self.folders).clear();
         lock(&self.files).clear();
+    }
+
+    /// The folders of team rules that were read.
+    pub(crate) fn rule_folders(&self) -> Vec<PathBuf> {
+        let projects = lock(&self.files);
+        let folders = projects.values().flatten();
+        let mut folders: Vec<_> = folders
+            .filter_map(|project| project.rules.clone())
+            .collect();
+        folders.sort();
+        folders.dedup();
+        folders
     }
 
     /// The project of a file.
@@ -129,7 +143,8 @@ impl Projects {
 
     fn settle(&self, settings: Settings) -> Result<Project, ProjectError> {
         let over = &self.overrides;
-        let team = match over.rules.as_ref().or(settings.rules.as_ref()) {
+        let rules = over.rules.as_ref().or(settings.rules.as_ref()).cloned();
+        let team = match &rules {
             Some(folder) => load_rules(folder)?,
             None => LoadedRules::default(),
         };
@@ -180,6 +195,7 @@ impl Projects {
             },
             exclude: settings.exclude,
             per_file_ignores: settings.per_file_ignores,
+            rules,
             team,
             baseline: match over.without_baseline {
                 true => None,

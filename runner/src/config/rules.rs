@@ -46,7 +46,10 @@ pub(crate) fn load_rules(folder: &Path) -> Result<LoadedRules, ConfigError> {
             places.extend(rules.iter().map(|rule| (*file, rule)));
         }
     }
-    let json: Value = places.iter().map(|(_, rule)| json(rule.get_ref())).collect();
+    let json: Value = places
+        .iter()
+        .map(|(_, rule)| json(rule.get_ref()))
+        .collect();
     match TeamRules::parse(&json.to_string()) {
         Ok(rules) => Ok(LoadedRules { rules, json }),
         Err(error) => Err(locate(&places, error).unwrap_or_else(|error| ConfigError {
@@ -139,7 +142,9 @@ mod tests {
 
     #[test]
     fn every_toml_file_counts_and_nothing_else() {
-        let second = GOOD.replace("ACME001", "ACME002").replace("\"acme\"", "\"acme-two\"");
+        let second = GOOD
+            .replace("ACME001", "ACME002")
+            .replace("\"acme\"", "\"acme-two\"");
         let loaded = load(&[("b.toml", GOOD), ("a.toml", &second), ("readme.md", "# x")]);
         let ids: Vec<_> = loaded
             .expect("good rules")
@@ -154,7 +159,11 @@ mod tests {
     fn a_mistake_is_told_with_file_line_and_key() {
         for (text, line, key) in [
             (format!("\n{GOOD}colour = 1\n"), 8, "colour"),
-            (GOOD.replace("name = \"acme\"", "name = \"Acme\""), 3, "name"),
+            (
+                GOOD.replace("name = \"acme\"", "name = \"Acme\""),
+                3,
+                "name",
+            ),
             (GOOD.replace("message = \"m\"\n", ""), 1, "message"),
             (GOOD.replace("acme.f", "acme f"), 5, "match.call"),
             (GOOD.replace("0 = 3", "0 = -3"), 6, "match.arguments.0"),
@@ -164,7 +173,11 @@ mod tests {
         ] {
             let error = load(&[("team.toml", &text)]).expect_err("a mistake");
             assert!(error.path.ends_with("team.toml"), "{error}");
-            assert_eq!((error.line, error.key.as_str()), (Some(line), key), "{error}");
+            assert_eq!(
+                (error.line, error.key.as_str()),
+                (Some(line), key),
+                "{error}"
+            );
         }
         let twin = load(&[("a.toml", GOOD), ("b.toml", GOOD)]).expect_err("a twin");
         assert!(twin.path.ends_with("b.toml"), "{twin}");

@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hipward_analyzer::{Finding, Report};
 use serde::{Deserialize, Serialize};
 
-use super::discovery::Found;
 use super::replace::replace;
 
 /// Version of the file's form.
@@ -39,17 +38,17 @@ type Counts = BTreeMap<(String, String), usize>;
 
 /// A baseline that was read.
 #[derive(Debug)]
-pub(super) struct Baseline {
+pub(crate) struct Baseline {
     folder: PathBuf,
     files: HashMap<String, Counts>,
 }
 
 /// Every baseline that was needed so far. Few: one for each project.
 #[derive(Debug, Default)]
-pub(super) struct Baselines(Mutex<HashMap<PathBuf, Result<Arc<Baseline>, String>>>);
+pub(crate) struct Baselines(Mutex<HashMap<PathBuf, Result<Arc<Baseline>, String>>>);
 
 impl Baselines {
-    pub(super) fn load(&self, path: &Path) -> Result<Arc<Baseline>, String> {
+    pub(crate) fn load(&self, path: &Path) -> Result<Arc<Baseline>, String> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known
             .entry(path.to_owned())
@@ -93,8 +92,8 @@ impl Baseline {
     }
 
     /// Takes out of a report what is known; how many that is.
-    pub(super) fn forget(&self, found: &Found, source: &str, report: &mut Report) -> usize {
-        let key = relative(&self.folder, &found.name);
+    pub(crate) fn forget(&self, file: &Path, source: &str, report: &mut Report) -> usize {
+        let key = relative(&self.folder, file);
         let Some(mut left) = self.files.get(&key).cloned() else {
             return 0;
         };
@@ -124,10 +123,10 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Every finding of a report.
-    pub(super) fn all(found: &Found, source: &str, report: &Report) -> Vec<Entry> {
+    pub(super) fn all(file: &Path, source: &str, report: &Report) -> Vec<Entry> {
         let lines = Lines::new(source);
         let entry = |finding: &Finding| Entry {
-            path: found.name.clone(),
+            path: file.to_owned(),
             rule: finding.id.clone(),
             line: lines.of(finding),
         };
@@ -153,7 +152,10 @@ impl NewBaseline {
     pub(super) fn add(&mut self, entries: Vec<Entry>) {
         let folder = folder(&self.path);
         for entry in entries {
-            let file = self.files.entry(relative(&folder, &entry.path)).or_default();
+            let file = self
+                .files
+                .entry(relative(&folder, &entry.path))
+                .or_default();
             *file.entry((entry.rule, entry.line)).or_default() += 1;
         }
     }
@@ -177,7 +179,8 @@ impl NewBaseline {
         };
         let failed =
             |error: std::io::Error| format!("{}: cannot be written: {error}", self.path.display());
-        let mut text = serde_json::to_string_pretty(&document).map_err(|error| error.to_string())?;
+        let mut text =
+            serde_json::to_string_pretty(&document).map_err(|error| error.to_string())?;
         text.push('\n');
         if self.path.exists() {
             replace(&self.path, &text).map_err(failed)?;

@@ -38,7 +38,7 @@ impl Found {
 }
 
 /// True for a file that the analyzer can read, by its name.
-pub(crate) fn understands(path: &Path) -> bool {
+fn understands(path: &Path) -> bool {
     Language::of_path(&path.to_string_lossy()).is_some()
 }
 
@@ -59,8 +59,10 @@ pub(super) fn discover(
             complain(message);
         }
     };
-    let mut add = |path: &Path, name: &Path, is_given: bool, complain: &mut dyn FnMut(String)| {
-        match projects.of_file(name) {
+    let mut add =
+        |path: &Path, name: &Path, is_given: bool, complain: &mut dyn FnMut(String)| match projects
+            .of_file(name)
+        {
             Ok(project) => {
                 if (is_given && !force_exclude) || !project.excludes(name, false) {
                     files.push(Found {
@@ -71,8 +73,7 @@ pub(super) fn discover(
                 }
             }
             Err(error) => complain(error.to_string()),
-        }
-    };
+        };
     for path in paths {
         if path.as_os_str() == STDIN {
             add(path, stdin_name.unwrap_or(path), true, &mut complain);

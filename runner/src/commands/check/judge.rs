@@ -64,12 +64,12 @@ impl Judge<'_> {
         let mut report = analyze(&source, &options);
         if let Some(path) = &found.project.baseline {
             match self.baselines.load(path) {
-                Ok(baseline) => judged.known = baseline.forget(found, &source, &mut report),
+                Ok(baseline) => judged.known = baseline.forget(&found.name, &source, &mut report),
                 Err(error) => judged.complaints.push(error),
             }
         }
         match self.mode {
-            Mode::Baseline => judged.entries = Entry::all(found, &source, &report),
+            Mode::Baseline => judged.entries = Entry::all(&found.name, &source, &report),
             Mode::Report => judged.text = self.write(&shown, &source, &report),
             Mode::Fix if !found.is_stdin() => judged.text = self.write(&shown, &source, &report),
             Mode::Fix | Mode::Diff | Mode::Statistics => {}

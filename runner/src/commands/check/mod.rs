@@ -15,7 +15,7 @@ mod replace;
 mod watch;
 
 pub(crate) use args::Args;
-pub(crate) use discovery::understands;
+pub(crate) use baseline::Baselines;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -25,7 +25,7 @@ use hipward_analyzer::output::{REPORT_SCHEMA, Statistics};
 
 use crate::config::Projects;
 use args::Mode;
-use baseline::{Baselines, NewBaseline};
+use baseline::NewBaseline;
 use discovery::{Found, STDIN, discover};
 use judge::{Judge, Judged};
 use output::Output;
@@ -183,8 +183,8 @@ impl Check {
     /// Waits for changes, and judges what changed.
     fn watch(&mut self) -> ExitCode {
         let paths = self.args.paths.clone();
-        let rules = self.args.rules.clone();
-        let watched = watch::run(&paths, rules.as_deref(), |changes| {
+        let rules = self.projects.rule_folders();
+        let watched = watch::run(&paths, &rules, |changes| {
             if io::stdout().is_terminal() {
                 // A person looks at one state, not at a log.
                 print!("\x1b[2J\x1b[H");

@@ -111,7 +111,10 @@ impl<'f> Output<'f> {
             return;
         }
         let mut stdout = io::stdout().lock();
-        if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        if let Err(error) = stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| stdout.flush())
+        {
             self.is_closed = true;
             // `hipward check … | head` is no failure.
             if error.kind() != io::ErrorKind::BrokenPipe {

@@ -21,27 +21,30 @@ pub(super) struct Changes {
     pub(super) files: HashSet<PathBuf>,
 }
 
-/// Calls `changed` after each change below `paths` and of the rules, until the process is ended.
+/// Calls `changed` after each change below `paths`, of their configuration and of the rules, until the process is ended.
 pub(super) fn run(
     paths: &[PathBuf],
-    rules: Option<&Path>,
+    rules: &[PathBuf],
     mut changed: impl FnMut(Changes),
 ) -> Result<(), String> {
+    let scope = Scope {
+        paths: paths.iter().map(|path| whole(path)).collect(),
+        rules: rules.iter().map(|path| whole(path)).collect(),
+    };
     let (sender, receiver) = mpsc::channel();
     let mut watcher =
         notify::recommended_watcher(sender).map_err(|error| format!("cannot watch: {error}"))?;
-    for path in paths.iter().map(PathBuf::as_path).chain(rules) {
+    for (folder, mode) in scope.folders() {
         watcher
-            .watch(path, RecursiveMode::Recursive)
-            .map_err(|error| format!("{} cannot be watched: {error}", path.display()))?;
+            .watch(&folder, mode)
+            .map_err(|error| format!("{} cannot be watched: {error}", folder.display()))?;
     }
-    let rules = rules.and_then(|folder| std::fs::canonicalize(folder).ok());
     eprintln!("hipward: watching for changes; Ctrl-C ends it");
     while let Ok(first) = receiver.recv() {
         let mut changes = Changes::default();
-        changes.add(first, rules.as_deref());
+        scope.add(first, &mut changes);
         while let Ok(next) = receiver.recv_timeout(SETTLED) {
-            changes.add(next, rules.as_deref());
+            scope.add(next, &mut changes);
         }
         if changes.configuration || !changes.files.is_empty() {
             changed(changes);
@@ -50,8 +53,36 @@ pub(super) fn run(
     Ok(())
 }
 
-impl Changes {
-    fn add(&mut self, event: notify::Result<notify::Event>, rules: Option<&Path>) {
+/// What matters.
+struct Scope {
+    paths: Vec<PathBuf>,
+    rules: Vec<PathBuf>,
+}
+
+impl Scope {
+    /// The folders to watch.
+    fn folders(&self) -> Vec<(PathBuf, RecursiveMode)> {
+        let mut folders = Vec::new();
+        for path in &self.paths {
+            // An editor puts a new file in the place of the old one, which only its folder hears of.
+            let (folder, mode) = match path.parent() {
+                Some(parent) if path.is_file() => (parent, RecursiveMode::NonRecursive),
+                _ => (path.as_path(), RecursiveMode::Recursive),
+            };
+            folders.push((folder.to_owned(), mode));
+            // The configuration may lie further up.
+            let above = folder.ancestors().skip(1).filter(|folder| {
+                let mut entries = folder.read_dir().into_iter().flatten().flatten();
+                entries.any(|entry| is_configuration(&entry.path()))
+            });
+            folders.extend(above.map(|folder| (folder.to_owned(), RecursiveMode::NonRecursive)));
+        }
+        let rules = self.rules.iter();
+        folders.extend(rules.map(|folder| (folder.clone(), RecursiveMode::Recursive)));
+        folders
+    }
+
+    fn add(&self, event: notify::Result<notify::Event>, changes: &mut Changes) {
         let event = match event {
             Ok(event) => event,
             Err(error) => {
@@ -63,11 +94,16 @@ impl Changes {
         if matches!(event.kind, EventKind::Access(_)) {
             return;
         }
-        for path in event.paths {
-            let path = std::fs::canonicalize(&path).unwrap_or(path);
-            let is_rule = rules.is_some_and(|rules| path.starts_with(rules));
-            self.configuration |= is_rule || is_configuration(&path);
-            self.files.insert(path);
+        for path in event.paths.iter().map(|path| whole(path)) {
+            let is_in = |folders: &[PathBuf]| folders.iter().any(|folder| path.starts_with(folder));
+            changes.configuration |= is_in(&self.rules) || is_configuration(&path);
+            if is_in(&self.paths) {
+                changes.files.insert(path);
+            }
         }
     }
+}
+
+fn whole(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
