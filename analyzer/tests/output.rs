@@ -284,7 +284,7 @@ fn github_gets_one_command_for_each_finding() {
 #[test]
 fn markdown_is_a_table_that_no_text_breaks() {
     let mut report = report(SOURCE);
-    report.findings[0].message = "a | b\nc `d`".to_owned();
+    report.findings[0].message = "a | b\nc_d `e_f`".to_owned();
     report.findings[0].link = Some("https://wiki.example/x".to_owned());
     let mut statistics = Statistics::default();
     statistics.add(&report);
@@ -296,7 +296,7 @@ fn markdown_is_a_table_that_no_text_breaks() {
     assert_eq!(
         Markdown.file(&file),
         "\n## my\\_file.py\n\n| Line | Severity | Rule | Finding | Fix |\n|---:|---|---|---|---|\n\
-         | 4 | info | [cuda-alloc-conf (HW201)](<https://wiki.example/x>) | a \\| b c \\`d\\` \
+         | 4 | info | [cuda-alloc-conf (HW201)](<https://wiki.example/x>) | a \\| b c\\_d `e_f` \
          | Rename it to PYTORCH\\_ALLOC\\_CONF (safe) |\n"
     );
     let end = Markdown.end(&statistics);

@@ -2,16 +2,19 @@
 // question {id, method, request}, answered in order with {id, answer} or {id, error}.
 //
 // There are two modules: a small one for Python, which every page needs, and one that reads every
-// language, which is fetched with the first source that is not Python.
+// language, which is fetched with the first source that is not Python. Where the site's team has rules of
+// its own, they go with every source.
 
 let addresses;
 let python;
 let all;
+let team;
 
 self.addEventListener("message", async ({ data }) => {
   if (data.modules) {
     addresses = data.modules;
     python = load(addresses.python);
+    team = data.rules ? loadRules(data.rules) : [];
     await python;
     self.postMessage({ ready: true });
     return;
@@ -33,7 +36,13 @@ async function answer(method, request) {
   const { source, path, ...rest } = request;
   const language = rest.language || JSON.parse(small.language(JSON.stringify({ source, path })));
   const module = language === "python" ? small : await everyLanguage();
-  return module[method](JSON.stringify({ ...rest, source, language }));
+  return module[method](JSON.stringify({ ...rest, source, language, rules: await team }));
+}
+
+async function loadRules(address) {
+  const answer = await fetch(address).catch(() => undefined);
+  if (!answer?.ok) throw new Error("The team's rules did not load. Check the connection and reload the page.");
+  return (await answer.json()).rules;
 }
 
 async function everyLanguage() {

@@ -84,15 +84,20 @@ fn fix(finding: &Finding) -> String {
     format!("{}{how}", escape(&fix.title))
 }
 
-/// A text without meaning for Markdown, in one table cell.
+/// A text without meaning for Markdown but for its backticks, in one table cell.
 fn escape(text: &str) -> String {
+    let is_paired = text.matches('`').count() % 2 == 0;
+    let mut is_code = false;
     let mut out = String::new();
     for character in text.chars() {
         match character {
-            '\\' | '|' | '*' | '_' | '<' | '>' | '[' | ']' | '`' | '#' => {
-                out.push('\\');
-                out.push(character);
-            }
+            '`' if is_paired => is_code = !is_code,
+            // A table is cut at its bars first, even within code.
+            '|' => out.push('\\'),
+            '\\' | '*' | '_' | '<' | '>' | '[' | ']' | '`' | '#' if !is_code => out.push('\\'),
+            _ => {}
+        }
+        match character {
             '\n' | '\r' => out.push(' '),
             _ => out.push(character),
         }

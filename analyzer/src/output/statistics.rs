@@ -143,8 +143,14 @@ impl Statistics {
             text.push_str(line.trim_end());
             text.push('\n');
         }
+        if !self.is_empty() {
+            text.push('\n');
+        }
         for (family, findings) in self.by_family() {
             text.push_str(&format!("{findings:>6}  {family}\n"));
+        }
+        if !self.is_empty() {
+            text.push('\n');
         }
         text.push_str(&self.summary());
         text

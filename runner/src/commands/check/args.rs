@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use hipward_analyzer::{Applicability, Arch, Version};
 
+use super::discovery::STDIN;
 use crate::config::{Overrides, Source, parse_arch};
 
 /// Options of `hipward check`.
@@ -107,8 +108,10 @@ pub(super) enum Mode {
     Report,
     /// Count what is found.
     Statistics,
-    /// Mend it, and report what is left. Standard input is printed mended instead.
+    /// Mend it, and report what is left.
     Fix,
+    /// Print standard input mended, and nothing else.
+    Filter,
     /// Print what mending would change.
     Diff,
     /// Note what is found, for later.
@@ -129,6 +132,8 @@ impl Args {
         }
         Ok(if self.diff {
             Mode::Diff
+        } else if self.fix && self.paths.iter().any(|path| path.as_os_str() == STDIN) {
+            Mode::Filter
         } else if self.fix {
             Mode::Fix
         } else if self.write_baseline.is_some() {

@@ -47,7 +47,7 @@ impl Judge<'_> {
             }
         };
         let options = found.project.options(&found.name);
-        if matches!(self.mode, Mode::Fix | Mode::Diff) {
+        if matches!(self.mode, Mode::Fix | Mode::Filter | Mode::Diff) {
             let fixed = fix_all(&source, &options, self.fixes).source;
             if self.mode == Mode::Diff {
                 judged.text = unified_diff(&shown, &source, &fixed);
@@ -70,9 +70,8 @@ impl Judge<'_> {
         }
         match self.mode {
             Mode::Baseline => judged.entries = Entry::all(&found.name, &source, &report),
-            Mode::Report => judged.text = self.write(&shown, &source, &report),
-            Mode::Fix if !found.is_stdin() => judged.text = self.write(&shown, &source, &report),
-            Mode::Fix | Mode::Diff | Mode::Statistics => {}
+            Mode::Report | Mode::Fix => judged.text = self.write(&shown, &source, &report),
+            Mode::Filter | Mode::Diff | Mode::Statistics => {}
         }
         judged.report = Some(report);
         judged

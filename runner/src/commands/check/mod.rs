@@ -18,7 +18,6 @@ pub(crate) use args::Args;
 pub(crate) use baseline::Baselines;
 
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use hipward_analyzer::output::{REPORT_SCHEMA, Statistics};
@@ -206,7 +205,7 @@ impl Check {
                 },
             )
             .into_iter()
-            .filter(|found| changes.files.contains(&absolute(&found.path)))
+            .filter(|found| changes.touch(&found.path))
             .collect();
             if !found.is_empty() {
                 self.files(&found, failed);
@@ -220,8 +219,4 @@ impl Check {
             }
         }
     }
-}
-
-fn absolute(path: &Path) -> std::path::PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

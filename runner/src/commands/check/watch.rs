@@ -17,8 +17,16 @@ const SETTLED: Duration = Duration::from_millis(100);
 pub(super) struct Changes {
     /// A configuration file or a team's rule.
     pub(super) configuration: bool,
-    /// Whole paths.
-    pub(super) files: HashSet<PathBuf>,
+    /// Whole paths, of files and of new folders.
+    files: HashSet<PathBuf>,
+}
+
+impl Changes {
+    /// True for a file that changed, or that came with its folder.
+    pub(super) fn touch(&self, file: &Path) -> bool {
+        let file = whole(file);
+        file.ancestors().any(|path| self.files.contains(path))
+    }
 }
 
 /// Calls `changed` after each change below `paths`, of their configuration and of the rules, until the process is ended.
