@@ -53,6 +53,10 @@ impl Suggestion {
 pub(crate) enum Author {
     BuiltIn(&'static RuleMeta),
     /// One of a team's, by its place among them.
+    #[cfg_attr(
+        not(feature = "all-languages"),
+        expect(dead_code, reason = "the module for Python alone has no team rules")
+    )]
     Team(TeamRules, usize),
 }
 

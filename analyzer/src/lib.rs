@@ -45,7 +45,10 @@ mod skeleton;
 mod suppression;
 #[cfg(feature = "engine")]
 mod syntax;
-#[cfg(feature = "engine")]
+#[cfg(feature = "all-languages")]
+mod team;
+#[cfg(all(feature = "engine", not(feature = "all-languages")))]
+#[path = "team/absent.rs"]
 mod team;
 
 #[cfg(feature = "engine")]

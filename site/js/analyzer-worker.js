@@ -3,7 +3,7 @@
 //
 // There are two modules: a small one for Python, which every page needs, and one that reads every
 // language, which is fetched with the first source that is not Python. Where the site's team has rules of
-// its own, they go with every source.
+// its own, they go with every source, and only the second module reads them.
 
 let addresses;
 let python;
@@ -35,8 +35,9 @@ async function answer(method, request) {
   if (request.source === undefined || method === "language") return small[method](JSON.stringify(request));
   const { source, path, ...rest } = request;
   const language = rest.language || JSON.parse(small.language(JSON.stringify({ source, path })));
-  const module = language === "python" ? small : await everyLanguage();
-  return module[method](JSON.stringify({ ...rest, source, language, rules: await team }));
+  const rules = await team;
+  const module = language === "python" && rules.length === 0 ? small : await everyLanguage();
+  return module[method](JSON.stringify({ ...rest, source, language, rules }));
 }
 
 async function loadRules(address) {

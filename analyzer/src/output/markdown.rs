@@ -86,7 +86,7 @@ fn fix(finding: &Finding) -> String {
 
 /// A text without meaning for Markdown but for its backticks, in one table cell.
 fn escape(text: &str) -> String {
-    let is_paired = text.matches('`').count() % 2 == 0;
+    let is_paired = text.matches('`').count().is_multiple_of(2);
     let mut is_code = false;
     let mut out = String::new();
     for character in text.chars() {

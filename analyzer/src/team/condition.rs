@@ -14,10 +14,13 @@ pub(super) struct Condition {
     pub(super) python: Vec<Bound>,
 }
 
+/// Whether a version that compares so is within a bound.
+type Allows = fn(Ordering) -> bool;
+
 /// One comparison with a version.
 #[derive(Debug)]
 pub(super) struct Bound {
-    allows: fn(Ordering) -> bool,
+    allows: Allows,
     major: u16,
     /// Only as much is compared as was written: 7.14 is `<=7` and not `>7`.
     minor: Option<u16>,
@@ -50,7 +53,7 @@ impl Bound {
 
     fn parse(text: &str) -> Option<Bound> {
         // The longer signs first: `<` is the beginning of `<=`.
-        let signs: [(&str, fn(Ordering) -> bool); 6] = [
+        let signs: [(&str, Allows); 6] = [
             (">=", Ordering::is_ge),
             ("<=", Ordering::is_le),
             ("==", Ordering::is_eq),

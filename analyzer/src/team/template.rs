@@ -74,9 +74,8 @@ impl Template {
     pub(super) fn fill(&self, tree: &Tree<'_>, found: &Match<'_>) -> Option<String> {
         let indent = indentation(tree.source(), found.span.start).unwrap_or_default();
         let mut text = String::new();
-        let mut pieces = self.pieces.iter().peekable();
         let mut skip_comma = false;
-        while let Some(piece) = pieces.next() {
+        for piece in &self.pieces {
             match piece {
                 Piece::Text(piece) => {
                     let mut piece = piece.as_str();
