@@ -62,6 +62,10 @@ import acme.faster
 from acme import slow
 from .acme import fast
 import acme
+try:
+    import acme.fast
+except ImportError:
+    pass
 ";
     assert_eq!(
         found(source, json!({ "import": "acme.fast" })),

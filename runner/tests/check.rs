@@ -422,6 +422,34 @@ fn the_order_is_the_same_on_any_number_of_threads() {
     assert_eq!(one.2, "", "no progress bar where nobody looks at it");
 }
 
+/// The data that a process may hold is capped at far less than the files have together.
+#[test]
+fn memory_does_not_grow_with_the_number_of_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let long = format!("{NVML}x = '''{}'''\n", "words ".repeat(40_000));
+    write(folder.path(), "0.py", &long);
+    for index in 1..600 {
+        let twin = folder.path().join(format!("{index}.py"));
+        fs::hard_link(folder.path().join("0.py"), twin).expect("a link");
+    }
+    let kilobytes = 40 * 1024;
+    assert!(long.len() * 600 > 3 * 1024 * kilobytes);
+    let output = Command::new("bash")
+        .args([
+            "-c",
+            &format!("ulimit -d {kilobytes} && exec \"$@\""),
+            "bash",
+        ])
+        .arg(env!("CARGO_BIN_EXE_hipward"))
+        .args(["check", ".", "--jobs", "4", "--select", "pynvml"])
+        .current_dir(folder.path())
+        .output()
+        .expect("bash runs");
+    let (code, text, errors) = told(output);
+    assert_eq!(code, 1, "{errors}");
+    assert!(text.contains("600 findings in 600 files."), "{errors}");
+}
+
 /// A process that is killed when the test ends, however it ends.
 struct Watching {
     child: Child,

@@ -2,14 +2,14 @@
 
 use crate::checker::{Checker, Replacement};
 use crate::rules::edits::add_import;
-use crate::semantic::{Value, integer, string};
+use crate::semantic::{Value, integer, is_import_guarded, string};
 use crate::syntax::{Field, Kind, Node};
 use crate::team::matching::Match;
 
 /// What is done with the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Usage {
-    /// `import a.b`, `from a.b import c`, `from a import b`.
+    /// `import a.b`, `from a.b import c`, `from a import b`; unless its failure is dealt with.
     Import,
     /// Read, whatever for.
     Use,
@@ -54,7 +54,12 @@ impl NameMatcher {
     /// The match at `node`; its span is the name, which is what a fix replaces.
     pub(super) fn find<'a>(&self, cx: &Checker<'a>, node: Node) -> Option<Match<'a>> {
         let name = match self.usage {
-            Usage::Import => imported(cx, node, &self.path)?,
+            Usage::Import => {
+                // As for the built-in rules: who is prepared for its failure has thought of it.
+                let errors = ["ImportError", "ModuleNotFoundError"];
+                let name = imported(cx, node, &self.path)?;
+                (!is_import_guarded(&cx.semantics, node, &errors)).then_some(name)?
+            }
             Usage::Use => {
                 let is_it =
                     is_read(cx, node) && cx.resolve(node).is_some_and(|name| name.is(&self.path));
