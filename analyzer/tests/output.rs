@@ -350,7 +350,7 @@ fn sarif_names_the_rules_of_a_team() {
         ..Options::default()
     };
     let report = analyze("import acme\n", &options);
-    let sarif = Sarif::new(&team);
+    let sarif = Sarif::new([&team, &team]);
     let file = FileReport {
         path: "x.py",
         source: "import acme\n",

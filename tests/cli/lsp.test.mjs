@@ -208,6 +208,7 @@ test('what it does not read or answer does no harm', async () => {
   assert.deepEqual(await session.diagnostics('notes.md'), []);
   await assert.rejects(session.ask('textDocument/rename', 'notes.md', { position: {} }), { code: -32601 });
   await assert.rejects(session.ask('textDocument/hover', 'notes.md', { position: 'here' }), { code: -32602 });
+  await session.connection.sendNotification('textDocument/didOpen', { nothing: true });
   await session.connection.sendNotification('textDocument/didOpen', {
     textDocument: { uri: 'untitled:Untitled-1', languageId: 'python', version: 1, text: 'import pynvml\n' },
   });

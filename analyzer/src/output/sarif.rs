@@ -14,8 +14,8 @@ pub struct Sarif {
 }
 
 impl Sarif {
-    /// With the rules of a team beside the built-in ones.
-    pub fn new(team: &TeamRules) -> Sarif {
+    /// With the rules of teams beside the built-in ones; each once.
+    pub fn new<'t>(teams: impl IntoIterator<Item = &'t TeamRules>) -> Sarif {
         let ours = RULES.iter().map(|rule| {
             #[cfg(feature = "docs")]
             let help = json!({ "text": rule.doc(), "markdown": rule.doc() });
@@ -30,7 +30,8 @@ impl Sarif {
                 "properties": { "tags": [rule.family] },
             })
         });
-        let theirs = team.iter().map(|rule| {
+        let mut rules: Vec<Value> = ours.collect();
+        for rule in teams.into_iter().flat_map(TeamRules::iter) {
             let mut described = json!({
                 "id": rule.id,
                 "name": rule.name,
@@ -41,11 +42,11 @@ impl Sarif {
             if let Some(link) = &rule.link {
                 described["helpUri"] = json!(link);
             }
-            described
-        });
-        Sarif {
-            rules: ours.chain(theirs).collect(),
+            if rules.iter().all(|known| known["id"] != described["id"]) {
+                rules.push(described);
+            }
         }
+        Sarif { rules }
     }
 
     /// The log without results, cut where they go.
@@ -112,7 +113,7 @@ impl Format for Sarif {
 
 /// [`Sarif`] of all files at once, with the built-in rules.
 pub fn sarif(files: &[FileReport<'_>]) -> String {
-    whole(&Sarif::new(&TeamRules::default()), files)
+    whole(&Sarif::new([]), files)
 }
 
 fn level(severity: Severity) -> &'static str {

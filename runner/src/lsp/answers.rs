@@ -150,6 +150,15 @@ impl Asked<'_> {
     }
 
     fn fix_all(&self, lines: &Lines<'_>, versioned: bool) -> Option<CodeAction> {
+        let is_safe = |fix: &Fix| fix.applicability == Applicability::Safe;
+        let mut fixes = self
+            .report
+            .findings
+            .iter()
+            .filter_map(|found| found.fix.as_ref());
+        if !fixes.any(is_safe) {
+            return None;
+        }
         let before = self.document.text.as_str();
         let after = fix_all(before, self.options, Applicability::Safe).source;
         let (range, text) = changed(before, &after)?;

@@ -188,14 +188,19 @@ impl Server {
         let Notification { method, params } = notification;
         match method.as_str() {
             "textDocument/didOpen" => {
-                let item = read::<DidOpenTextDocumentParams>(params)?.text_document;
+                let Some(params) = read::<DidOpenTextDocumentParams>(&method, params) else {
+                    return Ok(());
+                };
+                let item = params.text_document;
                 let language = item.language_id.to_string();
                 let document = Document::new(&item.uri.0, &language, item.version, item.text);
                 self.documents.insert(item.uri.0.clone(), document);
                 self.unjudged.insert(item.uri.0);
             }
             "textDocument/didChange" => {
-                let change = read::<DidChangeTextDocumentParams>(params)?;
+                let Some(change) = read::<DidChangeTextDocumentParams>(&method, params) else {
+                    return Ok(());
+                };
                 let uri = change.text_document.text_document_identifier.uri.0;
                 if let Some(document) = self.documents.get_mut(&uri) {
                     for change in change.content_changes {
@@ -213,9 +218,10 @@ impl Server {
                 }
             }
             "textDocument/didClose" => {
-                let uri = read::<DidCloseTextDocumentParams>(params)?
-                    .text_document
-                    .uri;
+                let Some(params) = read::<DidCloseTextDocumentParams>(&method, params) else {
+                    return Ok(());
+                };
+                let uri = params.text_document.uri;
                 self.documents.remove(&uri.0);
                 self.unjudged.remove(&uri.0);
                 self.notify(
@@ -228,8 +234,9 @@ impl Server {
                 )?;
             }
             "textDocument/didSave" => {
-                let uri = read::<DidSaveTextDocumentParams>(params)?.text_document.uri;
-                if uri::path(&uri.0).is_some_and(|path| is_configuration(&path)) {
+                let saved = read::<DidSaveTextDocumentParams>(&method, params);
+                let path = saved.and_then(|saved| uri::path(&saved.text_document.uri.0));
+                if path.is_some_and(|path| is_configuration(&path)) {
                     self.reload();
                 }
             }
@@ -426,6 +433,9 @@ impl Server {
     }
 }
 
-fn read<T: DeserializeOwned>(params: Value) -> Result<T> {
-    Ok(serde_json::from_value(params)?)
+/// The parameters of a notification, which nobody can be told to mend: a bad one is left, and the log says so.
+fn read<T: DeserializeOwned>(method: &str, params: Value) -> Option<T> {
+    serde_json::from_value(params)
+        .inspect_err(|error| eprintln!("hipward lsp: {method}: {error}"))
+        .ok()
 }

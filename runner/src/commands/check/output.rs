@@ -1,8 +1,9 @@
 //! Standard output: the parts of a report in order, as they come.
 
+use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
 
-use hipward_analyzer::TeamRules;
 use hipward_analyzer::output::{
     Colour, FileReport, Format, GitHub, Json, Markdown, Sarif, Statistics, Text,
 };
@@ -15,13 +16,12 @@ pub(super) fn format(asked: Asked, found: &[Found]) -> Box<dyn Format> {
     match asked {
         Asked::Text => Box::new(Text(colour())),
         Asked::Json => Box::new(Json),
-        // A log names its rules once; projects with rules of their own are rare, two of them in one run rarer.
         Asked::Sarif => {
-            let team = found
-                .iter()
-                .map(|found| &found.project.team.rules)
-                .find(|rules| !rules.is_empty());
-            Box::new(Sarif::new(team.unwrap_or(&TeamRules::default())))
+            // Many files, few projects.
+            let mut seen = HashSet::new();
+            let projects = found.iter().map(|found| &found.project);
+            let projects = projects.filter(|project| seen.insert(Arc::as_ptr(project)));
+            Box::new(Sarif::new(projects.map(|project| &project.team.rules)))
         }
         Asked::Markdown => Box::new(Markdown),
         Asked::Github => Box::new(GitHub),
