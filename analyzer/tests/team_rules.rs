@@ -4,7 +4,7 @@ mod common;
 
 use common::options;
 use hipward_analyzer::{
-    Applicability, Options, Report, Selection, Severity, TeamRules, analyze, fix_all,
+    Applicability, Language, Options, Report, Selection, Severity, TeamRules, analyze, fix_all,
 };
 use serde_json::{Value, json};
 
@@ -262,7 +262,7 @@ fn a_rule_is_for_the_targets_it_names() {
     let count = |target: &str| {
         let options = Options {
             team: team.clone(),
-            ..options(target)
+            ..options(Language::Python, target)
         };
         analyze("import acme\nacme.f()\n", &options).findings.len()
     };
