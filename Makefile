@@ -40,7 +40,7 @@ test: setup-test build ## Run every test: Rust, Python, wasm in Node, and a real
 	cargo $(NEXTEST) $(ALL)
 	cd kernels && $(HIPWARD_PYTHON) -m pytest -q
 	$(HIPWARD_PYTHON) content/check.py
-	cd site && HIPWARD=$(HIPWARD) node --test --test-concurrency=1 ../tests/parity ../tests/browser
+	cd site && HIPWARD=$(HIPWARD) node --test --test-concurrency=1 ../tests/parity ../tests/browser ../tests/cli
 
 check: setup-test build ## Formatting, lints, types and links
 	cargo fmt --all --check
@@ -64,8 +64,11 @@ new-rule: ## Start a rule: make new-rule NAME=my-rule FAMILY=vendor
 lock: ## Renew the Python lockfile from kernels/requirements.in
 	@tools/lock-python
 
+npm: assets ## Put the npm package together: dist/npm
+	node analyzer/npm/build.mjs dist/npm
+
 dist: assets ## Build the one binary, optimised: dist/hipward
 	cargo build --locked --release --package hipward
 	@install -D $(CARGO_TARGET_DIR)/release/hipward dist/hipward
 
-.PHONY: help setup setup-test assets build serve test check bench fuzz new-rule lock dist
+.PHONY: help setup setup-test assets build serve test check bench fuzz new-rule lock npm dist

@@ -13,6 +13,7 @@ use crate::rules::{RULES, RuleMeta};
 use crate::selection::Selection;
 use crate::suppression::Suppressions;
 use crate::syntax::{LastParse, MAX_SOURCE_BYTES};
+use crate::team::TeamRules;
 
 /// How to analyze. The default is every rule, for the default target, in the language that the source reads like.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +27,8 @@ pub struct Options {
     /// Whether C++ is built as a PyTorch extension, whose names PyTorch's hipify changes; from the source's content
     /// where nothing is said. A header need not show it: its folder's `setup.py` does.
     pub pytorch_extension: Option<bool>,
+    /// A team's own rules, beside the built-in ones.
+    pub team: TeamRules,
 }
 
 impl Options {
@@ -111,19 +114,13 @@ fn report(source: &str, options: &Options, last: &mut LastParse) -> Report {
             &lines,
         ),
     };
+    let drafts = order::by_key(drafts, |draft| {
+        [draft.span.start, draft.rule.rank(), draft.span.end]
+    });
     let findings = drafts
         .into_iter()
         .map(|draft| place(draft, &lines, &reading.comments))
         .collect();
-    let rank = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);
-    let findings = order::by_key(findings, |finding| {
-        let (start, end) = (finding.span.start.byte, finding.span.end.byte);
-        [
-            start as usize,
-            rank(finding).unwrap_or_default(),
-            end as usize,
-        ]
-    });
     Report {
         schema: SCHEMA_VERSION,
         language,
@@ -171,7 +168,7 @@ pub(crate) fn silence(
         .into_iter()
         .filter(|draft| {
             let (first, last) = (lines.line(draft.span.start), lines.line(draft.span.end));
-            !suppressions.silence(draft.rule, first, last)
+            !suppressions.silence(&draft.rule, first, last)
         })
         .collect();
     let silenced = before - left.len();
@@ -207,12 +204,13 @@ fn refusal(source: &str, language: Language, lines: &LineIndex<'_>) -> Option<No
 
 fn place(draft: Draft, lines: &LineIndex<'_>, comments: &[Range<usize>]) -> Finding {
     Finding {
-        id: draft.rule.id.to_owned(),
-        rule: draft.rule.name.to_owned(),
+        id: draft.rule.id().to_owned(),
+        rule: draft.rule.name().to_owned(),
         severity: draft.severity,
         message: draft.message,
         span: lines.span(draft.span),
         handled_by: draft.handled_by,
+        link: draft.rule.link().map(str::to_owned),
         fix: draft.fix.map(|fix| place_fix(fix, lines, comments)),
     }
 }

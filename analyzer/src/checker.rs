@@ -116,7 +116,7 @@ impl<'a> Checker<'a> {
     ) {
         self.push(
             Draft {
-                rule,
+                rule: rule.into(),
                 span: self.tree().span(node),
                 message: message.into(),
                 severity,
@@ -135,7 +135,7 @@ impl<'a> Checker<'a> {
     ) -> bool {
         let source = self.tree().source();
         self.drafts.any(|draft| {
-            draft.rule.id == rule.id
+            draft.rule.id() == rule.id
                 && source
                     .get(draft.span.clone())
                     .is_some_and(|text| covers(text, &draft.message))

@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use crate::report::{Applicability, HandledBy, Severity};
-use crate::rules::RuleMeta;
+use crate::rules::{RULES, RuleMeta};
+use crate::team::{TeamRule, TeamRules};
 
 /// More findings than anyone reads; past it the analysis stops, so that no text can make it long.
 pub(crate) const MAX_FINDINGS: usize = 1000;
@@ -48,9 +49,65 @@ impl Suggestion {
     }
 }
 
+/// The rule that a finding is of.
+pub(crate) enum Author {
+    BuiltIn(&'static RuleMeta),
+    /// One of a team's, by its place among them.
+    #[cfg_attr(
+        not(feature = "all-languages"),
+        expect(dead_code, reason = "the module for Python alone has no team rules")
+    )]
+    Team(TeamRules, usize),
+}
+
+impl From<&'static RuleMeta> for Author {
+    fn from(rule: &'static RuleMeta) -> Self {
+        Author::BuiltIn(rule)
+    }
+}
+
+impl Author {
+    fn team(&self) -> Option<&TeamRule> {
+        match self {
+            Author::BuiltIn(_) => None,
+            Author::Team(rules, index) => rules.get(*index),
+        }
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        match self {
+            Author::BuiltIn(rule) => rule.id,
+            Author::Team(..) => self.team().map_or("", |rule| &rule.id),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Author::BuiltIn(rule) => rule.name,
+            Author::Team(..) => self.team().map_or("", |rule| &rule.name),
+        }
+    }
+
+    /// Where a team explains its rule.
+    pub(crate) fn link(&self) -> Option<&str> {
+        self.team()?.link.as_deref()
+    }
+
+    /// The order of findings in one place: by the table of rules, then the team's.
+    pub(crate) fn rank(&self) -> usize {
+        match self {
+            Author::BuiltIn(rule) => RULES
+                .iter()
+                .position(|known| known.id == rule.id)
+                .unwrap_or_default(),
+            Author::Team(_, index) => RULES.len() + index,
+        }
+    }
+}
+
 /// A finding before its ranges get positions.
 pub(crate) struct Draft {
-    pub(crate) rule: &'static RuleMeta,
+    pub(crate) rule: Author,
     pub(crate) span: Range<usize>,
     pub(crate) message: String,
     pub(crate) severity: Severity,

@@ -47,6 +47,11 @@ mod summary;
 mod suppression;
 #[cfg(feature = "engine")]
 mod syntax;
+#[cfg(feature = "all-languages")]
+mod team;
+#[cfg(all(feature = "engine", not(feature = "all-languages")))]
+#[path = "team/absent.rs"]
+mod team;
 
 #[cfg(feature = "engine")]
 pub use analysis::{Options, Session, analyze};
@@ -65,3 +70,5 @@ pub use skeleton::skeleton;
 pub use summary::Survey;
 #[cfg(feature = "engine")]
 pub use syntax::MAX_SOURCE_BYTES;
+#[cfg(feature = "engine")]
+pub use team::{TeamRule, TeamRuleError, TeamRules};

@@ -9,6 +9,7 @@ use crate::position::LineIndex;
 use crate::report::Note;
 use crate::semantic::Semantics;
 use crate::syntax::{Kind, LastParse, Tree, parse};
+use crate::team;
 
 /// Reads `source` as Python, starting from the `last` parse where that helps.
 pub(crate) fn read(
@@ -34,7 +35,10 @@ pub(crate) fn read(
         };
     }
     let semantics = Semantics::new(tree, options.target.clone());
-    let (semantics, drafts) = Checker::run(semantics, options.selected()).finish();
+    let checker = Checker::run(semantics, options.selected());
+    let team = team::check(&checker, options);
+    let (semantics, mut drafts) = checker.finish();
+    drafts.extend(team);
     let tree = &semantics.tree;
     Reading {
         drafts,

@@ -225,6 +225,8 @@ pub struct Finding {
     pub span: Span,
     /// Who deals with it.
     pub handled_by: HandledBy,
+    /// Where a team's own rule is explained; Hipward's rules have their pages.
+    pub link: Option<String>,
     /// What to do about it, if the analyzer can say.
     pub fix: Option<Fix>,
 }

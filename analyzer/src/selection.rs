@@ -1,12 +1,14 @@
 //! Which rules run: picked by name, id, or the beginning of an id.
 
-use crate::rules::{RULES, RuleMeta, rule};
+use crate::rules::{RULES, RuleMeta};
+use crate::team::TeamRules;
 
 /// Which rules to run: all but the ignored ones, or only the selected ones.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    select: Vec<&'static str>,
-    ignore: Vec<&'static str>,
+    /// Ids, of built-in rules and of a team's.
+    select: Vec<String>,
+    ignore: Vec<String>,
 }
 
 /// A rule was asked for that does not exist.
@@ -58,41 +60,86 @@ impl Selection {
     /// # Errors
     /// When a name matches no rule.
     pub fn new<T: AsRef<str>>(select: &[T], ignore: &[T]) -> Result<Self, UnknownRule> {
-        let expand = |names: &[T]| {
-            let mut ids = Vec::new();
-            for name in names {
-                let name = name.as_ref().trim();
-                let before = ids.len();
-                ids.extend(rule(name).map(|rule| rule.id));
-                let is_prefix = name.len() > 2
-                    && name
-                        .get(..2)
-                        .is_some_and(|hw| hw.eq_ignore_ascii_case("HW"));
-                if ids.len() == before && is_prefix {
-                    let prefix = name.to_ascii_uppercase();
-                    ids.extend(
-                        RULES
-                            .iter()
-                            .filter(|rule| rule.id.starts_with(&prefix) && !rule.on_request)
-                            .map(|rule| rule.id),
-                    );
-                }
-                if ids.len() == before {
-                    return Err(UnknownRule {
-                        asked: name.to_owned(),
-                    });
-                }
-            }
-            Ok(ids)
-        };
-        Ok(Selection {
-            select: expand(select)?,
-            ignore: expand(ignore)?,
-        })
+        Selection::with_team(select, ignore, &TeamRules::default())
     }
 
-    pub(crate) fn includes(&self, rule: &RuleMeta) -> bool {
-        let by_name = self.select.contains(&rule.id);
-        (by_name || (self.select.is_empty() && !rule.on_request)) && !self.ignore.contains(&rule.id)
+    /// [`Selection::new`] among the built-in rules and a team's.
+    ///
+    /// # Errors
+    /// When a name matches no rule.
+    pub fn with_team<T: AsRef<str>>(
+        select: &[T],
+        ignore: &[T],
+        team: &TeamRules,
+    ) -> Result<Self, UnknownRule> {
+        let mut selection = Selection::default();
+        for asked in select {
+            expand(asked.as_ref(), team, &mut selection.select)?;
+        }
+        selection.without(ignore, team)
     }
+
+    /// This selection without some more rules.
+    ///
+    /// # Errors
+    /// When a name matches no rule.
+    pub fn without<T: AsRef<str>>(
+        mut self,
+        ignore: &[T],
+        team: &TeamRules,
+    ) -> Result<Self, UnknownRule> {
+        for asked in ignore {
+            expand(asked.as_ref(), team, &mut self.ignore)?;
+        }
+        Ok(self)
+    }
+
+    /// True for a built-in rule that is wanted.
+    pub(crate) fn includes(&self, rule: &RuleMeta) -> bool {
+        self.wants(rule.id, rule.on_request)
+    }
+
+    /// True for a rule that is wanted: one that runs on request only has to be named.
+    pub(crate) fn wants(&self, id: &str, on_request: bool) -> bool {
+        let among = |ids: &[String]| ids.iter().any(|known| known == id);
+        let is_default = self.select.is_empty() && !on_request;
+        (is_default || among(&self.select)) && !among(&self.ignore)
+    }
+}
+
+/// Adds the ids that `asked` stands for: a rule's id or name, or the beginning of ids.
+#[inline(never)]
+fn expand(asked: &str, team: &TeamRules, ids: &mut Vec<String>) -> Result<(), UnknownRule> {
+    let asked = asked.trim();
+    let known = || {
+        let ours = RULES
+            .iter()
+            .map(|rule| (rule.id, rule.name, rule.on_request));
+        let theirs = team
+            .iter()
+            .map(|rule| (rule.id.as_str(), rule.name.as_str(), false));
+        ours.chain(theirs)
+    };
+    let before = ids.len();
+    if let Some((id, ..)) =
+        known().find(|(id, name, _)| id.eq_ignore_ascii_case(asked) || *name == asked)
+    {
+        ids.push(id.to_owned());
+    } else if asked.len() > 2 {
+        // A family: `HW1`, or the letters that a team's ids begin with.
+        for (id, _, on_request) in known() {
+            let is_start = id
+                .get(..asked.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(asked));
+            if is_start && !on_request {
+                ids.push(id.to_owned());
+            }
+        }
+    }
+    if ids.len() == before {
+        return Err(UnknownRule {
+            asked: asked.to_owned(),
+        });
+    }
+    Ok(())
 }

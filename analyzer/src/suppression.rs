@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
+use crate::draft::Author;
 use crate::position::LineIndex;
-use crate::rules::RuleMeta;
 
 /// The suppression comments of a source.
 pub(crate) struct Suppressions<'a> {
@@ -19,12 +19,12 @@ enum Rules<'a> {
 }
 
 impl Rules<'_> {
-    fn include(&self, rule: &RuleMeta) -> bool {
+    fn include(&self, rule: &Author) -> bool {
         match self {
             Rules::All => true,
             Rules::Only(names) => names
                 .iter()
-                .any(|name| name.eq_ignore_ascii_case(rule.id) || *name == rule.name),
+                .any(|name| name.eq_ignore_ascii_case(rule.id()) || *name == rule.name()),
         }
     }
 }
@@ -53,7 +53,7 @@ impl<'a> Suppressions<'a> {
     }
 
     /// True when a finding of `rule` over those lines is silenced.
-    pub(crate) fn silence(&self, rule: &RuleMeta, first: u32, last: u32) -> bool {
+    pub(crate) fn silence(&self, rule: &Author, first: u32, last: u32) -> bool {
         self.file.iter().any(|rules| rules.include(rule))
             || self
                 .lines

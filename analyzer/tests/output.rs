@@ -3,9 +3,11 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use hipward_analyzer::output::{Colour, FileReport, json, sarif, text};
+use hipward_analyzer::output::{
+    Colour, FileReport, Format, GitHub, Markdown, Sarif, Statistics, json, sarif, text,
+};
 use hipward_analyzer::{
-    Applicability, DiffKind, Options, RULES, Report, SCHEMA_VERSION, Selection, analyze,
+    Applicability, DiffKind, Options, RULES, Report, SCHEMA_VERSION, Selection, TeamRules, analyze,
     apply_fixes, diff, fix_all, skeleton, unified_diff,
 };
 use serde_json::Value;
@@ -256,4 +258,113 @@ fn a_skeleton_wraps_what_was_pasted() {
     assert!(whole.contains("    x = torch.randn(8, 128, 1024)\n    return [x]"));
     assert!(whole.contains("    hidden_size = 1024\n    return [hidden_size]"));
     assert_eq!(skeleton(&whole, &after), whole);
+}
+
+/// A file with the report of [`SOURCE`], under a path that needs care.
+fn with_file<T>(path: &str, then: impl FnOnce(&FileReport<'_>) -> T) -> T {
+    let report = report(SOURCE);
+    then(&FileReport {
+        path,
+        source: SOURCE,
+        report: &report,
+    })
+}
+
+#[test]
+fn github_gets_one_command_for_each_finding() {
+    let line = with_file("a,b:c/100%.py", |file| GitHub.file(file));
+    assert_eq!(
+        line,
+        "::notice file=a%2Cb%3Ac/100%25.py,line=4,endLine=4,col=5,endColumn=30,\
+         title=cuda-alloc-conf (HW201)::PYTORCH_CUDA_ALLOC_CONF still works on ROCm; since PyTorch 2.9 \
+         PYTORCH_ALLOC_CONF is the name on every backend.\n"
+    );
+}
+
+#[test]
+fn markdown_is_a_table_that_no_text_breaks() {
+    let mut report = report(SOURCE);
+    report.findings[0].message = "a | b\nc_d `e_f`".to_owned();
+    report.findings[0].link = Some("https://wiki.example/x".to_owned());
+    let mut statistics = Statistics::default();
+    statistics.add(&report);
+    let file = FileReport {
+        path: "my_file.py",
+        source: SOURCE,
+        report: &report,
+    };
+    assert_eq!(
+        Markdown.file(&file),
+        "\n## my\\_file.py\n\n| Line | Severity | Rule | Finding | Fix |\n|---:|---|---|---|---|\n\
+         | 4 | info | [cuda-alloc-conf (HW201)](<https://wiki.example/x>) | a \\| b c\\_d `e_f` \
+         | Rename it to PYTORCH\\_ALLOC\\_CONF (safe) |\n"
+    );
+    let end = Markdown.end(&statistics);
+    assert!(
+        end.contains("| 1 | cuda-alloc-conf (HW201) | Environment |"),
+        "{end}"
+    );
+    assert!(
+        end.ends_with("1 safe fix can be made with --fix.\n"),
+        "{end}"
+    );
+}
+
+#[test]
+fn statistics_count_by_rule_and_by_family() {
+    let source =
+        "import pynvml\nimport pynvml as p\nimport apex\nimport pynvml  # hipward: ignore\n";
+    let mut statistics = Statistics::default();
+    statistics.add(&report(source));
+    statistics.add(&report("x = 1\n"));
+    let counts: Vec<_> = statistics
+        .by_rule()
+        .iter()
+        .map(|count| (count.id.as_str(), count.findings))
+        .collect();
+    assert_eq!(counts, [("HW101", 2), ("HW104", 1)]);
+    let table = statistics.table();
+    assert!(table.contains("     3  Vendor libraries\n"), "{table}");
+    assert!(
+        table.contains("3 findings in 2 files, 1 suppressed.\n"),
+        "{table}"
+    );
+    let value: Value = serde_json::from_str(&statistics.json()).expect("JSON");
+    assert_eq!(value["families"]["Vendor libraries"], 3);
+    assert_eq!(
+        (&value["files"], &value["suppressed"]),
+        (&2.into(), &1.into())
+    );
+    assert!(statistics.is_failure());
+}
+
+#[test]
+fn sarif_names_the_rules_of_a_team() {
+    let team = TeamRules::parse(
+        r#"[{"id": "ACME001", "name": "acme", "message": "Not here.", "link": "https://wiki.example/acme",
+             "match": {"import": "acme"}}]"#,
+    )
+    .expect("a good rule");
+    let options = Options {
+        team: team.clone(),
+        ..Options::default()
+    };
+    let report = analyze("import acme\n", &options);
+    let sarif = Sarif::new([&team, &team]);
+    let file = FileReport {
+        path: "x.py",
+        source: "import acme\n",
+        report: &report,
+    };
+    let parts = [
+        sarif.begin(),
+        sarif.file(&file),
+        sarif.end(&Statistics::default()),
+    ];
+    let log: Value = serde_json::from_str(&parts.concat()).expect("JSON");
+    let run = &log["runs"][0];
+    let index = run["results"][0]["ruleIndex"].as_u64().expect("an index") as usize;
+    let rule = &run["tool"]["driver"]["rules"][index];
+    assert_eq!(rule["id"], "ACME001");
+    assert_eq!(rule["helpUri"], "https://wiki.example/acme");
 }

@@ -4,9 +4,11 @@
 
 mod api;
 mod commands;
+mod config;
 mod devices;
 mod isolation;
 mod jobs;
+mod lsp;
 mod python;
 mod shutdown;
 mod statistics;
@@ -30,6 +32,8 @@ enum Command {
     Serve(serve::Args),
     /// Find what breaks or crawls on ROCm in source files, and mend it
     Check(check::Args),
+    /// Serve an editor: diagnostics, quick fixes, rule pages
+    Lsp(commands::lsp::Args),
     /// Show a rule's page
     Explain(explain::Args),
     /// Write the site as files that any static host can serve
@@ -45,6 +49,7 @@ fn main() -> ExitCode {
     match CommandLine::parse().command {
         Command::Serve(args) => serve::run(args),
         Command::Check(args) => check::run(args),
+        Command::Lsp(args) => commands::lsp::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Build(args) => build::run(args),
         Command::Doctor(args) => doctor::run(args),

@@ -394,3 +394,51 @@ fn without_torch_everything_but_benchmarks_works_and_says_so() {
     let said = String::from_utf8_lossy(&doctor.stdout);
     assert!(said.contains("NEEDS") && said.contains("mend: "), "{said}");
 }
+
+#[test]
+fn the_teams_rules_are_handed_to_the_playground() {
+    let plain = Server::start(&[]);
+    assert_eq!(
+        plain.get("/api/v1/rules"),
+        (200, "{\"rules\":[]}".to_owned())
+    );
+    assert!(!plain.get("/playground/").1.contains("team-rules"));
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let rule = "[[rule]]\nid = \"ACME001\"\nname = \"acme\"\nmessage = \"Not here.\"\nmatch.call = \"acme.f\"\n";
+    std::fs::write(folder.path().join("acme.toml"), rule).expect("a file");
+    let path = folder.path().to_str().expect("text");
+    let server = Server::start(&["--rules", path]);
+    let (status, body) = server.get("/api/v1/rules");
+    let value: Value = serde_json::from_str(&body).expect("JSON");
+    assert_eq!(status, 200);
+    assert_eq!(
+        value["rules"],
+        json!([{"id": "ACME001", "name": "acme", "message": "Not here.", "match": {"call": "acme.f"}}])
+    );
+    let (_, page) = server.get("/playground/");
+    assert!(page.contains("\"team-rules\":\"/api/v1/rules\""));
+}
+
+#[test]
+fn a_mistake_in_the_teams_rules_stops_the_server_with_file_line_and_key() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("acme.toml"), "[[rule]]\nid = \"x\"\n").expect("a file");
+    let output = hipward()
+        .args(["serve", "--bind", "127.0.0.1:0", "--rules"])
+        .arg(folder.path())
+        .output()
+        .expect("hipward runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(errors.contains("acme.toml:2: `id`:"), "{errors}");
+}
+
+#[test]
+fn the_schema_of_reports_has_an_address() {
+    let server = Server::start(&[]);
+    let (status, schema) = server.get("/schema/report.json");
+    let printed = hipward().args(["check", "--schema"]).output();
+    assert_eq!(status, 200);
+    assert_eq!(schema.as_bytes(), printed.expect("hipward runs").stdout);
+}

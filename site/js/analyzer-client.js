@@ -1,7 +1,7 @@
 // Asks the analyzer, which runs in a worker so that no source can freeze the page. A worker that
 // takes too long is ended, and the next question starts a new one.
 
-import { asset } from "./assets.js";
+import { asset, hasAsset } from "./assets.js";
 
 const loading = {
   patience: 30_000,
@@ -46,7 +46,8 @@ function start() {
   });
   started.addEventListener("error", () => stop("The analyzer could not be started. Reload the page."));
   const module = (name) => ({ script: asset(`${name}.js`), wasm: asset(`${name}_bg.wasm`) });
-  started.postMessage({ modules: { python: module("analyzer"), all: module("analyzer-all") } });
+  const rules = hasAsset("team-rules") ? asset("team-rules") : undefined;
+  started.postMessage({ modules: { python: module("analyzer"), all: module("analyzer-all") }, rules });
   return started;
 }
 

@@ -2,16 +2,19 @@
 // question {id, method, request}, answered in order with {id, answer} or {id, error}.
 //
 // There are two modules: a small one for Python, which every page needs, and one that reads every
-// language, which is fetched with the first source that is not Python.
+// language, which is fetched with the first source that is not Python. Where the site's team has rules of
+// its own, they go with every source, and only the second module reads them.
 
 let addresses;
 let python;
 let all;
+let team;
 
 self.addEventListener("message", async ({ data }) => {
   if (data.modules) {
     addresses = data.modules;
     python = load(addresses.python);
+    team = data.rules ? loadRules(data.rules) : [];
     await python;
     self.postMessage({ ready: true });
     return;
@@ -32,8 +35,15 @@ async function answer(method, request) {
   if (request.source === undefined || method === "language") return small[method](JSON.stringify(request));
   const { source, path, ...rest } = request;
   const language = rest.language || JSON.parse(small.language(JSON.stringify({ source, path })));
-  const module = language === "python" ? small : await everyLanguage();
-  return module[method](JSON.stringify({ ...rest, source, language }));
+  const rules = await team;
+  const module = language === "python" && rules.length === 0 ? small : await everyLanguage();
+  return module[method](JSON.stringify({ ...rest, source, language, rules }));
+}
+
+async function loadRules(address) {
+  const answer = await fetch(address).catch(() => undefined);
+  if (!answer?.ok) throw new Error("The team's rules did not load. Check the connection and reload the page.");
+  return (await answer.json()).rules;
 }
 
 async function everyLanguage() {

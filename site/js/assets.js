@@ -2,6 +2,10 @@
 
 const addresses = JSON.parse(document.getElementById("hipward-assets").textContent);
 
+export function hasAsset(name) {
+  return name in addresses;
+}
+
 export function asset(name) {
   return new URL(addresses[name], document.baseURI).href;
 }

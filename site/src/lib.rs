@@ -27,7 +27,7 @@ pub use job::benchmark_markdown;
 #[cfg(feature = "ssr")]
 pub use page::{CONTENT_SECURITY_POLICY, JobPage, PageData, render_page};
 #[cfg(feature = "ssr")]
-pub use site::{Assets, AssetsError, Route, Site};
+pub use site::{Assets, AssetsError, Route, Site, TEAM_RULES};
 
 /// Called once by js/boot.js, before it hydrates the islands of a page one by one.
 #[cfg(feature = "hydrate")]

@@ -24,6 +24,9 @@ impl Assets {
     }
 }
 
+/// Where a site has its team's rules, below its base.
+pub const TEAM_RULES: &str = "api/v1/rules";
+
 /// Everything that pages are made of.
 #[derive(Clone, Debug)]
 pub struct Site {
@@ -32,6 +35,7 @@ pub struct Site {
     pub(crate) ops: Ops,
     assets: Assets,
     base: String,
+    has_team_rules: bool,
 }
 
 /// A rule and its page.
@@ -133,6 +137,15 @@ impl Site {
             ops,
             assets,
             base,
+            has_team_rules: false,
+        }
+    }
+
+    /// The same site whose playground asks [`TEAM_RULES`] for a team's own rules.
+    pub fn with_team_rules(self) -> Site {
+        Site {
+            has_team_rules: true,
+            ..self
         }
     }
 
@@ -214,13 +227,16 @@ impl Site {
 
     /// Addresses of the assets that scripts load by themselves, as JSON for the page.
     pub(crate) fn script_assets(&self) -> String {
-        let addresses: BTreeMap<&str, String> = self
+        let mut addresses: BTreeMap<&str, String> = self
             .assets
             .0
             .keys()
             .filter(|name| name.ends_with(".js") || name.ends_with(".wasm"))
             .filter_map(|name| Some((name.as_str(), self.asset(name)?)))
             .collect();
+        if self.has_team_rules {
+            addresses.insert("team-rules", format!("{}{TEAM_RULES}", self.base));
+        }
         // A map of strings always serializes; `<` cannot end the script element.
         serde_json::to_string(&addresses)
             .unwrap_or_default()

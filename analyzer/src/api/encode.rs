@@ -150,7 +150,7 @@ macro_rules! words {
 
 objects! {
     Report { schema, language, target, findings, suppressed, notes, contract }
-    Finding { id, rule, severity, message, span, handled_by, fix }
+    Finding { id, rule, severity, message, span, handled_by, link, fix }
     Fix { title, applicability, edits }
     Edit { span, text }
     Span { start, end }

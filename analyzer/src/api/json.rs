@@ -4,14 +4,15 @@
 //! module.
 
 /// A JSON value.
-#[derive(Debug, PartialEq)]
-pub(super) enum Json {
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Json {
     Text(String),
     /// A number from 0 up, without a fraction.
     Number(u64),
     List(Vec<Json>),
     Object(Vec<(String, Json)>),
-    /// What no field takes: null, true, -1, 0.5.
+    Bool(bool),
+    /// What no field takes: null, -1, 0.5.
     Other,
 }
 
@@ -19,7 +20,7 @@ pub(super) enum Json {
 const MAX_DEPTH: u8 = 8;
 
 /// The value that `text` is; the byte where it stops being JSON otherwise.
-pub(super) fn parse(text: &str) -> Result<Json, usize> {
+pub(crate) fn parse(text: &str) -> Result<Json, usize> {
     let mut reader = Reader { text, at: 0 };
     let value = reader.value(MAX_DEPTH).ok_or(reader.at)?;
     reader.space();
@@ -85,10 +86,14 @@ impl<'a> Reader<'a> {
                 Some(Json::Object(fields))
             }
             b'-' | b'0'..=b'9' => self.number(),
-            _ => ["null", "true", "false"]
-                .iter()
-                .any(|word| self.take(word))
-                .then_some(Json::Other),
+            _ => [
+                ("null", Json::Other),
+                ("true", Json::Bool(true)),
+                ("false", Json::Bool(false)),
+            ]
+            .into_iter()
+            .find(|(word, _)| self.take(word))
+            .map(|(_, value)| value),
         }
     }
 

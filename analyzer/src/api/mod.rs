@@ -3,7 +3,7 @@
 //! An error is a sentence for the caller.
 
 mod encode;
-mod json;
+pub(crate) mod json;
 mod request;
 
 use std::cell::RefCell;
@@ -14,6 +14,7 @@ use crate::analysis::{Options, Session};
 use crate::report::{Applicability, Language, Report};
 use crate::rules::RULES;
 use crate::selection::Selection;
+use crate::team::TeamRules;
 
 thread_local! {
     /// A browser's worker is asked about one text again and again.
@@ -30,17 +31,20 @@ impl SourceRequest {
     #[inline(never)]
     fn read(text: &str) -> Result<Self, String> {
         let known = [
-            "source", "target", "select", "ignore", "language", "indices", "up_to",
+            "source", "target", "select", "ignore", "rules", "language", "indices", "up_to",
         ];
         let request = Request::read(text, &known)?;
         request.text("source")?;
-        let rules = Selection::new(&request.texts("select")?, &request.texts("ignore")?);
+        let team = TeamRules::read(request.list("rules")?).map_err(|error| error.to_string())?;
+        let (select, ignore) = (request.texts("select")?, request.texts("ignore")?);
+        let rules = Selection::with_team(&select, &ignore, &team);
         Ok(SourceRequest {
             options: Options {
                 target: request.target()?,
                 rules: rules.map_err(|error| error.to_string())?,
                 language: request.language()?,
                 pytorch_extension: None,
+                team,
             },
             request,
         })
@@ -79,7 +83,7 @@ pub fn language(request: &str) -> Result<String, String> {
     ))
 }
 
-/// `{source, target?, select?, ignore?, language?}` → `Report`.
+/// `{source, target?, select?, ignore?, rules?, language?}` → `Report`; `rules` are a team's own.
 pub fn analyze(request: &str) -> Result<String, String> {
     let read = SourceRequest::read(request)?;
     let report = SESSION.with_borrow_mut(|session| session.analyze(read.source(), &read.options));

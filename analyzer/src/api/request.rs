@@ -34,7 +34,8 @@ impl Request {
         }
     }
 
-    fn list(&self, name: &str) -> Result<&[Json], String> {
+    /// A list; empty when it is not there.
+    pub(super) fn list(&self, name: &str) -> Result<&[Json], String> {
         match self.field(name) {
             None => Ok(&[]),
             Some(Json::List(items)) => Ok(items),

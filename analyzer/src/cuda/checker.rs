@@ -71,7 +71,7 @@ impl<'a> Checker<'a> {
             return;
         }
         self.drafts.push(Draft {
-            rule,
+            rule: rule.into(),
             span: self.source.span(tokens),
             message: message.into(),
             severity,

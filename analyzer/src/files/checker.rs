@@ -66,7 +66,7 @@ impl<'a> Checker<'a> {
             severity
         };
         self.drafts.push(Draft {
-            rule,
+            rule: rule.into(),
             span,
             message: message.into(),
             severity,

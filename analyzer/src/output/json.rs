@@ -1,9 +1,17 @@
-//! JSON: an array of files, each with its report.
+//! JSON: an array of files, each with its report. Its form is published as a JSON Schema.
 
 use serde::Serialize;
 
-use super::FileReport;
+use super::{FileReport, Format, Statistics, indented, whole};
 use crate::report::Report;
+
+/// The JSON Schema (draft 2020-12) of what [`Json`] writes.
+#[cfg(feature = "docs")]
+pub const REPORT_SCHEMA: &str = include_str!("report.schema.json");
+
+/// `[{"path": …, "schema": 1, "findings": […], …}]`
+#[derive(Clone, Copy, Debug)]
+pub struct Json;
 
 #[derive(Serialize)]
 struct File<'a> {
@@ -12,17 +20,33 @@ struct File<'a> {
     report: &'a Report,
 }
 
-/// `[{"path": …, "schema": 1, "findings": […], …}]`
-pub fn json(files: &[FileReport<'_>]) -> String {
-    let files: Vec<_> = files
-        .iter()
-        .map(|file| File {
+impl Format for Json {
+    fn begin(&self) -> String {
+        "[\n".to_owned()
+    }
+
+    fn file(&self, file: &FileReport<'_>) -> String {
+        let file = File {
             path: file.path,
             report: file.report,
-        })
-        .collect();
-    // Strings, numbers and lists always have a JSON form.
-    let mut text = serde_json::to_string_pretty(&files).unwrap_or_default();
-    text.push('\n');
-    text
+        };
+        // Strings, numbers and lists always have a JSON form.
+        indented(
+            &serde_json::to_string_pretty(&file).unwrap_or_default(),
+            "  ",
+        )
+    }
+
+    fn separator(&self) -> &'static str {
+        ",\n"
+    }
+
+    fn end(&self, _: &Statistics) -> String {
+        "\n]\n".to_owned()
+    }
+}
+
+/// [`Json`] of all files at once.
+pub fn json(files: &[FileReport<'_>]) -> String {
+    whole(&Json, files)
 }

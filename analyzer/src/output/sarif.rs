@@ -2,60 +2,118 @@
 
 use serde_json::{Value, json};
 
-use super::FileReport;
+use super::{FileReport, Format, Statistics, indented, whole};
 use crate::report::{Applicability, Finding, Severity, Span};
 use crate::rules::RULES;
+use crate::team::TeamRules;
 
-/// One run with every rule and every finding.
-pub fn sarif(files: &[FileReport<'_>]) -> String {
-    let rules: Vec<Value> = RULES
-        .iter()
-        .map(|rule| {
-            let mut described = json!({
+/// One run with every rule, built-in and a team's, and every finding.
+#[derive(Clone, Debug)]
+pub struct Sarif {
+    rules: Vec<Value>,
+}
+
+impl Sarif {
+    /// With the rules of teams beside the built-in ones; each once.
+    pub fn new<'t>(teams: impl IntoIterator<Item = &'t TeamRules>) -> Sarif {
+        let ours = RULES.iter().map(|rule| {
+            #[cfg(feature = "docs")]
+            let help = json!({ "text": rule.doc(), "markdown": rule.doc() });
+            #[cfg(not(feature = "docs"))]
+            let help = json!({ "text": rule.title });
+            json!({
                 "id": rule.id,
                 "name": rule.name,
                 "shortDescription": { "text": rule.title },
                 "defaultConfiguration": { "level": level(rule.severity) },
+                "help": help,
                 "properties": { "tags": [rule.family] },
+            })
+        });
+        let mut rules: Vec<Value> = ours.collect();
+        for rule in teams.into_iter().flat_map(TeamRules::iter) {
+            let mut described = json!({
+                "id": rule.id,
+                "name": rule.name,
+                "shortDescription": { "text": rule.message },
+                "defaultConfiguration": { "level": level(rule.severity) },
+                "properties": { "tags": ["team"] },
             });
-            #[cfg(feature = "docs")]
-            {
-                described["help"] = json!({ "text": rule.doc(), "markdown": rule.doc() });
+            if let Some(link) = &rule.link {
+                described["helpUri"] = json!(link);
             }
-            #[cfg(not(feature = "docs"))]
-            {
-                described["help"] = json!({ "text": rule.title });
+            if rules.iter().all(|known| known["id"] != described["id"]) {
+                rules.push(described);
             }
-            described
-        })
-        .collect();
-    let results: Vec<Value> = files
-        .iter()
-        .flat_map(|file| {
-            file.report
-                .findings
-                .iter()
-                .map(|finding| result(file.path, finding))
-        })
-        .collect();
-    let log = json!({
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{
-            "tool": { "driver": {
-                "name": "hipward",
-                "version": env!("CARGO_PKG_VERSION"),
-                "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "rules": rules,
-            } },
-            "columnKind": "unicodeCodePoints",
-            "results": results,
-        }],
-    });
-    // Strings, numbers and lists always have a JSON form.
-    let mut text = serde_json::to_string_pretty(&log).unwrap_or_default();
-    text.push('\n');
-    text
+        }
+        Sarif { rules }
+    }
+
+    /// The log without results, cut where they go.
+    fn frame(&self) -> (String, String) {
+        let log = json!({
+            "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+            "version": "2.1.0",
+            "runs": [{
+                "tool": { "driver": {
+                    "name": "hipward",
+                    "version": env!("CARGO_PKG_VERSION"),
+                    "semanticVersion": env!("CARGO_PKG_VERSION"),
+                    "rules": self.rules,
+                } },
+                "columnKind": "unicodeCodePoints",
+                "results": [],
+            }],
+        });
+        // Strings, numbers and lists always have a JSON form.
+        let text = serde_json::to_string_pretty(&log).unwrap_or_default();
+        // A line break is never part of a JSON string, so this is the key and nothing else.
+        let (before, after) = text
+            .split_once("\n      \"results\": []")
+            .unwrap_or_default();
+        (
+            format!("{before}\n      \"results\": [\n"),
+            format!("\n      ]{after}\n"),
+        )
+    }
+
+    fn result(&self, path: &str, finding: &Finding) -> Value {
+        let index = self.rules.iter().position(|rule| rule["id"] == finding.id);
+        result(path, finding, index)
+    }
+}
+
+impl Format for Sarif {
+    fn begin(&self) -> String {
+        self.frame().0
+    }
+
+    fn file(&self, file: &FileReport<'_>) -> String {
+        let results: Vec<String> = file
+            .report
+            .findings
+            .iter()
+            .map(|finding| {
+                let result = self.result(file.path, finding);
+                let text = serde_json::to_string_pretty(&result).unwrap_or_default();
+                indented(&text, "        ")
+            })
+            .collect();
+        results.join(self.separator())
+    }
+
+    fn separator(&self) -> &'static str {
+        ",\n"
+    }
+
+    fn end(&self, _: &Statistics) -> String {
+        self.frame().1
+    }
+}
+
+/// [`Sarif`] of all files at once, with the built-in rules.
+pub fn sarif(files: &[FileReport<'_>]) -> String {
+    whole(&Sarif::new([]), files)
 }
 
 fn level(severity: Severity) -> &'static str {
@@ -77,11 +135,10 @@ fn region(span: &Span) -> Value {
     })
 }
 
-fn result(path: &str, finding: &Finding) -> Value {
+fn result(path: &str, finding: &Finding, index: Option<usize>) -> Value {
     let artifact = json!({ "uri": uri(path) });
     let mut result = json!({
         "ruleId": finding.id,
-        "ruleIndex": RULES.iter().position(|rule| rule.id == finding.id),
         "level": level(finding.severity),
         "message": { "text": finding.message },
         "locations": [{ "physicalLocation": {
@@ -89,6 +146,9 @@ fn result(path: &str, finding: &Finding) -> Value {
             "region": region(&finding.span),
         } }],
     });
+    if let Some(index) = index {
+        result["ruleIndex"] = json!(index);
+    }
     let edits = finding
         .fix
         .as_ref()

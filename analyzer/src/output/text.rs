@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::FileReport;
+use super::{FileReport, Format, whole};
 use crate::position::LineIndex;
 use crate::report::{Applicability, Finding, Severity};
 
@@ -27,10 +27,14 @@ impl Colour {
 /// Lines of one finding that are quoted at most.
 const MAX_LINES: u32 = 4;
 
-/// One block for each finding and note. Empty when there is nothing to say.
-pub fn text(files: &[FileReport<'_>], colour: Colour) -> String {
-    let mut out = String::new();
-    for file in files {
+/// One block for each finding and note.
+#[derive(Clone, Copy, Debug)]
+pub struct Text(pub Colour);
+
+impl Format for Text {
+    fn file(&self, file: &FileReport<'_>) -> String {
+        let Text(colour) = *self;
+        let mut out = String::new();
         let lines = LineIndex::new(file.source);
         for note in &file.report.notes {
             let line = note.line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -45,8 +49,13 @@ pub fn text(files: &[FileReport<'_>], colour: Colour) -> String {
         for finding in &file.report.findings {
             frame(&mut out, file.path, &lines, finding, colour);
         }
+        out
     }
-    out
+}
+
+/// [`Text`] of all files at once. Empty when there is nothing to say.
+pub fn text(files: &[FileReport<'_>], colour: Colour) -> String {
+    whole(&Text(colour), files)
 }
 
 fn frame(out: &mut String, path: &str, lines: &LineIndex<'_>, finding: &Finding, colour: Colour) {

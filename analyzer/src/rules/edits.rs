@@ -8,7 +8,7 @@ use crate::semantic::Value;
 use crate::syntax::{Field, Kind, Node};
 
 /// Adds an import after the module's docstring and the imports it begins with.
-pub(super) fn add_import(cx: &Checker<'_>, statement: &str) -> Replacement {
+pub(crate) fn add_import(cx: &Checker<'_>, statement: &str) -> Replacement {
     let tree = cx.tree();
     let source = tree.source();
     let newline = newline(source);
@@ -133,7 +133,7 @@ pub(super) fn newline(source: &str) -> &'static str {
 }
 
 /// The white space that the line of `byte` begins with, when nothing but white space is before `byte`.
-pub(super) fn indentation(source: &str, byte: usize) -> Option<&str> {
+pub(crate) fn indentation(source: &str, byte: usize) -> Option<&str> {
     let before = part(source, ..byte);
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     let indent = part(before, start..).trim_start_matches('\u{feff}');

@@ -6,7 +6,7 @@
 mod calls;
 mod commands;
 mod counterparts;
-mod edits;
+pub(crate) mod edits;
 mod kernels;
 mod modules;
 #[cfg(feature = "all-languages")]

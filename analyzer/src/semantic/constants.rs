@@ -4,14 +4,18 @@ use std::borrow::Cow;
 
 use super::backend::truth_on_target;
 use super::resolve::Semantics;
-use crate::syntax::{Field, Kind, Node};
+use crate::syntax::{Field, Kind, Node, Tree};
 
 /// How many names, f-strings and sums are followed within each other.
 const MAX_DEPTH: u8 = 8;
 
 /// The text of a string that is one plain literal.
 pub(super) fn plain_string<'a>(semantics: &Semantics<'a>, node: Node) -> Option<&'a str> {
-    let tree = &semantics.tree;
+    literal_text(&semantics.tree, node)
+}
+
+/// The text between the quotes of a string without escapes or `{…}`.
+pub(crate) fn literal_text<'a>(tree: &Tree<'a>, node: Node) -> Option<&'a str> {
     if tree.kind(node) != Kind::String {
         return None;
     }

@@ -11,6 +11,8 @@ mod resolve;
 
 pub(crate) use backend::{follows_an_exit, is_import_guarded, names_rocm, never_runs_on_target};
 pub(crate) use classes::is_nn_module;
+#[cfg(feature = "all-languages")]
+pub(crate) use constants::literal_text;
 pub(crate) use constants::{folded, integer, string, string_parts};
 pub(crate) use environment::{Access, environment_variable};
 pub(crate) use names::Value;

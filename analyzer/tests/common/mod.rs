@@ -34,7 +34,7 @@ pub(crate) fn options(language: Language, words: &str) -> Options {
         target,
         rules,
         language: Some(language),
-        pytorch_extension: None,
+        ..Options::default()
     }
 }
 

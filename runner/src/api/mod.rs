@@ -12,13 +12,17 @@ mod openapi;
 mod page;
 mod problem;
 mod report;
+mod rules;
 
 pub(crate) use guard::Guard;
 
 use crate::{
     jobs::{Runner, Store},
     shutdown::Shutdown,
-    web::{assets, pages::Pages},
+    web::{
+        assets,
+        pages::{Pages, REPORT_SCHEMA_PATH},
+    },
 };
 use axum::{
     Router,
@@ -61,6 +65,7 @@ fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/v1/jobs/{id}/events", get(events::stream)),
         ("/api/v1/jobs/{id}/report.json", get(report::json)),
         ("/api/v1/jobs/{id}/report.md", get(report::markdown)),
+        ("/api/v1/rules", get(rules::list)),
         ("/api/v1/devices", get(devices::list)),
         ("/api/v1/capabilities", get(capabilities::show)),
         ("/api/openapi.json", get(openapi::show)),
@@ -72,7 +77,9 @@ fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
 
 /// The whole server.
 pub(crate) fn router(app: App) -> Router {
-    let mut router = Router::new().route("/assets/{name}", get(assets::get));
+    let mut router = Router::new()
+        .route("/assets/{name}", get(assets::get))
+        .route(&format!("/{REPORT_SCHEMA_PATH}"), get(rules::schema));
     for (path, handlers) in routes() {
         router = router.route(path, handlers);
     }

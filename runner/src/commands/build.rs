@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// Build this content folder instead of the built-in lessons
     #[arg(long, value_name = "DIR")]
     content: Option<PathBuf>,
+    /// Show what a team's own rules (TOML) find in the playground too
+    #[arg(long, value_name = "DIR")]
+    rules: Option<PathBuf>,
 }
 
 /// Writes the site.
@@ -40,13 +43,16 @@ pub(crate) fn run(args: Args) -> ExitCode {
 }
 
 fn build(args: &Args) -> Result<usize, Box<dyn Error>> {
-    let pages = Pages::load(args.content.as_deref(), &args.base)?;
+    let pages = Pages::load(args.content.as_deref(), args.rules.as_deref(), &args.base)?;
     let out = &args.out;
     make_way(out)?;
     let all = pages.all();
     let expected = all.len();
     for page in all {
         write(&out.join(&page.file), page.html.as_bytes())?;
+    }
+    for (name, text) in pages.data() {
+        write(&out.join(name), text.as_bytes())?;
     }
     for name in Assets::iter() {
         if let Some(file) = Assets::get(&name) {

@@ -31,7 +31,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
 }
 
 /// What to say of a rule that does not exist.
-pub(super) fn unknown(error: &UnknownRule) -> String {
+pub(crate) fn unknown(error: &UnknownRule) -> String {
     let hint = match error.nearest() {
         Some(rule) => format!("did you mean {} ({})?", rule.name, rule.id),
         None => "`hipward explain` lists them all".to_owned(),
@@ -43,7 +43,8 @@ fn line(rule: &RuleMeta) -> String {
     format!("{}  {:<24} {}\n", rule.id, rule.name, rule.title)
 }
 
-fn page(rule: &RuleMeta) -> String {
+/// A rule's page with its heading.
+pub(crate) fn page(rule: &RuleMeta) -> String {
     format!(
         "# {} ({})\n\n{}. Applies to {}.\n\n{}",
         rule.name,

@@ -5,4 +5,5 @@ pub(crate) mod check;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod host;
+pub(crate) mod lsp;
 pub(crate) mod serve;

@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// Run code only for requests that carry this token [default: $HIPWARD_TOKEN]
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
+    /// Show what a team's own rules (TOML) find in the playground too
+    #[arg(long, value_name = "DIR")]
+    rules: Option<PathBuf>,
     #[command(flatten)]
     host: HostArgs,
 }
@@ -56,7 +59,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     // Snippets that run as our own user must not be able to look into us.
     nix::sys::prctl::set_dumpable(false)?;
     let settings = args.host.settings()?;
-    let pages = Pages::load(args.content.as_deref(), "/")?;
+    let pages = Pages::load(args.content.as_deref(), args.rules.as_deref(), "/")?;
     let store = Store::open(&settings.data)?;
     let recovered = store.recover()?;
     if recovered.queued + recovered.failed > 0 {

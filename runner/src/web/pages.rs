@@ -1,13 +1,16 @@
 //! The one place that knows the site crate: content in, pages out.
 
 use super::assets;
+use crate::config::{ConfigError, LoadedRules, load_rules};
+use hipward_analyzer::output::REPORT_SCHEMA;
 use hipward_protocol::{Capabilities, JobSummary, JobView};
 use hipward_site::{
     Assets, AssetsError, CONTENT_SECURITY_POLICY, Content, ContentError, JobPage, Ops, PageData,
-    Route, Site, benchmark_markdown, render_page,
+    Route, Site, TEAM_RULES, benchmark_markdown, render_page,
 };
 use ignore::WalkBuilder;
 use rust_embed::RustEmbed;
+use serde_json::json;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -24,6 +27,9 @@ struct OwnContent;
 #[include = "results/*.csv"]
 #[exclude = "*cache*"]
 struct OwnKernels;
+
+/// Where a site has the JSON Schema of reports.
+pub(crate) const REPORT_SCHEMA_PATH: &str = "schema/report.json";
 
 /// The policy that pages are served with.
 pub(crate) const SECURITY_POLICY: &str = CONTENT_SECURITY_POLICY;
@@ -42,14 +48,20 @@ pub(crate) enum PagesError {
     /// The content has a mistake.
     #[error(transparent)]
     Content(#[from] ContentError),
+    /// A team's rule has a mistake.
+    #[error(transparent)]
+    Rules(#[from] ConfigError),
     /// The bundle's manifest has a mistake.
     #[error(transparent)]
     Assets(#[from] AssetsError),
 }
 
-/// All pages.
+/// All pages, and what goes with them.
 #[derive(Debug)]
-pub(crate) struct Pages(Site);
+pub(crate) struct Pages {
+    site: Site,
+    team_rules: Option<LoadedRules>,
+}
 
 /// A job as its page, its `benchmark.md` and its JSON report show it.
 #[derive(Debug)]
@@ -72,8 +84,12 @@ pub(crate) struct StaticPage {
 }
 
 impl Pages {
-    /// The site of a content folder, or of our own content, served under `base`.
-    pub(crate) fn load(content: Option<&Path>, base: &str) -> Result<Self, PagesError> {
+    /// The site of a content folder, or of our own content, served under `base`; with a team's rules in its playground.
+    pub(crate) fn load(
+        content: Option<&Path>,
+        rules: Option<&Path>,
+        base: &str,
+    ) -> Result<Self, PagesError> {
         let files = match content {
             Some(folder) => read_folder(folder)?,
             None => texts::<OwnContent>(),
@@ -81,38 +97,58 @@ impl Pages {
         let content = Content::parse(files)?;
         let assets = Assets::from_manifest(&assets::manifest())?;
         let ops = Ops::parse(texts::<OwnKernels>());
-        Ok(Pages(Site::new(content, ops, assets, base)))
+        let mut site = Site::new(content, ops, assets, base);
+        let team_rules = rules.map(load_rules).transpose()?;
+        if team_rules.is_some() {
+            site = site.with_team_rules();
+        }
+        Ok(Pages { site, team_rules })
+    }
+
+    /// The team's rules as the playground asks for them.
+    pub(crate) fn team_rules(&self) -> String {
+        let rules = self.team_rules.as_ref().map(|rules| &rules.json);
+        json!({ "rules": rules.unwrap_or(&json!([])) }).to_string()
+    }
+
+    /// Files that are no pages, with where they go below the output folder: what programs read.
+    pub(crate) fn data(&self) -> Vec<(&'static str, String)> {
+        let mut data = vec![(REPORT_SCHEMA_PATH, REPORT_SCHEMA.to_owned())];
+        if self.team_rules.is_some() {
+            data.push((TEAM_RULES, self.team_rules()));
+        }
+        data
     }
 
     /// The page at a path, if it is one that needs no job: its proper path, and its HTML.
     pub(crate) fn page(&self, path: &str, capabilities: &Capabilities) -> Option<(String, String)> {
-        let route = self.0.resolve(path)?;
+        let route = self.site.resolve(path)?;
         let data = match route {
             Route::Job(_) | Route::NotFound => return None,
             Route::Benchmark => PageData::Benchmark(Some(capabilities.clone())),
             _ => PageData::None,
         };
-        Some((route.path(), render_page(&self.0, &route, &data)))
+        Some((route.path(), render_page(&self.site, &route, &data)))
     }
 
     /// A job's page.
     pub(crate) fn job(&self, job: Job) -> String {
         let route = Route::Job(job.summary.id.clone());
-        render_page(&self.0, &route, &PageData::Job(Box::new(job.into())))
+        render_page(&self.site, &route, &PageData::Job(Box::new(job.into())))
     }
 
     /// The page for addresses that lead nowhere.
     pub(crate) fn not_found(&self) -> String {
-        render_page(&self.0, &Route::NotFound, &PageData::None)
+        render_page(&self.site, &Route::NotFound, &PageData::None)
     }
 
     /// Every page of the static site, which has no runner, and the one for unknown addresses.
     pub(crate) fn all(&self) -> Vec<StaticPage> {
-        let mut routes = self.0.routes();
+        let mut routes = self.site.routes();
         routes.push(Route::NotFound);
         let page = |route: Route| StaticPage {
             file: route.file(),
-            html: render_page(&self.0, &route, &PageData::None),
+            html: render_page(&self.site, &route, &PageData::None),
         };
         routes.into_iter().map(page).collect()
     }

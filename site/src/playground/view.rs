@@ -117,11 +117,13 @@ fn finding(html: &mut Html, index: usize, finding: &Finding, base: &str) {
         .number(finding.span.end.utf16 as usize)
         .raw("\">Line ")
         .number(finding.span.start.line as usize)
-        .raw("</button> <a href=\"")
-        .text(base)
-        .raw("rules/")
-        .text(&finding.rule)
-        .raw("/\">")
+        .raw("</button> <a href=\"");
+    match &finding.link {
+        // A team's own rule is explained in its own place.
+        Some(link) => html.text(link),
+        None => html.text(base).raw("rules/").text(&finding.rule).raw("/"),
+    };
+    html.raw("\">")
         .text(&finding.rule)
         .raw("</a></p><p>")
         .prose(&finding.message)

@@ -28,6 +28,7 @@ decode_struct!(Finding {
     message,
     span,
     handled_by,
+    link,
     fix
 });
 decode_struct!(Fix {

@@ -159,7 +159,10 @@ fn is_cached(cx: &Checker<'_>, value: Node) -> bool {
             .child(value, Field::Function)
             .and_then(|function| tree.child(function, Field::Attribute))
             .is_some_and(|method| {
-                matches!(tree.text(method), "cat" | "concat" | "concatenate" | "update")
+                matches!(
+                    tree.text(method),
+                    "cat" | "concat" | "concatenate" | "update"
+                )
             }),
         Kind::Subscript => true,
         _ => false,

@@ -92,14 +92,16 @@ fn attention(cx: &Checker<'_>, node: Node) {
         ])
     });
     // Beside others in a list it is skipped, and a comparison asks for nothing.
-    let is_alone = tree.parent(node).is_some_and(|parent| match tree.kind(parent) {
-        Kind::ArgumentList => tree
-            .parent(parent)
-            .and_then(|call| cx.callee(call))
-            .is_some_and(|name| name.is("torch.nn.attention.sdpa_kernel")),
-        Kind::List | Kind::Tuple => tree.parts(parent).count() == 1,
-        _ => false,
-    });
+    let is_alone = tree
+        .parent(node)
+        .is_some_and(|parent| match tree.kind(parent) {
+            Kind::ArgumentList => tree
+                .parent(parent)
+                .and_then(|call| cx.callee(call))
+                .is_some_and(|name| name.is("torch.nn.attention.sdpa_kernel")),
+            Kind::List | Kind::Tuple => tree.parts(parent).count() == 1,
+            _ => false,
+        });
     if is_backend && is_alone {
         cx.report(
             &RULE,

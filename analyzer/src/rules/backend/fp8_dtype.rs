@@ -135,9 +135,7 @@ fn is_made(cx: &Checker<'_>, node: Node) -> bool {
         Kind::Assignment => tree.child(parent, Field::Left).is_some_and(|left| {
             let text = tree.text(left);
             tree.kind(left) == Kind::Identifier
-                && text
-                    .bytes()
-                    .all(|byte| !byte.is_ascii_lowercase())
+                && text.bytes().all(|byte| !byte.is_ascii_lowercase())
         }),
         _ => false,
     }

@@ -85,7 +85,9 @@ fn check(cx: &Checker<'_>, statement: Node) {
             cx.report(
                 &RULE,
                 call,
-                format!("{what} while a graph is captured: HIP refuses it, and the capture is lost."),
+                format!(
+                    "{what} while a graph is captured: HIP refuses it, and the capture is lost."
+                ),
                 Suggestion::display_only("Do it before the capture, or after the replay"),
             );
         }

@@ -1,6 +1,7 @@
 //! HW307: 32 threads to a warp, in Python.
 
 use crate::checker::{Checker, Suggestion};
+use crate::rules::calls::has_text;
 use crate::rules::uses::imported;
 use crate::syntax::{Field, Kind, Node};
 
@@ -71,7 +72,10 @@ fn check(cx: &Checker<'_>, node: Node) {
             }
             product(cx, node)
         }
-        _ => (tree.child(node, Field::Name), tree.child(node, Field::Value)),
+        _ => (
+            tree.child(node, Field::Name),
+            tree.child(node, Field::Value),
+        ),
     };
     let Some((name, _)) = name
         .zip(value)
@@ -81,7 +85,8 @@ fn check(cx: &Checker<'_>, node: Node) {
     };
     let last = tree.child(name, Field::Attribute).unwrap_or(name);
     let is_it = if tree.kind(node) == Kind::BinaryOperator {
-        counts_warps(tree.text(last))
+        // Triton's own warps are triton-warp-size's.
+        counts_warps(tree.text(last)) && !has_text(cx, "import triton")
     } else {
         is_warp_size(tree.text(last))
     };
@@ -137,9 +142,15 @@ fn is_for_nvidia(cx: &Checker<'_>) -> bool {
                 )
             })
             .find(|node| {
-                ["cutlass", "cuda.bindings", "cuda.tile", "numba.cuda", "flashinfer"]
-                    .iter()
-                    .any(|module| imported(cx, *node, module).is_some())
+                [
+                    "cutlass",
+                    "cuda.bindings",
+                    "cuda.tile",
+                    "numba.cuda",
+                    "flashinfer",
+                ]
+                .iter()
+                .any(|module| imported(cx, *node, module).is_some())
             })
             .into_iter()
             .collect()

@@ -82,8 +82,7 @@ const USES: &[Use] = &[
     dot(&["tf32x3"], Condition::ALWAYS),
 ];
 
-const SETTING: &str =
-    "{arch} has no TF32 in hardware: the setting is taken without a word, and float32 products get no faster.";
+const SETTING: &str = "{arch} has no TF32 in hardware: the setting is taken without a word, and float32 products get no faster.";
 
 fn check(cx: &Checker<'_>, node: Node) {
     let tree = cx.tree();

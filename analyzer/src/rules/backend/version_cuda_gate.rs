@@ -229,7 +229,11 @@ fn asks_something_else(cx: &Checker<'_>, node: Node, subject: Node) -> bool {
             .filter(|part| !tree.contains(node, *part))
             .any(|part| match tree.kind(part) {
                 Kind::Identifier => {
-                    tree.text(part) == text || matches!(tree.text(part), "is_available" | "is_cuda" | "get_device_capability")
+                    tree.text(part) == text
+                        || matches!(
+                            tree.text(part),
+                            "is_available" | "is_cuda" | "get_device_capability"
+                        )
                 }
                 Kind::Attribute => tree.text(part) == text,
                 // `x.device.type == "cuda" and torch.version.cuda`

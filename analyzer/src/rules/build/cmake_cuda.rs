@@ -62,7 +62,15 @@ declare_rule! {
     }
 }
 
-const PACKAGES: &[&str] = &["CUDA", "CUDAToolkit", "CUDNN", "cuDNN", "NVTX", "NVSHMEM", "TensorRT"];
+const PACKAGES: &[&str] = &[
+    "CUDA",
+    "CUDAToolkit",
+    "CUDNN",
+    "cuDNN",
+    "NVTX",
+    "NVSHMEM",
+    "TensorRT",
+];
 
 fn check(cx: &Checker<'_>) {
     if cx.is_ported {
@@ -72,15 +80,34 @@ fn check(cx: &Checker<'_>) {
         let Some((at, instead)) = asks(call) else {
             continue;
         };
-        let optional = call.is("find_package") && !call.arguments.iter().any(|word| word.as_str() == "REQUIRED");
+        let optional = call.is("find_package")
+            && !call
+                .arguments
+                .iter()
+                .any(|word| word.as_str() == "REQUIRED");
         let (severity, message) = if call.guarded {
-            (Severity::Info, "This option stays off on ROCm, and with it what it builds; HIP needs a branch of its own.")
+            (
+                Severity::Info,
+                "This option stays off on ROCm, and with it what it builds; HIP needs a branch of its own.",
+            )
         } else if optional {
-            (Severity::Warning, "A ROCm host has no CUDA, so what depends on it here is left out of the build.")
+            (
+                Severity::Warning,
+                "A ROCm host has no CUDA, so what depends on it here is left out of the build.",
+            )
         } else {
-            (Severity::Error, "CMake stops here on a ROCm host: there is no CUDA to find.")
+            (
+                Severity::Error,
+                "CMake stops here on a ROCm host: there is no CUDA to find.",
+            )
         };
-        cx.report(&RULE, severity, at.range(), message, Suggestion::display_only(instead));
+        cx.report(
+            &RULE,
+            severity,
+            at.range(),
+            message,
+            Suggestion::display_only(instead),
+        );
     }
 }
 
@@ -89,7 +116,10 @@ fn asks<'a>(call: &CmakeCall<'a>) -> Option<(Text<'a>, &'static str)> {
     let is_cuda = |word: &&Text<'a>| word.as_str() == "CUDA";
     if call.is("find_package") {
         let first = call.arguments.first()?;
-        return PACKAGES.contains(&first.as_str()).then_some((*first, "For ROCm: find_package(hip) and the hip… library of the same purpose"));
+        return PACKAGES.contains(&first.as_str()).then_some((
+            *first,
+            "For ROCm: find_package(hip) and the hip… library of the same purpose",
+        ));
     }
     let words = if call.is("enable_language") {
         call.arguments.as_slice()
@@ -98,5 +128,8 @@ fn asks<'a>(call: &CmakeCall<'a>) -> Option<(Text<'a>, &'static str)> {
     } else {
         return None;
     };
-    words.iter().find(is_cuda).map(|word| (*word, "For ROCm: enable_language(HIP)"))
+    words
+        .iter()
+        .find(is_cuda)
+        .map(|word| (*word, "For ROCm: enable_language(HIP)"))
 }

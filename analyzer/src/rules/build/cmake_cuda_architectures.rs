@@ -54,18 +54,26 @@ declare_rule! {
     }
 }
 
-const NAMES: &[&str] = &["CMAKE_CUDA_ARCHITECTURES", "CUDA_ARCHITECTURES", "TORCH_CUDA_ARCH_LIST"];
+const NAMES: &[&str] = &[
+    "CMAKE_CUDA_ARCHITECTURES",
+    "CUDA_ARCHITECTURES",
+    "TORCH_CUDA_ARCH_LIST",
+];
 
 fn check(cx: &Checker<'_>) {
     if cx.is_ported {
         return;
     }
     let arch = cx.target.arch.name();
-    let advice = || Suggestion::display_only(format!("For HIP: CMAKE_HIP_ARCHITECTURES, with {arch}"));
-    let message = "These are compute capabilities of NVIDIA GPUs; HIP sources are not compiled for them.";
+    let advice =
+        || Suggestion::display_only(format!("For HIP: CMAKE_HIP_ARCHITECTURES, with {arch}"));
+    let message =
+        "These are compute capabilities of NVIDIA GPUs; HIP sources are not compiled for them.";
     if cx.language == Language::Cmake {
         for call in &cx.facts.cmake_calls {
-            let sets = ["set", "set_property", "set_target_properties", "list"].iter().any(|name| call.is(name));
+            let sets = ["set", "set_property", "set_target_properties", "list"]
+                .iter()
+                .any(|name| call.is(name));
             let at = call
                 .arguments
                 .iter()
@@ -77,7 +85,11 @@ fn check(cx: &Checker<'_>) {
             });
             let name = named.and_then(|at| call.arguments.get(at));
             if let Some(name) = name.filter(|_| sets) {
-                let severity = if call.guarded { Severity::Info } else { Severity::Warning };
+                let severity = if call.guarded {
+                    Severity::Info
+                } else {
+                    Severity::Warning
+                };
                 // Projects add to the list in many places; the first stands for them.
                 cx.report(&RULE, severity, name.range(), message, advice());
                 return;
@@ -86,7 +98,10 @@ fn check(cx: &Checker<'_>) {
         return;
     }
     for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
-        let option = command.words.iter().find(|word| word.as_str().starts_with("-DCMAKE_CUDA_ARCHITECTURES"));
+        let option = command
+            .words
+            .iter()
+            .find(|word| word.as_str().starts_with("-DCMAKE_CUDA_ARCHITECTURES"));
         if let Some(option) = option.filter(|_| command.program() == "cmake") {
             cx.report(&RULE, Severity::Warning, option.range(), message, advice());
         }

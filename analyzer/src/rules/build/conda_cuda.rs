@@ -91,8 +91,12 @@ fn check(cx: &Checker<'_>) {
                 &RULE,
                 Severity::Error,
                 requirement.whole.range(),
-                format!("{name} is CUDA or a build for it; conda has no ROCm build under this name."),
-                Suggestion::display_only("Leave it out, and take PyTorch from pip with a ROCm index"),
+                format!(
+                    "{name} is CUDA or a build for it; conda has no ROCm build under this name."
+                ),
+                Suggestion::display_only(
+                    "Leave it out, and take PyTorch from pip with a ROCm index",
+                ),
             );
         }
     }

@@ -1,9 +1,9 @@
 //! HW002: a version pinned to a CUDA build, `torch==2.4.0+cu124`.
 
-use crate::rules::wheels;
 use crate::draft::Suggestion;
 use crate::files::Checker;
 use crate::report::Severity;
+use crate::rules::wheels;
 
 declare_rule! {
     /// ## What it does
@@ -52,7 +52,11 @@ declare_rule! {
 fn check(cx: &Checker<'_>) {
     let is_rocm = |specifier: &str| specifier.contains("+rocm");
     let requirements = &cx.facts.requirements;
-    if cx.is_ported || requirements.iter().any(|found| is_rocm(found.specifier.as_str())) {
+    if cx.is_ported
+        || requirements
+            .iter()
+            .any(|found| is_rocm(found.specifier.as_str()))
+    {
         return;
     }
     for requirement in requirements.iter().filter(|found| !found.guarded) {
@@ -73,13 +77,17 @@ fn check(cx: &Checker<'_>) {
         let fix = if is_address {
             Suggestion::display_only(format!("Take {name}'s wheel for ROCm, or build it"))
         } else {
-            let edit = (specifier.part(plus..plus + 1 + length).range(), String::new());
+            let edit = (
+                specifier.part(plus..plus + 1 + length).range(),
+                String::new(),
+            );
             Suggestion::unsafe_edits("Leave the build to the index", vec![edit])
         };
         cx.report(
             &RULE,
             Severity::Error,
-            requirement.whole.range().start..specifier.range().end.max(requirement.whole.range().end),
+            requirement.whole.range().start
+                ..specifier.range().end.max(requirement.whole.range().end),
             format!("This is {name}'s build for CUDA; no ROCm build has that version."),
             fix,
         );

@@ -1,10 +1,10 @@
 //! HW001: a package index that serves CUDA wheels.
 
-use crate::rules::wheels;
 use crate::draft::Suggestion;
 use crate::files::Checker;
 use crate::files::text::Text;
 use crate::report::{Severity, Version};
+use crate::rules::wheels;
 
 declare_rule! {
     /// ## What it does

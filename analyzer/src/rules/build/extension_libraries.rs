@@ -77,12 +77,21 @@ const EXTENSIONS: &[&str] = &[
 
 fn check(cx: &Checker<'_>, argument: Node) {
     let tree = cx.tree();
-    let name = tree.child(argument, Field::Name).map(|name| tree.text(name));
-    if !matches!(name, Some("libraries" | "extra_link_args" | "extra_ldflags")) {
+    let name = tree
+        .child(argument, Field::Name)
+        .map(|name| tree.text(name));
+    if !matches!(
+        name,
+        Some("libraries" | "extra_link_args" | "extra_ldflags")
+    ) {
         return;
     }
-    let call = tree.parent(argument).and_then(|arguments| tree.parent(arguments));
-    let is_extension = call.and_then(|call| cx.callee(call)).is_some_and(|function| function.is_any(EXTENSIONS));
+    let call = tree
+        .parent(argument)
+        .and_then(|arguments| tree.parent(arguments));
+    let is_extension = call
+        .and_then(|call| cx.callee(call))
+        .is_some_and(|function| function.is_any(EXTENSIONS));
     let Some(value) = tree.child(argument, Field::Value).filter(|_| is_extension) else {
         return;
     };

@@ -48,15 +48,30 @@ declare_rule! {
 }
 
 const TOOLS: &[(&str, &str)] = &[
-    ("nvcc", "Compile with hipcc, after hipify where the sources are CUDA"),
+    (
+        "nvcc",
+        "Compile with hipcc, after hipify where the sources are CUDA",
+    ),
     ("nsys", "Profile with rocprofv3 --sys-trace"),
     ("ncu", "Profile kernels with rocprof-compute"),
     ("nvprof", "Profile with rocprofv3 --kernel-trace --stats"),
     ("cuda-gdb", "Debug with rocgdb"),
-    ("compute-sanitizer", "Build with clang's address sanitizer for HIP"),
-    ("cuda-memcheck", "Build with clang's address sanitizer for HIP"),
-    ("cuobjdump", "Look into code objects with llvm-objdump or roc-obj-ls"),
-    ("nvidia-cuda-mps-control", "Leave it out: processes share an AMD GPU without a daemon"),
+    (
+        "compute-sanitizer",
+        "Build with clang's address sanitizer for HIP",
+    ),
+    (
+        "cuda-memcheck",
+        "Build with clang's address sanitizer for HIP",
+    ),
+    (
+        "cuobjdump",
+        "Look into code objects with llvm-objdump or roc-obj-ls",
+    ),
+    (
+        "nvidia-cuda-mps-control",
+        "Leave it out: processes share an AMD GPU without a daemon",
+    ),
 ];
 
 fn check(cx: &Checker<'_>) {

@@ -64,8 +64,14 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("-expt-extended-lambda", "nothing: clang has it"),
     ("--extended-lambda", "nothing: clang has it"),
     ("-extended-lambda", "nothing: clang has it"),
-    ("--ptxas-options", "-Rpass-analysis=kernel-resource-usage, to see registers and spills"),
-    ("-Xptxas", "-Rpass-analysis=kernel-resource-usage, to see registers and spills"),
+    (
+        "--ptxas-options",
+        "-Rpass-analysis=kernel-resource-usage, to see registers and spills",
+    ),
+    (
+        "-Xptxas",
+        "-Rpass-analysis=kernel-resource-usage, to see registers and spills",
+    ),
     ("--resource-usage", "-Rpass-analysis=kernel-resource-usage"),
     ("-maxrregcount", "__launch_bounds__ in the kernel"),
     ("--maxrregcount", "__launch_bounds__ in the kernel"),
@@ -99,11 +105,19 @@ fn check(cx: &Checker<'_>) {
         return;
     }
     for call in &cx.facts.cmake_calls {
-        let carries = CMAKE.iter().any(|name| call.is(name)) || call.name.as_str().to_ascii_lowercase().contains("cuda");
+        let carries = CMAKE.iter().any(|name| call.is(name))
+            || call.name.as_str().to_ascii_lowercase().contains("cuda");
         if carries {
-            let severity = if call.guarded { Severity::Info } else { Severity::Warning };
+            let severity = if call.guarded {
+                Severity::Info
+            } else {
+                Severity::Warning
+            };
             // What follows CACHE is a type and a sentence for people.
-            let said = call.arguments.iter().position(|word| word.as_str() == "CACHE");
+            let said = call
+                .arguments
+                .iter()
+                .position(|word| word.as_str() == "CACHE");
             let options = said.unwrap_or(call.arguments.len());
             first(cx, severity, &call.arguments[..options]);
         }
@@ -113,9 +127,14 @@ fn check(cx: &Checker<'_>) {
 /// One finding for a call, at its first option.
 fn first(cx: &Checker<'_>, severity: Severity, arguments: &[Text<'_>]) {
     for argument in arguments {
-        for word in argument.unquoted().split(|c| c.is_whitespace() || matches!(c, ';' | ',' | '>' | ':' | '"')) {
+        for word in argument
+            .unquoted()
+            .split(|c| c.is_whitespace() || matches!(c, ';' | ',' | '>' | ':' | '"'))
+        {
             let text = word.as_str();
-            if let Some((option, instead)) = UNKNOWN.iter().find(|(option, _)| text.starts_with(option)) {
+            if let Some((option, instead)) =
+                UNKNOWN.iter().find(|(option, _)| text.starts_with(option))
+            {
                 cx.report(
                     &RULE,
                     severity,

@@ -74,7 +74,10 @@ fn check(cx: &Checker<'_>) {
         report(cx, image.name);
     }
     for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
-        if matches!(command.program(), "docker" | "podman" | "nerdctl" | "singularity" | "apptainer") {
+        if matches!(
+            command.program(),
+            "docker" | "podman" | "nerdctl" | "singularity" | "apptainer"
+        ) {
             for word in command.words.iter().skip(1) {
                 report(cx, *word);
             }
@@ -83,7 +86,10 @@ fn check(cx: &Checker<'_>) {
 }
 
 fn report(cx: &Checker<'_>, image: Text<'_>) {
-    let name = image.as_str().trim_start_matches("docker://").trim_start_matches("docker.io/");
+    let name = image
+        .as_str()
+        .trim_start_matches("docker://")
+        .trim_start_matches("docker.io/");
     let image = image.from(image.as_str().len() - name.len());
     let instead = if name.starts_with("nvidia/cuda:") || name.starts_with("nvcr.io/nvidia/cuda:") {
         Some(system(name, cx.target))
@@ -91,16 +97,25 @@ fn report(cx: &Checker<'_>, image: Text<'_>) {
         Some("rocm/pytorch:latest".to_owned())
     } else if name.starts_with("nvcr.io/nvidia/tensorflow:") {
         Some("rocm/tensorflow:latest".to_owned())
-    } else if name.starts_with("nvcr.io/nvidia/") && name.contains(':') || name.starts_with("nvidia/cuda@") {
+    } else if name.starts_with("nvcr.io/nvidia/") && name.contains(':')
+        || name.starts_with("nvidia/cuda@")
+    {
         None
     } else {
         return;
     };
     let fix = match instead {
         // A stage's own build arguments would be left in the air.
-        Some(instead) if name.contains('$') => Suggestion::display_only(format!("Start from {instead}")),
-        Some(instead) => Suggestion::unsafe_edits(format!("Start from {instead}"), vec![(image.range(), instead)]),
-        None => Suggestion::display_only("Look for its counterpart among AMD's images, https://hub.docker.com/u/rocm"),
+        Some(instead) if name.contains('$') => {
+            Suggestion::display_only(format!("Start from {instead}"))
+        }
+        Some(instead) => Suggestion::unsafe_edits(
+            format!("Start from {instead}"),
+            vec![(image.range(), instead)],
+        ),
+        None => Suggestion::display_only(
+            "Look for its counterpart among AMD's images, https://hub.docker.com/u/rocm",
+        ),
     };
     cx.report(
         &RULE,
@@ -113,13 +128,22 @@ fn report(cx: &Checker<'_>, image: Text<'_>) {
 
 /// `pytorch/pytorch:2.4.0-cuda12.4-cudnn9-devel`
 fn is_pytorch(name: &str) -> bool {
-    name.strip_prefix("pytorch/pytorch:").is_some_and(|tag| tag.contains("cuda"))
+    name.strip_prefix("pytorch/pytorch:")
+        .is_some_and(|tag| tag.contains("cuda"))
 }
 
 /// The image of a system with ROCm, of the same release of Ubuntu.
 fn system(name: &str, target: &Target) -> String {
-    let ubuntu = if name.contains("24.04") { "24.04" } else { "22.04" };
-    let complete = if name.contains("runtime") || name.contains("base") { "" } else { "-complete" };
+    let ubuntu = if name.contains("24.04") {
+        "24.04"
+    } else {
+        "22.04"
+    };
+    let complete = if name.contains("runtime") || name.contains("base") {
+        ""
+    } else {
+        "-complete"
+    };
     // The tags that are there: 7.0 to 7.2, then 10.0.0, whose suffix is another.
     if target.rocm >= Version::new(10, 0) {
         let full = if complete.is_empty() { "" } else { "-full" };

@@ -66,15 +66,22 @@ declare_rule! {
 
 const DEVICES: &str = "--device=/dev/kfd --device=/dev/dri --group-add=video";
 const TITLE: &str = "Give the container /dev/kfd and /dev/dri";
-const MESSAGE: &str = "This asks for NVIDIA's container toolkit; on a host without it the container does not start.";
+const MESSAGE: &str =
+    "This asks for NVIDIA's container toolkit; on a host without it the container does not start.";
 
 fn check(cx: &Checker<'_>) {
     if cx.is_ported || cx.source.contains("/dev/kfd") {
         return;
     }
     let facts = &cx.facts;
-    let starts = |command: &&Command<'_>| matches!(command.program(), "docker" | "podman" | "nerdctl");
-    for command in facts.commands.iter().filter(starts).chain(&facts.container_options) {
+    let starts =
+        |command: &&Command<'_>| matches!(command.program(), "docker" | "podman" | "nerdctl");
+    for command in facts
+        .commands
+        .iter()
+        .filter(starts)
+        .chain(&facts.container_options)
+    {
         if !command.guarded {
             options(cx, &command.words);
         }
@@ -85,19 +92,34 @@ fn check(cx: &Checker<'_>) {
         let message = match (key, value.as_str()) {
             ("runtime" | "driver", "nvidia") => MESSAGE,
             ("gpus", "all") => MESSAGE,
-            ("nvidia.com/gpu", _) => "No AMD GPU is counted under this name, so the pod is never placed on one.",
+            ("nvidia.com/gpu", _) => {
+                "No AMD GPU is counted under this name, so the pod is never placed on one."
+            }
             _ => continue,
         };
-        let title = if key == "nvidia.com/gpu" { "Ask for amd.com/gpu" } else { TITLE };
+        let title = if key == "nvidia.com/gpu" {
+            "Ask for amd.com/gpu"
+        } else {
+            TITLE
+        };
         let fix = if key == "nvidia.com/gpu" {
             Suggestion::unsafe_edits(title, vec![(entry.key.range(), "amd.com/gpu".to_owned())])
         } else {
             Suggestion::display_only(title)
         };
-        cx.report(&RULE, Severity::Error, entry.key.range().start..value.range().end, message, fix);
+        cx.report(
+            &RULE,
+            Severity::Error,
+            entry.key.range().start..value.range().end,
+            message,
+            fix,
+        );
     }
     for setting in facts.settings.iter().filter(|setting| !setting.guarded) {
-        if matches!(setting.key.as_str(), "NVIDIA_VISIBLE_DEVICES" | "NVIDIA_DRIVER_CAPABILITIES") {
+        if matches!(
+            setting.key.as_str(),
+            "NVIDIA_VISIBLE_DEVICES" | "NVIDIA_DRIVER_CAPABILITIES"
+        ) {
             cx.report(
                 &RULE,
                 Severity::Info,
@@ -128,14 +150,26 @@ fn options(cx: &Checker<'_>, words: &[Text<'_>]) {
         };
         // The words are without quotes; a quoted value would leave one behind.
         let end = value.range().end;
-        let is_plain = cx.source.get(word.range().start..end).is_some_and(|text| !text.contains(['"', '\'', '\\', '\n']))
-            && !cx.source.get(end..).is_some_and(|rest| rest.starts_with(['"', '\'']));
+        let is_plain = cx
+            .source
+            .get(word.range().start..end)
+            .is_some_and(|text| !text.contains(['"', '\'', '\\', '\n']))
+            && !cx
+                .source
+                .get(end..)
+                .is_some_and(|rest| rest.starts_with(['"', '\'']));
         let fix = if is_plain && is_first && option == "--gpus" {
             Suggestion::unsafe_edits(TITLE, vec![(word.range().start..end, DEVICES.to_owned())])
         } else {
             Suggestion::display_only(TITLE)
         };
         is_first = false;
-        cx.report(&RULE, Severity::Error, word.range().start..end, MESSAGE, fix);
+        cx.report(
+            &RULE,
+            Severity::Error,
+            word.range().start..end,
+            MESSAGE,
+            fix,
+        );
     }
 }

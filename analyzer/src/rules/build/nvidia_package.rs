@@ -1,7 +1,7 @@
 //! HW003: a required package that is for NVIDIA GPUs.
 
-use crate::rules::packages;
 use crate::files::Checker;
+use crate::rules::packages;
 
 declare_rule! {
     /// ## What it does

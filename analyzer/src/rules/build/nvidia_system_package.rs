@@ -60,7 +60,10 @@ const PACKAGES: &[(&str, &str)] = &[
     ("libnvinfer", "migraphx"),
     ("libnvjpeg", "rocjpeg"),
     ("nvidia-cuda-", "rocm-hip-sdk"),
-    ("nvidia-container-toolkit", "amd-container-toolkit, or /dev/kfd and /dev/dri as devices"),
+    (
+        "nvidia-container-toolkit",
+        "amd-container-toolkit, or /dev/kfd and /dev/dri as devices",
+    ),
     ("nvidia-driver-", "amdgpu-dkms"),
     ("nsight-", "rocprofiler-sdk"),
 ];
@@ -74,7 +77,9 @@ fn check(cx: &Checker<'_>) {
     for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
         let words = &command.words;
         let installs = match command.program() {
-            "apt-get" | "apt" | "yum" | "dnf" | "microdnf" | "zypper" | "aptitude" => words.iter().any(|word| word.as_str() == "install"),
+            "apt-get" | "apt" | "yum" | "dnf" | "microdnf" | "zypper" | "aptitude" => {
+                words.iter().any(|word| word.as_str() == "install")
+            }
             "apk" => words.iter().any(|word| word.as_str() == "add"),
             "wget" | "curl" | "add-apt-repository" => {
                 let download = words.iter().find(|word| word.as_str().contains(HOST));
@@ -93,7 +98,9 @@ fn check(cx: &Checker<'_>) {
         };
         // One finding for a command, however many it installs.
         let found = words.iter().skip(1).find_map(|word| {
-            let (_, instead) = PACKAGES.iter().find(|(package, _)| word.as_str().starts_with(package))?;
+            let (_, instead) = PACKAGES
+                .iter()
+                .find(|(package, _)| word.as_str().starts_with(package))?;
             Some((word, instead))
         });
         if let Some((word, instead)) = found.filter(|_| installs) {

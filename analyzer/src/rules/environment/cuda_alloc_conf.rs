@@ -99,7 +99,9 @@ fn check(cx: &Checker<'_>, node: Node) {
     if is_nvidias || is_former {
         let name = &variable.name;
         let why = if is_former {
-            format!("{name} still works on ROCm; since PyTorch 2.9 {current} is the name on every backend.")
+            format!(
+                "{name} still works on ROCm; since PyTorch 2.9 {current} is the name on every backend."
+            )
         } else {
             format!("{name} works on ROCm too; PyTorch {torch} also knows it as {current} there.")
         };

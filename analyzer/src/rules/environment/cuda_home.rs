@@ -65,7 +65,10 @@ const USES: &[Use] = &[row(
 const VARIABLES: &[&str] = &["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"];
 
 fn check(cx: &Checker<'_>, node: Node) {
-    if matches!(cx.tree().kind(node), Kind::Attribute | Kind::ImportFromStatement) {
+    if matches!(
+        cx.tree().kind(node),
+        Kind::Attribute | Kind::ImportFromStatement
+    ) {
         let is_target = cx.tree().field(node) == Field::Left;
         if !is_target && !is_reported(cx) && !knows_rocm(cx) {
             uses::check(cx, &RULE, USES, node);

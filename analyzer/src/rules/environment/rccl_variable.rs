@@ -90,6 +90,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     } else {
         Suggestion::display_only(title)
     };
-    let message = format!("RCCL does not read {name}; it kept NCCL's names, so this one is {renamed}.");
+    let message =
+        format!("RCCL does not read {name}; it kept NCCL's names, so this one is {renamed}.");
     cx.report(&RULE, variable.key, message, fix);
 }

@@ -128,10 +128,7 @@ fn runs_before(cx: &Checker<'_>, start: Node, node: Node) -> bool {
     let mut child = start;
     for parent in tree.ancestors(start) {
         if tree.contains(parent, node) {
-            return !matches!(
-                tree.field(child),
-                Field::Consequence | Field::Alternative
-            );
+            return !matches!(tree.field(child), Field::Consequence | Field::Alternative);
         }
         let is_branch = match tree.kind(parent) {
             Kind::IfStatement | Kind::TryStatement => tree.field(child) != Field::Condition,

@@ -58,12 +58,11 @@ declare_rule! {
     }
 }
 const USES: &[Use] = &[row(
-        What::Variable("NVIDIA_VISIBLE_DEVICES", &[]),
-        Severity::Warning,
-        "NVIDIA_VISIBLE_DEVICES is for NVIDIA's container runtime; AMD's reads AMD_VISIBLE_DEVICES.",
-        "Set AMD_VISIBLE_DEVICES, or pass --device=/dev/kfd --device=/dev/dri",
-    ),
-];
+    What::Variable("NVIDIA_VISIBLE_DEVICES", &[]),
+    Severity::Warning,
+    "NVIDIA_VISIBLE_DEVICES is for NVIDIA's container runtime; AMD's reads AMD_VISIBLE_DEVICES.",
+    "Set AMD_VISIBLE_DEVICES, or pass --device=/dev/kfd --device=/dev/dri",
+)];
 
 fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);

@@ -74,9 +74,19 @@ const ADDED: &[Added] = &[
     Added {
         module: "typing",
         names: &[
-            "Self", "Never", "LiteralString", "NotRequired", "Required", "Unpack",
-            "TypeVarTuple", "assert_never", "assert_type", "reveal_type",
-            "dataclass_transform", "get_overloads", "clear_overloads",
+            "Self",
+            "Never",
+            "LiteralString",
+            "NotRequired",
+            "Required",
+            "Unpack",
+            "TypeVarTuple",
+            "assert_never",
+            "assert_type",
+            "reveal_type",
+            "dataclass_transform",
+            "get_overloads",
+            "clear_overloads",
         ],
         minor: 11,
         instead: TYPING,
@@ -168,9 +178,9 @@ fn check(cx: &Checker<'_>, node: Node) {
                 return;
             };
             if let Some(added) = added(cx, tree.text(member))
-                && cx.resolve(node).is_some_and(|name| {
-                    matches!(name.parts(), [module, _] if *module == added.module)
-                })
+                && cx.resolve(node).is_some_and(
+                    |name| matches!(name.parts(), [module, _] if *module == added.module),
+                )
             {
                 report(cx, node, added.minor, added.instead);
             }

@@ -88,20 +88,38 @@ const fn monitor(module: &'static str) -> Use {
 const RAPIDS: &str = "Use AMD's ROCm-DS (hipDF for cuDF), or pandas and scikit-learn";
 
 const USES: &[Use] = &[
-    ported("transformer_engine", "Build AMD's fork, ROCm/TransformerEngine"),
-    ported("flashinfer", "Install AMD's amd-flashinfer, or use aiter's attention"),
-    missing("deep_gemm", "Use aiter's gemm_a8w8_blockscale, or hipBLASLt through torch._scaled_mm"),
+    ported(
+        "transformer_engine",
+        "Build AMD's fork, ROCm/TransformerEngine",
+    ),
+    ported(
+        "flashinfer",
+        "Install AMD's amd-flashinfer, or use aiter's attention",
+    ),
+    missing(
+        "deep_gemm",
+        "Use aiter's gemm_a8w8_blockscale, or hipBLASLt through torch._scaled_mm",
+    ),
     missing("deep_ep", "Use AMD's MORI for expert parallelism"),
     missing("cutlass", "Use Composable Kernel, FlyDSL or Triton"),
     missing("nvshmem", "Use rocSHMEM"),
     missing("kvikio", "Read through the CPU, or with AMD's hipFile"),
-    missing("nvidia.nvimgcodec", "Use rocJPEG, or decode with torchvision"),
+    missing(
+        "nvidia.nvimgcodec",
+        "Use rocJPEG, or decode with torchvision",
+    ),
     missing("PyNvVideoCodec", "Use AMD's rocPyDecode"),
     missing("cuequivariance", "Use e3nn or OpenEquivariance"),
     missing("cuequivariance_torch", "Use e3nn or OpenEquivariance"),
     missing("tinycudann", "Write the network in PyTorch and compile it"),
-    missing("nvdiffrast", "Rasterize with a library that has a HIP build"),
-    missing("spconv", "Use a sparse convolution library with a HIP build"),
+    missing(
+        "nvdiffrast",
+        "Rasterize with a library that has a HIP build",
+    ),
+    missing(
+        "spconv",
+        "Use a sparse convolution library with a HIP build",
+    ),
     missing("cudf", RAPIDS),
     missing("cuml", RAPIDS),
     missing("cugraph", RAPIDS),

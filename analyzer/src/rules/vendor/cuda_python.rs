@@ -94,9 +94,9 @@ fn check(cx: &Checker<'_>, node: Node) {
             .into_iter()
             .collect()
     };
-    let is_import = USES
-        .iter()
-        .any(|found| matches!(found.what, What::Import(module) if imported(cx, node, module).is_some()));
+    let is_import = USES.iter().any(
+        |found| matches!(found.what, What::Import(module) if imported(cx, node, module).is_some()),
+    );
     if is_import && cx.once(RULE.id, with_cutlass).is_empty() {
         uses::check(cx, &RULE, USES, node);
     }

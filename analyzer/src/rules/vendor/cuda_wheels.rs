@@ -83,10 +83,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     if !installs {
         return;
     }
-    if let Some((word, title)) = words
-        .iter()
-        .find_map(|word| Some((*word, for_cuda(word)?)))
-    {
+    if let Some((word, title)) = words.iter().find_map(|word| Some((*word, for_cuda(word)?))) {
         report(cx, node, word, title);
     }
 }

@@ -70,10 +70,30 @@ const USES: &[Use] = &[
         "The usual wheels of cupy need CUDA's libraries, so this import fails on a ROCm host; its ROCm wheels are a package of their own.",
         "Install cupy-rocm-7-0 or AMD's amd-cupy",
     ),
-    row(What::Call("cupy.RawKernel"), Severity::Warning, SOURCE, CHECK),
-    row(What::Call("cupy.RawModule"), Severity::Warning, SOURCE, CHECK),
-    row(What::Call("cupy.ElementwiseKernel"), Severity::Info, SOURCE, CHECK),
-    row(What::Call("cupy.ReductionKernel"), Severity::Info, SOURCE, CHECK),
+    row(
+        What::Call("cupy.RawKernel"),
+        Severity::Warning,
+        SOURCE,
+        CHECK,
+    ),
+    row(
+        What::Call("cupy.RawModule"),
+        Severity::Warning,
+        SOURCE,
+        CHECK,
+    ),
+    row(
+        What::Call("cupy.ElementwiseKernel"),
+        Severity::Info,
+        SOURCE,
+        CHECK,
+    ),
+    row(
+        What::Call("cupy.ReductionKernel"),
+        Severity::Info,
+        SOURCE,
+        CHECK,
+    ),
 ];
 
 fn check(cx: &Checker<'_>, node: Node) {

@@ -103,22 +103,30 @@ fn is_nvidia_smi(word: &str) -> bool {
 
 fn runs_nvidia_smi(command: &Command<'_>) -> bool {
     // Without a shell only the program counts: an argument may well name the tool.
-    let programs = if command.is_shell { command.words.len() } else { 1 };
-    command.words.iter().take(programs).any(|word| is_nvidia_smi(word))
+    let programs = if command.is_shell {
+        command.words.len()
+    } else {
+        1
+    };
+    command
+        .words
+        .iter()
+        .take(programs)
+        .any(|word| is_nvidia_smi(word))
 }
 
 fn fix(cx: &Checker<'_>, command: &Command<'_>) -> Suggestion {
-        if let Some((literal, in_list)) = command.bare {
-            let quote = cx.tree().text(literal).chars().last().unwrap_or('"');
-            let text = if in_list {
-                format!("{quote}amd-smi{quote}, {quote}monitor{quote}")
-            } else {
-                format!("{quote}amd-smi monitor{quote}")
-            };
-            let title = "Run amd-smi monitor";
-            return Suggestion::unsafe_edits(title, vec![(cx.tree().span(literal), text)]);
-        }
-        Suggestion::display_only(counterpart(&command.words))
+    if let Some((literal, in_list)) = command.bare {
+        let quote = cx.tree().text(literal).chars().last().unwrap_or('"');
+        let text = if in_list {
+            format!("{quote}amd-smi{quote}, {quote}monitor{quote}")
+        } else {
+            format!("{quote}amd-smi monitor{quote}")
+        };
+        let title = "Run amd-smi monitor";
+        return Suggestion::unsafe_edits(title, vec![(cx.tree().span(literal), text)]);
+    }
+    Suggestion::display_only(counterpart(&command.words))
 }
 
 /// What to run for a command with options.

@@ -54,21 +54,20 @@ declare_rule! {
         visit: [ImportStatement, ImportFromStatement, Call, KeywordArgument],
     }
 }
-const MISSING: &str =
-    "TensorRT exists for NVIDIA GPUs alone, so this import fails on a ROCm host.";
-const MIGRAPHX: &str = "Use MIGraphX (migraphx, torch_migraphx, ONNX Runtime's provider) or torch.compile";
+const MISSING: &str = "TensorRT exists for NVIDIA GPUs alone, so this import fails on a ROCm host.";
+const MIGRAPHX: &str =
+    "Use MIGraphX (migraphx, torch_migraphx, ONNX Runtime's provider) or torch.compile";
 
 const USES: &[Use] = &[
     Use {
-        what: What::Keyword(
-            "torch.compile",
-            "backend",
-            &["tensorrt", "torch_tensorrt"],
-        ),
+        what: What::Keyword("torch.compile", "backend", &["tensorrt", "torch_tensorrt"]),
         when: Condition::ALWAYS,
         severity: Severity::Error,
         message: "The TensorRT backend exists for NVIDIA GPUs alone, so torch.compile raises on a ROCm host.",
-        fix: Fix::unsafe_edit("Use Inductor, or \"migraphx\" with torch_migraphx", "\"inductor\""),
+        fix: Fix::unsafe_edit(
+            "Use Inductor, or \"migraphx\" with torch_migraphx",
+            "\"inductor\"",
+        ),
     },
     row(
         What::Import("tensorrt_llm"),
@@ -77,8 +76,18 @@ const USES: &[Use] = &[
         "Serve the model with vLLM or SGLang",
     ),
     row(What::Import("tensorrt"), Severity::Error, MISSING, MIGRAPHX),
-    row(What::Import("torch_tensorrt"), Severity::Error, MISSING, MIGRAPHX),
-    row(What::Import("torch2trt"), Severity::Error, MISSING, MIGRAPHX),
+    row(
+        What::Import("torch_tensorrt"),
+        Severity::Error,
+        MISSING,
+        MIGRAPHX,
+    ),
+    row(
+        What::Import("torch2trt"),
+        Severity::Error,
+        MISSING,
+        MIGRAPHX,
+    ),
 ];
 
 fn check(cx: &Checker<'_>, node: Node) {

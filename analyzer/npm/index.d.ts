@@ -1,0 +1,166 @@
+/** A GPU architecture. */
+export type Arch = "gfx90a" | "gfx942" | "gfx950";
+
+/** A source language, or a kind of file that a port touches. */
+export type Language =
+  | "python"
+  | "notebook"
+  | "cuda-cpp"
+  | "requirements"
+  | "pyproject"
+  | "dockerfile"
+  | "cmake"
+  | "shell"
+  | "yaml";
+
+/** The machine and versions that the code is meant for; versions are `major.minor`. */
+export interface Target {
+  arch: Arch;
+  rocm: string;
+  torch: string;
+  python: string;
+}
+
+/** How to analyze. The default is every rule, for the default target, in the language that the source reads like. */
+export interface Options {
+  target?: Partial<Target>;
+  /** Run only these rules: names, ids, or the beginning of an id such as `HW1`. */
+  select?: readonly string[];
+  /** Leave these rules out. */
+  ignore?: readonly string[];
+  language?: Language;
+  /** A team's own rules. */
+  rules?: readonly TeamRule[];
+}
+
+export type Severity = "error" | "warning" | "advice" | "info";
+
+export type Applicability = "safe" | "unsafe" | "display-only";
+
+/** A place in the source. */
+export interface Position {
+  /** UTF-8 bytes from the start. */
+  byte: number;
+  /** UTF-16 code units from the start: an index into a JavaScript string. */
+  utf16: number;
+  /** From 1. */
+  line: number;
+  /** From 1, in Unicode characters. */
+  column: number;
+}
+
+/** Half open. */
+export interface Span {
+  start: Position;
+  end: Position;
+}
+
+export interface Edit {
+  span: Span;
+  text: string;
+}
+
+export interface Fix {
+  title: string;
+  applicability: Applicability;
+  /** Sorted, not overlapping; empty for a fix that only describes. */
+  edits: Edit[];
+}
+
+export interface Finding {
+  /** `HW101`, or a team's own. */
+  id: string;
+  /** The rule's name. */
+  rule: string;
+  severity: Severity;
+  message: string;
+  span: Span;
+  /** Who deals with it. */
+  handled_by: "you" | "hipify" | "rocm-wheel";
+  /** Where a team explains its own rule. */
+  link: string | null;
+  fix: Fix | null;
+}
+
+/** Something to say about the source as a whole. */
+export interface Note {
+  code: string;
+  message: string;
+  line: number | null;
+}
+
+export interface Report {
+  schema: 1;
+  language: Language;
+  target: Target;
+  /** By position, then by rule. */
+  findings: Finding[];
+  /** Findings that a comment silenced. */
+  suppressed: number;
+  notes: Note[];
+  /** Which parts of a benchmark's snippet the source has. */
+  contract: {
+    model: boolean;
+    model_new: boolean;
+    get_inputs: boolean;
+    get_init_inputs: boolean;
+    modules: string[];
+  };
+}
+
+export interface DiffLine {
+  kind: "equal" | "removed" | "added" | "gap";
+  old: number | null;
+  new: number | null;
+  text: string;
+}
+
+export interface Rule {
+  id: string;
+  name: string;
+  title: string;
+  family: string;
+  severity: Severity;
+  languages: Language[];
+  targets: string;
+  applicability: Applicability;
+  lesson: string | null;
+}
+
+/** A team's own rule. */
+export interface TeamRule {
+  id: string;
+  name: string;
+  message: string;
+  severity?: Severity;
+  link?: string;
+  when?: { arch?: Arch | readonly Arch[]; rocm?: string; torch?: string; python?: string };
+  match: {
+    import?: string | readonly string[];
+    use?: string | readonly string[];
+    call?: string | readonly string[];
+    pattern?: string | readonly string[];
+    arguments?: Readonly<Record<string, string | number | boolean>>;
+  };
+  fix?: { title: string; replace?: string; applicability?: Applicability; import?: string };
+}
+
+/** The analyzer. Its functions throw an `Error` with a sentence when a request makes no sense, never for a source. */
+export interface Analyzer {
+  analyze(source: string, options?: Options): Report;
+  /** Applies the fixes of the findings at `indices` of the report of the same source and options. */
+  apply(source: string, indices: readonly number[], options?: Options): { source: string; applied: number[] };
+  /** Applies every fix up to `upTo`, again and again until nothing is left to apply. */
+  fixAll(source: string, options?: Options & { upTo?: "safe" | "unsafe" }): { source: string; applied: number };
+  diff(before: string, after: string): DiffLine[];
+  /** The source, completed to what a benchmark runs. */
+  skeleton(source: string, options?: Options): string;
+  language(source: string, path?: string): Language;
+  rules(): Rule[];
+}
+
+/** Where the WebAssembly module comes from. */
+export type Module = string | URL | Request | Response | BufferSource | WebAssembly.Module;
+
+/** Starts the analyzer, once. Without `module` it is the file of this package. */
+export function load(module?: Module | Promise<Response>): Promise<Analyzer>;

@@ -1,0 +1,179 @@
+//! Numbers over many files, by rule and by family: what is kept when the reports themselves are gone.
+
+use std::collections::BTreeMap;
+
+use crate::report::{Applicability, Report, Severity};
+use crate::rules::rule;
+
+/// What was counted so far.
+#[derive(Clone, Debug, Default)]
+pub struct Statistics {
+    /// Files that were judged.
+    pub files: usize,
+    /// Files with a finding.
+    pub files_with_findings: usize,
+    /// Findings that a comment silenced.
+    pub suppressed: usize,
+    /// Findings that a baseline knows.
+    pub known: usize,
+    rules: BTreeMap<String, Count>,
+}
+
+/// A rule and how often it was heard.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Count {
+    /// `HW101`.
+    pub id: String,
+    /// `pynvml`.
+    pub name: String,
+    /// What the rule is about, for a heading.
+    pub family: &'static str,
+    /// How many findings.
+    pub findings: usize,
+    /// How many of them have a safe fix.
+    pub safe_fixes: usize,
+    /// How many have one that wants a look.
+    pub unsafe_fixes: usize,
+    /// How many are more than information.
+    #[serde(skip)]
+    failing: usize,
+}
+
+impl Statistics {
+    /// Counts one file.
+    pub fn add(&mut self, report: &Report) {
+        self.files += 1;
+        self.files_with_findings += usize::from(!report.findings.is_empty());
+        self.suppressed += report.suppressed;
+        for finding in &report.findings {
+            let count = self
+                .rules
+                .entry(finding.id.clone())
+                .or_insert_with(|| Count {
+                    id: finding.id.clone(),
+                    name: finding.rule.clone(),
+                    family: rule(&finding.id).map_or("Team rules", |rule| rule.family.title()),
+                    findings: 0,
+                    safe_fixes: 0,
+                    unsafe_fixes: 0,
+                    failing: 0,
+                });
+            count.findings += 1;
+            count.failing += usize::from(finding.severity != Severity::Info);
+            match finding.fix.as_ref().map(|fix| fix.applicability) {
+                Some(Applicability::Safe) => count.safe_fixes += 1,
+                Some(Applicability::Unsafe) => count.unsafe_fixes += 1,
+                Some(Applicability::DisplayOnly) | None => {}
+            }
+        }
+    }
+
+    /// True when nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// True when something was found that is more than information.
+    pub fn is_failure(&self) -> bool {
+        self.rules.values().any(|count| count.failing > 0)
+    }
+
+    /// The rules that were heard, the most frequent first.
+    pub fn by_rule(&self) -> Vec<&Count> {
+        let mut counts: Vec<_> = self.rules.values().collect();
+        counts.sort_by(|a, b| b.findings.cmp(&a.findings).then(a.id.cmp(&b.id)));
+        counts
+    }
+
+    fn by_family(&self) -> BTreeMap<&'static str, usize> {
+        let mut families = BTreeMap::new();
+        for count in self.rules.values() {
+            *families.entry(count.family).or_default() += count.findings;
+        }
+        families
+    }
+
+    fn sum(&self, what: impl Fn(&Count) -> usize) -> usize {
+        self.rules.values().map(what).sum()
+    }
+
+    /// A few lines for the end of a report.
+    pub fn summary(&self) -> String {
+        let findings = self.sum(|count| count.findings);
+        let mut text = format!(
+            "{} in {}",
+            counted(findings, "finding", "findings"),
+            counted(self.files, "file", "files")
+        );
+        if self.suppressed > 0 {
+            text.push_str(&format!(", {} suppressed", self.suppressed));
+        }
+        if self.known > 0 {
+            text.push_str(&format!(", {} in the baseline", self.known));
+        }
+        text.push_str(".\n");
+        let safe = self.sum(|count| count.safe_fixes);
+        if safe > 0 {
+            let fixes = counted(safe, "safe fix", "safe fixes");
+            text.push_str(&format!("{fixes} can be made with --fix.\n"));
+        }
+        let not_safe = self.sum(|count| count.unsafe_fixes);
+        if not_safe > 0 {
+            text.push_str(&format!(
+                "{not_safe} more with --fix --unsafe-fixes; look at them with --diff first.\n"
+            ));
+        }
+        text
+    }
+
+    /// The counts as a table for a terminal, by rule and by family.
+    pub fn table(&self) -> String {
+        let mut text = String::new();
+        for count in self.by_rule() {
+            let fixes = match (count.safe_fixes, count.unsafe_fixes) {
+                (0, 0) => String::new(),
+                (safe, 0) => format!("{safe} safe"),
+                (0, not_safe) => format!("{not_safe} unsafe"),
+                (safe, not_safe) => format!("{safe} safe, {not_safe} unsafe"),
+            };
+            let line = format!(
+                "{:>6}  {:<8} {:<26} {:<18} {fixes}",
+                count.findings, count.id, count.name, count.family
+            );
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        if !self.is_empty() {
+            text.push('\n');
+        }
+        for (family, findings) in self.by_family() {
+            text.push_str(&format!("{findings:>6}  {family}\n"));
+        }
+        if !self.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&self.summary());
+        text
+    }
+
+    /// The counts as JSON.
+    pub fn json(&self) -> String {
+        let value = serde_json::json!({
+            "files": self.files,
+            "files_with_findings": self.files_with_findings,
+            "findings": self.sum(|count| count.findings),
+            "suppressed": self.suppressed,
+            "known": self.known,
+            "rules": self.by_rule(),
+            "families": self.by_family(),
+        });
+        // Strings, numbers and lists always have a JSON form.
+        let mut text = serde_json::to_string_pretty(&value).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}

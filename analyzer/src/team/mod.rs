@@ -1,0 +1,181 @@
+//! A team's own rules: data instead of code, judged by one engine.
+//!
+//! A rule names what it looks for (an import, a use or a call of a qualified name, or a piece of Python with holes),
+//! what to say and what to write instead. Files and TOML are the command line's affair: here rules come as JSON.
+
+mod condition;
+mod matching;
+mod names;
+mod pattern;
+mod read;
+mod template;
+
+use std::sync::Arc;
+
+use crate::analysis::Options;
+use crate::checker::Checker;
+use crate::draft::{Author, Draft, MAX_FINDINGS, Suggestion};
+use crate::report::{Applicability, HandledBy, Severity};
+use crate::semantic::never_runs_on_target;
+use crate::syntax::{KIND_COUNT, Kind, Node};
+use condition::Condition;
+use matching::Match;
+use names::NameMatcher;
+use pattern::Pattern;
+use template::Template;
+
+/// The rules of a team. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct TeamRules(Arc<[TeamRule]>);
+
+/// One rule of a team.
+#[derive(Debug)]
+pub struct TeamRule {
+    /// `ACME001`; never begins with `HW` and a digit.
+    pub id: String,
+    /// Reads after "allow": `acme-attention`.
+    pub name: String,
+    /// One sentence: what is wrong with it on the target.
+    pub message: String,
+    /// How bad its findings are.
+    pub severity: Severity,
+    /// Where the team explains it.
+    pub link: Option<String>,
+    when: Condition,
+    matchers: Vec<Matcher>,
+    fix: Option<TeamFix>,
+}
+
+/// One of the forms of code that a rule looks for.
+#[derive(Debug)]
+enum Matcher {
+    Name(NameMatcher),
+    Pattern(Pattern),
+}
+
+#[derive(Debug)]
+struct TeamFix {
+    title: String,
+    applicability: Applicability,
+    /// Empty for a fix that only describes.
+    replace: Option<Template>,
+    /// A module that the replacement needs.
+    import: Option<String>,
+}
+
+/// A rule that does not read: which, where in it, and what is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("rule {}: `{key}`: {message}", index + 1)]
+pub struct TeamRuleError {
+    /// Its place among the rules, from 0.
+    pub index: usize,
+    /// The key's path: `match.call`. Empty for the rule as a whole.
+    pub key: String,
+    /// What is wrong and what is allowed.
+    pub message: String,
+}
+
+impl TeamRules {
+    /// Reads rules: a JSON list of objects.
+    ///
+    /// # Errors
+    /// At the first rule that does not read.
+    pub fn parse(json: &str) -> Result<TeamRules, TeamRuleError> {
+        read::rules(json)
+    }
+
+    /// Each rule, in the order they were given.
+    pub fn iter(&self) -> impl Iterator<Item = &TeamRule> {
+        self.0.iter()
+    }
+
+    /// The rule in a place.
+    pub fn get(&self, index: usize) -> Option<&TeamRule> {
+        self.0.get(index)
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// What a team's selected rules find in a source, up to the number of findings that anyone reads.
+pub(crate) fn check(cx: &Checker<'_>, options: &Options) -> Vec<Draft> {
+    let mut by_kind: [Vec<(usize, &TeamRule, &Matcher)>; KIND_COUNT] =
+        [const { Vec::new() }; KIND_COUNT];
+    let mut drafts = Vec::new();
+    let rules = options.team.iter().enumerate().filter(|(_, rule)| {
+        rule.when.holds(&options.target) && options.rules.wants(&rule.id, false)
+    });
+    for (index, rule) in rules {
+        for matcher in &rule.matchers {
+            for kind in matcher.kinds() {
+                by_kind[*kind as usize].push((index, rule, matcher));
+            }
+        }
+    }
+    if by_kind.iter().all(Vec::is_empty) {
+        return drafts;
+    }
+    for node in cx.tree().nodes() {
+        for (index, rule, matcher) in &by_kind[cx.tree().kind(node) as usize] {
+            let Some(found) = matcher.find(cx, node) else {
+                continue;
+            };
+            if never_runs_on_target(&cx.semantics, node) {
+                continue;
+            }
+            drafts.push(Draft {
+                rule: Author::Team(options.team.clone(), *index),
+                span: found.span.clone(),
+                message: rule.message.clone(),
+                severity: rule.severity,
+                handled_by: HandledBy::You,
+                fix: rule.fix.as_ref().map(|fix| fix.suggest(cx, &found)),
+            });
+        }
+        if drafts.len() >= MAX_FINDINGS {
+            break;
+        }
+    }
+    drafts
+}
+
+impl Matcher {
+    /// The kinds of nodes that it can match.
+    fn kinds(&self) -> &[Kind] {
+        match self {
+            Matcher::Name(name) => name.kinds(),
+            Matcher::Pattern(pattern) => &pattern.kinds,
+        }
+    }
+
+    fn find<'a>(&self, cx: &Checker<'a>, node: Node) -> Option<Match<'a>> {
+        match self {
+            Matcher::Name(name) => name.find(cx, node),
+            Matcher::Pattern(pattern) => matching::find(cx, pattern, node),
+        }
+    }
+}
+
+impl TeamFix {
+    /// The fix for a match; one for a person to carry out where the edit can't be made without harm.
+    fn suggest(&self, cx: &Checker<'_>, found: &Match<'_>) -> Suggestion {
+        let edits = self.replace.as_ref().and_then(|template| {
+            let mut edits = vec![(found.span.clone(), template.fill(cx.tree(), found)?)];
+            if let Some(module) = &self.import {
+                edits.extend(names::import(cx, module)?);
+            }
+            Some(edits)
+        });
+        match edits {
+            Some(edits) if self.applicability != Applicability::DisplayOnly => Suggestion {
+                title: self.title.clone(),
+                applicability: self.applicability,
+                edits,
+            },
+            _ => Suggestion::display_only(self.title.clone()),
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Which files the paths on the command line stand for, and the project of each. Nothing about rules.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hipward_analyzer::Language;
+use ignore::{DirEntry, WalkBuilder};
+
+use crate::config::{Project, Projects};
+
+/// `-` on the command line: the source comes on standard input.
+pub(super) const STDIN: &str = "-";
+
+/// Hidden folders that hold files which the analyzer reads: continuous integration and containers.
+const READ_HIDDEN: [&str; 4] = [".github", ".circleci", ".devcontainer", ".buildkite"];
+
+/// A file to check.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    /// As it was given or found; [`STDIN`] for standard input.
+    pub(super) path: PathBuf,
+    /// The name it goes by: its path, or what standard input was said to be.
+    pub(super) name: PathBuf,
+    pub(super) project: Arc<Project>,
+}
+
+impl Found {
+    pub(super) fn is_stdin(&self) -> bool {
+        self.path.as_os_str() == STDIN
+    }
+
+    /// The path as reports and patches show it: without a leading `./`, with `/` between its parts.
+    pub(super) fn shown(&self) -> String {
+        let path = self.name.strip_prefix("./").unwrap_or(&self.name);
+        path.to_string_lossy().replace('\\', "/")
+    }
+}
+
+/// True for a file that the analyzer can read, by its name.
+fn understands(path: &Path) -> bool {
+    Language::of_path(&path.to_string_lossy()).is_some()
+}
+
+/// The files that `paths` stand for, in a stable order: a file as it is given, of a folder the ones that the analyzer
+/// understands.
+pub(super) fn discover(
+    paths: &[PathBuf],
+    force_exclude: bool,
+    stdin_name: Option<&Path>,
+    projects: &Projects,
+    complain: &mut dyn FnMut(String),
+) -> Vec<Found> {
+    let mut files = Vec::new();
+    let mut told = HashSet::new();
+    // Many files share one project, and its mistakes are told once.
+    let mut complain = |message: String| {
+        if told.insert(message.clone()) {
+            complain(message);
+        }
+    };
+    let mut add =
+        |path: &Path, name: &Path, is_given: bool, complain: &mut dyn FnMut(String)| match projects
+            .of_file(name)
+        {
+            Ok(project) => {
+                if (is_given && !force_exclude) || !project.excludes(name, false) {
+                    files.push(Found {
+                        path: path.to_owned(),
+                        name: name.to_owned(),
+                        project,
+                    });
+                }
+            }
+            Err(error) => complain(error.to_string()),
+        };
+    for path in paths {
+        if path.as_os_str() == STDIN {
+            add(path, stdin_name.unwrap_or(path), true, &mut complain);
+            continue;
+        }
+        if path.is_file() {
+            add(path, path, true, &mut complain);
+            continue;
+        }
+        let walk = WalkBuilder::new(path)
+            .hidden(false)
+            .filter_entry(is_walked)
+            .sort_by_file_path(Path::cmp)
+            .build();
+        let mut excluded: Option<PathBuf> = None;
+        for entry in walk {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    complain(error.to_string());
+                    continue;
+                }
+            };
+            let path = entry.path();
+            // Everything below an excluded folder comes right after it.
+            if excluded
+                .as_ref()
+                .is_some_and(|folder| path.starts_with(folder))
+            {
+                continue;
+            }
+            let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+            if is_file && understands(path) {
+                add(path, path, false, &mut complain);
+            } else if !is_file
+                && projects
+                    .of_file(path)
+                    .is_ok_and(|project| project.excludes(path, true))
+            {
+                excluded = Some(path.to_owned());
+            }
+        }
+    }
+    let mut seen = HashSet::new();
+    files.retain(|found| seen.insert(found.path.clone()));
+    files
+}
+
+/// False for folders that hold no code of the project: hidden ones, virtual environments, packages and caches.
+fn is_walked(entry: &DirEntry) -> bool {
+    let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+    if !is_folder || entry.depth() == 0 {
+        return true;
+    }
+    let name = entry.file_name().to_string_lossy();
+    let is_foreign = matches!(name.as_ref(), "node_modules" | "__pycache__")
+        || name.starts_with('.') && !READ_HIDDEN.contains(&name.as_ref());
+    !is_foreign && !entry.path().join("pyvenv.cfg").exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Overrides, Source};
+    use std::fs;
+
+    fn found(folder: &Path, paths: &[PathBuf], source: Source) -> (Vec<String>, Vec<String>) {
+        let projects = Projects::new(Overrides {
+            source,
+            ..Overrides::default()
+        });
+        let mut complaints = Vec::new();
+        let files = discover(paths, false, None, &projects, &mut |message| {
+            complaints.push(message);
+        });
+        let names = files
+            .iter()
+            .map(|found| {
+                let below = found.path.strip_prefix(folder).unwrap_or(&found.path);
+                below.to_string_lossy().into_owned()
+            })
+            .collect();
+        (names, complaints)
+    }
+
+    fn folder(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+            fs::write(path, "").expect("a file");
+        }
+        folder
+    }
+
+    #[test]
+    fn a_folder_stands_for_what_the_analyzer_reads_and_a_file_for_itself() {
+        let folder = folder(&[
+            "b.py",
+            "a.py",
+            "sub/c.py",
+            "notes.txt",
+            "script",
+            ".hidden/d.py",
+            "env/pyvenv.cfg",
+            "env/lib/e.py",
+            "node_modules/f.py",
+        ]);
+        let path = |name: &str| folder.path().join(name);
+        let paths = [folder.path().to_owned(), path("script"), path("a.py")];
+        let (names, complaints) = found(folder.path(), &paths, Source::None);
+        assert_eq!(names, ["a.py", "b.py", "sub/c.py", "script"]);
+        assert_eq!(complaints, [""; 0]);
+        let (names, complaints) = found(folder.path(), &[path("missing")], Source::None);
+        assert_eq!((names.len(), complaints.len()), (0, 1));
+    }
+
+    #[test]
+    fn a_broken_configuration_is_told_once() {
+        let folder = folder(&["a.py", "b.py", "sub/c.py"]);
+        fs::write(folder.path().join("hipward.toml"), "colour = 1\n").expect("a file");
+        let paths = [folder.path().to_owned()];
+        let (names, complaints) = found(folder.path(), &paths, Source::Nearest);
+        assert_eq!(names, [""; 0]);
+        assert_eq!(complaints.len(), 1, "{complaints:?}");
+        assert!(complaints[0].contains("hipward.toml:1: `colour`"));
+    }
+
+    #[test]
+    fn excluded_folders_are_left_out_unless_a_file_is_named() {
+        let folder = folder(&["a.py", "third_party/deep/b.py", "gen/c_pb2.py", "gen/d.py"]);
+        let config = "exclude = [\"third_party/\", \"*_pb2.py\"]\n";
+        fs::write(folder.path().join("hipward.toml"), config).expect("a file");
+        let all = [folder.path().to_owned()];
+        let (names, _) = found(folder.path(), &all, Source::Nearest);
+        assert_eq!(names, ["a.py", "gen/d.py"]);
+        let one = [folder.path().join("third_party/deep/b.py")];
+        let (names, _) = found(folder.path(), &one, Source::Nearest);
+        assert_eq!(names, ["third_party/deep/b.py"]);
+    }
+}

@@ -1,0 +1,222 @@
+//! `hipward check`: the analyzer over files, with a linter's output and exit codes.
+//!
+//! 0: nothing found. 1: findings. 2: a path, an option or a file of ours that does not work.
+//!
+//! Files are judged in parallel and reported in order, one at a time: nothing is kept of a file but numbers.
+
+mod args;
+mod baseline;
+mod discovery;
+mod judge;
+mod output;
+mod parallel;
+mod progress;
+mod replace;
+mod watch;
+
+pub(crate) use args::Args;
+pub(crate) use baseline::Baselines;
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use hipward_analyzer::output::{REPORT_SCHEMA, Statistics};
+
+use crate::config::Projects;
+use args::Mode;
+use baseline::NewBaseline;
+use discovery::{Found, STDIN, discover};
+use judge::{Judge, Judged};
+use output::Output;
+
+/// Checks, prints, and says by the exit code what was found.
+pub(crate) fn run(args: Args) -> ExitCode {
+    if args.schema {
+        return print_schema();
+    }
+    let mut check = match Check::new(args) {
+        Ok(check) => check,
+        Err(message) => {
+            eprintln!("hipward: {message}");
+            return ExitCode::from(2);
+        }
+    };
+    let code = check.once();
+    if check.args.watch {
+        return check.watch();
+    }
+    code
+}
+
+fn print_schema() -> ExitCode {
+    // A closed pipe (`| head`) is the reader's wish.
+    let _ = io::stdout().write_all(REPORT_SCHEMA.as_bytes());
+    ExitCode::SUCCESS
+}
+
+/// A check of some paths, once or again and again.
+struct Check {
+    args: Args,
+    mode: Mode,
+    projects: Projects,
+    /// What came on standard input, which can be read once.
+    stdin: Option<String>,
+}
+
+impl Check {
+    fn new(args: Args) -> Result<Check, String> {
+        let mode = args.mode()?;
+        let projects = Projects::new(args.overrides());
+        // What the command line itself gets wrong is told once, and before anything is read.
+        let here = std::env::current_dir().map_err(|error| error.to_string())?;
+        if let Err(error @ crate::config::ProjectError::Rule(_)) = projects.of_folder(&here) {
+            return Err(error.to_string());
+        }
+        let mut stdin = None;
+        if args.paths.iter().any(|path| path.as_os_str() == STDIN) {
+            let mut text = String::new();
+            io::Read::read_to_string(&mut io::stdin(), &mut text)
+                .map_err(|error| format!("standard input: {error}"))?;
+            stdin = Some(text);
+        }
+        Ok(Check {
+            args,
+            mode,
+            projects,
+            stdin,
+        })
+    }
+
+    /// Everything that the paths stand for.
+    fn once(&mut self) -> ExitCode {
+        let mut failed = false;
+        let found = discover(
+            &self.args.paths,
+            self.args.force_exclude,
+            self.args.stdin_filename.as_deref(),
+            &self.projects,
+            &mut |message| {
+                eprintln!("hipward: {message}");
+                failed = true;
+            },
+        );
+        if found.is_empty() && !failed {
+            eprintln!("hipward: there are no files here that it reads");
+        }
+        self.files(&found, failed)
+    }
+
+    /// Judges these files and prints what is to be said of them.
+    fn files(&self, found: &[Found], mut failed: bool) -> ExitCode {
+        let complain = |message: &str| eprintln!("hipward: {message}");
+        let baselines = Baselines::default();
+        let judge = Judge {
+            mode: self.mode,
+            fixes: self.args.applicability(),
+            stdin: self.stdin.as_deref(),
+            baselines: &baselines,
+            format: output::format(self.args.format, found),
+        };
+        let mut new_baseline = self.args.write_baseline.as_deref().map(NewBaseline::new);
+        let mut statistics = Statistics::default();
+        let mut out = Output::new(&*judge.format, self.mode);
+        let bar = progress::bar(found.len() as u64, self.args.quiet);
+        out.begin();
+        parallel::in_order(
+            found,
+            self.args.jobs,
+            |found| judge.file(found),
+            |judged: Judged| {
+                bar.inc(1);
+                for message in &judged.complaints {
+                    bar.suspend(|| complain(message));
+                    failed = true;
+                }
+                if let Some(report) = &judged.report {
+                    statistics.add(report);
+                    statistics.known += judged.known;
+                }
+                if let Some(baseline) = &mut new_baseline {
+                    baseline.add(judged.entries);
+                }
+                bar.suspend(|| out.part(&judged.text));
+            },
+        );
+        bar.finish_and_clear();
+        if let Some(baseline) = new_baseline {
+            return self.write_baseline(baseline, failed);
+        }
+        out.end(&statistics, self.args.format);
+        if let Some(error) = out.failure() {
+            complain(&format!("could not print: {error}"));
+            failed = true;
+        }
+        let is_found = match self.mode {
+            Mode::Diff => out.printed_something(),
+            _ => statistics.is_failure(),
+        };
+        match (failed, is_found && !self.args.exit_zero) {
+            (true, _) => ExitCode::from(2),
+            (false, true) => ExitCode::from(1),
+            (false, false) => ExitCode::SUCCESS,
+        }
+    }
+
+    fn write_baseline(&self, baseline: NewBaseline, failed: bool) -> ExitCode {
+        match baseline.write() {
+            Ok((path, count)) => {
+                eprintln!("hipward: {count} findings are in {} now", path.display());
+                if failed {
+                    ExitCode::from(2)
+                } else {
+                    ExitCode::SUCCESS
+                }
+            }
+            Err(message) => {
+                eprintln!("hipward: {message}");
+                ExitCode::from(2)
+            }
+        }
+    }
+
+    /// Waits for changes, and judges what changed.
+    fn watch(&mut self) -> ExitCode {
+        let paths = self.args.paths.clone();
+        let rules = self.projects.rule_folders();
+        let watched = watch::run(&paths, &rules, |changes| {
+            if io::stdout().is_terminal() {
+                // A person looks at one state, not at a log.
+                print!("\x1b[2J\x1b[H");
+            }
+            if changes.configuration {
+                self.projects.reload();
+                self.once();
+                return;
+            }
+            let mut failed = false;
+            let found: Vec<_> = discover(
+                &paths,
+                self.args.force_exclude,
+                None,
+                &self.projects,
+                &mut |message| {
+                    eprintln!("hipward: {message}");
+                    failed = true;
+                },
+            )
+            .into_iter()
+            .filter(|found| changes.touch(&found.path))
+            .collect();
+            if !found.is_empty() {
+                self.files(&found, failed);
+            }
+        });
+        match watched {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(message) => {
+                eprintln!("hipward: {message}");
+                ExitCode::from(2)
+            }
+        }
+    }
+}

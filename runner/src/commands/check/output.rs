@@ -1,0 +1,125 @@
+//! Standard output: the parts of a report in order, as they come.
+
+use std::collections::HashSet;
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+
+use hipward_analyzer::output::{
+    Colour, FileReport, Format, GitHub, Json, Markdown, Sarif, Statistics, Text,
+};
+
+use super::args::{Format as Asked, Mode};
+use super::discovery::Found;
+
+/// The format that was asked for.
+pub(super) fn format(asked: Asked, found: &[Found]) -> Box<dyn Format> {
+    match asked {
+        Asked::Text => Box::new(Text(colour())),
+        Asked::Json => Box::new(Json),
+        Asked::Sarif => {
+            // Many files, few projects.
+            let mut seen = HashSet::new();
+            let projects = found.iter().map(|found| &found.project);
+            let projects = projects.filter(|project| seen.insert(Arc::as_ptr(project)));
+            Box::new(Sarif::new(projects.map(|project| &project.team.rules)))
+        }
+        Asked::Markdown => Box::new(Markdown),
+        Asked::Github => Box::new(GitHub),
+    }
+}
+
+fn colour() -> Colour {
+    if io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+        Colour::Ansi
+    } else {
+        Colour::Plain
+    }
+}
+
+/// What is printed in a mode that has no report.
+struct Bare;
+
+impl Format for Bare {
+    fn file(&self, _: &FileReport<'_>) -> String {
+        String::new()
+    }
+}
+
+/// A report on its way out.
+pub(super) struct Output<'f> {
+    format: &'f dyn Format,
+    mode: Mode,
+    separator: &'static str,
+    has_text: bool,
+    failure: Option<io::Error>,
+    is_closed: bool,
+}
+
+impl<'f> Output<'f> {
+    pub(super) fn new(format: &'f dyn Format, mode: Mode) -> Self {
+        let is_report = matches!(mode, Mode::Report | Mode::Fix);
+        Output {
+            format: if is_report { format } else { &Bare },
+            mode,
+            separator: "",
+            has_text: false,
+            failure: None,
+            is_closed: false,
+        }
+    }
+
+    pub(super) fn begin(&mut self) {
+        let begin = self.format.begin();
+        self.write(&begin);
+    }
+
+    /// A file's part.
+    pub(super) fn part(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.has_text = true;
+        let separator = std::mem::replace(&mut self.separator, self.format.separator());
+        self.write(separator);
+        self.write(text);
+    }
+
+    /// What comes after the last part.
+    pub(super) fn end(&mut self, statistics: &Statistics, asked: Asked) {
+        let mut end = self.format.end(statistics);
+        match (self.mode, asked) {
+            (Mode::Statistics, Asked::Json) => end = statistics.json(),
+            (Mode::Statistics, _) => end = statistics.table(),
+            (Mode::Report | Mode::Fix, Asked::Text) => end = statistics.summary(),
+            _ => {}
+        }
+        self.write(&end);
+    }
+
+    /// True when a file had something to say.
+    pub(super) fn printed_something(&self) -> bool {
+        self.has_text
+    }
+
+    /// Why not everything could be printed.
+    pub(super) fn failure(&self) -> Option<&io::Error> {
+        self.failure.as_ref()
+    }
+
+    fn write(&mut self, text: &str) {
+        if self.is_closed || text.is_empty() {
+            return;
+        }
+        let mut stdout = io::stdout().lock();
+        if let Err(error) = stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| stdout.flush())
+        {
+            self.is_closed = true;
+            // `hipward check … | head` is no failure.
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                self.failure = Some(error);
+            }
+        }
+    }
+}

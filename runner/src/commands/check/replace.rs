@@ -1,0 +1,59 @@
+//! Writing a file in one step. Nothing about what is in it.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Replaces a file's text in one step: a reader sees the old text or the new one, and a crash leaves one of them.
+pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    // A link is followed, so that it stays a link.
+    let path = fs::canonicalize(path)?;
+    let name = path
+        .file_name()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file"))?;
+    let mut temporary = path.clone();
+    temporary.set_file_name(format!(
+        ".{}.hipward-{}",
+        name.to_string_lossy(),
+        std::process::id()
+    ));
+    let write = || {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&temporary)?;
+        file.write_all(text.as_bytes())?;
+        file.set_permissions(fs::metadata(&path)?.permissions())?;
+        file.sync_all()?;
+        fs::rename(&temporary, &path)
+    };
+    write().inspect_err(|_| {
+        // What is left of a failed write; the first error is the one to tell.
+        let _ = fs::remove_file(&temporary);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn replacing_keeps_the_mode_and_the_link_and_leaves_nothing_else() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, link) = (folder.path().join("x.py"), folder.path().join("link.py"));
+        fs::write(&file, "old").expect("a file");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o750)).expect("a mode");
+        symlink(&file, &link).expect("a link");
+        replace(&link, "new").expect("a replacement");
+        assert_eq!(fs::read_to_string(&file).expect("the file"), "new");
+        assert!(link.is_symlink());
+        assert_eq!(
+            fs::metadata(&file).expect("the file").permissions().mode() & 0o777,
+            0o750
+        );
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 2);
+    }
+}

@@ -1,0 +1,39 @@
+//! `hipward lsp`: the language server on standard input and output.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::config::Overrides;
+use crate::lsp::{Settings, serve};
+
+/// Options of `hipward lsp`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A folder of team rules (TOML), over what the configuration files say
+    #[arg(long, value_name = "DIR")]
+    rules: Option<PathBuf>,
+    /// The site that diagnostics link to; `hipward serve` is one
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8717/")]
+    site: String,
+    /// What editors pass to every server; there is no other way than standard input and output
+    #[arg(long, hide = true)]
+    stdio: bool,
+}
+
+/// Serves until the editor ends it.
+pub(crate) fn run(args: Args) -> ExitCode {
+    let settings = Settings {
+        overrides: Overrides {
+            rules: args.rules,
+            ..Overrides::default()
+        },
+        site: format!("{}/", args.site.trim_end_matches('/')),
+    };
+    match serve(settings) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hipward lsp: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

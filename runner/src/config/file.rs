@@ -1,0 +1,151 @@
+//! One configuration file: which there are, what may stand in one, and what it says.
+
+use std::path::{Path, PathBuf};
+
+use hipward_analyzer::{Arch, Version};
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::ConfigError;
+use super::toml_text::{Entry, Section, TomlText};
+
+/// In the order in which they are looked for in a folder.
+const NAMES: [&str; 2] = ["hipward.toml", "pyproject.toml"];
+
+/// What a file says; what it does not is left to the command line and the defaults.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Settings {
+    /// The file, for what turns out to be wrong later.
+    pub(super) path: PathBuf,
+    pub(super) select: Vec<String>,
+    pub(super) ignore: Vec<String>,
+    /// Files by pattern, and the rules that are not asked of them.
+    pub(super) per_file_ignores: Vec<(Gitignore, Vec<String>)>,
+    pub(super) exclude: Option<Gitignore>,
+    pub(super) arch: Option<Arch>,
+    pub(super) rocm: Option<Version>,
+    pub(super) torch: Option<Version>,
+    pub(super) python: Option<Version>,
+    /// A folder of team rules.
+    pub(super) rules: Option<PathBuf>,
+    pub(super) baseline: Option<PathBuf>,
+}
+
+/// True for a file that may configure us.
+pub(crate) fn is_configuration(path: &Path) -> bool {
+    NAMES.iter().any(|name| path.ends_with(name))
+}
+
+/// The settings in `folder` itself.
+pub(super) fn in_folder(folder: &Path) -> Result<Option<Settings>, ConfigError> {
+    for name in NAMES {
+        let path = folder.join(name);
+        if path.is_file()
+            && let Some(settings) = read(&path)?
+        {
+            return Ok(Some(settings));
+        }
+    }
+    Ok(None)
+}
+
+/// The settings in a file: `pyproject.toml` may have none.
+pub(super) fn read(path: &Path) -> Result<Option<Settings>, ConfigError> {
+    let file = TomlText::read(path)?;
+    let is_shared = path.ends_with("pyproject.toml");
+    if is_shared && !file.text().contains("hipward") {
+        return Ok(None);
+    }
+    let document = file.parse()?;
+    let whole = Section {
+        file: &file,
+        path: String::new(),
+        table: document.get_ref(),
+    };
+    if !is_shared {
+        return settings(&whole).map(Some);
+    }
+    let inner = |section: &Section<'_>, name: &str| {
+        section
+            .all()
+            .into_iter()
+            .position(|entry| entry.key == name)
+    };
+    let Some(tool) = inner(&whole, "tool") else {
+        return Ok(None);
+    };
+    let tool = whole.all().swap_remove(tool).section()?;
+    let Some(ours) = inner(&tool, "hipward") else {
+        return Ok(None);
+    };
+    settings(&tool.all().swap_remove(ours).section()?).map(Some)
+}
+
+fn settings(section: &Section<'_>) -> Result<Settings, ConfigError> {
+    let folder = section.file.path.parent().unwrap_or(Path::new("."));
+    let mut settings = Settings {
+        path: section.file.path.clone(),
+        ..Settings::default()
+    };
+    let known = [
+        "select",
+        "ignore",
+        "per-file-ignores",
+        "target",
+        "exclude",
+        "rules",
+        "baseline",
+    ];
+    for entry in section.entries(&known)? {
+        match entry.key.as_str() {
+            "select" => settings.select = entry.texts()?,
+            "ignore" => settings.ignore = entry.texts()?,
+            "per-file-ignores" => {
+                for entry in entry.section()?.all() {
+                    let files = patterns(folder, &entry, std::slice::from_ref(&entry.key))?;
+                    settings.per_file_ignores.push((files, entry.texts()?));
+                }
+            }
+            "exclude" => settings.exclude = Some(patterns(folder, &entry, &entry.texts()?)?),
+            "rules" => settings.rules = Some(folder.join(entry.text()?)),
+            "baseline" => settings.baseline = Some(folder.join(entry.text()?)),
+            _ => target(&entry.section()?, &mut settings)?,
+        }
+    }
+    Ok(settings)
+}
+
+fn target(section: &Section<'_>, settings: &mut Settings) -> Result<(), ConfigError> {
+    for entry in section.entries(&["arch", "rocm", "torch", "python"])? {
+        let text = entry.text()?;
+        let version = || Version::try_from(text.to_owned()).map_err(|error| entry.error(error));
+        match entry.key.as_str() {
+            "rocm" => settings.rocm = Some(version()?),
+            "torch" => settings.torch = Some(version()?),
+            "python" => settings.python = Some(version()?),
+            _ => settings.arch = Some(parse_arch(text).map_err(|error| entry.error(error))?),
+        }
+    }
+    Ok(())
+}
+
+/// An architecture by its name.
+pub(crate) fn parse_arch(text: &str) -> Result<Arch, String> {
+    Arch::ALL
+        .into_iter()
+        .find(|arch| arch.name() == text)
+        .ok_or_else(|| format!("it is one of {}", Arch::ALL.map(Arch::name).join(", ")))
+}
+
+/// Patterns as in `.gitignore`, from the folder of the file that they are in.
+fn patterns(folder: &Path, entry: &Entry<'_>, texts: &[String]) -> Result<Gitignore, ConfigError> {
+    let wrong = |error: ignore::Error| {
+        entry.error(format!(
+            "it is no pattern such as tests/ or *_pb2.py: {error}"
+        ))
+    };
+    let mut builder = GitignoreBuilder::new(folder);
+    for text in texts {
+        builder.add_line(None, text).map_err(wrong)?;
+    }
+    builder.build().map_err(wrong)
+}

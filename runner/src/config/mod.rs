@@ -1,0 +1,45 @@
+//! What a user wrote down about checking: `hipward.toml`, `[tool.hipward]`, and a team's folder of rules.
+//!
+//! Read here for every command that checks. What is wrong in a file is told with the file, the line, the key and what
+//! is allowed.
+
+mod file;
+mod project;
+mod rules;
+mod toml_text;
+
+pub(crate) use file::{is_configuration, parse_arch};
+pub(crate) use project::{Overrides, Project, ProjectError, Projects, Source};
+pub(crate) use rules::{LoadedRules, load_rules};
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A mistake in a file that a user wrote.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) struct ConfigError {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// The line, from 1; none for the file as a whole.
+    pub(crate) line: Option<usize>,
+    /// The key's path: `target.arch`. Empty for the file as a whole.
+    pub(crate) key: String,
+    /// What is wrong, and what is allowed.
+    pub(crate) message: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // As short as in a report: from the folder that the command runs in.
+        let here = std::env::current_dir().unwrap_or_default();
+        let path = self.path.strip_prefix(here).unwrap_or(&self.path);
+        write!(f, "{}", path.display())?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if !self.key.is_empty() {
+            write!(f, ": `{}`", self.key)?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}

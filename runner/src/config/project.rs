@@ -1,0 +1,254 @@
+//! Which settings hold for a file: the nearest configuration upwards from it, overridden by the command line.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hipward_analyzer::{Arch, Language, Options, Selection, Target, UnknownRule, Version};
+use ignore::gitignore::Gitignore;
+
+use super::file::{self, Settings};
+use super::{ConfigError, LoadedRules, load_rules};
+
+/// What the command line says, over any file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Overrides {
+    pub(crate) select: Vec<String>,
+    pub(crate) ignore: Vec<String>,
+    pub(crate) arch: Option<Arch>,
+    pub(crate) rocm: Option<Version>,
+    pub(crate) torch: Option<Version>,
+    pub(crate) python: Option<Version>,
+    pub(crate) rules: Option<PathBuf>,
+    pub(crate) baseline: Option<PathBuf>,
+    /// A new baseline is made without the old one.
+    pub(crate) without_baseline: bool,
+    /// Which configuration to use.
+    pub(crate) source: Source,
+}
+
+/// Where the configuration comes from.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Source {
+    /// The nearest file upwards from each file that is checked.
+    #[default]
+    Nearest,
+    /// This file, for all.
+    File(PathBuf),
+    /// No file.
+    None,
+}
+
+/// The settings of the files below one configuration file, or of those below none.
+#[derive(Debug)]
+pub(crate) struct Project {
+    options: Options,
+    exclude: Option<Gitignore>,
+    per_file_ignores: Vec<(Gitignore, Vec<String>)>,
+    /// The folder of the team's rules.
+    rules: Option<PathBuf>,
+    /// What was read there.
+    pub(crate) team: LoadedRules,
+    /// What is known from before.
+    pub(crate) baseline: Option<PathBuf>,
+}
+
+/// Why a file cannot be checked.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum ProjectError {
+    /// A mistake in a file.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The command line names a rule that there is not.
+    #[error("{0}")]
+    Rule(String),
+}
+
+/// Every project that was needed so far, by folder.
+#[derive(Debug)]
+pub(crate) struct Projects {
+    overrides: Overrides,
+    folders: Mutex<HashMap<PathBuf, Result<Arc<Project>, ProjectError>>>,
+    /// Projects by configuration file: one is made of each, however many folders it is for.
+    files: Mutex<HashMap<PathBuf, Result<Arc<Project>, ProjectError>>>,
+}
+
+impl Projects {
+    pub(crate) fn new(overrides: Overrides) -> Projects {
+        Projects {
+            overrides,
+            folders: Mutex::default(),
+            files: Mutex::default(),
+        }
+    }
+
+    /// Forgets what was read: a file has changed.
+    pub(crate) fn reload(&self) {
+        lock(&self.folders).clear();
+        lock(&self.files).clear();
+    }
+
+    /// The folders of team rules that were read.
+    pub(crate) fn rule_folders(&self) -> Vec<PathBuf> {
+        let projects = lock(&self.files);
+        let folders = projects.values().flatten();
+        let mut folders: Vec<_> = folders
+            .filter_map(|project| project.rules.clone())
+            .collect();
+        folders.sort();
+        folders.dedup();
+        folders
+    }
+
+    /// The project of a file.
+    pub(crate) fn of_file(&self, file: &Path) -> Result<Arc<Project>, ProjectError> {
+        let file = absolute(file);
+        self.of_folder(file.parent().unwrap_or(Path::new("/")))
+    }
+
+    /// The project of a folder, whose path is absolute.
+    pub(crate) fn of_folder(&self, folder: &Path) -> Result<Arc<Project>, ProjectError> {
+        if let Some(known) = lock(&self.folders).get(folder) {
+            return known.clone();
+        }
+        let project = match &self.overrides.source {
+            Source::None => self.project(Settings::default()),
+            Source::File(path) => match file::read(&absolute(path)) {
+                Ok(settings) => self.project(settings.unwrap_or_default()),
+                Err(error) => Err(error.into()),
+            },
+            Source::Nearest => match file::in_folder(folder) {
+                Err(error) => Err(error.into()),
+                Ok(Some(settings)) => self.project(settings),
+                Ok(None) => match folder.parent() {
+                    Some(parent) => self.of_folder(parent),
+                    None => self.project(Settings::default()),
+                },
+            },
+        };
+        lock(&self.folders).insert(folder.to_owned(), project.clone());
+        project
+    }
+
+    /// The project of a configuration file's settings; an empty path stands for none.
+    fn project(&self, settings: Settings) -> Result<Arc<Project>, ProjectError> {
+        if let Some(known) = lock(&self.files).get(&settings.path) {
+            return known.clone();
+        }
+        let path = settings.path.clone();
+        let project = self.settle(settings).map(Arc::new);
+        lock(&self.files).insert(path, project.clone());
+        project
+    }
+
+    fn settle(&self, settings: Settings) -> Result<Project, ProjectError> {
+        let over = &self.overrides;
+        let rules = over.rules.as_ref().or(settings.rules.as_ref()).cloned();
+        let team = match &rules {
+            Some(folder) => load_rules(folder)?,
+            None => LoadedRules::default(),
+        };
+        let in_file = |error: &UnknownRule, key: &str| -> ProjectError {
+            ConfigError {
+                path: settings.path.clone(),
+                line: None,
+                key: key.to_owned(),
+                message: explain(error),
+            }
+            .into()
+        };
+        let on_line = |error: &UnknownRule, _: &str| ProjectError::Rule(explain(error));
+        type Tell<'t> = &'t dyn Fn(&UnknownRule, &str) -> ProjectError;
+        let chosen = |ours: &Vec<String>, theirs: &Vec<String>| -> (Vec<String>, bool) {
+            if ours.is_empty() {
+                (theirs.clone(), true)
+            } else {
+                (ours.clone(), false)
+            }
+        };
+        let teller = |is_file: bool| -> Tell<'_> { if is_file { &in_file } else { &on_line } };
+        let (select, select_in_file) = chosen(&over.select, &settings.select);
+        let (ignore, ignore_in_file) = chosen(&over.ignore, &settings.ignore);
+        let none: [String; 0] = [];
+        let selection = Selection::with_team(&select, &none, &team.rules)
+            .map_err(|error| teller(select_in_file)(&error, "select"))?
+            .without(&ignore, &team.rules)
+            .map_err(|error| teller(ignore_in_file)(&error, "ignore"))?;
+        for (_, rules) in &settings.per_file_ignores {
+            Selection::default()
+                .without(rules, &team.rules)
+                .map_err(|error| in_file(&error, "per-file-ignores"))?;
+        }
+        let default = Target::default();
+        let target = Target {
+            arch: over.arch.or(settings.arch).unwrap_or(default.arch),
+            rocm: over.rocm.or(settings.rocm).unwrap_or(default.rocm),
+            torch: over.torch.or(settings.torch).unwrap_or(default.torch),
+            python: over.python.or(settings.python).unwrap_or(default.python),
+        };
+        Ok(Project {
+            options: Options {
+                target,
+                rules: selection,
+                team: team.rules.clone(),
+                ..Options::default()
+            },
+            exclude: settings.exclude,
+            per_file_ignores: settings.per_file_ignores,
+            rules,
+            team,
+            baseline: match over.without_baseline {
+                true => None,
+                false => over.baseline.clone().or(settings.baseline),
+            },
+        })
+    }
+}
+
+/// What to say of a rule that does not exist.
+fn explain(error: &UnknownRule) -> String {
+    crate::commands::explain::unknown(error)
+}
+
+impl Project {
+    /// How to analyze a file.
+    pub(crate) fn options(&self, file: &Path) -> Options {
+        let file = absolute(file);
+        let mut options = self.options.clone();
+        options.language = Language::of_path(&file.to_string_lossy());
+        for (files, rules) in &self.per_file_ignores {
+            if matches(files, &file, false)
+                && let Ok(fewer) = options.rules.clone().without(rules, &self.team.rules)
+            {
+                options.rules = fewer;
+            }
+        }
+        options
+    }
+
+    /// True for a file or folder that the configuration leaves out.
+    pub(crate) fn excludes(&self, path: &Path, is_folder: bool) -> bool {
+        let path = absolute(path);
+        self.exclude
+            .as_ref()
+            .is_some_and(|patterns| matches(patterns, &path, is_folder))
+    }
+}
+
+/// True for a path below the patterns' folder that one of them names, itself or a folder around it.
+fn matches(patterns: &Gitignore, path: &Path, is_folder: bool) -> bool {
+    path.starts_with(patterns.path())
+        && patterns
+            .matched_path_or_any_parents(path, is_folder)
+            .is_ignore()
+}
+
+/// A path that patterns of a folder can be compared with.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Nothing that holds these locks panics half-way.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,546 @@
+//! `hipward check` as a user has it: a folder, a command line, what is printed and how it ends.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder with these files.
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        write(folder.path(), name, text);
+    }
+    folder
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+    fs::write(path, text).expect("a file");
+}
+
+fn hipward(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hipward"));
+    command.current_dir(folder).arg("check");
+    command
+}
+
+/// Exit code, standard output, standard error.
+fn check(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output = hipward(folder)
+        .args(arguments)
+        .output()
+        .expect("hipward runs");
+    told(output)
+}
+
+fn told(output: Output) -> (i32, String, String) {
+    (
+        output.status.code().expect("an exit code"),
+        String::from_utf8(output.stdout).expect("text"),
+        String::from_utf8(output.stderr).expect("text"),
+    )
+}
+
+/// The rules that fired, with path and line.
+fn fired(folder: &Path, arguments: &[&str]) -> Vec<String> {
+    let mut all = vec!["--format", "json"];
+    all.extend(arguments);
+    let (_, text, errors) = check(folder, &all);
+    let files: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}{errors}"));
+    let mut fired = Vec::new();
+    for file in files.as_array().expect("a list") {
+        for finding in file["findings"].as_array().expect("a list") {
+            fired.push(format!(
+                "{}:{} {}",
+                file["path"].as_str().expect("a path"),
+                finding["span"]["start"]["line"],
+                finding["rule"].as_str().expect("a rule"),
+            ));
+        }
+    }
+    fired
+}
+
+const NVML: &str = "import pynvml\n";
+const LAUNCH: &str = "import os\nos.environ[\"CUDA_LAUNCH_BLOCKING\"] = \"1\"\n";
+const CONF: &str =
+    "import os\nos.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"max_split_size_mb:64\"\n";
+
+#[test]
+fn exit_codes_are_a_linters() {
+    let folder = folder(&[("good.py", "x = 1\n"), ("info.py", CONF), ("bad.py", NVML)]);
+    let code = |arguments: &[&str]| check(folder.path(), arguments).0;
+    assert_eq!(code(&["good.py"]), 0);
+    assert_eq!(code(&["info.py"]), 0, "information is no reason to fail");
+    assert_eq!(code(&["bad.py"]), 1);
+    assert_eq!(code(&["bad.py", "--exit-zero"]), 0);
+    assert_eq!(code(&["missing.py"]), 2);
+    assert_eq!(code(&["bad.py", "--select", "no-such-rule"]), 2);
+    assert_eq!(code(&["bad.py", "--format", "colour"]), 2);
+    assert_eq!(code(&["bad.py", "--unsafe-fixes"]), 2);
+}
+
+#[test]
+fn the_nearest_configuration_holds_and_the_command_line_overrides_it() {
+    let folder = folder(&[
+        (
+            "pyproject.toml",
+            "[project]\nname = \"x\"\n[tool.hipward]\nselect = [\"HW1\"]\n",
+        ),
+        ("a.py", &format!("{NVML}{LAUNCH}")),
+        ("sub/hipward.toml", "ignore = [\"pynvml\"]\n"),
+        ("sub/deep/b.py", &format!("{NVML}{LAUNCH}")),
+        (
+            "other/pyproject.toml",
+            "[project]\nname = \"hipward-user\"\n",
+        ),
+        ("other/c.py", &format!("{NVML}{LAUNCH}")),
+    ]);
+    assert_eq!(
+        fired(folder.path(), &["."]),
+        [
+            "a.py:1 pynvml",
+            "other/c.py:1 pynvml",
+            "sub/deep/b.py:3 cuda-launch-blocking"
+        ]
+    );
+    assert_eq!(
+        fired(folder.path(), &["sub", "--ignore", "HW2"]),
+        ["sub/deep/b.py:1 pynvml"]
+    );
+    assert_eq!(fired(folder.path(), &["a.py", "--isolated"]).len(), 2);
+    assert_eq!(
+        fired(folder.path(), &["a.py", "--config", "sub/hipward.toml"]),
+        ["a.py:3 cuda-launch-blocking"]
+    );
+}
+
+#[test]
+fn the_target_comes_from_the_configuration_too() {
+    let folder = folder(&[
+        (
+            "hipward.toml",
+            "[target]\narch = \"gfx950\"\npython = \"3.10\"\n",
+        ),
+        ("a.py", "from datetime import UTC\n"),
+    ]);
+    let (_, text, _) = check(
+        folder.path(),
+        &["a.py", "--format", "json", "--torch", "2.6"],
+    );
+    let files: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(files[0]["target"]["arch"], "gfx950");
+    assert_eq!(files[0]["target"]["torch"], "2.6");
+    assert_eq!(files[0]["findings"][0]["rule"], "datetime-utc");
+    assert_eq!(fired(folder.path(), &["a.py", "--python", "3.12"]), [""; 0]);
+}
+
+#[test]
+fn rules_can_be_left_out_for_some_files() {
+    let folder = folder(&[
+        (
+            "hipward.toml",
+            "[per-file-ignores]\n\"tests/\" = [\"HW1\"]\n\"*_old.py\" = [\"pynvml\", \"HW202\"]\n",
+        ),
+        ("a.py", &format!("{NVML}{LAUNCH}")),
+        ("tests/b.py", &format!("{NVML}{LAUNCH}")),
+        ("src/c_old.py", &format!("{NVML}{LAUNCH}")),
+    ]);
+    assert_eq!(
+        fired(folder.path(), &["."]),
+        [
+            "a.py:1 pynvml",
+            "a.py:3 cuda-launch-blocking",
+            "tests/b.py:3 cuda-launch-blocking"
+        ]
+    );
+}
+
+#[test]
+fn what_is_excluded_is_checked_only_when_it_is_named() {
+    let folder = folder(&[
+        ("hipward.toml", "exclude = [\"third_party/\"]\n"),
+        ("third_party/a.py", NVML),
+        ("b.py", NVML),
+    ]);
+    assert_eq!(fired(folder.path(), &["."]), ["b.py:1 pynvml"]);
+    assert_eq!(fired(folder.path(), &["third_party/a.py"]).len(), 1);
+    assert_eq!(
+        fired(folder.path(), &["third_party/a.py", "--force-exclude"]),
+        [""; 0]
+    );
+}
+
+#[test]
+fn a_mistake_in_the_configuration_is_told_with_file_line_key_and_what_is_allowed() {
+    let cases = [
+        (
+            "hipward.toml",
+            "\ncolour = 1\n",
+            "hipward.toml:2: `colour`: there is no such key; there are select,",
+        ),
+        (
+            "hipward.toml",
+            "[target]\narch = \"sm_90\"\n",
+            "hipward.toml:2: `target.arch`: it is one of gfx90a, gfx942, gfx950",
+        ),
+        (
+            "hipward.toml",
+            "[target]\ntorch = 2.9\n",
+            "hipward.toml:2: `target.torch`: it is a string",
+        ),
+        (
+            "hipward.toml",
+            "select = \"HW1\"\n",
+            "hipward.toml:1: `select`: it is a list of strings",
+        ),
+        ("hipward.toml", "select = [\n", "hipward.toml:"),
+        (
+            "hipward.toml",
+            "ignore = [\"pynvm\"]\n",
+            "hipward.toml: `ignore`: there is no rule `pynvm`; did you mean pynvml",
+        ),
+        (
+            "hipward.toml",
+            "[per-file-ignores]\n\"a.py\" = [\"nothing-like-it\"]\n",
+            "`per-file-ignores`: there is no rule",
+        ),
+        (
+            "pyproject.toml",
+            "[tool.hipward.target]\nrocm = \"new\"\n",
+            "pyproject.toml:2: `tool.hipward.target.rocm`",
+        ),
+        (
+            "hipward.toml",
+            "rules = \"none-here\"\n",
+            "none-here: this folder of rules cannot be read",
+        ),
+    ];
+    for (name, text, wanted) in cases {
+        let folder = folder(&[(name, text), ("a.py", NVML), ("b.py", NVML)]);
+        let (code, _, errors) = check(folder.path(), &["."]);
+        assert_eq!(code, 2, "{text}");
+        assert!(errors.contains(wanted), "{text}\n{errors}");
+        assert_eq!(errors.matches(wanted).count(), 1, "told once: {errors}");
+    }
+}
+
+const TEAM: &str = r#"
+[[rule]]
+id = "ACME001"
+name = "acme-softmax"
+message = "acme.softmax is slow on CDNA."
+severity = "error"
+link = "https://wiki.example/acme-softmax"
+when = { arch = ["gfx942", "gfx950"], torch = ">=2.6" }
+match.pattern = "acme.softmax($X, dim=$D)"
+
+[rule.fix]
+title = "Use torch.softmax"
+replace = "torch.softmax($X, dim=$D)"
+import = "torch"
+applicability = "safe"
+"#;
+
+#[test]
+fn a_teams_rules_find_fix_and_fail_like_the_built_in_ones() {
+    let folder = folder(&[
+        ("rules/acme.toml", TEAM),
+        (
+            "a.py",
+            "from acme import softmax as s\ny = s(x + 1, dim=-1)\n",
+        ),
+    ]);
+    let (code, text, _) = check(folder.path(), &["a.py", "--rules", "rules"]);
+    assert_eq!(code, 1);
+    assert!(
+        text.contains("error[ACME001 acme-softmax]: acme.softmax is slow on CDNA."),
+        "{text}"
+    );
+    assert_eq!(
+        fired(
+            folder.path(),
+            &["a.py", "--rules", "rules", "--target", "gfx90a"]
+        ),
+        [""; 0]
+    );
+    write(folder.path(), "hipward.toml", "rules = \"rules\"\n");
+    assert_eq!(
+        fired(folder.path(), &["a.py", "--select", "ACME"]),
+        ["a.py:2 acme-softmax"]
+    );
+    let (code, _, _) = check(folder.path(), &["a.py", "--fix"]);
+    assert_eq!(code, 0);
+    assert_eq!(
+        fs::read_to_string(folder.path().join("a.py")).expect("the file"),
+        "from acme import softmax as s\nimport torch\ny = torch.softmax(x + 1, dim=-1)\n"
+    );
+}
+
+#[test]
+fn a_mistake_in_a_teams_rule_is_told_with_file_line_and_key() {
+    let bad = TEAM.replace("\"acme.softmax($X, dim=$D)\"", "\"acme.softmax($X\"");
+    let folder = folder(&[("rules/acme.toml", &bad), ("a.py", "x = 1\n")]);
+    let (code, _, errors) = check(folder.path(), &["a.py", "--rules", "rules"]);
+    assert_eq!(code, 2);
+    assert!(
+        errors.contains("rules/acme.toml:9: `match.pattern`: it is no Python at"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_baseline_is_silent_about_what_was_there_and_about_nothing_else() {
+    let before = format!("{NVML}\ndef f():\n    import pynvml\n{LAUNCH}");
+    let folder = folder(&[("src/a.py", &before), ("src/b.py", NVML)]);
+    let (code, _, told) = check(folder.path(), &["src", "--write-baseline", "known.json"]);
+    assert_eq!(
+        (code, told.contains("4 findings are in known.json")),
+        (0, true),
+        "{told}"
+    );
+    let (code, text, _) = check(folder.path(), &["src", "--baseline", "known.json"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(
+        text.contains("0 findings in 2 files, 4 in the baseline."),
+        "{text}"
+    );
+
+    // Lines move, the space between words changes: the same findings.
+    let moved = format!(
+        "# new\n\n\n{}",
+        before.replace("\"] = \"1\"", "\"]  =  \"1\"")
+    );
+    write(folder.path(), "src/a.py", &moved);
+    assert_eq!(
+        fired(folder.path(), &["src", "--baseline", "known.json"]),
+        [""; 0]
+    );
+    // The same line once more is one more finding.
+    write(
+        folder.path(),
+        "src/a.py",
+        &format!("{moved}\ndef g():\n    import pynvml\n"),
+    );
+    assert_eq!(
+        fired(folder.path(), &["src", "--baseline", "known.json"]),
+        ["src/a.py:12 pynvml"]
+    );
+    // From another folder, and from the configuration.
+    write(folder.path(), "hipward.toml", "baseline = \"known.json\"\n");
+    assert_eq!(fired(&folder.path().join("src"), &["b.py"]), [""; 0]);
+    // Writing it again counts everything, not only what is new.
+    let (_, _, told) = check(folder.path(), &["src", "--write-baseline", "known.json"]);
+    assert!(told.contains("5 findings"), "{told}");
+    write(folder.path(), "known.json", "{}");
+    let (code, _, errors) = check(folder.path(), &["src"]);
+    assert_eq!(code, 2);
+    assert!(errors.contains("this is no baseline"), "{errors}");
+}
+
+#[test]
+fn git_takes_the_patch_of_many_files() {
+    let folder = folder(&[
+        ("a.py", CONF),
+        ("sub dir/b.py", &format!("# é\n{CONF}")),
+        ("c.py", "x = 1\n"),
+    ]);
+    let (code, patch, _) = check(folder.path(), &[".", "--diff"]);
+    assert_eq!(code, 1);
+    let mut git = Command::new("git")
+        .args(["apply", "-"])
+        .current_dir(folder.path())
+        .env("GIT_CEILING_DIRECTORIES", folder.path())
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("git");
+    let mut stdin = git.stdin.take().expect("piped");
+    stdin.write_all(patch.as_bytes()).expect("git reads");
+    drop(stdin);
+    assert!(git.wait().expect("git ends").success(), "{patch}");
+    let (code, again, _) = check(folder.path(), &[".", "--diff"]);
+    assert_eq!((code, again.as_str()), (0, ""));
+    assert_eq!(fired(folder.path(), &["."]), [""; 0]);
+}
+
+#[test]
+fn standard_input_has_the_name_that_it_is_given() {
+    let folder = folder(&[(
+        "hipward.toml",
+        "[per-file-ignores]\n\"tests/\" = [\"HW1\"]\n",
+    )]);
+    let run = |arguments: &[&str]| {
+        let mut child = hipward(folder.path())
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("hipward runs");
+        let mut stdin = child.stdin.take().expect("piped");
+        stdin
+            .write_all(format!("{NVML}{CONF}").as_bytes())
+            .expect("it reads");
+        drop(stdin);
+        told(child.wait_with_output().expect("it ends"))
+    };
+    assert!(run(&["-"]).1.contains("--> -:1:8"));
+    let (code, text, _) = run(&["-", "--stdin-filename", "tests/a.py"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("--> tests/a.py:3:12"), "{text}");
+    let (_, text, _) = run(&["-", "--fix"]);
+    assert_eq!(text, format!("{NVML}{}", CONF.replace("_CUDA_", "_")));
+}
+
+#[test]
+fn the_order_is_the_same_on_any_number_of_threads() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for index in 0..300 {
+        write(
+            folder.path(),
+            &format!("{index:03}.py"),
+            &format!("{}{NVML}", "x = 1\n".repeat(index)),
+        );
+    }
+    let one = check(folder.path(), &[".", "--format", "sarif", "--jobs", "1"]);
+    let many = check(folder.path(), &[".", "--format", "sarif", "--jobs", "7"]);
+    assert_eq!(one.0, 1);
+    assert_eq!(one, many);
+    let log: Value = serde_json::from_str(&one.1).expect("JSON");
+    assert_eq!(
+        log["runs"][0]["results"].as_array().map(Vec::len),
+        Some(300)
+    );
+    assert_eq!(one.2, "", "no progress bar where nobody looks at it");
+}
+
+/// The data that a process may hold is capped at far less than the files have together.
+#[test]
+fn memory_does_not_grow_with_the_number_of_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let long = format!("{NVML}x = '''{}'''\n", "words ".repeat(40_000));
+    write(folder.path(), "0.py", &long);
+    for index in 1..600 {
+        let twin = folder.path().join(format!("{index}.py"));
+        fs::hard_link(folder.path().join("0.py"), twin).expect("a link");
+    }
+    let kilobytes = 40 * 1024;
+    assert!(long.len() * 600 > 3 * 1024 * kilobytes);
+    let output = Command::new("bash")
+        .args([
+            "-c",
+            &format!("ulimit -d {kilobytes} && exec \"$@\""),
+            "bash",
+        ])
+        .arg(env!("CARGO_BIN_EXE_hipward"))
+        .args(["check", ".", "--jobs", "4", "--select", "pynvml"])
+        .current_dir(folder.path())
+        .output()
+        .expect("bash runs");
+    let (code, text, errors) = told(output);
+    assert_eq!(code, 1, "{errors}");
+    assert!(text.contains("600 findings in 600 files."), "{errors}");
+}
+
+/// A process that is killed when the test ends, however it ends.
+struct Watching {
+    child: Child,
+    lines: mpsc::Receiver<String>,
+}
+
+impl Watching {
+    fn start(folder: &Path, arguments: &[&str]) -> Watching {
+        let mut child = hipward(folder)
+            .args(arguments)
+            .arg("--watch")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("hipward runs");
+        let (sender, lines) = mpsc::channel();
+        let out = child.stdout.take().expect("piped");
+        let err = child.stderr.take().expect("piped");
+        let forward = |stream: Box<dyn std::io::Read + Send>, sender: mpsc::Sender<String>| {
+            thread::spawn(move || {
+                for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                    let _ = sender.send(line);
+                }
+            });
+        };
+        forward(Box::new(out), sender.clone());
+        forward(Box::new(err), sender);
+        Watching { child, lines }
+    }
+
+    /// Waits for a line; what was printed until then.
+    fn until(&self, part: &str) -> String {
+        let end = Instant::now() + Duration::from_secs(30);
+        let mut printed = String::new();
+        while let Ok(line) = self
+            .lines
+            .recv_timeout(end.saturating_duration_since(Instant::now()))
+        {
+            printed.push_str(&line);
+            printed.push('\n');
+            if line.contains(part) {
+                return printed;
+            }
+        }
+        panic!("no {part:?} in\n{printed}");
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn watching_judges_what_changes_and_only_that() {
+    let folder = folder(&[
+        ("a.py", NVML),
+        ("b.py", NVML),
+        (".gitignore", "ignored.py\n"),
+        ("hipward.toml", ""),
+    ]);
+    let watching = Watching::start(folder.path(), &["."]);
+    let first = watching.until("watching for changes");
+    assert!(first.contains("2 findings in 2 files."), "{first}");
+
+    write(folder.path(), "a.py", &format!("{NVML}{LAUNCH}"));
+    let second = watching.until("2 findings in 1 file.");
+    assert!(
+        second.contains("a.py:3:12") && !second.contains("b.py"),
+        "{second}"
+    );
+
+    // As most editors save: a new file in the place of the old one.
+    write(folder.path(), ".b.tmp", "x = 1\n");
+    fs::rename(folder.path().join(".b.tmp"), folder.path().join("b.py")).expect("a rename");
+    let third = watching.until("0 findings in 1 file.");
+    assert!(!third.contains("a.py"), "{third}");
+
+    write(folder.path(), "new/c.py", NVML);
+    assert!(
+        watching
+            .until("1 finding in 1 file.")
+            .contains("new/c.py:1:8")
+    );
+
+    write(folder.path(), "hipward.toml", "ignore = [\"pynvml\"]\n");
+    let all = watching.until("1 finding in 3 files.");
+    assert!(
+        all.contains("cuda-launch-blocking") && !all.contains("pynvml"),
+        "{all}"
+    );
+}

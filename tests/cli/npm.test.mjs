@@ -1,0 +1,136 @@
+// The npm package as its user has it: packed, installed in a fresh folder, used in Node, in a bundle, and by TypeScript.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { require, root } from '../support/server.mjs';
+
+const esbuild = require('esbuild');
+
+let folder;
+
+const run = (program, arguments_) =>
+  execFileSync(program, arguments_, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hipward-npm-'));
+  const built = join(folder, 'built');
+  execFileSync(process.execPath, [join(root, 'analyzer/npm/build.mjs'), built]);
+  run('npm', ['pack', '--silent', built]);
+  rmSync(built, { recursive: true });
+  const [tarball] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
+  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n');
+  run('npm', ['install', '--silent', '--offline', '--no-audit', '--no-fund', `./${tarball}`]);
+});
+
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const SCRIPT = `
+import { load } from 'hipward-analyzer';
+const analyzer = await load(globalThis.wasm);
+const source = 'import os\\nimport acme\\nos.environ["PYTORCH_CUDA_ALLOC_CONF"] = "é🚀"\\nacme.f()\\n';
+const rules = [{ id: 'ACME001', name: 'acme', message: 'Not here.', match: { call: 'acme.f' } }];
+const report = analyzer.analyze(source, { target: { arch: 'gfx950' }, rules });
+const cut = ({ span }) => source.slice(span.start.utf16, span.end.utf16);
+let refusal;
+try { analyzer.analyze(source, { select: ['nothing'] }); } catch (error) { refusal = error.message; }
+console.log(JSON.stringify({
+  found: report.findings.map((finding) => [finding.rule, cut(finding)]),
+  arch: report.target.arch,
+  applied: analyzer.apply(source, [0], { rules }).applied,
+  fixed: analyzer.fixAll(source, { upTo: 'unsafe' }).source === source.replace('_CUDA_', '_'),
+  language: analyzer.language('', 'kernel.cu'),
+  rules: analyzer.rules().length > 10,
+  refusal,
+}));
+`;
+
+const EXPECTED = {
+  found: [['cuda-alloc-conf', '"PYTORCH_CUDA_ALLOC_CONF"'], ['acme', 'acme.f']],
+  arch: 'gfx950',
+  applied: [0],
+  fixed: true,
+  language: 'cuda-cpp',
+  rules: true,
+  refusal: 'there is no rule `nothing`',
+};
+
+test('it is installed whole and works in Node', () => {
+  const installed = readdirSync(join(folder, 'node_modules/hipward-analyzer')).sort();
+  assert.deepEqual(installed, [
+    'LICENSE-APACHE', 'LICENSE-MIT', 'README.md', 'analyzer.js', 'browser.js', 'glue.js', 'hipward.wasm', 'index.d.ts', 'node.js', 'package.json',
+  ]);
+  writeFileSync(join(folder, 'use.js'), SCRIPT);
+  assert.deepEqual(JSON.parse(run(process.execPath, ['use.js'])), EXPECTED);
+});
+
+test('a bundle for a browser finds the module beside itself', async () => {
+  const out = join(folder, 'bundle');
+  await esbuild.build({
+    stdin: { contents: SCRIPT, resolveDir: folder },
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    outfile: join(out, 'bundle.js'),
+  });
+  // What bundlers that know the idiom do; esbuild leaves the address as it is.
+  cpSync(join(folder, 'node_modules/hipward-analyzer/hipward.wasm'), join(out, 'hipward.wasm'));
+  const text = readFileSync(join(out, 'bundle.js'), 'utf8');
+  assert.match(text, /new URL\("\.\/hipward\.wasm", import\.meta\.url\)/);
+  // Node's fetch reads no files, so the module is handed over; a browser needs no such line.
+  writeFileSync(
+    join(out, 'run.mjs'),
+    `import { readFileSync } from 'node:fs';\nglobalThis.wasm = readFileSync(new URL('./hipward.wasm', import.meta.url));\nawait import('./bundle.js');\n`,
+  );
+  assert.deepEqual(JSON.parse(run(process.execPath, ['bundle/run.mjs'])), EXPECTED);
+});
+
+test('the README shows what works', () => {
+  const [, code] = readFileSync(join(folder, 'node_modules/hipward-analyzer/README.md'), 'utf8').match(/```js\n([\s\S]*?)```/);
+  writeFileSync(join(folder, 'readme.js'), code);
+  assert.match(run(process.execPath, ['readme.js']), /^2: cuda-alloc-conf: [\s\S]*"PYTORCH_ALLOC_CONF"/);
+});
+
+test('TypeScript knows its types, and holds users to them', () => {
+  const tsc = join(root, 'site/node_modules/typescript/bin/tsc');
+  const check = (code) => {
+    mkdirSync(join(folder, 'types'), { recursive: true });
+    writeFileSync(join(folder, 'types/use.ts'), code);
+    try {
+      run(process.execPath, [tsc, '--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2022,dom', '--types', '', 'types/use.ts']);
+      return '';
+    } catch (error) {
+      return error.stdout;
+    }
+  };
+  const use = `
+    import { load, type Finding, type Report } from 'hipward-analyzer';
+    const analyzer = await load(new URL('./x.wasm', import.meta.url));
+    const report: Report = analyzer.analyze('', { target: { arch: 'gfx942' }, select: ['HW1'] as const });
+    export const first: Finding | undefined = report.findings[0];
+    export const lines: string[] = analyzer.diff('a', 'b').map((line) => line.text);
+    export const link: string | null | undefined = first?.link;
+  `;
+  assert.equal(check(use), '');
+  assert.match(check(use.replace("'gfx942'", "'sm_90'")), /sm_90/);
+  assert.match(check(use.replace('.findings[0]', '.finding[0]')), /finding/);
+});
+
+/** The types say what the module answers: every field of a report, and no other. */
+test('the types name the fields that there are', () => {
+  const types = readFileSync(join(root, 'analyzer/npm/index.d.ts'), 'utf8');
+  const schema = JSON.parse(readFileSync(join(root, 'analyzer/src/output/report.schema.json'), 'utf8'));
+  const fields = (name) => {
+    const [, body] = types.match(new RegExp(`export interface ${name} \\{\\n([\\s\\S]*?)\\n\\}`));
+    return [...body.matchAll(/^ {2}(\w+)\??:/gm)].map(([, field]) => field).sort();
+  };
+  for (const [name, definition] of [['Finding', 'finding'], ['Fix', 'fix'], ['Position', 'position'], ['Note', 'note'], ['Target', 'target']]) {
+    assert.deepEqual(fields(name), Object.keys(schema.$defs[definition].properties).sort(), name);
+  }
+  const { path, ...report } = schema.$defs.file.properties;
+  assert.ok(path);
+  assert.deepEqual(fields('Report'), Object.keys(report).sort());
+});
