@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from hipward_kernels.compile.failure import Failure
 
 WAVEFRONT = 64
+"""Threads of a wavefront on every CDNA GPU."""
+
 TEXT_LIMIT = 1 << 20
 """Characters of one text in an answer; the rest is cut off, and the text ends in a line that says so."""
 

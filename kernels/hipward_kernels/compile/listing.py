@@ -11,9 +11,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
-WAVEFRONT = 64
-"""Threads of a wavefront on every CDNA GPU."""
-
 MemoryKind = Literal["global load", "global store", "lds load", "lds store", "scratch load", "scratch store"]
 
 
