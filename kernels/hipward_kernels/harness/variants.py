@@ -1,7 +1,8 @@
 """The rungs of the ladder: how each is made from the author's `Model`.
 
-Every rung but `eager` has its own copy of the same weights. `fused-projections` stands on `fused-ops`: it replaces
-what that replaces, and projections too. To add a rung: one builder here, one line in `BUILDERS`, one name in
+Each rung stands on those below it that the job asks for: with `eager, compile, fused-ops`, the last is `torch.compile`
+of the model with fused ops; with `eager, fused-ops` it is the fused ops alone. So every rung can be switched off, and
+seen alone. Every rung but `eager` has its own copy of the same weights. To add a rung: one `Rung` here, one name in
 `lines.py` and in the protocol.
 """
 
@@ -22,10 +23,13 @@ from hipward_kernels.rewrite import rewrite
 from hipward_kernels.rewrite.candidates import fused_ops, fused_projections, gate_up_only
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from hipward_kernels.harness.contract import Snippet
     from hipward_kernels.harness.lines import Variant
+
+COMPILE_MODE = "TORCH_COMPILE_MODE"
+"""Environment variable: the mode of `torch.compile` in every rung that has it; `default` unless set."""
 
 
 class UnavailableError(Exception):
@@ -51,45 +55,72 @@ class Origin:
             return model
 
 
-def build(variant: Variant, origin: Origin) -> Callable[..., Any]:
+@dataclass(frozen=True)
+class Rung:
+    """A way to run the model."""
+
+    call: Callable[..., Any]
+    stands_on: tuple[Variant, ...] = ()
+    """Lower rungs that are part of it, in ladder order."""
+
+
+def build(variant: Variant, origin: Origin, below: Collection[Variant]) -> Rung:
     """Makes a rung.
+
+    Args:
+        variant: Which.
+        origin: From what.
+        below: Lower rungs that the job asks for and that can run here.
 
     Raises:
         UnavailableError: It cannot run here, or there is nothing for it to do.
     """
-    return BUILDERS[variant](origin)
+    if variant == "eager":
+        return Rung(origin.model)
+    if variant == "eager-control":
+        return Rung(origin.copy())
+    if variant == "model-new":
+        return Rung(_model_new(origin))
+    model = origin.copy()
+    stands_on: list[Variant] = []
+    if variant == "fused-ops":
+        model = _fused_ops(model, origin)
+    elif variant == "fused-projections":
+        model, with_ops = _fused_projections(model, origin, with_ops="fused-ops" in below)
+        stands_on += ["fused-ops"] if with_ops else []
+    if variant == "compile":
+        return Rung(_compiled(model))
+    if "compile" in below:
+        return Rung(_compiled(model), ("compile", *stands_on))
+    return Rung(model, tuple(stands_on))
 
 
-def _eager(origin: Origin) -> nn.Module:
-    return origin.model
+def forget_compilations() -> None:
+    """Makes earlier compilations of this process count for nothing; call it once, before the first rung."""
+    torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way
 
 
-def _eager_control(origin: Origin) -> nn.Module:
-    return origin.copy()
-
-
-def _compile(origin: Origin) -> Callable[..., Any]:
-    torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
-    mode = os.environ.get("TORCH_COMPILE_MODE") or "default"
-    compiled: Callable[..., Any] = torch.compile(origin.copy(), mode=mode)
+def _compiled(model: nn.Module) -> Callable[..., Any]:
+    compiled: Callable[..., Any] = torch.compile(model, mode=os.environ.get(COMPILE_MODE) or "default")
     return compiled
 
 
-def _fused_ops(origin: Origin) -> nn.Module:
+def _fused_ops(model: nn.Module, origin: Origin) -> nn.Module:
     if reason := _triton_refusal(origin):
         raise UnavailableError(f"{reason}.")
-    model, replaced = rewrite(origin.copy(), cloned(origin.inputs), fused_ops)
+    model, replaced = rewrite(model, cloned(origin.inputs), fused_ops)
     if not replaced:
         raise UnavailableError("No RMSNorm or SiLU×mul was found in Model.")
     return model
 
 
-def _fused_projections(origin: Origin) -> nn.Module:
-    propose = gate_up_only if _triton_refusal(origin) else fused_projections
-    model, _ = rewrite(origin.copy(), cloned(origin.inputs), propose)
-    if not any(isinstance(module, FusedGatedMLP) for module in model.modules()):
+def _fused_projections(model: nn.Module, origin: Origin, *, with_ops: bool) -> tuple[nn.Module, bool]:
+    propose = fused_projections if with_ops else gate_up_only
+    model, replaced = rewrite(model, cloned(origin.inputs), propose)
+    projections = sum(isinstance(module, FusedGatedMLP) for module in model.modules())
+    if not projections:
         raise UnavailableError("No gate and up projections of a SwiGLU feed-forward layer were found in Model.")
-    return model
+    return model, len(replaced) > projections
 
 
 def _model_new(origin: Origin) -> nn.Module:
@@ -100,16 +131,6 @@ def _model_new(origin: Origin) -> nn.Module:
     if {name: value.shape for name, value in mine.items()} == {name: value.shape for name, value in theirs.items()}:
         model.load_state_dict(theirs)
     return model
-
-
-BUILDERS: Mapping[Variant, Callable[[Origin], Callable[..., Any]]] = {
-    "eager": _eager,
-    "eager-control": _eager_control,
-    "compile": _compile,
-    "fused-ops": _fused_ops,
-    "fused-projections": _fused_projections,
-    "model-new": _model_new,
-}
 
 
 def _triton_refusal(origin: Origin) -> str | None:
