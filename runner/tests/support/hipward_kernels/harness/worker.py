@@ -49,7 +49,7 @@ if not request:
 job = json.loads(request)
 secret["nonce"] = job["nonce"]
 try:
-    exec(compile(job["code"], "snippet", "exec"), {"say": say, "sample": sample, "environment": environment, "job": job})
+    exec(compile(job["code"], "snippet", "exec"), {"say": say, "sample": sample, "environment": environment, "job": job, "secret": secret})
 except MemoryError:
     say("error", code="memory-limit", message="Out of memory.", help="Use less.")
 except Exception as error:
