@@ -44,7 +44,7 @@ def get_init_inputs():
 """
 
 
-def job(tmp_path: Path, new: str, *, rows: int = 8192, columns: int = 4096) -> list[dict[str, Any]]:
+def job(tmp_path: Path, new: str, *, rows: int = 2048, columns: int = 4096) -> list[dict[str, Any]]:
     file = tmp_path / "snippet.py"
     file.write_text(MODEL.format(new=new, rows=rows, columns=columns))
     command = [sys.executable, "-m", "hipward_kernels.harness", str(file), "--device", "cuda:0", "--time-cap", "1"]
@@ -62,8 +62,8 @@ def test_an_honest_job_has_a_floor_a_hot_figure_and_idle_readings(tmp_path: Path
         assert 0 < environment["idle"]["sm_mhz"] <= environment["idle"]["max_sm_mhz"]
         assert 0 < environment["idle"]["temperature_c"] < 120
         assert environment["throttle"].startswith("turns are dropped")
-    assert floor["bytes_read"] == 2 * (8192 * 4096 + 4096)
-    assert floor["bytes_written"] == 2 * 8192 * 4096
+    assert floor["bytes_read"] == 2 * (2048 * 4096 + 4096)
+    assert floor["bytes_written"] == 2 * 2048 * 4096
     medians = {}
     for line in lines:
         if line["type"] == "hot":
@@ -74,8 +74,8 @@ def test_an_honest_job_has_a_floor_a_hot_figure_and_idle_readings(tmp_path: Path
     assert set(medians) == {"eager", "eager-control", "model-new"}, lines
     for cold_ms, hot_ms, wall_ms in medians.values():
         assert floor["floor_ms"] < cold_ms
-        assert hot_ms < 1.2 * cold_ms
-        assert hot_ms < 1.2 * wall_ms
+        assert hot_ms < 1.5 * cold_ms
+        assert hot_ms < 1.1 * wall_ms
     print(
         json.dumps(
             {"medians": medians, "floor": floor, "idle": environment["idle"], "throttle": environment["throttle"]}

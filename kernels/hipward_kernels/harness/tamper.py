@@ -37,6 +37,8 @@ PYTORCHS_OWN = {
     "torch.manual_seed",
     "torch.nn.Module.__init__",
     "torch.nn.Module.__setstate__",
+    # 2.11 and 2.15 have different names for the same mark.
+    "torch.nn.Module.___needs_generation_tag_patch",
     "torch.nn.Module.___has_generation_tag_patch",
 }
 """Replaced by `torch.compile` when it is first used. The harness calls none of these by name."""
