@@ -2,34 +2,29 @@
 
 Each rung stands on those below it that the job asks for: with `eager, compile, fused-ops`, the last is `torch.compile`
 of the model with fused ops; with `eager, fused-ops` it is the fused ops alone. So every rung can be switched off, and
-seen alone. Every rung but `eager` has its own copy of the same weights. To add a rung: one `Rung` here, one name in
-`lines.py` and in the protocol.
+seen alone. The steps themselves are the ladder's (`hipward_kernels/ladder.py`). Every rung but `eager` has its own copy
+of the same weights. To add a rung: one branch of `build`, one name in `lines.py` and in the protocol.
 """
 
 from __future__ import annotations
 
 import copy
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from hipward_kernels.harness.outputs import cloned, tensors
+from hipward_kernels.ladder import COMPILE, OPS, PROJECTIONS, Switches, optimize
 from hipward_kernels.ops.silu_mul import OP as SILU_MUL
-from hipward_kernels.projections import FusedGatedMLP
-from hipward_kernels.rewrite import rewrite
-from hipward_kernels.rewrite.candidates import fused_ops, fused_projections, gate_up_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from hipward_kernels.harness.contract import Snippet
     from hipward_kernels.harness.lines import Variant
-
-COMPILE_MODE = "TORCH_COMPILE_MODE"
-"""Environment variable: the mode of `torch.compile` in every rung that has it; `default` unless set."""
 
 
 class UnavailableError(Exception):
@@ -81,46 +76,29 @@ def build(variant: Variant, origin: Origin, below: Collection[Variant]) -> Rung:
         return Rung(origin.copy())
     if variant == "model-new":
         return Rung(_model_new(origin))
-    model = origin.copy()
-    stands_on: list[Variant] = []
-    if variant == "fused-ops":
-        model = _fused_ops(model, origin)
-    elif variant == "fused-projections":
-        model, with_ops = _fused_projections(model, origin, with_ops="fused-ops" in below)
-        stands_on += ["fused-ops"] if with_ops else []
+    mode = os.environ.get(COMPILE) or "default"
     if variant == "compile":
-        return Rung(_compiled(model))
-    if "compile" in below:
-        return Rung(_compiled(model), ("compile", *stands_on))
-    return Rung(model, tuple(stands_on))
+        return Rung(optimize(origin.copy(), (), Switches(compile_mode=mode)).call)
+    stands_on: list[Variant] = ["compile"] if "compile" in below else []
+    if variant == "fused-ops":
+        if reason := _triton_refusal(origin):
+            raise UnavailableError(f"{reason}.")
+        switches, switch, nothing = Switches(ops=True), OPS, "No RMSNorm or SiLU×mul was found in Model."
+    else:
+        with_ops = "fused-ops" in below
+        stands_on += ["fused-ops"] if with_ops else []
+        switches, switch = Switches(ops=with_ops, projections=True), PROJECTIONS
+        nothing = "No gate and up projections of a SwiGLU feed-forward layer were found in Model."
+    switches = replace(switches, compile_mode=mode if "compile" in below else None)
+    done = optimize(origin.copy(), cloned(list(origin.inputs)), switches)
+    if not done.replaced[switch]:
+        raise UnavailableError(nothing)
+    return Rung(done.call, tuple(stands_on))
 
 
 def forget_compilations() -> None:
     """Makes earlier compilations of this process count for nothing; call it once, before the first rung."""
     torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way
-
-
-def _compiled(model: nn.Module) -> Callable[..., Any]:
-    compiled: Callable[..., Any] = torch.compile(model, mode=os.environ.get(COMPILE_MODE) or "default")
-    return compiled
-
-
-def _fused_ops(model: nn.Module, origin: Origin) -> nn.Module:
-    if reason := _triton_refusal(origin):
-        raise UnavailableError(f"{reason}.")
-    model, replaced = rewrite(model, cloned(origin.inputs), fused_ops)
-    if not replaced:
-        raise UnavailableError("No RMSNorm or SiLU×mul was found in Model.")
-    return model
-
-
-def _fused_projections(model: nn.Module, origin: Origin, *, with_ops: bool) -> tuple[nn.Module, bool]:
-    propose = fused_projections if with_ops else gate_up_only
-    model, replaced = rewrite(model, cloned(origin.inputs), propose)
-    projections = sum(isinstance(module, FusedGatedMLP) for module in model.modules())
-    if not projections:
-        raise UnavailableError("No gate and up projections of a SwiGLU feed-forward layer were found in Model.")
-    return model, len(replaced) > projections
 
 
 def _model_new(origin: Origin) -> nn.Module:
