@@ -14,7 +14,7 @@ use crate::{
     statistics::{self, Samples},
 };
 use hipward_protocol::{
-    Device, EventBody, HarnessJob, HarnessLine, HarnessMessage, Isolation, LogStream,
+    Device, EventBody, HarnessJob, HarnessLine, HarnessMessage, Isolation, LogStream, Vendor,
 };
 use std::{future::pending, io, time::Duration};
 use tokio::{
@@ -23,6 +23,8 @@ use tokio::{
     time::{Instant, interval, sleep_until, timeout},
 };
 
+/// The worker's program.
+const MODULE: &str = "hipward_kernels.harness.worker";
 /// Importing PyTorch takes long on a cold disk.
 const WARM_UP: Duration = Duration::from_secs(180);
 /// Output is handed on this often.
@@ -68,7 +70,7 @@ pub(super) enum Outcome {
 impl Worker {
     /// Starts one for this device and waits until it is ready.
     pub(super) async fn warm(runner: &Runner, slot: usize, device: &Device) -> io::Result<Self> {
-        let prepared = runner.plan(slot, device)?;
+        let prepared = runner.plan(slot, device.vendor != Vendor::Cpu, MODULE)?;
         let mut process = isolation::spawn(prepared.plan).await?;
         let heard = listen(&mut process)?;
         let mut worker = Worker {
