@@ -25,10 +25,10 @@ from torch import nn
 class Model(nn.Module):
     def __init__(self):
         super().__init__()
-        self.weight = nn.Parameter(torch.randn({columns}).bfloat16())
+        self.weight = nn.Parameter(torch.randn({columns}, {columns}).bfloat16())
 
     def forward(self, x):
-        return torch.nn.functional.rms_norm(x, x.shape[-1:], self.weight, 1e-6)
+        return x @ self.weight
 
 side = None
 
@@ -62,8 +62,10 @@ def test_an_honest_job_has_a_floor_a_hot_figure_and_idle_readings(tmp_path: Path
         assert 0 < environment["idle"]["sm_mhz"] <= environment["idle"]["max_sm_mhz"]
         assert 0 < environment["idle"]["temperature_c"] < 120
         assert environment["throttle"].startswith("turns are dropped")
-    assert floor["bytes_read"] == 2 * (2048 * 4096 + 4096)
+    assert floor["bytes_read"] == 2 * (2048 * 4096 + 4096 * 4096)
     assert floor["bytes_written"] == 2 * 2048 * 4096
+    assert floor["flops"] == 2 * 2048 * 4096 * 4096
+    assert floor["bound"] == "compute"
     medians = {}
     for line in lines:
         if line["type"] == "hot":
@@ -88,8 +90,7 @@ SIDE = """global side
         side.wait_stream(torch.cuda.current_stream())
         y = torch.empty_like(x)
         with torch.cuda.stream(side):
-            for _ in range(20):
-                y.copy_(super().forward(x))
+            torch.mm(x, self.weight, out=y)
         return y"""
 
 

@@ -155,8 +155,8 @@ class _Run:
             self._reject(variant, error, reference)
 
         race = Race(self.rungs, ring, self.clock, self.eager_errors, out, self.check_seals)
-        for variant in race.start(self.rule, self.lines):
-            self._time_hot(variant, ring)
+        for variant, call_s in race.start(self.rule, self.lines).items():
+            self._time_hot(variant, ring, call_s)
         self.check_seals()
 
     def check_seals(self) -> None:
@@ -182,12 +182,11 @@ class _Run:
         dtype = floating[0] if floating else torch.float32
         self.lines.roofline(roofline(work, self.device, dtype, self.clock))
 
-    def _time_hot(self, variant: Variant, ring: Ring) -> None:
+    def _time_hot(self, variant: Variant, ring: Ring, call_s: float) -> None:
         """The second figure, with warm caches. On a CPU the first one has them already."""
         if isinstance(self.clock, DeviceClock):
-            entrant = self.rungs[variant]
             with torch.no_grad():
-                self.lines.hot(variant, *self.clock.hot(entrant.call, ring.take(), entrant.call_s))
+                self.lines.hot(variant, *self.clock.hot(self.rungs[variant].call, ring.take(), call_s))
 
     def _prepare(self, variant: Variant, origin: Origin, trials: precision.Trials) -> None:
         """Builds, checks and warms a rung; it is timed only if all of that went well."""
@@ -217,17 +216,18 @@ class _Run:
                 self._without(variant)
                 return
             warm_s, call_s = warm_up(rung, trials, self.device)
-            habits = probes.habits(rung, self.snippet, self.clock)
+            habits = probes.habits(rung, self.snippet, self.clock, results_last=built_rung.results_last)
             if self.eager_habits and (reason := probes.objection(habits, self.eager_habits)):
                 raise precision.WrongResultError(reason)  # noqa: TRY301 - one way out for every rejection
             self.lines.compile(variant, built + warm_s, built_rung.stands_on)
         except BaseException as error:
             self._reject(variant, error, trials.reference)
             return
-        self.rungs[variant] = Entrant(rung, call_s, habits.reuses_memory)
         if variant == "eager":
             self.eager_errors = result.outputs
             self.eager_habits = habits
+        lasts = built_rung.results_last and not (self.eager_habits and self.eager_habits.reuses_memory)
+        self.rungs[variant] = Entrant(rung, call_s, lasts)
 
     def _without(self, variant: Variant) -> None:
         """A rung did not pass. Eager is compared with itself, so it can only have changed its mind."""

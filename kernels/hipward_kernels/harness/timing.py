@@ -148,7 +148,7 @@ class DeviceClock:
         Args:
             call: What is timed.
             arguments: Of every call.
-            call_s: About how long a call takes.
+            call_s: About how long a call takes on the device.
 
         Returns:
             Milliseconds of a call in each batch; calls of a batch; milliseconds of a call on the host's clock, waiting
@@ -158,7 +158,8 @@ class DeviceClock:
         times, walls = [], []
         with torch.cuda.device(self._device):
             stream = _current_stream(self._device)
-            for _ in range(HOT_BATCHES):
+            # The first batch finds cold caches.
+            for batch in range(HOT_BATCHES + 1):
                 start, end = _event(), _event()
                 began = perf_counter_ns()
                 start.record(stream)
@@ -166,8 +167,10 @@ class DeviceClock:
                     call(*arguments)
                 end.record(stream)
                 _synchronize()
-                walls.append((perf_counter_ns() - began) / 1e6 / calls)
-                times.append(start.elapsed_time(end) / calls)
+                wall_ms = (perf_counter_ns() - began) / 1e6
+                if batch:
+                    walls.append(wall_ms / calls)
+                    times.append(start.elapsed_time(end) / calls)
         return times, calls, median(walls)
 
 

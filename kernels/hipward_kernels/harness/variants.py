@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.lines import Variant
 
 
+GRAPH_MODES = ("reduce-overhead", "max-autotune")
+"""Modes of `torch.compile` that replay CUDA or HIP graphs into the same memory."""
+
+
 class UnavailableError(Exception):
     """A rung cannot run here; the message says why."""
 
@@ -57,6 +61,8 @@ class Rung:
     call: Callable[..., Any]
     stands_on: tuple[Variant, ...] = ()
     """Lower rungs that are part of it, in ladder order."""
+    results_last: bool = True
+    """False where each call may write over the last result: graph replays do, by design."""
 
 
 def build(variant: Variant, origin: Origin, below: Collection[Variant]) -> Rung:
@@ -78,7 +84,7 @@ def build(variant: Variant, origin: Origin, below: Collection[Variant]) -> Rung:
         return Rung(_model_new(origin))
     mode = os.environ.get(COMPILE) or "default"
     if variant == "compile":
-        return Rung(optimize(origin.copy(), (), Switches(compile_mode=mode)).call)
+        return Rung(optimize(origin.copy(), (), Switches(compile_mode=mode)).call, (), mode not in GRAPH_MODES)
     stands_on: list[Variant] = ["compile"] if "compile" in below else []
     if variant == "fused-ops":
         if reason := _triton_refusal(origin):
@@ -93,7 +99,7 @@ def build(variant: Variant, origin: Origin, below: Collection[Variant]) -> Rung:
     done = optimize(origin.copy(), cloned(list(origin.inputs)), switches)
     if not done.replaced[switch]:
         raise UnavailableError(nothing)
-    return Rung(done.call, tuple(stands_on))
+    return Rung(done.call, tuple(stands_on), switches.compile_mode not in GRAPH_MODES)
 
 
 def forget_compilations() -> None:
