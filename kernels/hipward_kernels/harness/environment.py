@@ -16,7 +16,7 @@ from hipward_kernels.environment.gpu_utils import detect_gpu_vendor
 from hipward_kernels.environment.sensors import UnreadableError, sensors_of
 from hipward_kernels.harness.devices import describe, driver_version
 from hipward_kernels.harness.lines import Advice, Environment, Idle
-from hipward_kernels.harness.timing import overhead_ms
+from hipward_kernels.harness.timing import DeviceClock, HostClock, overhead_ms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +53,7 @@ def environment(device: torch.device, clock: Clock, rule: StopRule) -> Environme
         cache=clock.cache,
         stop_rule=rule.in_words(),
         variables=result_variables(os.environ),
-        throttle=clock.watch.in_words,
+        throttle=clock.watch.in_words if isinstance(clock, (HostClock, DeviceClock)) else "not watched by this clock",
         idle=rest,
         audit=[Advice(f.name, f.found, f.why, f.command) for f in audit(vendor) if f.state == "change"],
     )

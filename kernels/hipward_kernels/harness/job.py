@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from hipward_kernels.harness.contract import Snippet
     from hipward_kernels.harness.lines import Lines, OutputError, Variant
-    from hipward_kernels.harness.timing import Clock
+    from hipward_kernels.harness.timing import WatchfulClock
 
 WARM_CALLS = 10
 WARM_SECONDS = 0.25
@@ -123,7 +123,7 @@ class _Run:
         self.lines = lines
         self.device = _device(job.device)
         self.rule = StopRule(time_cap_s=job.time_cap_s)
-        self.clock: Clock = clock_for(self.device)
+        self.clock: WatchfulClock = clock_for(self.device)
         # Before the snippet is imported, so that it cannot touch what is said about the conditions.
         lines.environment(environment(self.device, self.clock, self.rule))
         forget_compilations()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hipward_kernels.harness.contract import Snippet
-    from hipward_kernels.harness.timing import Clock
+    from hipward_kernels.harness.timing import WatchfulClock
 
 PAIRS = 7
 SECONDS = 3.0
@@ -52,7 +52,7 @@ class Habits:
     """How long the device works on after the call's stream is done; waiting for it included."""
 
 
-def habits(call: Callable[..., Any], snippet: Snippet, clock: Clock, *, results_last: bool = True) -> Habits:
+def habits(call: Callable[..., Any], snippet: Snippet, clock: WatchfulClock, *, results_last: bool = True) -> Habits:
     """Asks a rung that is warm; without `results_last`, not whether later calls write over earlier results."""
     started = perf_counter()
     first: list[float] = []

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.inputs import Ring
     from hipward_kernels.harness.lines import Lines, OutputError, StopReason, Variant
     from hipward_kernels.harness.sampling import StopRule
-    from hipward_kernels.harness.timing import Clock
+    from hipward_kernels.harness.timing import WatchfulClock
 
 RECHECK_SHARE = 0.5
 """Part of a rung's turns, after its first, one of whose results is compared with eager's."""
@@ -56,7 +56,7 @@ class Race:
         self,
         rungs: Mapping[Variant, Entrant],
         ring: Ring,
-        clock: Clock,
+        clock: WatchfulClock,
         eager_errors: Sequence[OutputError],
         on_failure: Callable[[Variant, BaseException], None],
         after_turn: Callable[[], None],

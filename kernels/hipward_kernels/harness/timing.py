@@ -41,6 +41,14 @@ class Clock(Protocol):
     """`device events` or `monotonic clock`."""
     cache: str
     """State of the caches before each call."""
+
+    def samples(self, call: Callable[..., Any], arguments: Sequence[Sequence[Any]]) -> tuple[list[float], Any]:
+        """Milliseconds of one call for each of `arguments`, in order; and what the last call returned."""
+
+
+class WatchfulClock(Clock, Protocol):
+    """A clock that also looks for what would make its samples untrue."""
+
     watch: Watch
     hidden_ms: float
     """After `samples`: how long the device worked on after the last call was said to have ended."""
@@ -51,10 +59,7 @@ class Clock(Protocol):
         arguments: Sequence[Sequence[Any]],
         after: Callable[[int, Any], None] | None = None,
     ) -> tuple[list[float], Any]:
-        """Milliseconds of one call for each of `arguments`, in order; and what the last call returned.
-
-        `after` is given the index and the result of each call, outside its time.
-        """
+        """See `Clock`. `after` is given the index and the result of each call, outside its time."""
 
 
 class HostClock:
@@ -73,7 +78,7 @@ class HostClock:
         arguments: Sequence[Sequence[Any]],
         after: Callable[[int, Any], None] | None = None,
     ) -> tuple[list[float], Any]:
-        """See `Clock`. The garbage collector rests meanwhile."""
+        """See `WatchfulClock`. The garbage collector rests meanwhile."""
         now = perf_counter_ns
         times = []
         result = None
@@ -115,7 +120,7 @@ class DeviceClock:
         arguments: Sequence[Sequence[Any]],
         after: Callable[[int, Any], None] | None = None,
     ) -> tuple[list[float], Any]:
-        """See `Clock`. The host does not wait until all calls are launched.
+        """See `WatchfulClock`. The host does not wait until all calls are launched.
 
         Writing the flush buffer takes the GPU long enough for the host to get ahead, so that what is timed is
         the call's work and not its launch, unless the call launches a great many kernels.
