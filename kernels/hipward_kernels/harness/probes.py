@@ -83,6 +83,9 @@ def habits(call: Callable[..., Any], snippet: Snippet, clock: WatchfulClock, *, 
 
 def objection(habits_: Habits, eager: Habits) -> str | None:
     """What a rung does that eager does not, as the end of a sentence about it; or None."""
+    # First: what another stream still writes looks like every other offence, too.
+    if habits_.hidden_ms - eager.hidden_ms > max(HIDDEN_MS, HIDDEN_SHARE * eager.call_ms):
+        return "was still at work on another stream when it was said to have ended"
     if habits_.first_over_again > REMEMBERS * max(eager.first_over_again, 1.0):
         return (
             f"takes {habits_.first_over_again:.0f} times as long for inputs that it sees for the first time: "
@@ -92,8 +95,6 @@ def objection(habits_: Habits, eager: Habits) -> str | None:
         return "returned memory that its next call wrote over, so results do not last"
     if habits_.returns_inputs and not eager.returns_inputs:
         return "returned the memory of an input"
-    if habits_.hidden_ms - eager.hidden_ms > max(HIDDEN_MS, HIDDEN_SHARE * eager.call_ms):
-        return "was still at work on another stream when it was said to have ended"
     return None
 
 
