@@ -154,7 +154,11 @@ def test_parts_of_a_model_are_replaced_and_the_rest_stays(dtype: torch.dtype) ->
     assert fused is model
     assert isinstance(model.layers[0], FusedGatedMLP)
     assert isinstance(model.layers[1], GeluMLP)
-    torch.testing.assert_close(fused(x), expected)
+    # Rounding is that of the largest values, also in elements that happen to be near zero.
+    rounding = 2 * torch.finfo(dtype).eps
+    torch.testing.assert_close(
+        fused(x), expected, rtol=rounding, atol=max(rounding * float(expected.detach().abs().max()), 1e-5)
+    )
 
 
 def test_projections_alone_leave_norms_as_they_are() -> None:
