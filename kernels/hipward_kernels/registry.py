@@ -100,7 +100,7 @@ TIERS: Mapping[str, Tier] = {
 }
 """Every tier, fastest first."""
 
-ROUTES = frozenset({"aiter", "sdpa", "tunable"})
+ROUTES = frozenset({"aiter", "sdpa", "lt"})
 """Ways to run attention and matrix products that are no tiers of an op, but are switched off by the same means."""
 
 
