@@ -29,6 +29,7 @@ from hipward_kernels.amdgcn import (
     compile_for,
     compile_hip,
 )
+from hipward_kernels.arch import fp8_dtype
 from hipward_kernels.ops.cross_entropy import hip as cross_entropy_hip
 from hipward_kernels.ops.cross_entropy import triton as cross_entropy_triton
 from hipward_kernels.ops.gated import hip as gated_hip
@@ -39,6 +40,7 @@ from hipward_kernels.ops.rmsnorm import hip as rmsnorm_hip
 from hipward_kernels.ops.rmsnorm import triton as rmsnorm_triton
 from hipward_kernels.ops.rope import hip as rope_hip
 from hipward_kernels.ops.rope import triton as rope_triton
+from hipward_kernels.quantization import triton as quantization_triton
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -89,16 +91,25 @@ class Kernel:
     """Loads of single numbers that the algorithm has, such as a row's label."""
 
     @property
+    def archs(self) -> tuple[str, ...]:
+        """The GPUs that it is for: 8-bit formats begin with gfx942."""
+        return tuple(arch for arch in GPUS if self.op != "quantize" or fp8_dtype(arch) is not None)
+
+    @property
     def stores_numbers(self) -> bool:
-        """Whether the result is a number for each row."""
-        return self.name == "row_sums_kernel" or (self.op == "cross_entropy" and self.name.startswith("forward"))
+        """Whether the result is a number for each row, or 8 bits for each element."""
+        return self.name in ("row_sums_kernel", "quantize_kernel") or (
+            self.op == "cross_entropy" and self.name.startswith("forward")
+        )
 
     def compile(self, arch: str) -> MachineCode:
         """Machine code for a GPU."""
         if self.tier == "hip":
             return compile_hip(arch, self.source, self.name, self.constants)
         signature = {
-            name: _triton_type(name, self.dtype) for name in self.source.arg_names if name not in self.constants
+            name: _triton_type(name, self.dtype, self.op, arch)
+            for name in self.source.arg_names
+            if name not in self.constants
         }
         return compile_for(arch, self.source, signature, self.constants, self.threads // WAVEFRONT)
 
@@ -109,7 +120,9 @@ class Kernel:
         return min(max(math.ceil(wanted / (SIMDS * WAVEFRONT * self.bytes_of_thread)), 1), MOST_WAVES)
 
 
-def _triton_type(name: str, dtype: str) -> str:
+def _triton_type(name: str, dtype: str, op: str, arch: str) -> str:
+    if op == "quantize" and name == "y_ptr":
+        return "*fp8e4b8" if arch == "gfx942" else "*fp8e4nv"
     if name == "labels_ptr":
         return "*i64"
     if name in (
@@ -119,13 +132,14 @@ def _triton_type(name: str, dtype: str) -> str:
         "losses_ptr",
         "dlosses_ptr",
         "normalizers_ptr",
+        "scales_ptr",
         "cos_ptr",
         "sin_ptr",
     ):
         return "*fp32"
     if name.endswith("_ptr"):
         return f"*{dtype}"
-    return "fp32" if name == "eps" else "i32"
+    return "fp32" if name in ("eps", "largest", "smallest") else "i32"
 
 
 ITEMSIZE = {"bf16": 2, "fp32": 4}
@@ -139,6 +153,10 @@ def kernels() -> Iterator[Kernel]:
         yield from _gated(dtype)
         yield from _rope(dtype)
         yield from _cross_entropy(dtype)
+    block = quantization_triton.column_block(4096)
+    yield _triton(
+        "quantize", quantization_triton.quantize_kernel, "bf16", "K=4096", block, warps(block, WAVEFRONT), 1, {}
+    )
 
 
 def _norms(dtype: str) -> Iterator[Kernel]:
@@ -321,7 +339,7 @@ def read(path: Path) -> list[Row]:
 
 
 if __name__ == "__main__":
-    made = [row(kernel, arch) for kernel in kernels() for arch in GPUS]
+    made = [row(kernel, arch) for kernel in kernels() for arch in kernel.archs]
     write(made, REPORT)
     for line in made:
         bad = line.spills or line.occupancy < line.occupancy_floor or not line.loads_16

@@ -17,8 +17,13 @@ import torch
 from op_cases import CASES, LONG_CASES, OPS, Case, assert_agrees
 from torch import Tensor
 
+from hipward_kernels.arch import fp8_dtype, get_gfx
+from hipward_kernels.attention import attention
+from hipward_kernels.linear import ROUTES
+from hipward_kernels.linear import refusals as linear_refusals
 from hipward_kernels.ops import add_rmsnorm, cross_entropy, gelu_mul, qkv_rope, rmsnorm, rope, silu_mul
 from hipward_kernels.ops.rope import rope_table
+from hipward_kernels.quantization import FP8Linear, Quantized, quantize
 from hipward_kernels.registry import disabled, only
 
 if TYPE_CHECKING:
@@ -157,6 +162,55 @@ def test_threads_and_streams_of_their_own() -> None:
     assert len(results) == len(threads)
     for result in results:
         assert torch.equal(result, expected)
+
+
+def test_eight_bit_rows_are_those_of_the_definition() -> None:
+    dtype = fp8_dtype(get_gfx())
+    if dtype is None:
+        pytest.skip("this GPU has no 8-bit matrix units")
+    for shape in ((1, 16), (33, 4096), (5, 14336), (3, 17)):
+        x = torch.randn(shape, device="cuda", dtype=torch.bfloat16) * 100
+        x[0] = 0
+        got = quantize(x, dtype)
+        with only("eager"):
+            expected = quantize(x, dtype)
+        torch.testing.assert_close(got.scales, expected.scales)
+        # A quotient at the edge of two steps may go to either.
+        apart = (got.values.float() - expected.values.float()).abs()
+        assert float((apart > 0).float().mean()) < 1e-3
+        assert bool((apart <= expected.values.float().abs() / 8 + 1e-2).all())
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_the_eight_bit_product_is_that_of_the_rounded_numbers(bias: bool) -> None:
+    layer = torch.nn.Linear(512, 256, bias=bias, device="cuda", dtype=torch.bfloat16)
+    quantized = FP8Linear(layer)
+    x = torch.randn(4, 33, 512, device="cuda", dtype=torch.bfloat16)
+    assert quantized.uses_matrix_units(x)
+    rows = quantize(x.flatten(0, 1), quantized.dtype).dequantized(torch.float32)
+    weight = Quantized(quantized.values, quantized.scales).dequantized(torch.float32)
+    exact = torch.nn.functional.linear(rows, weight, layer.bias.float() if bias else None).view(4, 33, 256)
+    with torch.no_grad():
+        torch.testing.assert_close(quantized(x).float(), exact, rtol=2e-2, atol=2e-2)
+        assert quantized.error(x, layer)[1] < 0.06
+
+
+@pytest.mark.parametrize("heads", [(4, 4), (8, 2)])
+def test_attention_of_a_decode_step_and_of_a_chunk(heads: tuple[int, int]) -> None:
+    for queries in (1, 5, 64):
+        q = torch.randn(2, queries, heads[0], 64, device="cuda", dtype=torch.bfloat16)
+        k, v = (torch.randn(2, 64, heads[1], 64, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+        with disabled("sdpa"):
+            expected = attention(q.float(), k.float(), v.float(), causal=True)
+        torch.testing.assert_close(attention(q, k, v, causal=True).float(), expected, rtol=2e-2, atol=2e-2)
+
+
+def test_each_route_of_a_linear_layer_gives_the_same() -> None:
+    x, weight = (torch.randn(shape, device="cuda", dtype=torch.bfloat16) for shape in ((3, 7, 64), (48, 64)))
+    expected = torch.nn.functional.linear(x.float(), weight.float())
+    for route, run in ROUTES.items():
+        if linear_refusals(x, weight)[route] is None:
+            torch.testing.assert_close(run(x, weight, None).float(), expected, rtol=2e-2, atol=0.2)
 
 
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")

@@ -16,12 +16,13 @@ from torch.nn import functional as F
 
 from hipward_kernels.arch import fp8_dtype, get_gfx
 from hipward_kernels.harness.distance import distance, root_mean_square
+from hipward_kernels.ops.checks import floating
+from hipward_kernels.registry import Op
 
 if TYPE_CHECKING:
     from hipward_kernels.harness.distance import Distance
 
-SMALLEST_SCALE = 1e-12
-"""A row of zeros is divided by this."""
+OP = Op("hipward_kernels.quantization", "quantize_rows", ("triton", "eager"))
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,10 @@ def quantize(x: Tensor, dtype: torch.dtype) -> Quantized:
     """
     if dtype not in (torch.float8_e4m3fn, torch.float8_e4m3fnuz):
         raise TypeError(f"quantize: {dtype} is no format of weights; float8_e4m3fn or float8_e4m3fnuz is needed")
-    largest = torch.finfo(dtype).max
-    wide = x.float()
-    scales = wide.abs().amax(-1, keepdim=True).clamp(min=SMALLEST_SCALE) / largest
-    # Past the largest number the formats have no infinity to round to, but NaN.
-    values = (wide / scales).clamp(-largest, largest).to(dtype)
-    return Quantized(values, scales)
+    if x.dim() != 2:
+        raise ValueError(f"quantize: x has shape {list(x.shape)}; [R, K] is needed")
+    floating("quantize", "x", x)
+    return Quantized(*OP(x, dtype))
 
 
 class FP8Linear(nn.Module):
