@@ -82,6 +82,17 @@ def test_a_build_that_fails_leaves_nothing_behind(folder: Path) -> None:
     assert cached("k", Build()) == b"code"
 
 
+def test_where_nothing_can_be_written_it_is_built_all_the_same(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    build = Build()
+    with switched(HIPWARD_JIT_CACHE=str(tmp_path / "file" / "cache")):
+        assert cached("k", build) == b"code"
+    assert build.times == 1
+    assert "compiled code is not kept" in caplog.text
+
+
 def test_processes_that_want_the_same_build_it_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
     program = f"""

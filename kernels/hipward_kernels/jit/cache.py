@@ -47,19 +47,30 @@ def folder() -> Path:
 
 
 def cached(key: str, build: Callable[[], bytes]) -> bytes:
-    """The content kept under `key`; `build` makes it where it is missing, damaged or to be rebuilt."""
+    """The content kept under `key`; `build` makes it where it is missing, damaged or to be rebuilt.
+
+    Where nothing can be written, as in a sandbox, it is built and not kept.
+    """
     path = folder() / key
     if (content := _read(path, key)) is not None:
         return content
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_suffix(".lock").open("w") as lock:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = path.with_suffix(".lock").open("w")
+    except OSError as error:
+        log.warning("compiled code is not kept: %s", error)
+        return build()
+    with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         # Another process may have built it while this one waited.
         if (content := _read(path, key)) is not None:
             return content
         log.info("building %s", path)
         content = build()
-        _write(path, content)
+        try:
+            _write(path, content)
+        except OSError as error:
+            log.warning("compiled code is not kept: %s", error)
         _rebuilt.add(key)
     return content
 
@@ -69,7 +80,7 @@ def _read(path: Path, key: str) -> bytes | None:
         return None
     try:
         data = path.read_bytes()
-    except FileNotFoundError:
+    except OSError:
         return None
     checksum, content = data[:CHECKSUM], data[CHECKSUM:]
     if hashlib.sha256(content).digest() != checksum:
