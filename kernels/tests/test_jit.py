@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hipward_kernels import amd_report
-from hipward_kernels.jit import cache, toolchain
-from hipward_kernels.jit.cache import cached, key_of
+from hipward_kernels.jit import store, toolchain
 from hipward_kernels.jit.kernel import Kernel
+from hipward_kernels.jit.store import cached, key_of
 from hipward_kernels.jit.toolchain import BuildError
 from hipward_kernels.switches import switched
 
@@ -65,7 +65,7 @@ def test_a_damaged_file_is_built_again(folder: Path, damage: object) -> None:
 def test_the_rebuild_switch_builds_once_more_in_a_process() -> None:
     build = Build()
     cached("k", build)
-    cache._rebuilt.clear()
+    store._rebuilt.clear()
     with switched(HIPWARD_JIT_REBUILD="1"):
         cached("k", build)
         cached("k", build)
@@ -98,7 +98,7 @@ def test_processes_that_want_the_same_build_it_once(tmp_path: Path) -> None:
     program = f"""
 import time
 from pathlib import Path
-from hipward_kernels.jit.cache import cached
+from hipward_kernels.jit.store import cached
 def build():
     with Path({str(log)!r}).open("a") as file:
         file.write("built\\n")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from hipward_kernels.arch import get_gfx
-from hipward_kernels.jit.cache import cached, key_of
 from hipward_kernels.jit.driver import Launch, driver
+from hipward_kernels.jit.store import cached, key_of
 from hipward_kernels.jit.toolchain import INCLUDE, options, toolchain
 
 if TYPE_CHECKING:
