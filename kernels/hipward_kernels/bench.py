@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from hipward_kernels.bench_cases import Case, cases
+from hipward_kernels.bench_cases import CLAIMED, Case, cases
 from hipward_kernels.harness.distance import distance, root_mean_square
 from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.precision import ERROR_RATIO, tolerance
@@ -110,6 +110,7 @@ def _measurements(case: Case, taken: Timings, rate: float, host: Mapping[str, fl
             same_copy_share=copy / middle,
             peak_share=None if peak is None else bytes_per_ms * 1e3 / peak.bytes_per_second,
             against_best=best / middle,
+            claimed=CLAIMED.get(case.op) if name == OURS else None,
             host_us=host.get(name),
             note="",
         )

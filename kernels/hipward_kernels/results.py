@@ -46,6 +46,8 @@ class Measurement:
     """Of the data sheet's bandwidth; empty for a device that is not in `roofline.py`."""
     against_best: float
     """Median of the fastest rival in the same run over this median: torch.compile, PyTorch's own op, Liger-Kernel."""
+    claimed: float | None
+    """The speed-up over eager that the documents this project began with claim for the op, without conditions."""
     host_us: float | None
     """Microseconds that the host takes for the call, where the GPU's work is shorter."""
     note: str
