@@ -127,6 +127,10 @@ def note(ours: Measurement, measured: Sequence[Measurement]) -> str:
     if ours.against_best < 1.0:
         apart = "their intervals overlap" if ours.ci_low_ms <= best.ci_high_ms else "their intervals do not overlap"
         said.append(f"{best.variant} takes {(ours.median_ms - best.median_ms) * 1e3:.2f} µs less, and {apart}")
+        if ours.host_us is not None and best.host_us is not None:
+            said.append(
+                f"the host, which bounds both, takes {ours.host_us:.0f} µs for our call and {best.host_us:.0f} for it"
+            )
     return "; ".join(said)
 
 

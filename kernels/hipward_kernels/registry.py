@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_compiling = torch.compiler.is_compiling
+
 EAGER = "eager"
 
 KEPT_CHOICES = 4096
@@ -163,7 +165,7 @@ class Op:
 
     def __call__(self, x: Tensor, *rest: Any) -> Any:
         """Runs the op; `x` is the argument that decides where."""
-        if torch.compiler.is_compiling():
+        if _compiling():
             return self.function(x)(x, *rest)
         key = (x.dtype, x.shape, x.device, _disabled, tuning.generation)
         chosen = self._chosen.get(key)

@@ -30,6 +30,10 @@ QUICK, CAREFUL = 10, 100
 FINALISTS = 4
 WORTH_A_ROW = 0.993
 """Of the default's time: less gain than this is noise."""
+HOST_ROWS = 32
+HOST_MS = 0.0005
+"""Up to this many rows the host is what bounds a call, and launching Triton takes it longer: a kernel of Triton's must
+save this much of the GPU's time."""
 
 
 def candidates(case: Case, wave: int) -> Iterator[tuple[str, str]]:
@@ -81,6 +85,8 @@ def tune(case: Case, clock: Clock, source: str) -> tuning.Choice:
     quick = sorted(tried, key=lambda choice: milliseconds(choice, QUICK))
     finalists = list(dict.fromkeys([*quick[:FINALISTS], tried[0]]))
     took = {choice: milliseconds(choice, CAREFUL) for choice in finalists}
+    for choice in finalists:
+        took[choice] += HOST_MS if choice.tier == "triton" and case.shape[0] <= HOST_ROWS else 0.0
     best = min(took, key=lambda choice: took[choice])
     print(f"{case}: " + ", ".join(f"{c.tier} {c.parameters} {t * 1e3:.2f}" for c, t in took.items()), flush=True)
     return best if took[best] < WORTH_A_ROW * took[tried[0]] else tried[0]

@@ -23,7 +23,8 @@ __device__ __forceinline__ void for_each_vector(u32 vectors, u32 row_vectors, Bo
   for (int v = 0; v < HIPWARD_VECTORS; ++v) {
     const u32 index = first + v * HIPWARD_THREADS;
     if (index < vectors) {
-      const u32 row = index / row_vectors;
+      // A division takes longer than what it is for, and contiguous tensors need none.
+      const u32 row = vectors == row_vectors ? 0 : index / row_vectors;
       body(v, i64(row), i64(index - row * row_vectors) * N, i64(index) * N);
     }
   }
