@@ -154,7 +154,9 @@ def test_parts_of_a_model_are_replaced_and_the_rest_stays(dtype: torch.dtype) ->
     assert fused is model
     assert isinstance(model.layers[0], FusedGatedMLP)
     assert isinstance(model.layers[1], GeluMLP)
-    torch.testing.assert_close(fused(x), expected)
+    # The fused ops round once where the model rounds after each step.
+    slack = 2e-2 if dtype == torch.bfloat16 else 1e-5
+    torch.testing.assert_close(fused(x), expected, rtol=slack, atol=slack)
 
 
 def test_projections_alone_leave_norms_as_they_are() -> None:
