@@ -58,6 +58,9 @@ bench: build ## Measure speed and size on this machine and print tables
 fuzz: ## Fuzz the analyzer: make fuzz SECONDS=60 (for each target)
 	@tools/fuzz $(SECONDS)
 
+bench-gpu: setup ## Measure the ops on this machine's GPU and append rows to kernels/results/results.csv
+	cd kernels && $(HIPWARD_PYTHON) -m hipward_kernels.bench --device cuda
+
 new-rule: ## Start a rule: make new-rule NAME=my-rule FAMILY=vendor
 	@analyzer/new-rule "$(NAME)" "$(FAMILY)"
 
@@ -71,4 +74,4 @@ dist: assets ## Build the one binary, optimised: dist/hipward
 	cargo build --locked --release --package hipward
 	@install -D $(CARGO_TARGET_DIR)/release/hipward dist/hipward
 
-.PHONY: help setup setup-test assets build serve test check bench fuzz new-rule lock npm dist
+.PHONY: help setup setup-test assets build serve test check bench bench-gpu fuzz new-rule lock npm dist

@@ -1,0 +1,22 @@
+"""Rounding rows to 8 bits in plain PyTorch: the definition that the other implementations must agree with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+SMALLEST_SCALE = 1e-12
+"""Of a row of zeros."""
+
+
+def quantize_rows(x: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Values and scales; see `hipward_kernels.quantization.quantize`."""
+    largest = torch.finfo(dtype).max
+    wide = x.float()
+    scales = (wide.abs().amax(-1, keepdim=True) / largest).clamp(min=SMALLEST_SCALE)
+    # Past the largest number the formats have no infinity to round to, but NaN.
+    return (wide / scales).clamp(-largest, largest).to(dtype), scales
