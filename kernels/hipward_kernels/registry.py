@@ -65,11 +65,16 @@ TIERS: Mapping[str, Tier] = {
 """Every tier, fastest first."""
 
 
+ROUTES = frozenset({"aiter", "sdpa", "tunable"})
+"""Ways to run attention and matrix products that are no tiers of an op, but are switched off by the same means."""
+
+
 def disabled_by(environment: Mapping[str, str]) -> frozenset[str]:
     """The tiers that these environment variables switch off."""
     optimized = frozenset(TIERS) - {EAGER}
     if environment.get("USE_OPTIMIZED_OPS") == "0":
         return optimized
+    optimized |= ROUTES
     named = {name.strip() for name in environment.get("HIPWARD_DISABLE", "").split(",")} - {""}
     if unknown := named - optimized:
         raise ValueError(
@@ -92,6 +97,11 @@ def disabled(*tiers: str) -> Iterator[None]:
         yield
     finally:
         _disabled = before
+
+
+def is_disabled(name: str) -> bool:
+    """Whether a tier or route is switched off at the moment."""
+    return name in _disabled
 
 
 class Op:

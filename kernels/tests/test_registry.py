@@ -42,5 +42,5 @@ def test_the_environment_switches_tiers_off(environment: dict[str, str], off: se
 
 
 def test_an_unknown_tier_in_the_environment_is_an_error() -> None:
-    with pytest.raises(ValueError, match="names tritn; tiers that can be switched off: triton"):
+    with pytest.raises(ValueError, match="names tritn; tiers that can be switched off: aiter, sdpa, triton, tunable"):
         disabled_by({"HIPWARD_DISABLE": "tritn"})

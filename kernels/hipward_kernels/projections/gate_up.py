@@ -1,4 +1,4 @@
-"""Gate and up projections of a SwiGLU layer as one matrix product.
+"""Gate and up projections of a gated feed-forward layer as one matrix product.
 
 The two weights are concatenated once, at load. `x` is then read once and one GEMM is launched instead of two.
 The fused GEMM has a shape of its own, so configurations tuned for its parts do not apply to it.
@@ -6,47 +6,45 @@ The fused GEMM has a shape of its own, so configurations tuned for its parts do 
 
 from __future__ import annotations
 
-import torch
+from typing import TYPE_CHECKING, Literal
+
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from hipward_kernels.ops import silu_mul
+from hipward_kernels.ops import gelu_mul, silu_mul
+from hipward_kernels.projections.joined import Joined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Activation = Literal["silu", "gelu_tanh"]
+
+ACTIVATIONS: dict[Activation, Callable[[Tensor, Tensor], Tensor]] = {"silu": silu_mul, "gelu_tanh": gelu_mul}
 
 
-class FusedGateUp(nn.Module):
-    """`silu(gate(x)) * up(x)` with one matrix product of weight `[2H, K]`: gate's rows, then up's."""
+class FusedGateUp(Joined):
+    """`activation(gate(x)) * up(x)` with one matrix product of weight `[2H, K]`: gate's rows, then up's."""
 
-    def __init__(self, gate: nn.Linear, up: nn.Linear) -> None:
-        super().__init__()
+    def __init__(self, gate: nn.Linear, up: nn.Linear, activation: Activation = "silu") -> None:
         if gate.weight.shape != up.weight.shape:
             raise ValueError(
                 f"gate's weight is {list(gate.weight.shape)}, up's {list(up.weight.shape)}; they must be alike"
             )
-        self.weight = nn.Parameter(
-            torch.cat([gate.weight.detach(), up.weight.detach()]),
-            requires_grad=gate.weight.requires_grad or up.weight.requires_grad,
-        )
-        # PyTorch types a missing bias as a tensor.
-        biases: list[Tensor | None] = [gate.bias, up.bias]
-        self.bias = None
-        if any(bias is not None for bias in biases):
-            zeros = gate.weight.new_zeros(gate.out_features)
-            joined = torch.cat([zeros if bias is None else bias.detach() for bias in biases])
-            self.bias = nn.Parameter(joined, requires_grad=self.weight.requires_grad)
+        super().__init__([gate, up])
+        self.activation = ACTIVATIONS[activation]
 
     def forward(self, x: Tensor) -> Tensor:
         """`x` of shape `[..., K]` to a tensor of shape `[..., H]`."""
-        # The halves are views that share rows; silu_mul takes strides, so nothing is copied.
-        gate, up = F.linear(x, self.weight, self.bias).chunk(2, dim=-1)
-        return silu_mul(gate, up)
+        # The halves are views that share rows; the op takes strides, so nothing is copied.
+        gate, up = self.product(x).chunk(2, dim=-1)
+        return self.activation(gate, up)
 
 
 class FusedGatedMLP(nn.Module):
-    """`down(silu(gate(x)) * up(x))` with gate and up as one matrix product."""
+    """`down(activation(gate(x)) * up(x))` with gate and up as one matrix product."""
 
-    def __init__(self, gate: nn.Linear, up: nn.Linear, down: nn.Linear | None) -> None:
+    def __init__(self, gate: nn.Linear, up: nn.Linear, down: nn.Linear | None, activation: Activation = "silu") -> None:
         super().__init__()
-        self.gate_up = FusedGateUp(gate, up)
+        self.gate_up = FusedGateUp(gate, up, activation)
         self.down_proj = down
 
     def forward(self, x: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hipward_kernels.ops.checks import floating, norm_weight
 from hipward_kernels.registry import Op
 
 if TYPE_CHECKING:
@@ -26,14 +27,6 @@ def rmsnorm(x: Tensor, weight: Tensor | None = None, eps: float = 1e-6) -> Tenso
     Returns:
         A contiguous tensor with the shape and dtype of `x`.
     """
-    if x.dim() == 0:
-        raise ValueError("rmsnorm: x is a scalar; a last dimension to normalize is needed")
-    if weight is not None and weight.shape != x.shape[-1:]:
-        raise ValueError(
-            f"rmsnorm: weight has shape {list(weight.shape)}; the last dimension of x needs {list(x.shape[-1:])}"
-        )
-    if weight is not None and weight.device != x.device:
-        raise ValueError(f"rmsnorm: weight is on {weight.device}, x on {x.device}")
-    if not x.is_floating_point():
-        raise TypeError(f"rmsnorm: x has dtype {x.dtype}; a floating dtype is needed")
+    floating("rmsnorm", "x", x)
+    norm_weight("rmsnorm", x, weight)
     return OP.function(x)(x, weight, float(eps))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hipward_kernels.ops.checks import alike, floating
 from hipward_kernels.registry import Op
 
 if TYPE_CHECKING:
@@ -26,11 +27,6 @@ def silu_mul(gate: Tensor, up: Tensor) -> Tensor:
     Returns:
         A contiguous tensor with the shape and dtype of `gate`.
     """
-    if gate.shape != up.shape or gate.dtype != up.dtype or gate.device != up.device:
-        raise ValueError(
-            f"silu_mul: gate is {list(gate.shape)} {gate.dtype} on {gate.device}, "
-            f"up is {list(up.shape)} {up.dtype} on {up.device}; they must be alike"
-        )
-    if not gate.is_floating_point():
-        raise TypeError(f"silu_mul: gate has dtype {gate.dtype}; a floating dtype is needed")
+    floating("silu_mul", "gate", gate)
+    alike("silu_mul", "gate", gate, "up", up)
     return OP.function(gate)(gate, up)

@@ -1,0 +1,56 @@
+"""Attention by PyTorch's `scaled_dot_product_attention`.
+
+Its `is_causal` aligns the mask to the upper left: with one query and a cache of keys it would see only the first key. A
+decode step needs the lower right, so that flag is used only where both are the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch.nn import functional as F
+from torch.nn.attention.bias import causal_lower_right
+
+from hipward_kernels.attention.mask import causal_mask
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hipward_kernels.attention.call import Call
+
+
+def refusal(call: Call) -> str | None:
+    """Why this route cannot run the call, or None."""
+    if call.mask is not None and call.mask.requires_grad:
+        return "the mask requires a gradient, which PyTorch's flash kernels do not compute"
+    return None
+
+
+def attention(call: Call) -> Tensor:
+    """See `hipward_kernels.attention`."""
+    q, k, v = (x.transpose(1, 2) for x in (call.query, call.key, call.value))
+    queries, keys = q.shape[2], k.shape[2]
+    mask = call.mask
+    if mask is not None and mask.is_floating_point():
+        mask = mask.to(q.dtype)
+    # One query at the end of the keys sees all of them.
+    causal = call.causal and queries > 1
+    if causal and mask is not None:
+        allowed = causal_mask(queries, keys, q.device)
+        mask = mask & allowed if mask.dtype == torch.bool else mask.masked_fill(~allowed, -torch.inf)
+        causal = False
+    if causal and queries != keys:
+        mask = causal_lower_right(queries, keys)
+        causal = False
+    out = F.scaled_dot_product_attention(
+        q,
+        k,
+        v,
+        attn_mask=mask,
+        dropout_p=call.dropout,
+        is_causal=causal,
+        scale=call.scale,
+        enable_gqa=q.shape[1] != k.shape[1],
+    )
+    return out.transpose(1, 2)

@@ -1,0 +1,53 @@
+"""Softmax and cross-entropy of a language model's logits, without storing the probabilities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import torch
+
+from hipward_kernels.ops.checks import floating
+from hipward_kernels.registry import Op
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+OP = Op(__name__, "cross_entropy", ("eager",))
+
+Reduction = Literal["mean", "sum", "none"]
+
+
+def cross_entropy(logits: Tensor, labels: Tensor, *, ignore_index: int = -100, reduction: Reduction = "mean") -> Tensor:
+    """Negative log-likelihood of the labels under the softmax of the logits.
+
+    `loss = log(sum(exp(logits))) - logits[label]` for each row, in nats; the definition of
+    `torch.nn.functional.cross_entropy`. Computed in float32 (float64 for float64 logits).
+
+    Args:
+        logits: Shape `[..., V]`; float16, bfloat16, float32 or float64. Rows need not be contiguous.
+        labels: Shape `[...]`, int64, each in `0 … V - 1` or `ignore_index`. The fused tiers give NaN for the loss of
+            any other label, where PyTorch stops the process' device with an assertion.
+        ignore_index: Rows with this label have a loss of 0, no gradient, and do not count in the mean.
+        reduction: `mean` over the rows that count (NaN when none does, as in PyTorch), `sum` or `none`.
+
+    Returns:
+        float32 (float64 for float64 logits): a scalar, or the shape of `labels` for `none`.
+    """
+    floating("cross_entropy", "logits", logits)
+    if logits.dim() == 0 or labels.shape != logits.shape[:-1]:
+        raise ValueError(
+            f"cross_entropy: logits have shape {list(logits.shape)}, labels {list(labels.shape)}; "
+            "labels must have the shape of logits without its last dimension"
+        )
+    if labels.dtype is not torch.int64:
+        raise TypeError(f"cross_entropy: labels have dtype {labels.dtype}; int64 is needed")
+    if labels.device != logits.device:
+        raise ValueError(f"cross_entropy: labels are on {labels.device}, logits on {logits.device}")
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"cross_entropy: the reduction {reduction!r} is none of mean, sum, none")
+    flat = labels.reshape(-1)
+    losses = OP.function(logits)(logits.reshape(-1, logits.shape[-1]), flat, ignore_index)
+    if reduction == "none":
+        return losses.view(labels.shape)
+    total = losses.sum()
+    return total if reduction == "sum" else total / (flat != ignore_index).sum()
