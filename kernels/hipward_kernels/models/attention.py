@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from hipward_kernels.attention import attention
 from hipward_kernels.ops import qkv_rope, rope
 
 if TYPE_CHECKING:
@@ -106,9 +107,7 @@ class Attention(nn.Module):
         if switches.fused_qkv:
             self.qkv_proj = nn.Linear(config.hidden_size, sum(sizes), bias=False)
         else:
-            self.q_proj, self.k_proj, self.v_proj = (
-                nn.Linear(config.hidden_size, size, bias=False) for size in sizes
-            )
+            self.q_proj, self.k_proj, self.v_proj = (nn.Linear(config.hidden_size, size, bias=False) for size in sizes)
         self.o_proj = nn.Linear(config.hidden_size, config.hidden_size, bias=False)
 
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor, cache: LayerCache | None = None) -> Tensor:
@@ -118,6 +117,8 @@ class Attention(nn.Module):
             k, v = cache.extend(k, v)
         if cache is not None and cache.visible is not None and q.shape[1] == 1:
             out = cached_attention(q, k, v, cache.visible)
+        elif self.switches.attention_router:
+            out = attention(q, k, v, causal=True)
         elif self.switches.flash_attention:
             out = flash_attention(q, k, v)
         else:

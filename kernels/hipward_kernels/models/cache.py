@@ -6,7 +6,7 @@ same from token to token, as a captured graph needs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor
@@ -104,9 +104,10 @@ class StaticCache:
         """`[1]`: where the next token goes."""
         self._numbers = torch.arange(length, device=device)
         self._visible = self._numbers <= self.position
+        like: dict[str, Any] = {"dtype": dtype, "device": device}
         shape = (batch, length, config.num_kv_heads, config.head_dim)
         self.layers: Sequence[StaticLayer] = [
-            StaticLayer(*torch.zeros(2, *shape, dtype=dtype, device=device).unbind(), self.position, self._visible)
+            StaticLayer(torch.zeros(shape, **like), torch.zeros(shape, **like), self.position, self._visible)
             for _ in range(config.num_layers)
         ]
 

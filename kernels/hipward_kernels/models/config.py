@@ -90,6 +90,8 @@ class Switches:
     """The residual addition and the norm after it as one: `hipward_kernels.ops.add_rmsnorm`."""
     qkv_rope_kernel: bool = False
     """Split, RoPE and layout of a fused projection as one: `hipward_kernels.ops.qkv_rope`. Needs `fused_qkv`."""
+    attention_router: bool = False
+    """`hipward_kernels.attention`, the fastest attention that is there, in place of `flash_attention`'s one."""
     fused_adamw: bool = False
     """AdamW as one kernel for many parameters instead of one for each of its operations."""
     static_cache: bool = False

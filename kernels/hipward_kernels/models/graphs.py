@@ -46,7 +46,7 @@ def capture(work: Callable[[], Tensor]) -> tuple[Callable[[], None], Tensor]:
     """
     if not torch.cuda.is_available():
         raise GraphRefusedError("graphs need a GPU")
-    side = torch.cuda.Stream()
+    side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
         for _ in range(WARM_CALLS):
@@ -73,15 +73,18 @@ class GraphedStep:
         self._batch = Batch(*(part.clone() for part in batches[0]))
         state = TrainingState(trainer)
 
-        def plain() -> Tensor:
-            state.restore()
-            return run(trainer.step, batches)
+        def losses(step: Callable[[Batch], Tensor]) -> Tensor:
+            try:
+                return torch.stack([step(batch).clone() for batch in batches])
+            finally:
+                state.restore()
 
-        expected, again = plain(), plain()
-        self._replay, self._loss = capture(lambda: trainer.step(self._batch))
-        state.restore()
-        got = run(self, batches)
-        state.restore()
+        expected, again = losses(trainer.step), losses(trainer.step)
+        try:
+            self._replay, self._loss = capture(lambda: trainer.step(self._batch))
+        finally:
+            state.restore()
+        got = losses(self)
         self.difference = largest_difference(got, expected)
         """Largest relative difference of a loss between the graph and the plain steps."""
         noise = largest_difference(again, expected)
@@ -97,11 +100,6 @@ class GraphedStep:
             mine.copy_(given)
         self._replay()
         return self._loss
-
-
-def run(step: Callable[[Batch], Tensor], batches: Sequence[Batch]) -> Tensor:
-    """The loss of each step, `[len(batches)]`."""
-    return torch.stack([step(batch).clone() for batch in batches])
 
 
 def largest_difference(got: Tensor, expected: Tensor) -> float:

@@ -100,7 +100,7 @@ class TinyLlama(nn.Module):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> TinyLlama:  # noqa: FBT001, FBT002
         """Moves or converts the model; the tables follow."""
-        super()._apply(fn, recurse)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         self._make_tables()
         return self
 
@@ -138,7 +138,7 @@ class TinyLlama(nn.Module):
     def run(self, tokens: Tensor, cos: Tensor, sin: Tensor, cache: Cache | None = None) -> Tensor:
         """Logits `[B, S, vocab]`, given the rows of the rotary tables for the tokens' positions."""
         x = self.embed_tokens(tokens)
-        if torch.is_autocast_enabled(x.device.type):
+        if torch.amp.is_autocast_available(x.device.type) and torch.is_autocast_enabled(x.device.type):
             # The residual stream has the dtype that is computed in, in every version.
             x = x.to(torch.get_autocast_dtype(x.device.type))
         residual = None

@@ -36,7 +36,7 @@ def separate(state: Mapping[str, Tensor], config: Config) -> dict[str, Tensor]:
         owner, _, projection = name.removesuffix(".weight").rpartition(".")
         if projection in rows:
             parts, sizes = rows[projection]
-            for part, values in zip(parts, tensor.split(sizes), strict=True):
+            for part, values in zip(parts, torch.split(tensor, sizes), strict=True):
                 result[f"{owner}.{part}.weight"] = values
         else:
             result[name] = tensor
