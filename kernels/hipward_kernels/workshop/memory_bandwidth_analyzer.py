@@ -1,9 +1,9 @@
 """Bytes that the operators of a training step move: `… memory_bandwidth_analyzer --version v1 --size small`.
 
-Listens to PyTorch while a step runs: each operator that does more than describe or allocate memory reads its inputs and writes its outputs. Operators
-that the listener cannot look into, such as hand-written kernels, are seen through the tensors that they are given only
-if they are registered with PyTorch; a compiled layer is not looked into, so `compile` and `graphs` are switched off.
-The rate is all bytes over the measured time of the same, uncompiled step.
+Listens to PyTorch while a step runs: each operator that does more than describe or allocate memory reads its inputs
+and writes its outputs. A hand-written kernel that is not registered with PyTorch is not heard, so what a version with
+kernels moves is a lower bound; and a compiled layer is not looked into, so `compile` and `graphs` are switched off. The
+rate is all bytes over the measured time of the same, uncompiled step.
 """
 
 from __future__ import annotations
