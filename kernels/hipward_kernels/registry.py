@@ -1,38 +1,53 @@
 """Chooses which implementation of an op runs, and says why the others cannot.
 
 A *tier* is a way to implement ops, such as Triton. An op's implementation for a tier is the function
-of the op's name in the module `<op's package>.<tier's name>`. Tiers are tried fastest first; the last,
-`eager`, runs everywhere. Nothing about a particular op belongs here.
+of the op's name in the module `<op's package>.<tier's name>`. Tiers are tried fastest first, or in the order that the
+tuned table (`tuning.py`) has for the shape; the last, `eager`, runs everywhere. An implementation that cannot take
+certain arguments returns `NotImplemented`, and the next one is asked. Nothing about a particular op belongs here.
 
 Two environment variables, read when this module is imported, switch tiers off:
 
 * `USE_OPTIMIZED_OPS=0`: only `eager`.
-* `HIPWARD_DISABLE=triton`: the named tiers, separated by commas.
+* `HIPWARD_DISABLE=hip,triton`: the named tiers, separated by commas.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import logging
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
+
+from hipward_kernels import tuning
+from hipward_kernels.arch import get_gfx
+from hipward_kernels.jit.toolchain import BuildError, toolchain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from torch import Tensor
 
+log = logging.getLogger(__name__)
+
 EAGER = "eager"
+
+KEPT_CHOICES = 4096
+"""Shapes whose choice an op remembers; past it, it starts anew."""
+
+
+def _interpreting() -> bool:
+    return os.environ.get("TRITON_INTERPRET") == "1"
 
 
 def _triton_refuses_process() -> str | None:
     if importlib.util.find_spec("triton") is None:
         return "Triton is not installed"
-    if os.environ.get("TRITON_INTERPRET") == "1":
+    if _interpreting():
         return None
     if not torch.cuda.is_available():
         return "Triton needs a GPU; this job runs on the CPU"
@@ -42,8 +57,28 @@ def _triton_refuses_process() -> str | None:
 def _triton_refuses_tensor(x: Tensor) -> str | None:
     if x.dtype not in (torch.float32, torch.bfloat16, torch.float16):
         return f"the Triton kernels compute in float32, which is not enough for {x.dtype}"
-    if not x.is_cuda and os.environ.get("TRITON_INTERPRET") != "1":
+    if not x.is_cuda and not _interpreting():
         return "Triton needs a GPU; this tensor is on the CPU"
+    return None
+
+
+def _hip_refuses_process() -> str | None:
+    if not torch.cuda.is_available():
+        return "HIP kernels need a GPU; this job runs on the CPU"
+    try:
+        toolchain()
+    except BuildError as error:
+        return str(error)
+    return None
+
+
+def _hip_refuses_tensor(x: Tensor) -> str | None:
+    if torch.compiler.is_compiling():
+        return "torch.compile sees into Triton kernels, but not into HIP kernels"
+    if x.dtype not in (torch.float32, torch.bfloat16, torch.float16):
+        return f"the HIP kernels compute in float32, which is not enough for {x.dtype}"
+    if not x.is_cuda:
+        return "HIP kernels need a GPU; this tensor is on the CPU"
     return None
 
 
@@ -59,18 +94,18 @@ class Tier:
 
 
 TIERS: Mapping[str, Tier] = {
+    "hip": Tier("hip", _hip_refuses_process, _hip_refuses_tensor),
     "triton": Tier("triton", _triton_refuses_process, _triton_refuses_tensor),
     EAGER: Tier(EAGER, lambda: None, lambda _: None),
 }
 """Every tier, fastest first."""
-
 
 ROUTES = frozenset({"aiter", "sdpa", "tunable"})
 """Ways to run attention and matrix products that are no tiers of an op, but are switched off by the same means."""
 
 
 def disabled_by(environment: Mapping[str, str]) -> frozenset[str]:
-    """The tiers that these environment variables switch off."""
+    """The tiers and routes that these environment variables switch off."""
     optimized = frozenset(TIERS) - {EAGER}
     if environment.get("USE_OPTIMIZED_OPS") == "0":
         return optimized
@@ -79,7 +114,7 @@ def disabled_by(environment: Mapping[str, str]) -> frozenset[str]:
     if unknown := named - optimized:
         raise ValueError(
             f"HIPWARD_DISABLE names {', '.join(sorted(unknown))}; "
-            f"tiers that can be switched off: {', '.join(sorted(optimized))}"
+            f"what can be switched off: {', '.join(sorted(optimized))}"
         )
     return frozenset(named)
 
@@ -88,15 +123,22 @@ _disabled = disabled_by(os.environ)
 
 
 @contextmanager
-def disabled(*tiers: str) -> Iterator[None]:
-    """Switches tiers off within a `with` block, for the whole process."""
+def disabled(*names: str) -> Iterator[None]:
+    """Switches tiers or routes off within a `with` block, for the whole process."""
     global _disabled  # noqa: PLW0603 - a process-wide switch is what this is
     before = _disabled
-    _disabled = before | frozenset(tiers)
+    _disabled = before | frozenset(names)
     try:
         yield
     finally:
         _disabled = before
+
+
+@contextmanager
+def only(tier: str) -> Iterator[None]:
+    """Leaves one tier of the ops on within a `with` block."""
+    with disabled(*(name for name in TIERS if name != tier)):
+        yield
 
 
 def is_disabled(name: str) -> bool:
@@ -105,18 +147,37 @@ def is_disabled(name: str) -> bool:
 
 
 class Op:
-    """An operator with an implementation for each of some tiers."""
+    """An operator with an implementation for each of some tiers; calling it runs the first that can."""
 
     def __init__(self, package: str, name: str, tiers: tuple[str, ...]) -> None:
         self.name = name
         self._tiers = tuple(TIERS[tier] for tier in tiers)
         # A tier that this process cannot use is not imported: its compiler may not be installed.
         self._refused = {tier.name: reason for tier in self._tiers if (reason := tier.refuses_process())}
-        self._functions: dict[str, Callable[..., Tensor]] = {
+        self._functions: dict[str, Callable[..., Any]] = {
             tier.name: getattr(importlib.import_module(f"{package}.{tier.name}"), name)
             for tier in self._tiers
             if tier.name not in self._refused
         }
+        self._chosen: dict[Any, tuple[tuple[str, Callable[..., Any]], ...]] = {}
+
+    def __call__(self, x: Tensor, *rest: Any) -> Any:
+        """Runs the op; `x` is the argument that decides where."""
+        if torch.compiler.is_compiling():
+            return self.function(x)(x, *rest)
+        key = (x.dtype, x.shape, x.device, _disabled)
+        chosen = self._chosen.get(key)
+        if chosen is None:
+            chosen = self._choose(x, key)
+        for tier, function in chosen:
+            try:
+                result = function(x, *rest)
+            except BuildError as error:
+                self._give_up(tier, error)
+                continue
+            if result is not NotImplemented:
+                return result
+        raise self._nothing_left()
 
     def refusal(self, tier: Tier, x: Tensor) -> str | None:
         """Why this op cannot use `tier` for the input `x`, or None when it can."""
@@ -128,9 +189,40 @@ class Op:
         """For each tier, fastest first: why it cannot run for the input `x`, or None."""
         return {tier.name: self.refusal(tier, x) for tier in self._tiers}
 
-    def function(self, x: Tensor) -> Callable[..., Tensor]:
-        """The implementation that runs for the input `x`."""
+    def function(self, x: Tensor) -> Callable[..., Any]:
+        """The implementation that is asked first for the input `x`."""
         for tier in self._tiers:
             if self.refusal(tier, x) is None:
                 return self._functions[tier.name]
-        raise RuntimeError(f"no implementation of {self.name} is switched on")
+        raise self._nothing_left()
+
+    def _choose(self, x: Tensor, key: Any) -> tuple[tuple[str, Callable[..., Any]], ...]:
+        """The implementations to ask for `x`, in order; remembered under `key`."""
+        usable = [tier.name for tier in self._tiers if self.refusal(tier, x) is None]
+        columns = x.shape[-1] if x.dim() else 1
+        choice = tuning.choice(get_gfx(x.get_device()), self.name, x.dtype, x.numel() // max(columns, 1), columns)
+        if choice is not None and choice.tier in usable:
+            usable.sort(key=lambda tier: tier != choice.tier)
+        log.info(
+            "%s of %s %s on %s: %s (%s)",
+            self.name,
+            "x".join(map(str, x.shape)),
+            x.dtype,
+            x.device,
+            " → ".join(usable),
+            f"tuned: {choice.source}" if choice is not None else "no tuned choice",
+        )
+        chosen = tuple((tier, self._functions[tier]) for tier in usable)
+        if len(self._chosen) >= KEPT_CHOICES:
+            self._chosen.clear()
+        self._chosen[key] = chosen
+        return chosen
+
+    def _give_up(self, tier: str, error: BuildError) -> None:
+        """Uses a tier no more whose kernels do not build, and says so once."""
+        log.warning("%s does without its %s kernels: %s", self.name, tier, error)
+        self._refused[tier] = str(error)
+        self._chosen.clear()
+
+    def _nothing_left(self) -> RuntimeError:
+        return RuntimeError(f"no implementation of {self.name} is switched on")

@@ -14,7 +14,11 @@ pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="says what a h
 def test_a_cpu_gets_eager_and_the_reason() -> None:
     x = torch.ones(1)
     assert OP.function(x).__module__ == "hipward_kernels.ops.rmsnorm.eager"
-    assert OP.refusals(x) == {"triton": "Triton needs a GPU; this job runs on the CPU", "eager": None}
+    assert OP.refusals(x) == {
+        "hip": "HIP kernels need a GPU; this job runs on the CPU",
+        "triton": "Triton needs a GPU; this job runs on the CPU",
+        "eager": None,
+    }
 
 
 def test_each_tier_can_be_switched_off_in_turn() -> None:
@@ -32,9 +36,9 @@ def test_each_tier_can_be_switched_off_in_turn() -> None:
     [
         ({}, set()),
         ({"USE_OPTIMIZED_OPS": "1"}, set()),
-        ({"USE_OPTIMIZED_OPS": "0"}, {"triton"}),
+        ({"USE_OPTIMIZED_OPS": "0"}, {"hip", "triton"}),
         ({"HIPWARD_DISABLE": "triton"}, {"triton"}),
-        ({"HIPWARD_DISABLE": " triton, "}, {"triton"}),
+        ({"HIPWARD_DISABLE": " triton, sdpa"}, {"triton", "sdpa"}),
     ],
 )
 def test_the_environment_switches_tiers_off(environment: dict[str, str], off: set[str]) -> None:
@@ -42,5 +46,5 @@ def test_the_environment_switches_tiers_off(environment: dict[str, str], off: se
 
 
 def test_an_unknown_tier_in_the_environment_is_an_error() -> None:
-    with pytest.raises(ValueError, match="names tritn; tiers that can be switched off: aiter, sdpa, triton, tunable"):
+    with pytest.raises(ValueError, match="names tritn; what can be switched off: aiter, hip, sdpa, triton, tunable"):
         disabled_by({"HIPWARD_DISABLE": "tritn"})

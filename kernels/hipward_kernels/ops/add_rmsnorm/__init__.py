@@ -10,7 +10,7 @@ from hipward_kernels.registry import Op
 if TYPE_CHECKING:
     from torch import Tensor
 
-OP = Op(__name__, "add_rmsnorm", ("eager",))
+OP = Op(__name__, "add_rmsnorm", ("hip", "triton", "eager"))
 
 
 def add_rmsnorm(x: Tensor, residual: Tensor, weight: Tensor | None = None, eps: float = 1e-6) -> tuple[Tensor, Tensor]:
@@ -32,4 +32,4 @@ def add_rmsnorm(x: Tensor, residual: Tensor, weight: Tensor | None = None, eps: 
     floating("add_rmsnorm", "x", x)
     alike("add_rmsnorm", "x", x, "residual", residual)
     norm_weight("add_rmsnorm", x, weight)
-    return OP.function(x)(x, residual, weight, float(eps))  # type: ignore[return-value]
+    return OP(x, residual, weight, float(eps))  # type: ignore[no-any-return]

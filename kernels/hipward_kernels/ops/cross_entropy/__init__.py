@@ -12,7 +12,7 @@ from hipward_kernels.registry import Op
 if TYPE_CHECKING:
     from torch import Tensor
 
-OP = Op(__name__, "cross_entropy", ("eager",))
+OP = Op(__name__, "cross_entropy", ("hip", "triton", "eager"))
 
 Reduction = Literal["mean", "sum", "none"]
 
@@ -46,7 +46,7 @@ def cross_entropy(logits: Tensor, labels: Tensor, *, ignore_index: int = -100, r
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"cross_entropy: the reduction {reduction!r} is none of mean, sum, none")
     flat = labels.reshape(-1)
-    losses = OP.function(logits)(logits.reshape(-1, logits.shape[-1]), flat, ignore_index)
+    losses: Tensor = OP(logits.reshape(-1, logits.shape[-1]), flat, ignore_index)
     if reduction == "none":
         return losses.view(labels.shape)
     total = losses.sum()

@@ -10,7 +10,7 @@ from hipward_kernels.registry import Op
 if TYPE_CHECKING:
     from torch import Tensor
 
-OP = Op(__name__, "gelu_mul", ("eager",))
+OP = Op(__name__, "gelu_mul", ("hip", "triton", "eager"))
 
 
 def gelu_mul(gate: Tensor, up: Tensor) -> Tensor:
@@ -31,4 +31,5 @@ def gelu_mul(gate: Tensor, up: Tensor) -> Tensor:
     """
     floating("gelu_mul", "gate", gate)
     alike("gelu_mul", "gate", gate, "up", up)
-    return OP.function(gate)(gate, up)
+    y: Tensor = OP(gate, up)
+    return y

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from hipward_kernels.ops.rope.layout import Layout
 
-OP = Op(__name__, "qkv_rope", ("eager",))
+OP = Op(__name__, "qkv_rope", ("hip", "triton", "eager"))
 
 
 def qkv_rope(
@@ -40,4 +40,4 @@ def qkv_rope(
     if qkv.dim() != 3 or qkv.shape[-1] % parts:
         raise ValueError(f"qkv_rope: qkv has shape {list(qkv.shape)}; [B, S, {parts} * D] is needed")
     check_table("qkv_rope", qkv, qkv.shape[-1] // parts, cos, sin, layout)
-    return OP.function(qkv)(qkv, cos, sin, heads, kv_heads, layout)  # type: ignore[return-value]
+    return OP(qkv, cos, sin, heads, kv_heads, layout)  # type: ignore[no-any-return]

@@ -10,7 +10,7 @@ from hipward_kernels.registry import Op
 if TYPE_CHECKING:
     from torch import Tensor
 
-OP = Op(__name__, "rmsnorm", ("triton", "eager"))
+OP = Op(__name__, "rmsnorm", ("hip", "triton", "eager"))
 
 
 def rmsnorm(x: Tensor, weight: Tensor | None = None, eps: float = 1e-6) -> Tensor:
@@ -29,4 +29,5 @@ def rmsnorm(x: Tensor, weight: Tensor | None = None, eps: float = 1e-6) -> Tenso
     """
     floating("rmsnorm", "x", x)
     norm_weight("rmsnorm", x, weight)
-    return OP.function(x)(x, weight, float(eps))
+    y: Tensor = OP(x, weight, float(eps))
+    return y

@@ -6,6 +6,9 @@ With `r = 1 / sqrt(mean(x**2) + eps)` and `g = dy * weight`, for each row:
     dx      = r * (g - x * r**2 * mean(g * x))
     dweight = sum over rows of dy * x * r
 
+For add+RMSNorm, `x` is the rounded sum of two tensors, which is stored too; a gradient that reaches the sum is added
+to `dx`.
+
 Rows that fit are held in registers, so that `x` is read once. Longer rows are
 read twice, in blocks of columns. The backward computes `r` anew instead of saving it: it has to read `x`
 in any case. Each backward program sums its rows' part of `dweight` in float32; PyTorch adds the parts.
@@ -13,6 +16,7 @@ in any case. Each backward program sums its rows' part of `dweight` in float32; 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -20,11 +24,15 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from hipward_kernels import tuning
+from hipward_kernels.arch import get_gfx
 from hipward_kernels.ops.autograd import refuse_second_derivative
 from hipward_kernels.ops.launch import (
+    INTERPRETING,
     WARP_SIZE,
     as_rows,
     compute_units,
+    launch,
     launch_device,
     row_block,
     warps,
@@ -41,12 +49,30 @@ PROGRAMS_PER_COMPUTE_UNIT = 4
 
 
 @triton.jit
-def forward_kernel(x_ptr, weight_ptr, y_ptr, x_stride, columns, eps, HAS_WEIGHT: tl.constexpr, BLOCK: tl.constexpr):
+def forward_kernel(
+    x_ptr,
+    residual_ptr,
+    weight_ptr,
+    y_ptr,
+    total_ptr,
+    x_stride,
+    residual_stride,
+    columns,
+    eps,
+    ADD: tl.constexpr,
+    HAS_WEIGHT: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
     """One program a row; the row fits into `BLOCK`."""
     row = tl.program_id(0).to(tl.int64)
     column = tl.arange(0, BLOCK)
     mask = column < columns
     x = tl.load(x_ptr + row * x_stride + column, mask=mask, other=0.0).to(tl.float32)
+    if ADD:
+        residual = tl.load(residual_ptr + row * residual_stride + column, mask=mask, other=0.0).to(tl.float32)
+        total = (x + residual).to(total_ptr.dtype.element_ty)
+        tl.store(total_ptr + row * columns + column, total, mask=mask)
+        x = total.to(tl.float32)
     # Inductor passes Python floats as float64; without the cast the whole row would be computed in it.
     y = x * tl.rsqrt(tl.sum(x * x, 0) / columns + tl.cast(eps, tl.float32))
     if HAS_WEIGHT:
@@ -56,24 +82,51 @@ def forward_kernel(x_ptr, weight_ptr, y_ptr, x_stride, columns, eps, HAS_WEIGHT:
 
 @triton.jit
 def forward_blocked_kernel(
-    x_ptr, weight_ptr, y_ptr, x_stride, columns, eps, HAS_WEIGHT: tl.constexpr, BLOCK: tl.constexpr
+    x_ptr,
+    residual_ptr,
+    weight_ptr,
+    y_ptr,
+    total_ptr,
+    x_stride,
+    residual_stride,
+    columns,
+    eps,
+    ADD: tl.constexpr,
+    HAS_WEIGHT: tl.constexpr,
+    BLOCK: tl.constexpr,
 ):
-    """One program a row, `BLOCK` columns at a time: once for the mean square, once to scale."""
+    """One program a row, `BLOCK` columns at a time: once for the mean square, once to scale.
+
+    What is read twice is to stay in the first-level cache the first time, and to leave it the second time.
+    """
     row = tl.program_id(0).to(tl.int64)
     x_ptr += row * x_stride
+    residual_ptr += row * residual_stride
     y_ptr += row * columns
+    total_ptr += row * columns
     squares = tl.zeros((BLOCK,), tl.float32)
     for start in range(0, columns, BLOCK):
         column = start + tl.arange(0, BLOCK)
-        x = tl.load(x_ptr + column, mask=column < columns, other=0.0).to(tl.float32)
+        mask = column < columns
+        x = tl.load(x_ptr + column, mask=mask, other=0.0, eviction_policy="evict_last").to(tl.float32)
+        if ADD:
+            # Added again below, which costs a read but needs no barrier between a store and a load of the sum.
+            more = tl.load(residual_ptr + column, mask=mask, other=0.0, eviction_policy="evict_last").to(tl.float32)
+            x = (x + more).to(total_ptr.dtype.element_ty).to(tl.float32)
         squares += x * x
     r = tl.rsqrt(tl.sum(squares, 0) / columns + tl.cast(eps, tl.float32))
     for start in range(0, columns, BLOCK):
         column = start + tl.arange(0, BLOCK)
         mask = column < columns
-        y = tl.load(x_ptr + column, mask=mask, other=0.0).to(tl.float32) * r
+        x = tl.load(x_ptr + column, mask=mask, other=0.0, eviction_policy="evict_first").to(tl.float32)
+        if ADD:
+            more = tl.load(residual_ptr + column, mask=mask, other=0.0, eviction_policy="evict_first").to(tl.float32)
+            total = (x + more).to(total_ptr.dtype.element_ty)
+            tl.store(total_ptr + column, total, mask=mask)
+            x = total.to(tl.float32)
+        y = x * r
         if HAS_WEIGHT:
-            y *= tl.load(weight_ptr + column, mask=mask, other=0.0).to(tl.float32)
+            y *= tl.load(weight_ptr + column, mask=mask, other=0.0, eviction_policy="evict_last").to(tl.float32)
         tl.store(y_ptr + column, y.to(y_ptr.dtype.element_ty), mask=mask)
 
 
@@ -82,13 +135,16 @@ def backward_kernel(
     dy_ptr,
     x_ptr,
     weight_ptr,
+    dtotal_ptr,
     dx_ptr,
     dweight_ptr,
     dy_stride,
     x_stride,
+    dtotal_stride,
     rows,
     columns,
     eps,
+    ADD: tl.constexpr,
     HAS_WEIGHT: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
@@ -107,6 +163,8 @@ def backward_kernel(
         r = tl.rsqrt(tl.sum(x * x, 0) / columns + tl.cast(eps, tl.float32))
         g = dy * weight
         dx = r * (g - x * (r * r * tl.sum(g * x, 0) / columns))
+        if ADD:
+            dx += tl.load(dtotal_ptr + at * dtotal_stride + column, mask=mask, other=0.0).to(tl.float32)
         tl.store(dx_ptr + at * columns + column, dx.to(dx_ptr.dtype.element_ty), mask=mask)
         dweight += dy * x * r
     if HAS_WEIGHT:
@@ -151,12 +209,15 @@ def backward_blocked_kernel(
     weight_ptr,
     r_ptr,
     dot_ptr,
+    dtotal_ptr,
     dx_ptr,
     dweight_ptr,
     dy_stride,
     x_stride,
+    dtotal_stride,
     rows,
     columns,
+    ADD: tl.constexpr,
     HAS_WEIGHT: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
@@ -174,38 +235,65 @@ def backward_blocked_kernel(
         dy = tl.load(dy_ptr + at * dy_stride + column, mask=mask, other=0.0).to(tl.float32)
         r = tl.load(r_ptr + at)
         dx = r * (dy * weight - x * (r * r * tl.load(dot_ptr + at)))
+        if ADD:
+            dx += tl.load(dtotal_ptr + at * dtotal_stride + column, mask=mask, other=0.0).to(tl.float32)
         tl.store(dx_ptr + at * columns + column, dx.to(dx_ptr.dtype.element_ty), mask=mask)
         dweight += dy * x * r
     if HAS_WEIGHT:
         tl.store(dweight_ptr + first.to(tl.int64) * columns + column, dweight, mask=mask)
 
 
-def _forward(x: Tensor, weight: Tensor | None, eps: float) -> Tensor:
-    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
-    if x.numel() == 0:
-        return y
-    rows = as_rows(x)
-    count, columns = rows.shape
-    weight = None if weight is None else weight.contiguous()
+def forward_plan(op: str, x: Tensor, rows: int, columns: int) -> tuple[int, int]:
+    """Columns at a time and warps for a tensor, by the tuned table where it has the shape."""
+    if torch.compiler.is_compiling() or INTERPRETING:
+        return default_plan(columns, WARP_SIZE)
+    return _tuned_plan(op, x.get_device(), x.dtype, rows, columns)
+
+
+def default_plan(columns: int, warp_size: int) -> tuple[int, int]:
+    """Columns at a time and warps, where nothing is tuned: the whole row up to a limit."""
     block = row_block(columns, FORWARD_ROW_LIMIT)
-    kernel = forward_kernel if columns <= FORWARD_ROW_LIMIT else forward_blocked_kernel
+    return block, warps(block, warp_size)
+
+
+@lru_cache(maxsize=4096)
+def _tuned_plan(op: str, device: int, dtype: torch.dtype, rows: int, columns: int) -> tuple[int, int]:
+    choice = tuning.choice(get_gfx(device), op, dtype, rows, columns)
+    if choice is None or choice.tier != "triton":
+        return default_plan(columns, WARP_SIZE)
+    numbers = choice.numbers()
+    return numbers["block"], numbers["warps"]
+
+
+def forward(
+    x: Tensor, residual: Tensor | None, weight: Tensor | None, eps: float, op: str = "rmsnorm"
+) -> tuple[Tensor, Tensor]:
+    """RMSNorm of `x`, or of `x + residual`, without a graph; and what was normalized."""
+    y = torch.empty_like(x, memory_format=torch.contiguous_format)
+    total = x if residual is None else torch.empty_like(y)
+    if x.numel() == 0:
+        return y, total
+    rows = as_rows(x)
+    more = rows if residual is None else as_rows(residual)
+    count, columns = rows.shape
+    scale = rows if weight is None else weight.contiguous()
+    block, num_warps = forward_plan(op, x, count, columns)
     with launch_device(x):
-        kernel[(count,)](
-            rows,
-            x if weight is None else weight,
-            y,
-            rows.stride(0),
-            columns,
-            eps,
-            HAS_WEIGHT=weight is not None,
-            BLOCK=block,
-            num_warps=warps(block, WARP_SIZE),
+        launch(
+            forward_kernel if block >= columns else forward_blocked_kernel,
+            (count,),
+            (rows, more, scale, y, total, rows.stride(0), more.stride(0), columns, eps),
+            {"ADD": residual is not None, "HAS_WEIGHT": weight is not None, "BLOCK": block},
+            num_warps,
         )
-    return y
+    return y, total
 
 
-def _backward(dy: Tensor, x: Tensor, weight: Tensor | None, eps: float) -> tuple[Tensor, Tensor | None]:
-    dx = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+def backward(
+    dy: Tensor, dtotal: Tensor | None, x: Tensor, weight: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor | None]:
+    """Gradients of what was normalized, `x`, and of the weight; `dtotal` is added to the first."""
+    dx = torch.empty_like(x, memory_format=torch.contiguous_format)
     if x.numel() == 0:
         return dx, None if weight is None else torch.zeros_like(weight)
     x, dy = as_rows(x), as_rows(dy)
@@ -213,22 +301,23 @@ def _backward(dy: Tensor, x: Tensor, weight: Tensor | None, eps: float) -> tuple
     programs = min(count, compute_units(x.get_device()) * PROGRAMS_PER_COMPUTE_UNIT)
     has_weight = weight is not None
     scale = x if weight is None else weight.contiguous()
+    more = x if dtotal is None else as_rows(dtotal)
     parts = torch.empty((programs, columns) if has_weight else (1, 1), dtype=torch.float32, device=x.device)
-    strides = (dy.stride(0), x.stride(0))
     block = row_block(columns, BACKWARD_ROW_LIMIT)
-    options: dict[str, Any] = {
-        "HAS_WEIGHT": has_weight,
-        "BLOCK": block,
-        "num_warps": warps(block, WARP_SIZE),
-    }
+    strides = (dy.stride(0), x.stride(0))
+    constants = {"ADD": dtotal is not None, "HAS_WEIGHT": has_weight, "BLOCK": block}
+    num_warps = warps(block, WARP_SIZE)
     with launch_device(x):
         if columns <= BACKWARD_ROW_LIMIT:
-            backward_kernel[(programs,)](dy, x, scale, dx, parts, *strides, count, columns, eps, **options)
+            arguments = (dy, x, scale, more, dx, parts, *strides, more.stride(0), count, columns, eps)
+            launch(backward_kernel, (programs,), arguments, constants, num_warps)
         else:
             r, dot = torch.empty((2, count), dtype=torch.float32, device=x.device).unbind()
-            row_sums_kernel[(count,)](dy, x, scale, r, dot, *strides, columns, eps, **options)
+            sums = {"HAS_WEIGHT": has_weight, "BLOCK": block}
+            launch(row_sums_kernel, (count,), (dy, x, scale, r, dot, *strides, columns, eps), sums, num_warps)
             grid = (programs, triton.cdiv(columns, block))
-            backward_blocked_kernel[grid](dy, x, scale, r, dot, dx, parts, *strides, count, columns, **options)
+            blocked = (dy, x, scale, r, dot, more, dx, parts, *strides, more.stride(0), count, columns)
+            launch(backward_blocked_kernel, grid, blocked, constants, num_warps)
     return dx, None if weight is None else parts.sum(0).to(weight.dtype)
 
 
@@ -237,13 +326,13 @@ class _RMSNorm(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, weight: Tensor | None, eps: float) -> Tensor:
         ctx.save_for_backward(x, weight)
         ctx.eps = eps
-        return _forward(x, weight, eps)
+        return forward(x, None, weight, eps)[0]
 
     @staticmethod
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor | None, None]:
         refuse_second_derivative("rmsnorm")
         x, weight = ctx.saved_tensors
-        return (*_backward(dy, x, weight, ctx.eps), None)
+        return (*backward(dy, None, x, weight, ctx.eps), None)
 
 
 def rmsnorm(x: Tensor, weight: Tensor | None, eps: float) -> Tensor:
@@ -251,4 +340,4 @@ def rmsnorm(x: Tensor, weight: Tensor | None, eps: float) -> Tensor:
     trains = x.requires_grad or (weight is not None and weight.requires_grad)
     if trains and torch.is_grad_enabled():
         return _RMSNorm.apply(x, weight, eps)  # type: ignore[no-any-return]
-    return _forward(x, weight, eps)
+    return forward(x, None, weight, eps)[0]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LAYOUTS", "OP", "Layout", "check_table", "convert_weight", "rope", "rope_table"]
 
-OP = Op(__name__, "rope", ("eager",))
+OP = Op(__name__, "rope", ("hip", "triton", "eager"))
 
 
 def rope(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout = "half") -> Tensor:
@@ -38,7 +38,8 @@ def rope(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout = "half") -> Tensor
     if x.dim() != 4:
         raise ValueError(f"rope: x has shape {list(x.shape)}; [B, S, H, D] is needed")
     check_table("rope", x, x.shape[-1], cos, sin, layout)
-    return OP.function(x)(x, cos, sin, layout)
+    y: Tensor = OP(x, cos, sin, layout)
+    return y
 
 
 def check_table(op: str, x: Tensor, head_dim: int, cos: Tensor, sin: Tensor, layout: str) -> None:

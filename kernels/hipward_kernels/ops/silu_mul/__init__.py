@@ -10,7 +10,7 @@ from hipward_kernels.registry import Op
 if TYPE_CHECKING:
     from torch import Tensor
 
-OP = Op(__name__, "silu_mul", ("triton", "eager"))
+OP = Op(__name__, "silu_mul", ("hip", "triton", "eager"))
 
 
 def silu_mul(gate: Tensor, up: Tensor) -> Tensor:
@@ -29,4 +29,5 @@ def silu_mul(gate: Tensor, up: Tensor) -> Tensor:
     """
     floating("silu_mul", "gate", gate)
     alike("silu_mul", "gate", gate, "up", up)
-    return OP.function(gate)(gate, up)
+    y: Tensor = OP(gate, up)
+    return y

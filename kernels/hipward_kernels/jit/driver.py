@@ -1,0 +1,135 @@
+"""Loads compiled code and launches its kernels, through the C interface of the GPU's driver.
+
+CUDA's and HIP's differ in names only. A launch costs a few microseconds, which is the point: it is a Python call that
+fills a buffer and one C call. Triton's own launch path decides more at each call, and takes several times as long.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+from ctypes import byref, c_char, c_char_p, c_int, c_uint, c_void_p
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+
+INVALID_CONTEXT = 201
+
+
+class LaunchError(RuntimeError):
+    """The driver refused; the message has its words."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the driver's functions are called."""
+
+    library: str
+    load: str
+    function: str
+    launch: str
+    error: str
+
+
+CUDA = Names("libcuda.so.1", "cuModuleLoadData", "cuModuleGetFunction", "cuLaunchKernel", "cuGetErrorString")
+HIP = Names("libamdhip64.so", "hipModuleLoadData", "hipModuleGetFunction", "hipModuleLaunchKernel", "hipGetErrorString")
+
+CUDA_SHARED_LIMIT = 8
+"""CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES"""
+
+
+class Driver:
+    """CUDA's or HIP's driver library."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        # PyDLL keeps Python's lock: a launch is too short to be worth giving it up and waiting for it.
+        self._library = ctypes.PyDLL(names.library)
+        self.launch = getattr(self._library, names.launch)
+        self.launch.argtypes = [c_void_p, *[c_uint] * 7, c_void_p, c_void_p, c_void_p]
+        self.launch.restype = c_int
+
+    def check(self, code: int, what: str) -> None:
+        """Raises when the driver's answer is an error."""
+        if not code:
+            return
+        if self._names is HIP:
+            function = self._library.hipGetErrorString
+            function.restype = c_char_p
+            said = function(code)
+        else:
+            text = c_char_p()
+            self._library.cuGetErrorString(code, byref(text))
+            said = text.value
+        raise LaunchError(f"{what}: {(said or b'unknown error').decode()} (code {code})")
+
+    def load(self, code: bytes, entry: str, shared_bytes: int) -> int:
+        """The handle of a kernel, loaded onto the current device."""
+        torch.cuda.current_stream()  # makes sure that there is a context to load into
+        module, function = c_void_p(), c_void_p()
+        self.check(getattr(self._library, self._names.load)(byref(module), c_char_p(code)), f"loading {entry}")
+        found = getattr(self._library, self._names.function)(byref(function), module, c_char_p(entry.encode()))
+        self.check(found, f"finding {entry}")
+        if shared_bytes > 48 * 1024 and self._names is CUDA:
+            allowed = self._library.cuFuncSetAttribute(function, c_int(CUDA_SHARED_LIMIT), c_int(shared_bytes))
+            self.check(allowed, f"reserving {shared_bytes} bytes of shared memory for {entry}")
+        if function.value is None:
+            raise LaunchError(f"the driver gave no handle of {entry}")
+        return function.value
+
+    def adopt_context(self, device: int) -> None:
+        """Gives a thread that has none, such as autograd's, the context of `device`."""
+        handle, context = c_int(), c_void_p()
+        self.check(self._library.cuDeviceGet(byref(handle), c_int(device)), "finding the device")
+        self.check(self._library.cuDevicePrimaryCtxRetain(byref(context), handle), "retaining the context")
+        self.check(self._library.cuCtxSetCurrent(context), "setting the context")
+
+
+@lru_cache(maxsize=1)
+def driver() -> Driver:
+    """The driver of the GPUs that this process' PyTorch is for."""
+    return Driver(HIP if torch.version.hip else CUDA)
+
+
+class Launch:
+    """A loaded kernel with its block size; a call puts it on the current stream of its device."""
+
+    def __init__(self, function: int, device: int, threads: int, shared_bytes: int, signature: str, entry: str) -> None:
+        """`signature` is the kernel's arguments in the letters of `struct`: P pointer, q int64, i int32, f float."""
+        self._function, self._device, self._threads, self._shared = function, device, threads, shared_bytes
+        self._entry = entry
+        self._struct = struct.Struct(signature)
+        self._offsets = [
+            struct.calcsize(signature[: i + 1]) - struct.calcsize(signature[i]) for i in range(len(signature))
+        ]
+        self._buffers = threading.local()
+
+    def _buffer(self) -> tuple[ctypes.Array[c_char], ctypes.Array[c_void_p]]:
+        """A thread's own place for the arguments, and the addresses of each."""
+        buffer = (c_char * self._struct.size)()
+        start = ctypes.addressof(buffer)
+        pair = buffer, (c_void_p * len(self._offsets))(*(start + offset for offset in self._offsets))
+        self._buffers.pair = pair
+        return pair
+
+    def __call__(self, blocks: int, *arguments: float) -> None:
+        """Launches `blocks` blocks; pointers are given as addresses."""
+        if torch._C._cuda_getDevice() != self._device:  # noqa: SLF001 - torch.cuda.current_device(), without its check
+            with torch.cuda.device(self._device):
+                self(blocks, *arguments)
+            return
+        try:
+            buffer, addresses = self._buffers.pair
+        except AttributeError:
+            buffer, addresses = self._buffer()
+        self._struct.pack_into(buffer, 0, *arguments)
+        stream = torch._C._cuda_getCurrentRawStream(self._device)  # noqa: SLF001 - what Triton and Inductor use
+        launch = driver().launch
+        code = launch(self._function, blocks, 1, 1, self._threads, 1, 1, self._shared, stream, addresses, None)
+        if code:
+            if code == INVALID_CONTEXT and not torch.version.hip:
+                driver().adopt_context(self._device)
+                code = launch(self._function, blocks, 1, 1, self._threads, 1, 1, self._shared, stream, addresses, None)
+            driver().check(code, f"launching {self._entry} with {blocks} blocks of {self._threads} threads")

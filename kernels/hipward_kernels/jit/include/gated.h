@@ -1,0 +1,69 @@
+// activation(gate) * up, element by element: forward and backward, for an activation that the including file defines as
+//
+//   struct Activation {
+//     float value;       // activation(gate)
+//     float derivative;  // its derivative there
+//     __device__ explicit Activation(float gate);
+//   };
+//
+// Set when compiling: HIPWARD_T (f32, f16 or bf16), HIPWARD_THREADS of a block, HIPWARD_VECTORS of 16 bytes of a thread.
+// A row is `row_vectors` vectors; the rows of one tensor may be any distance apart. Contiguous tensors are one row.
+#pragma once
+
+using namespace hipward;
+
+using T = HIPWARD_T;
+
+constexpr int N = Vec<T>::size;
+
+template <typename Body>
+__device__ __forceinline__ void for_each_vector(u32 vectors, u32 row_vectors, Body body) {
+  const u32 first = block() * (HIPWARD_THREADS * HIPWARD_VECTORS) + thread();
+#pragma unroll
+  for (int v = 0; v < HIPWARD_VECTORS; ++v) {
+    const u32 index = first + v * HIPWARD_THREADS;
+    if (index < vectors) {
+      const u32 row = index / row_vectors;
+      body(v, i64(row), i64(index - row * row_vectors) * N, i64(index) * N);
+    }
+  }
+}
+
+extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(HIPWARD_THREADS)
+    forward(const T* gate, const T* up, T* y, i64 gate_stride, i64 up_stride, u32 vectors,
+            u32 row_vectors) {
+  // Loads first, all of them: they are in flight together.
+  Vec<T> g[HIPWARD_VECTORS], u[HIPWARD_VECTORS];
+  for_each_vector(vectors, row_vectors, [&](int v, i64 row, i64 column, i64) {
+    g[v] = load_once(gate + row * gate_stride + column);
+    u[v] = load_once(up + row * up_stride + column);
+  });
+  for_each_vector(vectors, row_vectors, [&](int v, i64, i64, i64 at) {
+    Vec<T> out;
+#pragma unroll
+    for (int i = 0; i < N; ++i) out.at[i] = narrow<T>(Activation(widen(g[v].at[i])).value * widen(u[v].at[i]));
+    store_once(y + at, out);
+  });
+}
+
+extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(HIPWARD_THREADS)
+    backward(const T* dy, const T* gate, const T* up, T* dgate, T* dup, i64 dy_stride, i64 gate_stride,
+             i64 up_stride, u32 vectors, u32 row_vectors) {
+  Vec<T> d[HIPWARD_VECTORS], g[HIPWARD_VECTORS], u[HIPWARD_VECTORS];
+  for_each_vector(vectors, row_vectors, [&](int v, i64 row, i64 column, i64) {
+    d[v] = load_once(dy + row * dy_stride + column);
+    g[v] = load_once(gate + row * gate_stride + column);
+    u[v] = load_once(up + row * up_stride + column);
+  });
+  for_each_vector(vectors, row_vectors, [&](int v, i64, i64, i64 at) {
+    Vec<T> to_gate, to_up;
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      const Activation activation(widen(g[v].at[i]));
+      to_gate.at[i] = narrow<T>(widen(d[v].at[i]) * widen(u[v].at[i]) * activation.derivative);
+      to_up.at[i] = narrow<T>(widen(d[v].at[i]) * activation.value);
+    }
+    store_once(dgate + at, to_gate);
+    store_once(dup + at, to_up);
+  });
+}

@@ -1,0 +1,230 @@
+// What differs between AMD's and NVIDIA's compilers, so that each kernel is one file for both.
+//
+// Built by hipRTC, hipcc or clang for AMD and by NVRTC or nvcc for NVIDIA. No other header is included: neither ROCm nor
+// CUDA need be installed to compile a kernel. Nothing about a particular op belongs here.
+#pragma once
+
+#if defined(__AMDGCN__)
+#define HIPWARD_AMD 1
+#else
+#define HIPWARD_AMD 0
+#endif
+
+// Blocks that a compute unit must be able to hold at once, which limits a thread's registers; 0: no limit.
+#ifndef HIPWARD_RESIDENT
+#define HIPWARD_RESIDENT 0
+#endif
+
+#if HIPWARD_AMD && !defined(__HIPCC_RTC__) && !defined(HIP_INCLUDE_HIP_HIP_RUNTIME_H) && !defined(__global__)
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __shared__ __attribute__((shared))
+#define __forceinline__ inline __attribute__((always_inline))
+#endif
+
+#if HIPWARD_AMD
+#define HIPWARD_LAUNCH_BOUNDS(threads) __attribute__((amdgpu_flat_work_group_size(threads, threads)))
+#else
+#define HIPWARD_LAUNCH_BOUNDS(threads) __launch_bounds__(threads, HIPWARD_RESIDENT)
+#endif
+
+namespace hipward {
+
+using i64 = long long;
+using u32 = unsigned int;
+using u16 = unsigned short;
+
+// --- Where a thread is -------------------------------------------------------------------------------------------
+#if HIPWARD_AMD
+__device__ __forceinline__ u32 thread() { return __builtin_amdgcn_workitem_id_x(); }
+__device__ __forceinline__ u32 block() { return __builtin_amdgcn_workgroup_id_x(); }
+__device__ __forceinline__ void barrier() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+#else
+__device__ __forceinline__ u32 thread() { return threadIdx.x; }
+__device__ __forceinline__ u32 block() { return blockIdx.x; }
+__device__ __forceinline__ void barrier() { __syncthreads(); }
+#endif
+
+// --- 16-bit floating types: bits, and conversions that round to nearest even -------------------------------------
+struct bf16 {
+  u16 bits;
+};
+struct f16 {
+  u16 bits;
+};
+using f32 = float;
+
+template <typename To, typename From>
+__device__ __forceinline__ To bit_cast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "the same number of bits");
+  return __builtin_bit_cast(To, from);
+}
+
+__device__ __forceinline__ float widen(float x) { return x; }
+__device__ __forceinline__ float widen(bf16 x) { return bit_cast<float>(u32(x.bits) << 16); }
+#if HIPWARD_AMD
+__device__ __forceinline__ float widen(f16 x) { return float(bit_cast<_Float16>(x)); }
+#else
+__device__ __forceinline__ float widen(f16 x) {
+  float wide;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x.bits));
+  return wide;
+}
+#endif
+
+template <typename T>
+__device__ __forceinline__ T narrow(float x);
+template <>
+__device__ __forceinline__ float narrow<float>(float x) {
+  return x;
+}
+#if HIPWARD_AMD
+template <>
+__device__ __forceinline__ bf16 narrow<bf16>(float x) {
+  return bit_cast<bf16>(__bf16(x));
+}
+template <>
+__device__ __forceinline__ f16 narrow<f16>(float x) {
+  return bit_cast<f16>(_Float16(x));
+}
+#else
+template <>
+__device__ __forceinline__ bf16 narrow<bf16>(float x) {
+  bf16 y;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+  return y;
+}
+template <>
+__device__ __forceinline__ f16 narrow<f16>(float x) {
+  f16 y;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+  return y;
+}
+#endif
+
+// --- 16 bytes at a time: the widest access of a thread on both vendors -------------------------------------------
+template <typename T>
+struct alignas(16) Vec {
+  static constexpr int size = 16 / sizeof(T);
+  T at[size];
+};
+
+#if HIPWARD_AMD
+typedef u32 Quad __attribute__((ext_vector_type(4)));
+#else
+struct alignas(16) Quad {
+  u32 x, y, z, w;
+};
+#endif
+
+template <typename T>
+__device__ __forceinline__ Vec<T> load(const T* from) {
+  return bit_cast<Vec<T>>(*reinterpret_cast<const Quad*>(from));
+}
+
+// For data that is read once: caches may drop it first.
+template <typename T>
+__device__ __forceinline__ Vec<T> load_once(const T* from) {
+#if HIPWARD_AMD
+  return bit_cast<Vec<T>>(__builtin_nontemporal_load(reinterpret_cast<const Quad*>(from)));
+#else
+  Quad q;
+  asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(q.x), "=r"(q.y), "=r"(q.z), "=r"(q.w)
+               : "l"(from));
+  return bit_cast<Vec<T>>(q);
+#endif
+}
+
+template <typename T>
+__device__ __forceinline__ void store(T* to, const Vec<T>& values) {
+  *reinterpret_cast<Quad*>(to) = bit_cast<Quad>(values);
+}
+
+// For data that this kernel does not read again.
+template <typename T>
+__device__ __forceinline__ void store_once(T* to, const Vec<T>& values) {
+  const Quad q = bit_cast<Quad>(values);
+#if HIPWARD_AMD
+  __builtin_nontemporal_store(q, reinterpret_cast<Quad*>(to));
+#else
+  asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(q.x), "r"(q.y), "r"(q.z), "r"(q.w)
+               : "memory");
+#endif
+}
+
+// --- Fast single-precision functions: at most 2 units in the last place ------------------------------------------
+#if HIPWARD_AMD
+__device__ __forceinline__ float exp2_fast(float x) { return __builtin_amdgcn_exp2f(x); }
+__device__ __forceinline__ float reciprocal(float x) { return __builtin_amdgcn_rcpf(x); }
+__device__ __forceinline__ float rsqrt_fast(float x) { return __builtin_amdgcn_rsqf(x); }
+__device__ __forceinline__ float log2_fast(float x) { return __builtin_amdgcn_logf(x); }
+#else
+__device__ __forceinline__ float exp2_fast(float x) {
+  float y;
+  asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ float reciprocal(float x) {
+  float y;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ float rsqrt_fast(float x) {
+  float y;
+  asm("rsqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ float log2_fast(float x) {
+  float y;
+  asm("lg2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+#endif
+
+// --- Reductions over the threads of a row ------------------------------------------------------------------------
+__device__ __forceinline__ float from_lane_xor(float x, int distance) {
+#if HIPWARD_AMD
+  const int lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
+  return bit_cast<float>(__builtin_amdgcn_ds_bpermute((lane ^ distance) << 2, bit_cast<int>(x)));
+#else
+  return __shfl_xor_sync(0xffffffffu, x, distance);
+#endif
+}
+
+struct Sum {
+  static constexpr float neutral = 0.0f;
+  static __device__ __forceinline__ float of(float a, float b) { return a + b; }
+};
+struct Max {
+  static constexpr float neutral = -3.402823466e+38f;
+  static __device__ __forceinline__ float of(float a, float b) { return a > b ? a : b; }
+};
+
+// Reduces over the THREADS neighbouring threads that share a row; every one gets the result. A wave is WAVE lanes: 64 on
+// AMD Instinct, 32 on NVIDIA. `scratch` has a float for each wave of the block. Where a row spans several waves, all
+// threads of the block must call this together, and the scratch of two calls in a row must differ.
+template <typename Operation, int THREADS, int WAVE>
+__device__ __forceinline__ float reduce(float x, float* scratch) {
+  static_assert((THREADS & (THREADS - 1)) == 0, "a power of two");
+  constexpr int inside = THREADS < WAVE ? THREADS : WAVE;
+#pragma unroll
+  for (int distance = inside / 2; distance > 0; distance /= 2) x = Operation::of(x, from_lane_xor(x, distance));
+  if constexpr (THREADS > WAVE) {
+    constexpr int waves = THREADS / WAVE;
+    const int wave = thread() / WAVE;
+    if (thread() % WAVE == 0) scratch[wave] = x;
+    barrier();
+    const float* row = scratch + wave / waves * waves;
+    x = Operation::neutral;
+#pragma unroll
+    for (int i = 0; i < waves; ++i) x = Operation::of(x, row[i]);
+  }
+  return x;
+}
+
+}  // namespace hipward

@@ -1,0 +1,67 @@
+// Softmax cross-entropy: losses of rows of logits, and the gradient of the logits.
+//
+// The forward goes over a row once, and keeps a maximum and a sum of exponentials for each thread (online softmax). Set when
+// compiling: HIPWARD_T (f32, f16 or bf16), HIPWARD_WAVE, HIPWARD_THREADS of a block.
+#include "hipward.h"
+
+using namespace hipward;
+
+using T = HIPWARD_T;
+
+constexpr int N = Vec<T>::size;
+constexpr int THREADS = HIPWARD_THREADS;
+constexpr int WAVES = THREADS / HIPWARD_WAVE;
+constexpr float LOG2E = 1.4426950408889634f;
+constexpr float LN2 = 0.6931471805599453f;
+
+extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
+    forward(const T* logits, const i64* labels, float* losses, float* normalizers, i64 stride, i64 ignore_index,
+            int columns) {
+  __shared__ float scratch[2 * WAVES];
+  const i64 row = block();
+  logits += row * stride;
+  // Finite, so that a logit of -inf does not make inf - inf.
+  float largest = Max::neutral, total = 0.0f;
+#pragma unroll 4
+  for (int column = thread() * N; column < columns; column += THREADS * N) {
+    const Vec<T> values = load(logits + column);
+    float higher = largest;
+#pragma unroll
+    for (int i = 0; i < N; ++i) higher = Max::of(widen(values.at[i]), higher);
+    total *= exp2_fast((largest - higher) * LOG2E);
+#pragma unroll
+    for (int i = 0; i < N; ++i) total += exp2_fast((widen(values.at[i]) - higher) * LOG2E);
+    largest = higher;
+  }
+  const float top = reduce<Max, THREADS, HIPWARD_WAVE>(largest, scratch);
+  const float sum = reduce<Sum, THREADS, HIPWARD_WAVE>(total * exp2_fast((largest - top) * LOG2E), scratch + WAVES);
+  if (thread() == 0) {
+    const float normalizer = top + log2_fast(sum) * LN2;
+    const i64 label = labels[row];
+    normalizers[row] = normalizer;
+    float loss = bit_cast<float>(0x7fc00000u);
+    if (label >= 0 && label < columns) loss = normalizer - widen(logits[label]);
+    losses[row] = label == ignore_index ? 0.0f : loss;
+  }
+}
+
+// Block `b` handles N * THREADS columns of row `b / row_blocks`.
+extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
+    backward(const float* dlosses, const T* logits, const i64* labels, const float* normalizers, T* dlogits,
+             i64 dlosses_stride, i64 stride, i64 ignore_index, int columns, u32 row_blocks) {
+  const i64 row = block() / row_blocks;
+  const int column = (block() % row_blocks * THREADS + thread()) * N;
+  if (column >= columns) return;
+  const i64 label = labels[row];
+  const float normalizer = normalizers[row], dloss = dlosses[row * dlosses_stride];
+  const Vec<T> values = load(logits + row * stride + column);
+  Vec<T> out;
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    const float probability = exp2_fast((widen(values.at[i]) - normalizer) * LOG2E);
+    const float gradient = (probability - (column + i == label ? 1.0f : 0.0f)) * dloss;
+    // Chosen, not multiplied: a row that does not count has no gradient, whatever its logits are.
+    out.at[i] = narrow<T>(label == ignore_index ? 0.0f : gradient);
+  }
+  store(dlogits + row * columns + column, out);
+}

@@ -1,0 +1,87 @@
+"""Softmax cross-entropy in HIP, forward and backward; the kernels are in `hip.hip`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from hipward_kernels.jit.kernel import Kernel
+from hipward_kernels.ops.autograd import refuse_second_derivative
+from hipward_kernels.ops.hip_launch import MOST_BLOCKS, NAMES, VECTOR_BYTES, Launches, aligned, whole_vectors
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_FILE = Path(__file__).with_name("hip.hip")
+FORWARD = Launches(Kernel(_FILE, "forward", "PPPPqqi"))
+BACKWARD = Launches(Kernel(_FILE, "backward", "PPPPPqqqiI"))
+
+THREADS = 512
+BACKWARD_THREADS = 256
+
+
+def takes(logits: Tensor) -> bool:
+    """Whether 16-byte vectors can read the rows in place."""
+    rows, columns = logits.shape
+    return (
+        columns > 0
+        and logits.stride(1) == 1
+        and whole_vectors(logits.itemsize, columns, logits.stride(0))
+        and aligned(logits)
+        and rows * row_blocks(columns, logits.itemsize) <= MOST_BLOCKS
+    )
+
+
+def row_blocks(columns: int, itemsize: int) -> int:
+    """Blocks of a row in the backward."""
+    return -(-columns * itemsize // (VECTOR_BYTES * BACKWARD_THREADS))
+
+
+def forward(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:
+    """Losses of the rows, and the logarithms of their sums of exponentials."""
+    rows, columns = logits.shape
+    losses, normalizers = torch.empty((2, rows), dtype=torch.float32, device=logits.device).unbind()
+    if rows:
+        launch = FORWARD.get(logits.get_device(), THREADS, T=NAMES[logits.dtype], THREADS=THREADS)
+        addresses = (logits.data_ptr(), labels.data_ptr(), losses.data_ptr(), normalizers.data_ptr())
+        launch(rows, *addresses, logits.stride(0), ignore_index, columns)
+    return losses, normalizers
+
+
+def backward(dlosses: Tensor, logits: Tensor, labels: Tensor, normalizers: Tensor, ignore_index: int) -> Tensor:
+    """Gradient of the logits."""
+    dlogits = torch.empty_like(logits, memory_format=torch.contiguous_format)
+    rows, columns = logits.shape
+    if rows:
+        launch = BACKWARD.get(logits.get_device(), BACKWARD_THREADS, T=NAMES[logits.dtype], THREADS=BACKWARD_THREADS)
+        blocks = row_blocks(columns, logits.itemsize)
+        addresses = (x.data_ptr() for x in (dlosses, logits, labels, normalizers, dlogits))
+        launch(rows * blocks, *addresses, dlosses.stride(0), logits.stride(0), ignore_index, columns, blocks)
+    return dlogits
+
+
+class _CrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, labels: Tensor, ignore_index: int) -> Tensor:
+        losses, normalizers = forward(logits, labels, ignore_index)
+        ctx.save_for_backward(logits, labels, normalizers)
+        ctx.ignore_index = ignore_index
+        return losses
+
+    @staticmethod
+    def backward(ctx: Any, dlosses: Tensor) -> tuple[Tensor, None, None]:
+        refuse_second_derivative("cross_entropy")
+        logits, labels, normalizers = ctx.saved_tensors
+        return backward(dlosses, logits, labels, normalizers, ctx.ignore_index), None, None
+
+
+def cross_entropy(logits: Tensor, labels: Tensor, ignore_index: int) -> Any:
+    """Loss of each row; see `hipward_kernels.ops.cross_entropy`."""
+    if not takes(logits):
+        return NotImplemented
+    labels = labels.contiguous()
+    if logits.requires_grad and torch.is_grad_enabled():
+        return _CrossEntropy.apply(logits, labels, ignore_index)
+    return forward(logits, labels, ignore_index)[0]

@@ -1,0 +1,136 @@
+"""Softmax cross-entropy in Triton: logits are read once for the loss, and once more for the gradient.
+
+The forward keeps the largest logit and the sum of exponentials as it goes over a row (online softmax, Milakov and
+Gimelshein 2018, https://arxiv.org/abs/1805.02867), and saves `log(sum(exp(logits)))` of each row. The backward needs
+nothing else: `dlogits = (exp(logits - that) - [label]) * dloss`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from hipward_kernels.ops.autograd import refuse_second_derivative
+from hipward_kernels.ops.launch import COLUMN_BLOCK, WARP_SIZE, as_rows, launch, launch_device, next_power_of_two, warps
+
+
+@triton.jit
+def forward_kernel(
+    logits_ptr, labels_ptr, losses_ptr, normalizers_ptr, stride, columns, ignore_index, BLOCK: tl.constexpr
+):
+    """One program a row, `BLOCK` columns at a time; each lane keeps a maximum and a sum of its own."""
+    row = tl.program_id(0).to(tl.int64)
+    logits_ptr += row * stride
+    # Finite, so that a logit of -inf does not make inf - inf.
+    largest = tl.full((BLOCK,), -3.4028234663852886e38, tl.float32)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, columns, BLOCK):
+        column = start + tl.arange(0, BLOCK)
+        x = tl.load(logits_ptr + column, mask=column < columns, other=-float("inf")).to(tl.float32)
+        higher = tl.maximum(largest, x)
+        total = total * tl.exp(largest - higher) + tl.exp(x - higher)
+        largest = higher
+    top = tl.max(largest, 0)
+    normalizer = top + tl.log(tl.sum(total * tl.exp(largest - top), 0))
+    tl.store(normalizers_ptr + row, normalizer)
+    label = tl.load(labels_ptr + row)
+    valid = (label >= 0) & (label < columns)
+    picked = tl.load(logits_ptr + label, mask=valid, other=float("nan")).to(tl.float32)
+    tl.store(losses_ptr + row, tl.where(label == ignore_index, 0.0, normalizer - picked))
+
+
+@triton.jit
+def backward_kernel(
+    dlosses_ptr,
+    logits_ptr,
+    labels_ptr,
+    normalizers_ptr,
+    dlogits_ptr,
+    dlosses_stride,
+    stride,
+    columns,
+    ignore_index,
+    BLOCK: tl.constexpr,
+):
+    """Program `(r, b)` handles columns of block `b` in row `r`."""
+    row = tl.program_id(0).to(tl.int64)
+    column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    mask = column < columns
+    label = tl.load(labels_ptr + row)
+    dloss = tl.load(dlosses_ptr + row * dlosses_stride).to(tl.float32)
+    x = tl.load(logits_ptr + row * stride + column, mask=mask, other=-float("inf")).to(tl.float32)
+    probability = tl.exp(x - tl.load(normalizers_ptr + row))
+    dlogits = (probability - tl.where(column == label, 1.0, 0.0)) * dloss
+    # Chosen, not multiplied: a row that does not count has no gradient, whatever its logits are.
+    dlogits = tl.where(label == ignore_index, 0.0, dlogits)
+    tl.store(dlogits_ptr + row * columns + column, dlogits.to(dlogits_ptr.dtype.element_ty), mask=mask)
+
+
+def column_block(columns: int) -> int:
+    """Columns that one program handles at a time."""
+    return min(next_power_of_two(columns), COLUMN_BLOCK)
+
+
+def forward(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:
+    """Losses of the rows, and the logarithms of their sums of exponentials."""
+    rows, columns = logits.shape
+    losses, normalizers = torch.empty((2, rows), dtype=torch.float32, device=logits.device).unbind()
+    if rows == 0:
+        return losses, normalizers
+    block = column_block(columns)
+    with launch_device(logits):
+        launch(
+            forward_kernel,
+            (rows,),
+            (logits, labels, losses, normalizers, logits.stride(0), columns, ignore_index),
+            {"BLOCK": block},
+            warps(block, WARP_SIZE),
+        )
+    return losses, normalizers
+
+
+def backward(dlosses: Tensor, logits: Tensor, labels: Tensor, normalizers: Tensor, ignore_index: int) -> Tensor:
+    """Gradient of the logits."""
+    dlogits = torch.empty_like(logits, memory_format=torch.contiguous_format)
+    rows, columns = logits.shape
+    if rows == 0:
+        return dlogits
+    block = column_block(columns)
+    with launch_device(logits):
+        launch(
+            backward_kernel,
+            (rows, triton.cdiv(columns, block)),
+            (dlosses, logits, labels, normalizers, dlogits, dlosses.stride(0), logits.stride(0), columns, ignore_index),
+            {"BLOCK": block},
+            warps(block, WARP_SIZE),
+        )
+    return dlogits
+
+
+class _CrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, labels: Tensor, ignore_index: int) -> Tensor:
+        losses, normalizers = forward(logits, labels, ignore_index)
+        ctx.save_for_backward(logits, labels, normalizers)
+        ctx.ignore_index = ignore_index
+        return losses
+
+    @staticmethod
+    def backward(ctx: Any, dlosses: Tensor) -> tuple[Tensor, None, None]:
+        refuse_second_derivative("cross_entropy")
+        logits, labels, normalizers = ctx.saved_tensors
+        return backward(dlosses, logits, labels, normalizers, ctx.ignore_index), None, None
+
+
+def cross_entropy(logits: Tensor, labels: Tensor, ignore_index: int) -> Tensor:
+    """Loss of each row; see `hipward_kernels.ops.cross_entropy`."""
+    if logits.shape[-1] == 0:
+        return NotImplemented  # type: ignore[no-any-return]
+    logits, labels = (as_rows(logits) if logits.numel() else logits), labels.contiguous()
+    if logits.requires_grad and torch.is_grad_enabled():
+        return _CrossEntropy.apply(logits, labels, ignore_index)  # type: ignore[no-any-return]
+    return forward(logits, labels, ignore_index)[0]

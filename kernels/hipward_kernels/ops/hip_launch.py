@@ -1,0 +1,62 @@
+"""What the launches of HIP kernels share: names of dtypes, what 16-byte vectors need, and kernels by their macros.
+
+The functions that size launches are pure, as in `launch.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from hipward_kernels.arch import get_gfx, wave_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hipward_kernels.jit.driver import Launch
+    from hipward_kernels.jit.kernel import Kernel
+
+NAMES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
+"""Dtypes as the sources call them."""
+
+VECTOR_BYTES = 16
+
+MOST_BLOCKS = 2**31 - 1
+"""Blocks of a launch, on both vendors."""
+
+
+def aligned(*tensors: Tensor) -> bool:
+    """Whether each tensor begins where a 16-byte access may begin."""
+    addresses = 0
+    for x in tensors:
+        addresses |= x.data_ptr()
+    return addresses % VECTOR_BYTES == 0
+
+
+def whole_vectors(itemsize: int, *counts: int) -> bool:
+    """Whether sizes and strides, in elements, are multiples of a 16-byte vector."""
+    size = VECTOR_BYTES // itemsize
+    return all(count % size == 0 for count in counts)
+
+
+def at_least_as_wide(dtype: torch.dtype, than: torch.dtype) -> bool:
+    """Whether a source can read tensors of `dtype` beside ones of `than`: the same, or float32."""
+    return dtype is than or dtype is torch.float32
+
+
+class Launches:
+    """A kernel's launches, one for each device and set of macros, built when first asked for."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._loaded: dict[tuple[Any, ...], Launch] = {}
+
+    def get(self, device: int, threads: int, **macros: object) -> Launch:
+        """The launch with blocks of `threads` threads. `WAVE` is added to the macros."""
+        key = (device, threads, *macros.values())
+        found = self._loaded.get(key)
+        if found is None:
+            wave = wave_of(get_gfx(device))
+            found = self._loaded[key] = self._kernel.load(device, threads, {"WAVE": wave, **macros})
+        return found

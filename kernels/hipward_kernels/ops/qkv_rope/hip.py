@@ -1,0 +1,92 @@
+"""QKV split + RoPE in HIP, forward and backward; the kernel is in `hip.hip`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from hipward_kernels.jit.kernel import Kernel
+from hipward_kernels.ops.autograd import refuse_second_derivative
+from hipward_kernels.ops.hip_launch import NAMES, VECTOR_BYTES, Launches
+from hipward_kernels.ops.rope.hip import THREADS, table_strides, takes
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hipward_kernels.ops.rope.layout import Layout
+
+LAUNCHES = Launches(Kernel(Path(__file__).with_name("hip.hip"), "split", "PPPPPPqqqqqqqqqqqqqIIIIIi"))
+
+
+def move(
+    qkv: Tensor,
+    parts: tuple[Tensor, Tensor, Tensor],
+    cos: Tensor,
+    sin: Tensor,
+    layout: Layout,
+    inverse: bool,
+) -> None:
+    """From the joined tensor into the parts, or back."""
+    if not qkv.numel():
+        return
+    q, k, _ = parts
+    _, length, heads, head_dim = q.shape
+    head_units = head_dim * qkv.itemsize // (2 * VECTOR_BYTES)
+    units = qkv.numel() // head_dim * head_units
+    launch = LAUNCHES.get(
+        qkv.get_device(),
+        THREADS,
+        T=NAMES[qkv.dtype],
+        C=NAMES[cos.dtype],
+        HALF=int(layout == "half"),
+        INVERSE=int(inverse),
+        THREADS=THREADS,
+    )
+    addresses = (x.data_ptr() for x in (qkv, *parts, cos, sin))
+    strides = (stride for part in parts for stride in part.stride()[:3])
+    sizes = (units, length, heads, k.shape[2], head_units, cos.shape[-1])
+    launch(-(-units // THREADS), *addresses, *qkv.stride()[:2], *strides, *table_strides(cos), *sizes)
+
+
+def forward(
+    qkv: Tensor, cos: Tensor, sin: Tensor, heads: int, kv_heads: int, layout: Layout
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Split and RoPE, without a graph."""
+    batch, length, width = qkv.shape
+    head_dim = width // (heads + 2 * kv_heads)
+    q = qkv.new_empty((batch, length, heads, head_dim))
+    k, v = qkv.new_empty((batch, length, kv_heads, head_dim)), qkv.new_empty((batch, length, kv_heads, head_dim))
+    move(qkv, (q, k, v), cos, sin, layout, False)
+    return q, k, v
+
+
+class _QKVRoPE(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, qkv: Tensor, cos: Tensor, sin: Tensor, heads: int, kv_heads: int, layout: Layout
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        ctx.save_for_backward(cos, sin)
+        ctx.layout = layout
+        return forward(qkv, cos, sin, heads, kv_heads, layout)
+
+    @staticmethod
+    def backward(ctx: Any, dq: Tensor, dk: Tensor, dv: Tensor) -> tuple[Tensor, None, None, None, None, None]:
+        refuse_second_derivative("qkv_rope")
+        cos, sin = ctx.saved_tensors
+        batch, length, heads, head_dim = dq.shape
+        dqkv = dq.new_empty((batch, length, (heads + 2 * dk.shape[2]) * head_dim))
+        # A gradient may be a view that vectors cannot read.
+        dq, dk, dv = (x if takes(x, cos, sin) else x.clone(memory_format=torch.contiguous_format) for x in (dq, dk, dv))
+        move(dqkv, (dq, dk, dv), cos, sin, ctx.layout, True)
+        return dqkv, None, None, None, None, None
+
+
+def qkv_rope(qkv: Tensor, cos: Tensor, sin: Tensor, heads: int, kv_heads: int, layout: Layout) -> Any:
+    """See `hipward_kernels.ops.qkv_rope`."""
+    if qkv.numel() and not takes(torch.unflatten(qkv, -1, (heads + 2 * kv_heads, -1)), cos, sin):
+        return NotImplemented
+    if qkv.requires_grad and torch.is_grad_enabled():
+        return _QKVRoPE.apply(qkv, cos, sin, heads, kv_heads, layout)
+    return forward(qkv, cos, sin, heads, kv_heads, layout)

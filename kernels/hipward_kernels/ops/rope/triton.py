@@ -1,0 +1,188 @@
+"""RoPE in Triton: one pass over memory.
+
+A program handles one position of one sequence: it reads the table's row once for all heads. The backward turns the
+other way: the same kernel with the sine negated.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from hipward_kernels.ops.autograd import refuse_second_derivative
+from hipward_kernels.ops.launch import WARP_SIZE, launch, launch_device, next_power_of_two
+
+if TYPE_CHECKING:
+    from hipward_kernels.ops.rope.layout import Layout
+
+TILE = 4096
+"""Elements that a program turns at a time: 16 a thread, as in the row-wise kernels."""
+
+
+@triton.jit
+def table_row(cos_ptr, sin_ptr, row, pairs, INVERSE: tl.constexpr, PAIRS: tl.constexpr):
+    """Cosines and sines of one position, as a tile of one head."""
+    pair = tl.arange(0, PAIRS)
+    cos = tl.load(cos_ptr + row + pair, mask=pair < pairs, other=0.0).to(tl.float32)[None, :]
+    sin = tl.load(sin_ptr + row + pair, mask=pair < pairs, other=0.0).to(tl.float32)[None, :]
+    return cos, -sin if INVERSE else sin
+
+
+@triton.jit
+def turn(
+    x_ptr,
+    y_ptr,
+    x_head_stride,
+    y_head_stride,
+    first_head,
+    heads,
+    head_dim,
+    pairs,
+    cos,
+    sin,
+    HALF: tl.constexpr,
+    HEADS: tl.constexpr,
+    PAIRS: tl.constexpr,
+    REST: tl.constexpr,
+):
+    """Turns `HEADS` heads of a position, and copies their features past `2 * pairs`."""
+    head = first_head + tl.arange(0, HEADS)
+    live = (head < heads)[:, None]
+    x_ptr += head[:, None].to(tl.int64) * x_head_stride
+    y_ptr += head[:, None].to(tl.int64) * y_head_stride
+    pair = tl.arange(0, PAIRS)
+    mask = live & (pair < pairs)[None, :]
+    first = pair if HALF else 2 * pair
+    second = pair + pairs if HALF else 2 * pair + 1
+    a = tl.load(x_ptr + first[None, :], mask=mask, other=0.0).to(tl.float32)
+    b = tl.load(x_ptr + second[None, :], mask=mask, other=0.0).to(tl.float32)
+    tl.store(y_ptr + first[None, :], (a * cos - b * sin).to(y_ptr.dtype.element_ty), mask=mask)
+    tl.store(y_ptr + second[None, :], (b * cos + a * sin).to(y_ptr.dtype.element_ty), mask=mask)
+    if REST > 0:
+        rest = 2 * pairs + tl.arange(0, REST)
+        mask = live & (rest < head_dim)[None, :]
+        tl.store(y_ptr + rest[None, :], tl.load(x_ptr + rest[None, :], mask=mask), mask=mask)
+
+
+@triton.jit
+def rope_kernel(
+    x_ptr,
+    cos_ptr,
+    sin_ptr,
+    y_ptr,
+    x_batch_stride,
+    x_position_stride,
+    x_head_stride,
+    y_batch_stride,
+    y_position_stride,
+    y_head_stride,
+    table_batch_stride,
+    table_position_stride,
+    length,
+    heads,
+    head_dim,
+    pairs,
+    INVERSE: tl.constexpr,
+    HALF: tl.constexpr,
+    HEADS: tl.constexpr,
+    PAIRS: tl.constexpr,
+    REST: tl.constexpr,
+):
+    """Program `(t, g)` handles the heads of group `g` at token `t` of `[B, S]`."""
+    batch = (tl.program_id(0) // length).to(tl.int64)
+    position = (tl.program_id(0) % length).to(tl.int64)
+    table = batch * table_batch_stride + position * table_position_stride
+    cos, sin = table_row(cos_ptr, sin_ptr, table, pairs, INVERSE, PAIRS)
+    turn(
+        x_ptr + batch * x_batch_stride + position * x_position_stride,
+        y_ptr + batch * y_batch_stride + position * y_position_stride,
+        x_head_stride,
+        y_head_stride,
+        tl.program_id(1) * HEADS,
+        heads,
+        head_dim,
+        pairs,
+        cos,
+        sin,
+        HALF,
+        HEADS,
+        PAIRS,
+        REST,
+    )
+
+
+def tile(heads: int, head_dim: int, pairs: int) -> dict[str, int]:
+    """Constants of a launch: heads and pairs of a program, and room for the features that are copied."""
+    width = next_power_of_two(pairs)
+    rest = head_dim - 2 * pairs
+    at_once = max(min(next_power_of_two(heads), TILE // (2 * width)), 1)
+    return {"HEADS": at_once, "PAIRS": width, "REST": next_power_of_two(rest) if rest else 0}
+
+
+def tile_warps(constants: dict[str, int]) -> int:
+    """Warps of a program: 16 elements a thread."""
+    return min(max(constants["HEADS"] * constants["PAIRS"] * 2 // 16 // WARP_SIZE, 1), 8)
+
+
+def forward(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout, inverse: bool) -> Tensor:
+    """RoPE without a graph, or the other way round."""
+    x = with_features(x)
+    y = torch.empty_like(x, memory_format=torch.contiguous_format)
+    if x.numel() == 0:
+        return y
+    batch, length, heads, head_dim = x.shape
+    pairs = cos.shape[-1]
+    cos, sin = cos.contiguous(), sin.contiguous()
+    constants: dict[str, Any] = {"INVERSE": inverse, "HALF": layout == "half", **tile(heads, head_dim, pairs)}
+    with launch_device(x):
+        launch(
+            rope_kernel,
+            (batch * length, triton.cdiv(heads, constants["HEADS"])),
+            (
+                x,
+                cos,
+                sin,
+                y,
+                *x.stride()[:3],
+                *y.stride()[:3],
+                cos.stride(0) if cos.dim() == 3 else 0,
+                cos.stride(-2),
+                length,
+                heads,
+                head_dim,
+                pairs,
+            ),
+            constants,
+            tile_warps(constants),
+        )
+    return y
+
+
+def with_features(x: Tensor) -> Tensor:
+    """`x` itself where its last dimension is contiguous, else a copy."""
+    return x if x.stride(-1) == 1 or x.shape[-1] == 1 else x.contiguous()
+
+
+class _RoPE(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
+        ctx.save_for_backward(cos, sin)
+        ctx.layout = layout
+        return forward(x, cos, sin, layout, False)
+
+    @staticmethod
+    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, None, None, None]:
+        refuse_second_derivative("rope")
+        cos, sin = ctx.saved_tensors
+        return forward(dy, cos, sin, ctx.layout, True), None, None, None
+
+
+def rope(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
+    """See `hipward_kernels.ops.rope`."""
+    if x.requires_grad and torch.is_grad_enabled():
+        return _RoPE.apply(x, cos, sin, layout)  # type: ignore[no-any-return]
+    return forward(x, cos, sin, layout, False)

@@ -1,0 +1,120 @@
+"""The table of tuned choices: which tier runs an op at a shape on an architecture, and with which launch parameters.
+
+A CSV whose rows a sweep measured (`python -m hipward_kernels.bench --tune`) or a person wrote:
+
+    arch,op,dtype,rows,columns,tier,parameters,source
+    sm_90,rmsnorm,bfloat16,16384,4096,hip,row_threads=128 rows=1,H200 sweep 2026-11-21
+
+A row is for its number of columns, and for as many rows or more, up to the next row of the table. `HIPWARD_TUNED`
+names more files, separated as in PATH; a later file's rows replace an earlier one's. What is chosen is logged at level
+INFO by the registry. Nothing here measures.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import torch
+
+SHIPPED = Path(__file__).parent / "tuned.csv"
+
+
+class TableError(ValueError):
+    """A table of tuned choices cannot be read; the message says which, where and why."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One row of the table."""
+
+    arch: str
+    op: str
+    dtype: str
+    rows: int
+    """The least number of rows that it is for."""
+    columns: int
+    tier: str
+    parameters: str
+    """`name=number` pairs, separated by spaces; their meaning is the tier's."""
+    source: str
+    """Who says so: the device and the day of a sweep."""
+
+    @property
+    def key(self) -> tuple[str, str, str, int, int]:
+        """What the row is for."""
+        return self.arch, self.op, self.dtype, self.rows, self.columns
+
+    def numbers(self) -> dict[str, int]:
+        """`parameters` as numbers."""
+        pairs = (pair.split("=") for pair in self.parameters.split())
+        return {name: int(value) for name, value in pairs}
+
+
+COLUMNS = [field.name for field in fields(Choice)]
+
+
+def read(path: Path) -> list[Choice]:
+    """The rows of one file.
+
+    Raises:
+        TableError: The file is missing, has other columns, or a row that is not one.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            if reader.fieldnames != COLUMNS:
+                raise TableError(f"{path} has the columns {reader.fieldnames}; a table of choices has {COLUMNS}")
+            rows = list(reader)
+    except OSError as error:
+        raise TableError(f"{path} cannot be read: {error}") from error
+    choices = []
+    for line, row in enumerate(rows, start=2):
+        try:
+            choice = Choice(**{**row, "rows": int(row["rows"]), "columns": int(row["columns"])})  # type: ignore[arg-type]
+            choice.numbers()
+        except (TypeError, ValueError) as error:
+            raise TableError(f"{path}, line {line}: {error}") from error
+        choices.append(choice)
+    return choices
+
+
+def merge(tables: Iterable[Iterable[Choice]]) -> list[Choice]:
+    """One table of several; for the same key, the last one's row."""
+    merged = {choice.key: choice for table in tables for choice in table}
+    return [merged[key] for key in sorted(merged)]
+
+
+def write(path: Path, choices: Iterable[Choice]) -> None:
+    """Writes a table, sorted."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(choice) for choice in merge([choices]))
+
+
+@lru_cache(maxsize=8)
+def _table(named: str) -> Mapping[tuple[str, str, str, int], tuple[Choice, ...]]:
+    """The shipped table and those that `HIPWARD_TUNED` names, by everything but rows; most rows first."""
+    paths = [SHIPPED, *(Path(path) for path in named.split(os.pathsep) if path)]
+    table: dict[tuple[str, str, str, int], tuple[Choice, ...]] = {}
+    for choice in reversed(merge(read(path) for path in paths)):
+        key = (choice.arch, choice.op, choice.dtype, choice.columns)
+        table[key] = (*table.get(key, ()), choice)
+    return table
+
+
+def choice(arch: str, op: str, dtype: torch.dtype, rows: int, columns: int) -> Choice | None:
+    """The tuned choice for a shape, or None."""
+    key = (arch, op, str(dtype).removeprefix("torch."), columns)
+    for row in _table(os.environ.get("HIPWARD_TUNED", "")).get(key, ()):
+        if row.rows <= rows:
+            return row
+    return None

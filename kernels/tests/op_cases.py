@@ -1,0 +1,153 @@
+"""One table of the ops with arguments of many forms, for every test that holds a tier against the definition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from hipward_kernels.ops import add_rmsnorm, cross_entropy, gelu_mul, qkv_rope, rmsnorm, rope, silu_mul
+from hipward_kernels.ops.add_rmsnorm import OP as ADD_RMSNORM
+from hipward_kernels.ops.cross_entropy import OP as CROSS_ENTROPY
+from hipward_kernels.ops.gelu_mul import OP as GELU_MUL
+from hipward_kernels.ops.qkv_rope import OP as QKV_ROPE
+from hipward_kernels.ops.rmsnorm import OP as RMSNORM
+from hipward_kernels.ops.rope import LAYOUTS, rope_table
+from hipward_kernels.ops.rope import OP as ROPE
+from hipward_kernels.ops.silu_mul import OP as SILU_MUL
+from hipward_kernels.registry import TIERS, Op, disabled, only
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+OPS: dict[str, Op] = {op.name: op for op in (RMSNORM, ADD_RMSNORM, SILU_MUL, GELU_MUL, ROPE, QKV_ROPE, CROSS_ENTROPY)}
+
+Tensors = tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An op at one form of arguments."""
+
+    op: Op
+    form: str
+    leaves: Callable[[], list[Tensor]]
+    """Fresh random arguments that a gradient is asked for, in float32 on the CPU."""
+    call: Callable[..., Any]
+    """The op of those arguments, whatever their dtype and device."""
+
+    def __str__(self) -> str:
+        return f"{self.op.name} {self.form}"
+
+    def __call__(self, *leaves: Tensor) -> Tensors:
+        """What the op returns, as a tuple."""
+        result = self.call(*leaves)
+        return result if isinstance(result, tuple) else (result,)
+
+
+def _rows(shapes: Sequence[tuple[int, ...]]) -> Iterator[Case]:
+    for shape in shapes:
+        form = "x".join(map(str, shape))
+
+        def like(*sizes: tuple[int, ...]) -> Callable[[], list[Tensor]]:
+            return lambda: [2 * torch.randn(size) for size in sizes]
+
+        yield Case(RMSNORM, form, like(shape, shape[-1:]), lambda x, w: rmsnorm(x, w, 1e-5))
+        yield Case(RMSNORM, f"{form} without weight", like(shape), lambda x: rmsnorm(x, None, 1e-5))
+        yield Case(ADD_RMSNORM, form, like(shape, shape, shape[-1:]), lambda x, r, w: add_rmsnorm(x, r, w, 1e-5))
+        yield Case(SILU_MUL, form, like(shape, shape), silu_mul)
+        yield Case(GELU_MUL, form, like(shape, shape), gelu_mul)
+
+
+def _halves() -> Iterator[Case]:
+    """Views of one product."""
+    for op, function in ((SILU_MUL, silu_mul), (GELU_MUL, gelu_mul)):
+        yield Case(op, "halves", lambda: [torch.randn(3, 5, 128)], lambda x, f=function: f(*x.chunk(2, -1)))
+    yield Case(RMSNORM, "columns far apart", lambda: [torch.randn(16, 12)], lambda x: rmsnorm(x.t()))
+    yield Case(
+        ADD_RMSNORM,
+        "columns of a wider tensor",
+        lambda: [torch.randn(9, 96)],
+        lambda x: add_rmsnorm(x[:, 3:35], x[:, 40:72]),
+    )
+
+
+def _rope() -> Iterator[Case]:
+    for layout in LAYOUTS:
+        for heads, head_dim, pairs in ((3, 16, 8), (2, 64, 16), (1, 10, 3), (4, 128, 64)):
+            cos, sin = rope_table(7, 2 * pairs)
+
+            def turn(x: Tensor, cos: Tensor = cos, sin: Tensor = sin, layout: Any = layout) -> Tensor:
+                return rope(x, cos.to(x.device), sin.to(x.device), layout)
+
+            def split(
+                x: Tensor, cos: Tensor = cos, sin: Tensor = sin, layout: Any = layout, heads: int = heads
+            ) -> Tensors:
+                return qkv_rope(x, cos.to(x.device), sin.to(x.device), 2 * heads, heads, layout)
+
+            form = f"{layout} {heads} heads of {head_dim}, {pairs} pairs"
+            shape, width = (2, 7, heads, head_dim), 4 * heads * head_dim
+            yield Case(ROPE, form, lambda shape=shape: [torch.randn(shape)], turn)
+            yield Case(QKV_ROPE, form, lambda width=width: [torch.randn(2, 7, width)], split)
+        batched = torch.rand(2, 7, 8)
+
+        def of_batch(x: Tensor, table: Tensor = batched, layout: Any = layout) -> Tensor:
+            return rope(x.transpose(1, 2), table.to(x.device), (1 - table).to(x.device), layout)
+
+        yield Case(
+            ROPE,
+            f"{layout} of a transposed view, a table for each sequence",
+            lambda: [torch.randn(2, 3, 7, 16)],
+            of_batch,
+        )
+
+
+def _cross_entropy() -> Iterator[Case]:
+    for rows, columns in ((1, 1), (5, 33), (6, 1024), (3, 32000), (0, 8), (2, 70000)):
+        labels = torch.randint(0, columns, (rows,))
+        labels[rows // 2 :: 3] = -100
+        for reduction in ("mean", "sum", "none"):
+            if reduction == "mean" and rows < 2:
+                continue
+
+            def loss(x: Tensor, labels: Tensor = labels, reduction: Any = reduction) -> Tensor:
+                return cross_entropy(x, labels.to(x.device), reduction=reduction)
+
+            def logits(shape: tuple[int, int] = (rows, columns)) -> list[Tensor]:
+                return [3 * torch.randn(shape)]
+
+            yield Case(CROSS_ENTROPY, f"{rows}x{columns} {reduction}", logits, loss)
+
+
+SMALL = [(1, 1), (5, 1), (3, 31), (2, 3, 256), (9, 4097), (50, 8), (0, 16), (3, 0)]
+LONG = [(2, 16387), (2, 32773), (3, 65536)]
+
+CASES = [*_rows(SMALL), *_halves(), *_rope(), *_cross_entropy()]
+LONG_CASES = list(_rows(LONG))
+
+
+def value_and_gradients(case: Case, leaves: list[Tensor]) -> list[Tensor]:
+    """The results, then the gradient of a fixed weighting of them for each leaf: none is missing."""
+    leaves = [leaf.detach().clone().requires_grad_() for leaf in leaves]
+    results = case(*leaves)
+    generator = torch.Generator().manual_seed(1)
+    weights = [torch.randn(result.shape, generator=generator).to(result) for result in results]
+    gradients = torch.autograd.grad(results, leaves, weights)
+    return [*(result.detach() for result in results), *gradients]
+
+
+def assert_agrees(case: Case, tier: str, dtype: torch.dtype, device: str, tolerance: float) -> None:
+    """A tier gives what the definition gives in float32, up to rounding relative to the largest value."""
+    leaves = [leaf.to(device, dtype) for leaf in case.leaves()]
+    with only("eager"):
+        expected = value_and_gradients(case, [leaf.float() for leaf in leaves])
+    # The slower tiers take what this one cannot.
+    with disabled(*list(TIERS)[: list(TIERS).index(tier)]):
+        with torch.no_grad():
+            inferred = list(case(*leaves))
+        got = value_and_gradients(case, leaves)
+    for mine, wanted in zip([*got, *inferred], [*expected, *expected[: len(inferred)]], strict=True):
+        scale = max(float(wanted.abs().max()), 0.1) if wanted.numel() else 1.0
+        torch.testing.assert_close(mine.float(), wanted, rtol=0, atol=tolerance * scale)
