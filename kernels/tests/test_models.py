@@ -110,7 +110,7 @@ def test_the_other_rope_layout_is_the_same_model_after_conversion() -> None:
     torch.testing.assert_close(half(tokens), interleaved(tokens), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("pair", itertools.permutations(VERSIONS, 2), ids="-".join)
+@pytest.mark.parametrize("pair", list(itertools.permutations(VERSIONS, 2)), ids="-".join)
 def test_a_state_goes_from_any_version_to_any_other_and_back(pair: tuple[str, str]) -> None:
     first, second = (UNCOMPILED[name] for name in pair)  # type: ignore[index]
     (source,) = models(TINY, first)
@@ -162,19 +162,20 @@ def test_all_versions_learn_along_the_same_curve() -> None:
     assert first[0] == pytest.approx(torch.tensor(TINY.vocab_size).log().item(), abs=0.1)
     assert first[-1] < 0.6 * first[0], "it learns"
     for name in ("v2", "v3", "v4"):
-        torch.testing.assert_close(curve(UNCOMPILED[name], steps=60), first, rtol=1e-4, atol=0)  # type: ignore[index]
+        torch.testing.assert_close(curve(UNCOMPILED[name], steps=60), first, rtol=1e-4, atol=0)
 
 
 def test_in_bfloat16_the_versions_stay_near_each_other() -> None:
     first = curve(UNCOMPILED["v1"], "bfloat16")
     for name in ("v2", "v3", "v4"):
-        torch.testing.assert_close(curve(UNCOMPILED[name], "bfloat16"), first, rtol=1e-2, atol=0)  # type: ignore[index]
+        torch.testing.assert_close(curve(UNCOMPILED[name], "bfloat16"), first, rtol=1e-2, atol=0)
     torch.testing.assert_close(first, curve(UNCOMPILED["v1"]), rtol=1e-2, atol=0)
 
 
 @pytest.mark.parametrize("name", ["v2", "v4"])
 def test_the_compiled_versions(name: str) -> None:
     torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
     torch.testing.assert_close(curve(VERSIONS[name], steps=4), curve(UNCOMPILED["v1"], steps=4), rtol=1e-4, atol=0)  # type: ignore[index]
     compiled = torch._dynamo.utils.counters["stats"]["unique_graphs"]
     assert compiled == 2, "the first layer has no residual yet; all others share one graph"
@@ -243,7 +244,7 @@ def test_a_cleared_cache_is_like_a_new_one() -> None:
 def test_all_versions_continue_a_text_alike() -> None:
     prompt = a_batch(TINY, size=2, length=6).tokens
     texts = [generate(model, prompt, 10) for model in models(TINY, *UNCOMPILED.values())]
-    assert texts[0].unique().numel() > 3, "a text of one token would hide mistakes"
+    assert len(set(texts[0].flatten().tolist())) > 3, "a text of one token would hide mistakes"
     for text in texts[1:]:
         assert torch.equal(text, texts[0])
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 SAME_SUBJECT = ("size", "batch_size", "sequence_length", "precision")
 SAME_CONDITIONS = ("device_name", "arch", "clock", "cache", "threads")
+MIN_SAMPLES = 6
+"""Fewer give no 95 % interval of a median: their smallest and largest hold it with 2 * 0.5**n less than certainty."""
+
 LOSS_TOLERANCE = 0.05
 """Relative difference of the last loss beyond which two runs did not train alike."""
 
@@ -49,6 +52,11 @@ def judge(baseline: Record, current: Record, min_speedup: float, max_memory_grow
         f"{name}: {baseline.conditions[name]} and {current.conditions[name]}"
         for name in SAME_CONDITIONS
         if baseline.conditions[name] != current.conditions[name]
+    ]
+    different += [
+        f"{record.subject.version} has {record.training.step_ms.samples} timed steps, at least {MIN_SAMPLES} are needed"
+        for record in (baseline, current)
+        if record.training.step_ms.samples < MIN_SAMPLES
     ]
     if different:
         raise ValueError(f"these results cannot be compared; {'; '.join(different)}")

@@ -69,7 +69,8 @@ def conditions(device: torch.device) -> dict[str, Any]:
     """Of this process, as of now."""
     # Steps are counted, not sampled until a rule says stop; the other conditions are the harness's.
     here: Environment = environment(device, clock_for(device), StopRule())
-    return {**asdict(here), "stop_rule": "a fixed number of steps", "date": now()}
+    variables = [list(pair) for pair in here.variables]
+    return {**asdict(here), "variables": variables, "stop_rule": "a fixed number of steps", "date": now()}
 
 
 def now() -> str:
