@@ -144,7 +144,8 @@ class GraphedDecoding:
             raise GraphRefusedError("a graph needs buffers that keep their addresses: switch static_cache on")
         batch, length = prompt.shape
         self._model = model
-        self._first = length
+        self._prompt_shape = prompt.shape
+        self._most = count
         weight = model.embed_tokens.weight
         self._cache = StaticCache(model.config, batch, length + count, weight.dtype, weight.device)
         self._token = torch.zeros(batch, 1, dtype=torch.int64, device=weight.device)
@@ -164,8 +165,13 @@ class GraphedDecoding:
     @torch.no_grad()
     def generate(self, prompt: Tensor, count: int) -> Tensor:
         """See `generation.generate`; overwritten by the next call."""
+        if prompt.shape != self._prompt_shape or count > self._most:
+            raise ValueError(
+                f"the graph is for prompts {list(self._prompt_shape)} and at most {self._most} tokens; "
+                f"this is a prompt {list(prompt.shape)} and {count} tokens"
+            )
         self._cache.clear()
         self._token.copy_(likeliest(self._model.prefill(prompt, self._cache)))
         for _ in range(count):
             self._replay()
-        return self._text[:, self._first : self._first + count]
+        return self._text[:, prompt.shape[1] : prompt.shape[1] + count]

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from hipward_kernels.models.config import Config, Switches
     from hipward_kernels.models.data import Batch
 
-Precision = Literal["float32", "tf32", "bfloat16", "float16"]
-"""What matrix products are computed in. Weights, gradients and moments are float32 in each."""
+Precision = Literal["float32", "tf32", "bfloat16"]
+"""What matrix products are computed in. Weights, gradients and moments are float32 in each. Float16 is not among them:
+its gradients underflow without loss scaling."""
 
-PRECISIONS: tuple[Precision, ...] = ("float32", "tf32", "bfloat16", "float16")
+PRECISIONS: tuple[Precision, ...] = ("float32", "tf32", "bfloat16")
 
 LEARNING_RATE = 3e-4
 
@@ -94,10 +95,10 @@ def build(
 
 def autocast(precision: Precision, device: torch.device) -> AbstractContextManager[object]:
     """Computes in 16 bits where that is safe, if `precision` says so."""
-    if precision not in ("bfloat16", "float16"):
+    if precision != "bfloat16":
         return nullcontext()
     # Each weight is used once a step, so a cache of converted weights has no hits; captured, it would go stale.
-    return torch.autocast(device.type, getattr(torch, precision), cache_enabled=False)
+    return torch.autocast(device.type, torch.bfloat16, cache_enabled=False)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ seconds on a CPU.
 | `decode_benchmark` | decoding one token after another |
 | `compare_versions` | all versions side by side, with the proof that they train the same |
 | `generate_fusion_report` | what fusion changed, as a page |
+| `record_results` | the studies whose results this repository keeps |
 | `run_all_profilers.sh` | all of the above for one version, and AMD's profilers where they are installed |
 
 What a version is, is in `hipward_kernels.models`; nothing here changes how it computes.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,9 +9,8 @@ import torch
 
 from hipward_kernels.models.config import VERSIONS
 from hipward_kernels.models.llama import TinyLlama
-from hipward_kernels.models.training import matmul_precision
 from hipward_kernels.workshop import options as common
-from hipward_kernels.workshop.measuring import measure, prepare
+from hipward_kernels.workshop.measuring import trained
 from hipward_kernels.workshop.records import Record, append, conditions, rows_of
 
 if TYPE_CHECKING:
@@ -49,9 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> list[Record]:
                 torch.manual_seed(options.seed)
                 weights = TinyLlama(subject.config, VERSIONS["v1"]).state_dict()
                 torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
-                with matmul_precision(subject.precision):
-                    runner = prepare(replace(subject), device, weights, options.seed)
-                    group.append(Record(subject, measure(runner, device, options.num_steps), here))
+                training = trained(subject, device, options.num_steps, weights, options.seed)
+                group.append(Record(subject, training, here))
             print(report(group, metrics), end="\n\n")
             records += group
     if options.results is not None:

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -27,7 +27,9 @@ from hipward_kernels.workshop.profiling import profiled
 from hipward_kernels.workshop.records import Record, append, conditions, load, row, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from torch import Tensor
 
     from hipward_kernels.workshop.options import Subject
     from hipward_kernels.workshop.profiling import Profile
@@ -59,15 +61,23 @@ def run(subjects: Sequence[Subject], device: torch.device, steps: int, seed: int
     torch.manual_seed(seed)
     weights = TinyLlama(subjects[0].config, VERSIONS["v1"]).state_dict()
     here = conditions(device)
-    compared = []
-    for subject in subjects:
-        torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
-        runner = prepare(subject, device, weights, seed)
-        training = measure(runner, device, steps)
-        batch = next(runner.data)
-        profile = profiled(partial(runner.step, batch), subject.version, device)
-        compared.append(Compared(Record(subject, training, here), profile))
-    return compared
+    return [run_one(subject, weights, device, steps, seed, here) for subject in subjects]
+
+
+def run_one(
+    subject: Subject,
+    weights: Mapping[str, Tensor],
+    device: torch.device,
+    steps: int,
+    seed: int,
+    here: dict[str, Any],
+) -> Compared:
+    """Trains and profiles one, and forgets it."""
+    torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
+    runner = prepare(subject, device, weights, seed)
+    training = measure(runner, device, steps)
+    profile = profiled(partial(runner.step, next(runner.data)), subject.version, device)
+    return Compared(Record(subject, training, here), profile)
 
 
 def saved_result(path: Path) -> Compared:

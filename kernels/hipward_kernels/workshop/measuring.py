@@ -27,7 +27,6 @@ from hipward_kernels.models.weights import without_gradient
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from hipward_kernels.harness.timing import Clock
     from hipward_kernels.workshop.options import Subject
 
 WARM_STEPS = 3
@@ -104,37 +103,39 @@ def prepare(
     trainer = build(subject.config, subject.switches, device, subject.precision, weights=weights, seed=seed)
     shape = (subject.config, subject.batch_size, subject.sequence_length, device)
     some = batches(*shape, seed=seed + 1)
-    started = perf_counter()
-    trainer.backward(trainer.forward(next(some)))
-    trainer.optimizer.zero_grad(set_to_none=True)
-    synchronize(device)
-    first = perf_counter() - started
-    step, note = trainer.step, ""
-    if subject.switches.graphs:
-        try:
-            step = GraphedStep(trainer, [next(some) for _ in range(GATE_BATCHES)])
-        except GraphRefusedError as refusal:
-            note = f"no graph: {refusal}"
+    step: Callable[[Batch], Tensor] = trainer.step
+    note = ""
+    with matmul_precision(subject.precision):
+        started = perf_counter()
+        trainer.backward(trainer.forward(next(some)))
+        trainer.optimizer.zero_grad(set_to_none=True)
+        synchronize(device)
+        first = perf_counter() - started
+        if subject.switches.graphs:
+            try:
+                step = GraphedStep(trainer, [next(some) for _ in range(GATE_BATCHES)])
+            except GraphRefusedError as refusal:
+                note = f"no graph: {refusal}"
     return Runner(subject, trainer, step, first, note, before, batches(*shape, seed=seed))
 
 
-def measure(runner: Runner, device: torch.device, steps: int, clock: Clock | None = None) -> Training:
+def trained(
+    subject: Subject, device: torch.device, steps: int, weights: Mapping[str, Tensor] | None = None, seed: int = 0
+) -> Training:
+    """Builds a subject, measures it, and forgets it, so that it weighs on no other one's memory."""
+    return measure(prepare(subject, device, weights, seed), device, steps)
+
+
+def measure(runner: Runner, device: torch.device, steps: int) -> Training:
     """Trains for `steps` steps, each one timed but the first ones, then takes what is left to take."""
-    losses: list[Tensor] = []
-
-    def step(batch: Batch) -> None:
-        losses.append(runner.step(batch).clone())
-
-    clock = clock or clock_for(device)
     with matmul_precision(runner.subject.precision):
-        times, _ = clock.samples(step, [(next(runner.data),) for _ in range(steps)])
-        interval = Interval.of(times[WARM_STEPS:] or times)
+        times, losses = timed(runner, device, steps)
         batch = next(runner.data)
         missing = unreached(runner.trainer, batch)
         parts = split(runner.trainer, batch, device)
         saved = saved_bytes(runner.trainer, batch)
         peak = peak_bytes(runner, batch, device)
-    model = runner.trainer.model
+    interval = Interval.of(times[WARM_STEPS:] or times)
     return Training(
         step_ms=interval,
         tokens_per_second=runner.subject.tokens / interval.median * 1e3,
@@ -142,11 +143,22 @@ def measure(runner: Runner, device: torch.device, steps: int, clock: Clock | Non
         peak_memory_mib=None if peak is None else peak / MIB,
         saved_mib=saved / MIB,
         first_step_s=runner.first_step_s,
-        losses=torch.stack(losses).tolist(),
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        losses=losses,
+        parameters=sum(parameter.numel() for parameter in runner.trainer.model.parameters()),
         without_gradient=missing,
         note=runner.note,
     )
+
+
+def timed(runner: Runner, device: torch.device, steps: int) -> tuple[list[float], list[float]]:
+    """Milliseconds of each step, and the loss before it."""
+    losses: list[Tensor] = []
+
+    def step(batch: Batch) -> None:
+        losses.append(runner.step(batch).clone())
+
+    times, _ = clock_for(device).samples(step, [(next(runner.data),) for _ in range(steps)])
+    return times, torch.stack(losses).tolist()
 
 
 def unreached(trainer: Trainer, batch: Batch) -> list[str]:
@@ -212,11 +224,14 @@ def saved_bytes(trainer: Trainer, batch: Batch) -> int:
 
 
 def peak_bytes(runner: Runner, batch: Batch, device: torch.device) -> int | None:
-    """Most that was allocated at once in a step, from before the model was built; None on a CPU."""
+    """Most that was allocated at once in a step, from before the model was built; None on a CPU.
+
+    Not in a captured step: a graph's memory was allocated when it was captured, and its replays allocate nothing.
+    """
     if device.type != "cuda":
         return None
     torch.cuda.reset_peak_memory_stats(device)
-    runner.step(batch)
+    runner.trainer.step(batch)
     synchronize(device)
     return torch.cuda.max_memory_allocated(device) - runner.before_bytes
 

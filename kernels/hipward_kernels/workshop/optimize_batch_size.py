@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from hipward_kernels.harness.devices import MIB, describe
-from hipward_kernels.models.training import matmul_precision
 from hipward_kernels.workshop import options as common
-from hipward_kernels.workshop.measuring import measure, prepare
+from hipward_kernels.workshop.measuring import trained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,7 +46,7 @@ def attempt(subject: Subject, device: torch.device, steps: int, seed: int) -> Ca
     """Trains with a batch size; None where memory runs out."""
     torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
     try:
-        training = measure(prepare(subject, device, seed=seed), device, steps)
+        training = trained(subject, device, steps, seed=seed)
     except torch.OutOfMemoryError:
         if device.type == "cuda":
             torch.cuda.empty_cache()
@@ -101,12 +100,11 @@ def main(arguments: Sequence[str] | None = None) -> Candidate:
     device = common.device(options)
     subject = common.subject(options, options.version)
     limit = options.target_memory_usage * describe(device).memory_bytes / MIB
-    with matmul_precision(subject.precision):
-        fits = search(
-            lambda size: attempt(replace(subject, batch_size=size), device, options.num_steps, options.seed),
-            limit,
-            options.max_batch_size,
-        )
+    fits = search(
+        lambda size: attempt(replace(subject, batch_size=size), device, options.num_steps, options.seed),
+        limit,
+        options.max_batch_size,
+    )
     if not fits:
         raise SystemExit(f"not even a batch of one fits into {limit:.0f} MiB")
     best = max(fits, key=TARGETS[options.optimization_target])

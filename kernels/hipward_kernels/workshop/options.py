@@ -49,7 +49,7 @@ class Subject:
     @property
     def itemsize(self) -> int:
         """Bytes of a number that products are computed in."""
-        return 2 if self.precision in ("bfloat16", "float16") else 4
+        return 2 if self.precision == "bfloat16" else 4
 
 
 def parser(name: str, description: str) -> argparse.ArgumentParser:
@@ -65,7 +65,7 @@ def parser(name: str, description: str) -> argparse.ArgumentParser:
     group.add_argument("--seq-len", type=positive, help="tokens in a sequence; default: the size's")
     group.add_argument("--precision", choices=PRECISIONS, default="float32", help="of matrix products")
     group.add_argument("--use-amp", action="store_true", help="compute in --amp-dtype: the same as --precision")
-    group.add_argument("--amp-dtype", choices=["bfloat16", "float16"], default="bfloat16", help="with --use-amp")
+    group.add_argument("--amp-dtype", choices=["bfloat16"], default="bfloat16", help="with --use-amp")
     group.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cuda, cuda:1, cpu")
     group.add_argument("--seed", type=int, default=0, help="of weights and data")
     return made

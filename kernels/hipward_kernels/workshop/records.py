@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 RESULTS = Path(__file__).parents[2] / "results" / "models.csv"
 
+LOSSES_KEPT = 9
+"""Points of a loss curve that become rows; the JSON file has all of them."""
+
 
 @dataclass(frozen=True)
 class Record:
@@ -161,8 +164,10 @@ def rows_of(study: str, record: Record) -> list[Row]:
         ("saved for backward", "MiB", training.saved_mib),
         ("first step", "s", training.first_step_s),
         ("parameters without gradient", "tensors", float(len(training.without_gradient))),
-        (f"loss before step {len(training.losses)}", "nats/token", training.losses[-1]),
     ]
+    last = len(training.losses) - 1
+    steps = sorted({round(last * share / (LOSSES_KEPT - 1)) for share in range(LOSSES_KEPT)})
+    figures += [(f"loss before step {step + 1}", "nats/token", training.losses[step]) for step in steps]
     return [row(study, subject, metric, unit, value, here) for metric, unit, value in figures if value is not None]
 
 

@@ -8,7 +8,7 @@ and then masks them, and the formula leaves them out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from hipward_kernels.models.cost import Cost, Floor, floor, training_step
 from hipward_kernels.models.training import build, matmul_precision
 from hipward_kernels.workshop import options as common
 from hipward_kernels.workshop.ceilings import Ceilings, measured
-from hipward_kernels.workshop.measuring import measure, prepare
+from hipward_kernels.workshop.measuring import trained
 from hipward_kernels.workshop.records import append, conditions, row
 from hipward_kernels.workshop.roofline import Point, plot
 
@@ -70,7 +70,7 @@ def analyze(subject: Subject, device: torch.device, steps: int, seed: int) -> An
     """Measures the ceilings and a step."""
     cost = training_step(subject.config, subject.batch_size, subject.sequence_length, subject.itemsize)
     ceilings = measured(device, subject.precision)
-    training = measure(prepare(subject, device, seed=seed), device, steps)
+    training = trained(subject, device, steps, seed=seed)
     return Analysis(
         cost,
         counted_flops(subject),
@@ -118,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> Analysis:
     device = common.device(options)
     subject = common.subject(options, options.version)
     with matmul_precision(subject.precision):
-        found = analyze(replace(subject), device, options.num_steps, options.seed)
+        found = analyze(subject, device, options.num_steps, options.seed)
     print(report(subject, found, intensity=options.computational_intensity))
     here = conditions(device)
     if options.generate_roofline:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hipward_kernels.models.training import matmul_precision
 from hipward_kernels.workshop import options as common
-from hipward_kernels.workshop.measuring import measure, prepare
+from hipward_kernels.workshop.measuring import trained
 from hipward_kernels.workshop.records import Record, append, conditions, rows_of
 
 if TYPE_CHECKING:
@@ -40,10 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> list[list[Record]]:
             options.seq_len = length
             subject = common.subject(options, name)
             torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
-            with matmul_precision(subject.precision):
-                runner = prepare(subject, device, seed=options.seed)
-                records.append(Record(subject, measure(runner, device, options.num_steps), here))
-                del runner
+            training = trained(subject, device, options.num_steps, seed=options.seed)
+            records.append(Record(subject, training, here))
         print(report(records), end="\n\n")
         swept.append(records)
         if options.results is not None:

@@ -67,7 +67,7 @@ def run(version: str, arguments: Sequence[str] | None = None) -> Record:
 def summary(subject: Subject, training: Training) -> str:
     """For people."""
     every = max(1, len(training.losses) // LOSSES_SHOWN)
-    shown = [f"{index}: {loss:.4f}" for index, loss in enumerate(training.losses) if index % every == 0]
+    shown = [f"{index + 1}: {loss:.4f}" for index, loss in enumerate(training.losses) if index % every == 0]
     missing = training.without_gradient
     step, split, rate = training.step_ms, training.split, training.tokens_per_second
     lines = [
