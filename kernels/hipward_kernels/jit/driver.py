@@ -12,14 +12,27 @@ import threading
 from ctypes import byref, c_char, c_char_p, c_int, c_uint, c_void_p
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 INVALID_CONTEXT = 201
 
 
 class LaunchError(RuntimeError):
     """The driver refused; the message has its words."""
+
+
+def _no_gpu(*_: object) -> int:
+    raise LaunchError("this PyTorch has no GPU support")
+
+
+# Read once: finding an attribute of a module takes longer than what these do.
+_current_device: Callable[[], int] = getattr(torch._C, "_cuda_getDevice", _no_gpu)  # noqa: SLF001 - torch's own, unchecked
+_current_stream: Callable[[int], int] = getattr(torch._C, "_cuda_getCurrentRawStream", _no_gpu)  # noqa: SLF001 - as Triton
 
 
 @dataclass(frozen=True)
@@ -98,9 +111,11 @@ class Launch:
 
     def __init__(self, function: int, device: int, threads: int, shared_bytes: int, signature: str, entry: str) -> None:
         """`signature` is the kernel's arguments in the letters of `struct`: P pointer, q int64, i int32, f float."""
+        self._launch = driver().launch
         self._function, self._device, self._threads, self._shared = function, device, threads, shared_bytes
         self._entry = entry
-        self._struct = struct.Struct(signature)
+        layout = struct.Struct(signature)
+        self._pack, self._size = layout.pack_into, layout.size
         self._offsets = [
             struct.calcsize(signature[: i + 1]) - struct.calcsize(signature[i]) for i in range(len(signature))
         ]
@@ -108,7 +123,7 @@ class Launch:
 
     def _buffer(self) -> tuple[ctypes.Array[c_char], ctypes.Array[c_void_p]]:
         """A thread's own place for the arguments, and the addresses of each."""
-        buffer = (c_char * self._struct.size)()
+        buffer = (c_char * self._size)()
         start = ctypes.addressof(buffer)
         pair = buffer, (c_void_p * len(self._offsets))(*(start + offset for offset in self._offsets))
         self._buffers.pair = pair
@@ -116,20 +131,26 @@ class Launch:
 
     def __call__(self, blocks: int, *arguments: float) -> None:
         """Launches `blocks` blocks; pointers are given as addresses."""
-        if torch._C._cuda_getDevice() != self._device:  # noqa: SLF001 - torch.cuda.current_device(), without its check
-            with torch.cuda.device(self._device):
+        device = self._device
+        if _current_device() != device:
+            with torch.cuda.device(device):
                 self(blocks, *arguments)
             return
         try:
             buffer, addresses = self._buffers.pair
         except AttributeError:
             buffer, addresses = self._buffer()
-        self._struct.pack_into(buffer, 0, *arguments)
-        stream = torch._C._cuda_getCurrentRawStream(self._device)  # noqa: SLF001 - what Triton and Inductor use
-        launch = driver().launch
-        code = launch(self._function, blocks, 1, 1, self._threads, 1, 1, self._shared, stream, addresses, None)
-        if code:
-            if code == INVALID_CONTEXT and not torch.version.hip:
-                driver().adopt_context(self._device)
-                code = launch(self._function, blocks, 1, 1, self._threads, 1, 1, self._shared, stream, addresses, None)
+        self._pack(buffer, 0, *arguments)
+        stream = _current_stream(device)
+        if code := self._launch(
+            self._function, blocks, 1, 1, self._threads, 1, 1, self._shared, stream, addresses, None
+        ):
+            if code == INVALID_CONTEXT and not torch.version.hip and not self._adopted():
+                driver().adopt_context(device)
+                self._buffers.adopted = True
+                self(blocks, *arguments)
+                return
             driver().check(code, f"launching {self._entry} with {blocks} blocks of {self._threads} threads")
+
+    def _adopted(self) -> bool:
+        return getattr(self._buffers, "adopted", False)

@@ -35,8 +35,8 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(HIPWARD_THREADS)
   // Loads first, all of them: they are in flight together.
   Vec<T> g[HIPWARD_VECTORS], u[HIPWARD_VECTORS];
   for_each_vector(vectors, row_vectors, [&](int v, i64 row, i64 column, i64) {
-    g[v] = load_once(gate + row * gate_stride + column);
-    u[v] = load_once(up + row * up_stride + column);
+    g[v] = load(gate + row * gate_stride + column);
+    u[v] = load(up + row * up_stride + column);
   });
   for_each_vector(vectors, row_vectors, [&](int v, i64, i64, i64 at) {
     Vec<T> out;
@@ -51,9 +51,9 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(HIPWARD_THREADS)
              i64 up_stride, u32 vectors, u32 row_vectors) {
   Vec<T> d[HIPWARD_VECTORS], g[HIPWARD_VECTORS], u[HIPWARD_VECTORS];
   for_each_vector(vectors, row_vectors, [&](int v, i64 row, i64 column, i64) {
-    d[v] = load_once(dy + row * dy_stride + column);
-    g[v] = load_once(gate + row * gate_stride + column);
-    u[v] = load_once(up + row * up_stride + column);
+    d[v] = load(dy + row * dy_stride + column);
+    g[v] = load(gate + row * gate_stride + column);
+    u[v] = load(up + row * up_stride + column);
   });
   for_each_vector(vectors, row_vectors, [&](int v, i64, i64, i64 at) {
     Vec<T> to_gate, to_up;

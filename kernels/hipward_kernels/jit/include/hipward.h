@@ -126,20 +126,6 @@ __device__ __forceinline__ Vec<T> load(const T* from) {
   return bit_cast<Vec<T>>(*reinterpret_cast<const Quad*>(from));
 }
 
-// For data that is read once: caches may drop it first.
-template <typename T>
-__device__ __forceinline__ Vec<T> load_once(const T* from) {
-#if HIPWARD_AMD
-  return bit_cast<Vec<T>>(__builtin_nontemporal_load(reinterpret_cast<const Quad*>(from)));
-#else
-  Quad q;
-  asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(q.x), "=r"(q.y), "=r"(q.z), "=r"(q.w)
-               : "l"(from));
-  return bit_cast<Vec<T>>(q);
-#endif
-}
-
 template <typename T>
 __device__ __forceinline__ void store(T* to, const Vec<T>& values) {
   *reinterpret_cast<Quad*>(to) = bit_cast<Quad>(values);

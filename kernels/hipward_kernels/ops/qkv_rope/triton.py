@@ -13,7 +13,7 @@ import triton.language as tl
 from torch import Tensor
 
 from hipward_kernels.ops.autograd import refuse_second_derivative
-from hipward_kernels.ops.launch import launch, launch_device
+from hipward_kernels.ops.launch import WARP_SIZE, launch, launch_device
 from hipward_kernels.ops.rope.triton import table_row, tile, tile_warps, turn, with_features
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def run(
                 pairs,
             ),
             constants,
-            tile_warps(constants),
+            tile_warps(constants, WARP_SIZE),
         )
 
 

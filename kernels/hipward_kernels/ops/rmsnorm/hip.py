@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from hipward_kernels import tuning
-from hipward_kernels.arch import get_gfx, wave_of
+from hipward_kernels.arch import get_gfx
 from hipward_kernels.jit.kernel import Kernel
-from hipward_kernels.ops.hip_launch import NAMES, VECTOR_BYTES, Launches, aligned, at_least_as_wide, whole_vectors
-from hipward_kernels.ops.launch import as_rows, next_power_of_two
+from hipward_kernels.ops.hip_launch import NAMES, VECTOR_BYTES, Launches, at_least_as_wide, whole_vectors
+from hipward_kernels.ops.launch import as_rows
+
+if TYPE_CHECKING:
+    from hipward_kernels.jit.driver import Launch
 
 LAUNCHES = Launches(Kernel(Path(__file__).with_name("hip.hip"), "forward", "PPPPPqqqif"))
 
@@ -44,30 +47,56 @@ class Plan:
         return self.row_threads * self.rows
 
 
-def plan(columns: int, itemsize: int, wave: int, parameters: dict[str, int] | None = None) -> Plan | None:
-    """The launch for rows of a length, or None where a row does not fit into registers.
+def plan(columns: int, itemsize: int, inputs: int, parameters: dict[str, int] | None = None) -> Plan | None:
+    """The launch for rows of a length, or None where a row of each input does not fit into registers.
 
     Two vectors a thread, as long as there are threads; `parameters` of the tuned table replace what they name.
     """
     vectors = -(-columns // (VECTOR_BYTES // itemsize))
-    chosen = {"row_threads": min(max(next_power_of_two(vectors) // 2, 1), ROW_THREADS), **(parameters or {})}
+    # The power of two below, so that few threads of a row that is no power of two are idle.
+    threads = min(max((1 << vectors.bit_length() - 1) // 2, 1), ROW_THREADS)
+    chosen = {"row_threads": threads, **(parameters or {})}
     row_threads = chosen["row_threads"]
-    of_thread = next_power_of_two(-(-vectors // row_threads))
-    if of_thread > MOST_VECTORS:
+    of_thread = -(-vectors // row_threads)
+    if of_thread * inputs > MOST_VECTORS:
         return None
     rows = chosen.get("rows", max(BLOCK_THREADS // row_threads, 1))
-    if row_threads > wave and rows > 1 and row_threads * rows > 1024:
-        return None
     return Plan(row_threads, rows, of_thread)
 
 
+@dataclass(frozen=True)
+class Ready:
+    """What is worked out once for a form of arguments."""
+
+    launch: Launch
+    blocks: int
+
+
 @lru_cache(maxsize=4096)
-def plan_for(op: str, device: int, dtype: torch.dtype, rows: int, columns: int) -> Plan | None:
-    """The plan for a device, by the tuned table where it has the shape."""
-    arch = get_gfx(device)
-    choice = tuning.choice(arch, op, dtype, rows, columns)
+def ready(
+    op: str, device: int, dtype: torch.dtype, scale: torch.dtype | None, rows: int, columns: int, *strides: int
+) -> Ready | None:
+    """The launch for rows of `dtype` and a weight of `scale`, or None where 16-byte vectors do not fit them."""
+    if not whole_vectors(dtype.itemsize, columns, *strides) or not (scale is None or at_least_as_wide(scale, dtype)):
+        return None
+    add = op == "add_rmsnorm"
+    choice = tuning.choice(get_gfx(device), op, dtype, rows, columns)
     parameters = choice.numbers() if choice is not None and choice.tier == "hip" else None
-    return plan(columns, dtype.itemsize, wave_of(arch), parameters)
+    found = plan(columns, dtype.itemsize, 1 + add, parameters)
+    if found is None:
+        return None
+    launch = LAUNCHES.get(
+        device,
+        found.threads,
+        T=NAMES[dtype],
+        W=NAMES[scale or dtype],
+        ROW_THREADS=found.row_threads,
+        ROWS=found.rows,
+        VECTORS=found.vectors,
+        ADD=int(add),
+        HAS_WEIGHT=int(scale is not None),
+    )
+    return Ready(launch, -(-rows // found.rows))
 
 
 def forward(op: str, x: Tensor, residual: Tensor | None, weight: Tensor | None, eps: float) -> Any:
@@ -78,34 +107,19 @@ def forward(op: str, x: Tensor, residual: Tensor | None, weight: Tensor | None, 
         return y, total
     x = as_rows(x)
     more = x if residual is None else as_rows(residual)
-    scale = x if weight is None else weight
     rows, columns = x.shape
     x_stride, more_stride = x.stride(0), more.stride(0)
-    fits = (
-        whole_vectors(x.itemsize, columns, x_stride, more_stride)
-        and aligned(x, more, scale)
-        and at_least_as_wide(scale.dtype, x.dtype)
-        and (weight is None or weight.is_contiguous())
-    )
-    if not fits:
+    scale = None
+    x_address = scale_address = x.data_ptr()
+    if weight is not None:
+        weight = weight.contiguous()
+        scale, scale_address = weight.dtype, weight.data_ptr()
+    found = ready(op, x.get_device(), x.dtype, scale, rows, columns, x_stride, more_stride)
+    more_address = more.data_ptr()
+    if found is None or (x_address | more_address | scale_address) % VECTOR_BYTES:
         return NotImplemented
-    device = x.get_device()
-    found = plan_for(op, device, x.dtype, rows, columns)
-    if found is None:
-        return NotImplemented
-    launch = LAUNCHES.get(
-        device,
-        found.threads,
-        T=NAMES[x.dtype],
-        W=NAMES[scale.dtype],
-        ROW_THREADS=found.row_threads,
-        ROWS=found.rows,
-        VECTORS=found.vectors,
-        ADD=int(residual is not None),
-        HAS_WEIGHT=int(weight is not None),
-    )
-    addresses = (x.data_ptr(), more.data_ptr(), scale.data_ptr(), y.data_ptr(), total.data_ptr())
-    launch(-(-rows // found.rows), *addresses, rows, x_stride, more_stride, columns, eps)
+    addresses = (x_address, more_address, scale_address, y.data_ptr(), total.data_ptr())
+    found.launch(found.blocks, *addresses, rows, x_stride, more_stride, columns, eps)
     return y, total
 
 

@@ -54,14 +54,21 @@ def turn(
     live = (head < heads)[:, None]
     x_ptr += head[:, None].to(tl.int64) * x_head_stride
     y_ptr += head[:, None].to(tl.int64) * y_head_stride
-    pair = tl.arange(0, PAIRS)
-    mask = live & (pair < pairs)[None, :]
-    first = pair if HALF else 2 * pair
-    second = pair + pairs if HALF else 2 * pair + 1
-    a = tl.load(x_ptr + first[None, :], mask=mask, other=0.0).to(tl.float32)
-    b = tl.load(x_ptr + second[None, :], mask=mask, other=0.0).to(tl.float32)
-    tl.store(y_ptr + first[None, :], (a * cos - b * sin).to(y_ptr.dtype.element_ty), mask=mask)
-    tl.store(y_ptr + second[None, :], (b * cos + a * sin).to(y_ptr.dtype.element_ty), mask=mask)
+    if HALF:
+        pair = tl.arange(0, PAIRS)
+        mask = live & (pair < pairs)[None, :]
+        a = tl.load(x_ptr + pair[None, :], mask=mask, other=0.0).to(tl.float32)
+        b = tl.load(x_ptr + (pair + pairs)[None, :], mask=mask, other=0.0).to(tl.float32)
+        tl.store(y_ptr + pair[None, :], (a * cos - b * sin).to(y_ptr.dtype.element_ty), mask=mask)
+        tl.store(y_ptr + (pair + pairs)[None, :], (b * cos + a * sin).to(y_ptr.dtype.element_ty), mask=mask)
+    else:
+        # Loaded side by side and parted in registers: every second element at a time would be narrow loads.
+        feature = tl.arange(0, 2 * PAIRS)
+        mask = live & (feature < 2 * pairs)[None, :]
+        x = tl.load(x_ptr + feature[None, :], mask=mask, other=0.0).to(tl.float32)
+        a, b = tl.split(tl.reshape(x, (HEADS, PAIRS, 2)))
+        y = tl.interleave(a * cos - b * sin, b * cos + a * sin)
+        tl.store(y_ptr + feature[None, :], y.to(y_ptr.dtype.element_ty), mask=mask)
     if REST > 0:
         rest = 2 * pairs + tl.arange(0, REST)
         mask = live & (rest < head_dim)[None, :]
@@ -123,9 +130,9 @@ def tile(heads: int, head_dim: int, pairs: int) -> dict[str, int]:
     return {"HEADS": at_once, "PAIRS": width, "REST": next_power_of_two(rest) if rest else 0}
 
 
-def tile_warps(constants: dict[str, int]) -> int:
+def tile_warps(constants: dict[str, int], warp_size: int) -> int:
     """Warps of a program: 16 elements a thread."""
-    return min(max(constants["HEADS"] * constants["PAIRS"] * 2 // 16 // WARP_SIZE, 1), 8)
+    return min(max(constants["HEADS"] * constants["PAIRS"] * 2 // 16 // warp_size, 1), 8)
 
 
 def forward(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout, inverse: bool) -> Tensor:
@@ -157,7 +164,7 @@ def forward(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout, inverse: bool) 
                 pairs,
             ),
             constants,
-            tile_warps(constants),
+            tile_warps(constants, WARP_SIZE),
         )
     return y
 
