@@ -78,13 +78,18 @@ def test_a_graph_that_gives_other_numbers_is_refused() -> None:
 def test_captured_decoding_gives_the_plain_text() -> None:
     trained = training.build(TINY, VERSIONS["v1"], GPU)
     training.loss_curve(trained, batches(TINY, 16, 32, GPU), 20)
-    switches = VERSIONS["v4"].with_(off=["compile"])
+    switches = VERSIONS["v4"]
     model = TinyLlama(TINY, switches).to(GPU)
     copy_weights(trained.model, model, TINY, switches)
     prompts = [next(batches(TINY, 2, 8, GPU, seed=seed)).tokens for seed in (1, 2)]
     decoding = GraphedDecoding(model, prompts[0], 16)
     for prompt in prompts:
         assert torch.equal(decoding.generate(prompt, 16), generate(trained.model, prompt, 16))
+        assert torch.equal(decoding.generate(prompt, 5), generate(trained.model, prompt, 5))
+    with pytest.raises(ValueError, match="at most 16 tokens"):
+        decoding.generate(prompts[0], 17)
+    with pytest.raises(ValueError, match=r"prompts \[2, 8\]"):
+        decoding.generate(prompts[0][:1], 16)
 
 
 def test_peak_memory_is_that_of_one_subject() -> None:

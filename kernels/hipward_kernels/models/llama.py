@@ -143,6 +143,10 @@ class TinyLlama(nn.Module):
             x = x.to(torch.get_autocast_dtype(x.device.type))
         residual = None
         for index, layer in enumerate(self.layers):
-            x, residual = layer(x, residual, cos, sin, None if cache is None else cache.layers[index])
+            if cache is None:
+                x, residual = layer(x, residual, cos, sin)
+            else:
+                # Not the compiled call: keys and values have another shape, or another position, at each token.
+                x, residual = layer.forward(x, residual, cos, sin, cache.layers[index])
         x, _ = self.norm(x, residual)
         return F.linear(x, self.embed_tokens.weight)

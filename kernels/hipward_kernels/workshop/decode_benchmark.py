@@ -51,17 +51,15 @@ def decode(
 ) -> tuple[Interval, torch.Tensor, str]:
     """Milliseconds for a token, the text, and why there is no graph."""
     dtype = torch.float32 if subject.precision == "tf32" else getattr(torch, subject.precision)
-    # A layer's code for one token is another than for many; decoding runs it uncompiled, in a graph.
-    switches = subject.switches.with_(off=["compile"])
-    model = TinyLlama(subject.config, switches)
-    copy_weights(trained, model, subject.config, switches)
+    model = TinyLlama(subject.config, subject.switches)
+    copy_weights(trained, model, subject.config, subject.switches)
     model.to(prompt.device, dtype).eval()
     note = ""
 
     def text() -> torch.Tensor:
         return generate(model, prompt, count)
 
-    if switches.graphs:
+    if subject.switches.graphs:
         try:
             graphed = GraphedDecoding(model, prompt, count)
 
