@@ -22,6 +22,9 @@ from hipward_kernels.ops.rmsnorm import OP as RMSNORM
 from hipward_kernels.ops.rope import OP as ROPE
 from hipward_kernels.ops.rope.layout import Layout
 from hipward_kernels.ops.silu_mul import OP as SILU_MUL
+from hipward_kernels.ops.swiglu import OP as SWIGLU
+from hipward_kernels.ops.swiglu import swiglu
+from hipward_kernels.registry import only
 
 if TYPE_CHECKING:
     from hipward_kernels.models.data import Batch
@@ -41,7 +44,7 @@ def pair(config: Config, switches: Switches) -> tuple[TinyLlama, TinyLlama, Batc
 
 
 def test_it_is_triton_that_runs_here() -> None:
-    for op in (RMSNORM, ADD_RMSNORM, SILU_MUL, ROPE, QKV_ROPE, CROSS_ENTROPY):
+    for op in (RMSNORM, ADD_RMSNORM, SILU_MUL, ROPE, QKV_ROPE, CROSS_ENTROPY, SWIGLU):
         assert op.refusals(torch.ones(1, 1))["triton"] is None
 
 
@@ -60,6 +63,21 @@ def test_the_kernels_train_the_model_as_pytorch_does(name: str, layout: Layout) 
     for parameter, gradient in expected.items():
         difference = (got[parameter] - gradient).norm() / gradient.norm()
         assert difference < 2e-5, parameter
+
+
+@pytest.mark.parametrize("shape", [(1, 2), (3, 5, 62), (2, 2 * 4099), (0, 8), (3, 0)])
+def test_swiglu_agrees_with_its_definition(shape: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    wide = 4 * torch.randn(*shape[:-1], shape[-1] + 6)
+    results = []
+    for tier in ("triton", "eager"):
+        with only(tier):
+            # Rows that are not contiguous.
+            x = wide.clone()[..., : shape[-1]].requires_grad_()
+            y = swiglu(x)
+            results.append([y, *torch.autograd.grad(y, x, torch.cos(torch.arange(y.numel()).float()).view(y.shape))])
+    for got, expected in zip(*results, strict=True):
+        torch.testing.assert_close(got, expected, rtol=2e-5, atol=2e-5)
 
 
 def test_the_kernels_decode_as_pytorch_does() -> None:

@@ -32,7 +32,8 @@ UNCOMPILED = {name: switches.with_(off=["compile"]) for name, switches in VERSIO
 
 def single(name: str) -> Switches:
     """One switch on, with what it needs."""
-    return Switches().with_(on=["fused_qkv", name] if name == "qkv_rope_kernel" else [name])
+    needed = {"qkv_rope_kernel": ["fused_qkv"], "swiglu_kernel": ["fused_gate_up"]}
+    return Switches().with_(on=[*needed.get(name, []), name])
 
 
 ALONE = {name: single(name) for name in SWITCHES if name != "compile"}
@@ -282,6 +283,8 @@ def test_impossible_sizes_are_refused(changes: dict[str, int], says: str) -> Non
 def test_impossible_switches_are_refused() -> None:
     with pytest.raises(ValueError, match="needs fused_qkv"):
         Switches(qkv_rope_kernel=True)
+    with pytest.raises(ValueError, match="needs fused_gate_up"):
+        Switches(swiglu_kernel=True)
     with pytest.raises(ValueError, match="v1, v2, v3, v4"):
         version("v5")
 

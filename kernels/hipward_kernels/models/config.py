@@ -90,6 +90,8 @@ class Switches:
     """The residual addition and the norm after it as one: `hipward_kernels.ops.add_rmsnorm`."""
     qkv_rope_kernel: bool = False
     """Split, RoPE and layout of a fused projection as one: `hipward_kernels.ops.qkv_rope`. Needs `fused_qkv`."""
+    swiglu_kernel: bool = False
+    """`hipward_kernels.ops.swiglu` on the result of a fused projection as it is. Needs `fused_gate_up`."""
     attention_router: bool = False
     """`hipward_kernels.attention`, the fastest attention that is there, in place of `flash_attention`'s one."""
     fused_adamw: bool = False
@@ -102,6 +104,8 @@ class Switches:
     def __post_init__(self) -> None:
         if self.qkv_rope_kernel and not self.fused_qkv:
             raise ValueError("qkv_rope_kernel takes the result of a fused projection apart, so it needs fused_qkv")
+        if self.swiglu_kernel and not self.fused_gate_up:
+            raise ValueError("swiglu_kernel takes the result of a fused projection, so it needs fused_gate_up")
 
     def on(self) -> tuple[str, ...]:
         """Names of the switches that are on, in the order above."""

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from hipward_kernels.ops import silu_mul
+from hipward_kernels.ops.swiglu import swiglu
 
 if TYPE_CHECKING:
     from hipward_kernels.models.config import Config, Switches
@@ -28,6 +29,8 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """`x` of shape `[B, S, hidden]` to the same shape."""
+        if self.switches.swiglu_kernel:
+            return self.down_proj(swiglu(self.gate_up_proj(x)))  # type: ignore[no-any-return]
         if self.switches.fused_gate_up:
             gate, up = self.gate_up_proj(x).chunk(2, dim=-1)
         else:

@@ -31,6 +31,10 @@ SLACK = 2.0
 order in which their blocks end, so that even two plain runs differ."""
 
 
+MOST_NOISE = 1e-2
+"""Relative difference of two plain runs' losses beyond which nothing can be said about a graph."""
+
+
 class GraphRefusedError(RuntimeError):
     """A graph cannot be captured here, or gives other numbers than the plain step."""
 
@@ -88,6 +92,10 @@ class GraphedStep:
         self.difference = largest_difference(got, expected)
         """Largest relative difference of a loss between the graph and the plain steps."""
         noise = largest_difference(again, expected)
+        if not noise <= MOST_NOISE:
+            raise GraphRefusedError(
+                f"two plain runs from the same state differ by {noise:.2g} in a loss, so a graph cannot be judged"
+            )
         if not self.difference <= SLACK * noise:
             raise GraphRefusedError(
                 f"after {len(batches)} steps the graph's loss is off by {self.difference:.2g} of it, "

@@ -115,6 +115,7 @@ def device(options: argparse.Namespace) -> torch.device:
     if wanted.type == "cuda" and not torch.cuda.is_available():
         raise SystemExit(f"--device {options.device}: there is no GPU here; --device cpu runs on the processor")
     if wanted.type == "cuda":
+        wanted = torch.device("cuda", wanted.index or 0)
         torch.cuda.set_device(wanted)
     return wanted
 
