@@ -1,7 +1,8 @@
 """Measures the ops of this package: `python -m hipward_kernels.bench --device cuda`.
 
-Each op's implementations are checked against its float64 reference, then timed in interleaved rounds by the harness's
-own clock and stop rule, beside a copy of memory. Rows go to the results file (`results.py`).
+Each op's implementations are checked against its float64 definition, then timed in interleaved rounds by the harness's
+own clock and stop rule, beside a copy of as many bytes. Rows go to the results file (`results.py`). What is measured is
+in `bench_cases.py`; the sweep that finds launch parameters is in `tuner.py`.
 """
 
 from __future__ import annotations
@@ -9,137 +10,124 @@ from __future__ import annotations
 import argparse
 import random
 import sys
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
+from hipward_kernels.bench_cases import Case, cases
 from hipward_kernels.harness.distance import distance, root_mean_square
 from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.precision import ERROR_RATIO, tolerance
 from hipward_kernels.harness.sampling import StopRule, interleave, median_interval
 from hipward_kernels.harness.timing import clock_for
-from hipward_kernels.ops import rmsnorm as rmsnorm_op
-from hipward_kernels.ops import silu_mul as silu_mul_op
-from hipward_kernels.ops.rmsnorm import OP as RMSNORM
-from hipward_kernels.ops.silu_mul import OP as SILU_MUL
-from hipward_kernels.registry import EAGER, disabled
+from hipward_kernels.perftest import copy_rate
+from hipward_kernels.registry import EAGER, only
 from hipward_kernels.results import Measurement, append, rows
+from hipward_kernels.roofline import peak_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hipward_kernels.harness.lines import StopReason
     from hipward_kernels.harness.timing import Clock
 
-EPS = 1e-6
-SHAPES = {
-    "rmsnorm": [(2048, 4096), (16384, 4096), (16384, 8192), (4096, 16384), (2048, 65536)],
-    "silu_mul": [(2048, 4096), (16384, 4096), (16384, 8192)],
-}
-"""Rows and columns of language models, and one row that is too long to be held in registers."""
-
 RESULTS = Path(__file__).parent.parent / "results" / "results.csv"
 BUFFERS = 3
-WARM_SECONDS = 0.25
+WARM_SECONDS = 0.05
+CHECKED_ROWS = 64
+"""Rows at each end of a result that are compared with the definition: all of a large one would not fit in float64."""
+
+HOST_ROWS = 32
+"""Up to this many rows the GPU is done before the host is, and the host's time is measured too."""
+HOST_CALLS = 100
+HOST_ROUNDS = 10
+
+OURS = "hipward"
+COPY = "copy of as many bytes"
+COMPILE = "torch.compile"
 
 
-def plain_rmsnorm(x: Tensor, weight: Tensor) -> Tensor:
-    """RMSNorm as most models write it, in several kernels: the baseline."""
-    wide = x.float()
-    return (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + EPS)).to(x.dtype) * weight
+def implementations(case: Case) -> dict[str, Callable[..., Any]]:
+    """What is compared; `eager` first."""
+    torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
+    compiled = torch.compile(case.eager(), dynamic=False)
+    return {EAGER: case.eager(), COMPILE: compiled, **dict(case.rivals()), OURS: case.ours()}
 
 
-def plain_silu_mul(gate: Tensor, up: Tensor) -> Tensor:
-    """SiLU×mul as most models write it, in two kernels: the baseline."""
-    return F.silu(gate) * up
-
-
-@dataclass(frozen=True)
-class Case:
-    """One op at one shape."""
-
-    op: str
-    shape: tuple[int, int]
-    dtype: torch.dtype
-    device: torch.device
-
-    def arguments(self) -> tuple[Tensor, Tensor]:
-        """Fresh random arguments."""
-        x = torch.randn(self.shape, dtype=self.dtype, device=self.device)
-        second = (self.shape[1],) if self.op == "rmsnorm" else self.shape
-        return x, torch.randn(second, dtype=self.dtype, device=self.device)
-
-    def reference(self, first: Tensor, second: Tensor) -> Tensor:
-        """The op's definition in float64."""
-        function = rmsnorm_op if self.op == "rmsnorm" else silu_mul_op
-        with disabled("triton"):
-            return function(first.double(), second.double())
-
-    def bytes_moved(self) -> int:
-        """Each input read once and each output written once."""
-        elements = self.shape[0] * self.shape[1]
-        moved = 2 * elements + self.shape[1] if self.op == "rmsnorm" else 3 * elements
-        return moved * self.dtype.itemsize
-
-    def implementations(self) -> dict[str, Callable[..., Any]]:
-        """What is compared; `eager` first."""
-        torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
-        if self.op == "rmsnorm":
-            known: dict[str, Callable[..., Any]] = {
-                "eager": plain_rmsnorm,
-                "F.rms_norm": lambda x, weight: F.rms_norm(x, x.shape[-1:], weight, EPS),
-                "torch.compile": torch.compile(plain_rmsnorm),
-            }
-            op, run = RMSNORM, lambda x, weight: rmsnorm_op(x, weight, EPS)
-        else:
-            known = {"eager": plain_silu_mul, "torch.compile": torch.compile(plain_silu_mul)}
-            op, run = SILU_MUL, silu_mul_op
-        probe = torch.empty(1, dtype=self.dtype, device=self.device)
-        fastest = next(tier for tier, refusal in op.refusals(probe).items() if refusal is None)
-        return known if fastest == EAGER else {**known, f"hipward {fastest}": run}
-
-
-def measure(case: Case, clock: Clock, rule: StopRule, copy_rate: float) -> list[Measurement]:
+def measure(case: Case, clock: Clock, rule: StopRule, rate: float) -> list[Measurement]:
     """Checks and times every implementation of a case."""
-    implementations = case.implementations()
+    calls = implementations(case)
     buffers = [case.arguments() for _ in range(BUFFERS)]
-    check(case, implementations, buffers[0])
-    taken = Timings(implementations, buffers, clock)
+    with torch.no_grad():
+        check(case, calls, buffers[0])
+    half = case.bytes_moved() // 2
+    source, target = (torch.empty(half, dtype=torch.uint8, device=case.device) for _ in range(2))
+    calls[COPY] = lambda *_: target.copy_(source)
+    taken = Timings(calls, buffers, clock)
     interleave(
-        {name: warm(call, buffers[0], case.device) for name, call in implementations.items()},
+        {name: warm(call, buffers[0], case.device) for name, call in calls.items()},
         taken.take,
         rule,
         random.Random(0),  # noqa: S311 - only shuffles
         taken,
         lambda: None,
     )
-    eager = median_interval(taken.ms["eager"])[0]
-    results = []
+    host = {}
+    if case.shape[0] <= HOST_ROWS and case.device.type == "cuda":
+        host = {name: host_microseconds(call, buffers[0]) for name, call in calls.items()}
+    return [
+        replace(m, note=note(m, measured)) if m.variant == OURS else m
+        for measured in [list(_measurements(case, taken, rate, host))]
+        for m in measured
+    ]
+
+
+def _measurements(case: Case, taken: Timings, rate: float, host: Mapping[str, float]) -> Iterator[Measurement]:
+    eager = median_interval(taken.ms[EAGER])[0]
+    copy = median_interval(taken.ms[COPY])[0]
+    rivals = {name: median_interval(ms)[0] for name, ms in taken.ms.items() if name not in (OURS, COPY, EAGER)}
+    best = min(rivals.values())
+    peak = peak_of(torch.cuda.get_device_name(case.device)) if case.device.type == "cuda" else None
     for name, samples in taken.ms.items():
         middle, low, high = median_interval(samples)
-        rate = case.bytes_moved() / (middle * 1e6)
-        results.append(
-            Measurement(
-                op=case.op,
-                variant=name,
-                shape="x".join(map(str, case.shape)),
-                dtype=str(case.dtype).removeprefix("torch."),
-                median_ms=middle,
-                ci_low_ms=low,
-                ci_high_ms=high,
-                samples=len(samples),
-                stop=taken.stops[name],
-                gigabytes_per_second=rate,
-                copy_share=rate / copy_rate,
-                speedup=eager / middle,
-            )
+        bytes_per_ms = case.bytes_moved() / middle
+        yield Measurement(
+            op=case.op,
+            variant=name,
+            shape="x".join(map(str, case.shape)),
+            dtype=str(case.dtype).removeprefix("torch."),
+            median_ms=middle,
+            ci_low_ms=low,
+            ci_high_ms=high,
+            samples=len(samples),
+            stop=taken.stops[name],
+            gigabytes_per_second=bytes_per_ms / 1e6,
+            copy_share=bytes_per_ms / 1e6 / rate,
+            speedup=eager / middle,
+            same_copy_share=copy / middle,
+            peak_share=None if peak is None else bytes_per_ms * 1e3 / peak.bytes_per_second,
+            against_best=best / middle,
+            host_us=host.get(name),
+            note="",
         )
-    return results
+
+
+def note(ours: Measurement, measured: Sequence[Measurement]) -> str:
+    """Where our row falls short of 95 % of copy or of the best rival, and what the same run says about why."""
+    by_name = {m.variant: m for m in measured}
+    said = []
+    if ours.copy_share < 0.95:
+        copy = by_name[COPY].copy_share
+        said.append(f"a plain copy of as many bytes reaches {copy:.0%} of the large copy's rate")
+    best = min((m for m in measured if m.variant not in (OURS, COPY, EAGER)), key=lambda m: m.median_ms)
+    if ours.against_best < 1.0:
+        apart = "their intervals overlap" if ours.ci_low_ms <= best.ci_high_ms else "their intervals do not overlap"
+        said.append(f"{best.variant} takes {(ours.median_ms - best.median_ms) * 1e3:.2f} µs less, and {apart}")
+    return "; ".join(said)
 
 
 class Timings:
@@ -168,15 +156,39 @@ class Timings:
         self.stops[variant] = stop
 
 
-def check(case: Case, implementations: Mapping[str, Callable[..., Any]], arguments: Sequence[Tensor]) -> None:
+def outputs(result: Any, rows_: int) -> list[Tensor]:
+    """The results of a call, or the ends of those that have a case's rows and are long."""
+    tensors = list(result) if isinstance(result, tuple | list) else [result]
+    return [
+        torch.cat([x[:CHECKED_ROWS], x[-CHECKED_ROWS:]]) if x.dim() == 2 and rows_ > 2 * CHECKED_ROWS else x
+        for x in tensors
+    ]
+
+
+def definition(case: Case, arguments: Sequence[Tensor]) -> list[Tensor]:
+    """What the op's definition gives for the same arguments, in float64."""
+    long = case.shape[0] > 2 * CHECKED_ROWS
+    by_rows = case.op in ("rmsnorm", "add_rmsnorm", "silu_mul", "gelu_mul")
+    wide = []
+    for x in arguments:
+        part = torch.cat([x[:CHECKED_ROWS], x[-CHECKED_ROWS:]]) if long and by_rows and x.dim() == 2 else x
+        wide.append(part.double() if part.is_floating_point() else part)
+    with only(EAGER):
+        return outputs(case.ours()(*wide), 0)
+
+
+def check(case: Case, calls: Mapping[str, Callable[..., Any]], arguments: Sequence[Tensor]) -> None:
     """Stops the run when an implementation is wrong: its time would mean nothing."""
-    expected = case.reference(*arguments)
-    slack = tolerance(case.dtype) * root_mean_square(expected)
-    allowed = ERROR_RATIO * distance(implementations["eager"](*arguments), expected, 0.0).rms + slack
-    for name, call in implementations.items():
-        error = distance(call(*arguments), expected, 0.0).rms
-        if error > allowed:
-            sys.exit(f"{case.op} {name} {case.shape}: root mean square error {error:.3g}, {allowed:.3g} is allowed")
+    expected = definition(case, arguments)
+    eager = outputs(calls[EAGER](*arguments), case.shape[0])
+    for name, call in calls.items():
+        got = outputs(call(*arguments), case.shape[0])
+        for mine, theirs, wanted in zip(got, eager, expected, strict=True):
+            slack = tolerance(case.dtype) * root_mean_square(wanted)
+            allowed = ERROR_RATIO * distance(theirs, wanted, 0.0).rms + slack
+            error = distance(mine, wanted, 0.0).rms
+            if not error <= allowed:
+                sys.exit(f"{name} of {case}: root mean square error {error:.3g}, {allowed:.3g} is allowed")
 
 
 def warm(call: Callable[..., Any], arguments: Sequence[Any], device: torch.device) -> float:
@@ -191,12 +203,18 @@ def warm(call: Callable[..., Any], arguments: Sequence[Any], device: torch.devic
     return passed / calls
 
 
-def copy_rate(clock: Clock, device: torch.device) -> float:
-    """Bytes read and written by a device-to-device copy of a large tensor, in 10**9 bytes a second."""
-    size = 2**31 if device.type == "cuda" else 2**27
-    source, target = (torch.empty(size, dtype=torch.uint8, device=device) for _ in range(2))
-    times, _ = clock.samples(target.copy_, [(source,)] * 20)
-    return 2 * size / (median_interval(times)[0] * 1e6)
+def host_microseconds(call: Callable[..., Any], arguments: Sequence[Any]) -> float:
+    """How long the host takes for a call whose GPU work is shorter: the least of several rounds."""
+    best = float("inf")
+    with torch.no_grad():
+        for _ in range(HOST_ROUNDS):
+            torch.cuda.synchronize()
+            started = perf_counter()
+            for _ in range(HOST_CALLS):
+                call(*arguments)
+            best = min(best, (perf_counter() - started) / HOST_CALLS)
+    torch.cuda.synchronize()
+    return best * 1e6
 
 
 def shape_from(text: str) -> tuple[int, int]:
@@ -205,34 +223,60 @@ def shape_from(text: str) -> tuple[int, int]:
     return int(rows_), int(columns)
 
 
+def selected(options: argparse.Namespace, device: torch.device) -> list[Case]:
+    """The cases that the command line asks for."""
+    chosen = [
+        case
+        for case in cases(getattr(torch, options.dtype), device)
+        if options.op is None or case.op in options.op.split(",")
+    ]
+    if options.shape:
+        shape = shape_from(options.shape)
+        ops = dict.fromkeys(case.op for case in chosen if case.op not in ("rope", "qkv_rope", "cross_entropy"))
+        chosen = [Case(op, shape, getattr(torch, options.dtype), device) for op in ops]
+    part, parts = (int(number) for number in options.part.split("/"))
+    return chosen[part - 1 :: parts]
+
+
 def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(prog="python -m hipward_kernels.bench", description="Measures the ops.")
     parser.add_argument("--device", default="cuda", help="cuda, cuda:1, cpu")
     parser.add_argument("--dtype", default="bfloat16", choices=["bfloat16", "float16", "float32"])
-    parser.add_argument("--time-cap", type=float, default=5.0, help="most seconds of sampling for a variant")
-    parser.add_argument("--shape", help="ROWSxCOLUMNS instead of the whole grid")
+    parser.add_argument("--time-cap", type=float, default=0.5, help="most seconds of sampling for a variant")
+    parser.add_argument("--op", help="only these, separated by commas")
+    parser.add_argument("--shape", help="ROWSxCOLUMNS instead of the whole grid, for the row-wise ops")
+    parser.add_argument("--part", default="1/1", help="2/8: the second of eight parts of the grid")
+    parser.add_argument("--compile-only", action="store_true", help="fill torch.compile's cache, and measure nothing")
     parser.add_argument("--results", type=Path, default=RESULTS, help="CSV to append to")
     options = parser.parse_args()
     device = torch.device(options.device)
     if device.type == "cuda" and not torch.cuda.is_available():
         parser.error("there is no GPU here; --device cpu measures on the processor")
-    clock, rule = clock_for(device), StopRule(time_cap_s=options.time_cap)
+    if options.compile_only:
+        for case in selected(options, device):
+            with torch.no_grad():
+                implementations(case)[COMPILE](*case.arguments())
+        return
+    rule = StopRule(time_cap_s=options.time_cap, min_seconds=0.01, max_samples=300)
+    clock = clock_for(device)
     conditions = environment(device, clock, rule)
-    rate = copy_rate(clock, device)
+    rate = copy_rate(device)
     print(f"{conditions.device_name}, PyTorch {conditions.torch}, copy {rate:.0f} GB/s, {conditions.cache}")
-    print(f"{'op':<10}{'shape':<13}{'variant':<17}{'median µs':>10}{'±':>6}{'GB/s':>7}{'of copy':>8}{'× eager':>9}")
-    for op, grid in SHAPES.items():
-        for shape in [shape_from(options.shape)] if options.shape else grid:
-            case = Case(op, shape, getattr(torch, options.dtype), device)
-            measured = measure(case, clock, rule, rate)
-            append(options.results, rows(measured, conditions))
-            for m in measured:
-                half = (m.ci_high_ms - m.ci_low_ms) / (2 * m.median_ms)
-                print(
-                    f"{m.op:<10}{m.shape:<13}{m.variant:<17}{m.median_ms * 1e3:>10.1f}{half:>6.1%}"
-                    f"{m.gigabytes_per_second:>7.0f}{m.copy_share:>8.0%}{m.speedup:>9.2f}"
-                )
+    print(
+        f"{'op':<14}{'shape':<13}{'variant':<23}{'µs':>9}{'±':>6}{'GB/s':>6}{'of copy':>8}{'× eager':>8}{'host µs':>8}"
+    )
+    for case in selected(options, device):
+        measured = measure(case, clock, rule, rate)
+        append(options.results, rows(measured, conditions))
+        for m in measured:
+            half = (m.ci_high_ms - m.ci_low_ms) / (2 * m.median_ms)
+            host = "" if m.host_us is None else f"{m.host_us:.1f}"
+            print(
+                f"{m.op:<14}{m.shape:<13}{m.variant:<23}{m.median_ms * 1e3:>9.1f}{half:>6.1%}"
+                f"{m.gigabytes_per_second:>6.0f}{m.copy_share:>8.0%}{m.speedup:>8.2f}{host:>8} {m.note}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

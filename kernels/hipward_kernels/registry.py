@@ -100,7 +100,7 @@ TIERS: Mapping[str, Tier] = {
 }
 """Every tier, fastest first."""
 
-ROUTES = frozenset({"aiter", "sdpa", "tunable"})
+ROUTES = frozenset({"aiter", "sdpa", "lt"})
 """Ways to run attention and matrix products that are no tiers of an op, but are switched off by the same means."""
 
 
@@ -165,7 +165,7 @@ class Op:
         """Runs the op; `x` is the argument that decides where."""
         if torch.compiler.is_compiling():
             return self.function(x)(x, *rest)
-        key = (x.dtype, x.shape, x.device, _disabled)
+        key = (x.dtype, x.shape, x.device, _disabled, tuning.generation)
         chosen = self._chosen.get(key)
         if chosen is None:
             chosen = self._choose(x, key)

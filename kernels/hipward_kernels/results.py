@@ -40,6 +40,16 @@ class Measurement:
     """That, over what copying memory reaches on the same device in the same run."""
     speedup: float
     """Median of eager in the same run over this median."""
+    same_copy_share: float | None
+    """Median of copying as many bytes, in the same run, over this median."""
+    peak_share: float | None
+    """Of the data sheet's bandwidth; empty for a device that is not in `roofline.py`."""
+    against_best: float
+    """Median of the fastest rival in the same run over this median: torch.compile, PyTorch's own op, Liger-Kernel."""
+    host_us: float | None
+    """Microseconds that the host takes for the call, where the GPU's work is shorter."""
+    note: str
+    """Where a row of ours falls short, and what the same run says about why."""
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import csv
 import os
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import torch
 
@@ -113,8 +114,27 @@ def _table(named: str) -> Mapping[tuple[str, str, str, int], tuple[Choice, ...]]
 
 def choice(arch: str, op: str, dtype: torch.dtype, rows: int, columns: int) -> Choice | None:
     """The tuned choice for a shape, or None."""
+    if _forced is not None and _forced.op == op:
+        return _forced
     key = (arch, op, str(dtype).removeprefix("torch."), columns)
     for row in _table(os.environ.get("HIPWARD_TUNED", "")).get(key, ()):
         if row.rows <= rows:
             return row
     return None
+
+
+_forced: Choice | None = None
+generation = 0
+"""Goes up when choices change, for those who remember what they worked out from one."""
+
+
+@contextmanager
+def forced(wanted: Choice) -> Iterator[None]:
+    """Gives `wanted` for every shape of its op within a `with` block: how a sweep tries things."""
+    global _forced, generation
+    before = _forced
+    _forced, generation = wanted, generation + 1
+    try:
+        yield
+    finally:
+        _forced, generation = before, generation + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -78,6 +79,10 @@ def _halves() -> Iterator[Case]:
     )
 
 
+def _normal(shape: tuple[int, ...]) -> list[Tensor]:
+    return [torch.randn(shape)]
+
+
 def _rope() -> Iterator[Case]:
     for layout in LAYOUTS:
         for heads, head_dim, pairs in ((3, 16, 8), (2, 64, 16), (1, 10, 3), (4, 128, 64)):
@@ -93,8 +98,8 @@ def _rope() -> Iterator[Case]:
 
             form = f"{layout} {heads} heads of {head_dim}, {pairs} pairs"
             shape, width = (2, 7, heads, head_dim), 4 * heads * head_dim
-            yield Case(ROPE, form, lambda shape=shape: [torch.randn(shape)], turn)
-            yield Case(QKV_ROPE, form, lambda width=width: [torch.randn(2, 7, width)], split)
+            yield Case(ROPE, form, partial(_normal, shape), turn)
+            yield Case(QKV_ROPE, form, partial(_normal, (2, 7, width)), split)
         batched = torch.rand(2, 7, 8)
 
         def of_batch(x: Tensor, table: Tensor = batched, layout: Any = layout) -> Tensor:

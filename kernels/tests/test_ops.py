@@ -86,7 +86,7 @@ def test_torch_compile_takes_the_ops_in_one_graph() -> None:
 
 
 @pytest.mark.parametrize(("gate_bias", "up_bias"), [(False, False), (True, True), (True, False), (False, True)])
-def test_fused_gate_up_equals_two_products(gate_bias: bool, up_bias: bool) -> None:  # noqa: FBT001
+def test_fused_gate_up_equals_two_products(gate_bias: bool, up_bias: bool) -> None:
     gate, up = nn.Linear(12, 20, bias=gate_bias), nn.Linear(12, 20, bias=up_bias)
     down = nn.Linear(20, 12)
     x = torch.randn(2, 3, 12)

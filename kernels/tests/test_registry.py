@@ -46,5 +46,5 @@ def test_the_environment_switches_tiers_off(environment: dict[str, str], off: se
 
 
 def test_an_unknown_tier_in_the_environment_is_an_error() -> None:
-    with pytest.raises(ValueError, match="names tritn; what can be switched off: aiter, hip, sdpa, triton, tunable"):
+    with pytest.raises(ValueError, match="names tritn; what can be switched off: aiter, hip, lt, sdpa, triton"):
         disabled_by({"HIPWARD_DISABLE": "tritn"})

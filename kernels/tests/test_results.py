@@ -18,13 +18,13 @@ def test_a_real_run_appends_rows_with_their_conditions(tmp_path: Path, monkeypat
     file = tmp_path / "new" / "results.csv"
     arguments = ["bench", "--device", "cpu", "--dtype", "float32", "--shape", "8x64", "--time-cap", "0.05"]
     monkeypatch.setattr(sys, "argv", [*arguments, "--results", str(file)])
-    monkeypatch.setattr("torch.compile", lambda function: function)  # Compiling is tested elsewhere, and slow.
+    monkeypatch.setattr("torch.compile", lambda function, **_: function)  # Compiling is tested elsewhere, and slow.
     for times_run in (1, 2):
         bench.main()
         with file.open(encoding="utf-8", newline="") as lines:
             rows = list(csv.DictReader(lines))
-        assert len(rows) == times_run * 5
-    assert {row["op"] for row in rows} == {"rmsnorm", "silu_mul"}
+        assert len(rows) == times_run * 18
+    assert {row["op"] for row in rows} == {"rmsnorm", "add_rmsnorm", "silu_mul", "gelu_mul"}
     for row in rows:
         assert float(row["ci_low_ms"]) <= float(row["median_ms"]) <= float(row["ci_high_ms"])
         assert all(row[name] for name in ("device", "arch", "torch", "python", "clock", "cache", "stop_rule", "date"))

@@ -74,7 +74,14 @@ class Ready:
 
 @lru_cache(maxsize=4096)
 def ready(
-    op: str, device: int, dtype: torch.dtype, scale: torch.dtype | None, rows: int, columns: int, *strides: int
+    _generation: int,
+    op: str,
+    device: int,
+    dtype: torch.dtype,
+    scale: torch.dtype | None,
+    rows: int,
+    columns: int,
+    *strides: int,
 ) -> Ready | None:
     """The launch for rows of `dtype` and a weight of `scale`, or None where 16-byte vectors do not fit them."""
     if not whole_vectors(dtype.itemsize, columns, *strides) or not (scale is None or at_least_as_wide(scale, dtype)):
@@ -114,7 +121,7 @@ def forward(op: str, x: Tensor, residual: Tensor | None, weight: Tensor | None, 
     if weight is not None:
         weight = weight.contiguous()
         scale, scale_address = weight.dtype, weight.data_ptr()
-    found = ready(op, x.get_device(), x.dtype, scale, rows, columns, x_stride, more_stride)
+    found = ready(tuning.generation, op, x.get_device(), x.dtype, scale, rows, columns, x_stride, more_stride)
     more_address = more.data_ptr()
     if found is None or (x_address | more_address | scale_address) % VECTOR_BYTES:
         return NotImplemented

@@ -247,7 +247,7 @@ def forward_plan(op: str, x: Tensor, rows: int, columns: int) -> tuple[int, int]
     """Columns at a time and warps for a tensor, by the tuned table where it has the shape."""
     if torch.compiler.is_compiling() or INTERPRETING:
         return default_plan(columns, WARP_SIZE)
-    return _tuned_plan(op, x.get_device(), x.dtype, rows, columns)
+    return _tuned_plan(tuning.generation, op, x.get_device(), x.dtype, rows, columns)
 
 
 def default_plan(columns: int, warp_size: int) -> tuple[int, int]:
@@ -257,12 +257,11 @@ def default_plan(columns: int, warp_size: int) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=4096)
-def _tuned_plan(op: str, device: int, dtype: torch.dtype, rows: int, columns: int) -> tuple[int, int]:
+def _tuned_plan(_generation: int, op: str, device: int, dtype: torch.dtype, rows: int, columns: int) -> tuple[int, int]:
     choice = tuning.choice(get_gfx(device), op, dtype, rows, columns)
-    if choice is None or choice.tier != "triton":
-        return default_plan(columns, WARP_SIZE)
-    numbers = choice.numbers()
-    return numbers["block"], numbers["warps"]
+    numbers = choice.numbers() if choice is not None and choice.tier == "triton" else {}
+    block, num_warps = default_plan(columns, WARP_SIZE)
+    return numbers.get("block", block), numbers.get("warps", num_warps)
 
 
 def forward(

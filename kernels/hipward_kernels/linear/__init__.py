@@ -1,0 +1,97 @@
+"""Linear layers' matrix product, by the route that a sweep found fastest for its shape: aiter, hipBLASLt or plain.
+
+* `aiter`: AMD's tuned GEMM, with `USE_AITER_GEMM=1`. Without a tuned row for the shape it runs PyTorch's own and says
+  nothing; `AITER_LOG_TUNED_CONFIG=1` makes it.
+* `lt`: the library with fused epilogues and more algorithms, hipBLASLt or cuBLASLt, where PyTorch would choose another.
+* `plain`: what PyTorch chooses. TunableOp (`tunable.py`) tunes within both of these.
+
+Where one route is faster for few rows and another for many, the number of rows that parts them is fitted to a sweep
+(`threshold.py`) and kept in a table for each architecture and weight; `GEMM_M_THRESHOLD` overrides it.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import torch
+from torch.nn import functional as F
+
+from hipward_kernels import switches
+from hipward_kernels.arch import get_gfx
+from hipward_kernels.linear import aiter as amd
+from hipward_kernels.linear import lt
+from hipward_kernels.linear.threshold import Threshold, threshold_for
+from hipward_kernels.registry import is_disabled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch import Tensor
+
+__all__ = ["linear", "refusals"]
+
+log = logging.getLogger(__name__)
+
+ROUTES: dict[str, Callable[[Tensor, Tensor, Tensor | None], Tensor]] = {
+    "aiter": amd.linear,
+    "lt": lt.linear,
+    "plain": F.linear,
+}
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`x @ weight.T + bias`.
+
+    Args:
+        x: Shape `[..., K]`.
+        weight: Shape `[N, K]`, the dtype of `x`.
+        bias: Shape `[N]`.
+
+    Returns:
+        Shape `[..., N]`.
+    """
+    if torch.compiler.is_compiling():
+        return F.linear(x, weight, bias)
+    route = choose(x, weight, bias)
+    return ROUTES[route](x, weight, bias)
+
+
+def choose(x: Tensor, weight: Tensor, bias: Tensor | None) -> str:
+    """The route for these arguments."""
+    rows = x.numel() // max(x.shape[-1], 1)
+    for route in wanted(rows, weight):
+        if refusal(route, x, weight, bias) is None:
+            return route
+    return "plain"
+
+
+def wanted(rows: int, weight: Tensor) -> tuple[str, ...]:
+    """The routes to try for a number of rows, in order; `plain` comes after them."""
+    limit = switches.number("GEMM_M_THRESHOLD")
+    if limit is not None:
+        return ("aiter", "lt") if rows <= limit else ()
+    n, k = weight.shape
+    found: Threshold | None = threshold_for(get_gfx(weight.get_device()), weight.dtype, n, k)
+    if found is not None:
+        return (found.few if rows <= found.rows else found.many,)
+    # Nothing was measured for this weight: aiter, which whoever switched it on wants, or what PyTorch chooses.
+    return ("aiter",)
+
+
+def refusal(route: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> str | None:
+    """Why a route cannot run, or None when it can."""
+    if is_disabled(route):
+        return f"{route} is switched off"
+    if route == "plain":
+        return None
+    if route == "lt":
+        return lt.refusal(x)
+    if not switches.on("USE_AITER_GEMM"):
+        return "USE_AITER_GEMM is not 1"
+    return amd.refusal(x, weight, bias)
+
+
+def refusals(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> dict[str, str | None]:
+    """For each route: why it cannot run, or None."""
+    return {route: refusal(route, x, weight, bias) for route in ROUTES}

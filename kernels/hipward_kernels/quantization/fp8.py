@@ -1,0 +1,108 @@
+"""Linear layers with 8-bit floating-point weights and activations, each row with a scale of its own.
+
+The format is the architecture's: e4m3fnuz on gfx942, e4m3fn on gfx950 and on NVIDIA from sm_89 on (`arch.fp8_dtype`).
+They are not interchangeable: the same bits mean half as much in the first. Without matrix units for it (older GPUs,
+CPUs) the product is computed from the rounded numbers in the layer's dtype: the same result, without the speed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from hipward_kernels.arch import fp8_dtype, get_gfx
+from hipward_kernels.harness.distance import distance, root_mean_square
+
+if TYPE_CHECKING:
+    from hipward_kernels.harness.distance import Distance
+
+SMALLEST_SCALE = 1e-12
+"""A row of zeros is divided by this."""
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """A matrix of 8-bit numbers and the scale of each row: `values * scales` is what it stands for."""
+
+    values: Tensor
+    """Shape `[R, K]`, an 8-bit floating dtype."""
+    scales: Tensor
+    """Shape `[R, 1]`, float32."""
+
+    def dequantized(self, dtype: torch.dtype) -> Tensor:
+        """What it stands for."""
+        return (self.values.float() * self.scales).to(dtype)
+
+
+def quantize(x: Tensor, dtype: torch.dtype) -> Quantized:
+    """Rounds each row of `x` to an 8-bit format, scaled so that its largest number is the format's largest.
+
+    Args:
+        x: Shape `[R, K]`, any floating dtype.
+        dtype: `torch.float8_e4m3fn` or `torch.float8_e4m3fnuz`.
+    """
+    if dtype not in (torch.float8_e4m3fn, torch.float8_e4m3fnuz):
+        raise TypeError(f"quantize: {dtype} is no format of weights; float8_e4m3fn or float8_e4m3fnuz is needed")
+    largest = torch.finfo(dtype).max
+    wide = x.float()
+    scales = wide.abs().amax(-1, keepdim=True).clamp(min=SMALLEST_SCALE) / largest
+    # Past the largest number the formats have no infinity to round to, but NaN.
+    values = (wide / scales).clamp(-largest, largest).to(dtype)
+    return Quantized(values, scales)
+
+
+class FP8Linear(nn.Module):
+    """An inference-only linear layer in 8-bit floating point: weights rounded once, activations at each call."""
+
+    values: Tensor
+    scales: Tensor
+    bias: Tensor | None
+
+    def __init__(self, layer: nn.Linear, dtype: torch.dtype | None = None) -> None:
+        """`dtype=None` is the format of the layer's device; a device without one is an error."""
+        super().__init__()
+        weight = layer.weight.detach()
+        arch = get_gfx(weight.get_device())
+        format_ = fp8_dtype(arch) if dtype is None else dtype
+        if format_ is None:
+            raise ValueError(f"FP8Linear: {arch} has no 8-bit matrix units; name a dtype to round as another GPU would")
+        self.dtype = format_
+        quantized = quantize(weight, format_)
+        self.register_buffer("values", quantized.values)
+        self.register_buffer("scales", quantized.scales)
+        self.register_buffer("bias", None if layer.bias is None else layer.bias.detach())
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`x` of shape `[..., K]` to `[..., N]`, in its dtype."""
+        if x.requires_grad and torch.is_grad_enabled():
+            raise RuntimeError("FP8Linear has no backward: rounding has no gradient. Use it under torch.no_grad()")
+        rows = x.reshape(-1, x.shape[-1])
+        quantized = quantize(rows, self.dtype)
+        out = self._product(quantized, x.dtype)
+        return out.view(*x.shape[:-1], self.values.shape[0])
+
+    def uses_matrix_units(self, x: Tensor) -> bool:
+        """Whether the product of `x` runs on 8-bit matrix units."""
+        n, k = self.values.shape
+        fits = n % 16 == 0 and k % 16 == 0 and x.dtype == torch.bfloat16
+        return fits and x.is_cuda and fp8_dtype(get_gfx(x.get_device())) is self.dtype
+
+    def _product(self, x: Quantized, dtype: torch.dtype) -> Tensor:
+        bias = None if self.bias is None else self.bias.to(dtype)
+        if x.values.shape[0] and self.uses_matrix_units(torch.empty(0, dtype=dtype, device=x.values.device)):
+            return torch._scaled_mm(  # noqa: SLF001 - PyTorch's 8-bit product; torch.nn.functional has none before 2.10
+                x.values, self.values.t(), x.scales, self.scales.t(), bias=bias, out_dtype=dtype
+            )
+        weight = Quantized(self.values, self.scales).dequantized(dtype)
+        return F.linear(x.dequantized(dtype), weight, bias)
+
+    def error(self, x: Tensor, layer: nn.Linear) -> tuple[Distance, float]:
+        """How far this is from `layer` for `x`: the distance, and the root mean square error over the result's own."""
+        exact = F.linear(x.double(), layer.weight.double(), None if layer.bias is None else layer.bias.double())
+        with torch.no_grad():
+            apart = distance(self(x), exact, 0.0)
+        return apart, apart.rms / max(root_mean_square(exact), 1e-30)

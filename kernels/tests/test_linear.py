@@ -1,0 +1,180 @@
+"""Matrix products: routes, thresholds fitted to measurements, weights in another order, and 8-bit numbers."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from hipward_kernels.linear import aiter as amd
+from hipward_kernels.linear import linear, refusals, wanted
+from hipward_kernels.linear import threshold as thresholds
+from hipward_kernels.linear.preshuffle import PreshuffledLinear, Shuffled
+from hipward_kernels.linear.threshold import EVERYTHING, TABLE, Threshold, fit, read, write
+from hipward_kernels.quantization import FP8Linear, quantize
+from hipward_kernels.registry import disabled
+from hipward_kernels.switches import switched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class FakeAiter:
+    """Stands in for aiter's tuned GEMM, and multiplies shuffled weights as its assembly kernels do."""
+
+    def __init__(self) -> None:
+        self.shuffled: list[bool] = []
+
+    def __call__(
+        self, A: Tensor, B: Tensor, bias: Tensor | None = None, otype: Any = None, bpreshuffle: bool = False
+    ) -> Tensor:
+        self.shuffled.append(bpreshuffle)
+        assert A.dim() == 2
+        assert bpreshuffle == getattr(B, "is_shuffled", False)
+        weight = Shuffled(B).plain() if bpreshuffle else B
+        return F.linear(A, weight, bias).to(otype)
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAiter]:
+    gemm = FakeAiter()
+    package, module = ModuleType("aiter"), ModuleType("aiter.tuned_gemm")
+    package.__spec__ = type("Spec", (), {"name": "aiter"})()
+    module.gemm_a16w16 = gemm  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "aiter", package)
+    monkeypatch.setitem(sys.modules, "aiter.tuned_gemm", module)
+    amd.find.cache_clear()
+    yield gemm
+    amd.find.cache_clear()
+
+
+def test_a_cpu_takes_the_plain_route_and_says_why() -> None:
+    x, weight, bias = torch.randn(2, 3, 8), torch.randn(5, 8), torch.randn(5)
+    torch.testing.assert_close(linear(x, weight, bias), F.linear(x, weight, bias))
+    assert refusals(x, weight) == {
+        "aiter": "USE_AITER_GEMM is not 1",
+        "lt": f"{'hipblaslt' if torch.version.hip else 'cublaslt'} needs a GPU; this tensor is on the CPU",
+        "plain": None,
+    }
+
+
+def test_aiter_runs_where_it_can_and_nowhere_else(fake: FakeAiter) -> None:
+    x, weight = torch.randn(2, 3, 8).bfloat16(), torch.randn(5, 8).bfloat16()
+    with switched(USE_AITER_GEMM="1"):
+        torch.testing.assert_close(linear(x, weight), F.linear(x, weight))
+        assert fake.shuffled == [False]
+        assert "16-bit" in str(refusals(x.float(), weight.float())["aiter"])
+        assert "no backward" in str(refusals(x.requires_grad_(), weight)["aiter"])
+        with disabled("aiter"):
+            linear(x, weight)
+    assert len(fake.shuffled) == 1
+
+
+def test_a_threshold_is_fitted_whichever_way_round_the_routes_win() -> None:
+    for few, many in (("a", "b"), ("b", "a")):
+        times = {m: {few: 1.0, many: 2.0} if m <= 64 else {few: 3.0, many: 2.0} for m in (1, 16, 64, 128, 1024)}
+        assert fit(times) == (64, few, many, 0.0)
+    assert fit({m: {"a": 1.0, "b": 1.5} for m in (1, 2, 4)}) == (EVERYTHING, "a", "a", 0.0)
+    noisy = {1: {"a": 1.0, "b": 2.0}, 2: {"a": 1.1, "b": 1.0}, 4: {"a": 1.0, "b": 2.0}, 8: {"a": 4.0, "b": 1.0}}
+    rows, few, many, regret = fit(noisy)
+    assert (rows, few, many) == (4, "a", "b")
+    assert regret == pytest.approx(0.1)
+    with pytest.raises(ValueError, match="at least one measurement"):
+        fit({})
+
+
+def test_the_table_of_thresholds_decides_and_the_environment_overrides_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    table = tmp_path / "thresholds.csv"
+    rows = [Threshold("cpu", "float32", 5, 8, 64, "lt", "plain", 0.0, "an older test"),
+            Threshold("cpu", "float32", 5, 8, 32, "aiter", "lt", 0.01, "a test")]  # fmt: skip
+    write(table, rows)
+    assert read(table) == rows[1:]
+    monkeypatch.setattr(thresholds, "TABLE", table)
+    thresholds._table.cache_clear()
+    weight = torch.randn(5, 8)
+    try:
+        assert wanted(32, weight) == ("aiter",)
+        assert wanted(33, weight) == ("lt",)
+        assert wanted(33, torch.randn(6, 8)) == ("aiter",)
+        with switched(GEMM_M_THRESHOLD="100"):
+            assert wanted(100, weight) == ("aiter", "lt")
+            assert wanted(101, weight) == ()
+        with switched(GEMM_M_THRESHOLD="many"), pytest.raises(ValueError, match="a whole number is needed"):
+            wanted(1, weight)
+    finally:
+        thresholds._table.cache_clear()
+    assert read(TABLE) == sorted(read(TABLE), key=lambda row: (row.arch, row.dtype, row.n, row.k))
+
+
+def test_shuffling_puts_16_bytes_of_16_rows_next_to_each_other() -> None:
+    weight = torch.arange(32 * 64).view(32, 64).to(torch.int16).view(torch.bfloat16)
+    flat = Shuffled.of(weight).data.view(torch.int16).flatten()
+    plain = weight.view(torch.int16)
+    # Chunk c of row r of tile (i, j), as the kernels find it.
+    for i, j, c, r in ((0, 0, 0, 0), (0, 0, 0, 1), (0, 0, 1, 0), (1, 1, 3, 15), (0, 1, 2, 7)):
+        start = (((i * 2 + j) * 4 + c) * 16 + r) * 8
+        expected = plain[16 * i + r, 32 * j + 8 * c : 32 * j + 8 * c + 8]
+        assert torch.equal(flat[start : start + 8], expected)
+    assert torch.equal(Shuffled.of(weight).plain().view(torch.int16), plain)
+    with pytest.raises(ValueError, match="multiples of 16 and 32 are needed"):
+        Shuffled.of(weight[:, :48])
+
+
+def test_a_shuffled_weight_is_neither_lost_nor_stale(fake: FakeAiter) -> None:
+    layer = nn.Linear(64, 32).bfloat16().requires_grad_(False)
+    shuffling = PreshuffledLinear(layer, rows=4)
+    x = torch.randn(8, 64).bfloat16()
+    with switched(USE_AITER_GEMM="1"):
+        for change in (
+            lambda: None,
+            lambda: layer.weight.mul_(2),
+            lambda: shuffling.load_state_dict({"weight": torch.randn(32, 64), "bias": torch.randn(32)}),
+            lambda: shuffling.half().bfloat16(),
+        ):
+            change()
+            torch.testing.assert_close(shuffling(x), F.linear(x, shuffling.weight, shuffling.bias))
+            assert fake.shuffled.pop() is True
+        torch.testing.assert_close(shuffling(x[:3]), F.linear(x[:3], shuffling.weight, shuffling.bias))
+        assert fake.shuffled == [], "too few rows"
+        with switched(PRESHUFFLE_M_THRESH="2"):
+            shuffling(x[:3])
+        assert fake.shuffled == [True]
+    assert set(shuffling.state_dict()) == {"weight", "bias"}
+    with pytest.raises(TypeError):
+        F.linear(x, shuffling.shuffled())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("dtype", "largest"), [(torch.float8_e4m3fn, 448.0), (torch.float8_e4m3fnuz, 240.0)])
+def test_eight_bit_numbers_use_their_formats_whole_range(dtype: torch.dtype, largest: float) -> None:
+    x = torch.cat([torch.randn(6, 64) * 1e4, torch.zeros(1, 64), torch.full((1, 64), 1e-20)])
+    quantized = quantize(x, dtype)
+    assert quantized.values.float().isfinite().all()
+    assert torch.equal(quantized.values.float().abs().amax(-1)[:6], torch.full((6,), largest))
+    # Three bits of mantissa: half a step is a sixteenth.
+    torch.testing.assert_close(quantized.dequantized(torch.float32)[:6], x[:6], rtol=1 / 16, atol=2e2)
+    assert quantized.dequantized(torch.float32)[6:].abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e4m3fnuz])
+def test_an_eight_bit_layer_reports_its_error(dtype: torch.dtype) -> None:
+    layer = nn.Linear(256, 64).bfloat16()
+    x = torch.randn(4, 5, 256).bfloat16()
+    quantized = FP8Linear(layer, dtype)
+    assert quantized(x).shape == (4, 5, 64)
+    apart, relative = quantized.error(x, layer)
+    assert apart.cosine > 0.99
+    assert 0.005 < relative < 0.06
+    with pytest.raises(ValueError, match="cpu has no 8-bit matrix units"):
+        FP8Linear(layer)
+    with pytest.raises(RuntimeError, match="no backward"):
+        quantized(x.requires_grad_())
+    with pytest.raises(TypeError, match="is no format of weights"):
+        quantize(torch.ones(1, 1), torch.bfloat16)
