@@ -74,7 +74,7 @@ def test_a_graph_that_gives_other_numbers_is_refused() -> None:
         calls = itertools.count()
         # Depends on a number that Python counts: the graph keeps the one that it was captured with. With a period of
         # three, plain runs of three steps agree.
-        trainer.forward = lambda batch, calls=calls, period=period: plain(batch) * (1 + next(calls) % period)  # type: ignore[misc]
+        trainer.forward = lambda batch, calls=calls, period=period: plain(batch) * (1 + next(calls) % period)  # type: ignore[method-assign, misc]
         with pytest.raises(GraphRefusedError, match=reason):
             GraphedStep(trainer, some)
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hipward_kernels.bench import copy_rate
 from hipward_kernels.harness.sampling import median_interval
 from hipward_kernels.harness.timing import clock_for
+from hipward_kernels.perftest import copy_rate
 
 if TYPE_CHECKING:
     from hipward_kernels.models.training import Precision
@@ -35,4 +35,4 @@ def measured(device: torch.device, precision: Precision) -> Ceilings:
     a, b = (torch.randn(size, size, dtype=dtype, device=device) for _ in range(2))
     torch.mm(a, b)
     times, _ = clock.samples(torch.mm, [(a, b)] * SAMPLES)
-    return Ceilings(2 * size**3 / (median_interval(times)[0] * 1e-3), 1e9 * copy_rate(clock, device))
+    return Ceilings(2 * size**3 / (median_interval(times)[0] * 1e-3), 1e9 * copy_rate(device))
