@@ -6,7 +6,7 @@ Float32 only: the interpreter computes bfloat16 wrongly.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -20,7 +20,6 @@ from hipward_kernels.ops.cross_entropy import OP as CROSS_ENTROPY
 from hipward_kernels.ops.qkv_rope import OP as QKV_ROPE
 from hipward_kernels.ops.rmsnorm import OP as RMSNORM
 from hipward_kernels.ops.rope import OP as ROPE
-from hipward_kernels.ops.rope.layout import Layout
 from hipward_kernels.ops.silu_mul import OP as SILU_MUL
 from hipward_kernels.ops.swiglu import OP as SWIGLU
 from hipward_kernels.ops.swiglu import swiglu
@@ -28,6 +27,7 @@ from hipward_kernels.registry import only
 
 if TYPE_CHECKING:
     from hipward_kernels.models.data import Batch
+    from hipward_kernels.ops.rope.layout import Layout
 
 CPU = torch.device("cpu")
 TINY = SIZES["tiny"].config
@@ -48,8 +48,7 @@ def test_it_is_triton_that_runs_here() -> None:
         assert op.refusals(torch.ones(1, 1))["triton"] is None
 
 
-@pytest.mark.parametrize("layout", get_args(Layout))
-@pytest.mark.parametrize("name", ["v3", "v4"])
+@pytest.mark.parametrize(("name", "layout"), [("v3", "interleaved"), ("v4", "interleaved"), ("v4", "half")])
 def test_the_kernels_train_the_model_as_pytorch_does(name: str, layout: Layout) -> None:
     config = replace(TINY, rope_layout=layout)
     switches = VERSIONS[name].with_(off=["compile"])  # type: ignore[index]
