@@ -24,7 +24,7 @@ from hipward_kernels.workshop.options import FUSIONS, Subject
 from hipward_kernels.workshop.records import Record, append, conditions, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from hipward_kernels.models.training import Precision
 
@@ -59,22 +59,21 @@ def combinations(switches: Sequence[str], *, all_of_them: bool) -> list[Switches
     return found
 
 
-def study(subject: Subject, sets: Sequence[Switches], device: torch.device, steps: int, seed: int) -> list[Outcome]:
+def study(subject: Subject, sets: Sequence[Switches], device: torch.device, steps: int, seed: int) -> Iterator[Outcome]:
     """Measures each set of switches on the same weights and data, then the first one again."""
     torch.manual_seed(seed)
     weights = TinyLlama(subject.config, VERSIONS["v1"]).state_dict()
     here = conditions(device)
-    outcomes: list[Outcome] = []
+    first: list[float] = []
     for switches in [*sets, sets[0]]:
         torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
         one = Subject(
             str(switches), switches, subject.size, subject.batch_size, subject.sequence_length, subject.precision
         )
         training = trained(one, device, steps, weights, seed)
-        first = outcomes[0].record.training.losses if outcomes else training.losses
+        first = first or training.losses
         gap = max(abs(a - b) / abs(b) for a, b in zip(training.losses, first, strict=True))
-        outcomes.append(Outcome(Record(one, training, here), gap if math.isfinite(gap) else math.inf))
-    return outcomes
+        yield Outcome(Record(one, training, here), gap if math.isfinite(gap) else math.inf)
 
 
 def report(outcomes: Sequence[Outcome], precision: Precision) -> str:
@@ -117,11 +116,14 @@ def main(arguments: Sequence[str] | None = None) -> list[Outcome]:
     device = common.device(options)
     with matmul_precision(subject.precision):
         sets = combinations(switches, all_of_them=options.all_combinations)
-        outcomes = study(subject, sets, device, options.num_steps, options.seed)
+        outcomes = []
+        for outcome in study(subject, sets, device, options.num_steps, options.seed):
+            outcomes.append(outcome)
+            # At once: a long study that is interrupted has told what it knows.
+            print(f"{outcome.record.subject.version}: {outcome.record.training.step_ms.median:.3f} ms", flush=True)
+            if options.results is not None:
+                append(options.results, rows_of("ablation", outcome.record))
     print(report(outcomes, subject.precision))
-    if options.results is not None:
-        for outcome in outcomes:
-            append(options.results, rows_of("ablation", outcome.record))
     if any(o.loss_gap > LOSS_TOLERANCE[subject.precision] or o.record.training.without_gradient for o in outcomes):
         raise SystemExit("a combination does not train like V1: see the last column")
     return outcomes

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 MEDIUM = ("--size", "medium", "--use-amp")
+DECODE = ("--size", "medium", "--precision", "bfloat16", "--repeats", "4")
 LONG = ("--size", "medium", "--use-amp", "--batch-size", "4")
 
 STUDIES: Mapping[str, Sequence[Callable[[Sequence[str]], object]]] = {
@@ -36,15 +37,15 @@ STUDIES: Mapping[str, Sequence[Callable[[Sequence[str]], object]]] = {
     ],
     "roofline": [lambda more: run_deepspeed_flops.main([*MEDIUM, "--version", "v4", "--num-steps", "20", *more])],
     "decode": [
-        lambda more: decode_benchmark.main(["--size", "medium", "--precision", "bfloat16", *more]),
-        lambda more: decode_benchmark.main(["--size", "medium", "--precision", "bfloat16", "--batch-size", "8", *more]),
+        lambda more: decode_benchmark.main([*DECODE, *more]),
+        lambda more: decode_benchmark.main([*DECODE, "--batch-size", "8", "--models", "v1,v4", *more]),
     ],
     "lengths": [
         lambda more: sequence_length_sweep.main(
             [*LONG, "--off", "compile", "--models", "v1,v2", "--seq-lengths", "128,256,512,1024", *more]
         )
     ],
-    "ablation": [lambda more: fusion_ablation_study.main([*MEDIUM, "--all-combinations", "--num-steps", "12", *more])],
+    "ablation": [lambda more: fusion_ablation_study.main([*MEDIUM, "--all-combinations", "--num-steps", "10", *more])],
 }
 """By name; in the order in which they are worth the time."""
 
