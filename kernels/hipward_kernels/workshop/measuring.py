@@ -157,7 +157,14 @@ def timed(runner: Runner, device: torch.device, steps: int) -> tuple[list[float]
     def step(batch: Batch) -> None:
         losses.append(runner.step(batch).clone())
 
-    times, _ = clock_for(device).samples(step, [(next(runner.data),) for _ in range(steps)])
+    steps_data = [(next(runner.data),) for _ in range(steps)]
+    # Python's collector would stop the host in some steps and not in others, and the longer the more was compiled.
+    gc.collect()
+    gc.disable()
+    try:
+        times, _ = clock_for(device).samples(step, steps_data)
+    finally:
+        gc.enable()
     return times, torch.stack(losses).tolist()
 
 
