@@ -55,6 +55,9 @@ check: setup-test build ## Formatting, lints, types and links
 bench: build ## Measure speed and size on this machine and print tables
 	@tools/bench
 
+bench-gpu: setup ## Measure the ops on this machine's GPU and append rows to kernels/results/results.csv
+	cd kernels && $(HIPWARD_PYTHON) -m hipward_kernels.bench --device cuda
+
 new-rule: ## Start a rule: make new-rule NAME=my-rule FAMILY=vendor
 	@analyzer/new-rule "$(NAME)" "$(FAMILY)"
 
@@ -65,4 +68,4 @@ dist: assets ## Build the one binary, optimised: dist/hipward
 	cargo build --locked --release --package hipward
 	@install -D $(CARGO_TARGET_DIR)/release/hipward dist/hipward
 
-.PHONY: help setup setup-test assets build serve test check bench new-rule lock dist
+.PHONY: help setup setup-test assets build serve test check bench bench-gpu new-rule lock dist

@@ -1,7 +1,7 @@
 """Measures the ops of this package: `python -m hipward_kernels.bench --device cuda`.
 
 Each op's implementations are checked against its float64 definition, then timed in interleaved rounds by the harness's
-own clock and stop rule, beside a copy of as many bytes. Rows go to the results file (`results.py`). What is measured is
+stop rule, beside a copy of as many bytes. Rows go to the results file (`results.py`). What is measured is
 in `bench_cases.py`; the sweep that finds launch parameters is in `tuner.py`.
 """
 
@@ -23,8 +23,7 @@ from hipward_kernels.harness.distance import distance, root_mean_square
 from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.precision import ERROR_RATIO, tolerance
 from hipward_kernels.harness.sampling import StopRule, interleave, median_interval
-from hipward_kernels.harness.timing import clock_for
-from hipward_kernels.perftest import copy_rate
+from hipward_kernels.perftest import clock_of, copy_rate
 from hipward_kernels.registry import EAGER, only
 from hipward_kernels.results import Measurement, append, rows
 from hipward_kernels.roofline import peak_of
@@ -258,8 +257,8 @@ def main() -> None:
             with torch.no_grad():
                 implementations(case)[COMPILE](*case.arguments())
         return
-    rule = StopRule(time_cap_s=options.time_cap, min_seconds=0.01, max_samples=300)
-    clock = clock_for(device)
+    rule = StopRule(time_cap_s=options.time_cap, min_seconds=0.01, max_samples=200)
+    clock = clock_of(device)
     conditions = environment(device, clock, rule)
     rate = copy_rate(device)
     print(f"{conditions.device_name}, PyTorch {conditions.torch}, copy {rate:.0f} GB/s, {conditions.cache}")

@@ -18,17 +18,17 @@ import torch
 from hipward_kernels import tuning
 from hipward_kernels.arch import get_gfx, wave_of
 from hipward_kernels.bench_cases import Case, cases
-from hipward_kernels.harness.timing import clock_for
+from hipward_kernels.perftest import clock_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hipward_kernels.harness.timing import Clock
 
-QUICK, CAREFUL = 15, 80
+QUICK, CAREFUL = 10, 100
 """Samples of every candidate, and of the best few."""
 FINALISTS = 4
-WORTH_A_ROW = 0.985
+WORTH_A_ROW = 0.993
 """Of the default's time: less gain than this is noise."""
 
 
@@ -103,7 +103,7 @@ def main() -> None:
     device = torch.device("cuda", torch.cuda.current_device())
     today = dt.datetime.now(dt.timezone.utc).date()
     source = f"{torch.cuda.get_device_name(device)}, torch {torch.__version__}, {today}"
-    clock = clock_for(device)
+    clock = clock_of(device)
     wanted = [case for case in cases(getattr(torch, options.dtype), device) if case.op in options.op.split(",")]
     found = [tune(case, clock, source) for case in wanted]
     tuned = {(case.op, case.shape) for case in wanted}

@@ -81,6 +81,8 @@ def test_a_threshold_is_fitted_whichever_way_round_the_routes_win() -> None:
         times = {m: {few: 1.0, many: 2.0} if m <= 64 else {few: 3.0, many: 2.0} for m in (1, 16, 64, 128, 1024)}
         assert fit(times) == (64, few, many, 0.0)
     assert fit({m: {"a": 1.0, "b": 1.5} for m in (1, 2, 4)}) == (EVERYTHING, "a", "a", 0.0)
+    noise = {m: {"lt": 1.0 + 0.003 * (m % 2), "plain": 1.002} for m in range(9)}
+    assert fit(noise)[:3] == (EVERYTHING, "plain", "plain"), "no route is worth a difference that is noise"
     noisy = {1: {"a": 1.0, "b": 2.0}, 2: {"a": 1.1, "b": 1.0}, 4: {"a": 1.0, "b": 2.0}, 8: {"a": 4.0, "b": 1.0}}
     rows, few, many, regret = fit(noisy)
     assert (rows, few, many) == (4, "a", "b")

@@ -1,19 +1,25 @@
 """What the ops ask of their arguments, and the sentences that refuse them.
 
-A fused kernel that is given a tensor it was not written for reads the wrong memory, so every op checks first.
+A fused kernel that is given a tensor it was not written for reads the wrong memory, so every op checks first. What is
+right is found out in few steps, because that is the time of every call; what is wrong is looked at again, for the
+sentence.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
+
 if TYPE_CHECKING:
     from torch import Tensor
+
+FLOATING = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
 
 
 def floating(op: str, name: str, x: Tensor) -> None:
     """`x` has a floating dtype of 16 bits or more."""
-    if not x.is_floating_point() or x.dtype.itemsize < 2:
+    if x.dtype not in FLOATING:
         raise TypeError(f"{op}: {name} has dtype {x.dtype}; a floating dtype of 16 bits or more is needed")
 
 
@@ -28,11 +34,12 @@ def alike(op: str, name: str, x: Tensor, other_name: str, other: Tensor) -> None
 
 def norm_weight(op: str, x: Tensor, weight: Tensor | None) -> None:
     """`x` has a last dimension, and `weight`, if there is one, fits it."""
-    if x.dim() == 0:
+    shape = x.shape
+    if not shape:
         raise ValueError(f"{op}: x is a scalar; a last dimension to normalize is needed")
     if weight is None:
         return
-    if weight.dim() != 1 or weight.shape[0] != x.shape[-1]:
+    if weight.ndim != 1 or weight.numel() != shape[-1]:
         raise ValueError(
             f"{op}: weight has shape {list(weight.shape)}; the last dimension of x needs {list(x.shape[-1:])}"
         )

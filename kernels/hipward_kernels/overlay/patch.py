@@ -1,0 +1,129 @@
+"""Replaces attributes of another library for a while.
+
+After checking that they are what the replacement was written for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, MutableMapping, Sequence
+
+
+class OverlayError(Exception):
+    """A library is not what the patches were written for; nothing was changed. The message says what differs."""
+
+
+@dataclass(frozen=True)
+class Patch:
+    """One attribute, or one key of a mapping, and what is put in its place."""
+
+    module: str
+    path: str
+    """`Class.method`, `function`, or `MAPPING[key]`."""
+    parameters: tuple[str, ...]
+    """The parameters that the original must have, in order; it may have more, if they have defaults or are variadic."""
+    make: Callable[[Any], Any]
+    """Makes the replacement, given the original."""
+
+
+class Model(Protocol):
+    """A module of this package that knows a model of transformers."""
+
+    OLDEST: tuple[int, int]
+    """The first version of transformers that the patches fit."""
+    BEFORE: tuple[int, int]
+    """The first that they are not known to fit."""
+
+    def patches(self) -> Sequence[Patch]:
+        """The patches."""
+
+
+@dataclass
+class _Place:
+    """Where an attribute or a key is."""
+
+    owner: Any
+    name: str
+    keyed: bool
+
+    def get(self) -> Any:
+        return self.owner[self.name] if self.keyed else inspect.getattr_static(self.owner, self.name)
+
+    def set(self, value: Any) -> None:
+        if self.keyed:
+            mapping: MutableMapping[str, Any] = self.owner
+            mapping[self.name] = value
+        else:
+            setattr(self.owner, self.name, value)
+
+
+@contextmanager
+def patched(model: Model) -> Iterator[None]:
+    """Patches transformers for a model within a `with` block, for the whole process.
+
+    Raises:
+        OverlayError: transformers is missing, of another version, or has other functions. Nothing is changed then.
+    """
+    check_version(model)
+    found = [(_find(patch), patch) for patch in model.patches()]
+    before = [(place, place.get()) for place, _ in found]
+    for (_, original), (_, patch) in zip(before, found, strict=True):
+        check_signature(patch, original)
+    try:
+        for (place, original), (_, patch) in zip(before, found, strict=True):
+            place.set(patch.make(original))
+        yield
+    finally:
+        for place, original in reversed(before):
+            place.set(original)
+
+
+def check_version(model: Model) -> None:
+    """Raises unless the installed transformers is one that the patches fit."""
+    try:
+        version: str = importlib.import_module("transformers").__version__
+    except ImportError as error:
+        raise OverlayError(f"transformers cannot be imported: {error}") from error
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    here = (int(numbers.group(1)), int(numbers.group(2))) if numbers else (0, 0)
+    if not model.OLDEST <= here < model.BEFORE:
+        oldest, before = (".".join(map(str, bound)) for bound in (model.OLDEST, model.BEFORE))
+        raise OverlayError(f"transformers is {version}; these patches are for {oldest} up to, not including, {before}")
+
+
+def check_signature(patch: Patch, original: Any) -> None:
+    """Raises unless the original can be called as the replacement can."""
+    name = f"{patch.module}.{patch.path}"
+    if not callable(original):
+        raise OverlayError(f"{name} is a {type(original).__name__}, not a function")
+    parameters = list(inspect.signature(original).parameters.values())
+    names = tuple(parameter.name for parameter in parameters)
+    variadic = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    more = [
+        parameter.name
+        for parameter in parameters[len(patch.parameters) :]
+        if parameter.default is inspect.Parameter.empty and parameter.kind not in variadic
+    ]
+    if names[: len(patch.parameters)] != patch.parameters or more:
+        raise OverlayError(f"{name} takes ({', '.join(names)}); ({', '.join(patch.parameters)}) was expected")
+
+
+def _find(patch: Patch) -> _Place:
+    try:
+        owner: Any = importlib.import_module(patch.module)
+        path, _, key = patch.path.partition("[")
+        *parents, last = path.split(".")
+        for parent in parents:
+            owner = getattr(owner, parent)
+        place = _Place(getattr(owner, last), key[:-1], keyed=True) if key else _Place(owner, last, keyed=False)
+        place.get()
+    except (ImportError, AttributeError, KeyError) as error:
+        raise OverlayError(f"{patch.module} has no {patch.path}: {error}") from error
+    return place

@@ -1,0 +1,156 @@
+"""Building HIP sources: what is kept, under which key, and what happens when something goes wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hipward_kernels import amd_report
+from hipward_kernels.jit import cache, toolchain
+from hipward_kernels.jit.cache import cached, key_of
+from hipward_kernels.jit.kernel import Kernel
+from hipward_kernels.jit.toolchain import BuildError
+from hipward_kernels.switches import switched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path) -> Iterator[Path]:
+    with switched(HIPWARD_JIT_CACHE=str(tmp_path / "cache")):
+        yield tmp_path / "cache"
+
+
+class Build:
+    """Counts how often it is asked."""
+
+    def __init__(self, content: bytes = b"code") -> None:
+        self.content = content
+        self.times = 0
+
+    def __call__(self) -> bytes:
+        self.times += 1
+        return self.content
+
+
+def test_a_key_keeps_its_parts_apart() -> None:
+    assert key_of(["ab", "c"]) != key_of(["a", "bc"])
+    assert key_of(["ab", b"c"]) == key_of([b"ab", "c"])
+
+
+def test_what_was_built_is_kept() -> None:
+    build = Build()
+    assert [cached("k", build), cached("k", build), cached("other", build)] == [b"code"] * 3
+    assert build.times == 2
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data[:0], lambda data: data[:-1] + b"X"])
+def test_a_damaged_file_is_built_again(folder: Path, damage: object) -> None:
+    build = Build()
+    cached("k", build)
+    (folder / "k").write_bytes(damage((folder / "k").read_bytes()))  # type: ignore[operator]
+    assert cached("k", build) == b"code"
+    assert build.times == 2
+    assert cached("k", build) == b"code"
+    assert build.times == 2
+
+
+def test_the_rebuild_switch_builds_once_more_in_a_process() -> None:
+    build = Build()
+    cached("k", build)
+    cache._rebuilt.clear()
+    with switched(HIPWARD_JIT_REBUILD="1"):
+        cached("k", build)
+        cached("k", build)
+    assert build.times == 2
+
+
+def test_a_build_that_fails_leaves_nothing_behind(folder: Path) -> None:
+    def fail() -> bytes:
+        raise BuildError("no")
+
+    with pytest.raises(BuildError):
+        cached("k", fail)
+    assert [path.name for path in folder.iterdir()] == ["k.lock"]
+    assert cached("k", Build()) == b"code"
+
+
+def test_processes_that_want_the_same_build_it_once(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    program = f"""
+import time
+from pathlib import Path
+from hipward_kernels.jit.cache import cached
+def build():
+    with Path({str(log)!r}).open("a") as file:
+        file.write("built\\n")
+    time.sleep(0.3)
+    return b"x" * 100_000
+assert cached("k", build) == b"x" * 100_000
+"""
+    environment = {"HIPWARD_JIT_CACHE": str(tmp_path / "shared"), "PYTHONPATH": str(ROOT), "PATH": ""}
+    running = [subprocess.Popen([sys.executable, "-c", program], env=environment) for _ in range(4)]
+    assert [process.wait() for process in running] == [0] * 4
+    assert log.read_text() == "built\n"
+
+
+@pytest.fixture
+def nvrtc() -> toolchain.Toolchain:
+    for name in toolchain._nvrtc_names():
+        if (library := toolchain._open(name)) is not None:
+            return toolchain.RuntimeCompiler(library, "nvrtc", "CUBIN")
+    pytest.skip("this PyTorch is not for NVIDIA GPUs and brought no NVRTC")
+
+
+HIP_KERNELS = {
+    (kernel.source, kernel.name, *kernel.constants.items()): kernel
+    for kernel in amd_report.kernels()
+    if kernel.tier == "hip"
+}
+
+
+@pytest.mark.parametrize("kernel", HIP_KERNELS.values(), ids=lambda k: f"{k.op}-{k.name}-{k.dtype}-{k.shape}")
+def test_the_same_source_compiles_for_nvidia(kernel: amd_report.Kernel, nvrtc: toolchain.Toolchain) -> None:
+    macros = {f"HIPWARD_{name}": str(value) for name, value in {"WAVE": 32, **kernel.constants}.items()}
+    code = nvrtc.compile(kernel.source.read_text(encoding="utf-8"), kernel.source.name, "sm_90", macros)
+    assert code.startswith(b"\x7fELF")
+    assert kernel.name.encode() in code
+
+
+def test_every_change_is_another_build(
+    tmp_path: Path, nvrtc: toolchain.Toolchain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hipward_kernels.jit.kernel.toolchain", lambda: nvrtc)
+    built: list[str] = []
+    compile_ = nvrtc.compile
+
+    def counting(source: str, name: str, arch: str, macros: dict[str, str]) -> bytes:
+        built.append(arch)
+        return compile_(source, name, arch, macros)
+
+    monkeypatch.setattr(nvrtc, "compile", counting)
+    file = tmp_path / "one.hip"
+    file.write_text('extern "C" __global__ void one(float* x) { *x = HIPWARD_N; }')
+    kernel = Kernel(file, "one", "P")
+    first = kernel.build("sm_90", {"HIPWARD_N": "1"})
+    assert kernel.build("sm_90", {"HIPWARD_N": "1"}) == first
+    assert built == ["sm_90"]
+    assert kernel.build("sm_90", {"HIPWARD_N": "2"}) != first
+    kernel.build("sm_80", {"HIPWARD_N": "1"})
+    file.write_text(file.read_text() + "// changed\n")
+    kernel.build("sm_90", {"HIPWARD_N": "1"})
+    assert built == ["sm_90", "sm_90", "sm_80", "sm_90"]
+
+
+def test_a_mistake_in_a_source_is_told_in_the_compilers_words(nvrtc: toolchain.Toolchain) -> None:
+    with pytest.raises(
+        BuildError, match=r'bad\.hip does not compile for sm_90 with nvrtc [\s\S]*identifier "y" is undefined'
+    ):
+        nvrtc.compile("void f() { y; }", "bad.hip", "sm_90", {})

@@ -1,0 +1,57 @@
+"""Timing and checking one call, and the roofline that its time is held against."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from hipward_kernels.perftest import Performance, check_allclose, copy_rate, perftest
+from hipward_kernels.roofline import PEAKS, floor, peak_of
+
+
+def test_a_call_is_timed_and_put_beside_a_copy() -> None:
+    x = torch.randn(1 << 16)
+    result, took = perftest(torch.add, x, x, bytes_moved=3 * x.nbytes, samples=20)
+    assert torch.equal(result, x + x)
+    assert took.low_ms <= took.milliseconds <= took.high_ms
+    assert took.gigabytes_per_second == pytest.approx(3 * x.nbytes / took.milliseconds / 1e6)
+    if not torch.cuda.is_available():
+        assert took.copy_share == pytest.approx(took.gigabytes_per_second / copy_rate(x.device))
+        assert took.peak_share is None
+    with pytest.raises(ValueError, match="no argument is a tensor"):
+        perftest(math.sqrt, 2.0, bytes_moved=8)
+
+
+def test_it_reads_as_a_sentence() -> None:
+    took = Performance(0.07, 0.0699, 0.0701, 3830.0, 12.0, 0.9, 0.8, "memory")
+    assert str(took) == "70.0 µs ±0.1%, 3830 GB/s: 80% of peak, 90% of copy, memory-bound"
+
+
+def test_the_roofline_says_which_limit_comes_first() -> None:
+    peak = PEAKS["MI300X"]
+    rmsnorm = floor(peak, torch.bfloat16, 2 * 16384 * 4096 * 2, 4 * 16384 * 4096)
+    assert rmsnorm.bound == "memory"
+    assert rmsnorm.seconds == pytest.approx(2 * 16384 * 4096 * 2 / 5.3e12)
+    product = floor(peak, torch.bfloat16, 3 * 8192 * 8192 * 2, 2 * 8192**3)
+    assert product.bound == "compute"
+    assert product.seconds == pytest.approx(2 * 8192**3 / 1307.4e12)
+    assert peak_of("AMD Instinct MI300X") is peak
+    assert peak_of("NVIDIA H200") is PEAKS["H200"]
+    assert peak_of("a processor") is None
+
+
+def test_nearly_equal_tensors_pass_and_others_say_how_far_apart_they_are() -> None:
+    expected = torch.ones(100)
+    got = expected.clone()
+    assert check_allclose(got, expected) == 0.0
+    got[3] = 1.5
+    assert check_allclose(got, expected, share=0.01) == pytest.approx(0.01)
+    with pytest.raises(AssertionError, match=r"1\.00% of 100 elements .* Largest difference 0\.5"):
+        check_allclose(got, expected)
+    got[3] = torch.nan
+    with pytest.raises(AssertionError):
+        check_allclose(got, expected)
+    with pytest.raises(AssertionError, match="shapes differ"):
+        check_allclose(got[:5], expected)

@@ -1,0 +1,153 @@
+"""The table of tuned choices: how it is read, merged and overridden, and that what it says is what runs."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from hipward_kernels import registry, tuning
+from hipward_kernels.jit.toolchain import BuildError
+from hipward_kernels.registry import Op, Tier, disabled
+from hipward_kernels.tuning import Choice, TableError, choice, forced, merge, read, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def made(rows: int, tier: str = "hip", parameters: str = "", source: str = "a test", columns: int = 8) -> Choice:
+    return Choice("cpu", "twice", "float32", rows, columns, tier, parameters, source)
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "tuned.csv"
+    monkeypatch.setenv("HIPWARD_TUNED", str(path))
+    tuning._table.cache_clear()
+    return path
+
+
+def test_a_row_is_for_as_many_rows_or_more(table: Path) -> None:
+    write(table, [made(1, "triton"), made(64, "hip", "row_threads=256 rows=2")])
+    for rows, tier in ((1, "triton"), (63, "triton"), (64, "hip"), (10**6, "hip")):
+        found = choice("cpu", "twice", torch.float32, rows, 8)
+        assert found is not None
+        assert found.tier == tier
+    assert found is not None
+    assert found.numbers() == {"row_threads": 256, "rows": 2}
+    assert choice("cpu", "twice", torch.float32, 0, 8) is None
+    assert choice("cpu", "twice", torch.float32, 64, 16) is None
+    assert choice("gfx942", "twice", torch.float32, 64, 8) is None
+
+
+def test_a_later_table_replaces_rows_of_an_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    write(first, [made(1, source="first"), made(64, source="first")])
+    write(second, [made(1, source="second")])
+    merged = merge([read(first), read(second)])
+    assert [(row.rows, row.source) for row in merged] == [(1, "second"), (64, "first")]
+    monkeypatch.setenv("HIPWARD_TUNED", f"{first}:{second}")
+    found = choice("cpu", "twice", torch.float32, 1, 8)
+    assert found is not None
+    assert found.source == "second"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("arch,op\n", "has the columns"),
+        (",".join(tuning.COLUMNS) + "\ncpu,twice,float32,many,8,hip,,x\n", "line 2"),
+        (",".join(tuning.COLUMNS) + "\ncpu,twice,float32,1,8,hip,threads,x\n", "line 2"),
+    ],
+)
+def test_a_bad_table_says_where(table: Path, text: str, says: str) -> None:
+    table.write_text(text)
+    with pytest.raises(TableError, match=says):
+        choice("cpu", "twice", torch.float32, 1, 8)
+    table.unlink()
+    with pytest.raises(TableError, match="cannot be read"):
+        choice("cpu", "twice", torch.float32, 2, 8)
+
+
+def test_the_shipped_table_can_be_read_and_names_what_is_there() -> None:
+    for row in read(tuning.SHIPPED):
+        assert row.tier in registry.TIERS
+        assert set(row.numbers()) <= {"row_threads", "rows", "block", "warps"}
+
+
+TIERS = ("hip", "triton", "eager")
+
+
+@pytest.fixture
+def twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Op]:
+    """An op with the three tiers, each of which runs on a CPU and says who ran."""
+    package = tmp_path / "twice_op"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    for tier in TIERS:
+        body = "ran = []\ndef twice(x):\n    ran.append(1)\n    return refuse(x) if refuse else 2 * x\nrefuse = None\n"
+        (package / f"{tier}.py").write_text(body)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for tier in TIERS:
+        monkeypatch.setitem(registry.TIERS, tier, Tier(tier, lambda: None, lambda _: None))
+    yield Op("twice_op", "twice", TIERS)
+    for name in ("twice_op", *(f"twice_op.{tier}" for tier in TIERS)):
+        sys.modules.pop(name, None)
+
+
+def who_ran(op: Op, x: Tensor) -> list[str]:
+    modules: dict[str, Any] = {tier: sys.modules[f"twice_op.{tier}"] for tier in TIERS}
+    for module in modules.values():
+        module.ran.clear()
+    torch.testing.assert_close(op(x), 2 * x)
+    return [tier for tier, module in modules.items() if module.ran]
+
+
+def test_each_tier_in_turn_is_switched_off(twice: Op) -> None:
+    x = torch.ones(4, 8)
+    for count, tier in enumerate(TIERS):
+        with disabled(*TIERS[:count]):
+            assert who_ran(twice, x) == [tier]
+    with disabled(*TIERS), pytest.raises(RuntimeError, match="no implementation of twice"):
+        twice(x)
+
+
+def test_a_tier_that_cannot_take_the_arguments_passes_them_on(twice: Op) -> None:
+    sys.modules["twice_op.hip"].refuse = lambda _: NotImplemented  # type: ignore[attr-defined]
+    assert who_ran(twice, torch.ones(4, 8)) == ["hip", "triton"]
+
+
+def test_a_tier_that_does_not_build_is_left_for_good_and_says_why(twice: Op, caplog: pytest.LogCaptureFixture) -> None:
+    def refuse(_: Tensor) -> Tensor:
+        raise BuildError("no compiler")
+
+    sys.modules["twice_op.hip"].refuse = refuse  # type: ignore[attr-defined]
+    x = torch.ones(4, 8)
+    assert who_ran(twice, x) == ["hip", "triton"]
+    assert who_ran(twice, x) == ["triton"]
+    assert "twice does without its hip kernels: no compiler" in caplog.text
+    assert twice.refusals(x)["hip"] == "no compiler"
+
+
+def test_the_table_decides_the_order_and_the_choice_is_logged(
+    twice: Op, table: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(table, [made(4, "triton", source="an earlier sweep")])
+    with caplog.at_level(logging.INFO, logger="hipward_kernels.registry"):
+        assert who_ran(twice, torch.ones(4, 8)) == ["triton"]
+        assert who_ran(twice, torch.ones(3, 8)) == ["hip"]
+    assert "twice of 4x8 torch.float32 on cpu: triton → hip → eager (tuned: an earlier sweep)" in caplog.text
+    assert "twice of 3x8 torch.float32 on cpu: hip → triton → eager (no tuned choice)" in caplog.text
+
+
+def test_a_sweep_forces_what_it_tries(twice: Op) -> None:
+    x = torch.ones(4, 8)
+    assert who_ran(twice, x) == ["hip"]
+    with forced(made(1, "eager")):
+        assert who_ran(twice, x) == ["eager"]
+    assert who_ran(twice, x) == ["hip"]
