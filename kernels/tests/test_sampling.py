@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hipward_kernels.harness.sampling import StopRule, interleave, median_interval, relative_half_width
+from hipward_kernels.harness.sampling import Dropped, StopRule, interleave, median_interval, relative_half_width
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -111,3 +111,13 @@ def test_few_samples_give_the_widest_interval(samples: list[float], interval: tu
 def test_the_rule_says_itself_in_words() -> None:
     assert "±1%" in StopRule().in_words()
     assert "at most 1000 samples or 15 s" in StopRule().in_words()
+
+
+def test_dropped_turns_use_up_time_and_give_no_samples() -> None:
+    turns = iter([Dropped(0.4), [1.0] * 10, Dropped(0.4), Dropped(0.4), [1.0] * 10])
+    machine = Recorder(a=lambda: 1.0)
+    machine.take = lambda *_: next(turns)  # type: ignore[assignment,method-assign]
+    machine.run(StopRule(time_cap_s=1.0))
+    assert machine.ms["a"] == [1.0] * 10
+    assert machine.turns == [[], ["a"], [], []]
+    assert machine.stops == {"a": "time-cap"}

@@ -190,6 +190,45 @@ fn cancelling_ends_a_job_wherever_it_stands_and_can_be_repeated() {
 }
 
 #[test]
+fn a_kernel_is_compiled_in_a_worker_of_its_own_each_time() {
+    let server = Server::start(&[]);
+    let compile = |request: &Value| {
+        let mut answer = agent()
+            .post(format!("{}/api/v1/compile", server.url))
+            .send_json(request)
+            .expect("answers");
+        let body = answer.body_mut().read_to_string().expect("a body");
+        (answer.status().as_u16(), body)
+    };
+    let mut workers = Vec::new();
+    for _ in 0..3 {
+        let (status, body) = compile(&json!({"language": "triton", "source": "two\nlines"}));
+        assert_eq!(status, 200, "{body}");
+        let answer: Value = serde_json::from_str(&body).expect("JSON");
+        assert_eq!(
+            (&answer["type"], &answer["echo"]),
+            (&json!("compiled"), &json!("two\nlines"))
+        );
+        workers.push(answer["pid"].as_u64().expect("a number"));
+    }
+    workers.dedup();
+    assert_eq!(workers.len(), 3, "one worker answered twice");
+
+    for (source, code) in [
+        ("refused", "compile-source-error"),
+        ("silent", "compile-failed"),
+        ("garbled", "compile-garbled"),
+    ] {
+        let (_, body) = compile(&json!({"language": "hip", "source": source}));
+        let problem = problem(&body);
+        assert_eq!(problem.code, code, "{body}");
+        assert!(!problem.help.is_empty());
+    }
+    let (_, body) = compile(&json!({"language": "hip", "source": "refused"}));
+    assert_eq!(problem(&body).detail, "Line 7: there is no such function");
+}
+
+#[test]
 fn what_is_not_a_job_is_refused_with_a_code_and_advice() {
     let server = Server::start(&[]);
     let long_code = "x".repeat(256 * 1024 + 1);

@@ -287,6 +287,8 @@ fn garbage_on_the_private_pipe_is_an_error_of_the_job_only() {
         "import os\nos.write(3, b'not json\\n')\nimport time; time.sleep(60)",
         "say('samples', variant='eager', round=0, ms=[-1.0])",
         "say('ready')",
+        "import os\nos.write(3, b'{\"type\":\"finished\"}\\n')\nimport time; time.sleep(60)",
+        "secret['nonce'] = 'guessed'\nsay('finished')",
         "import os\nwhile True: os.write(3, b'x' * 65536)",
     ] {
         let (failure, message) = server.failure(code);

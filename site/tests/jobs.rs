@@ -78,6 +78,9 @@ fn started() -> Vec<EventBody> {
             cache: "warm".into(),
             stop_rule: "interval within 1 %".into(),
             variables: Vec::new(),
+            throttle: None,
+            idle: None,
+            audit: Vec::new(),
             isolation: Some(Isolation {
                 level: IsolationLevel::Files,
                 mechanisms: vec!["Landlock ABI 5".into()],
@@ -117,6 +120,7 @@ fn measured() -> Vec<EventBody> {
         bodies.push(EventBody::Compile {
             variant,
             seconds: 3.5,
+            stands_on: Vec::new(),
         });
         bodies.push(EventBody::Samples {
             variant,
@@ -140,6 +144,7 @@ fn measured() -> Vec<EventBody> {
                 ci_high: median * 1.01,
                 stop: StopReason::Converged,
                 wide_spread: false,
+                floor_share: None,
             },
         });
     }

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 WEIGHT_SEED = 42
 """Seeds the weights of `Model` and `ModelNew`, so that equal constructors give equal weights."""
 
+# Bound before a snippet is imported.
+_seed_python, _seed_torch = random.seed, torch.manual_seed
+
 _SKELETON_HELP = (
     "A snippet needs `class Model(nn.Module)`, `get_inputs()` that returns a list of forward's arguments, and "
     "`get_init_inputs()` that returns a list of Model's arguments (empty when it takes none)."
@@ -152,8 +155,8 @@ def _syntax_error(error: Exception) -> Failure:
 
 def seed_everything(seed: int) -> None:
     """Seeds every generator that a snippet is likely to use."""
-    random.seed(seed)
-    torch.manual_seed(seed)
+    _seed_python(seed)
+    _seed_torch(seed)
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed(seed % 2**32)
 

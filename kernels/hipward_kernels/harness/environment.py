@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from hipward_kernels.environment.audit import audit
+from hipward_kernels.environment.gpu_utils import detect_gpu_vendor
+from hipward_kernels.environment.sensors import UnreadableError, sensors_of
 from hipward_kernels.harness.devices import describe, driver_version
-from hipward_kernels.harness.lines import Environment
+from hipward_kernels.harness.lines import Advice, Environment, Idle
 from hipward_kernels.harness.timing import overhead_ms
 
 if TYPE_CHECKING:
@@ -32,6 +35,9 @@ _PLACES = re.compile(r"_(DIR|PATH|HOME|CACHE)$|^TORCHINDUCTOR_COMPILE_THREADS$")
 def environment(device: torch.device, clock: Clock, rule: StopRule) -> Environment:
     """Everything about this process that a reader of its numbers must know."""
     here = describe(device)
+    # First of all: measuring the clock's overhead wakes the device.
+    rest = idle(device)
+    vendor = detect_gpu_vendor() if device.type != "cpu" else "none"
     return Environment(
         device_name=here.name,
         arch=here.arch,
@@ -47,6 +53,30 @@ def environment(device: torch.device, clock: Clock, rule: StopRule) -> Environme
         cache=clock.cache,
         stop_rule=rule.in_words(),
         variables=result_variables(os.environ),
+        throttle=clock.watch.in_words,
+        idle=rest,
+        audit=[Advice(f.name, f.found, f.why, f.command) for f in audit(vendor) if f.state == "change"],
+    )
+
+
+def idle(device: torch.device) -> Idle:
+    """What the device's sensors say now."""
+    try:
+        sensors = sensors_of(device)
+    except UnreadableError as error:
+        return Idle(None, str(error))
+    reading, others = sensors.read(), sensors.other_processes()
+    return Idle(
+        source=sensors.source,
+        unreadable=None,
+        sm_mhz=reading.sm_mhz,
+        max_sm_mhz=sensors.max_sm_mhz(),
+        memory_mhz=reading.memory_mhz,
+        temperature_c=reading.temperature_c,
+        power_w=reading.power_w,
+        busy_percent=reading.busy_percent,
+        other_processes=None if others is None else len(others),
+        partition=sensors.partition(),
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hipward_kernels.harness import contract, precision
+from hipward_kernels.harness import contract, precision, probes
 from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.failure import (
     JobFailedError,
@@ -25,16 +25,20 @@ from hipward_kernels.harness.failure import (
 )
 from hipward_kernels.harness.inputs import Ring
 from hipward_kernels.harness.lines import Failure, Precision, parse_variants
-from hipward_kernels.harness.outputs import cloned
-from hipward_kernels.harness.race import Entrant, Race
+from hipward_kernels.harness.outputs import cloned, tensors
+from hipward_kernels.harness.race import Entrant, Race, SlowedError
 from hipward_kernels.harness.reference import Reference
+from hipward_kernels.harness.roofline import roofline, work_of
 from hipward_kernels.harness.sampling import StopRule
-from hipward_kernels.harness.timing import clock_for
-from hipward_kernels.harness.variants import Origin, UnavailableError, build
+from hipward_kernels.harness.tamper import Seals
+from hipward_kernels.harness.timing import DeviceClock, clock_for
+from hipward_kernels.harness.variants import Origin, UnavailableError, build, forget_compilations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from torch import nn
 
     from hipward_kernels.harness.contract import Snippet
     from hipward_kernels.harness.lines import Lines, OutputError, Variant
@@ -70,6 +74,8 @@ class Job:
     variants: list[Variant]
     device: str
     time_cap_s: float
+    nonce: str | None = None
+    """The runner's secret: on every line, so that a line from anything else is told apart."""
 
     @staticmethod
     def from_json(line: str) -> Job:
@@ -84,15 +90,20 @@ class Job:
         try:
             code, device, cap = value["code"], value["device"], float(value["time_cap_s"])
             variants = parse_variants(value["variants"])
+            nonce = value.get("nonce")
         except (KeyError, TypeError) as error:
             raise ValueError(f"a job lacks or garbles {error}") from error
         if not isinstance(code, str) or not isinstance(device, str) or not cap > 0:
             raise ValueError("code and device are strings, time_cap_s is above zero")
-        return Job(code, variants, device, cap)
+        if nonce is not None and not isinstance(nonce, str):
+            raise ValueError("nonce is a string")
+        return Job(code, variants, device, cap, nonce)
 
 
 def run(job: Job, lines: Lines, directory: Path) -> None:
     """Runs a job and writes its lines, the last of which is `finished` or `error`."""
+    if job.nonce is not None:
+        lines.mark(job.nonce)
     try:
         _Run(job, lines, directory).all()
     except JobFailedError as error:
@@ -115,9 +126,13 @@ class _Run:
         self.clock: Clock = clock_for(self.device)
         # Before the snippet is imported, so that it cannot touch what is said about the conditions.
         lines.environment(environment(self.device, self.clock, self.rule))
+        forget_compilations()
+        self.seals = Seals()
         self.snippet: Snippet = contract.load(job.code, directory, self.device)
         self.rungs: dict[Variant, Entrant] = {}
         self.eager_errors: list[OutputError] = []
+        self.eager_habits: probes.Habits | None = None
+        self.check_seals()
 
     def all(self) -> None:
         """Every step in order."""
@@ -130,21 +145,56 @@ class _Run:
         origin = Origin(self.snippet, model, inputs)
         reference = Reference(model, origin.copy, inputs)
         trials = precision.Trials(self.snippet, model, reference)
+        self._find_floor(model, inputs)
         for variant in self.job.variants:
             self._prepare(variant, origin, trials)
+            self.check_seals()
         ring = Ring(self.snippet, copy_each=trials.eager_changes_inputs)
 
         def out(variant: Variant, error: BaseException) -> None:
             self._reject(variant, error, reference)
 
-        Race(self.rungs, ring, self.clock, self.eager_errors, out).start(self.rule, self.lines)
+        race = Race(self.rungs, ring, self.clock, self.eager_errors, out, self.check_seals)
+        for variant, call_s in race.start(self.rule, self.lines).items():
+            self._time_hot(variant, ring, call_s)
+        self.check_seals()
+
+    def check_seals(self) -> None:
+        """Ends the job if the snippet has replaced what it is measured with."""
+        if replaced := self.seals.broken():
+            raise JobFailedError(
+                Failure(
+                    "tampered",
+                    f"The snippet replaced {replaced}, so nothing that is measured in this process can be believed.",
+                    "Call your own version from ModelNew, and leave Python's and PyTorch's as they are.",
+                )
+            )
+
+    def _find_floor(self, model: nn.Module, inputs: list[Any]) -> None:
+        """Says what no rung can be faster than. A model that cannot be looked into has no floor."""
+        arguments = cloned(inputs)
+        try:
+            work = work_of(model, arguments)
+        except Exception:  # Foreign code under a dispatch mode may raise anything; it ran without one.
+            return
+        floating = [t.dtype for t in tensors(arguments) if t.is_floating_point()]
+        floating += [p.dtype for p in model.parameters() if p.is_floating_point()]
+        dtype = floating[0] if floating else torch.float32
+        self.lines.roofline(roofline(work, self.device, dtype, self.clock))
+
+    def _time_hot(self, variant: Variant, ring: Ring, call_s: float) -> None:
+        """The second figure, with warm caches. On a CPU the first one has them already."""
+        if isinstance(self.clock, DeviceClock):
+            with torch.no_grad():
+                self.lines.hot(variant, *self.clock.hot(self.rungs[variant].call, ring.take(), call_s))
 
     def _prepare(self, variant: Variant, origin: Origin, trials: precision.Trials) -> None:
         """Builds, checks and warms a rung; it is timed only if all of that went well."""
         started = perf_counter()
         try:
-            rung = build(variant, origin)
-            if variant == "compile":
+            built_rung = build(variant, origin, self.rungs)
+            rung = built_rung.call
+            if variant not in ("eager", "eager-control", "model-new"):
                 # A compiler that fails makes the rung unavailable, not wrong.
                 precision.run(rung, cloned(list(origin.inputs)), 0)
         except UnavailableError as error:
@@ -166,13 +216,18 @@ class _Run:
                 self._without(variant)
                 return
             warm_s, call_s = warm_up(rung, trials, self.device)
-            self.lines.compile(variant, built + warm_s)
+            habits = probes.habits(rung, self.snippet, self.clock, results_last=built_rung.results_last)
+            if self.eager_habits and (reason := probes.objection(habits, self.eager_habits)):
+                raise precision.WrongResultError(reason)  # noqa: TRY301 - one way out for every rejection
+            self.lines.compile(variant, built + warm_s, built_rung.stands_on)
         except BaseException as error:
             self._reject(variant, error, trials.reference)
             return
-        self.rungs[variant] = Entrant(rung, call_s)
         if variant == "eager":
             self.eager_errors = result.outputs
+            self.eager_habits = habits
+        lasts = built_rung.results_last and not (self.eager_habits and self.eager_habits.reuses_memory)
+        self.rungs[variant] = Entrant(rung, call_s, lasts)
 
     def _without(self, variant: Variant) -> None:
         """A rung did not pass. Eager is compared with itself, so it can only have changed its mind."""
@@ -183,6 +238,8 @@ class _Run:
         """Reports that a rung is out. Without eager there is no job."""
         if variant == "eager":
             raise JobFailedError(self._forward_failure(error)) from error
+        if isinstance(error, JobFailedError) and error.failure.code == "tampered":
+            raise error
         reason = _sentence(variant, error)
         self.lines.precision(
             variant,
@@ -199,7 +256,7 @@ def _sentence(variant: Variant, error: BaseException) -> str:
     """What went wrong with a rung."""
     if isinstance(error, JobFailedError):
         return error.failure.message
-    if isinstance(error, precision.WrongResultError):
+    if isinstance(error, (precision.WrongResultError, SlowedError)):
         return f"{SUBJECTS[variant]} {error}."
     if is_out_of_memory(error):
         return f"{SUBJECTS[variant]} needed more memory than this job may use."

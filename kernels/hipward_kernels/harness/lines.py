@@ -40,9 +40,38 @@ FailureCode = Literal[
     "not-finite",
     "memory-limit",
     "process-limit",
+    "tampered",
     "internal",
 ]
 """The codes that the harness can find out; the runner knows more."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A setting of this host that costs time; see `hipward_kernels.environment.audit`."""
+
+    setting: str
+    found: str
+    why: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Idle:
+    """The device before anything runs on it. What cannot be read is None."""
+
+    source: str | None
+    """`NVML`, `sysfs` or `AMD SMI`."""
+    unreadable: str | None
+    """Why there is no source."""
+    sm_mhz: int | None = None
+    max_sm_mhz: int | None = None
+    memory_mhz: int | None = None
+    temperature_c: float | None = None
+    power_w: float | None = None
+    busy_percent: float | None = None
+    other_processes: int | None = None
+    partition: str | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +92,10 @@ class Environment:
     cache: str
     stop_rule: str
     variables: list[tuple[str, str]]
+    throttle: str
+    """How samples of a slowed device are told, or why they are not."""
+    idle: Idle
+    audit: list[Advice]
 
 
 @dataclass(frozen=True)
@@ -92,6 +125,27 @@ class Precision:
 
 
 @dataclass(frozen=True)
+class Roofline:
+    """The shortest time that `Model`'s work can take on this device."""
+
+    bytes_read: int
+    """Inputs and parameters that `Model` reads, each byte once."""
+    bytes_written: int
+    """Outputs, each byte once."""
+    flops: int
+    """Of matrix products, convolutions and attention, as `torch.utils.flop_counter` counts them."""
+    copy_gbs: float
+    """Measured: bytes read and written a second by a copy, 10**9."""
+    bandwidth_gbs: float
+    """What the floor is computed with: the most that this device can move."""
+    bandwidth_from: str
+    peak_tflops: float | None
+    peak_from: str
+    floor_ms: float
+    bound: Literal["memory", "compute"]
+
+
+@dataclass(frozen=True)
 class Failure:
     """Why a job cannot go on."""
 
@@ -105,6 +159,7 @@ class Lines:
     """Writes lines to a file descriptor, which it takes over."""
 
     def __init__(self, fd: int) -> None:
+        """No line carries a mark until `mark` was called."""
         # A high, random number that children do not inherit: out of the way of a snippet that closes or
         # writes to descriptors it did not open. It shares our process, so this is no wall.
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -116,12 +171,17 @@ class Lines:
         self._leave = os._exit
         self._process = os.getpid()
         self._getpid = os.getpid
+        self._mark: dict[str, str] = {}
+
+    def mark(self, nonce: str) -> None:
+        """Puts the job's secret on every line from now on: what writes lines blindly cannot know it."""
+        self._mark = {"nonce": nonce}
 
     def _line(self, kind: str, **fields: object) -> None:
         if self._getpid() != self._process:
             # A snippet forked, and this is the copy: it must not run the job a second time.
             self._leave(1)
-        line = {"type": kind, **{key: value for key, value in fields.items() if value is not None}}
+        line = {"type": kind, **self._mark, **{key: value for key, value in fields.items() if value is not None}}
         data = memoryview(self._encode(line).encode() + b"\n")
         while data:
             data = data[self._write(self._fd, data) :]
@@ -142,17 +202,25 @@ class Lines:
         """A rung was compared with the reference."""
         self._line("precision", variant=variant, **asdict(precision))
 
-    def compile(self, variant: Variant, seconds: float) -> None:
-        """A rung is compiled and warm."""
-        self._line("compile", variant=variant, seconds=seconds)
+    def roofline(self, roofline: Roofline) -> None:
+        """What no rung can be faster than."""
+        self._line("roofline", **asdict(roofline))
+
+    def compile(self, variant: Variant, seconds: float, stands_on: Sequence[Variant]) -> None:
+        """A rung is compiled and warm; `stands_on` are the lower rungs that are part of it."""
+        self._line("compile", variant=variant, seconds=seconds, stands_on=list(stands_on))
 
     def samples(self, variant: Variant, round_: int, ms: Sequence[float]) -> None:
         """Timings, in the order they were taken."""
         self._line("samples", variant=variant, round=round_, ms=list(ms))
 
-    def sampled(self, variant: Variant, stop: StopReason) -> None:
-        """A rung's sampling ended. No sample was dropped: the harness does not read clocks of the device."""
-        self._line("sampled", variant=variant, stop=stop, dropped=0)
+    def sampled(self, variant: Variant, stop: StopReason, dropped: int) -> None:
+        """A rung's sampling ended; `dropped` samples were taken while the device was slowed."""
+        self._line("sampled", variant=variant, stop=stop, dropped=dropped)
+
+    def hot(self, variant: Variant, ms: Sequence[float], calls: int, wall_ms: float) -> None:
+        """Milliseconds of a call with warm caches: of each batch of `calls`, and on the host's clock."""
+        self._line("hot", variant=variant, ms=list(ms), calls=calls, wall_ms=wall_ms)
 
     def error(self, failure: Failure) -> None:
         """The job cannot go on. The last line."""

@@ -1,6 +1,7 @@
 """Times the rungs that passed the gate, and looks at some results amid the timing.
 
-A rung that fails here, or whose results are wrong only while it is timed, is out.
+A rung that fails here, whose results are wrong only while it is timed, or for which the device was slowed all along, is
+out.
 """
 
 from __future__ import annotations
@@ -8,24 +9,33 @@ from __future__ import annotations
 import random
 import secrets
 from dataclasses import dataclass
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hipward_kernels.harness.outputs import cloned, flatten
+from hipward_kernels.harness.outputs import cloned, flatten, same_bits
 from hipward_kernels.harness.precision import WrongResultError, compare_with_eager, run
-from hipward_kernels.harness.sampling import interleave
+from hipward_kernels.harness.sampling import Dropped, interleave
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hipward_kernels.harness.inputs import Ring
-    from hipward_kernels.harness.lines import Lines, OutputError, Variant
+    from hipward_kernels.harness.lines import Lines, OutputError, StopReason, Variant
     from hipward_kernels.harness.sampling import StopRule
     from hipward_kernels.harness.timing import Clock
 
 RECHECK_SHARE = 0.5
-"""Part of a rung's turns, after its first, whose last result is compared with eager's."""
+"""Part of a rung's turns, after its first, one of whose results is compared with eager's."""
+
+FIRST_PAUSE_S = 0.05
+LONGEST_PAUSE_S = 0.5
+"""Rests after turns that were dropped, each twice as long as the one before."""
+
+
+class SlowedError(Exception):
+    """The device was slowed in every turn; the message is a sentence about the rung, without its subject."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,8 @@ class Entrant:
     call: Callable[..., Any]
     call_s: float
     """About how long a call takes."""
+    results_last: bool = True
+    """What a call returned is expected to be the same after later calls."""
 
 
 class Race:
@@ -47,40 +59,104 @@ class Race:
         clock: Clock,
         eager_errors: Sequence[OutputError],
         on_failure: Callable[[Variant, BaseException], None],
+        after_turn: Callable[[], None],
     ) -> None:
-        """`on_failure` reports that a rung is out; it may raise to end the race."""
+        """`on_failure` reports that a rung is out; it and `after_turn` may raise to end the race."""
         self._rungs = rungs
         self._ring = ring
         self._clock = clock
         self._eager_errors = eager_errors
         self._on_failure = on_failure
+        self._after_turn = after_turn
         self._rechecked: set[Variant] = set()
         self._random = random.Random(secrets.randbits(64))  # noqa: S311 - shuffles, guards nothing
+        self._dropped = dict.fromkeys(rungs, 0)
+        self._dropped_s = dict.fromkeys(rungs, 0.0)
+        self._fastest_ms: dict[Variant, float] = {}
+        self._pause_s = FIRST_PAUSE_S
 
-    def start(self, rule: StopRule, lines: Lines) -> None:
-        """Times all rungs until each has a reason to stop."""
+    def start(self, rule: StopRule, lines: Lines) -> dict[Variant, float]:
+        """Times all rungs until each has a reason to stop; the timed ones and the seconds of their shortest call."""
+        self._rule = rule
+        self._lines = lines
+        self._finished: list[Variant] = []
         expected = {variant: entrant.call_s for variant, entrant in self._rungs.items()}
-        interleave(expected, self._take, rule, self._random, lines, self._ring.refresh)
+        interleave(expected, self._take, rule, self._random, self, self._ring.refresh)
+        return {variant: self._fastest_ms[variant] * 1e-3 for variant in self._finished}
 
-    def _take(self, variant: Variant, count: int) -> list[float] | None:
-        rung = self._rungs[variant].call
+    def samples(self, variant: Variant, round_: int, ms: Sequence[float]) -> None:
+        """See `sampling.Listener`."""
+        self._fastest_ms[variant] = min(self._fastest_ms.get(variant, ms[0]), *ms)
+        self._lines.samples(variant, round_, ms)
+
+    def sampled(self, variant: Variant, stop: StopReason) -> None:
+        """See `sampling.Listener`."""
+        self._finished.append(variant)
+        self._lines.sampled(variant, stop, self._dropped[variant])
+
+    def _take(self, variant: Variant, count: int) -> list[float] | Dropped | None:
         try:
-            arguments = [self._ring.take() for _ in range(count)]
-            with torch.no_grad():
-                last = cloned(arguments[-1])
-                if count > 1:
-                    # Not timed: another rung had the caches and the threads until now. Calls that are so long
-                    # that a turn has only one do not notice.
-                    rung(*self._ring.take())
-                times, result = self._clock.samples(rung, arguments)
-            if variant != "eager" and (variant not in self._rechecked or self._random.random() < RECHECK_SHARE):
-                self._rechecked.add(variant)
-                expected = run(self._rungs["eager"].call, last, 0)
-                compare_with_eager(flatten(result), expected, self._eager_errors)
+            times = self._turn(variant, count)
+            self._after_turn()
+            if self._clock.watch.slowed():
+                return self._drop(variant, times)
         except WrongResultError as error:
             self._on_failure(variant, WrongResultError(f"{error}, in a timed call"))
             return None
         except BaseException as error:
             self._on_failure(variant, error)
             return None
+        self._pause_s = FIRST_PAUSE_S
         return times
+
+    def _turn(self, variant: Variant, count: int) -> list[float]:
+        """Times some calls and, now and then, compares the result of one that nobody could foresee."""
+        rung = self._rungs[variant].call
+        arguments = [self._ring.take() for _ in range(count)]
+        looks = variant != "eager" and (variant not in self._rechecked or self._random.random() < RECHECK_SHARE)
+        looked_at = secrets.randbelow(count) if looks else -1
+        seen: list[tuple[Any, Any]] = []
+        kinds: set[tuple[type, ...]] = set()
+
+        def after(index: int, result: Any) -> None:
+            kinds.add(_kinds(result))
+            if index == looked_at:
+                # A copy on the same stream, now: what a later call or another stream writes comes too late.
+                seen.append((result, cloned(result)))
+
+        with torch.no_grad():
+            given = cloned(arguments[looked_at]) if looks else None
+            if count > 1:
+                # Not timed: another rung had the caches and the threads until now. Calls that are so long
+                # that a turn has only one do not notice.
+                rung(*self._ring.take())
+            times, _ = self._clock.samples(rung, arguments, after)
+        if len(kinds) > 1:
+            raise WrongResultError("returned results of different types")
+        if seen and given is not None:
+            self._rechecked.add(variant)
+            result, copy = seen[0]
+            expected = run(self._rungs["eager"].call, given, 0)
+            compare_with_eager(flatten(copy), expected, self._eager_errors)
+            if self._rungs[variant].results_last and not same_bits(result, copy):
+                raise WrongResultError("returned memory that a later call wrote over")
+        return times
+
+    def _drop(self, variant: Variant, times: Sequence[float]) -> Dropped | None:
+        self._dropped[variant] += len(times)
+        self._dropped_s[variant] += sum(times) * 1e-3
+        if variant not in self._fastest_ms and self._dropped_s[variant] >= self._rule.time_cap_s:
+            self._on_failure(
+                variant, SlowedError("could not be timed: the device was slowed by heat or power all along")
+            )
+            return None
+        sleep(self._pause_s)
+        self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
+        return Dropped(sum(times) * 1e-3)
+
+
+def _kinds(result: Any) -> tuple[type, ...]:
+    """Types of a result and of what it holds."""
+    if type(result) in (list, tuple):
+        return (type(result), *map(type, result))
+    return (type(result),)

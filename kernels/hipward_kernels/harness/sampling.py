@@ -51,6 +51,8 @@ class Series:
     """Length of a call, as far as it is known before the first sample."""
     ms: list[float] = field(default_factory=list)
     rounds: int = 0
+    dropped_s: float = 0.0
+    """Time that dropped samples took."""
 
     @property
     def seconds(self) -> float:
@@ -68,7 +70,7 @@ class Series:
             return "converged"
         if len(self.ms) >= rule.max_samples:
             return "converged" if precise else "sample-cap"
-        if self.seconds >= rule.time_cap_s:
+        if self.seconds + self.dropped_s >= rule.time_cap_s:
             return "converged" if precise else "time-cap"
         return None
 
@@ -79,6 +81,14 @@ class Series:
         turn_s = min(ROUND_SECONDS, rule.time_cap_s / rule.min_rounds)
         count = min(max(int(turn_s / max(call_s, 1e-9)), 1), ROUND_SAMPLES)
         return min(count, rule.max_samples - len(self.ms))
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A turn whose samples do not count."""
+
+    seconds: float
+    """Time that they took."""
 
 
 def median_interval(samples: list[float]) -> tuple[float, float, float]:
@@ -114,7 +124,7 @@ class Listener(Protocol[_Told_contra]):
 
 def interleave(
     expected_s: Mapping[Name, float],
-    take: Callable[[Name, int], list[float] | None],
+    take: Callable[[Name, int], list[float] | Dropped | None],
     rule: StopRule,
     order: random.Random,
     listener: Listener[Name],
@@ -124,7 +134,8 @@ def interleave(
 
     Args:
         expected_s: The rungs, and about how long a call of each takes.
-        take: Takes that many samples of a rung, in milliseconds; None when the rung has failed and is out.
+        take: Takes that many samples of a rung, in milliseconds; `Dropped` when they do not count; None when the rung
+            has failed and is out.
         rule: When to stop.
         order: Shuffles each round.
         listener: Gets samples as soon as they are taken.
@@ -143,9 +154,12 @@ def interleave(
             if taken is None:
                 del running[variant]
                 continue
-            series.ms.extend(taken)
-            series.rounds += 1
-            listener.samples(variant, round_, taken)
-            if (reason := series.stop(rule)) is not None:
+            if isinstance(taken, Dropped):
+                series.dropped_s += taken.seconds
+            else:
+                series.ms.extend(taken)
+                series.rounds += 1
+                listener.samples(variant, round_, taken)
+            if series.ms and (reason := series.stop(rule)) is not None:
                 del running[variant]
                 listener.sampled(variant, reason)

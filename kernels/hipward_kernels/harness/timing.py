@@ -1,12 +1,12 @@
 """Times single calls: device events on a GPU, a monotonic clock on a CPU.
 
-The clock functions are bound when this module is imported, which is before a snippet can replace them.
+What a snippet could replace is bound when this module is imported, which is before the snippet is: the clock, the
+collector, and of PyTorch's events the class in C, whose methods cannot be replaced.
 """
 
 from __future__ import annotations
 
 import gc
-from functools import partial
 from statistics import median
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,14 +14,24 @@ from typing import TYPE_CHECKING, Any, Protocol
 import torch
 
 from hipward_kernels.harness.devices import MIB, flush_bytes
+from hipward_kernels.harness.throttle import watch_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_event = partial(torch.cuda.Event, enable_timing=True)
-_synchronize = torch.cuda.synchronize
+    from hipward_kernels.harness.throttle import Watch
+
+# A build of PyTorch without GPUs lacks these; then no `DeviceClock` is made.
+_Event: Any = getattr(torch._C, "_CudaEventBase", None)  # noqa: SLF001 - see above
+_synchronize: Any = getattr(torch._C, "_cuda_synchronize", None)  # noqa: SLF001
+_current_stream = torch.cuda.current_stream
+_gc_enabled, _gc_enable, _gc_disable = gc.isenabled, gc.enable, gc.disable
 
 OVERHEAD_PAIRS = 100
+HOT_BATCH_MS = 0.2
+"""A batch of hot calls lasts at least this long: far more than the two events around it cost."""
+HOT_BATCHES = 30
+MOST_HOT_CALLS = 2000
 
 
 class Clock(Protocol):
@@ -31,9 +41,20 @@ class Clock(Protocol):
     """`device events` or `monotonic clock`."""
     cache: str
     """State of the caches before each call."""
+    watch: Watch
+    hidden_ms: float
+    """After `samples`: how long the device worked on after the last call was said to have ended."""
 
-    def samples(self, call: Callable[..., Any], arguments: Sequence[Sequence[Any]]) -> tuple[list[float], Any]:
-        """Milliseconds of one call for each of `arguments`, in order; and what the last call returned."""
+    def samples(
+        self,
+        call: Callable[..., Any],
+        arguments: Sequence[Sequence[Any]],
+        after: Callable[[int, Any], None] | None = None,
+    ) -> tuple[list[float], Any]:
+        """Milliseconds of one call for each of `arguments`, in order; and what the last call returned.
+
+        `after` is given the index and the result of each call, outside its time.
+        """
 
 
 class HostClock:
@@ -41,25 +62,37 @@ class HostClock:
 
     name = "monotonic clock"
     cache = "warm"
+    hidden_ms = 0.0
 
-    def samples(self, call: Callable[..., Any], arguments: Sequence[Sequence[Any]]) -> tuple[list[float], Any]:
+    def __init__(self) -> None:
+        self.watch = watch_for(torch.device("cpu"))
+
+    def samples(
+        self,
+        call: Callable[..., Any],
+        arguments: Sequence[Sequence[Any]],
+        after: Callable[[int, Any], None] | None = None,
+    ) -> tuple[list[float], Any]:
         """See `Clock`. The garbage collector rests meanwhile."""
         now = perf_counter_ns
         times = []
         result = None
-        collects = gc.isenabled()
-        gc.disable()
+        collects = _gc_enabled()
+        _gc_disable()
+        self.watch.begin()
         try:
-            for args in arguments:
+            for index, args in enumerate(arguments):
                 # The last result is freed here, not while the next call is timed.
                 result = None
                 start = now()
                 result = call(*args)
                 end = now()
                 times.append((end - start) / 1e6)
+                if after:
+                    after(index, result)
         finally:
             if collects:
-                gc.enable()
+                _gc_enable()
         return times, result
 
 
@@ -71,28 +104,81 @@ class DeviceClock:
     def __init__(self, device: torch.device) -> None:
         size = flush_bytes(device)
         self.cache = f"cold ({size // MIB} MiB flushed)"
+        self.watch = watch_for(device)
+        self.hidden_ms = 0.0
         self._device = device
         self._flush = torch.empty(size, dtype=torch.uint8, device=device)
 
-    def samples(self, call: Callable[..., Any], arguments: Sequence[Sequence[Any]]) -> tuple[list[float], Any]:
+    def samples(
+        self,
+        call: Callable[..., Any],
+        arguments: Sequence[Sequence[Any]],
+        after: Callable[[int, Any], None] | None = None,
+    ) -> tuple[list[float], Any]:
         """See `Clock`. The host does not wait until all calls are launched.
 
         Writing the flush buffer takes the GPU long enough for the host to get ahead, so that what is timed is
         the call's work and not its launch, unless the call launches a great many kernels.
         """
         result = None
+        self.hidden_ms = 0.0
+        self.watch.begin()
         with torch.cuda.device(self._device):
+            stream = _current_stream(self._device)
             pairs = [(_event(), _event()) for _ in arguments]
-            for args, (start, end) in zip(arguments, pairs, strict=True):
+            for index, (args, (start, end)) in enumerate(zip(arguments, pairs, strict=True)):
                 self._flush.zero_()
-                start.record()
+                start.record(stream)
                 result = call(*args)
-                end.record()
-            _synchronize(self._device)
+                end.record(stream)
+                if after:
+                    after(index, result)
+            last = _event()
+            last.record(stream)
+            self.watch.wait(last.query)
+            # What is still running now, runs on a stream that the calls did not wait for.
+            seen = perf_counter_ns()
+            _synchronize()
+            self.hidden_ms = (perf_counter_ns() - seen) / 1e6
         return [start.elapsed_time(end) for start, end in pairs], result
 
+    def hot(self, call: Callable[..., Any], arguments: Sequence[Any], call_s: float) -> tuple[list[float], int, float]:
+        """Warm caches: batches of calls with the same arguments, and no flush between them.
 
-def clock_for(device: torch.device) -> Clock:
+        Args:
+            call: What is timed.
+            arguments: Of every call.
+            call_s: About how long a call takes on the device.
+
+        Returns:
+            Milliseconds of a call in each batch; calls of a batch; milliseconds of a call on the host's clock, waiting
+            for the device after each batch included.
+        """
+        calls = min(max(int(HOT_BATCH_MS * 1e-3 / max(call_s, 1e-9)) + 1, 1), MOST_HOT_CALLS)
+        times, walls = [], []
+        with torch.cuda.device(self._device):
+            stream = _current_stream(self._device)
+            # The first batch finds cold caches.
+            for batch in range(HOT_BATCHES + 1):
+                start, end = _event(), _event()
+                began = perf_counter_ns()
+                start.record(stream)
+                for _ in range(calls):
+                    call(*arguments)
+                end.record(stream)
+                _synchronize()
+                wall_ms = (perf_counter_ns() - began) / 1e6
+                if batch:
+                    walls.append(wall_ms / calls)
+                    times.append(start.elapsed_time(end) / calls)
+        return times, calls, median(walls)
+
+
+def _event() -> Any:
+    return _Event(enable_timing=True, blocking=False, interprocess=False)
+
+
+def clock_for(device: torch.device) -> HostClock | DeviceClock:
     """The clock that fits `device`."""
     return HostClock() if device.type == "cpu" else DeviceClock(device)
 

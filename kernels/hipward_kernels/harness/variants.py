@@ -1,31 +1,34 @@
 """The rungs of the ladder: how each is made from the author's `Model`.
 
-Every rung but `eager` has its own copy of the same weights. `fused-projections` stands on `fused-ops`: it replaces
-what that replaces, and projections too. To add a rung: one builder here, one line in `BUILDERS`, one name in
-`lines.py` and in the protocol.
+Each rung stands on those below it that the job asks for: with `eager, compile, fused-ops`, the last is `torch.compile`
+of the model with fused ops; with `eager, fused-ops` it is the fused ops alone. So every rung can be switched off, and
+seen alone. The steps themselves are the ladder's (`hipward_kernels/ladder.py`). Every rung but `eager` has its own copy
+of the same weights. To add a rung: one branch of `build`, one name in `lines.py` and in the protocol.
 """
 
 from __future__ import annotations
 
 import copy
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from hipward_kernels.harness.outputs import cloned, tensors
+from hipward_kernels.ladder import COMPILE, OPS, PROJECTIONS, Switches, optimize
 from hipward_kernels.ops.silu_mul import OP as SILU_MUL
-from hipward_kernels.projections import FusedGatedMLP
-from hipward_kernels.rewrite import rewrite
-from hipward_kernels.rewrite.candidates import fused_ops, fused_projections, gate_up_only
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from hipward_kernels.harness.contract import Snippet
     from hipward_kernels.harness.lines import Variant
+
+
+GRAPH_MODES = ("reduce-overhead", "max-autotune")
+"""Modes of `torch.compile` that replay CUDA or HIP graphs into the same memory."""
 
 
 class UnavailableError(Exception):
@@ -51,45 +54,57 @@ class Origin:
             return model
 
 
-def build(variant: Variant, origin: Origin) -> Callable[..., Any]:
+@dataclass(frozen=True)
+class Rung:
+    """A way to run the model."""
+
+    call: Callable[..., Any]
+    stands_on: tuple[Variant, ...] = ()
+    """Lower rungs that are part of it, in ladder order."""
+    results_last: bool = True
+    """False where each call may write over the last result: graph replays do, by design."""
+
+
+def build(variant: Variant, origin: Origin, below: Collection[Variant]) -> Rung:
     """Makes a rung.
+
+    Args:
+        variant: Which.
+        origin: From what.
+        below: Lower rungs that the job asks for and that can run here.
 
     Raises:
         UnavailableError: It cannot run here, or there is nothing for it to do.
     """
-    return BUILDERS[variant](origin)
+    if variant == "eager":
+        return Rung(origin.model)
+    if variant == "eager-control":
+        return Rung(origin.copy())
+    if variant == "model-new":
+        return Rung(_model_new(origin))
+    mode = os.environ.get(COMPILE) or "default"
+    if variant == "compile":
+        return Rung(optimize(origin.copy(), (), Switches(compile_mode=mode)).call, (), mode not in GRAPH_MODES)
+    stands_on: list[Variant] = ["compile"] if "compile" in below else []
+    if variant == "fused-ops":
+        if reason := _triton_refusal(origin):
+            raise UnavailableError(f"{reason}.")
+        switches, switch, nothing = Switches(ops=True), OPS, "No RMSNorm or SiLU×mul was found in Model."
+    else:
+        with_ops = "fused-ops" in below
+        stands_on += ["fused-ops"] if with_ops else []
+        switches, switch = Switches(ops=with_ops, projections=True), PROJECTIONS
+        nothing = "No gate and up projections of a SwiGLU feed-forward layer were found in Model."
+    switches = replace(switches, compile_mode=mode if "compile" in below else None)
+    done = optimize(origin.copy(), cloned(list(origin.inputs)), switches)
+    if not done.replaced[switch]:
+        raise UnavailableError(nothing)
+    return Rung(done.call, tuple(stands_on), switches.compile_mode not in GRAPH_MODES)
 
 
-def _eager(origin: Origin) -> nn.Module:
-    return origin.model
-
-
-def _eager_control(origin: Origin) -> nn.Module:
-    return origin.copy()
-
-
-def _compile(origin: Origin) -> Callable[..., Any]:
-    torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
-    mode = os.environ.get("TORCH_COMPILE_MODE") or "default"
-    compiled: Callable[..., Any] = torch.compile(origin.copy(), mode=mode)
-    return compiled
-
-
-def _fused_ops(origin: Origin) -> nn.Module:
-    if reason := _triton_refusal(origin):
-        raise UnavailableError(f"{reason}.")
-    model, replaced = rewrite(origin.copy(), cloned(origin.inputs), fused_ops)
-    if not replaced:
-        raise UnavailableError("No RMSNorm or SiLU×mul was found in Model.")
-    return model
-
-
-def _fused_projections(origin: Origin) -> nn.Module:
-    propose = gate_up_only if _triton_refusal(origin) else fused_projections
-    model, _ = rewrite(origin.copy(), cloned(origin.inputs), propose)
-    if not any(isinstance(module, FusedGatedMLP) for module in model.modules()):
-        raise UnavailableError("No gate and up projections of a SwiGLU feed-forward layer were found in Model.")
-    return model
+def forget_compilations() -> None:
+    """Makes earlier compilations of this process count for nothing; call it once, before the first rung."""
+    torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way
 
 
 def _model_new(origin: Origin) -> nn.Module:
@@ -100,16 +115,6 @@ def _model_new(origin: Origin) -> nn.Module:
     if {name: value.shape for name, value in mine.items()} == {name: value.shape for name, value in theirs.items()}:
         model.load_state_dict(theirs)
     return model
-
-
-BUILDERS: Mapping[Variant, Callable[[Origin], Callable[..., Any]]] = {
-    "eager": _eager,
-    "eager-control": _eager_control,
-    "compile": _compile,
-    "fused-ops": _fused_ops,
-    "fused-projections": _fused_projections,
-    "model-new": _model_new,
-}
 
 
 def _triton_refusal(origin: Origin) -> str | None:

@@ -63,12 +63,24 @@ pub enum EventBody {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
+    /// What no rung can be faster than.
+    Roofline(Roofline),
     /// Time that a rung took to compile and warm up, outside its timings.
     Compile {
         /// The rung.
         variant: Variant,
         /// Seconds.
         seconds: f64,
+        /// Lower rungs that are part of it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        stands_on: Vec<Variant>,
+    },
+    /// A second figure of a rung: with warm caches.
+    Hot {
+        /// The rung.
+        variant: Variant,
+        /// The figure.
+        hot: Hot,
     },
     /// Raw timings, in the order they were taken.
     Samples {
@@ -159,6 +171,15 @@ pub struct Environment {
     /// Environment variables that change the result and were set.
     #[serde(default)]
     pub variables: Vec<(String, String)>,
+    /// How samples of a slowed device are told, or why they are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttle: Option<String>,
+    /// The device before anything ran on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Idle>,
+    /// Settings of the host that cost time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub audit: Vec<Advice>,
     /// Filled in by the runner: the isolation that was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
@@ -168,6 +189,82 @@ pub struct Environment {
     /// Filled in by the runner: Hipward's version.
     #[serde(default)]
     pub hipward: String,
+}
+
+/// What a device's sensors said before anything ran. What they do not give is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Idle {
+    /// `NVML`, `sysfs` or `AMD SMI`.
+    pub source: Option<String>,
+    /// Why there is no source.
+    pub unreadable: Option<String>,
+    /// Clock of the compute units.
+    pub sm_mhz: Option<u32>,
+    /// The highest that it can be.
+    pub max_sm_mhz: Option<u32>,
+    /// Clock of the memory.
+    pub memory_mhz: Option<u32>,
+    /// The hottest sensor.
+    pub temperature_c: Option<f64>,
+    /// Power.
+    pub power_w: Option<f64>,
+    /// Share of time that something ran, percent.
+    pub busy_percent: Option<f64>,
+    /// Processes, other than the job's, that hold the device.
+    pub other_processes: Option<u32>,
+    /// How the device is divided: `SPX/NPS1`, `MIG`.
+    pub partition: Option<String>,
+}
+
+/// A setting of the host that costs time, and what mends it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Advice {
+    /// An environment variable or a file.
+    pub setting: String,
+    /// Its value.
+    pub found: String,
+    /// Why it matters.
+    pub why: String,
+    /// The command that sets it.
+    pub command: String,
+}
+
+/// The shortest time that the work of `Model` can take on the device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Roofline {
+    /// Inputs and parameters that are read, each byte once.
+    pub bytes_read: u64,
+    /// Outputs, each byte once.
+    pub bytes_written: u64,
+    /// Floating-point operations of matrix products, convolutions and attention.
+    pub flops: u64,
+    /// What a copy reached, 10⁹ bytes read and written a second.
+    pub copy_gbs: f64,
+    /// What the floor is computed with.
+    pub bandwidth_gbs: f64,
+    /// Where that is from: `the data sheet`, or how it was measured.
+    pub bandwidth_from: String,
+    /// 10¹² operations a second, where the work has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_tflops: Option<f64>,
+    /// Where that is from.
+    pub peak_from: String,
+    /// Milliseconds.
+    pub floor_ms: f64,
+    /// `memory` or `compute`: which of the two is the floor.
+    pub bound: String,
+}
+
+/// A rung's time with warm caches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hot {
+    /// Milliseconds of a call, one figure a batch.
+    pub ms: Vec<f64>,
+    /// Calls of a batch.
+    pub calls: u32,
+    /// Milliseconds of a call on the host's clock.
+    pub wall_ms: f64,
 }
 
 /// How far one output tensor is from the reference.
@@ -227,6 +324,8 @@ pub enum FailureCode {
     MemoryLimit,
     /// Over the process limit.
     ProcessLimit,
+    /// The snippet replaced what it is measured with.
+    Tampered,
     /// Over the output limit.
     OutputLimit,
     /// The process died by itself (signal, `os._exit`).
@@ -237,6 +336,18 @@ pub enum FailureCode {
     Isolation,
     /// Something in Hipward or its Python environment.
     Internal,
+}
+
+/// A line of the harness with the job's secret on it. What writes to the pipe without knowing the
+/// secret is told apart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HarnessMessage {
+    /// [`HarnessJob::nonce`]; absent before there is a job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<String>,
+    /// What it says.
+    #[serde(flatten)]
+    pub line: HarnessLine,
 }
 
 /// A line the harness writes on its private pipe; the runner turns each into events. Kept beside
@@ -275,12 +386,25 @@ pub enum HarnessLine {
         #[serde(default)]
         reason: Option<String>,
     },
+    /// See [`EventBody::Roofline`].
+    Roofline(Roofline),
     /// See [`EventBody::Compile`].
     Compile {
         /// The rung.
         variant: Variant,
         /// Seconds.
         seconds: f64,
+        /// Lower rungs that are part of it.
+        #[serde(default)]
+        stands_on: Vec<Variant>,
+    },
+    /// See [`EventBody::Hot`].
+    Hot {
+        /// The rung.
+        variant: Variant,
+        /// The figure.
+        #[serde(flatten)]
+        hot: Hot,
     },
     /// See [`EventBody::Samples`].
     Samples {
@@ -328,4 +452,63 @@ pub struct HarnessJob {
     pub device: String,
     /// Longest sampling time per rung, seconds; stated in the conditions.
     pub time_cap_s: f64,
+    /// A secret that every line about this job must carry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_carries_its_secret_beside_what_it_says() {
+        let text = r#"{"type":"sampled","nonce":"5ec2e7","variant":"eager","stop":"converged","dropped":3}"#;
+        let message: HarnessMessage = serde_json::from_str(text).expect("is a line");
+        assert_eq!(message.nonce.as_deref(), Some("5ec2e7"));
+        assert!(matches!(
+            message.line,
+            HarnessLine::Sampled { dropped: 3, .. }
+        ));
+    }
+
+    #[test]
+    fn lines_of_an_older_harness_are_still_read() {
+        let read = |text| serde_json::from_str::<HarnessMessage>(text).expect("is a line");
+        let old = read(r#"{"type":"compile","variant":"compile","seconds":2.5}"#);
+        assert_eq!(old.nonce, None);
+        assert!(matches!(old.line, HarnessLine::Compile { stands_on, .. } if stands_on.is_empty()));
+        let old = read(
+            r#"{"type":"environment","device_name":"a","arch":"b","torch":"2","python":"3","threads":1,
+                "clock":"c","clock_overhead_ms":0.1,"cache":"warm","stop_rule":"d"}"#,
+        );
+        let HarnessLine::Environment(conditions) = old.line else {
+            panic!("not the conditions: {old:?}")
+        };
+        assert_eq!((conditions.idle, conditions.audit), (None, Vec::new()));
+    }
+
+    #[test]
+    fn the_second_figure_and_the_floor_are_read_as_the_harness_writes_them() {
+        let hot = r#"{"type":"hot","variant":"compile","ms":[0.1,0.11],"calls":20,"wall_ms":0.12}"#;
+        let line: HarnessLine = serde_json::from_str(hot).expect("is a line");
+        assert!(matches!(
+            line,
+            HarnessLine::Hot {
+                hot: Hot { calls: 20, .. },
+                ..
+            }
+        ));
+        let floor = r#"{"type":"roofline","bytes_read":128,"bytes_written":64,"flops":0,"copy_gbs":4275.0,
+            "bandwidth_gbs":4800.0,"bandwidth_from":"the data sheet","peak_from":"no matrix product",
+            "floor_ms":0.00004,"bound":"memory"}"#;
+        let line: HarnessLine = serde_json::from_str(floor).expect("is a line");
+        assert!(matches!(
+            line,
+            HarnessLine::Roofline(Roofline {
+                peak_tflops: None,
+                ..
+            })
+        ));
+    }
 }

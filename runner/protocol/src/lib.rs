@@ -13,7 +13,8 @@ mod view;
 
 pub use device::{Capabilities, Device, Isolation, IsolationLevel, Missing, Vendor};
 pub use event::{
-    Environment, Event, EventBody, FailureCode, HarnessJob, HarnessLine, LogStream, OutputError,
+    Advice, Environment, Event, EventBody, FailureCode, HarnessJob, HarnessLine, HarnessMessage,
+    Hot, Idle, LogStream, OutputError, Roofline,
 };
 pub use job::{JobRequest, JobState, JobSummary, Variant};
 pub use problem::Problem;

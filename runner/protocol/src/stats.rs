@@ -47,6 +47,9 @@ pub struct Stats {
     pub stop: StopReason,
     /// True when the interquartile range is over 10 % of the median: read with care.
     pub wide_spread: bool,
+    /// The roofline's floor over the median: 1 is as fast as the device can be, above is impossible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor_share: Option<f64>,
 }
 
 /// What an interval of a speed-up says.
@@ -61,6 +64,8 @@ pub enum Outcome {
     Same,
     /// The interval is too wide to tell.
     Ambiguous,
+    /// Faster than the device can read and write what it must: a mistake or a trick, no record.
+    Impossible,
 }
 
 /// A variant beside eager.

@@ -2,8 +2,8 @@
 //! log, the browser folds the stream; both then render the same component.
 
 use crate::{
-    Comparison, Device, Environment, Event, EventBody, FailureCode, JobState, LogStream,
-    OutputError, Stats, Variant, Verdict,
+    Comparison, Device, Environment, Event, EventBody, FailureCode, Hot, JobState, LogStream,
+    OutputError, Roofline, Stats, Variant, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,9 @@ pub struct JobView {
     pub device: Option<Device>,
     /// The conditions.
     pub environment: Option<Environment>,
+    /// What no rung can be faster than.
+    #[serde(default)]
+    pub roofline: Option<Roofline>,
     /// Rungs that have said something, in ladder order.
     pub variants: Vec<VariantView>,
     /// The end of what was written, with its stream.
@@ -48,10 +51,16 @@ pub struct VariantView {
     pub precision: Option<PrecisionView>,
     /// Seconds to compile and warm up.
     pub compile_seconds: Option<f64>,
+    /// Lower rungs that are part of it.
+    #[serde(default)]
+    pub stands_on: Vec<Variant>,
     /// Raw samples so far, milliseconds.
     pub samples: Vec<f64>,
     /// Final statistics.
     pub stats: Option<Stats>,
+    /// The second figure: with warm caches.
+    #[serde(default)]
+    pub hot: Option<Hot>,
 }
 
 /// What a rung is doing.
@@ -93,6 +102,7 @@ impl Default for JobView {
             retried: None,
             device: None,
             environment: None,
+            roofline: None,
             variants: Vec::new(),
             log: Vec::new(),
             verdict: None,
@@ -155,9 +165,17 @@ impl JobView {
                     row.status = VariantStatus::Rejected(reason.clone().unwrap_or_default());
                 }
             }
-            EventBody::Compile { variant, seconds } => {
-                self.row(*variant).compile_seconds = Some(*seconds);
+            EventBody::Roofline(roofline) => self.roofline = Some(roofline.clone()),
+            EventBody::Compile {
+                variant,
+                seconds,
+                stands_on,
+            } => {
+                let row = self.row(*variant);
+                row.compile_seconds = Some(*seconds);
+                row.stands_on.clone_from(stands_on);
             }
+            EventBody::Hot { variant, hot } => self.row(*variant).hot = Some(hot.clone()),
             EventBody::Samples { variant, ms, .. } => {
                 let row = self.row(*variant);
                 row.status = VariantStatus::Sampling;
@@ -216,8 +234,10 @@ impl JobView {
                     status: VariantStatus::Checked,
                     precision: None,
                     compile_seconds: None,
+                    stands_on: Vec::new(),
                     samples: Vec::new(),
                     stats: None,
+                    hot: None,
                 };
                 self.variants.insert(at, row);
                 at

@@ -36,15 +36,7 @@ pub(crate) async fn submit(
 ) -> ApiResult<Response> {
     app.guard.check_token(&headers)?;
     let job = parse(&app, &headers, &read(body).await?)?;
-    if let Some(refusal) = app.runner.refusal() {
-        return Err(ApiError::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            refusal.code,
-            "Benchmarks cannot run here",
-            refusal.missing.consequence.clone(),
-            refusal.missing.mend.clone(),
-        ));
-    }
+    check_runner(&app)?;
     let summary = app.store.with(move |store| store.submit(&job)).await?;
     app.runner.queue_changed();
     let location = HeaderValue::try_from(format!("/api/v1/jobs/{}", summary.id)).ok();
@@ -104,9 +96,22 @@ struct Submitted {
     device: Option<String>,
 }
 
+/// Whether code can be run here at all.
+pub(super) fn check_runner(app: &App) -> ApiResult<()> {
+    app.runner.refusal().map_or(Ok(()), |refusal| {
+        Err(ApiError::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            refusal.code,
+            "Benchmarks cannot run here",
+            refusal.missing.consequence.clone(),
+            refusal.missing.mend.clone(),
+        ))
+    })
+}
+
 /// The whole body. One that is too large is read to its end all the same, within reason: a browser
 /// shows an answer only once it has sent everything.
-async fn read(body: Body) -> ApiResult<Vec<u8>> {
+pub(super) async fn read(body: Body) -> ApiResult<Vec<u8>> {
     let mut stream = body.into_data_stream();
     let mut kept = Vec::new();
     let mut seen = 0;
@@ -132,7 +137,8 @@ async fn read(body: Body) -> ApiResult<Vec<u8>> {
     Ok(kept)
 }
 
-fn parse(app: &App, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
+/// Whether the body is said to be JSON.
+pub(super) fn check_json(headers: &HeaderMap) -> ApiResult<()> {
     let media_type = headers
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
@@ -148,6 +154,11 @@ fn parse(app: &App, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
             "Send JSON with the header `Content-Type: application/json`.",
         ));
     }
+    Ok(())
+}
+
+fn parse(app: &App, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
+    check_json(headers)?;
     let submitted: Submitted = serde_json::from_slice(body).map_err(|error| {
         ApiError::bad_request(
             "invalid-json",

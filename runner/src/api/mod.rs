@@ -2,6 +2,7 @@
 //! `web/`.
 
 mod capabilities;
+mod compile;
 mod devices;
 mod events;
 mod guard;
@@ -16,7 +17,7 @@ mod report;
 pub(crate) use guard::Guard;
 
 use crate::{
-    jobs::{Runner, Store},
+    jobs::{Compiler, Runner, Store},
     shutdown::Shutdown,
     web::{assets, pages::Pages},
 };
@@ -38,6 +39,8 @@ pub(crate) struct App {
     pub(crate) store: Store,
     /// What runs them.
     pub(crate) runner: Arc<Runner>,
+    /// What compiles kernels.
+    pub(crate) compiler: Arc<Compiler>,
     /// The site.
     pub(crate) pages: Arc<Pages>,
     /// Who may ask.
@@ -61,6 +64,7 @@ fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/api/v1/jobs/{id}/events", get(events::stream)),
         ("/api/v1/jobs/{id}/report.json", get(report::json)),
         ("/api/v1/jobs/{id}/report.md", get(report::markdown)),
+        ("/api/v1/compile", post(compile::compile)),
         ("/api/v1/devices", get(devices::list)),
         ("/api/v1/capabilities", get(capabilities::show)),
         ("/api/openapi.json", get(openapi::show)),

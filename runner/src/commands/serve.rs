@@ -91,6 +91,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     let app = App {
         store,
         runner,
+        compiler: Arc::default(),
         pages: Arc::new(pages),
         guard: Arc::new(Guard::new(bound, token)),
         shutdown,

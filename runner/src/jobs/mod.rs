@@ -4,6 +4,7 @@
 //! numbers have no gaps; only the holder of the current attempt may write; nothing follows a
 //! final event.
 
+mod compiler;
 mod failure;
 mod id;
 mod output;
@@ -14,6 +15,7 @@ mod schema;
 mod store;
 mod worker;
 
+pub(crate) use compiler::Compiler;
 pub(crate) use private_directory::PrivateDirectory;
 pub(crate) use runner::{Runner, Settings, level_name};
 pub(crate) use scheduler::schedule;

@@ -7,7 +7,7 @@ use crate::{
     isolation::{FileRules, Host, Identity, Limits, Plan},
     python::{self, Interpreter},
 };
-use hipward_protocol::{Capabilities, Device, Isolation, IsolationLevel, Missing, Variant, Vendor};
+use hipward_protocol::{Capabilities, Device, Isolation, IsolationLevel, Missing, Variant};
 use std::{
     collections::HashMap,
     fs,
@@ -187,13 +187,13 @@ impl Runner {
         self.running().remove(job);
     }
 
-    /// The plan of a worker for one device, with the directory it owns and the isolation it gets.
-    pub(super) fn plan(&self, slot: usize, device: &Device) -> std::io::Result<Prepared> {
+    /// The plan of a worker that runs a module of the measuring package, with the directory it owns
+    /// and the isolation it gets. Each slot has at most one worker at a time.
+    pub(super) fn plan(&self, slot: usize, gpu: bool, module: &str) -> std::io::Result<Prepared> {
         let python = self
             .python
             .as_ref()
             .map_err(|refusal| std::io::Error::other(refusal.missing.consequence.clone()))?;
-        let gpu = device.vendor != Vendor::Cpu;
         let identity = if self.host.root {
             let nobody = || std::io::Error::other("no user id is free for the worker");
             Some(Identity::unused(slot, gpu).ok_or_else(nobody)?)
@@ -206,13 +206,7 @@ impl Runner {
             .host
             .landlock_abi
             .map(|_| FileRules::new(readable.chain([python.package.clone()]), gpu));
-        let arguments = [
-            "-P",
-            "-m",
-            "hipward_kernels.harness.worker",
-            "--events-fd",
-            "3",
-        ];
+        let arguments = ["-P", "-m", module, "--events-fd", "3"];
         // A worker with a user of its own shares the count with nobody.
         let threads_already = if identity.is_some() {
             0

@@ -516,7 +516,9 @@ fn state_after(body: &EventBody) -> Option<JobState> {
         EventBody::Environment(_)
         | EventBody::Unavailable { .. }
         | EventBody::Precision { .. }
+        | EventBody::Roofline(_)
         | EventBody::Compile { .. }
+        | EventBody::Hot { .. }
         | EventBody::Samples { .. }
         | EventBody::VariantDone { .. }
         | EventBody::Log { .. }

@@ -2,7 +2,7 @@
 //! file turns what it writes into events, and its end into the job's end.
 
 use super::{
-    failure,
+    failure, id,
     output::{self, Output},
     private_directory::PrivateDirectory,
     runner::{Runner, Settings},
@@ -13,7 +13,9 @@ use crate::{
     shutdown::Shutdown,
     statistics::{self, Samples},
 };
-use hipward_protocol::{Device, EventBody, HarnessJob, HarnessLine, Isolation, LogStream};
+use hipward_protocol::{
+    Device, EventBody, HarnessJob, HarnessLine, HarnessMessage, Isolation, LogStream, Vendor,
+};
 use std::{future::pending, io, time::Duration};
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader},
@@ -21,6 +23,8 @@ use tokio::{
     time::{Instant, interval, sleep_until, timeout},
 };
 
+/// The worker's program.
+const MODULE: &str = "hipward_kernels.harness.worker";
 /// Importing PyTorch takes long on a cold disk.
 const WARM_UP: Duration = Duration::from_secs(180);
 /// Output is handed on this often.
@@ -37,7 +41,7 @@ const MOST_LINES: u64 = 64 * 1024 * 1024;
 /// Anything a worker lets us know.
 #[derive(Debug)]
 enum Heard {
-    Line(Box<HarnessLine>),
+    Line(Box<HarnessMessage>),
     Garbage(String),
     Printed(LogStream, Vec<u8>),
     Ended(Ending),
@@ -66,7 +70,7 @@ pub(super) enum Outcome {
 impl Worker {
     /// Starts one for this device and waits until it is ready.
     pub(super) async fn warm(runner: &Runner, slot: usize, device: &Device) -> io::Result<Self> {
-        let prepared = runner.plan(slot, device)?;
+        let prepared = runner.plan(slot, device.vendor != Vendor::Cpu, MODULE)?;
         let mut process = isolation::spawn(prepared.plan).await?;
         let heard = listen(&mut process)?;
         let mut worker = Worker {
@@ -92,12 +96,12 @@ impl Worker {
         let mut said = Vec::new();
         loop {
             let problem = match self.heard.recv().await {
-                Some(Heard::Line(line)) if *line == HarnessLine::Ready => return Ok(()),
+                Some(Heard::Line(message)) if message.line == HarnessLine::Ready => return Ok(()),
                 Some(Heard::Printed(_, bytes)) => {
                     said.extend(bytes);
                     continue;
                 }
-                Some(Heard::Line(line)) => match *line {
+                Some(Heard::Line(message)) => match message.line {
                     HarnessLine::Error { message, .. } => message,
                     other => format!("it said {other:?} before it was ready"),
                 },
@@ -147,6 +151,7 @@ impl Worker {
         stop: &Notify,
         shutdown: &mut Shutdown,
     ) -> Outcome {
+        let nonce = id::unguessable().map_err(io::Error::other);
         let mut run = Run {
             store,
             settings,
@@ -154,13 +159,18 @@ impl Worker {
             isolation: &self.isolation,
             samples: Samples::default(),
             output: Output::default(),
+            nonce: nonce.as_deref().unwrap_or_default().to_owned(),
             conclusion: None,
             ending: None,
             fenced: false,
         };
         let mut interrupted = false;
         let mut deadline = None;
-        if let Err(error) = hand_over(&mut self.process, settings, lease, device).await {
+        let handed_over = match nonce {
+            Ok(nonce) => hand_over(&mut self.process, settings, lease, device, nonce).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = handed_over {
             run.conclude(failure::lost(&error.to_string()));
         }
         let mut tick = interval(OUTPUT_EVERY);
@@ -211,12 +221,14 @@ async fn hand_over(
     settings: &Settings,
     lease: &Lease,
     device: &Device,
+    nonce: String,
 ) -> io::Result<()> {
     let mut line = serde_json::to_vec(&HarnessJob {
         code: lease.code.clone(),
         variants: lease.variants.clone(),
         device: device.id.clone(),
         time_cap_s: settings.time_cap_s,
+        nonce: Some(nonce),
     })?;
     line.push(b'\n');
     process.begin(settings.wall_limit).await?;
@@ -240,6 +252,8 @@ struct Run<'a> {
     isolation: &'a Isolation,
     samples: Samples,
     output: Output,
+    /// The secret that the harness was given: a line without it is from somebody else.
+    nonce: String,
     /// The final event, once it is known.
     conclusion: Option<EventBody>,
     ending: Option<Ending>,
@@ -271,7 +285,13 @@ impl Run<'_> {
                     self.conclude(failure::too_much_output(output::MOST));
                 }
             }
-            Heard::Line(line) if self.conclusion.is_none() => self.follow(*line).await,
+            Heard::Line(message) if self.conclusion.is_none() => {
+                if message.nonce.as_deref() == Some(self.nonce.as_str()) {
+                    self.follow(message.line).await;
+                } else {
+                    self.conclude(failure::not_a_line("a line without the job's secret"));
+                }
+            }
             Heard::Garbage(problem) if self.ending.is_none() => {
                 self.conclude(failure::not_a_line(&problem));
             }
@@ -325,7 +345,23 @@ impl Run<'_> {
                 reference,
                 reason,
             },
-            HarnessLine::Compile { variant, seconds } => EventBody::Compile { variant, seconds },
+            HarnessLine::Roofline(roofline) => {
+                if !(roofline.floor_ms.is_finite() && roofline.floor_ms >= 0.0) {
+                    return Err("a floor that is not a length of time");
+                }
+                self.samples.set_floor(roofline.floor_ms);
+                EventBody::Roofline(roofline)
+            }
+            HarnessLine::Compile {
+                variant,
+                seconds,
+                stands_on,
+            } => EventBody::Compile {
+                variant,
+                seconds,
+                stands_on,
+            },
+            HarnessLine::Hot { variant, hot } => EventBody::Hot { variant, hot },
             HarnessLine::Samples { variant, round, ms } => {
                 if !ms.iter().all(|ms| ms.is_finite() && *ms > 0.0) {
                     return Err("a sample that is not a length of time");
@@ -338,8 +374,9 @@ impl Run<'_> {
                 stop,
                 dropped,
             } => {
-                let stats = statistics::summarize(&self.samples.all(variant), stop, dropped)
+                let mut stats = statistics::summarize(&self.samples.all(variant), stop, dropped)
                     .ok_or("a rung that was sampled without samples")?;
+                stats.floor_share = self.samples.floor_ms().map(|floor| floor / stats.median);
                 EventBody::VariantDone { variant, stats }
             }
             HarnessLine::Error {

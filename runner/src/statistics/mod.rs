@@ -15,25 +15,38 @@ use std::collections::BTreeMap;
 /// One rung's samples in milliseconds, by round of the interleaving.
 pub(crate) type Rounds = BTreeMap<u32, Vec<f64>>;
 
-/// All samples of a job.
+/// All samples of a job, and the time that none of them can be under.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Samples(BTreeMap<Variant, Rounds>);
+pub(crate) struct Samples {
+    rungs: BTreeMap<Variant, Rounds>,
+    floor_ms: Option<f64>,
+}
 
 impl Samples {
     /// Adds samples that were taken in one round.
     pub(crate) fn add(&mut self, variant: Variant, round: u32, ms: &[f64]) {
-        let rounds = self.0.entry(variant).or_default();
+        let rounds = self.rungs.entry(variant).or_default();
         rounds.entry(round).or_default().extend_from_slice(ms);
     }
 
     /// The samples of one rung, by round.
     pub(crate) fn rounds(&self, variant: Variant) -> Option<&Rounds> {
-        self.0.get(&variant)
+        self.rungs.get(&variant)
+    }
+
+    /// Notes the roofline's floor.
+    pub(crate) fn set_floor(&mut self, ms: f64) {
+        self.floor_ms = Some(ms);
+    }
+
+    /// The roofline's floor in milliseconds, if it is known.
+    pub(crate) fn floor_ms(&self) -> Option<f64> {
+        self.floor_ms
     }
 
     /// The samples of one rung, in the order they were taken.
     pub(crate) fn all(&self, variant: Variant) -> Vec<f64> {
-        let rounds = self.0.get(&variant).into_iter().flat_map(BTreeMap::values);
+        let rounds = self.rungs.get(&variant).into_iter().flat_map(BTreeMap::values);
         rounds.flatten().copied().collect()
     }
 }

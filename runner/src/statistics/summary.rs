@@ -30,6 +30,7 @@ pub(crate) fn summarize(samples: &[f64], stop: StopReason, dropped: usize) -> Op
         ci_high: sorted[n - 1 - outside],
         stop,
         wide_spread: spread > 0.1 * median,
+        floor_share: None,
     })
 }
 

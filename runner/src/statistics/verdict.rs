@@ -10,8 +10,16 @@ const NOT_WORTH_A_CLAIM: f64 = 1.02;
 /// Compares every measured rung with eager; nothing if eager was not measured.
 pub(crate) fn verdict(samples: &Samples) -> Option<Verdict> {
     let eager = samples.rounds(Variant::Eager)?;
-    let compare =
-        |variant, floor| Some(comparison(variant, eager, samples.rounds(variant)?, floor));
+    // A floor that eager itself is under was reckoned wrongly, and says nothing about others.
+    let shortest = samples.floor_ms().filter(|floor| *floor < overall(eager));
+    let compare = |variant, floor| {
+        let other = samples.rounds(variant)?;
+        let mut comparison = comparison(variant, eager, other, floor);
+        if shortest.is_some_and(|shortest| overall(other) < shortest) {
+            comparison.outcome = Outcome::Impossible;
+        }
+        Some(comparison)
+    };
     // The control is eager too: it is the same by construction, however noisy.
     let control = compare(Variant::EagerControl, f64::INFINITY);
     let floor = control.as_ref().map_or(1.0, noise_floor);
@@ -32,11 +40,13 @@ pub(crate) fn verdict(samples: &Samples) -> Option<Verdict> {
     })
 }
 
+/// The median of all rounds.
+fn overall(rounds: &Rounds) -> f64 {
+    let mut all: Vec<f64> = rounds.values().flatten().copied().collect();
+    median(&mut all)
+}
+
 fn comparison(variant: Variant, eager: &Rounds, other: &Rounds, floor: f64) -> Comparison {
-    let overall = |rounds: &Rounds| {
-        let mut all: Vec<f64> = rounds.values().flatten().copied().collect();
-        median(&mut all)
-    };
     let (ci_low, ci_high) = ratio_interval(eager, other);
     Comparison {
         variant,
@@ -67,15 +77,6 @@ fn outcome(low: f64, high: f64, floor: f64) -> Outcome {
 }
 
 fn sentence(comparisons: &[Comparison], best: Option<&Comparison>, floor: f64) -> String {
-    if let Some(best) = best {
-        return format!(
-            "{} is {:.2} times as fast as eager here (95 % interval {:.2} to {:.2}).",
-            best.variant.label(),
-            best.speedup,
-            best.ci_low,
-            best.ci_high
-        );
-    }
     let with = |outcome| {
         let labels: Vec<&str> = comparisons
             .iter()
@@ -84,6 +85,26 @@ fn sentence(comparisons: &[Comparison], best: Option<&Comparison>, floor: f64) -
             .collect();
         (!labels.is_empty()).then(|| labels.join(", "))
     };
+    let impossible = with(Outcome::Impossible).map(|labels| {
+        format!("impossible: {labels} (faster than this device can read and write what it must)")
+    });
+    if let Some(best) = best {
+        let first = format!(
+            "{} is {:.2} times as fast as eager here (95 % interval {:.2} to {:.2})",
+            best.variant.label(),
+            best.speedup,
+            best.ci_low,
+            best.ci_high
+        );
+        return format!(
+            "{}.",
+            [Some(first), impossible]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join("; ")
+        );
+    }
     let parts: Vec<String> = [
         with(Outcome::Same).map(|labels| format!("no difference worth a claim: {labels}")),
         with(Outcome::Slower).map(|labels| format!("slower: {labels}")),
@@ -91,6 +112,7 @@ fn sentence(comparisons: &[Comparison], best: Option<&Comparison>, floor: f64) -
             let noise = (floor - 1.0) * 100.0;
             format!("too noisy to tell: {labels} (eager differs from itself by up to {noise:.0} %)")
         }),
+        impossible,
     ]
     .into_iter()
     .flatten()
@@ -189,6 +211,34 @@ mod tests {
             verdict.summary.contains("slower: torch.compile"),
             "{}",
             verdict.summary
+        );
+    }
+
+    #[test]
+    fn what_is_under_the_roofline_is_impossible_and_no_record() {
+        let mut samples = samples(&[
+            (Variant::Eager, 10.0, 0.01),
+            (Variant::EagerControl, 10.0, 0.01),
+            (Variant::Compile, 5.0, 0.01),
+            (Variant::ModelNew, 0.1, 0.01),
+        ]);
+        samples.set_floor(1.0);
+        let judged = verdict(&samples).expect("eager was measured");
+        let outcomes: Vec<Outcome> = judged.comparisons.iter().map(|c| c.outcome).collect();
+        assert_eq!(outcomes, [Outcome::Faster, Outcome::Impossible]);
+        assert_eq!(judged.best, Some(Variant::Compile));
+        assert!(
+            judged.summary.contains("; impossible: ModelNew ("),
+            "{}",
+            judged.summary
+        );
+
+        samples.set_floor(11.0);
+        let judged = verdict(&samples).expect("eager was measured");
+        assert_eq!(
+            judged.best,
+            Some(Variant::ModelNew),
+            "eager is under this floor"
         );
     }
 

@@ -76,6 +76,7 @@ fn verdict(comparison: &Comparison) -> &'static str {
         Outcome::Slower => "SLOWER",
         Outcome::Same => "SAME",
         Outcome::Ambiguous => "AMBIGUOUS",
+        Outcome::Impossible => "IMPOSSIBLE",
     }
 }
 

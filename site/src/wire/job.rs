@@ -2,8 +2,9 @@
 
 use super::{Decode, Json, decode_enum, decode_struct, field};
 use hipward_protocol::{
-    Comparison, Device, Environment, Event, EventBody, FailureCode, Isolation, IsolationLevel,
-    LogStream, Outcome, OutputError, Stats, StopReason, Variant, Vendor, Verdict,
+    Advice, Comparison, Device, Environment, Event, EventBody, FailureCode, Hot, Idle, Isolation,
+    IsolationLevel, LogStream, Outcome, OutputError, Roofline, Stats, StopReason, Variant, Vendor,
+    Verdict,
 };
 
 impl Decode for Event {
@@ -43,6 +44,12 @@ fn body(json: &impl Json) -> Option<EventBody> {
         "compile" => EventBody::Compile {
             variant: field(json, "variant")?,
             seconds: field(json, "seconds")?,
+            stands_on: field(json, "stands_on")?,
+        },
+        "roofline" => EventBody::Roofline(Roofline::decode(json)?),
+        "hot" => EventBody::Hot {
+            variant: field(json, "variant")?,
+            hot: field(json, "hot")?,
         },
         "samples" => EventBody::Samples {
             variant: field(json, "variant")?,
@@ -98,10 +105,44 @@ decode_struct!(Environment {
     cache,
     stop_rule,
     variables,
+    throttle,
+    idle,
+    audit,
     isolation,
     code_sha256,
     hipward,
 });
+decode_struct!(Idle {
+    source,
+    unreadable,
+    sm_mhz,
+    max_sm_mhz,
+    memory_mhz,
+    temperature_c,
+    power_w,
+    busy_percent,
+    other_processes,
+    partition,
+});
+decode_struct!(Advice {
+    setting,
+    found,
+    why,
+    command
+});
+decode_struct!(Roofline {
+    bytes_read,
+    bytes_written,
+    flops,
+    copy_gbs,
+    bandwidth_gbs,
+    bandwidth_from,
+    peak_tflops,
+    peak_from,
+    floor_ms,
+    bound,
+});
+decode_struct!(Hot { ms, calls, wall_ms });
 decode_struct!(OutputError {
     name,
     shape,
@@ -128,6 +169,7 @@ decode_struct!(Stats {
     ci_high,
     stop,
     wide_spread,
+    floor_share,
 });
 decode_struct!(Comparison {
     variant,
@@ -151,6 +193,7 @@ decode_enum!(StopReason {
 });
 decode_enum!(Outcome {
     "FASTER" => Faster, "SLOWER" => Slower, "SAME" => Same, "AMBIGUOUS" => Ambiguous,
+    "IMPOSSIBLE" => Impossible,
 });
 decode_enum!(Variant {
     "eager" => Eager, "eager-control" => EagerControl, "compile" => Compile,
@@ -160,6 +203,6 @@ decode_enum!(FailureCode {
     "syntax-error" => SyntaxError, "contract-missing" => ContractMissing,
     "import-error" => ImportError, "init-error" => InitError, "forward-error" => ForwardError,
     "not-finite" => NotFinite, "timeout" => Timeout, "memory-limit" => MemoryLimit,
-    "process-limit" => ProcessLimit, "output-limit" => OutputLimit, "crashed" => Crashed,
+    "process-limit" => ProcessLimit, "output-limit" => OutputLimit, "tampered" => Tampered, "crashed" => Crashed,
     "interrupted" => Interrupted, "isolation" => Isolation, "internal" => Internal,
 });

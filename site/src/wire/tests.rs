@@ -3,8 +3,9 @@
 use super::{Decode, Json};
 use hipward_analyzer::{Options, Report, analyze};
 use hipward_protocol::{
-    Comparison, Device, Environment, Event, EventBody, FailureCode, Isolation, IsolationLevel,
-    LogStream, Outcome, OutputError, Stats, StopReason, Variant, Vendor, Verdict,
+    Advice, Comparison, Device, Environment, Event, EventBody, FailureCode, Hot, Idle, Isolation,
+    IsolationLevel, LogStream, Outcome, OutputError, Roofline, Stats, StopReason, Variant, Vendor,
+    Verdict,
 };
 use serde_json::Value;
 
@@ -75,6 +76,19 @@ fn bodies() -> Vec<EventBody> {
             cache: text(),
             stop_rule: text(),
             variables: vec![(text(), text())],
+            throttle: Some(text()),
+            idle: Some(Idle {
+                source: Some(text()),
+                sm_mhz: Some(345),
+                temperature_c: Some(31.5),
+                ..Idle::default()
+            }),
+            audit: vec![Advice {
+                setting: text(),
+                found: text(),
+                why: text(),
+                command: text(),
+            }],
             isolation: Some(isolation),
             code_sha256: text(),
             hipward: text(),
@@ -101,9 +115,30 @@ fn bodies() -> Vec<EventBody> {
             reference: text(),
             reason: None,
         },
+        EventBody::Roofline(Roofline {
+            bytes_read: 1 << 40,
+            bytes_written: 64,
+            flops: 0,
+            copy_gbs: 4275.0,
+            bandwidth_gbs: 4800.0,
+            bandwidth_from: text(),
+            peak_tflops: None,
+            peak_from: text(),
+            floor_ms: 0.25,
+            bound: text(),
+        }),
         EventBody::Compile {
             variant,
             seconds: 1.25,
+            stands_on: vec![Variant::Compile],
+        },
+        EventBody::Hot {
+            variant,
+            hot: Hot {
+                ms: vec![0.5, 0.25],
+                calls: 20,
+                wall_ms: 0.75,
+            },
         },
         EventBody::Samples {
             variant,
@@ -127,6 +162,7 @@ fn bodies() -> Vec<EventBody> {
                 ci_high: 1.01,
                 stop: StopReason::SampleCap,
                 wide_spread: true,
+                floor_share: Some(0.5),
             },
         },
         EventBody::Log {

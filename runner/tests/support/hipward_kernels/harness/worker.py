@@ -10,8 +10,11 @@ parser.add_argument("--events-fd", type=int)
 events = os.fdopen(parser.parse_args().events_fd, "w", buffering=1)
 
 
+secret: dict[str, str] = {}
+
+
 def say(type: str, **fields: object) -> None:
-    events.write(json.dumps({"type": type, **fields}) + "\n")
+    events.write(json.dumps({"type": type, **secret, **fields}) + "\n")
 
 
 def sample(variant: str, center: float, rounds: int = 6) -> None:
@@ -44,8 +47,9 @@ request = sys.stdin.readline()
 if not request:
     sys.exit()
 job = json.loads(request)
+secret["nonce"] = job["nonce"]
 try:
-    exec(compile(job["code"], "snippet", "exec"), {"say": say, "sample": sample, "environment": environment, "job": job})
+    exec(compile(job["code"], "snippet", "exec"), {"say": say, "sample": sample, "environment": environment, "job": job, "secret": secret})
 except MemoryError:
     say("error", code="memory-limit", message="Out of memory.", help="Use less.")
 except Exception as error:

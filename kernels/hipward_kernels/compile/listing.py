@@ -1,0 +1,174 @@
+"""Reads AMD assembly as LLVM writes it: what each kernel uses, and which line of the source an instruction is from.
+
+Text in, figures out. The fields are those of the metadata block and of the comments under each function, described in
+LLVM's "User Guide for AMDGPU Backend".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+MemoryKind = Literal["global load", "global store", "lds load", "lds store", "scratch load", "scratch store"]
+
+
+@dataclass(frozen=True)
+class MemoryAccess:
+    """Instructions that move the same number of bytes for each thread."""
+
+    kind: MemoryKind
+    bytes: int
+    """Bytes that one thread moves with one instruction: 16 is the widest."""
+    count: int
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What one kernel uses, as the compiler says it."""
+
+    name: str
+    vgprs: int
+    """Vector registers of a thread, accumulation registers (AGPRs) included."""
+    agprs: int
+    sgprs: int
+    vgpr_spills: int
+    sgpr_spills: int
+    scratch_bytes: int
+    """Memory of a thread for spilled registers and arrays that are not in registers."""
+    lds_bytes: int
+    """Shared memory of a workgroup that is known when it is compiled."""
+    waves_per_simd: int
+    code_bytes: int
+    most_threads: int
+    """Largest workgroup that the code allows."""
+    instructions: int
+    matrix_instructions: int
+    """MFMA instructions: the matrix cores' work."""
+    memory: list[MemoryAccess]
+
+
+@dataclass(frozen=True)
+class LineRange:
+    """Lines of the assembly, both ends included and from 1, that one line of the source became."""
+
+    first: int
+    last: int
+    source: int
+
+
+_BODY = re.compile(r"^(?P<name>[\w.$]+):\s*; @(?P=name)$(?P<body>.*?)^\.Lfunc_end\d+:", re.MULTILINE | re.DOTALL)
+_INSTRUCTION = re.compile(r"^\t(?P<name>(?:s|v|ds|global|buffer|flat|scratch|tensor|image)_\w+)\b", re.MULTILINE)
+_MEMORY = re.compile(r"(global|flat|buffer|scratch|ds)_(load|store|read|write)(2|2st64)?_(\w+)")
+
+
+def resources(assembly: str) -> list[Resources]:
+    """What each kernel of a listing uses, in the order of the metadata."""
+    metadata = assembly.partition(".amdgpu_metadata")[2]
+    bodies = {found["name"]: found["body"] for found in _BODY.finditer(assembly)}
+    kernels = []
+    # One block of fields for each kernel; the fields of its arguments are indented further.
+    for block in re.split(r"^  - (?=\.)", metadata, flags=re.MULTILINE)[1:]:
+        fields = dict(re.findall(r"^(?:    )?\.(\w+):\s+(\S+)$", block, re.MULTILINE))
+        name = fields["name"].strip("'\"")
+        names = _INSTRUCTION.findall(bodies.get(name, ""))
+        comments = _comments_after(assembly, name)
+        kernels.append(
+            Resources(
+                name=name,
+                vgprs=int(fields["vgpr_count"]),
+                agprs=int(fields.get("agpr_count", 0)),
+                sgprs=int(fields["sgpr_count"]),
+                vgpr_spills=int(fields.get("vgpr_spill_count", 0)),
+                sgpr_spills=int(fields.get("sgpr_spill_count", 0)),
+                scratch_bytes=int(fields["private_segment_fixed_size"]),
+                lds_bytes=int(fields["group_segment_fixed_size"]),
+                waves_per_simd=comments["Occupancy"],
+                code_bytes=comments["codeLenInByte"],
+                most_threads=int(fields["max_flat_workgroup_size"]),
+                instructions=len(names),
+                matrix_instructions=sum(name.startswith(("v_mfma", "v_smfmac")) for name in names),
+                memory=_memory(names),
+            )
+        )
+    return kernels
+
+
+def _comments_after(assembly: str, kernel: str) -> dict[str, int]:
+    """The figures of the comment block that follows a kernel's code."""
+    _, _, after = assembly.partition(f".amdhsa_kernel {kernel}\n")
+    block = after.partition("; Kernel info:")[2].partition("\n\t.text")[0]
+    return {name: int(value) for name, value in re.findall(r"^; (\w+)\s*[:=]\s*(\d+)", block, re.MULTILINE)}
+
+
+_WIDTHS = {
+    "dword": 4,
+    "dwordx2": 8,
+    "dwordx3": 12,
+    "dwordx4": 16,
+    "b8": 1,
+    "u8": 1,
+    "i8": 1,
+    "b16": 2,
+    "u16": 2,
+    "i16": 2,
+    "b32": 4,
+    "b64": 8,
+    "b96": 12,
+    "b128": 16,
+    "ubyte": 1,
+    "sbyte": 1,
+    "byte": 1,
+    "ushort": 2,
+    "sshort": 2,
+    "short": 2,
+}
+
+
+def _memory(names: list[str]) -> list[MemoryAccess]:
+    counted: Counter[tuple[MemoryKind, int]] = Counter()
+    for name in names:
+        found = _MEMORY.fullmatch(name)
+        if found is None:
+            continue
+        place, way, twice, suffix = found.groups()
+        # The type may be followed by where it goes: `ubyte_d16_hi`, `b64_tr_b16`, `lds_dwordx4`.
+        width = next((_WIDTHS[part] for part in suffix.removeprefix("lds_").split("_") if part in _WIDTHS), None)
+        if width is None:
+            continue
+        where = {"ds": "lds", "scratch": "scratch"}.get(place, "global")
+        direction = "load" if way in ("load", "read") else "store"
+        kind: MemoryKind = f"{where} {direction}"  # type: ignore[assignment]
+        counted[kind, width * (2 if twice else 1)] += 1
+    return [MemoryAccess(kind, width, count) for (kind, width), count in sorted(counted.items(), reverse=True)]
+
+
+def line_map(assembly: str, source_name: str) -> list[LineRange]:
+    """Which line of the file named `source_name` each stretch of instructions came from.
+
+    What was inlined from a header belongs to the line that uses it. Empty where the assembly has no debug information;
+    instructions that the compiler gives line 0 belong to no line.
+    """
+    # LLVM comments each `.loc` with the place and, innermost first, the calls it was inlined through.
+    location = re.compile(rf"^\t\.loc\t.*;.*?\b{re.escape(source_name)}:(\d+):")
+    ranges: list[LineRange] = []
+    current = first = last = 0
+
+    def close() -> None:
+        if current and last:
+            ranges.append(LineRange(first, last, current))
+
+    for number, text in enumerate(assembly.splitlines(), start=1):
+        if text.startswith("\t.loc\t"):
+            found = location.match(text)
+            line = int(found[1]) if found else 0
+            if line != current:
+                close()
+                current, first, last = line, 0, 0
+        elif _INSTRUCTION.match(text):
+            first, last = first or number, number
+        elif text.startswith(".Lfunc_end"):
+            close()
+            current = first = last = 0
+    return ranges

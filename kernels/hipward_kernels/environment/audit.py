@@ -1,0 +1,112 @@
+"""Compares a host with the settings of the ladder's first level: `python -m hipward_kernels.environment.audit`.
+
+Reports, never changes: each line says what was found, why it matters, and the command that sets it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from hipward_kernels.environment.settings import SETTINGS, UNSET
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hipward_kernels.environment.gpu_utils import Vendor
+    from hipward_kernels.environment.settings import Setting
+
+State = Literal["good", "change", "try"]
+"""`change` costs time as it is. `try` may gain some: measure it."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One setting as it is on this host."""
+
+    name: str
+    state: State
+    found: str
+    """The value; `not set` for a variable that is not."""
+    why: str
+    command: str
+    """Sets it; empty where it is good."""
+
+
+def audit(vendor: Vendor, variables: Mapping[str, str] | None = None, root: Path = Path("/")) -> list[Finding]:
+    """What this host's settings are, those that cost time first.
+
+    Args:
+        vendor: Whose GPU is used; settings of other vendors are left out.
+        variables: The environment to look at; this process's unless given.
+        root: Where `proc` and `sys` are. A file that is not there, or may not be read, is left out.
+    """
+    environment = os.environ if variables is None else variables
+    findings = [
+        finding
+        for setting in SETTINGS
+        if setting.vendor in ("any", vendor) and (finding := _look(setting, environment, root)) is not None
+    ]
+    matters: tuple[State, ...] = ("change", "try", "good")
+    return sorted(findings, key=lambda finding: matters.index(finding.state))
+
+
+def _look(setting: Setting, variables: Mapping[str, str], root: Path) -> Finding | None:
+    if setting.where == "variable":
+        value = variables.get(setting.name, UNSET)
+        shown, name = value or "not set", setting.name
+    else:
+        try:
+            shown = value = (root / setting.name).read_text(encoding="utf-8").strip()
+        except OSError:
+            return None
+        name = f"/{setting.name}"
+    good = value in setting.good
+    state: State = "good" if good else "try" if setting.optional else "change"
+    return Finding(name, state, shown, setting.why, "" if good else setting.command)
+
+
+def precision_note(precision: str) -> Finding:
+    """Float32 matrix products in a shorter format: faster, and other results, so it is a choice.
+
+    Args:
+        precision: What `torch.get_float32_matmul_precision()` says: `highest`, `high` or `medium`.
+    """
+    good = precision != "highest"
+    return Finding(
+        "torch.set_float32_matmul_precision",
+        "good" if good else "try",
+        precision,
+        "float32 matrix products may use TF32 on gfx942 and NVIDIA GPUs: about 3 decimal digits instead of 7. "
+        "gfx950 has no such mode.",
+        "" if good else "in Python, before the model runs: torch.set_float32_matmul_precision('high')",
+    )
+
+
+def main() -> None:
+    """Entry point."""
+    parser = argparse.ArgumentParser(prog="python -m hipward_kernels.environment.audit", description=__doc__)
+    parser.add_argument("--vendor", choices=["amd", "nvidia", "none"], help="unless given, that of this host's GPU")
+    parser.add_argument("--json", action="store_true", help="one JSON list")
+    options = parser.parse_args()
+    import torch  # noqa: PLC0415 - tells the vendor and the precision; the audit itself needs neither
+
+    from hipward_kernels.environment.gpu_utils import detect_gpu_vendor  # noqa: PLC0415
+
+    findings = audit(options.vendor or detect_gpu_vendor())
+    findings.append(precision_note(torch.get_float32_matmul_precision()))
+    if options.json:
+        print(json.dumps([asdict(finding) for finding in findings]))
+        return
+    for finding in findings:
+        print(f"{finding.state:<7}{finding.name} is {finding.found}")
+        if finding.command:
+            print(f"       {finding.why}\n       $ {finding.command}")
+
+
+if __name__ == "__main__":
+    main()

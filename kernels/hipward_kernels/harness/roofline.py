@@ -1,0 +1,167 @@
+"""The shortest time that a model's work can take: bytes over bandwidth, operations over rate; the larger counts.
+
+What must be read and written is seen by running `Model` once: each input and parameter that its operations read, each
+output once. A rung that is faster than that did not do the work, however right its results look. The bound is loose
+on purpose: nothing that is between is counted, writes that a cache may still hold are not, and the rates are a data
+sheet's where there is one, else what was measured and a margin. Williams, Waterman, Patterson 2009, "Roofline".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode
+
+from hipward_kernels.environment.gpus import gpu_named
+from hipward_kernels.harness.devices import describe
+from hipward_kernels.harness.lines import Roofline
+from hipward_kernels.harness.outputs import size_in_bytes, tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from torch import nn
+
+    from hipward_kernels.environment.gpus import Gpu
+    from hipward_kernels.harness.timing import Clock
+
+MARGIN = 1.25
+"""Over measured bandwidth, where no data sheet is known."""
+PEAK_MARGIN = 1.5
+"""Over the measured rate of one large matrix product, which libraries do not run at the peak."""
+
+COPY_SAMPLES = 10
+COPY_BYTES = {"cpu": 1 << 27, "cuda": 1 << 30}
+SMALLEST_COPY = 1 << 20
+
+# They read as many elements as they return, wherever those are.
+_GATHERS = ("embedding", "index_select", "index.Tensor", "gather", "take", "narrow_copy", "slice_copy", "select_copy")
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a call must do at least."""
+
+    bytes_read: int
+    bytes_written: int
+    flops: int
+
+
+class _Reads(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts the bytes that operations read of some tensors' memory."""
+
+    def __init__(self, watched: Iterable[Tensor]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._sizes = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in watched if t.numel()}
+        self._read: dict[int, int] = {}
+
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if not getattr(func, "is_view", False):
+            gathered = size_in_bytes(result) if any(word in str(func) for word in _GATHERS) else None
+            for tensor in tensors([args, kwargs or {}]):
+                self._note(tensor, gathered)
+        return result
+
+    def _note(self, tensor: Tensor, gathered: int | None) -> None:
+        memory = tensor.untyped_storage().data_ptr() if tensor.numel() else 0
+        if memory in self._sizes:
+            touched = _distinct(tensor)
+            self._read[memory] = self._read.get(memory, 0) + min(touched, gathered if gathered is not None else touched)
+
+    def total(self) -> int:
+        """Bytes that were read, each at most once."""
+        return sum(min(read, self._sizes[memory]) for memory, read in self._read.items())
+
+
+def _distinct(tensor: Tensor) -> int:
+    """Bytes of a tensor, without those that a stride of 0 repeats."""
+    count = tensor.element_size()
+    for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
+        count *= size if stride else 1
+    return count
+
+
+def work_of(model: nn.Module, inputs: Sequence[Any]) -> Work:
+    """What one call of `model` must do at least."""
+    watched = [*tensors(list(inputs)), *model.parameters(), *model.buffers()]
+    counter = FlopCounterMode(display=False)
+    with torch.no_grad(), counter, (reads := _Reads(watched)):
+        out = model(*inputs)
+    given = {t.untyped_storage().data_ptr() for t in watched if t.numel()}
+    # A view of an input is no work.
+    made = [t for t in tensors(out) if t.numel() and t.untyped_storage().data_ptr() not in given]
+    return Work(reads.total(), sum(_distinct(t) for t in made), counter.get_total_flops())
+
+
+def roofline(work: Work, device: torch.device, dtype: torch.dtype, clock: Clock) -> Roofline:
+    """The floor under the time of `work`; measures what a copy reaches.
+
+    Args:
+        work: What must be done.
+        device: Where.
+        dtype: Of the matrix products.
+        clock: Times the copy as it times the rungs.
+    """
+    gpu = gpu_named(describe(device).name) if device.type != "cpu" else None
+    moved = work.bytes_read + work.bytes_written
+    copied, fastest = _copy_rates(device, clock, moved)
+    bandwidth, source = fastest * MARGIN, f"the fastest copy or sum of as many bytes, and {MARGIN - 1:.0%}"
+    must_move = moved
+    if device.type != "cpu":
+        # Caches are cold when a call begins; what it writes may stay in them.
+        cache = gpu.cache_bytes if gpu else torch.cuda.get_device_properties(device).L2_cache_size
+        must_move = work.bytes_read + max(work.bytes_written - cache, 0)
+    if gpu:
+        bandwidth, source = max(gpu.bandwidth * 1e3, fastest), "the data sheet"
+    peak, peak_from = _peak(gpu, device, dtype, clock) if work.flops else (None, "no matrix product, no convolution")
+    memory_ms = must_move / (bandwidth * 1e6)
+    compute_ms = work.flops / (peak * 1e9) if peak else 0.0
+    bound: Literal["memory", "compute"] = "compute" if compute_ms > memory_ms else "memory"
+    return Roofline(
+        bytes_read=work.bytes_read,
+        bytes_written=work.bytes_written,
+        flops=work.flops,
+        copy_gbs=copied,
+        bandwidth_gbs=bandwidth,
+        bandwidth_from=source,
+        peak_tflops=peak,
+        peak_from=peak_from,
+        floor_ms=max(memory_ms, compute_ms),
+        bound=bound,
+    )
+
+
+def _copy_rates(device: torch.device, clock: Clock, moved: int) -> tuple[float, float]:
+    """10**9 bytes a second: of a copy, and of the faster of a copy and a sum, which only reads.
+
+    On a CPU as many bytes as the work moves, because its caches are warm; on a GPU far more than its caches hold.
+    """
+    most = COPY_BYTES[device.type if device.type == "cpu" else "cuda"]
+    size = most // 2 if device.type != "cpu" else min(max(moved // 2, SMALLEST_COPY), most // 2)
+    source, target = (torch.zeros(size // 4, dtype=torch.int32, device=device) for _ in range(2))
+    copies, _ = clock.samples(target.copy_, [(source,)] * COPY_SAMPLES)
+    sums, _ = clock.samples(torch.Tensor.max, [(source,)] * COPY_SAMPLES)
+    copied = 2 * size / (sorted(copies)[COPY_SAMPLES // 2] * 1e6)
+    return copied, max(copied, 2 * size / (min(copies) * 1e6), size / (min(sums) * 1e6))
+
+
+def _peak(gpu: Gpu | None, device: torch.device, dtype: torch.dtype, clock: Clock) -> tuple[float, str]:
+    """10**12 operations a second that matrix products of a dtype cannot exceed, and where that is from."""
+    if gpu:
+        rates = {torch.float64: gpu.fp64, torch.float32: gpu.tf32}
+        return rates.get(dtype, gpu.bf16), "the data sheet"
+    size = 512 if device.type == "cpu" else 4096
+    a = torch.randn(size, size, device=device).to(dtype)
+    times, _ = clock.samples(torch.matmul, [(a, a)] * COPY_SAMPLES)
+    return PEAK_MARGIN * 2 * size**3 / (min(times) * 1e9), f"a matrix product of {size}, and {PEAK_MARGIN - 1:.0%}"

@@ -1,0 +1,95 @@
+"""Writes `benchmark.md` for a snippet: `python -m hipward_kernels.measure FILE > benchmark.md`.
+
+Checks the precision of each rung first; one that is wrong is not timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+from typing import TYPE_CHECKING
+
+import torch
+
+from hipward_kernels.harness.devices import describe
+from hipward_kernels.harness.failure import summary
+from hipward_kernels.harness.lines import VARIANTS
+from hipward_kernels.harness.variants import Origin, UnavailableError, build, forget_compilations
+from hipward_kernels.measure import subject
+from hipward_kernels.measure.benchmark_inference import ITERATIONS, inference
+from hipward_kernels.measure.benchmark_training import training
+from hipward_kernels.measure.tables import Conditions, Step, baseline, progression
+from hipward_kernels.measure.verify_precision import verify_precision
+
+if TYPE_CHECKING:
+    from hipward_kernels.harness.contract import Snippet
+    from hipward_kernels.harness.lines import Variant
+
+NAMES: dict[Variant, str] = {
+    "eager": "Eager baseline",
+    "compile": "+ torch.compile",
+    "fused-ops": "+ fused ops",
+    "fused-projections": "+ fused projections",
+    "model-new": "ModelNew",
+}
+
+
+def conditions(device: torch.device) -> Conditions:
+    """What every table of this run carries."""
+    here = describe(device)
+    runtime = ""
+    if device.type != "cpu":
+        runtime = f", HIP {torch.version.hip}" if torch.version.hip else f", CUDA {torch.version.cuda}"
+    today = dt.datetime.now(dt.timezone.utc).date().isoformat()
+    return Conditions(f"{here.name} ({here.arch})", f"PyTorch {torch.__version__}{runtime}", today)
+
+
+def climb(snippet: Snippet, iterations: int) -> list[Step]:
+    """Each rung of the ladder on top of those below it."""
+    origin = Origin(snippet, snippet.build("Model"), snippet.inputs(0))
+    steps: list[Step] = []
+    below: list[Variant] = []
+    forget_compilations()
+    for variant in VARIANTS:
+        if variant not in NAMES:
+            continue
+        try:
+            rung = build(variant, origin, below)
+            with torch.no_grad():
+                found = verify_precision(rung.call, snippet)
+            if not found.passed:
+                reason = found.float64_reason or found.guides_reason
+                steps.append(Step(NAMES[variant], None, f"not timed: {reason}"))
+                continue
+            latency = inference(rung.call, origin.inputs, snippet.device, iterations=iterations)
+        except UnavailableError as error:
+            steps.append(Step(NAMES[variant], None, str(error)))
+        # A rung is foreign code or a compiler: whatever it raises, the others are still measured.
+        except Exception as error:  # noqa: BLE001
+            steps.append(Step(NAMES[variant], None, summary(error)))
+        else:
+            steps.append(Step(NAMES[variant], latency))
+            below.append(variant)
+    return steps
+
+
+def main() -> None:
+    """Entry point."""
+    parser = argparse.ArgumentParser(prog="python -m hipward_kernels.measure", description=__doc__)
+    subject.add_arguments(parser)
+    parser.add_argument("--iterations", type=int, default=ITERATIONS)
+    options = parser.parse_args()
+    snippet = subject.load(parser, options)
+    steps = climb(snippet, max(options.iterations, 2))
+    if steps[0].latency is None:
+        parser.exit(1, f"Model does not run: {steps[0].note}\n")
+    here = conditions(snippet.device)
+    model = snippet.build("Model")
+    trains = any(parameter.requires_grad for parameter in model.parameters())
+    trained = training(model, snippet.inputs(0), snippet.device) if trains else None
+    print(baseline(here, steps[0].latency, trained))
+    print(progression(here, steps))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Is an optimized version right? `python -m hipward_kernels.measure.verify_precision FILE [--variant compile]`.
+
+Two rules. The porting guides': cosine similarity with eager over 0.99, largest difference under 1.0, no NaN. It lets
+much pass: a result that is 10 % too large has a cosine of 1. So the harness's rule comes with it: errors against
+float64 at most twice eager's own. Both must hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from hipward_kernels.harness import precision
+from hipward_kernels.harness.distance import distance, is_finite
+from hipward_kernels.harness.outputs import cloned
+from hipward_kernels.harness.reference import Reference
+from hipward_kernels.harness.variants import Origin, UnavailableError, build, forget_compilations
+from hipward_kernels.measure import subject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hipward_kernels.harness.contract import Snippet
+    from hipward_kernels.harness.lines import OutputError, Variant
+
+MIN_COSINE = 0.99
+MAX_DIFFERENCE = 1.0
+
+CHOICES: tuple[Variant, ...] = ("compile", "fused-ops", "fused-projections", "model-new")
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What both rules say."""
+
+    cosine: float
+    """With eager; the worst of all outputs and seeds."""
+    max_difference: float
+    has_nan: bool
+    guides_reason: str | None
+    """Why the guides' thresholds do not hold, or None."""
+    float64_reason: str | None
+    """Why the errors are too large against float64, or None."""
+    outputs: list[OutputError]
+
+    @property
+    def passed(self) -> bool:
+        """Both rules hold."""
+        return self.guides_reason is None and self.float64_reason is None
+
+
+def verify_precision(optimized: Callable[..., Any], snippet: Snippet) -> Verified:
+    """Compares an optimized version with the snippet's `Model`, on fresh inputs of several seeds."""
+    model = snippet.build("Model")
+    origin = Origin(snippet, model, snippet.inputs(0))
+    trials = precision.Trials(snippet, model, Reference(model, origin.copy, origin.inputs))
+    cosine, largest, has_nan = 1.0, 0.0, False
+    reason = None
+    for trial in trials:
+        outputs = precision.run(optimized, cloned(trial.inputs), trial.seed)
+        for name, eager in trial.eager.items():
+            got = outputs.get(name)
+            if not isinstance(eager, Tensor):
+                continue
+            if not isinstance(got, Tensor) or got.shape != eager.shape:
+                reason = f"output {name} is missing or has another shape"
+                continue
+            has_nan |= not is_finite(got)
+            apart = distance(got, eager, 0.0)
+            cosine, largest = min(cosine, apart.cosine), max(largest, apart.max_abs)
+    if has_nan:
+        reason = "an output holds NaN or infinity"
+    elif reason is None and not cosine > MIN_COSINE:
+        reason = f"the cosine similarity with eager is {cosine:.6f}, over {MIN_COSINE} is needed"
+    elif reason is None and not largest < MAX_DIFFERENCE:
+        reason = f"the largest difference from eager is {largest:.3g}, under {MAX_DIFFERENCE:g} is needed"
+    checked = precision.check(optimized, trials)
+    return Verified(cosine, largest, has_nan, reason, checked.reason, checked.outputs)
+
+
+def main() -> None:
+    """Entry point."""
+    parser = argparse.ArgumentParser(prog="python -m hipward_kernels.measure.verify_precision", description=__doc__)
+    subject.add_arguments(parser)
+    parser.add_argument("--variant", default="compile", choices=CHOICES)
+    options = parser.parse_args()
+    snippet = subject.load(parser, options)
+    forget_compilations()
+    try:
+        rung = build(options.variant, Origin(snippet, snippet.build("Model"), snippet.inputs(0)), ())
+    except UnavailableError as error:
+        parser.exit(1, f"{error}\n")
+    with torch.no_grad():
+        found = verify_precision(rung.call, snippet)
+    print(f"cosine similarity  {found.cosine:.6f}   (guides: over {MIN_COSINE})")
+    print(f"largest difference {found.max_difference:.6g}   (guides: under {MAX_DIFFERENCE:g})")
+    print(f"NaN or infinity    {'yes' if found.has_nan else 'no'}")
+    for out in found.outputs:
+        print(f"output {out.name}: rms error {out.rms:.3g} against float64, eager's own {out.eager_rms:.3g}")
+    for rule, reason in (("guides", found.guides_reason), ("float64", found.float64_reason)):
+        print(f"{rule}: {'passed' if reason is None else f'FAILED, {reason}'}")
+    sys.exit(0 if found.passed else 1)
+
+
+if __name__ == "__main__":
+    main()

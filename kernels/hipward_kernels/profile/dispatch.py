@@ -1,0 +1,51 @@
+"""One kernel that ran, as each of ROCm's profilers records it, and their summary by name."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hipward_kernels.profile.breakdown import Breakdown, Kernel
+from hipward_kernels.profile.classes import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """One launch."""
+
+    kernel: str
+    start_ns: int
+    end_ns: int
+    vgprs: int
+    agprs: int
+    sgprs: int
+    lds_bytes: int
+    scratch_bytes: int
+    """Of a thread; above zero where registers were spilled."""
+    workgroup_threads: int
+    grid_threads: int
+
+
+def summary(dispatches: Sequence[Dispatch]) -> Breakdown:
+    """The same picture as of a Chrome trace: time by kernel and kind, and the gaps.
+
+    Raises:
+        ValueError: Nothing ran.
+    """
+    if not dispatches:
+        raise ValueError("no kernel ran while the profiler looked")
+    ordered = sorted(dispatches, key=lambda dispatch: dispatch.start_ns)
+    times: dict[str, list[int]] = defaultdict(list)
+    busy, end = 0, ordered[0].start_ns
+    for one in ordered:
+        times[one.kernel].append(one.end_ns - one.start_ns)
+        busy += max(one.end_ns - max(one.start_ns, end), 0)
+        end = max(end, one.end_ns)
+    span = end - ordered[0].start_ns
+    kernels = [Kernel(name, kind_of(name), len(ns), sum(ns) / 1e6) for name, ns in times.items()]
+    kernels.sort(key=lambda kernel: kernel.ms, reverse=True)
+    return Breakdown(on_gpu=True, span_ms=span / 1e6, gap_ms=(span - busy) / 1e6, kernels=kernels)

@@ -1,0 +1,56 @@
+"""Reads rocpd, the SQLite database that rocprofv3 and rocprof-sys write by default.
+
+Two layouts are known: times in the dispatches themselves, and, in later versions, times in a table of their own. Tables
+carry the recording's id in their names; the views without it need an extension of SQLite in later versions, so that
+the tables are read. Layout: rocprofiler-sdk, `source/share/rocprofiler-sdk-rocpd/rocpd_tables.sql`.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from hipward_kernels.profile.dispatch import Dispatch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_TIMES_INSIDE = """
+    SELECT COALESCE(k.display_name, k.kernel_name), d.start, d.end, k.arch_vgpr_count, k.accum_vgpr_count, k.sgpr_count,
+           COALESCE(d.group_segment_size, 0), COALESCE(d.private_segment_size, 0),
+           d.workgroup_size_x * d.workgroup_size_y * d.workgroup_size_z, d.grid_size_x * d.grid_size_y * d.grid_size_z
+    FROM "rocpd_kernel_dispatch{id}" AS d JOIN "rocpd_info_kernel_symbol{id}" AS k ON k.id = d.kernel_id
+    ORDER BY d.start"""
+
+_TIMES_APART = """
+    SELECT COALESCE(k.display_name, k.kernel_name), b.value, e.value, k.arch_vgpr_count, k.accum_vgpr_count,
+           k.sgpr_count, COALESCE(d.group_segment_size, 0), COALESCE(d.private_segment_size, 0),
+           d.workgroup_size_x * d.workgroup_size_y * d.workgroup_size_z, d.grid_size_x * d.grid_size_y * d.grid_size_z
+    FROM "rocpd_kernel_dispatch{id}" AS d JOIN "rocpd_info_kernel_symbol{id}" AS k ON k.id = d.kernel_id
+    JOIN "rocpd_timestamp{id}" AS b ON b.id = d.start_id JOIN "rocpd_timestamp{id}" AS e ON e.id = d.end_id
+    ORDER BY b.value"""
+
+
+def read(path: Path) -> list[Dispatch]:
+    """Every kernel that ran, in order.
+
+    Raises:
+        ValueError: The file is no rocpd database.
+    """
+    dispatches: list[Dispatch] = []
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+            tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            ids = [found[1] for (name,) in tables if (found := re.fullmatch(r"rocpd_kernel_dispatch(\w*)", name))]
+            if not ids:
+                raise ValueError(f"{path} has no table of kernel dispatches")
+            for recording in ids:
+                columns = {row[1] for row in database.execute(f'PRAGMA table_info("rocpd_kernel_dispatch{recording}")')}
+                query = _TIMES_INSIDE if "start" in columns else _TIMES_APART
+                # The id is a table name's own end: letters, digits and underscores.
+                dispatches += [Dispatch(*row) for row in database.execute(query.format(id=recording))]
+    except sqlite3.DatabaseError as error:
+        raise ValueError(f"{path} is no rocpd database: {error}") from error
+    return sorted(dispatches, key=lambda dispatch: dispatch.start_ns)

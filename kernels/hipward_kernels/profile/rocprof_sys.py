@@ -1,0 +1,88 @@
+"""rocprof-sys: a timeline of host and device together. ROCm documentation, "Understanding the Systems Profiler output".
+
+Writes a trace (Perfetto's `.proto`, or rocpd, its default since ROCm 10) and, with profiles on, times of functions as
+JSON. The trace is for https://ui.perfetto.dev or ROCm Optiq; the times are read here.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hipward_kernels.profile.tool import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+TOOL = "rocprof-sys-run"
+SECONDS = 3600.0
+
+
+@dataclass(frozen=True)
+class Region:
+    """One function or range, with all that it calls."""
+
+    name: str
+    depth: int
+    """In the tree of calls; 0 is a thread's outermost."""
+    calls: int
+    seconds: float
+
+
+def command(program: Sequence[str]) -> list[str]:
+    """The command line that traces and profiles `program`."""
+    return [TOOL, "--profile", "--trace", "--", *program]
+
+
+def variables(directory: Path) -> dict[str, str]:
+    """Where the tool writes: straight into `directory`, with names that hold no time and no process id."""
+    return {
+        "ROCPROFSYS_OUTPUT_PATH": str(directory),
+        "ROCPROFSYS_TIME_OUTPUT": "OFF",
+        "ROCPROFSYS_USE_PID": "OFF",
+    }
+
+
+def profile(program: Sequence[str], directory: Path, *, seconds: float = SECONDS) -> list[Region]:
+    """Runs `program` under the tool; the times of its functions.
+
+    Raises:
+        ToolMissingError: The tool is not on this host.
+        ToolFailedError: It failed.
+        ValueError: It wrote nothing that can be read.
+    """
+    run(command(program), seconds=seconds, variables=variables(directory))
+    found = [*directory.rglob("wall-clock*.json"), *directory.rglob("wall_clock*.json")]
+    if not found:
+        raise ValueError(f"rocprof-sys left no wall-clock times in {directory}")
+    return read_wall_clock(min(found))
+
+
+def traces(directory: Path) -> list[Path]:
+    """Traces for a viewer that the tool left below `directory`."""
+    return sorted([*directory.rglob("perfetto-trace*.proto"), *directory.rglob("*.db")])
+
+
+def read_wall_clock(path: Path) -> list[Region]:
+    """Reads `wall-clock.json`, written by the Timemory library: a flat list of each rank's call graph.
+
+    Raises:
+        ValueError: It is not such a file.
+    """
+    try:
+        clock = json.loads(path.read_text(encoding="utf-8"))["timemory"]["wall_clock"]
+        return [region for rank in clock["ranks"] for region in _regions(rank["graph"], clock.get("unit_value"))]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} does not hold wall-clock times ({type(error).__name__}: {error})") from error
+
+
+def _regions(graph: Any, unit: Any) -> Iterator[Region]:
+    # Times are in the unit of `repr_data`; the file says how many nanoseconds that is.
+    scale = float(unit) * 1e-9 if unit else 1.0
+    for node in graph:
+        # `|00>>> |_name`: thread and indentation, then the name.
+        name = str(node["prefix"]).rpartition(">>>")[2].lstrip(" |_")
+        entry = node["entry"]
+        yield Region(name, int(node["depth"]), int(entry["laps"]), float(entry["repr_data"]) * scale)

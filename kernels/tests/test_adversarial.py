@@ -1,0 +1,196 @@
+"""Snippets that try to look faster than they are: each is caught, or the result is marked.
+
+The list follows what was seen on public kernel leaderboards. What one process cannot prevent is said in
+`hipward_kernels/harness/tamper.py`; the last test shows what is left of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from test_harness import Outcome, run, snippet
+
+import hipward_kernels.harness.job  # noqa: F401 - what a job's process has imported
+from hipward_kernels.harness.tamper import Seals
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NEW = """
+import hashlib, threading, time
+class ModelNew(Model):
+    kept = {{}}
+    def forward(self, x):
+        {body}
+"""
+
+CACHES = {
+    "the last result": "self.kept.setdefault(0, super().forward(x)); return self.kept[0]",
+    "by the identity of the input": """
+        if id(x) not in self.kept:
+            time.sleep(0.005)
+            self.kept[id(x)] = (x, super().forward(x))
+        return self.kept[id(x)][1].clone()""",
+    "by the address of the input": """
+        if x.data_ptr() not in self.kept:
+            time.sleep(0.005)
+            self.kept[x.data_ptr()] = (x, super().forward(x))
+        return self.kept[x.data_ptr()][1].clone()""",
+    "by the contents of the input": """
+        key = x.flatten()[0].item()
+        if key not in self.kept:
+            time.sleep(0.005)
+            self.kept[key] = super().forward(x)
+        return self.kept[key].clone()""",
+}
+
+
+def attempt(directory: Path, body: str, **parts: str) -> Outcome:
+    """A job whose ModelNew does `body`."""
+    return run(snippet(new=NEW.format(body=body), **parts), "model-new", directory=directory)
+
+
+@pytest.mark.parametrize("cache", CACHES.values(), ids=CACHES)
+def test_results_that_are_remembered_are_rejected(tmp_path: Path, cache: str) -> None:
+    job = attempt(tmp_path, cache)
+    reason = job.reason("model-new")
+    assert "remembers results" in reason or "far from the reference" in reason or "other inputs" in reason, reason
+    assert len(job.of("sampled", "eager")) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        # A subclass that would compute when it is looked at.
+        (
+            "return super().forward(x).as_subclass(type('Lazy', (torch.Tensor,), {}))",
+            "a Lazy as output 0, not a plain tensor",
+        ),
+        ("return lambda: super().forward(x)", "a function as output 0, not a tensor"),
+        # Filled in by a thread, after the clock was stopped.
+        (
+            """
+        y, w = torch.zeros_like(x), self.weight
+        threading.Thread(target=lambda: (time.sleep(0.02), y.copy_(x + w))).start()
+        return y""",
+            "all zeros",
+        ),
+        # One buffer for all results.
+        (
+            "self.kept.setdefault('y', torch.empty_like(x)); return torch.add(x, self.weight, out=self.kept['y'])",
+            "returned memory that its next call wrote over",
+        ),
+        ("x += self.weight; return x", "changed its inputs"),
+        ("self.weight.data.add_(0.01); return x + self.weight", "is too far from the reference"),
+    ],
+)
+def test_results_that_are_not_there_or_do_not_last_are_rejected(tmp_path: Path, body: str, says: str) -> None:
+    assert says in attempt(tmp_path, body).reason("model-new")
+
+
+def test_a_result_in_the_memory_of_an_input_is_rejected(tmp_path: Path) -> None:
+    job = run(
+        snippet("x * 1", new="class ModelNew(Model):\n    def forward(self, x):\n        return x"),
+        "model-new",
+        directory=tmp_path,
+    )
+    assert job.reason("model-new") == "ModelNew returned the memory of an input."
+
+
+REPLACED = {
+    "time.perf_counter_ns = lambda: 0": "time.perf_counter_ns",
+    "torch.cuda.Event.elapsed_time = lambda self, other: 1e-6": "torch.cuda.Event.elapsed_time",
+    "torch.cuda.synchronize = lambda *a: None": "torch.cuda.synchronize",
+    "torch.isfinite = torch.ones_like": "torch.isfinite",
+    "torch.Tensor.double = lambda self: torch.zeros(self.shape, dtype=torch.float64)": "torch.Tensor.double",
+    "torch.Tensor.__sub__ = lambda a, b: torch.zeros_like(a)": "torch.Tensor.__sub__",
+    "secrets.randbits = lambda n: 7": "secrets.randbits",
+    "json.JSONEncoder.encode = None; json.dumps = None": "json.dumps",
+    "import hipward_kernels.harness.precision as p; p.check = None": "hipward_kernels.harness.precision.check",
+    "import builtins; builtins.max = min": "builtins.max",
+    "import sys; sys.modules['time'] = type(sys)('time')": "the module time",
+    "import sys; sys.setprofile(lambda *a: None)": "the interpreter's tracing, with a function of its own",
+    "class M(torch.overrides.TorchFunctionMode):\n    pass\nM().__enter__()": (
+        "PyTorch's dispatch, with a mode that it left on"
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "what"), REPLACED.items(), ids=REPLACED.values())
+def test_replacing_what_measures_is_seen(code: str, what: str) -> None:
+    read, write = os.pipe()
+    # In a copy of this process, because what is replaced stays so.
+    if (child := os.fork()) == 0:
+        tell, leave = os.write, os._exit
+        try:
+            seals = Seals()
+            assert seals.broken() is None
+            exec(f"import torch, time, secrets, json\n{code}", {})
+            tell(write, str(seals.broken()).encode())
+        finally:
+            leave(0)
+    os.close(write)
+    with os.fdopen(read) as told:
+        assert told.read() == what
+    os.waitpid(child, 0)
+
+
+def test_replacing_what_measures_ends_the_job(tmp_path: Path) -> None:
+    job = run(snippet(top="torch.isfinite = torch.ones_like"), directory=tmp_path)
+    assert job.error["code"] == "tampered"
+    assert "replaced torch.isfinite, so nothing" in job.error["message"]
+    assert job.of("sampled") == []
+
+
+def test_replacing_it_only_while_it_is_timed_ends_the_job_too(tmp_path: Path) -> None:
+    late = "self.kept[0] = self.kept.get(0, 0) + 1\n        if self.kept[0] > 100: time.perf_counter_ns = lambda: 0\n"
+    job = attempt(tmp_path, f"{late}        return super().forward(x)")
+    assert job.error["code"] == "tampered"
+
+
+def test_forged_lines_lack_the_jobs_secret(tmp_path: Path) -> None:
+    forged = json.dumps({"type": "samples", "variant": "model-new", "round": 0, "ms": [1e-6] * 100})
+    body = f"[os.write(fds.pop(), {forged!r}.encode() + b'\\n') for _ in fds[:]]; return x + self.weight"
+    # Every pipe that this process can write to.
+    find = """
+import os, stat
+fds = []
+for fd in range(3, 1024):
+    try:
+        if stat.S_ISFIFO(os.fstat(fd).st_mode):
+            fds.append(fd)
+    except OSError:
+        pass
+"""
+    job = run(
+        snippet(top=find, new=f"class ModelNew(Model):\n    def forward(self, x):\n        {body}"),
+        "model-new",
+        directory=tmp_path,
+        nonce="5ec2e7",
+        checked=False,
+    )
+    told = [line for line in job.lines if line.get("nonce") == "5ec2e7"]
+    others = [line for line in job.lines if "nonce" not in line]
+    assert others
+    assert all(line["ms"] == [1e-6] * 100 for line in others)
+    assert all(1e-6 not in line["ms"] for line in told if line["type"] == "samples")
+    assert "5ec2e7" not in os.environ.values()
+
+
+def test_doing_nothing_at_all_is_faster_than_the_roofline_allows(tmp_path: Path) -> None:
+    """What passes every check would still be marked: its time is under the floor that the job states."""
+    big = "[torch.zeros(1 << 22)]"
+    code = snippet("x[:16] * 2 + self.weight", inputs=big)
+    (floor,) = run(code, directory=tmp_path).of("roofline")
+    # A slice is read, not the whole input; the weight is read, the result written.
+    assert (floor["bytes_read"], floor["bytes_written"]) == (128, 64)
+    whole = snippet("(x * 2).sum() + self.weight", inputs=big)
+    job = run(whole, directory=tmp_path)
+    (floor,) = job.of("roofline")
+    assert floor["bytes_read"] == 4 * (1 << 22) + 64
+    assert floor["bound"] == "memory"
+    samples = sorted(ms for line in job.of("samples", "eager") for ms in line["ms"])
+    assert 0.01 < floor["floor_ms"] < samples[len(samples) // 2]

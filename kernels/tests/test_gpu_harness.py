@@ -1,0 +1,115 @@
+"""What only a GPU can show of the harness: side streams, hot and cold, clocks, the roofline, and DDP over NCCL.
+
+For AMD and NVIDIA alike; skipped where there is no GPU.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+
+ROOT = Path(__file__).parent.parent
+
+MODEL = """
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn({columns}, {columns}).bfloat16())
+
+    def forward(self, x):
+        return x @ self.weight
+
+side = None
+
+class ModelNew(Model):
+    def forward(self, x):
+        {new}
+
+def get_inputs():
+    return [torch.randn({rows}, {columns}).bfloat16()]
+
+def get_init_inputs():
+    return []
+"""
+
+
+def job(tmp_path: Path, new: str, *, rows: int = 2048, columns: int = 4096) -> list[dict[str, Any]]:
+    file = tmp_path / "snippet.py"
+    file.write_text(MODEL.format(new=new, rows=rows, columns=columns))
+    command = [sys.executable, "-m", "hipward_kernels.harness", str(file), "--device", "cuda:0", "--time-cap", "1"]
+    done = subprocess.run(
+        [*command, "--variants", "eager,eager-control,model-new"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_an_honest_job_has_a_floor_a_hot_figure_and_idle_readings(tmp_path: Path) -> None:
+    lines = job(tmp_path, "return super().forward(x)")
+    environment, floor = lines[0], next(line for line in lines if line["type"] == "roofline")
+    assert environment["idle"]["source"] in ("NVML", "sysfs", "AMD SMI") or environment["idle"]["unreadable"]
+    if environment["idle"]["source"]:
+        assert 0 < environment["idle"]["sm_mhz"] <= environment["idle"]["max_sm_mhz"]
+        assert 0 < environment["idle"]["temperature_c"] < 120
+        assert environment["throttle"].startswith("turns are dropped")
+    assert floor["bytes_read"] == 2 * (2048 * 4096 + 4096 * 4096)
+    assert floor["bytes_written"] == 2 * 2048 * 4096
+    assert floor["flops"] == 2 * 2048 * 4096 * 4096
+    assert floor["bound"] == "compute"
+    medians = {}
+    for line in lines:
+        if line["type"] == "hot":
+            cold = sorted(
+                ms for x in lines if x["type"] == "samples" and x["variant"] == line["variant"] for ms in x["ms"]
+            )
+            medians[line["variant"]] = (cold[len(cold) // 2], sorted(line["ms"])[len(line["ms"]) // 2], line["wall_ms"])
+    assert set(medians) == {"eager", "eager-control", "model-new"}, lines
+    for cold_ms, hot_ms, wall_ms in medians.values():
+        assert floor["floor_ms"] < cold_ms
+        assert hot_ms < 1.5 * cold_ms
+        assert hot_ms < 1.1 * wall_ms
+    print(
+        json.dumps(
+            {"medians": medians, "floor": floor, "idle": environment["idle"], "throttle": environment["throttle"]}
+        )
+    )
+
+
+SIDE = """global side
+        side = side or torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        y = torch.empty_like(x)
+        with torch.cuda.stream(side):
+            torch.mm(x, self.weight, out=y)
+        return y"""
+
+
+def test_work_on_a_stream_that_nobody_waits_for_is_rejected(tmp_path: Path) -> None:
+    lines = job(tmp_path, SIDE)
+    reasons = [line["reason"] for line in lines if line["type"] == "precision" and not line["passed"]]
+    assert len(reasons) == 1, lines
+    print(reasons)
+    assert not [line for line in lines if line["type"] == "sampled" and line["variant"] == "model-new"]
+
+
+def test_a_side_stream_that_is_joined_is_no_offence(tmp_path: Path) -> None:
+    lines = job(
+        tmp_path,
+        SIDE.replace("        return y", "        torch.cuda.current_stream().wait_stream(side)\n        return y"),
+    )
+    assert [line for line in lines if line["type"] == "sampled" and line["variant"] == "model-new"], lines
+
+
+def test_events_that_lie_are_replaced_in_vain(tmp_path: Path) -> None:
+    code = "torch.cuda.Event.elapsed_time = lambda self, other: 1e-6; return super().forward(x)"
+    assert job(tmp_path, code)[-1]["code"] == "tampered"

@@ -1,0 +1,89 @@
+"""The ladder outside the harness: off unless switched on, each step alone or on the one below."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from hipward_kernels.ladder import Switches, optimize
+from hipward_kernels.modules import GatedMLP, RMSNorm
+from hipward_kernels.projections import FusedGatedMLP
+
+
+class Norm(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(width) + 0.5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * self.weight
+
+
+class MLP(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.gate, self.up = nn.Linear(width, 2 * width, bias=False), nn.Linear(width, 2 * width, bias=False)
+        self.down = nn.Linear(2 * width, width, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(F.silu(self.gate(x)) * self.up(x))  # type: ignore[no-any-return]
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.mlp = Norm(32), MLP(32)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.mlp(self.norm(x))  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def block() -> Block:
+    torch.manual_seed(0)
+    return Block().eval()
+
+
+def test_nothing_is_switched_on_by_itself(block: Block) -> None:
+    done = optimize(block, [torch.randn(4, 32)], Switches.of({}))
+    assert done.call is done.model is block
+    assert done.replaced == {}
+    assert isinstance(block.norm, Norm)
+
+
+@pytest.mark.parametrize(
+    ("variables", "norm", "mlp"),
+    [
+        ({"USE_OPTIMIZED_OPS": "1"}, RMSNorm, GatedMLP),
+        ({"USE_FUSED_PROJECTIONS": "1"}, Norm, FusedGatedMLP),
+        ({"USE_OPTIMIZED_OPS": "1", "USE_FUSED_PROJECTIONS": "1"}, RMSNorm, FusedGatedMLP),
+    ],
+)
+def test_each_step_stands_alone_or_on_the_one_below(
+    block: Block, variables: dict[str, str], norm: type, mlp: type
+) -> None:
+    x = torch.randn(4, 32)
+    expected = copy.deepcopy(block)(x)
+    done = optimize(block, [x], Switches.of(variables))
+    torch.testing.assert_close(done.call(x), expected)
+    assert isinstance(done.model.get_submodule("norm"), norm)
+    assert isinstance(done.model.get_submodule("mlp"), mlp)
+    assert list(done.replaced) == list(variables)
+    assert all("mlp" in names for names in done.replaced.values())
+    assert done.in_words()[-1].startswith(f"{list(variables)[-1]} replaced ")
+
+
+def test_compile_is_the_last_step_and_keeps_the_parameters(block: Block) -> None:
+    done = optimize(block, [torch.randn(4, 32)], Switches.of({"TORCH_COMPILE_MODE": "default"}))
+    assert done.call is not block
+    assert done.model is block
+    assert done.replaced == {}
+
+
+def test_a_switch_that_is_neither_is_an_error() -> None:
+    with pytest.raises(ValueError, match="USE_OPTIMIZED_OPS is 'yes'; it is switched by 0 and 1"):
+        Switches.of({"USE_OPTIMIZED_OPS": "yes"})

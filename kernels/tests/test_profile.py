@@ -1,0 +1,296 @@
+"""Where the time goes: kernels by kind, graph breaks, and what ROCm's profilers write.
+
+The tools' files are written here in their documented formats; the figures in them are made up.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sqlite3
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from hipward_kernels.profile import rocpd, rocprof_compute, rocprof_sys, rocprofv3
+from hipward_kernels.profile.breakdown import read_trace, table
+from hipward_kernels.profile.classes import kind_of
+from hipward_kernels.profile.dispatch import Dispatch, summary
+from hipward_kernels.profile.graph_breaks import graph_breaks
+from hipward_kernels.profile.pytorch import profile
+from hipward_kernels.profile.tool import ToolFailedError, ToolMissingError, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAM = ["python", "train.py", "--batch-size", "8"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("Cijk_Ailk_Bljk_BBS_BH_Bias_HAS_SAV_UserArgs_MT256x256x64_MI16x16x1", "gemm"),
+        ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64", "gemm"),
+        ("nvjet_tst_128x256_64x4_1x2_h_bz_coopA_TNT", "gemm"),
+        ("aten::addmm", "gemm"),
+        ("void wvSplitK_hf_sml_<__hip_bfloat16, 64, 2, 16, 8, 2, 1>", "gemm"),
+        ("attn_fwd.kd", "attention"),
+        ("void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4>>", "attention"),
+        ("_ZN5aiter24fmha_fwd_hd128_bf16_causal_groupE", "attention"),
+        ("aten::_scaled_dot_product_flash_attention", "attention"),
+        ("triton_poi_fused_mul_silu_0", "elementwise"),
+        ("triton_red_fused_mean_pow_rsqrt_1", "elementwise"),
+        ("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>", "elementwise"),
+        ("forward_rmsnorm_kernel", "elementwise"),
+        ("aten::silu", "elementwise"),
+        ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "other"),
+    ],
+)
+def test_kernels_are_told_by_the_names_that_libraries_give_them(name: str, kind: str) -> None:
+    assert kind_of(name) == kind
+
+
+def event(name: str, start: float, length: float, cat: str = "kernel", tid: int = 7) -> dict[str, Any]:
+    return {"ph": "X", "cat": cat, "name": name, "ts": start, "dur": length, "tid": tid, "pid": 0}
+
+
+def test_a_gpus_trace_gives_times_by_kind_and_the_gaps(tmp_path: Path) -> None:
+    events = [
+        event("aten::mm", 0, 50, "cpu_op"),
+        event("Cijk_Ailk_Bljk_MT128x128x32", 100, 40),
+        event("attn_fwd", 150, 30),
+        # On another stream at the same time.
+        event("triton_poi_fused_add_0", 160, 30, tid=8),
+        event("Memcpy DtoD", 220, 10, "gpu_memcpy"),
+        {"ph": "i", "name": "marker", "ts": 5},
+    ]
+    path = tmp_path / "trace.json.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        json.dump({"traceEvents": events}, file)
+    found = read_trace(path)
+    assert found.on_gpu
+    assert found.launches == 4
+    assert found.span_ms == pytest.approx(0.130)
+    # 140 to 150, and 190 to 220.
+    assert found.gap_ms == pytest.approx(0.040)
+    assert [found.ms_of(kind) for kind in ("gemm", "attention", "elementwise", "other")] == pytest.approx(
+        [0.040, 0.030, 0.040, 0.0]
+    )
+    text = table(found)
+    assert "| gemm | 0.040 | 30.8% | 1 |" in text
+    assert "| launch gap | 0.040 | 30.8% | |" in text
+
+
+def test_a_processors_trace_counts_each_operator_without_those_it_calls(tmp_path: Path) -> None:
+    events = [
+        event("aten::linear", 0, 100, "cpu_op"),
+        event("aten::addmm", 10, 80, "cpu_op"),
+        event("aten::silu", 120, 30, "cpu_op"),
+        event("aten::add", 125, 20, "cpu_op", tid=9),
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(events))
+    found = read_trace(path)
+    assert not found.on_gpu
+    assert {kernel.name: kernel.ms for kernel in found.kernels} == pytest.approx(
+        {"aten::linear": 0.020, "aten::addmm": 0.080, "aten::silu": 0.030, "aten::add": 0.020}
+    )
+    assert found.gap_ms == pytest.approx(0.020)
+
+
+def test_what_is_no_trace_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    for text, says in (("nonsense", "no Chrome trace"), ("[]", "no kernels and no operators")):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=says):
+            read_trace(path)
+
+
+def test_a_real_model_is_profiled_and_its_trace_kept(tmp_path: Path) -> None:
+    model, x = nn.Sequential(nn.Linear(256, 512), nn.SiLU(), nn.Linear(512, 256)), torch.randn(64, 256)
+    with torch.no_grad():
+        found = profile(lambda: model(x), calls=2, trace=tmp_path / "trace.json")
+    assert found.ms_of("gemm") > 0
+    assert found.ms_of("elementwise") > 0
+    assert sum(kernel.calls for kernel in found.kernels if kernel.name == "aten::addmm") == 4
+    assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+
+
+class Broken(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.relu(x)
+        print("look")
+        return y + 1
+
+
+def test_graph_breaks_are_found_with_their_line() -> None:
+    report = graph_breaks(Broken(), [torch.ones(3)])
+    assert (report.graphs, len(report.breaks)) == (2, 1)
+    assert report.breaks[0].place.startswith("test_profile.py:")
+    assert "in forward" in report.breaks[0].place
+    assert "2 graphs" in report.in_words()
+    whole = graph_breaks(nn.ReLU(), [torch.ones(3)])
+    assert whole.breaks == []
+    assert whole.in_words() == "1 graph with 1 operators, no breaks: torch.compile(fullgraph=True) takes it."
+
+
+# --- ROCm's tools -------------------------------------------------------------------------------------------------
+
+TRACE_CSV = """\
+"Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name","Correlation_Id",\
+"Start_Timestamp","End_Timestamp","LDS_Block_Size","Scratch_Size","VGPR_Count","Accum_VGPR_Count","SGPR_Count",\
+"Workgroup_Size_X","Workgroup_Size_Y","Workgroup_Size_Z","Grid_Size_X","Grid_Size_Y","Grid_Size_Z"
+"KERNEL_DISPATCH","Agent 4",1,1,852,1,10,"Cijk_Ailk_Bljk_MT128x128x32",1,1000,5000,16384,0,128,64,96,256,1,1,4096,2,1
+"KERNEL_DISPATCH","Agent 4",1,1,852,2,13,"void norm_kernel<float>(float*, int)",2,6000,7000,0,0,24,0,32,64,1,1,1024,1,1
+"""
+DISPATCHES = [
+    Dispatch("Cijk_Ailk_Bljk_MT128x128x32", 1000, 5000, 128, 64, 96, 16384, 0, 256, 8192),
+    Dispatch("void norm_kernel<float>(float*, int)", 6000, 7000, 24, 0, 32, 0, 0, 64, 1024),
+]
+
+SYMBOLS = """
+CREATE TABLE "rocpd_info_kernel_symbol{id}" ("id" INTEGER PRIMARY KEY, "guid" TEXT, "nid" INTEGER, "pid" INTEGER,
+  "code_object_id" INTEGER, "kernel_name" TEXT, "display_name" TEXT, "sgpr_count" INTEGER, "arch_vgpr_count" INTEGER,
+  "accum_vgpr_count" INTEGER, "extdata" JSONB);
+INSERT INTO "rocpd_info_kernel_symbol{id}" VALUES
+  (10, 'g', 1, 1, 1, 'Cijk.kd', 'Cijk_Ailk_Bljk_MT128x128x32', 96, 128, 64, '{{}}'),
+  (13, 'g', 1, 1, 1, 'void norm_kernel<float>(float*, int)', NULL, 32, 24, 0, '{{}}');
+"""
+SIZES = """"private_segment_size" INTEGER, "group_segment_size" INTEGER, "workgroup_size_x" INTEGER,
+  "workgroup_size_y" INTEGER, "workgroup_size_z" INTEGER, "grid_size_x" INTEGER, "grid_size_y" INTEGER,
+  "grid_size_z" INTEGER"""
+TIMES_INSIDE = f"""{SYMBOLS}
+CREATE TABLE "rocpd_kernel_dispatch{{id}}" ("id" INTEGER PRIMARY KEY, "guid" TEXT, "agent_id" INTEGER,
+  "kernel_id" INTEGER, "dispatch_id" INTEGER, "start" BIGINT, "end" BIGINT, {SIZES});
+INSERT INTO "rocpd_kernel_dispatch{{id}}" VALUES
+  (2, 'g', 4, 13, 2, 6000, 7000, 0, NULL, 64, 1, 1, 1024, 1, 1),
+  (1, 'g', 4, 10, 1, 1000, 5000, NULL, 16384, 256, 1, 1, 4096, 2, 1);
+"""
+TIMES_APART = f"""{SYMBOLS}
+CREATE TABLE "rocpd_timestamp{{id}}" ("id" INTEGER PRIMARY KEY, "value" BIGINT);
+INSERT INTO "rocpd_timestamp{{id}}" VALUES (1, 1000), (2, 5000), (3, 6000), (4, 7000);
+CREATE TABLE "rocpd_kernel_dispatch{{id}}" ("id" INTEGER PRIMARY KEY, "guid" TEXT, "track_id" INTEGER,
+  "kernel_id" INTEGER, "dispatch_id" INTEGER, "start_id" INTEGER, "end_id" INTEGER, {SIZES});
+INSERT INTO "rocpd_kernel_dispatch{{id}}" VALUES
+  (1, 'g', 1, 10, 1, 1, 2, 0, 16384, 256, 1, 1, 4096, 2, 1),
+  (2, 'g', 1, 13, 2, 3, 4, 0, 0, 64, 1, 1, 1024, 1, 1);
+CREATE VIEW rocpd_kernel_dispatch AS SELECT "id", lz4_decompress("guid") AS "guid" FROM "rocpd_kernel_dispatch{{id}}";
+"""
+
+
+def database(path: Path, layout: str) -> Path:
+    with sqlite3.connect(path) as connection:
+        connection.executescript(layout.format(id="_0000a1_7f2e"))
+    connection.close()
+    return path
+
+
+@pytest.mark.parametrize("layout", [TIMES_INSIDE, TIMES_APART], ids=["times inside", "times apart"])
+def test_both_layouts_of_rocpd_are_read(tmp_path: Path, layout: str) -> None:
+    assert rocpd.read(database(tmp_path / "a_results.db", layout)) == DISPATCHES
+
+
+def test_what_is_no_rocpd_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.db").write_text("nonsense, and long enough to be no database header at all" * 20)
+    with pytest.raises(ValueError, match="is no rocpd database"):
+        rocpd.read(tmp_path / "a.db")
+    with pytest.raises(ValueError, match="no table of kernel dispatches"):
+        rocpd.read(database(tmp_path / "b.db", "CREATE TABLE other{id} (a INTEGER);"))
+
+
+def test_rocprofv3_is_called_and_read(tmp_path: Path) -> None:
+    assert rocprofv3.command(PROGRAM, tmp_path, counters=["SQ_WAVES"], hip_trace=True) == [
+        *("rocprofv3", "--kernel-trace", "--stats", "--truncate-kernels", "--hip-trace", "--pmc", "SQ_WAVES"),
+        *("--output-format", "rocpd", "-d", str(tmp_path), "-o", "profile", "--", *PROGRAM),
+    ]
+    with pytest.raises(ValueError, match="neither a database nor a kernel trace"):
+        rocprofv3.read(tmp_path)
+    (tmp_path / "host").mkdir()
+    (tmp_path / "host" / "123_kernel_trace.csv").write_text(TRACE_CSV)
+    assert rocprofv3.read(tmp_path) == DISPATCHES
+    found = summary(DISPATCHES)
+    assert (found.ms_of("gemm"), found.ms_of("elementwise"), found.gap_ms) == pytest.approx((0.004, 0.001, 0.001))
+    # The database is the tool's own format and comes first.
+    database(tmp_path / "profile_results.db", TIMES_INSIDE)
+    (tmp_path / "host" / "123_kernel_trace.csv").write_text("garbage")
+    assert rocprofv3.read(tmp_path) == DISPATCHES
+    with pytest.raises(ValueError, match="no kernel ran"):
+        summary([])
+
+
+def test_statistics_of_kernels_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "123_kernel_stats.csv"
+    path.write_text(
+        '"Name","Calls","TotalDurationNs","AverageNs","Percentage","MinNs","MaxNs","StdDev"\n'
+        '"norm_kernel(int, float)",1000,517647434,517647.434000,42.56,510404,527365,2907.325924\n'
+    )
+    assert rocprofv3.read_kernel_stats(path) == [
+        rocprofv3.KernelStats("norm_kernel(int, float)", 1000, 517647434, 517647.434, 42.56)
+    ]
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="lacks the columns Name, Calls"):
+        rocprofv3.read_kernel_stats(path)
+
+
+def test_rocprof_sys_is_called_and_read(tmp_path: Path) -> None:
+    assert rocprof_sys.command(PROGRAM) == ["rocprof-sys-run", "--profile", "--trace", "--", *PROGRAM]
+    assert rocprof_sys.variables(tmp_path)["ROCPROFSYS_OUTPUT_PATH"] == str(tmp_path)
+
+    def node(prefix: str, depth: int, laps: int, ms: float) -> dict[str, Any]:
+        return {"prefix": prefix, "depth": depth, "entry": {"laps": laps, "value": ms * 1e6, "repr_data": ms}}
+
+    graph = [node("|00>>> main", 0, 1, 1500.0), node("|00>>> |_hipLaunchKernel", 1, 30, 12.5)]
+    clock = {"timemory": {"wall_clock": {"unit_value": 1_000_000, "ranks": [{"graph": graph}]}}}
+    path = tmp_path / "wall-clock.json"
+    path.write_text(json.dumps(clock))
+    assert rocprof_sys.read_wall_clock(path) == [
+        rocprof_sys.Region("main", 0, 1, 1.5),
+        rocprof_sys.Region("hipLaunchKernel", 1, 30, 0.0125),
+    ]
+    path.write_text("{}")
+    with pytest.raises(ValueError, match="does not hold wall-clock times"):
+        rocprof_sys.read_wall_clock(path)
+    (tmp_path / "perfetto-trace.proto").touch()
+    assert rocprof_sys.traces(tmp_path) == [tmp_path / "perfetto-trace.proto"]
+
+
+@pytest.mark.parametrize("name", ["pmc_perf.csv", "pmc_perf.csv.gz"])
+def test_rocprof_compute_is_called_and_read(tmp_path: Path, name: str) -> None:
+    roof = rocprof_compute.profile_command(PROGRAM, "ver2", tmp_path, roofline_only=True)
+    assert roof[:7] == ["rocprof-compute", "profile", "-n", "ver2", "-p", str(tmp_path / "ver2"), "--roof-only"]
+    assert rocprof_compute.analyze_command(tmp_path, dispatch=1538)[-2:] == ["--dispatch", "1538"]
+    assert rocprof_compute.analyze_command(tmp_path, list_stats=True)[-1] == "--list-stats"
+    with pytest.raises(ValueError, match=r"left no pmc_perf\.csv"):
+        rocprof_compute.read(tmp_path)
+    text = (
+        "Dispatch_ID,GPU_ID,Kernel_Name,Grid_Size,Start_Timestamp,End_Timestamp,SQ_WAVES,TCC_HIT_sum\n"
+        '7,4,"vecCopy(double*, int)",1048576,1000,9000,16384,1.5e6\n'
+    )
+    (tmp_path / name).write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    assert rocprof_compute.read(tmp_path) == [
+        rocprof_compute.Counters(7, "vecCopy(double*, int)", 8000, {"SQ_WAVES": 16384.0, "TCC_HIT_sum": 1.5e6})
+    ]
+
+
+def test_a_tool_that_is_not_there_is_a_sentence_and_one_that_fails_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("ROCM_PATH", str(tmp_path / "rocm"))
+    for profiler in (rocprofv3, rocprof_sys):
+        with pytest.raises(ToolMissingError, match=r"is not on this host\. It comes with ROCm"):
+            profiler.profile(PROGRAM, tmp_path)
+    with pytest.raises(ToolMissingError, match="rocprofiler-compute"):
+        rocprof_compute.profile(PROGRAM, "a", tmp_path)
+    fake = tmp_path / "rocm" / "bin" / "rocprofv3"
+    fake.parent.mkdir(parents=True)
+    fake.write_text(f"#!{sys.executable}\nimport sys\nprint('no GPU agents found', file=sys.stderr)\nsys.exit(3)\n")
+    fake.chmod(0o755)
+    with pytest.raises(ToolFailedError, match="ended with 3: no GPU agents found"):
+        rocprofv3.profile(PROGRAM, tmp_path)
+    fake.write_text(f"#!{sys.executable}\nimport time\ntime.sleep(60)\n")
+    with pytest.raises(ToolFailedError, match=r"longer than 0\.2 s"):
+        run(["rocprofv3"], seconds=0.2)

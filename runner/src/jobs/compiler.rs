@@ -1,0 +1,141 @@
+//! Compiles kernels in workers behind the same fence as jobs: a Triton source is Python, and may do
+//! what Python can. A worker answers one request and is killed; the next is warmed meanwhile, so
+//! that a small kernel's answer takes as long as compiling it.
+
+use super::{
+    private_directory::PrivateDirectory,
+    runner::{Prepared, Runner},
+};
+use crate::isolation::{self, Sandboxed};
+use std::{io, sync::Arc, time::Duration};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, copy, sink},
+    net::unix::pipe::Receiver,
+    sync::Mutex,
+    time::timeout,
+};
+
+/// The worker's program.
+const MODULE: &str = "hipward_kernels.compile.worker";
+/// Importing Triton and PyTorch takes long on a cold disk.
+const WARM_UP: Duration = Duration::from_secs(180);
+/// Longest compilation. The supervisor kills at it; we stop waiting a little later.
+const WALL_LIMIT: Duration = Duration::from_secs(60);
+const GRACE: Duration = Duration::from_secs(5);
+/// Longest answer: a few targets, each with four texts.
+const LONGEST_ANSWER: u64 = 64 * 1024 * 1024;
+
+/// Compiles one request at a time. Holds no worker until the first request.
+#[derive(Debug, Default)]
+pub(crate) struct Compiler {
+    warm: Mutex<Option<Worker>>,
+}
+
+#[derive(Debug)]
+struct Worker {
+    process: Sandboxed,
+    answers: BufReader<Receiver>,
+    /// Removed with the worker.
+    _directory: PrivateDirectory,
+}
+
+impl Compiler {
+    /// Gives a request, one line of JSON, to a worker; its answer, one line of JSON.
+    pub(crate) async fn compile(
+        self: &Arc<Self>,
+        runner: &Arc<Runner>,
+        request: &str,
+    ) -> io::Result<String> {
+        let answer = {
+            let mut warm = self.warm.lock().await;
+            let worker = match warm.take() {
+                Some(worker) => worker,
+                None => Worker::start(runner).await?,
+            };
+            worker.ask(request).await
+        };
+        let (compiler, runner) = (self.clone(), runner.clone());
+        tokio::spawn(async move { compiler.warm_up(&runner).await });
+        answer
+    }
+
+    async fn warm_up(&self, runner: &Runner) {
+        let mut warm = self.warm.lock().await;
+        if warm.is_none() {
+            match Worker::start(runner).await {
+                Ok(worker) => *warm = Some(worker),
+                Err(error) => tracing::warn!("no compile worker is kept warm: {error}"),
+            }
+        }
+    }
+}
+
+impl Worker {
+    async fn start(runner: &Runner) -> io::Result<Self> {
+        // The slots before it are the devices'.
+        let slot = runner.devices().len();
+        let Prepared {
+            plan, directory, ..
+        } = runner.plan(slot, false, MODULE)?;
+        let mut process = isolation::spawn(plan).await?;
+        let pipes = process.take_pipes()?;
+        let (mut stdout, mut stderr) = (pipes.stdout, pipes.stderr);
+        // What sources and compilers print is nobody's; a full pipe would hold them up.
+        tokio::spawn(async move { copy(&mut stdout, &mut sink()).await });
+        tokio::spawn(async move { copy(&mut stderr, &mut sink()).await });
+        let mut worker = Worker {
+            process,
+            answers: BufReader::new(pipes.events),
+            _directory: directory,
+        };
+        match timeout(WARM_UP, worker.line()).await {
+            Ok(Ok(_ready)) => Ok(worker),
+            Ok(Err(error)) => {
+                worker.process.kill().await;
+                Err(error)
+            }
+            Err(_) => {
+                worker.process.kill().await;
+                Err(io::Error::other("a compile worker took too long to start"))
+            }
+        }
+    }
+
+    async fn ask(mut self, request: &str) -> io::Result<String> {
+        let answer = timeout(WALL_LIMIT + GRACE, self.exchange(request)).await;
+        // Used once: whatever the source has left in the process goes with it.
+        self.process.kill().await;
+        tokio::spawn(async move {
+            if let Err(error) = self.process.gone().await {
+                tracing::warn!("cannot wait for a compile worker: {error}");
+            }
+            // Its folder is removed when nothing can write there any more.
+            drop(self);
+        });
+        answer.unwrap_or_else(|_| Err(io::Error::other("compiling took too long")))
+    }
+
+    async fn exchange(&mut self, request: &str) -> io::Result<String> {
+        self.process.begin(WALL_LIMIT).await?;
+        let stdin = self.process.stdin.as_mut();
+        let stdin = stdin.ok_or_else(|| io::Error::other("the worker has no standard input"))?;
+        stdin.write_all(request.as_bytes()).await?;
+        stdin.write_all(b"\n").await?;
+        stdin.flush().await?;
+        self.line().await
+    }
+
+    async fn line(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        let read = (&mut self.answers)
+            .take(LONGEST_ANSWER)
+            .read_line(&mut line)
+            .await?;
+        if read == 0 || !line.ends_with('\n') {
+            return Err(io::Error::other(
+                "the compile worker ended without an answer: it went over a limit, or the source ended it",
+            ));
+        }
+        Ok(line)
+    }
+}

@@ -1,0 +1,21 @@
+"""Speaks the compile worker's protocol: answers with what it was asked, or fails as the source says."""
+
+import argparse
+import json
+import os
+import sys
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--events-fd", type=int)
+answers = os.fdopen(parser.parse_args().events_fd, "w", buffering=1)
+answers.write(json.dumps({"type": "ready"}) + "\n")
+for line in sys.stdin:
+    source = json.loads(line)["source"]
+    print("x" * 200_000)
+    if source == "silent":
+        sys.exit()
+    if source == "refused":
+        answer = {"type": "error", "code": "source-error", "message": "there is no such function", "help": "Mend it.", "line": 7}
+    else:
+        answer = {"type": "compiled", "echo": source, "pid": os.getpid()}
+    answers.write("not json\n" if source == "garbled" else json.dumps(answer) + "\n")
