@@ -152,28 +152,28 @@ def test_operators_that_move_nothing_do_not_count() -> None:
     assert counted["aten::mm"] == 1
 
 
-def test_launches_are_read_from_a_kernel_trace_of_rocprofv3(tmp_path: Path) -> None:
+def test_launches_and_gaps_are_read_from_a_trace(tmp_path: Path, profiles: dict[str, Path]) -> None:
+    found = analyze_kernel_launches.main(["--trace-file", str(profiles["v1"] / "trace.json")])
+    assert not found.on_gpu
+    assert found.ms_of("gemm") > 0
     trace = tmp_path / "1_kernel_trace.csv"
-    trace.write_text(
-        '"Kind","Agent_Id","Kernel_Name","Start_Timestamp","End_Timestamp"\n'
-        '"KERNEL_DISPATCH",1,"gemm",1000,5000\n"KERNEL_DISPATCH",1,"norm",7000,8000\n"KERNEL_DISPATCH",1,"norm",7500,9000\n',
-        encoding="utf-8",
-    )
+    counts = "VGPR_Count,Accum_VGPR_Count,SGPR_Count,LDS_Block_Size,Scratch_Size"
+    sizes = ",".join(f"{what}_Size_{axis}" for what in ("Workgroup", "Grid") for axis in "XYZ")
+    dispatches = [("Cijk_gemm", 1000, 5000), ("rmsnorm", 7000, 8000), ("rmsnorm", 7500, 9000)]
+    lines = [f"{name},{start},{end},8,0,8,0,0,64,1,1,64,1,1" for name, start, end in dispatches]
+    header = f"Kernel_Name,Start_Timestamp,End_Timestamp,{counts},{sizes}"
+    trace.write_text("\n".join([header, *lines]), encoding="utf-8")
     found = analyze_kernel_launches.main(["--trace-file", str(trace)])
-    assert len(found.launches) == 3
-    assert found.busy_us == pytest.approx(4 + 2)
-    assert found.span_us == pytest.approx(8)
+    assert found.launches == 3
+    assert found.span_ms == pytest.approx(8e-3)
+    assert found.gap_ms == pytest.approx(2e-3)
 
 
-def test_launches_are_read_from_a_chrome_trace(tmp_path: Path, profiles: dict[str, Path]) -> None:
-    trace = tmp_path / "trace.json"
-    events = [{"cat": "kernel", "name": "a", "ts": 1.0, "dur": 2.0}, {"cat": "cpu_op", "name": "b", "ts": 0, "dur": 9}]
-    trace.write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
-    assert [launch.name for launch in analyze_kernel_launches.main(["--trace-file", str(trace)]).launches] == ["a"]
-    with pytest.raises(SystemExit, match="operators only"):
-        analyze_kernel_launches.main(["--trace-file", str(profiles["v1"] / "trace.json")])
-    with pytest.raises(SystemExit, match="neither"):
-        analyze_kernel_launches.main(["--trace-file", str(tmp_path / "absent.csv")])
+def test_what_is_no_trace_is_said(tmp_path: Path) -> None:
+    (tmp_path / "trace.json").write_text("{", encoding="utf-8")
+    for name in ("trace.json", "absent.csv", "absent.json"):
+        with pytest.raises(SystemExit, match=name):
+            analyze_kernel_launches.main(["--trace-file", str(tmp_path / name)])
 
 
 def test_a_report_of_what_fusion_changed(profiles: dict[str, Path], tmp_path: Path) -> None:

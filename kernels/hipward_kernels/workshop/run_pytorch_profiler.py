@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hipward_kernels.models.training import matmul_precision
+from hipward_kernels.profile.breakdown import read_trace, table
 from hipward_kernels.workshop import options as common
 from hipward_kernels.workshop.measuring import measure, prepare
-from hipward_kernels.workshop.profiling import load
+from hipward_kernels.workshop.profiling import STEPS, load
 from hipward_kernels.workshop.records import Record, conditions
 from hipward_kernels.workshop.training_script import write_profile
 
@@ -43,7 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> Profile:
     record = Record(subject, training, conditions(device))
     record.save(options.profile_dir / "metrics.json")
     found = load(options.profile_dir)
-    text = report(found, training.step_ms.median)
+    kinds = table(read_trace(options.profile_dir / "trace.json"), rows=0)
+    text = f"{report(found, training.step_ms.median)}\n\nBy kind, over {STEPS} steps:\n\n{kinds}"
     print(text)
     if options.generate_report:
         (options.profile_dir / "report.md").write_text(text + "\n", encoding="utf-8")
