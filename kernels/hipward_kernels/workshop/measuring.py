@@ -68,7 +68,7 @@ class Training:
     peak_memory_mib: float | None
     """Most that was allocated on a GPU during a step, weights and moments included; None on a CPU."""
     saved_mib: float
-    """What the forward keeps for the backward, weights not counted."""
+    """What the forward keeps for the backward: activations, and 16-bit copies of weights; weights themselves do not count."""
     first_step_s: float
     """With compilation."""
     losses: list[float]
