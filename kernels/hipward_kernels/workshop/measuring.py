@@ -36,7 +36,7 @@ GATE_BATCHES = 3
 
 @dataclass(frozen=True)
 class Interval:
-    """A median with its 95 % confidence interval."""
+    """A median with its 95 % confidence interval; of fewer than six samples, with the smallest and the largest."""
 
     median: float
     low: float
@@ -68,7 +68,7 @@ class Training:
     peak_memory_mib: float | None
     """Most that was allocated on a GPU during a step, weights and moments included; None on a CPU."""
     saved_mib: float
-    """What the forward keeps for the backward: activations, and 16-bit copies of weights; weights themselves do not count."""
+    """What the forward keeps for the backward: activations, and 16-bit copies of weights, but no weights."""
     first_step_s: float
     """With compilation."""
     losses: list[float]

@@ -96,7 +96,7 @@ class Row:
     unit: str
     value: float
     low: float | None
-    """Ends of the 95 % confidence interval of a median."""
+    """Ends of the 95 % confidence interval of a median; of fewer than six samples, the smallest and the largest."""
     high: float | None
     samples: int
     switches: str
