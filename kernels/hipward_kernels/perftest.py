@@ -16,6 +16,7 @@ import torch
 from hipward_kernels.harness.devices import MIB, describe, flush_bytes
 from hipward_kernels.harness.distance import distance
 from hipward_kernels.harness.sampling import median_interval
+from hipward_kernels.harness.throttle import watch_for
 from hipward_kernels.harness.timing import HostClock
 from hipward_kernels.roofline import floor, peak_of
 
@@ -126,18 +127,27 @@ class AheadClock:
         self.cache = f"cold ({size // MIB} MiB flushed)"
         self._device = device
         self._flush = torch.empty(size, dtype=torch.uint8, device=device)
+        self.watch = watch_for(device)
+        self.hidden_ms = 0.0
 
-    def samples(self, call: Callable[..., Any], arguments: Sequence[Sequence[Any]]) -> tuple[list[float], Any]:
+    def samples(
+        self,
+        call: Callable[..., Any],
+        arguments: Sequence[Sequence[Any]],
+        after: Callable[[int, Any], None] | None = None,
+    ) -> tuple[list[float], Any]:
         """See `harness.timing.Clock`."""
         result = None
         with torch.cuda.device(self._device):
             pairs = [(_event(), _event()) for _ in arguments]
-            for args, (start, end) in zip(arguments, pairs, strict=True):
+            for index, (args, (start, end)) in enumerate(zip(arguments, pairs, strict=True)):
                 self._flush.zero_()
                 _keep_busy(BUSY_CYCLES)
                 start.record()
                 result = call(*args)
                 end.record()
+                if after:
+                    after(index, result)
             torch.cuda.synchronize(self._device)
         return [start.elapsed_time(end) for start, end in pairs], result
 

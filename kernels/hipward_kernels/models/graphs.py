@@ -1,0 +1,185 @@
+"""CUDA or HIP graphs of a training step and of a decoding step: captured once, launched as one.
+
+A graph replays fixed kernels on fixed addresses. Where that is not the same computation any more, nothing fails: the
+numbers are wrong. So a graph is used only after it has given the numbers that the plain step gives, and otherwise
+refused with the difference.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from hipward_kernels.models.cache import StaticCache
+from hipward_kernels.models.data import Batch
+from hipward_kernels.models.generation import generate, likeliest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hipward_kernels.models.llama import TinyLlama
+    from hipward_kernels.models.training import Trainer
+
+WARM_CALLS = 3
+"""Calls before the capture, on a side stream, as PyTorch's notes on CUDA graphs advise: compilers run, libraries
+make their workspaces, and the optimizer its moments."""
+
+SLACK = 2.0
+"""How many times as far from a plain run a graph may be as a second plain run is. Some backward kernels add in the
+order in which their blocks end, so that even two plain runs differ."""
+
+
+MOST_NOISE = 1e-2
+"""Relative difference of two plain runs' losses beyond which nothing can be said about a graph."""
+
+
+class GraphRefusedError(RuntimeError):
+    """A graph cannot be captured here, or gives other numbers than the plain step."""
+
+
+def capture(work: Callable[[], Tensor]) -> tuple[Callable[[], None], Tensor]:
+    """Captures `work` after calling it `WARM_CALLS` times.
+
+    Returns:
+        What replays it, and the tensor that holds the result after each replay.
+
+    Raises:
+        GraphRefusedError: There is no GPU, or the work does something that cannot be captured.
+    """
+    if not torch.cuda.is_available():
+        raise GraphRefusedError("graphs need a GPU")
+    side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(WARM_CALLS):
+            work()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    try:
+        with torch.cuda.graph(graph):
+            result = work()
+    except RuntimeError as error:
+        raise GraphRefusedError(f"the step cannot be captured: {error}") from error
+    return graph.replay, result
+
+
+class GraphedStep:
+    """A training step as one graph, for batches of one shape."""
+
+    def __init__(self, trainer: Trainer, batches: Sequence[Batch]) -> None:
+        """Captures a step of `trainer` and tries it on `batches`, all of one shape. The training state stays as it was.
+
+        Raises:
+            GraphRefusedError: See `capture`; or training with the graph gives other weights.
+        """
+        self._batch = Batch(*(part.clone() for part in batches[0]))
+        state = TrainingState(trainer)
+
+        def losses(step: Callable[[Batch], Tensor]) -> Tensor:
+            try:
+                return torch.stack([step(batch).clone() for batch in batches])
+            finally:
+                state.restore()
+
+        expected, again = losses(trainer.step), losses(trainer.step)
+        try:
+            self._replay, self._loss = capture(lambda: trainer.step(self._batch))
+        finally:
+            state.restore()
+        got = losses(self)
+        self.difference = largest_difference(got, expected)
+        """Largest relative difference of a loss between the graph and the plain steps."""
+        noise = largest_difference(again, expected)
+        if not noise <= MOST_NOISE:
+            raise GraphRefusedError(
+                f"two plain runs from the same state differ by {noise:.2g} in a loss, so a graph cannot be judged"
+            )
+        if not self.difference <= SLACK * noise:
+            raise GraphRefusedError(
+                f"after {len(batches)} steps the graph's loss is off by {self.difference:.2g} of it, "
+                f"a second plain run's by {noise:.2g}"
+            )
+
+    def __call__(self, batch: Batch) -> Tensor:
+        """See `Trainer.step`. The result is overwritten by the next call."""
+        for mine, given in zip(self._batch, batch, strict=True):
+            mine.copy_(given)
+        self._replay()
+        return self._loss
+
+
+def largest_difference(got: Tensor, expected: Tensor) -> float:
+    """Largest relative difference; NaN where there is one."""
+    return float(((got - expected).abs() / expected.abs()).max())
+
+
+class TrainingState:
+    """A copy of weights and moments that can be put back in place, so that addresses stay."""
+
+    def __init__(self, trainer: Trainer) -> None:
+        self._trainer = trainer
+        self._saved = {tensor: tensor.detach().clone() for tensor in self._tensors()}
+
+    def _tensors(self) -> list[Tensor]:
+        optimizer = self._trainer.optimizer
+        moments = [value for state in optimizer.state.values() for value in state.values() if torch.is_tensor(value)]
+        return [*self._trainer.model.parameters(), *moments]
+
+    @torch.no_grad()
+    def restore(self) -> None:
+        """Undoes every step since."""
+        for tensor in self._tensors():
+            if tensor in self._saved:
+                tensor.copy_(self._saved[tensor])
+            else:
+                # Made by a step since: moments and step counts start from zero.
+                tensor.zero_()
+
+
+class GraphedDecoding:
+    """Greedy decoding whose step, choice of the token included, is one graph."""
+
+    @torch.no_grad()
+    def __init__(self, model: TinyLlama, prompt: Tensor, count: int) -> None:
+        """For prompts like `prompt`, `[B, S]`, and `count` tokens; tried on `prompt`.
+
+        Raises:
+            GraphRefusedError: See `capture`; or the graph gives other tokens than `generate`.
+        """
+        if not model.switches.static_cache:
+            raise GraphRefusedError("a graph needs buffers that keep their addresses: switch static_cache on")
+        batch, length = prompt.shape
+        self._model = model
+        self._prompt_shape = prompt.shape
+        self._most = count
+        weight = model.embed_tokens.weight
+        self._cache = StaticCache(model.config, batch, length + count, weight.dtype, weight.device)
+        self._token = torch.zeros(batch, 1, dtype=torch.int64, device=weight.device)
+        self._text = torch.zeros(batch, length + count, dtype=torch.int64, device=weight.device)
+        self._replay, _ = capture(self._step)
+        expected, got = generate(model, prompt, count), self.generate(prompt, count)
+        if not torch.equal(got, expected):
+            first = int((got != expected).any(0).nonzero()[0])
+            raise GraphRefusedError(f"the graph's text differs from the plain text from token {first} on")
+
+    def _step(self) -> Tensor:
+        # The token's place is the cache's position, so the graph counts by itself.
+        self._text.index_copy_(1, self._cache.position, self._token)
+        self._token.copy_(likeliest(self._model.decode(self._token, self._cache)))
+        return self._token
+
+    @torch.no_grad()
+    def generate(self, prompt: Tensor, count: int) -> Tensor:
+        """See `generation.generate`; overwritten by the next call."""
+        if prompt.shape != self._prompt_shape or count > self._most:
+            raise ValueError(
+                f"the graph is for prompts {list(self._prompt_shape)} and at most {self._most} tokens; "
+                f"this is a prompt {list(prompt.shape)} and {count} tokens"
+            )
+        self._cache.clear()
+        self._token.copy_(likeliest(self._model.prefill(prompt, self._cache)))
+        for _ in range(count):
+            self._replay()
+        return self._text[:, prompt.shape[1] : prompt.shape[1] + count]

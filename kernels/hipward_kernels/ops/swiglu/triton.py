@@ -1,0 +1,82 @@
+"""SwiGLU's activation in Triton: the forward is `gated`'s, the backward writes both halves of one tensor.
+
+With `s = sigmoid(gate)`:
+
+    dgate = dy * up * (s + gate * s * (1 - s))
+    dup   = dy * gate * s
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from hipward_kernels.ops.autograd import refuse_second_derivative
+from hipward_kernels.ops.gated.triton import activation, column_block
+from hipward_kernels.ops.gated.triton import forward as gated_forward
+from hipward_kernels.ops.launch import WARP_SIZE, as_rows, launch, launch_device, warps
+
+
+@triton.jit
+def swiglu_backward_kernel(dy_ptr, x_ptr, dx_ptr, dy_stride, x_stride, columns, BLOCK: tl.constexpr):
+    """Program `(r, b)` handles columns of block `b` in row `r`, of both halves."""
+    row = tl.program_id(0).to(tl.int64)
+    column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    mask = column < columns
+    x_ptr += row * x_stride
+    dx_ptr += row * 2 * columns
+    dy = tl.load(dy_ptr + row * dy_stride + column, mask=mask, other=0.0).to(tl.float32)
+    gate = tl.load(x_ptr + column, mask=mask, other=0.0).to(tl.float32)
+    up = tl.load(x_ptr + columns + column, mask=mask, other=0.0).to(tl.float32)
+    value, slope = activation(gate, False)
+    tl.store(dx_ptr + column, (dy * up * slope).to(dx_ptr.dtype.element_ty), mask=mask)
+    tl.store(dx_ptr + columns + column, (dy * value).to(dx_ptr.dtype.element_ty), mask=mask)
+
+
+def forward(gate_up: Tensor) -> Tensor:
+    """The activation, without a graph."""
+    gate, up = gate_up.chunk(2, dim=-1)
+    return gated_forward(gate, up, False)
+
+
+def backward(dy: Tensor, gate_up: Tensor) -> Tensor:
+    """The gradient of `gate_up`."""
+    dx = torch.empty_like(gate_up, memory_format=torch.contiguous_format)
+    if dx.numel() == 0:
+        return dx
+    x, dy = as_rows(gate_up), as_rows(dy)
+    rows, columns = dy.shape
+    block = column_block(columns)
+    with launch_device(x):
+        launch(
+            swiglu_backward_kernel,
+            (rows, triton.cdiv(columns, block)),
+            (dy, x, dx, dy.stride(0), x.stride(0), columns),
+            {"BLOCK": block},
+            warps(block, WARP_SIZE),
+        )
+    return dx
+
+
+class _SwiGLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, gate_up: Tensor) -> Tensor:
+        ctx.save_for_backward(gate_up)
+        return forward(gate_up)
+
+    @staticmethod
+    def backward(ctx: Any, dy: Tensor) -> Tensor:
+        refuse_second_derivative("swiglu")
+        (gate_up,) = ctx.saved_tensors
+        return backward(dy, gate_up)
+
+
+def swiglu(gate_up: Tensor) -> Tensor:
+    """See `hipward_kernels.ops.swiglu`."""
+    if gate_up.requires_grad and torch.is_grad_enabled():
+        return _SwiGLU.apply(gate_up)  # type: ignore[no-any-return]
+    return forward(gate_up)

@@ -1,0 +1,38 @@
+"""What a device reaches at its best, measured here and now: a large matrix product, and a large copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from hipward_kernels.harness.sampling import median_interval
+from hipward_kernels.harness.timing import clock_for
+from hipward_kernels.perftest import copy_rate
+
+if TYPE_CHECKING:
+    from hipward_kernels.models.training import Precision
+
+SAMPLES = 20
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """Rates that a roofline is drawn with."""
+
+    flops_per_second: float
+    """Of a product of two square matrices in the precision that is used, a multiplication and an addition as two."""
+    bytes_per_second: float
+    """Read and written by a copy."""
+
+
+def measured(device: torch.device, precision: Precision) -> Ceilings:
+    """Measures both on `device`; TF32 follows the process' setting (`matmul_precision`)."""
+    clock = clock_for(device)
+    size = 8192 if device.type == "cuda" else 512
+    dtype = torch.float32 if precision == "tf32" else getattr(torch, precision)
+    a, b = (torch.randn(size, size, dtype=dtype, device=device) for _ in range(2))
+    torch.mm(a, b)
+    times, _ = clock.samples(torch.mm, [(a, b)] * SAMPLES)
+    return Ceilings(2 * size**3 / (median_interval(times)[0] * 1e-3), 1e9 * copy_rate(device))

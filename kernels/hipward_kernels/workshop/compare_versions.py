@@ -1,0 +1,178 @@
+"""All versions side by side, with the proof that each trains the same model.
+
+`… compare_versions --models v1,v2,v3,v4 --size medium --use-amp`, or from results that are saved:
+`… compare_versions --v1 profiles/v1 --v2 profiles/v2`. A version that leaves parts of the model untrained is fast and
+small for the wrong reason, so beside speed and memory stand: parameters without a gradient, the loss curve's distance
+from V1's, and forward, backward and optimizer apart.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from hipward_kernels.models.config import VERSIONS
+from hipward_kernels.models.llama import TinyLlama
+from hipward_kernels.models.training import matmul_precision
+from hipward_kernels.workshop import options as common
+from hipward_kernels.workshop.fusion_ablation_study import LOSS_TOLERANCE
+from hipward_kernels.workshop.measuring import measure, prepare
+from hipward_kernels.workshop.profiling import load as load_profile
+from hipward_kernels.workshop.profiling import profiled
+from hipward_kernels.workshop.records import Record, append, conditions, load, row, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from torch import Tensor
+
+    from hipward_kernels.workshop.options import Subject
+    from hipward_kernels.workshop.profiling import Profile
+    from hipward_kernels.workshop.records import Row
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One version."""
+
+    record: Record
+    profile: Profile | None
+    """None for a result that was saved without."""
+
+    def loss_gap(self, first: Compared) -> float:
+        """Largest relative difference of a loss from the first version's, at the same step."""
+        pairs = zip(self.record.training.losses, first.record.training.losses, strict=False)
+        gap = max(abs(a - b) / abs(b) for a, b in pairs)
+        return gap if math.isfinite(gap) else math.inf
+
+    def trains_like(self, first: Compared) -> bool:
+        """Whether nothing is left untrained, and the losses agree."""
+        tolerance = LOSS_TOLERANCE[self.record.subject.precision]
+        return not self.record.training.without_gradient and self.loss_gap(first) <= tolerance
+
+
+def run(subjects: Sequence[Subject], device: torch.device, steps: int, seed: int) -> list[Compared]:
+    """Trains each from the same weights on the same data."""
+    torch.manual_seed(seed)
+    weights = TinyLlama(subjects[0].config, VERSIONS["v1"]).state_dict()
+    here = conditions(device)
+    return [run_one(subject, weights, device, steps, seed, here) for subject in subjects]
+
+
+def run_one(
+    subject: Subject,
+    weights: Mapping[str, Tensor],
+    device: torch.device,
+    steps: int,
+    seed: int,
+    here: dict[str, Any],
+) -> Compared:
+    """Trains and profiles one, and forgets it."""
+    torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
+    runner = prepare(subject, device, weights, seed)
+    training = measure(runner, device, steps)
+    profile = profiled(partial(runner.step, next(runner.data)), subject.version, device)
+    return Compared(Record(subject, training, here), profile)
+
+
+def saved_result(path: Path) -> Compared:
+    """A directory that `run_pytorch_profiler` wrote, or a file of metrics alone.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    return Compared(load(path), load_profile(path) if (path / "kernels.json").exists() else None)
+
+
+def report(compared: Sequence[Compared]) -> str:
+    """For people."""
+    first = compared[0]
+    rows = []
+    for one in compared:
+        training = one.record.training
+        memory = training.saved_mib if training.peak_memory_mib is None else training.peak_memory_mib
+        split = training.split
+        rows.append(
+            [
+                one.record.subject.version,
+                f"{training.step_ms.median:.3f}",
+                f"{first.record.training.step_ms.median / training.step_ms.median:.2f}",
+                f"{training.tokens_per_second:.0f}",
+                f"{split.forward_ms:.2f} / {split.backward_ms:.2f} / {split.optimizer_ms:.2f}",
+                f"{memory:.0f}",
+                "" if one.profile is None else f"{one.profile.calls:g}",
+                str(len(training.without_gradient)),
+                f"{training.losses[-1]:.4f}",
+                f"{one.loss_gap(first):.1e}",
+            ]
+        )
+    header = ["version", "step ms", "×", "tokens/s", "fwd / bwd / opt ms"]
+    header += ["saved MiB" if first.record.training.peak_memory_mib is None else "peak MiB"]
+    header += ["kernels" if first.profile is None else first.profile.unit, "no grad", "last loss", "loss gap"]
+    subject, here = first.record.subject, first.record.conditions
+    title = (
+        f"{subject.size}, batch {subject.batch_size}, length {subject.sequence_length}, {subject.precision}; "
+        f"{here['device_name']}, PyTorch {here['torch']}, Triton {here['triton']}"
+    )
+    notes = [
+        f"{one.record.subject.version}: {one.record.training.note}" for one in compared if one.record.training.note
+    ]
+    return "\n\n".join([title, common.table(header, rows), *notes])
+
+
+def results(compared: Sequence[Compared]) -> list[Row]:
+    """Rows for the CSV."""
+    first = compared[0]
+    rows = []
+    for one in compared:
+        record = one.record
+        rows += rows_of("compare-versions", record)
+        speedup = first.record.training.step_ms.median / record.training.step_ms.median
+        figures = [("speed-up", "×", speedup), ("largest loss gap", "relative", one.loss_gap(first))]
+        if one.profile is not None:
+            figures.append((one.profile.unit, "a step", one.profile.calls))
+            figures.append(("busy", "ms", one.profile.ms))
+            if one.profile.launches is not None:
+                figures.append(("launches", "a step", one.profile.launches))
+        rows += [row("compare-versions", record.subject, *figure, record.conditions) for figure in figures]
+    return rows
+
+
+def main(arguments: Sequence[str] | None = None) -> list[Compared]:
+    """Entry point."""
+    parser = common.parser("compare_versions", "Compares versions, with the proof that they train alike.")
+    common.add_switches(parser)
+    parser.add_argument(
+        "--models", type=common.versions, default="v1,v2,v3,v4", help="versions, the first is the baseline"
+    )
+    for name in VERSIONS:
+        parser.add_argument(f"--{name}", type=Path, help=f"saved result of {name}, instead of running it")
+    parser.add_argument("--num-steps", type=common.positive, default=30, help="training steps of each")
+    parser.add_argument("--results", type=Path, help="CSV of results to append to")
+    options = parser.parse_args(arguments)
+    saved = {name: getattr(options, name) for name in VERSIONS if getattr(options, name) is not None}
+    if saved:
+        try:
+            compared = [saved_result(path) for path in saved.values()]
+        except ValueError as error:
+            raise SystemExit(str(error)) from error
+    else:
+        device = common.device(options)
+        subjects = [common.subject(options, name) for name in options.models]
+        with matmul_precision(subjects[0].precision):
+            compared = run(subjects, device, options.num_steps, options.seed)
+    print(report(compared))
+    if options.results is not None:
+        append(options.results, results(compared))
+    if unlike := [one.record.subject.version for one in compared if not one.trains_like(compared[0])]:
+        raise SystemExit(f"{', '.join(unlike)}: does not train like {compared[0].record.subject.version}")
+    return compared
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,6 @@
+"""Trains TinyLlama V4, everything that is there: `python -m hipward_kernels.workshop.tiny_llama_v4`."""
+
+from hipward_kernels.workshop.training_script import run
+
+if __name__ == "__main__":
+    run("v4")
