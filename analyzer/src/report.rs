@@ -80,6 +80,18 @@ impl Language {
         }
     }
 
+    /// The language that is spelled so, or as code blocks have it: `cuda`, `toml`.
+    pub fn of_name(name: &str) -> Option<Language> {
+        let name = match name {
+            "cuda" => "cuda-cpp",
+            "toml" => "pyproject",
+            name => name,
+        };
+        Language::ALL
+            .into_iter()
+            .find(|language| language.name() == name)
+    }
+
     /// For a list to pick from.
     pub fn title(self) -> &'static str {
         match self {

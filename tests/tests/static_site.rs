@@ -8,10 +8,10 @@ use std::process::Command;
 
 /// Brotli sizes of a page with everything it loads, KB. From the design.
 const LESSON_BUDGET_KB: f64 = 120.0;
-/// Brotli size of each module with its glue, KB. From the design.
+/// Brotli size of each module with its glue, KB. From the design; ARCHITECTURE.md says why the analyzer has more.
 const MODULE_BUDGETS_KB: [(&str, &[&str], f64); 3] = [
     ("islands", &["islands.js", "islands_bg.wasm"], 90.0),
-    ("analyzer", &["analyzer.js", "analyzer_bg.wasm"], 150.0),
+    ("analyzer", &["analyzer.js", "analyzer_bg.wasm"], 210.0),
     ("editor", &["editor.js"], 170.0),
 ];
 

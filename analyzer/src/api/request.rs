@@ -104,9 +104,7 @@ impl Request {
     pub(super) fn language(&self) -> Result<Option<Language>, String> {
         match self.field("language") {
             None => Ok(None),
-            Some(Json::Text(text)) => Language::ALL
-                .into_iter()
-                .find(|language| language.name() == text)
+            Some(Json::Text(text)) => Language::of_name(text)
                 .map(Some)
                 .ok_or_else(|| format!("There is no language `{text}` here; python is one.")),
             Some(_) => Err("The field `language` is a string.".to_owned()),

@@ -51,18 +51,6 @@ impl Block {
     }
 }
 
-/// The language that a fence names: `python`, `cuda`, `dockerfile`.
-fn fence_language(fence: &str) -> Option<Language> {
-    let name = match fence {
-        "cuda" => "cuda-cpp",
-        "toml" => "pyproject",
-        _ => fence,
-    };
-    Language::ALL
-        .into_iter()
-        .find(|language| language.name() == name)
-}
-
 /// The code blocks under a heading of a rule's page.
 pub(crate) fn blocks(page: &str, heading: &str) -> Vec<Block> {
     let section = page
@@ -77,7 +65,7 @@ pub(crate) fn blocks(page: &str, heading: &str) -> Vec<Block> {
             let (fence, code) = block.split_once('\n').expect("a code block");
             let (name, words) = fence.split_once(' ').unwrap_or((fence, ""));
             Some(Block {
-                language: fence_language(name)?,
+                language: Language::of_name(name)?,
                 words: words.trim().to_owned(),
                 code: code.to_owned(),
             })

@@ -7,6 +7,7 @@ use crate::diff::diff_table;
 use crate::playground::lesson_fragment;
 use crate::site::bench_id;
 use crate::{Route, Site};
+use hipward_analyzer::Language;
 use leptos::prelude::*;
 
 /// One block of the lesson `lesson`.
@@ -32,10 +33,20 @@ fn python(caption: Option<&str>, source: &str) -> String {
 
 /// The address of the playground with a text in it.
 pub(super) fn playground_href(site: &Site, text: &str, task: Option<(&str, &[String])>) -> String {
+    playground_href_in(site, text, Language::Python, task)
+}
+
+/// The same for a text in any language.
+pub(super) fn playground_href_in(
+    site: &Site,
+    text: &str,
+    language: Language,
+    task: Option<(&str, &[String])>,
+) -> String {
     format!(
         "{}#{}",
         site.href(&Route::Playground),
-        lesson_fragment(text, task)
+        lesson_fragment(text, language, task)
     )
 }
 

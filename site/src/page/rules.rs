@@ -6,7 +6,7 @@ use super::lesson::contents;
 use crate::content::document::{inline, plain};
 use crate::site::RulePage;
 use crate::{Route, Site};
-use hipward_analyzer::{Applicability, Severity};
+use hipward_analyzer::{Applicability, Language, Severity};
 use leptos::prelude::*;
 
 pub(super) fn index(site: &Site) -> Page {
@@ -81,9 +81,9 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
     let example = rule
         .doc
         .blocks()
-        .find(|code| code.language == "python")
-        .map(|code| {
-            let href = blocks::playground_href(site, &code.source, None);
+        .find_map(|code| Some((code, Language::of_name(&code.language)?)))
+        .map(|(code, language)| {
+            let href = blocks::playground_href_in(site, &code.source, language, None);
             view! { <p><a class="button primary" href=href>"Open the example in the playground"</a></p> }
         });
     let lesson = meta

@@ -32,7 +32,7 @@ impl Fragment {
                 "text" => read.text = Some(value),
                 "task" => read.task = Some(value),
                 "gone" => read.gone = value.split(',').map(str::to_owned).collect(),
-                "language" => read.language = named(&value),
+                "language" => read.language = Language::of_name(&value),
                 "target" => read.target = parse_target(&value),
                 _ => {}
             }
@@ -41,26 +41,30 @@ impl Fragment {
     }
 }
 
-fn named(name: &str) -> Option<Language> {
-    Language::ALL
-        .into_iter()
-        .find(|language| language.name() == name)
-}
-
-/// The fragment of a share link. Python is what a text is read as where nothing is said.
+/// The fragment of a share link.
 pub(crate) fn share_fragment(packed: &str, target: &Target, language: Option<Language>) -> String {
     let mut fragment = format!("code={packed}&target={}", write_target(target));
-    if let Some(language) = language.filter(|language| *language != Language::Python) {
+    push_language(&mut fragment, language.unwrap_or(Language::Python));
+    fragment
+}
+
+/// Python is what a text is read as where nothing is said.
+fn push_language(fragment: &mut String, language: Language) {
+    if language != Language::Python {
         fragment.push_str("&language=");
         fragment.push_str(language.name());
     }
-    fragment
 }
 
 /// The fragment of a link from a page: a text, and perhaps a task.
 #[cfg(feature = "ssr")]
-pub(crate) fn lesson_fragment(text: &str, task: Option<(&str, &[String])>) -> String {
+pub(crate) fn lesson_fragment(
+    text: &str,
+    language: Language,
+    task: Option<(&str, &[String])>,
+) -> String {
     let mut fragment = format!("text={}", encode(text));
+    push_language(&mut fragment, language);
     if let Some((task, gone)) = task {
         fragment.push_str(&format!("&task={}&gone={}", encode(task), gone.join(",")));
     }
@@ -134,7 +138,11 @@ mod tests {
     fn a_task_survives_the_address() {
         let text = "x = \"é 漢 🎉 & = # % + \"\n";
         let gone = ["pynvml".to_owned(), "apex-import".to_owned()];
-        let fragment = lesson_fragment(text, Some(("Use `amdsmi`, 100 %.", &gone)));
+        let fragment = lesson_fragment(
+            text,
+            Language::Python,
+            Some(("Use `amdsmi`, 100 %.", &gone)),
+        );
         assert!(!fragment.contains([' ', '"', '#']), "{fragment}");
         let read = Fragment::parse(&fragment);
         assert_eq!(read.text.as_deref(), Some(text));

@@ -68,11 +68,7 @@ impl Message {
             "rocm" => Message::Rocm(version(argument)?),
             "torch" => Message::Torch(version(argument)?),
             "python" => Message::Python(version(argument)?),
-            "language" => Message::Language(
-                Language::ALL
-                    .into_iter()
-                    .find(|language| language.name() == argument),
-            ),
+            "language" => Message::Language(Language::of_name(&argument)),
             "benchmark" => Message::Benchmark,
             _ => return None,
         })

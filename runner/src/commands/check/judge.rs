@@ -4,11 +4,12 @@ use std::fs;
 use std::io;
 
 use hipward_analyzer::output::{FileReport, Format};
-use hipward_analyzer::{Applicability, Report, analyze, fix_all, unified_diff};
+use hipward_analyzer::{Applicability, Language, Report, analyze, fix_all, unified_diff};
 
 use super::args::Mode;
 use super::baseline::{Baselines, Entry};
 use super::discovery::Found;
+use super::extension::Extensions;
 use super::replace::replace;
 
 /// What is done with every file.
@@ -18,12 +19,15 @@ pub(super) struct Judge<'j> {
     pub(super) fixes: Applicability,
     pub(super) stdin: Option<&'j str>,
     pub(super) baselines: &'j Baselines,
+    pub(super) extensions: &'j Extensions,
     pub(super) format: Box<dyn Format>,
 }
 
 /// What became of one file. It does not hold the source.
 #[derive(Default)]
 pub(super) struct Judged {
+    /// The file, as it is shown.
+    pub(super) path: String,
     /// What goes to standard output.
     pub(super) text: String,
     /// What was found and is not known; none when it could not be read.
@@ -37,8 +41,11 @@ pub(super) struct Judged {
 
 impl Judge<'_> {
     pub(super) fn file(&self, found: &Found) -> Judged {
-        let mut judged = Judged::default();
         let shown = found.shown();
+        let mut judged = Judged {
+            path: shown.clone(),
+            ..Judged::default()
+        };
         let mut source = match self.read(found) {
             Ok(source) => source,
             Err(error) => {
@@ -46,7 +53,10 @@ impl Judge<'_> {
                 return judged;
             }
         };
-        let options = found.project.options(&found.name);
+        let mut options = found.project.options(&found.name);
+        if options.language == Some(Language::CudaCpp) {
+            options.pytorch_extension = self.extensions.of_file(&found.path);
+        }
         if matches!(self.mode, Mode::Fix | Mode::Filter | Mode::Diff) {
             let fixed = fix_all(&source, &options, self.fixes).source;
             if self.mode == Mode::Diff {

@@ -7,6 +7,7 @@
 mod args;
 mod baseline;
 mod discovery;
+mod extension;
 mod judge;
 mod output;
 mod parallel;
@@ -20,12 +21,14 @@ pub(crate) use baseline::Baselines;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
+use hipward_analyzer::Survey;
 use hipward_analyzer::output::{REPORT_SCHEMA, Statistics};
 
 use crate::config::Projects;
 use args::Mode;
 use baseline::NewBaseline;
 use discovery::{Found, STDIN, discover};
+use extension::Extensions;
 use judge::{Judge, Judged};
 use output::Output;
 
@@ -110,15 +113,20 @@ impl Check {
     fn files(&self, found: &[Found], mut failed: bool) -> ExitCode {
         let complain = |message: &str| eprintln!("hipward: {message}");
         let baselines = Baselines::default();
+        let extensions = Extensions::default();
         let judge = Judge {
             mode: self.mode,
             fixes: self.args.applicability(),
             stdin: self.stdin.as_deref(),
             baselines: &baselines,
+            extensions: &extensions,
             format: output::format(self.args.format, found),
         };
         let mut new_baseline = self.args.write_baseline.as_deref().map(NewBaseline::new);
         let mut statistics = Statistics::default();
+        // A folder is a project, and is summed up.
+        let is_project = self.args.paths.iter().any(|path| path.is_dir());
+        let mut survey = is_project.then(Survey::default);
         let mut out = Output::new(&*judge.format, self.mode);
         let bar = progress::bar(found.len() as u64, self.args.quiet);
         out.begin();
@@ -134,6 +142,9 @@ impl Check {
                 }
                 if let Some(report) = &judged.report {
                     statistics.add(report);
+                    if let Some(survey) = &mut survey {
+                        survey.add(&judged.path, report);
+                    }
                     statistics.known += judged.known;
                 }
                 if let Some(baseline) = &mut new_baseline {
@@ -146,7 +157,7 @@ impl Check {
         if let Some(baseline) = new_baseline {
             return self.write_baseline(baseline, failed);
         }
-        out.end(&statistics, self.args.format);
+        out.end(&statistics, self.args.format, survey.map(Survey::finish));
         if let Some(error) = out.failure() {
             complain(&format!("could not print: {error}"));
             failed = true;

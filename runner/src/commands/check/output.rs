@@ -5,8 +5,11 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
 use hipward_analyzer::output::{
-    Colour, FileReport, Format, GitHub, Json, Markdown, Sarif, Statistics, Text,
+    Colour, FileReport, Format, GitHub, Json, Markdown, Sarif, Statistics, Text, summary_markdown,
+    summary_text,
 };
+
+use hipward_analyzer::Summary;
 
 use super::args::{Format as Asked, Mode};
 use super::discovery::Found;
@@ -85,13 +88,20 @@ impl<'f> Output<'f> {
     }
 
     /// What comes after the last part.
-    pub(super) fn end(&mut self, statistics: &Statistics, asked: Asked) {
+    pub(super) fn end(&mut self, statistics: &Statistics, asked: Asked, project: Option<Summary>) {
         let mut end = self.format.end(statistics);
         match (self.mode, asked) {
             (Mode::Statistics, Asked::Json) => end = statistics.json(),
             (Mode::Statistics, _) => end = statistics.table(),
             (Mode::Report | Mode::Fix, Asked::Text) => end = statistics.summary(),
             _ => {}
+        }
+        if let (Mode::Report, Some(project)) = (self.mode, project) {
+            match asked {
+                Asked::Text => end = format!("{}{end}", summary_text(&project)),
+                Asked::Markdown => end.push_str(&summary_markdown(&project)),
+                _ => {}
+            }
         }
         self.write(&end);
     }

@@ -1,0 +1,75 @@
+//! Whether a C++ file belongs to a PyTorch extension, whose names PyTorch's hipify renames when it is built.
+//!
+//! Headers of an extension rarely include PyTorch's, so the file itself does not tell: the `setup.py` above it does.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What was found so far, by folder.
+#[derive(Debug, Default)]
+pub(super) struct Extensions(Mutex<HashMap<PathBuf, Option<bool>>>);
+
+impl Extensions {
+    /// True below a `setup.py` that builds extensions with PyTorch; nothing where no file says so.
+    pub(super) fn of_file(&self, file: &Path) -> Option<bool> {
+        self.of_folder(fs::canonicalize(file).ok()?.parent()?)
+    }
+
+    fn of_folder(&self, folder: &Path) -> Option<bool> {
+        if let Some(known) = self.folders().get(folder) {
+            return *known;
+        }
+        let found = if builds_extensions(folder) {
+            Some(true)
+        } else if folder.join(".git").exists() {
+            // The project ends here.
+            None
+        } else {
+            folder.parent().and_then(|parent| self.of_folder(parent))
+        };
+        self.folders().insert(folder.to_owned(), found);
+        found
+    }
+
+    fn folders(&self) -> MutexGuard<'_, HashMap<PathBuf, Option<bool>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn builds_extensions(folder: &Path) -> bool {
+    fs::read_to_string(folder.join("setup.py"))
+        .is_ok_and(|setup| setup.contains("cpp_extension") || setup.contains("CUDAExtension"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_setup_file_above_decides_within_the_repository() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        for part in ["ours/csrc/deep", "ours/.git", "plain/.git"] {
+            fs::create_dir_all(path(part)).expect("a folder");
+        }
+        fs::write(path("setup.py"), "CUDAExtension").expect("a file");
+        fs::write(
+            path("ours/setup.py"),
+            "from torch.utils import cpp_extension",
+        )
+        .expect("a file");
+        for file in ["ours/csrc/deep/x.cuh", "plain/x.cu"] {
+            fs::write(path(file), "").expect("a file");
+        }
+        let extensions = Extensions::default();
+        for _ in 0..2 {
+            assert_eq!(
+                extensions.of_file(&path("ours/csrc/deep/x.cuh")),
+                Some(true)
+            );
+            assert_eq!(extensions.of_file(&path("plain/x.cu")), None);
+        }
+    }
+}
