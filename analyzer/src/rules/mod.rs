@@ -139,6 +139,7 @@ table! {
         fp8_dtype,
         causal_alignment,
         graph_capture,
+        extension_libraries,
     }
     python {
         datetime_utc,
@@ -202,7 +203,6 @@ table! {
         nvcc_command,
         nvidia_system_package,
         conda_cuda,
-        extension_libraries,
         cuda_variable,
     }
     cuda {
