@@ -36,6 +36,7 @@ RESULT_COLUMNS += ["median_us", "percent_of_copy", "conditions", "source"]
 LINK = re.compile(r"\]\((/[^)\s]*)\)")
 REFERENCE_LINK = re.compile(r"/reference/([a-z0-9-]+)/")
 RULE_LINK = re.compile(r"/rules/([a-z0-9-]+)/")
+RULE = re.compile(r'^ +"HW\d{3}" "([a-z0-9-]+)" \{$', re.MULTILINE)
 MARKER = re.compile(r"^\s*# (anchor|end): (\S+)$", re.MULTILINE)
 
 
@@ -289,9 +290,9 @@ def lesson_page(path: Path) -> str:
 
 
 def rules() -> set[str]:
-    """The rules' names, from the names of their files."""
+    """The rules' names, from their declarations."""
     folder = CONTENT.parent / "analyzer" / "src" / "rules"
-    return {path.stem.replace("_", "-") for path in folder.glob("*/*.rs")} - {"mod"}
+    return {name for path in folder.glob("*/*.rs") for name in RULE.findall(path.read_text())}
 
 
 def result_ids() -> set[str]:

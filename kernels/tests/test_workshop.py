@@ -389,7 +389,7 @@ def test_a_gpu_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_exercise_shows_its_signs_and_the_solution_has_none() -> None:
-    directory = ROOT / "examples" / "missing_backward"
+    directory = ROOT.parent / "content/03-optimize/02-missing-backward"
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, str(directory / "solution.py")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -234,6 +234,27 @@ test('a file can be opened or dropped, and one that is too large is refused with
   assert.equal(await code(), 'import pynvml\n', 'the text that was there stays');
 });
 
+test('CUDA C++ is read by a module of its own, which loads when such a text is there', async () => {
+  const loaded = [];
+  const note = (request) => loaded.push(request.url());
+  page.on('request', note);
+  const cuda = '#include <hip/hip_runtime.h>\n\n__device__ float first(float x) {\n  return __shfl_sync(0xffffffff, x, 0);\n}\n';
+  await open();
+  const file = (name, text) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
+  await page.locator('input[type=file]').setInputFiles(file('before.py', 'import apex\n'));
+  await findings().filter({ hasText: 'apex' }).first().waitFor();
+  assert.ok(!loaded.some((url) => url.includes('analyzer-all')), 'Python needs the small module alone');
+  await page.locator('input[type=file]').setInputFiles(file('kernel.cu', cuda));
+  await findings().filter({ hasText: 'lane-mask' }).first().waitFor();
+  assert.match(await page.locator('[data-region=summary]').innerText(), /CUDA C\+\+/);
+  assert.ok(loaded.some((url) => url.includes('analyzer-all')));
+  await page.getByLabel('Read as').selectOption('dockerfile');
+  await page.locator('[data-region=summary]').filter({ hasText: 'Dockerfile' }).waitFor();
+  await page.getByLabel('Read as').selectOption('');
+  await findings().filter({ hasText: 'lane-mask' }).first().waitFor();
+  page.off('request', note);
+});
+
 test('the plain editor is a text area that works as well', async () => {
   await open();
   await page.getByLabel(/plain editor/i).check();

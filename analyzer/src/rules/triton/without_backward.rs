@@ -102,7 +102,7 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: None,
+        lesson: Some("03-optimize/02-missing-backward"),
         visit: [FunctionDefinition],
     }
 }
