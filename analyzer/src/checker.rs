@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::draft::{Draft, Drafts};
 pub(crate) use crate::draft::{Replacement, Suggestion};
 use crate::report::{HandledBy, Severity, Target};
-use crate::rules::RuleMeta;
+use crate::rules::{Family, RuleMeta};
 use crate::semantic::{QualifiedName, Semantics, never_runs_on_target};
 use crate::syntax::{KIND_COUNT, Kind, Node, Tree};
 
@@ -34,7 +34,9 @@ impl<'a> Checker<'a> {
         rules: impl Iterator<Item = &'static RuleMeta>,
     ) -> Self {
         let mut by_kind: [Vec<&'static RuleMeta>; KIND_COUNT] = [const { Vec::new() }; KIND_COUNT];
-        for rule in rules {
+        // Every rule of that family asks for a name in Triton's package, so most sources need none of them.
+        let has_triton = semantics.tree.source().contains("triton");
+        for rule in rules.filter(|rule| has_triton || rule.family != Family::Triton) {
             for kind in rule.visit {
                 by_kind[*kind as usize].push(rule);
             }
