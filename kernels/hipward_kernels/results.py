@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,15 +114,24 @@ def append(path: Path, new: Sequence[Row]) -> None:
     Raises:
         ValueError: The file there has other columns.
     """
+    append_rows(path, COLUMNS, new)
+
+
+def append_rows(path: Path, columns: list[str], new: Sequence[Any]) -> None:
+    """Appends dataclasses with these fields to the CSV at `path`, which is made if it is missing.
+
+    Raises:
+        ValueError: The file there has other columns.
+    """
     exists = path.exists() and path.stat().st_size > 0
     if exists:
         with path.open(encoding="utf-8", newline="") as file:
             found = next(csv.reader(file))
-        if found != COLUMNS:
-            raise ValueError(f"{path} has the columns {found}; these rows have {COLUMNS}")
+        if found != columns:
+            raise ValueError(f"{path} has the columns {found}; these rows have {columns}")
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
         if not exists:
             writer.writeheader()
         for row in new:

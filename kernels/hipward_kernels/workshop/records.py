@@ -5,7 +5,6 @@ A figure without its conditions is worth nothing, so both carry them.
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
 import json
 from dataclasses import asdict, dataclass, fields
@@ -16,6 +15,7 @@ from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.sampling import StopRule
 from hipward_kernels.harness.timing import clock_for
 from hipward_kernels.models.config import Switches
+from hipward_kernels.results import append_rows
 from hipward_kernels.workshop.measuring import Interval, Split, Training
 from hipward_kernels.workshop.options import Subject
 
@@ -177,18 +177,4 @@ def append(path: Path, new: Sequence[Row]) -> None:
     Raises:
         ValueError: The file there has other columns.
     """
-    exists = path.exists() and path.stat().st_size > 0
-    if exists:
-        with path.open(encoding="utf-8", newline="") as file:
-            found = next(csv.reader(file))
-        if found != COLUMNS:
-            raise ValueError(f"{path} has the columns {found}; these rows have {COLUMNS}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        if not exists:
-            writer.writeheader()
-        for each in new:
-            writer.writerow(
-                {name: f"{value:.6g}" if isinstance(value, float) else value for name, value in asdict(each).items()}
-            )
+    append_rows(path, COLUMNS, new)
