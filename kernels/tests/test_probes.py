@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from hipward_kernels.harness.probes import Habits, objection
+from hipward_kernels.harness.probes import Habits, lasting_objection, objection
 
 EAGER = Habits(first_over_again=1.2, reuses_memory=False, returns_inputs=False, call_ms=0.4, hidden_ms=0.01)
 
@@ -33,3 +35,16 @@ def test_what_eager_does_not_do_counts(habits: Habits, says: str | None) -> None
 def test_what_eager_does_itself_does_not_count() -> None:
     eager = Habits(5.0, reuses_memory=True, returns_inputs=True, call_ms=0.4, hidden_ms=0.3)
     assert objection(Habits(12.0, reuses_memory=True, returns_inputs=True, call_ms=0.4, hidden_ms=0.35), eager) is None
+
+
+def test_one_answer_amid_noise_is_asked_again() -> None:
+    remembers = replace(EAGER, first_over_again=54.0)
+
+    def found(rung: list[Habits], eager: list[Habits]) -> str | None:
+        return lasting_objection(iter(rung).__next__, iter(eager).__next__, EAGER)
+
+    assert found([EAGER], []) is None
+    assert found([remembers, EAGER], [EAGER]) is None
+    # The host became busy: eager does the same now.
+    assert found([remembers, remembers], [remembers]) is None
+    assert "it remembers results" in str(found([remembers] * 3, [EAGER] * 2))

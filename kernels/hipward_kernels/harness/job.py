@@ -216,18 +216,33 @@ class _Run:
                 self._without(variant)
                 return
             warm_s, call_s = warm_up(rung, trials, self.device)
-            habits = probes.habits(rung, self.snippet, self.clock, results_last=built_rung.results_last)
-            if self.eager_habits and (reason := probes.objection(habits, self.eager_habits)):
-                raise precision.WrongResultError(reason)  # noqa: TRY301 - one way out for every rejection
+            self._examine(rung, results_last=built_rung.results_last)
             self.lines.compile(variant, built + warm_s, built_rung.stands_on)
         except BaseException as error:
             self._reject(variant, error, trials.reference)
             return
         if variant == "eager":
             self.eager_errors = result.outputs
-            self.eager_habits = habits
         lasts = built_rung.results_last and not (self.eager_habits and self.eager_habits.reuses_memory)
         self.rungs[variant] = Entrant(rung, call_s, lasts)
+
+    def _examine(self, rung: Callable[..., Any], *, results_last: bool) -> None:
+        """Looks for habits that the first rung, eager, does not have.
+
+        Raises:
+            WrongResultError: The rung does something beside computing.
+        """
+
+        def ask() -> probes.Habits:
+            return probes.habits(rung, self.snippet, self.clock, results_last=results_last)
+
+        def ask_eager() -> probes.Habits:
+            return probes.habits(self.rungs["eager"].call, self.snippet, self.clock)
+
+        if self.eager_habits is None:
+            self.eager_habits = ask()
+        elif reason := probes.lasting_objection(ask, ask_eager, self.eager_habits):
+            raise precision.WrongResultError(reason)
 
     def _without(self, variant: Variant) -> None:
         """A rung did not pass. Eager is compared with itself, so it can only have changed its mind."""

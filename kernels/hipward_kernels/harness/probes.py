@@ -30,6 +30,9 @@ SECONDS = 3.0
 REMEMBERS = 3.0
 """A repeated call may be this much faster than the first, over what eager's is: caches of a processor explain less."""
 
+CONFIRMATIONS = 2
+"""An objection must hold so many more times, with eager asked anew each time."""
+
 HIDDEN_SHARE = 0.25
 HIDDEN_MS = 0.02
 """Work that goes on unseen counts when it is longer than both: a share of eager's time, and what waiting itself takes.
@@ -79,6 +82,16 @@ def habits(call: Callable[..., Any], snippet: Snippet, clock: WatchfulClock, *, 
     # The fastest of each: whatever else runs on the host slows some calls, and none that computes is skipped.
     over_again = min(first) / max(min(again), 1e-6)
     return Habits(over_again, reuses, returns_inputs, min(first), median(hidden_ms))
+
+
+def lasting_objection(ask: Callable[[], Habits], ask_eager: Callable[[], Habits], eager: Habits) -> str | None:
+    """What a rung does that eager does not, each time it is asked: on a busy host one answer may be chance."""
+    reason = objection(ask(), eager)
+    for _ in range(CONFIRMATIONS):
+        if reason is None:
+            break
+        reason = objection(ask(), ask_eager())
+    return reason
 
 
 def objection(habits_: Habits, eager: Habits) -> str | None:
