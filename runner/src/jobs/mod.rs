@@ -11,7 +11,6 @@ mod output;
 mod private_directory;
 mod runner;
 mod scheduler;
-mod schema;
 mod store;
 mod worker;
 

@@ -1,8 +1,14 @@
 //! The durable store: jobs and their event logs in SQLite, and the signal that something was
 //! added. The log is the truth; a job's row is what its events amount to.
 
-use super::{id, schema};
-use hipward_protocol::{Device, Event, EventBody, FailureCode, JobState, JobSummary, Variant};
+mod log;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+use self::log::{Log, now};
+use super::id;
+use hipward_protocol::{Device, Event, EventBody, JobState, JobSummary, Variant};
 use rusqlite::{
     Connection, OptionalExtension, Row, Transaction, TransactionBehavior, named_params, params,
 };
@@ -13,11 +19,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use time::{OffsetDateTime, format_description::BorrowedFormatItem, macros::format_description};
 use tokio::sync::watch;
-
-/// Tries a job gets: one more after the runner died under it.
-const MOST_ATTEMPTS: u32 = 2;
 
 /// What can go wrong with the store.
 #[derive(Debug, thiserror::Error)]
@@ -409,123 +411,6 @@ impl Store {
     }
 }
 
-/// The one place that writes events, and with them states.
-#[derive(Default)]
-struct Log {
-    added: Vec<(String, u64)>,
-}
-
-impl Log {
-    fn add(&mut self, tx: &Transaction, job: &str, attempt: u32, body: &EventBody) -> Result<()> {
-        let state = state_after(body).map(name).transpose()?;
-        let seq: i64 = tx
-            .prepare_cached(
-                "update jobs set last_seq = last_seq + 1, state = coalesce(?2, state)
-                 where id = ?1 returning last_seq",
-            )?
-            .query_row(params![job, state], |row| row.get(0))?;
-        tx.prepare_cached(
-            "insert into events (job, seq, attempt, at, body) values (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute(params![
-            job,
-            seq,
-            attempt,
-            now(),
-            serde_json::to_string(body)?
-        ])?;
-        self.added.push((job.to_owned(), seq.cast_unsigned()));
-        Ok(())
-    }
-
-    /// Tells each queued job its position, where that is news. Only jobs that want the same device
-    /// are ahead of each other.
-    fn announce_positions(&mut self, tx: &Transaction) -> Result<()> {
-        let mut query = tx.prepare_cached(
-            "select id, attempt, position,
-                    (select count(*) from jobs ahead
-                     where ahead.state = 'queued' and ahead.number < waiting.number
-                       and (ahead.device is null or waiting.device is null or ahead.device = waiting.device))
-             from jobs waiting where state = 'queued' order by number",
-        )?;
-        let waiting: Vec<(String, u32, i64, i64)> = query
-            .query_map([], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-            })?
-            .collect::<std::result::Result<_, _>>()?;
-        for (job, attempt, said, position) in waiting {
-            if said != position {
-                self.queue(tx, &job, attempt, position, None)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn queue(
-        &mut self,
-        tx: &Transaction,
-        job: &str,
-        attempt: u32,
-        position: i64,
-        reason: Option<&str>,
-    ) -> Result<()> {
-        tx.execute(
-            "update jobs set position = ?2 where id = ?1",
-            params![job, position],
-        )?;
-        let queued = EventBody::Queued {
-            position: usize::try_from(position).unwrap_or(0),
-            reason: reason.map(str::to_owned),
-        };
-        self.add(tx, job, attempt, &queued)
-    }
-
-    /// True if the job gets another try.
-    fn interrupt(
-        &mut self,
-        tx: &Transaction,
-        job: &str,
-        attempt: u32,
-        reason: &str,
-    ) -> Result<bool> {
-        if attempt < MOST_ATTEMPTS {
-            self.queue(tx, job, attempt, 0, Some(reason))?;
-            return Ok(true);
-        }
-        let failed = EventBody::Failed {
-            code: FailureCode::Interrupted,
-            message: format!("It was tried {attempt} times, and each time {reason}."),
-            help: "Submit it again. If it happens again, the job may be what stops the runner: \
-                   look at the runner's own log."
-                .to_owned(),
-            traceback: None,
-        };
-        self.add(tx, job, attempt, &failed)?;
-        Ok(false)
-    }
-}
-
-/// The state that an event puts a job in, if it changes it.
-fn state_after(body: &EventBody) -> Option<JobState> {
-    match body {
-        EventBody::Queued { .. } => Some(JobState::Queued),
-        EventBody::Leased { .. } => Some(JobState::Running),
-        EventBody::Done => Some(JobState::Done),
-        EventBody::Failed { .. } => Some(JobState::Failed),
-        EventBody::Cancelled => Some(JobState::Cancelled),
-        EventBody::Environment(_)
-        | EventBody::Unavailable { .. }
-        | EventBody::Precision { .. }
-        | EventBody::Roofline(_)
-        | EventBody::Compile { .. }
-        | EventBody::Hot { .. }
-        | EventBody::Samples { .. }
-        | EventBody::VariantDone { .. }
-        | EventBody::Log { .. }
-        | EventBody::Verdict(_) => None,
-    }
-}
-
 /// The summary but for the two columns that need parsing.
 fn summary_columns(row: &Row) -> rusqlite::Result<(JobSummary, String, String)> {
     let summary = JobSummary {
@@ -541,226 +426,11 @@ fn summary_columns(row: &Row) -> rusqlite::Result<(JobSummary, String, String)> 
     Ok((summary, row.get(2)?, row.get(5)?))
 }
 
-/// A state as it is stored: its name on the wire.
-fn name(state: JobState) -> Result<String> {
-    let quoted = serde_json::to_string(&state)?;
-    Ok(quoted.trim_matches('"').to_owned())
-}
-
 fn word<T: DeserializeOwned>(name: &str) -> Result<T> {
     Ok(serde_json::from_value(name.into())?)
-}
-
-/// RFC 3339, UTC, milliseconds.
-fn now() -> String {
-    const FORMAT: &[BorrowedFormatItem] =
-        format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
-    // These components exist for every time, so formatting them cannot fail.
-    OffsetDateTime::now_utc().format(FORMAT).unwrap_or_default()
 }
 
 /// A panic while the lock was held has lost nothing: changes are transactions.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hipward_protocol::{JobView, LogStream, Vendor};
-    use tempfile::TempDir;
-
-    fn cpu() -> Device {
-        Device {
-            id: "cpu".to_owned(),
-            name: "A processor".to_owned(),
-            vendor: Vendor::Cpu,
-            arch: "x86_64".to_owned(),
-            memory_bytes: 1,
-            busy_with: None,
-        }
-    }
-
-    fn job() -> NewJob {
-        NewJob {
-            code: "x = 1".to_owned(),
-            code_sha256: "00".to_owned(),
-            title: None,
-            variants: vec![Variant::Eager],
-            device: None,
-        }
-    }
-
-    fn remark(text: &str) -> EventBody {
-        EventBody::Log {
-            stream: LogStream::Runner,
-            text: text.to_owned(),
-        }
-    }
-
-    fn open() -> (TempDir, Store) {
-        let folder = TempDir::new().expect("a temporary folder");
-        let store = Store::open(folder.path()).expect("an empty folder opens");
-        (folder, store)
-    }
-
-    fn view(store: &Store, id: &str) -> JobView {
-        let events = store.events_after(id, 0, 1000).expect("readable");
-        let expected: Vec<u64> = (1..=events.len() as u64).collect();
-        let seqs: Vec<u64> = events.iter().map(|event| event.seq).collect();
-        assert_eq!(seqs, expected, "sequence numbers have no gaps");
-        JobView::from_events(&events)
-    }
-
-    #[test]
-    fn the_queue_is_first_come_first_served_and_positions_are_told() {
-        let (_folder, store) = open();
-        let ids: Vec<String> = (0..3)
-            .map(|_| store.submit(&job()).expect("queued").id)
-            .collect();
-        assert_eq!(view(&store, &ids[2]).position, 2);
-
-        let lease = store
-            .claim(&cpu(), true)
-            .expect("works")
-            .expect("a job waits");
-        assert_eq!(lease.job, ids[0]);
-        assert_eq!(view(&store, &ids[2]).position, 1);
-
-        assert_eq!(store.cancel(&ids[1]).expect("works"), Cancelled::Now);
-        assert_eq!(view(&store, &ids[2]).position, 0);
-    }
-
-    #[test]
-    fn a_job_for_another_device_is_neither_claimed_nor_in_the_way() {
-        let (_folder, store) = open();
-        let for_gpu = NewJob {
-            device: Some("cuda:0".to_owned()),
-            ..job()
-        };
-        store.submit(&for_gpu).expect("queued");
-        assert!(store.claim(&cpu(), true).expect("works").is_none());
-        let for_any = store.submit(&job()).expect("queued").id;
-        assert!(store.claim(&cpu(), false).expect("works").is_none());
-        let lease = store.claim(&cpu(), true).expect("works");
-        assert_eq!(lease.map(|lease| lease.job), Some(for_any));
-        let for_cpu = NewJob {
-            device: Some("cpu".to_owned()),
-            ..job()
-        };
-        let id = store.submit(&for_cpu).expect("queued").id;
-        assert_eq!(view(&store, &id).position, 0);
-    }
-
-    #[test]
-    fn only_the_current_attempt_may_write_and_nothing_follows_the_end() {
-        let (_folder, store) = open();
-        store.submit(&job()).expect("queued");
-        let first = store
-            .claim(&cpu(), true)
-            .expect("works")
-            .expect("a job waits");
-        store
-            .interrupt(&first, "the runner was stopped")
-            .expect("works");
-        let second = store
-            .claim(&cpu(), true)
-            .expect("works")
-            .expect("it waits again");
-        assert_eq!(second.attempt, 2);
-
-        let stale = store.append(&first, &[remark("late")]);
-        assert!(matches!(stale, Err(StoreError::Fenced)), "{stale:?}");
-        store
-            .append(&second, &[EventBody::Done])
-            .expect("is current");
-        let after_end = store.append(&second, &[remark("late")]);
-        assert!(
-            matches!(after_end, Err(StoreError::Fenced)),
-            "{after_end:?}"
-        );
-        assert_eq!(view(&store, &second.job).state, JobState::Done);
-    }
-
-    #[test]
-    fn a_batch_that_passes_the_end_is_refused_whole() {
-        let (_folder, store) = open();
-        store.submit(&job()).expect("queued");
-        let lease = store
-            .claim(&cpu(), true)
-            .expect("works")
-            .expect("a job waits");
-        let result = store.append(&lease, &[remark("a"), EventBody::Done, remark("b")]);
-        assert!(matches!(result, Err(StoreError::Fenced)), "{result:?}");
-        assert_eq!(view(&store, &lease.job).state, JobState::Running);
-    }
-
-    #[test]
-    fn a_cancelled_job_can_be_cancelled_again_and_its_worker_is_fenced_off() {
-        let (_folder, store) = open();
-        let id = store.submit(&job()).expect("queued").id;
-        let lease = store
-            .claim(&cpu(), true)
-            .expect("works")
-            .expect("a job waits");
-        assert_eq!(store.cancel(&id).expect("works"), Cancelled::Now);
-        assert_eq!(store.cancel(&id).expect("works"), Cancelled::HadEnded);
-        assert_eq!(store.cancel("nobody").expect("works"), Cancelled::Unknown);
-        let late = store.append(&lease, &[EventBody::Done]);
-        assert!(matches!(late, Err(StoreError::Fenced)), "{late:?}");
-        assert_eq!(view(&store, &id).state, JobState::Cancelled);
-    }
-
-    #[test]
-    fn a_job_that_dies_with_the_server_twice_fails_and_waiting_ones_stay() {
-        let (folder, store) = open();
-        let dying = store.submit(&job()).expect("queued").id;
-        let waiting = store.submit(&job()).expect("queued").id;
-        let mut store = Some(store);
-        for attempt in 1..=2 {
-            let open = store.take().expect("open");
-            let lease = open.claim(&cpu(), true).expect("works").expect("waits");
-            assert_eq!(
-                (lease.job.as_str(), lease.attempt),
-                (dying.as_str(), attempt)
-            );
-            drop(open);
-            let reopened = Store::open(folder.path()).expect("the lock is free again");
-            let recovered = reopened.recover().expect("works");
-            assert_eq!(recovered.queued, usize::from(attempt == 1));
-            assert_eq!(recovered.failed, usize::from(attempt == 2));
-            store = Some(reopened);
-        }
-        let store = store.expect("open");
-        let failed = view(&store, &dying);
-        assert_eq!(failed.state, JobState::Failed);
-        assert_eq!(failed.failure.map(|f| f.0), Some(FailureCode::Interrupted));
-        let next = store.claim(&cpu(), true).expect("works").expect("waits");
-        assert_eq!(next.job, waiting);
-    }
-
-    #[test]
-    fn a_data_folder_has_one_server() {
-        let (folder, _store) = open();
-        let second = Store::open(folder.path());
-        assert!(
-            matches!(second, Err(StoreError::InUse { .. })),
-            "{second:?}"
-        );
-    }
-
-    #[tokio::test]
-    async fn watchers_hear_of_events_once_they_can_be_read() {
-        let (_folder, store) = open();
-        let id = store.submit(&job()).expect("queued").id;
-        let mut signal = store.watch(&id);
-        store
-            .claim(&cpu(), true)
-            .expect("works")
-            .expect("a job waits");
-        signal.changed().await.expect("the store lives");
-        let seq = *signal.borrow();
-        let events = store.events_after(&id, seq - 1, 10).expect("readable");
-        assert!(matches!(events[0].body, EventBody::Leased { .. }));
-    }
 }

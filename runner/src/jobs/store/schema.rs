@@ -1,6 +1,6 @@
 //! The tables, and how a database of another version is met.
 
-use super::store::StoreError;
+use super::StoreError;
 use rusqlite::{Connection, OptionalExtension};
 use std::time::Duration;
 
