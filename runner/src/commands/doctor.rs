@@ -2,7 +2,7 @@
 
 use super::host::HostArgs;
 use crate::{
-    devices,
+    devices::{self, HipError},
     jobs::Runner,
     web::assets::{Assets, MANIFEST},
 };
@@ -90,6 +90,7 @@ fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
         )));
     }
     findings.extend(amd());
+    findings.extend(hip());
     findings.push(compiler());
     findings.push(if Assets::get(MANIFEST).is_some() {
         Finding::Has("browser assets".to_owned())
@@ -158,6 +159,40 @@ fn amd() -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// ROCm's own runtime, where there is anything to say. PyTorch for ROCm brings its own and needs no other.
+fn hip() -> Option<Finding> {
+    let (what, consequence) = match devices::hip_runtime() {
+        Ok(hip) => {
+            let gpus = hip.devices.iter().map(|device| {
+                let memory = device.memory_bytes as f64 / f64::from(1 << 30);
+                format!("{} ({memory:.1} GiB)", device.name)
+            });
+            let gpus: Vec<String> = gpus.collect();
+            return Some(Finding::Has(format!(
+                "the HIP runtime {}, which sees {}",
+                hip.version,
+                if gpus.is_empty() {
+                    "no GPU".to_owned()
+                } else {
+                    gpus.join(", ")
+                }
+            )));
+        }
+        Err(HipError::Absent) if devices::gpus(Path::new("/sys")).is_empty() => return None,
+        Err(HipError::Absent) => (
+            "the HIP runtime".to_owned(),
+            "HIP kernels are left to Triton: there is no hipRTC or hipcc to compile them."
+                .to_owned(),
+        ),
+        Err(error) => ("a HIP runtime that works".to_owned(), format!("{error}.")),
+    };
+    Some(Finding::Lacks(Missing {
+        what,
+        consequence,
+        mend: "sudo apt-get install rocm-hip-runtime-dev, from AMD's package repository".to_owned(),
+    }))
 }
 
 /// torch.compile builds C++ on a processor, and Triton its launchers on a GPU.

@@ -1,8 +1,11 @@
-//! GPUs as the Linux kernel lists them, without ROCm or PyTorch: what `doctor` can say on a host
-//! that lacks both, and what tells "no GPU" from "a PyTorch that cannot use it".
+//! GPUs as the Linux kernel lists them, without ROCm or PyTorch, and as the HIP runtime does: what
+//! `doctor` can say on a host that lacks either, and what tells "no GPU" from "a PyTorch that cannot
+//! use it".
 
+mod hip;
 mod kfd;
 
+pub(crate) use hip::{HipError, runtime as hip_runtime};
 pub(crate) use kfd::gpus;
 
 use hipward_protocol::{Device, Missing, Vendor};

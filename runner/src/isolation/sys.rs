@@ -1,5 +1,5 @@
-//! The system calls for which there is no safe wrapper, each behind a safe function. The only
-//! file with `unsafe` code.
+//! The system calls for which there is no safe wrapper, each behind a safe function. No other
+//! file of this folder has `unsafe` code.
 #![allow(unsafe_code)]
 
 use std::{
