@@ -15,11 +15,11 @@ import torch
 from torch import Tensor
 
 from hipward_kernels import tuning
-from hipward_kernels.arch import cluster_of, get_gfx, wave_of
+from hipward_kernels.arch import WAVE_NVIDIA, cluster_of, get_gfx, wave_of
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.hip_launch import NAMES, VECTOR_BYTES, Launches, aligned, at_least_as_wide, whole_vectors
-from hipward_kernels.ops.launch import as_rows, compute_units, contiguous_like
+from hipward_kernels.ops.launch import as_rows, compute_units, contiguous_like, next_power_of_two
 from hipward_kernels.ops.rmsnorm.autograd import functions
 
 if TYPE_CHECKING:
@@ -93,10 +93,11 @@ def plan(columns: int, itemsize: int, most_vectors: int, cluster: int, chosen: M
     vectors = -(-columns // (VECTOR_BYTES // itemsize))
     cluster = chosen.get("cluster", cluster)
     of_block = -(-vectors // cluster)
-    # The power of two below, so that few threads of a row that is no power of two are idle.
-    row_threads = chosen.get("row_threads", min(max((1 << of_block.bit_length() - 1) // 2, 1), ROW_THREADS))
+    # The power of two below, so that few threads of a row that is no power of two are idle; more, if they have no room.
+    below, room = (1 << of_block.bit_length() - 1) // 2, next_power_of_two(-(-of_block // most_vectors))
+    row_threads = chosen.get("row_threads", min(max(below, room), ROW_THREADS))
     of_thread = -(-of_block // row_threads)
-    if of_thread > most_vectors:
+    if of_thread > most_vectors or (cluster > 1 and row_threads < WAVE_NVIDIA):
         return None
     rows = chosen.get("rows", 1 if cluster > 1 else max(BLOCK_THREADS // row_threads, 1))
     return Plan(row_threads, rows, cluster, of_thread, of_thread * row_threads * cluster == vectors)
