@@ -160,27 +160,9 @@ def kernels() -> Iterator[Kernel]:
 
 
 def _norms(dtype: str) -> Iterator[Kernel]:
-    size, name = ITEMSIZE[dtype], HIP_NAMES[dtype]
     for op, add in (("rmsnorm", 0), ("add_rmsnorm", 1)):
         for columns in (1024, 4096, 8192, 16384, 65536):
-            plan = rmsnorm_hip.plan(columns, size, 1 + add)
-            if plan is not None:
-                macros = {
-                    "T": name, "W": name, "ROW_THREADS": plan.row_threads, "ROWS": plan.rows, "VECTORS": plan.vectors,
-                    "ADD": add, "HAS_WEIGHT": 1,
-                }  # fmt: skip
-                on_their_way = 16 * plan.vectors * (1 + add)
-                yield Kernel(
-                    op,
-                    "hip",
-                    "forward",
-                    dtype,
-                    f"N={columns}",
-                    plan.threads,
-                    on_their_way,
-                    OPS / "rmsnorm/hip.hip",
-                    macros,
-                )
+            yield from _hip_norm(op, dtype, columns)
             block, num_warps = rmsnorm_triton.default_plan(columns, WAVEFRONT)
             whole = block >= columns
             kernel = rmsnorm_triton.forward_kernel if whole else rmsnorm_triton.forward_blocked_kernel
@@ -199,11 +181,25 @@ def _norms(dtype: str) -> Iterator[Kernel]:
     yield _triton("rmsnorm", blocked, dtype, "N=65536", block, num_warps, 2, {"ADD": 0, "HAS_WEIGHT": True}, narrow=2)
 
 
+def _hip_norm(op: str, dtype: str, columns: int) -> Iterator[Kernel]:
+    """Both directions, where a row fits into the registers of a block."""
+    size, name, inputs = ITEMSIZE[dtype], HIP_NAMES[dtype], 2 if op == "add_rmsnorm" else 1
+    shape, names = f"N={columns}", dict[str, Any](T=name, W=name, HAS_WEIGHT=1)
+    if (found := rmsnorm_hip.forward_plan("gfx942", columns, size, inputs, {})) is not None:
+        plan, macros = found
+        file, on_their_way = OPS / "rmsnorm/hip.hip", 16 * plan.vectors * inputs
+        yield Kernel(op, "hip", "forward", dtype, shape, plan.threads, on_their_way, file, {**names, **macros})
+    if (back := rmsnorm_hip.backward_plan("gfx942", columns, size)) is not None:
+        file, on_their_way = OPS / "rmsnorm/backward.hip", 16 * back.vectors * (1 + inputs)
+        macros = {**names, **back.macros(), "ADD": inputs - 1}
+        yield Kernel(op, "hip", "backward", dtype, shape, back.threads, on_their_way, file, macros)
+
+
 def _gated(dtype: str) -> Iterator[Kernel]:
     name = HIP_NAMES[dtype]
     for op, gelu in (("silu_mul", False), ("gelu_mul", True)):
         for direction, inputs in (("forward", 2), ("backward", 3)):
-            macros = {"T": name, "THREADS": gated_hip.THREADS, "VECTORS": gated_hip.VECTORS}
+            macros = {"T": name, **gated_hip.macros({}, flat=True)}
             on_their_way = 16 * gated_hip.VECTORS * inputs
             file = OPS / op / "hip.hip"
             yield Kernel(op, "hip", direction, dtype, "any", gated_hip.THREADS, on_their_way, file, macros)

@@ -28,6 +28,16 @@ def wave_of(arch: str) -> int:
     return WAVE_AMD if arch.startswith("gfx9") else WAVE_NVIDIA
 
 
+def cluster_of(arch: str) -> int:
+    """Most neighbouring blocks that an architecture runs at once, with access to each other's shared memory."""
+    return 8 if _capability(arch) >= 90 else 1
+
+
+def _capability(arch: str) -> int:
+    """An NVIDIA architecture as a number, such as 90; 0 for others."""
+    return int(arch.removeprefix("sm_").rstrip("af")) if arch.startswith("sm_") else 0
+
+
 def fp8_dtype(arch: str) -> torch.dtype | None:
     """The 8-bit floating dtype that an architecture's matrix units take, for weights and activations; None without any.
 
@@ -38,6 +48,6 @@ def fp8_dtype(arch: str) -> torch.dtype | None:
         return torch.float8_e4m3fnuz
     if arch == "gfx950" or arch.startswith("gfx12"):
         return torch.float8_e4m3fn
-    if arch.startswith("sm_") and int(arch.removeprefix("sm_").rstrip("af")) >= 89:
+    if _capability(arch) >= 89:
         return torch.float8_e4m3fn
     return None

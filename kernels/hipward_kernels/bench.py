@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from hipward_kernels.bench_cases import CLAIMED, Case, cases
+from hipward_kernels.comparison import outcome, ratio
 from hipward_kernels.harness.distance import distance, root_mean_square
 from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.precision import ERROR_RATIO, tolerance
@@ -29,14 +30,15 @@ from hipward_kernels.results import Measurement, append, rows
 from hipward_kernels.roofline import peak_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from hipward_kernels.comparison import Rounds
     from hipward_kernels.harness.lines import StopReason
     from hipward_kernels.harness.timing import Clock
 
 RESULTS = Path(__file__).parent.parent / "results" / "results.csv"
 BUFFERS = 3
-WARM_SECONDS = 0.05
+WARM_SECONDS = 0.02
 CHECKED_ROWS = 64
 """Rows at each end of a result that are compared with the definition: all of a large one would not fit in float64."""
 
@@ -45,7 +47,17 @@ HOST_ROWS = 32
 HOST_CALLS = 100
 HOST_ROUNDS = 10
 
+RULE = StopRule(time_cap_s=0.5, half_width=0.002, min_seconds=0.01, max_samples=200, round_samples=20)
+"""Short turns: what all variants meet in a round, their ratio does not show."""
+
+COPY_WANTED = 0.95
+"""Of what copying a large tensor reaches."""
+HOST_OVER_TORCH_US = 5.0
+"""What a call may cost the host more than PyTorch's own op."""
+
 OURS = "hipward"
+AGAIN = "hipward, again"
+"""Ours a second time: how far a variant differs from itself in the run."""
 COPY = "copy of as many bytes"
 COMPILE = "torch.compile"
 
@@ -54,7 +66,7 @@ def implementations(case: Case) -> dict[str, Callable[..., Any]]:
     """What is compared; `eager` first."""
     torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
     compiled = torch.compile(case.eager(), dynamic=False)
-    return {EAGER: case.eager(), COMPILE: compiled, **dict(case.rivals()), OURS: case.ours()}
+    return {EAGER: case.eager(), COMPILE: compiled, **dict(case.rivals()), OURS: case.ours(), AGAIN: case.ours()}
 
 
 def measure(case: Case, clock: Clock, rule: StopRule, rate: float) -> list[Measurement]:
@@ -77,24 +89,22 @@ def measure(case: Case, clock: Clock, rule: StopRule, rate: float) -> list[Measu
     )
     host = {}
     if case.shape[0] <= HOST_ROWS and case.device.type == "cuda":
-        host = {name: host_microseconds(call, buffers[0]) for name, call in calls.items()}
-    return [
-        replace(m, note=note(m, measured)) if m.variant == OURS else m
-        for measured in [list(_measurements(case, taken, rate, host))]
-        for m in measured
-    ]
+        host = host_microseconds(calls, buffers[0])
+    return _measurements(case, taken, rate, host)
 
 
-def _measurements(case: Case, taken: Timings, rate: float, host: Mapping[str, float]) -> Iterator[Measurement]:
-    eager = median_interval(taken.ms[EAGER])[0]
-    copy = median_interval(taken.ms[COPY])[0]
-    rivals = {name: median_interval(ms)[0] for name, ms in taken.ms.items() if name not in (OURS, COPY, EAGER)}
-    best = min(rivals.values())
+def _measurements(case: Case, taken: Timings, rate: float, host: Mapping[str, float]) -> list[Measurement]:
+    medians = {name: median_interval(ms)[0] for name, ms in taken.ms.items()}
+    best = min((name for name in medians if name not in (OURS, AGAIN, COPY, EAGER)), key=lambda name: medians[name])
+    against = ratio(taken.rounds[best], taken.rounds[OURS])
+    noise = ratio(taken.rounds[AGAIN], taken.rounds[OURS]).noise
     peak = peak_of(torch.cuda.get_device_name(case.device)) if case.device.type == "cuda" else None
+    measured = []
     for name, samples in taken.ms.items():
+        ours = name == OURS
         middle, low, high = median_interval(samples)
         bytes_per_ms = case.bytes_moved() / middle
-        yield Measurement(
+        row = Measurement(
             op=case.op,
             variant=name,
             shape="x".join(map(str, case.shape)),
@@ -106,31 +116,37 @@ def _measurements(case: Case, taken: Timings, rate: float, host: Mapping[str, fl
             stop=taken.stops[name],
             gigabytes_per_second=bytes_per_ms / 1e6,
             copy_share=bytes_per_ms / 1e6 / rate,
-            speedup=eager / middle,
-            same_copy_share=copy / middle,
+            speedup=medians[EAGER] / middle,
+            same_copy_share=medians[COPY] / middle,
             peak_share=None if peak is None else bytes_per_ms * 1e3 / peak.bytes_per_second,
-            against_best=best / middle,
-            claimed=CLAIMED.get(case.op) if name == OURS else None,
+            against_best=medians[best] / middle,
+            against_low=against.low if ours else None,
+            against_high=against.high if ours else None,
+            noise=noise if ours else None,
+            outcome=outcome(against, noise) if ours else "",
+            claimed=CLAIMED.get(case.op) if ours else None,
             host_us=host.get(name),
+            host_over_torch_us=host[OURS] - host[case.torch_op()] if ours and host else None,
             note="",
         )
+        measured.append(replace(row, note=note(row, best, medians, rate)) if ours else row)
+    return measured
 
 
-def note(ours: Measurement, measured: Sequence[Measurement]) -> str:
-    """Where our row falls short of 95 % of copy or of the best rival, and what the same run says about why."""
-    by_name = {m.variant: m for m in measured}
+def note(ours: Measurement, best: str, medians: Mapping[str, float], rate: float) -> str:
+    """Where our row falls short of 95 % of copy, of the best rival or of the host's time, and what the run says."""
     said = []
-    if ours.copy_share < 0.95:
-        copy = by_name[COPY].copy_share
-        said.append(f"a plain copy of as many bytes reaches {copy:.0%} of the large copy's rate")
-    best = min((m for m in measured if m.variant not in (OURS, COPY, EAGER)), key=lambda m: m.median_ms)
-    if ours.against_best < 1.0:
-        apart = "their intervals overlap" if ours.ci_low_ms <= best.ci_high_ms else "their intervals do not overlap"
-        said.append(f"{best.variant} takes {(ours.median_ms - best.median_ms) * 1e3:.2f} µs less, and {apart}")
-        if ours.host_us is not None and best.host_us is not None:
-            said.append(
-                f"the host, which bounds both, takes {ours.host_us:.0f} µs for our call and {best.host_us:.0f} for it"
-            )
+    copy = ours.same_copy_share * ours.median_ms if ours.same_copy_share else 0.0
+    if ours.copy_share < COPY_WANTED:
+        same = ours.copy_share / (ours.same_copy_share or 1.0)
+        said.append(
+            f"a plain copy of as many bytes takes {copy * 1e3:.2f} µs: {same:.0%} of the large copy's {rate:.0f} GB/s"
+        )
+    if ours.outcome in ("SLOWER", "AMBIGUOUS"):
+        less = (ours.median_ms - medians[best]) * 1e3
+        said.append(f"{best} takes {less:.2f} µs less" if less > 0 else f"{best} cannot be told apart")
+    if ours.host_over_torch_us is not None and ours.host_over_torch_us > HOST_OVER_TORCH_US:
+        said.append(f"the host takes {ours.host_over_torch_us:.1f} µs more than for PyTorch's own op")
     return "; ".join(said)
 
 
@@ -139,6 +155,7 @@ class Timings:
 
     def __init__(self, calls: Mapping[str, Callable[..., Any]], buffers: Sequence[Sequence[Any]], clock: Clock) -> None:
         self.ms: dict[str, list[float]] = {name: [] for name in calls}
+        self.rounds: dict[str, Rounds] = {name: [] for name in calls}
         self.stops: dict[str, StopReason] = {}
         self._calls = calls
         self._buffers = buffers
@@ -154,6 +171,7 @@ class Timings:
     def samples(self, variant: str, round_: int, ms: Sequence[float]) -> None:  # noqa: ARG002 - a `Listener`
         """See `sampling.Listener`."""
         self.ms[variant].extend(ms)
+        self.rounds[variant].append(list(ms))
 
     def sampled(self, variant: str, stop: StopReason) -> None:
         """See `sampling.Listener`."""
@@ -207,18 +225,19 @@ def warm(call: Callable[..., Any], arguments: Sequence[Any], device: torch.devic
     return passed / calls
 
 
-def host_microseconds(call: Callable[..., Any], arguments: Sequence[Any]) -> float:
-    """How long the host takes for a call whose GPU work is shorter: the least of several rounds."""
-    best = float("inf")
+def host_microseconds(calls: Mapping[str, Callable[..., Any]], arguments: Sequence[Any]) -> dict[str, float]:
+    """How long the host takes for a call whose GPU work is shorter: the least of several rounds, taken in turns."""
+    best = dict.fromkeys(calls, float("inf"))
     with torch.no_grad():
         for _ in range(HOST_ROUNDS):
-            torch.cuda.synchronize()
-            started = perf_counter()
-            for _ in range(HOST_CALLS):
-                call(*arguments)
-            best = min(best, (perf_counter() - started) / HOST_CALLS)
+            for name, call in calls.items():
+                torch.cuda.synchronize()
+                started = perf_counter()
+                for _ in range(HOST_CALLS):
+                    call(*arguments)
+                best[name] = min(best[name], (perf_counter() - started) / HOST_CALLS * 1e6)
     torch.cuda.synchronize()
-    return best * 1e6
+    return best
 
 
 def shape_from(text: str) -> tuple[int, int]:
@@ -247,11 +266,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m hipward_kernels.bench", description="Measures the ops.")
     parser.add_argument("--device", default="cuda", help="cuda, cuda:1, cpu")
     parser.add_argument("--dtype", default="bfloat16", choices=["bfloat16", "float16", "float32"])
-    parser.add_argument("--time-cap", type=float, default=0.5, help="most seconds of sampling for a variant")
+    parser.add_argument(
+        "--time-cap", type=float, default=RULE.time_cap_s, help="most seconds of sampling for a variant"
+    )
     parser.add_argument("--op", help="only these, separated by commas")
     parser.add_argument("--shape", help="ROWSxCOLUMNS instead of the whole grid, for the row-wise ops")
     parser.add_argument("--part", default="1/1", help="2/8: the second of eight parts of the grid")
-    parser.add_argument("--compile-only", action="store_true", help="fill torch.compile's cache, and measure nothing")
+    parser.add_argument("--compile-only", action="store_true", help="fill the compilers' caches, and measure nothing")
     parser.add_argument("--results", type=Path, default=RESULTS, help="CSV to append to")
     options = parser.parse_args()
     device = torch.device(options.device)
@@ -259,10 +280,12 @@ def main() -> None:
         parser.error("there is no GPU here; --device cpu measures on the processor")
     if options.compile_only:
         for case in selected(options, device):
+            arguments = case.arguments()
             with torch.no_grad():
-                implementations(case)[COMPILE](*case.arguments())
+                for call in implementations(case).values():
+                    call(*arguments)
         return
-    rule = StopRule(time_cap_s=options.time_cap, min_seconds=0.01, max_samples=200)
+    rule = replace(RULE, time_cap_s=options.time_cap)
     clock = clock_of(device)
     conditions = environment(device, clock, rule)
     rate = copy_rate(device)
@@ -278,7 +301,7 @@ def main() -> None:
             host = "" if m.host_us is None else f"{m.host_us:.1f}"
             print(
                 f"{m.op:<14}{m.shape:<13}{m.variant:<23}{m.median_ms * 1e3:>9.1f}{half:>6.1%}"
-                f"{m.gigabytes_per_second:>6.0f}{m.copy_share:>8.0%}{m.speedup:>8.2f}{host:>8} {m.note}",
+                f"{m.gigabytes_per_second:>6.0f}{m.copy_share:>8.0%}{m.speedup:>8.2f}{host:>8} {m.outcome}",
                 flush=True,
             )
 

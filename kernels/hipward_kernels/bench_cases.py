@@ -128,6 +128,10 @@ class Case:
         """The op of this package, by whatever tier it chooses."""
         return OURS[self.op]
 
+    def torch_op(self) -> str:
+        """The variant that is PyTorch's own op, or the fewest of its ops that do the same."""
+        return {"rmsnorm": "F.rms_norm", "add_rmsnorm": "add, F.rms_norm"}.get(self.op, "eager")
+
     def rivals(self) -> Iterator[tuple[str, Callable[..., Any]]]:
         """What else does the same, but torch.compile, which is made when it is measured."""
         if self.op == "rmsnorm":

@@ -32,8 +32,8 @@ WARM_CALLS = 3
 COPY_BYTES = 2**31
 COPY_BYTES_CPU = 2**27
 COPIES = 20
-BUSY_CYCLES = 500_000
-"""Some 250 microseconds: longer than the host takes for any call that is measured here."""
+BUSY_CYCLES = 400_000
+"""Some 200 microseconds: longer than the host takes for any call that is measured here."""
 
 
 @dataclass(frozen=True)

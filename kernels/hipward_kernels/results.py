@@ -46,10 +46,19 @@ class Measurement:
     """Of the data sheet's bandwidth; empty for a device that is not in `roofline.py`."""
     against_best: float
     """Median of the fastest rival in the same run over this median: torch.compile, PyTorch's own op, Liger-Kernel."""
+    against_low: float | None
+    """Lower end of the 95 % interval of that ratio, for ours."""
+    against_high: float | None
+    noise: float | None
+    """The factor by which ours differed from itself in the same run: the far end of that ratio's interval."""
+    outcome: str
+    """What the interval says of ours beside the fastest rival: FASTER, SAME (within noise), SLOWER or AMBIGUOUS."""
     claimed: float | None
     """The speed-up over eager that the documents this project began with claim for the op, without conditions."""
     host_us: float | None
     """Microseconds that the host takes for the call, where the GPU's work is shorter."""
+    host_over_torch_us: float | None
+    """That, less what PyTorch's own op, or the fewest of its ops that do the same, takes; for ours."""
     note: str
     """Where a row of ours falls short, and what the same run says about why."""
 

@@ -9,25 +9,31 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import itertools
+import multiprocessing
+from dataclasses import replace
 from pathlib import Path
-from statistics import median
-from typing import TYPE_CHECKING
+from statistics import mean
+from typing import TYPE_CHECKING, Any
 
 import torch
+from triton.runtime.errors import OutOfResources
 
 from hipward_kernels import tuning
-from hipward_kernels.arch import get_gfx, wave_of
+from hipward_kernels.arch import cluster_of, get_gfx, wave_of
 from hipward_kernels.bench_cases import Case, cases
+from hipward_kernels.ops.hip_launch import VECTOR_BYTES
 from hipward_kernels.perftest import clock_of
+from hipward_kernels.registry import only
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from hipward_kernels.harness.timing import Clock
 
-QUICK, CAREFUL = 10, 100
+QUICK, CAREFUL = 10, 150
 """Samples of every candidate, and of the best few."""
-FINALISTS = 4
+BUFFERS = 3
+FINALISTS = 5
 WORTH_A_ROW = 0.993
 """Of the default's time: less gain than this is noise."""
 HOST_ROWS = 32
@@ -36,24 +42,44 @@ HOST_MS = 0.0005
 save this much of the GPU's time."""
 
 
-def candidates(case: Case, wave: int) -> Iterator[tuple[str, str]]:
+def candidates(case: Case, arch: str) -> Iterator[tuple[str, str]]:
     """Tiers and parameters that may suit a case, the defaults first."""
     yield "hip", ""
-    yield "triton", "" if "rmsnorm" not in case.op else _triton_parameters(*_default_triton(case, wave))
     if "rmsnorm" not in case.op:
+        for threads, vectors in itertools.product((128, 256, 512), (1, 2)):
+            if case.shape[0] > HOST_ROWS:
+                yield from (("hip", f"threads={threads} vectors={vectors} once={once}") for once in (0, 1))
+            elif vectors == 1:
+                yield from (("hip", f"threads={threads} bytes={size}") for size in (16, 8, 4))
+        yield "triton", ""
         return
-    columns, itemsize = case.shape[1], case.dtype.itemsize
-    vectors = columns * itemsize // 16
-    for row_threads in (32, 64, 128, 256, 512, 1024):
-        if 1 <= vectors / row_threads <= 16:
-            for rows in (1, 2, 4):
-                if 64 <= row_threads * rows <= 1024:
-                    yield "hip", f"row_threads={row_threads} rows={rows}"
-    whole = 1 << (columns - 1).bit_length()
-    for block, of_thread in itertools.product((whole, whole // 2, whole // 4, whole // 8), (8, 16, 32, 64)):
+    yield from (("hip", parameters) for parameters in _hip_norms(case, arch))
+    block, warps = _default_triton(case, wave_of(arch))
+    yield "triton", _triton_parameters(block, warps)
+    whole, wave = 1 << (case.shape[1] - 1).bit_length(), wave_of(arch)
+    for block, of_thread in itertools.product((whole, whole // 2, whole // 4, whole // 8), (8, 16, 32)):
         warps = block // of_thread // wave
         if 1 <= warps <= 1024 // wave and 1024 <= block <= 32768:
             yield "triton", _triton_parameters(block, warps)
+
+
+def _hip_norms(case: Case, arch: str) -> Iterator[str]:
+    """How RMSNorm's HIP kernel may share out a row."""
+    rows, columns = case.shape
+    vectors = columns * case.dtype.itemsize // VECTOR_BYTES
+    # Few rows have the GPU for themselves: nothing to gain by holding the weight back or by sparing the caches.
+    few = rows <= HOST_ROWS
+    for cluster, of_thread in itertools.product((1, 2, 4, 8), (1, 2, 4, 8)):
+        row_threads = vectors // cluster // of_thread
+        if cluster > cluster_of(arch) or not 32 <= row_threads <= 1024 or (few and of_thread > 4):
+            continue
+        row = f"row_threads={row_threads} cluster={cluster}"
+        if few:
+            yield f"{row} rows=1 preload=1"
+            continue
+        for of_block, preload, stream in itertools.product((1, 2, 4), (1, 0), (0, 1)):
+            if of_block == 1 or (cluster == 1 and 64 <= row_threads * of_block <= 512):
+                yield f"{row} rows={of_block} preload={preload} stream={stream}"
 
 
 def _triton_parameters(block: int, warps: int) -> str:
@@ -66,21 +92,45 @@ def _default_triton(case: Case, wave: int) -> tuple[int, int]:
     return default_plan(case.shape[1], wave)
 
 
+def choices(case: Case, arch: str, source: str) -> list[tuning.Choice]:
+    """What is tried for a case."""
+    dtype = str(case.dtype).removeprefix("torch.")
+    return [
+        tuning.Choice(arch, case.op, dtype, *case.shape, tier, parameters, source)
+        for tier, parameters in dict.fromkeys(candidates(case, arch))
+    ]
+
+
+def runs(case: Case, choice: tuning.Choice, arguments: Sequence[Any]) -> bool:
+    """Whether a choice's tier takes the case with its parameters: it would else be another's time."""
+    with tuning.forced(choice), only(choice.tier), torch.no_grad():
+        try:
+            case.ours()(*arguments)
+        except (RuntimeError, OutOfResources):
+            return False
+    return True
+
+
+def build(numbered: tuple[Case, tuning.Choice]) -> None:
+    """Compiles a choice's kernels into the caches on disk, in a process of its own."""
+    case, choice = numbered
+    runs(case, choice, case.arguments())
+
+
 def tune(case: Case, clock: Clock, source: str) -> tuning.Choice:
     """The best candidate for a case; the default where nothing is clearly better."""
-    arch = get_gfx(case.device.index or 0)
-    arguments = case.arguments()
+    # In turn, as when the ops are measured: what a call has just read is not all gone from the caches with one flush.
+    buffers = [case.arguments() for _ in range(BUFFERS)]
+    arguments = buffers[0]
     call = case.ours()
-    dtype = str(case.dtype).removeprefix("torch.")
 
     def milliseconds(choice: tuning.Choice, samples: int) -> float:
         with tuning.forced(choice), torch.no_grad():
             call(*arguments)
-            return median(clock.samples(call, [arguments] * samples)[0])
+            return middle(clock.samples(call, list(itertools.islice(itertools.cycle(buffers), samples)))[0])
 
     tried = [
-        tuning.Choice(arch, case.op, dtype, *case.shape, tier, parameters, source)
-        for tier, parameters in dict.fromkeys(candidates(case, wave_of(arch)))
+        choice for choice in choices(case, get_gfx(case.device.index or 0), source) if runs(case, choice, arguments)
     ]
     quick = sorted(tried, key=lambda choice: milliseconds(choice, QUICK))
     finalists = list(dict.fromkeys([*quick[:FINALISTS], tried[0]]))
@@ -92,12 +142,28 @@ def tune(case: Case, clock: Clock, source: str) -> tuning.Choice:
     return best if took[best] < WORTH_A_ROW * took[tried[0]] else tried[0]
 
 
+def middle(samples: list[float]) -> float:
+    """The mean of the middle half: finer than a median of times that come in steps of a GPU's timer."""
+    ordered = sorted(samples)
+    return mean(ordered[len(ordered) // 4 : max(len(ordered) * 3 // 4, 1)])
+
+
+def build_all(wanted: list[Case], arch: str, source: str, jobs: int) -> None:
+    """Compiles all candidates of some cases at once. A kernel is for a number of columns: few rows will do."""
+    small = dict.fromkeys(replace(case, shape=(min(case.shape[0], 64), case.shape[1])) for case in wanted)
+    numbered = [(case, choice) for case in small for choice in choices(case, arch, source)]
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        pool.map(build, numbered, chunksize=8)
+
+
 def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(prog="python -m hipward_kernels.tuner", description="Finds launch parameters.")
     parser.add_argument("--dtype", default="bfloat16", choices=["bfloat16", "float16", "float32"])
     parser.add_argument("--op", default="rmsnorm,add_rmsnorm,silu_mul,gelu_mul", help="separated by commas")
     parser.add_argument("--out", type=Path, default=tuning.SHIPPED, help="table to write; its other rows stay")
+    parser.add_argument("--rows", type=int, nargs="*", help="only these numbers of rows")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that compile the candidates beforehand")
     parser.add_argument("--merge", type=Path, nargs="*", default=[], help="only merge these tables into it")
     options = parser.parse_args()
     before = tuning.read(options.out) if options.out.exists() else []
@@ -110,7 +176,13 @@ def main() -> None:
     today = dt.datetime.now(dt.timezone.utc).date()
     source = f"{torch.cuda.get_device_name(device)}, torch {torch.__version__}, {today}"
     clock = clock_of(device)
-    wanted = [case for case in cases(getattr(torch, options.dtype), device) if case.op in options.op.split(",")]
+    wanted = [
+        case
+        for case in cases(getattr(torch, options.dtype), device)
+        if case.op in options.op.split(",") and (not options.rows or case.shape[0] in options.rows)
+    ]
+    if options.jobs > 1:
+        build_all(wanted, get_gfx(device.index), source, options.jobs)
     found = [tune(case, clock, source) for case in wanted]
     tuned = {(case.op, case.shape) for case in wanted}
     kept = [

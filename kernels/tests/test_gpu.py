@@ -17,7 +17,7 @@ import torch
 from op_cases import CASES, LONG_CASES, OPS, Case, assert_agrees
 from torch import Tensor
 
-from hipward_kernels.arch import fp8_dtype, get_gfx
+from hipward_kernels.arch import cluster_of, fp8_dtype, get_gfx
 from hipward_kernels.attention import attention
 from hipward_kernels.linear import ROUTES
 from hipward_kernels.linear import refusals as linear_refusals
@@ -25,6 +25,7 @@ from hipward_kernels.ops import add_rmsnorm, cross_entropy, gelu_mul, qkv_rope, 
 from hipward_kernels.ops.rope import rope_table
 from hipward_kernels.quantization import FP8Linear, Quantized, quantize
 from hipward_kernels.registry import disabled, only
+from hipward_kernels.tuning import Choice, forced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,61 @@ def test_both_tiers_are_there(op: str, tier: str) -> None:
 @pytest.mark.parametrize("case", [*CASES, *LONG_CASES], ids=str)
 def test_the_kernels_agree_with_the_definition(case: Case, dtype: torch.dtype, tier: str) -> None:
     assert_agrees(case, tier, dtype, "cuda", TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "row_threads=64 rows=1 preload=1 stream=1",
+        "row_threads=64 rows=4 preload=0",
+        "row_threads=512 rows=1 preload=0 stream=1",
+        "cluster=2 row_threads=64",
+        "cluster=8 row_threads=32 preload=1",
+        "cluster=8 row_threads=32 preload=0 stream=1",
+    ],
+)
+@pytest.mark.parametrize(("rows", "columns"), [(1, 2048), (37, 4096), (301, 2056)])
+def test_every_way_to_share_out_a_row_gives_the_same(parameters: str, rows: int, columns: int) -> None:
+    if "cluster" in parameters and cluster_of(get_gfx()) == 1:
+        pytest.skip("blocks of this GPU do not share rows")
+    x, residual = (torch.randn(rows, columns, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    weight = torch.randn(columns, device="cuda", dtype=torch.bfloat16)
+    for op, call in (
+        ("rmsnorm", lambda: [rmsnorm(x, weight)]),
+        ("add_rmsnorm", lambda: add_rmsnorm(x, residual, weight)),
+    ):
+        with only("eager"):
+            expected = call()
+        with only("hip"), forced(Choice("", op, "", 0, 0, "hip", parameters, "a test")):
+            for _ in range(3):
+                for mine, wanted in zip(call(), expected, strict=True):
+                    torch.testing.assert_close(mine, wanted, rtol=1.6e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("add", [False, True])
+@pytest.mark.parametrize(("rows", "columns"), [(700, 48), (1, 1024), (2049, 1024), (300, 8192), (9, 16384), (3, 65536)])
+def test_rmsnorms_backward_in_hip_is_float64s_and_the_same_each_time(rows: int, columns: int, add: bool) -> None:
+    x, residual, dy, dtotal = (torch.randn(rows, columns, device="cuda", dtype=torch.bfloat16) for _ in range(4))
+    weight = torch.randn(columns, device="cuda", dtype=torch.bfloat16)
+    total = (x + residual if add else x).double().requires_grad_()
+    wide = weight.double().requires_grad_()
+    normalized = total * torch.rsqrt(total.square().mean(-1, keepdim=True) + 1e-6) * wide
+    outer = normalized * dy.double() + (total * dtotal.double() if add else 0)
+    wanted = torch.autograd.grad(outer.sum(), (total, wide))
+
+    leaves = [leaf.requires_grad_() for leaf in (x, weight)]
+    runs = []
+    for _ in range(2):
+        with only("hip"):
+            if add:
+                got = torch.autograd.grad(add_rmsnorm(x, residual, weight), leaves, (dy, dtotal))
+            else:
+                got = torch.autograd.grad(rmsnorm(x, weight), leaves, dy)
+        runs.append(got)
+    for mine, again, exact in zip(*runs, wanted, strict=True):
+        assert torch.equal(mine, again)
+        error = (mine.double() - exact).square().mean().sqrt() / exact.square().mean().sqrt()
+        assert float(error) < 2.5e-3  # bfloat16 rounds to within 2**-9, once
 
 
 def test_a_weight_may_be_wider_than_the_rows() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -133,6 +134,28 @@ def test_the_same_source_compiles_for_nvidia(kernel: amd_report.Kernel, nvrtc: t
     code = nvrtc.compile(kernel.source.read_text(encoding="utf-8"), kernel.source.name, "sm_90", macros)
     assert code.startswith(b"\x7fELF")
     assert kernel.name.encode() in code
+
+
+@pytest.mark.parametrize("columns", [8, 24, 48, 1032, 4104, 16384, 65536])
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_rows_of_any_length_have_a_launch_that_compiles(columns: int, arch: str, nvrtc: toolchain.Toolchain) -> None:
+    hip = importlib.import_module("hipward_kernels.ops.rmsnorm.hip")
+    shared = {"WAVE": 32, "T": "bf16", "W": "f32", "HAS_WEIGHT": 1}
+    forward, backward = hip.forward_plan(arch, columns, 2, 2, {}), hip.backward_plan(arch, columns, 2)
+    # Without clusters, what does not fit into the registers of a block is left to the next tier.
+    assert (forward is not None, backward is not None) == (
+        arch == "sm_90" or columns <= 32768,
+        arch == "sm_90" or columns < 16384,
+    )
+    wanted = []
+    if forward is not None:
+        wanted.append(("hip.hip", "forward", {**shared, **forward[1]}))
+    if backward is not None:
+        wanted.append(("backward.hip", "backward", {**shared, **backward.macros(), "ADD": 1}))
+    for file, entry, values in wanted:
+        macros = {f"HIPWARD_{name}": str(value) for name, value in values.items()}
+        source = (amd_report.OPS / "rmsnorm" / file).read_text(encoding="utf-8")
+        assert entry.encode() in nvrtc.compile(source, file, arch, macros)
 
 
 def test_every_change_is_another_build(

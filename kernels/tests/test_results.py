@@ -23,11 +23,12 @@ def test_a_real_run_appends_rows_with_their_conditions(tmp_path: Path, monkeypat
         bench.main()
         with file.open(encoding="utf-8", newline="") as lines:
             rows = list(csv.DictReader(lines))
-        assert len(rows) == times_run * 18
+        assert len(rows) == times_run * 22
     assert {row["op"] for row in rows} == {"rmsnorm", "add_rmsnorm", "silu_mul", "gelu_mul"}
     for row in rows:
         assert float(row["ci_low_ms"]) <= float(row["median_ms"]) <= float(row["ci_high_ms"])
         assert all(row[name] for name in ("device", "arch", "torch", "python", "clock", "cache", "stop_rule", "date"))
+        assert (row["outcome"] in ("FASTER", "SAME", "SLOWER", "AMBIGUOUS")) == (row["variant"] == "hipward")
         assert row["variant"] != "eager" or float(row["speedup"]) == 1.0
 
 

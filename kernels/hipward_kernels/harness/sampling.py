@@ -33,6 +33,8 @@ class StopRule:
     min_seconds: float = 0.5
     max_samples: int = 1000
     min_rounds: int = 5
+    round_samples: int = ROUND_SAMPLES
+    """Most samples of a turn: fewer make more rounds of as many samples."""
 
     def in_words(self) -> str:
         """For the conditions of a result."""
@@ -79,7 +81,7 @@ class Series:
         call_s = self.seconds / len(self.ms) if self.ms else self.expected_s
         # A slow call must not use up in one round what should be five.
         turn_s = min(ROUND_SECONDS, rule.time_cap_s / rule.min_rounds)
-        count = min(max(int(turn_s / max(call_s, 1e-9)), 1), ROUND_SAMPLES)
+        count = min(max(int(turn_s / max(call_s, 1e-9)), 1), rule.round_samples)
         return min(count, rule.max_samples - len(self.ms))
 
 

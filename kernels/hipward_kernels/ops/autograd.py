@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def trains(*tensors: Tensor | None) -> bool:
+    """Whether a gradient of any of these is wanted."""
+    # A loop: a generator would cost each call of an op more than the rest of this.
+    if torch.is_grad_enabled():
+        for x in tensors:
+            if x is not None and x.requires_grad:
+                return True
+    return False
 
 
 def refuse_second_derivative(op: str) -> None:
@@ -12,6 +27,6 @@ def refuse_second_derivative(op: str) -> None:
     """
     if torch.is_grad_enabled() and not torch.compiler.is_compiling():
         raise RuntimeError(
-            f"{op}: the Triton backward has no derivative of its own. For create_graph=True, use the eager "
-            "implementation: `with hipward_kernels.registry.disabled('triton')`."
+            f"{op}: the fused backward has no derivative of its own. For create_graph=True, use the eager "
+            "implementation: `with hipward_kernels.registry.only('eager')`."
         )

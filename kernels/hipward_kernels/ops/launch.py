@@ -66,6 +66,12 @@ def as_rows(x: Tensor) -> Tensor:
     return rows if rows.stride(1) == 1 or rows.shape[1] == 1 else rows.contiguous()
 
 
+def contiguous_like(x: Tensor) -> Tensor:
+    """Room for a contiguous tensor of the form of `x`."""
+    # The usual case first: naming a memory format takes PyTorch half as long again.
+    return torch.empty_like(x) if x.is_contiguous() else torch.empty_like(x, memory_format=torch.contiguous_format)
+
+
 def launch_device(x: Tensor) -> AbstractContextManager[object]:
     """Makes the device of `x` current: Triton launches on the current one, wherever its tensors are."""
     if torch.compiler.is_compiling() or not x.is_cuda or x.get_device() == torch.cuda.current_device():

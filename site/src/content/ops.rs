@@ -72,7 +72,7 @@ impl Ops {
 
 /// The files beside `__init__.py` that a reader wants to see: the reference, then the kernels.
 fn backends(files: &BTreeMap<String, String>, name: &str) -> Vec<Source> {
-    ["eager.py", "triton.py", "hip.hip"]
+    ["eager.py", "triton.py", "hip.hip", "backward.hip"]
         .into_iter()
         .filter_map(|file| {
             let text = files.get(&format!("{FOLDER}{name}/{file}"))?;

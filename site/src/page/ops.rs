@@ -10,7 +10,7 @@ use leptos::prelude::*;
 /// A column of a table: its heading, the column of the file, and how a field is shown.
 type Column = (&'static str, &'static str, fn(&str) -> String);
 
-const MEASURED: [Column; 9] = [
+const MEASURED: [Column; 12] = [
     ("Shape", "shape", as_it_is),
     ("Type", "dtype", as_it_is),
     ("Variant", "variant", as_it_is),
@@ -19,6 +19,9 @@ const MEASURED: [Column; 9] = [
     ("Of 2 GiB copied", "copy_share", percent),
     ("Eager ÷ this", "speedup", times),
     ("Best rival ÷ this", "against_best", times),
+    ("Outcome", "outcome", as_it_is),
+    ("Host, µs", "host_us", rounded),
+    ("Host over PyTorch's op, µs", "host_over_torch_us", rounded),
     ("Note", "note", as_it_is),
 ];
 
@@ -107,6 +110,7 @@ fn backend(source: &Source) -> AnyView {
     let title = match source.file.as_str() {
         "eager.py" => "Eager, the reference",
         "triton.py" => "Triton",
+        "backward.hip" => "HIP, the backward",
         _ => "HIP, one source for AMD and NVIDIA",
     };
     view! { <details><summary>{title}</summary>{code(source)}</details> }.into_any()
@@ -130,10 +134,36 @@ fn measured(op: &Op) -> Option<AnyView> {
         view! {
             <h2>"Measured"</h2>
             <p>"Ratios compare medians of one run, in which the variants took turns."</p>
+            {outcomes(&op.measured).map(|said| view! { <p>{said}</p> })}
             {table("Measured", &op.measured, &MEASURED)}
             <dl class="facts">{conditions}</dl>
         }
         .into_any()
+    })
+}
+
+/// At how many shapes ours holds up to the fastest rival, counted by medians and by intervals.
+fn outcomes(measured: &Table) -> Option<String> {
+    let ours: Vec<usize> = (0..measured.len())
+        .filter(|row| !measured.field(*row, "outcome").is_empty())
+        .collect();
+    let count = |holds: &dyn Fn(usize) -> bool| ours.iter().filter(|row| holds(**row)).count();
+    let level = count(&|row| {
+        let ratio = measured.field(row, "against_best").parse::<f64>();
+        ratio.is_ok_and(|ratio| ratio >= 1.0)
+    });
+    let words: Vec<String> = ["FASTER", "SAME", "SLOWER", "AMBIGUOUS"]
+        .iter()
+        .map(|word| (word, count(&|row| measured.field(row, "outcome") == *word)))
+        .filter(|(_, found)| *found > 0)
+        .map(|(word, found)| format!("{word} at {found}"))
+        .collect();
+    (!ours.is_empty()).then(|| {
+        format!(
+            "Our median is at or below the fastest rival's at {level} of {} shapes. By the 95 % interval of the ratio, and by how far our op differs from itself in the same run, it is {}.",
+            ours.len(),
+            words.join(", ")
+        )
     })
 }
 
@@ -193,10 +223,31 @@ fn microseconds(milliseconds: &str) -> String {
     number(milliseconds, |ms| format!("{:.1}", ms * 1000.0))
 }
 
+fn rounded(value: &str) -> String {
+    number(value, |value| format!("{value:.1}"))
+}
+
 fn percent(share: &str) -> String {
     number(share, |share| format!("{:.0} %", share * 100.0))
 }
 
 fn times(ratio: &str) -> String {
     number(ratio, |ratio| format!("{ratio:.2}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_counted_by_medians_and_by_intervals() {
+        let rows = "outcome,against_best\n,0.9\nFASTER,1.2\nSAME,0.998\nSAME,1.001\nSLOWER,0.97\n";
+        assert_eq!(
+            outcomes(&Table::parse(rows)).as_deref(),
+            Some(
+                "Our median is at or below the fastest rival's at 2 of 4 shapes. By the 95 % interval of the ratio, and by how far our op differs from itself in the same run, it is FASTER at 1, SAME at 2, SLOWER at 1."
+            )
+        );
+        assert_eq!(outcomes(&Table::parse("op\nrope\n")), None);
+    }
 }

@@ -6,15 +6,26 @@
 //     __device__ explicit Activation(float gate);
 //   };
 //
-// Set when compiling: HIPWARD_T (f32, f16 or bf16), HIPWARD_THREADS of a block, HIPWARD_VECTORS of 16 bytes of a thread.
-// A row is `row_vectors` vectors; the rows of one tensor may be any distance apart. Contiguous tensors are one row.
+// Set when compiling:
+//   HIPWARD_T        f32, f16 or bf16
+//   HIPWARD_THREADS  threads of a block
+//   HIPWARD_VECTORS  vectors that a thread reads from each input
+//   HIPWARD_BYTES    bytes of a vector: 16, or less for tensors too small to keep all threads busy
+//   HIPWARD_ONCE     1: inputs leave the caches first
+//   HIPWARD_FLAT     1: all tensors are contiguous. Else a row is `row_vectors` vectors, and the rows of one tensor may be any
+//                    distance apart
 #pragma once
 
 using namespace hipward;
 
 using T = HIPWARD_T;
 
-constexpr int N = Vec<T>::size;
+constexpr int BYTES = HIPWARD_BYTES;
+using Part = Vec<T, BYTES>;
+
+constexpr int N = Part::size;
+
+__device__ __forceinline__ Part read(const T* from) { return HIPWARD_ONCE ? load_once<BYTES>(from) : load<BYTES>(from); }
 
 template <typename Body>
 __device__ __forceinline__ void for_each_vector(u32 vectors, u32 row_vectors, Body body) {
@@ -22,9 +33,11 @@ __device__ __forceinline__ void for_each_vector(u32 vectors, u32 row_vectors, Bo
 #pragma unroll
   for (int v = 0; v < HIPWARD_VECTORS; ++v) {
     const u32 index = first + v * HIPWARD_THREADS;
-    if (index < vectors) {
-      // A division takes longer than what it is for, and contiguous tensors need none.
-      const u32 row = vectors == row_vectors ? 0 : index / row_vectors;
+    if (index >= vectors) continue;
+    if constexpr (HIPWARD_FLAT) {
+      body(v, i64(0), i64(index) * N, i64(index) * N);
+    } else {
+      const u32 row = index / row_vectors;
       body(v, i64(row), i64(index - row * row_vectors) * N, i64(index) * N);
     }
   }
@@ -34,13 +47,13 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(HIPWARD_THREADS)
     forward(const T* gate, const T* up, T* y, i64 gate_stride, i64 up_stride, u32 vectors,
             u32 row_vectors) {
   // Loads first, all of them: they are in flight together.
-  Vec<T> g[HIPWARD_VECTORS], u[HIPWARD_VECTORS];
+  Part g[HIPWARD_VECTORS], u[HIPWARD_VECTORS];
   for_each_vector(vectors, row_vectors, [&](int v, i64 row, i64 column, i64) {
-    g[v] = load(gate + row * gate_stride + column);
-    u[v] = load(up + row * up_stride + column);
+    g[v] = read(gate + row * gate_stride + column);
+    u[v] = read(up + row * up_stride + column);
   });
   for_each_vector(vectors, row_vectors, [&](int v, i64, i64, i64 at) {
-    Vec<T> out;
+    Part out;
 #pragma unroll
     for (int i = 0; i < N; ++i) out.at[i] = narrow<T>(Activation(widen(g[v].at[i])).value * widen(u[v].at[i]));
     store_once(y + at, out);
@@ -50,14 +63,14 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(HIPWARD_THREADS)
 extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(HIPWARD_THREADS)
     backward(const T* dy, const T* gate, const T* up, T* dgate, T* dup, i64 dy_stride, i64 gate_stride,
              i64 up_stride, u32 vectors, u32 row_vectors) {
-  Vec<T> d[HIPWARD_VECTORS], g[HIPWARD_VECTORS], u[HIPWARD_VECTORS];
+  Part d[HIPWARD_VECTORS], g[HIPWARD_VECTORS], u[HIPWARD_VECTORS];
   for_each_vector(vectors, row_vectors, [&](int v, i64 row, i64 column, i64) {
-    d[v] = load(dy + row * dy_stride + column);
-    g[v] = load(gate + row * gate_stride + column);
-    u[v] = load(up + row * up_stride + column);
+    d[v] = read(dy + row * dy_stride + column);
+    g[v] = read(gate + row * gate_stride + column);
+    u[v] = read(up + row * up_stride + column);
   });
   for_each_vector(vectors, row_vectors, [&](int v, i64, i64, i64 at) {
-    Vec<T> to_gate, to_up;
+    Part to_gate, to_up;
 #pragma unroll
     for (int i = 0; i < N; ++i) {
       const Activation activation(widen(g[v].at[i]));

@@ -22,8 +22,16 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #endif
 
+// Neighbouring blocks that share a row: what only NVIDIA's GPUs from sm_90 on can do. 1: none.
+#ifndef HIPWARD_CLUSTER
+#define HIPWARD_CLUSTER 1
+#endif
+
 #if HIPWARD_AMD
 #define HIPWARD_LAUNCH_BOUNDS(threads) __attribute__((amdgpu_flat_work_group_size(threads, threads)))
+#elif HIPWARD_CLUSTER > 1
+#define HIPWARD_LAUNCH_BOUNDS(threads) \
+  __launch_bounds__(threads, HIPWARD_RESIDENT) __cluster_dims__(HIPWARD_CLUSTER, 1, 1)
 #else
 #define HIPWARD_LAUNCH_BOUNDS(threads) __launch_bounds__(threads, HIPWARD_RESIDENT)
 #endif
@@ -106,44 +114,91 @@ __device__ __forceinline__ f16 narrow<f16>(float x) {
 }
 #endif
 
-// --- 16 bytes at a time: the widest access of a thread on both vendors -------------------------------------------
-template <typename T>
-struct alignas(16) Vec {
-  static constexpr int size = 16 / sizeof(T);
+// --- 16 bytes at a time: the widest access of a thread on both vendors. Less, where there is too little for all threads ----
+template <typename T, int BYTES = 16>
+struct alignas(BYTES) Vec {
+  static constexpr int size = BYTES / sizeof(T);
   T at[size];
 };
 
 #if HIPWARD_AMD
 typedef u32 Quad __attribute__((ext_vector_type(4)));
+typedef u32 Pair __attribute__((ext_vector_type(2)));
 #else
 struct alignas(16) Quad {
   u32 x, y, z, w;
 };
+struct alignas(8) Pair {
+  u32 x, y;
+};
 #endif
 
-template <typename T>
-__device__ __forceinline__ Vec<T> load(const T* from) {
-  return bit_cast<Vec<T>>(*reinterpret_cast<const Quad*>(from));
+template <int BYTES>
+struct Words;
+template <>
+struct Words<16> {
+  using type = Quad;
+};
+template <>
+struct Words<8> {
+  using type = Pair;
+};
+template <>
+struct Words<4> {
+  using type = u32;
+};
+
+template <int BYTES = 16, typename T>
+__device__ __forceinline__ Vec<T, BYTES> load(const T* from) {
+  return bit_cast<Vec<T, BYTES>>(*reinterpret_cast<const typename Words<BYTES>::type*>(from));
 }
 
-template <typename T>
-__device__ __forceinline__ void store(T* to, const Vec<T>& values) {
-  *reinterpret_cast<Quad*>(to) = bit_cast<Quad>(values);
+template <typename T, int BYTES>
+__device__ __forceinline__ void store(T* to, const Vec<T, BYTES>& values) {
+  using Word = typename Words<BYTES>::type;
+  *reinterpret_cast<Word*>(to) = bit_cast<Word>(values);
+}
+
+// For data that nothing reads again soon: it leaves the caches first, so that what is there may stay.
+template <int BYTES = 16, typename T>
+__device__ __forceinline__ Vec<T, BYTES> load_once(const T* from) {
+  using Word = typename Words<BYTES>::type;
+#if HIPWARD_AMD
+  return bit_cast<Vec<T, BYTES>>(__builtin_nontemporal_load(reinterpret_cast<const Word*>(from)));
+#else
+  if constexpr (BYTES == 16) {
+    Quad word;
+    asm volatile(
+        "{ .reg .b64 first; createpolicy.fractional.L2::evict_first.b64 first, 1.0;\n"
+        "ld.global.L1::evict_first.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], first; }"
+        : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+        : "l"(from));
+    return bit_cast<Vec<T, BYTES>>(word);
+  } else {
+    return load<BYTES>(from);
+  }
+#endif
 }
 
 // For data that this kernel does not read again.
-template <typename T>
-__device__ __forceinline__ void store_once(T* to, const Vec<T>& values) {
-  const Quad q = bit_cast<Quad>(values);
+template <typename T, int BYTES>
+__device__ __forceinline__ void store_once(T* to, const Vec<T, BYTES>& values) {
+  using Word = typename Words<BYTES>::type;
+  const Word word = bit_cast<Word>(values);
 #if HIPWARD_AMD
-  __builtin_nontemporal_store(q, reinterpret_cast<Quad*>(to));
+  __builtin_nontemporal_store(word, reinterpret_cast<Word*>(to));
 #else
-  asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(q.x), "r"(q.y), "r"(q.z), "r"(q.w)
-               : "memory");
+  if constexpr (BYTES == 16) {
+    asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(word.x), "r"(word.y), "r"(word.z),
+                 "r"(word.w)
+                 : "memory");
+  } else {
+    *reinterpret_cast<Word*>(to) = word;
+  }
 #endif
 }
 
-// --- Fast single-precision functions: at most 2 units in the last place ------------------------------------------
+// --- Fast single-precision functions: at most 2 units in the last place; numbers under 2^-126 are zero -------------
 #if HIPWARD_AMD
 __device__ __forceinline__ float exp2_fast(float x) { return __builtin_amdgcn_exp2f(x); }
 __device__ __forceinline__ float reciprocal(float x) { return __builtin_amdgcn_rcpf(x); }
@@ -152,12 +207,12 @@ __device__ __forceinline__ float log2_fast(float x) { return __builtin_amdgcn_lo
 #else
 __device__ __forceinline__ float exp2_fast(float x) {
   float y;
-  asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 __device__ __forceinline__ float reciprocal(float x) {
   float y;
-  asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 __device__ __forceinline__ float rsqrt_fast(float x) {
@@ -170,6 +225,29 @@ __device__ __forceinline__ float log2_fast(float x) {
   asm("lg2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
+#endif
+
+// --- Clusters: neighbouring blocks that run at the same time, and write into each other's shared memory --------------
+#if !HIPWARD_AMD && HIPWARD_CLUSTER > 1
+__device__ __forceinline__ u32 cluster_rank() {
+  u32 rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+// Every thread of the cluster arrives, and then waits until all have; what was written before can be read after.
+__device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+__device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+// Writes to where `here` is in the shared memory of another block of the cluster.
+__device__ __forceinline__ void store_in_block(float* here, u32 rank, float x) {
+  u32 there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(u32(__cvta_generic_to_shared(here))), "r"(rank));
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(there), "f"(x) : "memory");
+}
+#else
+__device__ __forceinline__ u32 cluster_rank() { return 0; }
+__device__ __forceinline__ void cluster_arrive() {}
+__device__ __forceinline__ void cluster_wait() {}
+__device__ __forceinline__ void store_in_block(float* here, u32, float x) { *here = x; }
 #endif
 
 // --- Reductions over the threads of a row ------------------------------------------------------------------------
@@ -191,15 +269,21 @@ struct Max {
   static __device__ __forceinline__ float of(float a, float b) { return a > b ? a : b; }
 };
 
+// Over LANES neighbouring lanes of a wave; each gets the result.
+template <typename Operation, int LANES>
+__device__ __forceinline__ float reduce_lanes(float x) {
+#pragma unroll
+  for (int distance = LANES / 2; distance > 0; distance /= 2) x = Operation::of(x, from_lane_xor(x, distance));
+  return x;
+}
+
 // Reduces over the THREADS neighbouring threads that share a row; every one gets the result. A wave is WAVE lanes: 64 on
 // AMD Instinct, 32 on NVIDIA. `scratch` has a float for each wave of the block. Where a row spans several waves, all
 // threads of the block must call this together, and the scratch of two calls in a row must differ.
 template <typename Operation, int THREADS, int WAVE>
 __device__ __forceinline__ float reduce(float x, float* scratch) {
   static_assert((THREADS & (THREADS - 1)) == 0, "a power of two");
-  constexpr int inside = THREADS < WAVE ? THREADS : WAVE;
-#pragma unroll
-  for (int distance = inside / 2; distance > 0; distance /= 2) x = Operation::of(x, from_lane_xor(x, distance));
+  x = reduce_lanes<Operation, (THREADS < WAVE ? THREADS : WAVE)>(x);
   if constexpr (THREADS > WAVE) {
     constexpr int waves = THREADS / WAVE;
     const int wave = thread() / WAVE;
@@ -211,6 +295,27 @@ __device__ __forceinline__ float reduce(float x, float* scratch) {
     for (int i = 0; i < waves; ++i) x = Operation::of(x, row[i]);
   }
   return x;
+}
+
+// The same over a row that the CLUSTER blocks of a cluster share, all threads of each. `scratch` has a float for each wave
+// of the cluster. `cluster_arrive` must have been called before, once for each call: a block must have begun, and be done
+// with the last result, before another writes into it.
+template <typename Operation, int THREADS, int WAVE, int CLUSTER>
+__device__ __forceinline__ float reduce_cluster(float x, float* scratch) {
+  static_assert(THREADS % WAVE == 0 && CLUSTER <= WAVE, "whole waves, with a lane for each block");
+  constexpr int waves = THREADS / WAVE, all = waves * CLUSTER;
+  const u32 wave = thread() / WAVE, lane = thread() % WAVE;
+  x = reduce_lanes<Operation, WAVE>(x);
+  cluster_wait();
+  if (lane < CLUSTER) store_in_block(scratch + cluster_rank() * waves + wave, lane, x);
+  cluster_arrive();
+  cluster_wait();
+  x = Operation::neutral;
+#pragma unroll
+  for (int i = 0; i < all; i += WAVE) {
+    if (i + WAVE <= all || i + lane < all) x = Operation::of(x, scratch[i + lane]);
+  }
+  return reduce_lanes<Operation, WAVE>(x);
 }
 
 }  // namespace hipward

@@ -1,12 +1,11 @@
-"""add+RMSNorm in HIP, forward only: the kernel of `hipward_kernels.ops.rmsnorm.hip`, which can add first."""
+"""add+RMSNorm in HIP; the kernels are those of `hipward_kernels.ops.rmsnorm.hip`, which can add first."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import torch
-
-from hipward_kernels.ops.rmsnorm.hip import forward
+from hipward_kernels.ops.autograd import trains
+from hipward_kernels.ops.rmsnorm.hip import differentiable, forward, trained_add_rmsnorm
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 def add_rmsnorm(x: Tensor, residual: Tensor, weight: Tensor | None, eps: float) -> Any:
     """See `hipward_kernels.ops.add_rmsnorm`."""
-    trains = x.requires_grad or residual.requires_grad or (weight is not None and weight.requires_grad)
-    if trains and torch.is_grad_enabled():
-        return NotImplemented
+    if trains(x, residual, weight):
+        fits = differentiable("add_rmsnorm", x, residual, weight)
+        return trained_add_rmsnorm(x, residual, weight, eps) if fits else NotImplemented
     return forward("add_rmsnorm", x, residual, weight, eps)

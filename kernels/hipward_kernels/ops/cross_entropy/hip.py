@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hipward_kernels.jit.kernel import Kernel
-from hipward_kernels.ops.autograd import refuse_second_derivative
+from hipward_kernels.ops.autograd import trains
+from hipward_kernels.ops.cross_entropy.autograd import function
 from hipward_kernels.ops.hip_launch import MOST_BLOCKS, NAMES, VECTOR_BYTES, Launches, aligned, whole_vectors
 
 if TYPE_CHECKING:
@@ -62,19 +63,7 @@ def backward(dlosses: Tensor, logits: Tensor, labels: Tensor, normalizers: Tenso
     return dlogits
 
 
-class _CrossEntropy(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, labels: Tensor, ignore_index: int) -> Tensor:
-        losses, normalizers = forward(logits, labels, ignore_index)
-        ctx.save_for_backward(logits, labels, normalizers)
-        ctx.ignore_index = ignore_index
-        return losses
-
-    @staticmethod
-    def backward(ctx: Any, dlosses: Tensor) -> tuple[Tensor, None, None]:
-        refuse_second_derivative("cross_entropy")
-        logits, labels, normalizers = ctx.saved_tensors
-        return backward(dlosses, logits, labels, normalizers, ctx.ignore_index), None, None
+trained = function(forward, backward)
 
 
 def cross_entropy(logits: Tensor, labels: Tensor, ignore_index: int) -> Any:
@@ -82,6 +71,6 @@ def cross_entropy(logits: Tensor, labels: Tensor, ignore_index: int) -> Any:
     if not takes(logits):
         return NotImplemented
     labels = labels.contiguous()
-    if logits.requires_grad and torch.is_grad_enabled():
-        return _CrossEntropy.apply(logits, labels, ignore_index)
+    if trains(logits):
+        return trained(logits, labels, ignore_index)
     return forward(logits, labels, ignore_index)[0]

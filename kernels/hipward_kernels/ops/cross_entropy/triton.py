@@ -7,14 +7,13 @@ nothing else: `dlogits = (exp(logits - that) - [label]) * dloss`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from hipward_kernels.ops.autograd import refuse_second_derivative
+from hipward_kernels.ops.autograd import trains
+from hipward_kernels.ops.cross_entropy.autograd import function
 from hipward_kernels.ops.launch import COLUMN_BLOCK, WARP_SIZE, as_rows, launch, launch_device, next_power_of_two, warps
 
 
@@ -111,19 +110,7 @@ def backward(dlosses: Tensor, logits: Tensor, labels: Tensor, normalizers: Tenso
     return dlogits
 
 
-class _CrossEntropy(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, labels: Tensor, ignore_index: int) -> Tensor:
-        losses, normalizers = forward(logits, labels, ignore_index)
-        ctx.save_for_backward(logits, labels, normalizers)
-        ctx.ignore_index = ignore_index
-        return losses
-
-    @staticmethod
-    def backward(ctx: Any, dlosses: Tensor) -> tuple[Tensor, None, None]:
-        refuse_second_derivative("cross_entropy")
-        logits, labels, normalizers = ctx.saved_tensors
-        return backward(dlosses, logits, labels, normalizers, ctx.ignore_index), None, None
+trained = function(forward, backward)
 
 
 def cross_entropy(logits: Tensor, labels: Tensor, ignore_index: int) -> Tensor:
@@ -131,6 +118,6 @@ def cross_entropy(logits: Tensor, labels: Tensor, ignore_index: int) -> Tensor:
     if logits.shape[-1] == 0:
         return NotImplemented  # type: ignore[no-any-return]
     logits, labels = (as_rows(logits) if logits.numel() else logits), labels.contiguous()
-    if logits.requires_grad and torch.is_grad_enabled():
-        return _CrossEntropy.apply(logits, labels, ignore_index)  # type: ignore[no-any-return]
+    if trains(logits):
+        return trained(logits, labels, ignore_index)  # type: ignore[no-any-return]
     return forward(logits, labels, ignore_index)[0]

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from hipward_kernels import tuning
+from hipward_kernels.arch import get_gfx
 from hipward_kernels.jit.kernel import Kernel
-from hipward_kernels.ops.autograd import refuse_second_derivative
-from hipward_kernels.ops.hip_launch import MOST_BLOCKS, NAMES, Launches, aligned, whole_vectors
-from hipward_kernels.ops.launch import as_rows
+from hipward_kernels.ops.autograd import trains
+from hipward_kernels.ops.gated.autograd import function
+from hipward_kernels.ops.hip_launch import MOST_BLOCKS, NAMES, VECTOR_BYTES, Launches, aligned, whole_vectors
+from hipward_kernels.ops.launch import as_rows, contiguous_like
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from torch import Tensor
 
+    from hipward_kernels.jit.driver import Launch
+
 THREADS = 256
 VECTORS = 1
-"""Vectors of 16 bytes that a thread reads from each input."""
+"""Vectors that a thread reads from each input."""
+
+
+def macros(chosen: Mapping[str, int], flat: bool) -> dict[str, int]:
+    """For the kernels; `chosen` of the tuned table replaces what it names."""
+    return {
+        "THREADS": chosen.get("threads", THREADS),
+        "VECTORS": chosen.get("vectors", VECTORS),
+        "BYTES": chosen.get("bytes", VECTOR_BYTES),
+        "ONCE": chosen.get("once", 0),
+        "FLAT": int(flat),
+    }
 
 
 class Gated:
@@ -28,25 +46,49 @@ class Gated:
         self.op = op
         self._forward = Launches(Kernel(file, "forward", "PPPqqII"))
         self._backward = Launches(Kernel(file, "backward", "PPPPPqqqII"))
+        self._trained = function(op, self.forward, self.backward)
+        self._ready = lru_cache(maxsize=4096)(self._prepare)
 
     def __call__(self, gate: Tensor, up: Tensor) -> Any:
         """`activation(gate) * up`, or `NotImplemented`."""
-        if not takes(gate, up):
-            return NotImplemented
-        if (gate.requires_grad or up.requires_grad) and torch.is_grad_enabled():
-            return _Trained.apply(gate, up, self)
+        if trains(gate, up):
+            return self._trained(gate, up) if takes(gate, up) else NotImplemented
         return self.forward(gate, up)
 
-    def forward(self, gate: Tensor, up: Tensor) -> Tensor:
-        """Without a graph."""
-        y = torch.empty_like(gate, memory_format=torch.contiguous_format)
-        count = y.numel()
-        if count:
+    def _prepare(
+        self, _generation: int, device: int, dtype: torch.dtype, shape: torch.Size, flat: bool
+    ) -> tuple[Launch, int, int] | None:
+        """The forward's launch, its blocks and the vectors of all rows; None where they are no whole vectors."""
+        count, columns = shape.numel(), shape[-1] if shape else 1
+        if count * dtype.itemsize % VECTOR_BYTES or count * dtype.itemsize // VECTOR_BYTES > MOST_BLOCKS:
+            return None
+        choice = tuning.choice(get_gfx(device), self.op, dtype, count // columns, columns)
+        # Only contiguous tensors are counted in smaller vectors.
+        how = macros(choice.numbers() if flat and choice is not None and choice.tier == "hip" else {}, flat)
+        vectors = count * dtype.itemsize // how["BYTES"]
+        launch = self._forward.get(device, how["THREADS"], T=NAMES[dtype], **how)
+        return launch, -(-vectors // (how["THREADS"] * how["VECTORS"])), vectors
+
+    def forward(self, gate: Tensor, up: Tensor) -> Any:
+        """Without a graph; `NotImplemented` where vectors do not fit."""
+        y = contiguous_like(gate)
+        shape = gate.shape
+        if not y.numel():
+            return y
+        flat = gate.is_contiguous() and up.is_contiguous()
+        row_vectors = gate_stride = up_stride = 0
+        if not flat:
             gate, up = as_rows(gate), as_rows(up)
-            strides, vectors, row_vectors = shape(y.itemsize, count, gate, up)
-            launch = self._forward.get(y.get_device(), THREADS, T=NAMES[y.dtype], THREADS=THREADS, VECTORS=VECTORS)
-            blocks = -(-vectors // (THREADS * VECTORS))
-            launch(blocks, gate.data_ptr(), up.data_ptr(), y.data_ptr(), *strides, vectors, row_vectors)
+            gate_stride, up_stride = gate.stride(0), up.stride(0)
+            if not whole_vectors(y.itemsize, gate.shape[1], gate_stride, up_stride):
+                return NotImplemented
+            row_vectors = gate.shape[1] * y.itemsize // VECTOR_BYTES
+        gate_address, up_address = gate.data_ptr(), up.data_ptr()
+        found = self._ready(tuning.generation, y.get_device(), y.dtype, shape, flat)
+        if found is None or (gate_address | up_address) % VECTOR_BYTES:
+            return NotImplemented
+        launch, blocks, vectors = found
+        launch(blocks, gate_address, up_address, y.data_ptr(), gate_stride, up_stride, vectors, row_vectors)
         return y
 
     def backward(self, dy: Tensor, gate: Tensor, up: Tensor) -> tuple[Tensor, Tensor]:
@@ -57,12 +99,15 @@ class Gated:
         if count:
             # A gradient may be a view that vectors cannot read.
             dy = dy if takes(gate, dy) else dy.clone(memory_format=torch.contiguous_format)
+            flat = dy.is_contiguous() and gate.is_contiguous() and up.is_contiguous()
             dy, gate, up = as_rows(dy), as_rows(gate), as_rows(up)
-            strides, vectors, row_vectors = shape(dgate.itemsize, count, dy, gate, up)
-            device, name = dgate.get_device(), NAMES[dgate.dtype]
-            launch = self._backward.get(device, THREADS, T=name, THREADS=THREADS, VECTORS=VECTORS)
+            how = macros({}, flat)
+            launch = self._backward.get(dgate.get_device(), THREADS, T=NAMES[dgate.dtype], **how)
+            size = VECTOR_BYTES // dgate.itemsize
+            strides = (dy.stride(0), gate.stride(0), up.stride(0))
             addresses = (x.data_ptr() for x in (dy, gate, up, dgate, dup))
-            launch(-(-vectors // (THREADS * VECTORS)), *addresses, *strides, vectors, row_vectors)
+            blocks = -(-count // (size * THREADS * VECTORS))
+            launch(blocks, *addresses, *strides, count // size, gate.shape[1] // size)
         return dgate, dup
 
 
@@ -70,31 +115,9 @@ def takes(gate: Tensor, up: Tensor) -> bool:
     """Whether 16-byte vectors can read both, in place."""
     if not gate.numel():
         return True
-    if not aligned(gate, up) or gate.numel() * gate.itemsize // 16 > MOST_BLOCKS:
+    if gate.numel() * gate.itemsize // VECTOR_BYTES > MOST_BLOCKS:
         return False
     if gate.is_contiguous() and up.is_contiguous():
-        return whole_vectors(gate.itemsize, gate.numel())
+        return whole_vectors(gate.itemsize, gate.numel()) and aligned(gate, up)
     gate, up = as_rows(gate), as_rows(up)
     return whole_vectors(gate.itemsize, gate.shape[1], gate.stride(0), up.stride(0)) and aligned(gate, up)
-
-
-def shape(itemsize: int, count: int, *rows: Tensor) -> tuple[list[int], int, int]:
-    """Strides of the rows, vectors in all, and vectors of a row: contiguous tensors are one long row."""
-    size = 16 // itemsize
-    vectors = count // size
-    if all(x.is_contiguous() for x in rows):
-        return [0] * len(rows), vectors, vectors
-    return [x.stride(0) for x in rows], vectors, rows[0].shape[1] // size
-
-
-class _Trained(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, gate: Tensor, up: Tensor, kernels: Gated) -> Tensor:
-        ctx.save_for_backward(gate, up)
-        ctx.kernels = kernels
-        return kernels.forward(gate, up)
-
-    @staticmethod
-    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor, None]:
-        refuse_second_derivative(ctx.kernels.op)
-        return (*ctx.kernels.backward(dy, *ctx.saved_tensors), None)

@@ -12,15 +12,19 @@ SiLU: `f(g) = g * s` with `s = sigmoid(g)`, so `f'(g) = s + f(g) * (1 - s)`. GEL
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from hipward_kernels.ops.autograd import refuse_second_derivative
+from hipward_kernels.ops.autograd import trains
+from hipward_kernels.ops.gated.autograd import function
 from hipward_kernels.ops.launch import COLUMN_BLOCK, WARP_SIZE, as_rows, launch, launch_device, next_power_of_two, warps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @triton.jit
@@ -121,22 +125,18 @@ def backward(dy: Tensor, gate: Tensor, up: Tensor, gelu: bool) -> tuple[Tensor, 
     return dgate, dup
 
 
-class _Gated(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, gate: Tensor, up: Tensor, gelu: bool) -> Tensor:
-        ctx.save_for_backward(gate, up)
-        ctx.gelu = gelu
+def gated(op: str, gelu: bool) -> Callable[[Tensor, Tensor], Tensor]:
+    """`f(gate) * up`, with a graph where one is wanted."""
+
+    def run(gate: Tensor, up: Tensor) -> Tensor:
         return forward(gate, up, gelu)
 
-    @staticmethod
-    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor, None]:
-        refuse_second_derivative("gelu_mul" if ctx.gelu else "silu_mul")
-        gate, up = ctx.saved_tensors
-        return (*backward(dy, gate, up, ctx.gelu), None)
+    def differentiate(dy: Tensor, gate: Tensor, up: Tensor) -> tuple[Tensor, Tensor]:
+        return backward(dy, gate, up, gelu)
 
+    trained = function(op, run, differentiate)
 
-def gated(gate: Tensor, up: Tensor, gelu: bool) -> Tensor:
-    """`f(gate) * up`, with a graph where one is wanted."""
-    if (gate.requires_grad or up.requires_grad) and torch.is_grad_enabled():
-        return _Gated.apply(gate, up, gelu)  # type: ignore[no-any-return]
-    return forward(gate, up, gelu)
+    def call(gate: Tensor, up: Tensor) -> Tensor:
+        return trained(gate, up) if trains(gate, up) else run(gate, up)
+
+    return call

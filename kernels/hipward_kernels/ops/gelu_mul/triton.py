@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hipward_kernels.ops.gated.triton import gated
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-
-def gelu_mul(gate: Tensor, up: Tensor) -> Tensor:
-    """See `hipward_kernels.ops.gelu_mul`."""
-    return gated(gate, up, True)
+gelu_mul = gated("gelu_mul", gelu=True)
+"""See `hipward_kernels.ops.gelu_mul`."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hipward_kernels.jit.kernel import Kernel
-from hipward_kernels.ops.autograd import refuse_second_derivative
+from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.hip_launch import NAMES, VECTOR_BYTES, Launches
+from hipward_kernels.ops.qkv_rope.autograd import function
 from hipward_kernels.ops.rope.hip import THREADS, table_strides, takes
 
 if TYPE_CHECKING:
@@ -62,31 +63,23 @@ def forward(
     return q, k, v
 
 
-class _QKVRoPE(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any, qkv: Tensor, cos: Tensor, sin: Tensor, heads: int, kv_heads: int, layout: Layout
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        ctx.save_for_backward(cos, sin)
-        ctx.layout = layout
-        return forward(qkv, cos, sin, heads, kv_heads, layout)
+def backward(dq: Tensor, dk: Tensor, dv: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
+    """The gradient of the joined tensor."""
+    batch, length, heads, head_dim = dq.shape
+    dqkv = dq.new_empty((batch, length, (heads + 2 * dk.shape[2]) * head_dim))
+    # A gradient may be a view that vectors cannot read.
+    dq, dk, dv = (x if takes(x, cos, sin) else x.clone(memory_format=torch.contiguous_format) for x in (dq, dk, dv))
+    move(dqkv, (dq, dk, dv), cos, sin, layout, True)
+    return dqkv
 
-    @staticmethod
-    def backward(ctx: Any, dq: Tensor, dk: Tensor, dv: Tensor) -> tuple[Tensor, None, None, None, None, None]:
-        refuse_second_derivative("qkv_rope")
-        cos, sin = ctx.saved_tensors
-        batch, length, heads, head_dim = dq.shape
-        dqkv = dq.new_empty((batch, length, (heads + 2 * dk.shape[2]) * head_dim))
-        # A gradient may be a view that vectors cannot read.
-        dq, dk, dv = (x if takes(x, cos, sin) else x.clone(memory_format=torch.contiguous_format) for x in (dq, dk, dv))
-        move(dqkv, (dq, dk, dv), cos, sin, ctx.layout, True)
-        return dqkv, None, None, None, None, None
+
+trained = function(forward, backward)
 
 
 def qkv_rope(qkv: Tensor, cos: Tensor, sin: Tensor, heads: int, kv_heads: int, layout: Layout) -> Any:
     """See `hipward_kernels.ops.qkv_rope`."""
     if qkv.numel() and not takes(torch.unflatten(qkv, -1, (heads + 2 * kv_heads, -1)), cos, sin):
         return NotImplemented
-    if qkv.requires_grad and torch.is_grad_enabled():
-        return _QKVRoPE.apply(qkv, cos, sin, heads, kv_heads, layout)
+    if trains(qkv):
+        return trained(qkv, cos, sin, heads, kv_heads, layout)
     return forward(qkv, cos, sin, heads, kv_heads, layout)

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import torch
 import triton
 import triton.language as tl
-from torch import Tensor
 
-from hipward_kernels.ops.autograd import refuse_second_derivative
+from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.launch import WARP_SIZE, launch, launch_device
+from hipward_kernels.ops.qkv_rope.autograd import function
 from hipward_kernels.ops.rope.triton import table_row, tile, tile_warps, turn, with_features
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from hipward_kernels.ops.rope.layout import Layout
 
 
@@ -181,26 +182,13 @@ def backward(dq: Tensor, dk: Tensor, dv: Tensor, cos: Tensor, sin: Tensor, layou
     return dqkv
 
 
-class _QKVRoPE(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any, qkv: Tensor, cos: Tensor, sin: Tensor, heads: int, kv_heads: int, layout: Layout
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        ctx.save_for_backward(cos, sin)
-        ctx.layout = layout
-        return forward(qkv, cos, sin, heads, kv_heads, layout)
-
-    @staticmethod
-    def backward(ctx: Any, dq: Tensor, dk: Tensor, dv: Tensor) -> tuple[Tensor, None, None, None, None, None]:
-        refuse_second_derivative("qkv_rope")
-        cos, sin = ctx.saved_tensors
-        return backward(dq, dk, dv, cos, sin, ctx.layout), None, None, None, None, None
+trained = function(forward, backward)
 
 
 def qkv_rope(
     qkv: Tensor, cos: Tensor, sin: Tensor, heads: int, kv_heads: int, layout: Layout
 ) -> tuple[Tensor, Tensor, Tensor]:
     """See `hipward_kernels.ops.qkv_rope`."""
-    if qkv.requires_grad and torch.is_grad_enabled():
-        return _QKVRoPE.apply(qkv, cos, sin, heads, kv_heads, layout)  # type: ignore[no-any-return]
+    if trains(qkv):
+        return trained(qkv, cos, sin, heads, kv_heads, layout)  # type: ignore[no-any-return]
     return forward(qkv, cos, sin, heads, kv_heads, layout)

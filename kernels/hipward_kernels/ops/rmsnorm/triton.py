@@ -17,7 +17,6 @@ in any case. Each backward program sums its rows' part of `dweight` in float32; 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import torch
 import triton
@@ -26,7 +25,7 @@ from torch import Tensor
 
 from hipward_kernels import tuning
 from hipward_kernels.arch import get_gfx
-from hipward_kernels.ops.autograd import refuse_second_derivative
+from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.launch import (
     INTERPRETING,
     WARP_SIZE,
@@ -37,6 +36,7 @@ from hipward_kernels.ops.launch import (
     row_block,
     warps,
 )
+from hipward_kernels.ops.rmsnorm.autograd import functions
 
 FORWARD_ROW_LIMIT = 32768
 """Longest row that a forward program holds in registers: past it, gfx942 spills with its most waves, 16."""
@@ -68,6 +68,10 @@ def forward_kernel(
     column = tl.arange(0, BLOCK)
     mask = column < columns
     x = tl.load(x_ptr + row * x_stride + column, mask=mask, other=0.0).to(tl.float32)
+    # Before the sum over the row, so that it is on its way meanwhile.
+    weight = tl.full((BLOCK,), 1.0, tl.float32)
+    if HAS_WEIGHT:
+        weight = tl.load(weight_ptr + column, mask=mask, other=0.0).to(tl.float32)
     if ADD:
         residual = tl.load(residual_ptr + row * residual_stride + column, mask=mask, other=0.0).to(tl.float32)
         total = (x + residual).to(total_ptr.dtype.element_ty)
@@ -76,7 +80,7 @@ def forward_kernel(
     # Inductor passes Python floats as float64; without the cast the whole row would be computed in it.
     y = x * tl.rsqrt(tl.sum(x * x, 0) / columns + tl.cast(eps, tl.float32))
     if HAS_WEIGHT:
-        y *= tl.load(weight_ptr + column, mask=mask, other=0.0).to(tl.float32)
+        y *= weight
     tl.store(y_ptr + row * columns + column, y.to(y_ptr.dtype.element_ty), mask=mask)
 
 
@@ -264,9 +268,7 @@ def _tuned_plan(_generation: int, op: str, device: int, dtype: torch.dtype, rows
     return numbers.get("block", block), numbers.get("warps", num_warps)
 
 
-def forward(
-    x: Tensor, residual: Tensor | None, weight: Tensor | None, eps: float, op: str = "rmsnorm"
-) -> tuple[Tensor, Tensor]:
+def forward(op: str, x: Tensor, residual: Tensor | None, weight: Tensor | None, eps: float) -> tuple[Tensor, Tensor]:
     """RMSNorm of `x`, or of `x + residual`, without a graph; and what was normalized."""
     y = torch.empty_like(x, memory_format=torch.contiguous_format)
     total = x if residual is None else torch.empty_like(y)
@@ -289,7 +291,11 @@ def forward(
 
 
 def backward(
-    dy: Tensor, dtotal: Tensor | None, x: Tensor, weight: Tensor | None, eps: float
+    dy: Tensor,
+    dtotal: Tensor | None,
+    x: Tensor,
+    weight: Tensor | None,
+    eps: float,
 ) -> tuple[Tensor, Tensor | None]:
     """Gradients of what was normalized, `x`, and of the weight; `dtotal` is added to the first."""
     dx = torch.empty_like(x, memory_format=torch.contiguous_format)
@@ -320,23 +326,11 @@ def backward(
     return dx, None if weight is None else parts.sum(0).to(weight.dtype)
 
 
-class _RMSNorm(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor | None, eps: float) -> Tensor:
-        ctx.save_for_backward(x, weight)
-        ctx.eps = eps
-        return forward(x, None, weight, eps)[0]
-
-    @staticmethod
-    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor | None, None]:
-        refuse_second_derivative("rmsnorm")
-        x, weight = ctx.saved_tensors
-        return (*backward(dy, None, x, weight, ctx.eps), None)
+trained_rmsnorm, trained_add_rmsnorm = functions(forward, backward)
 
 
 def rmsnorm(x: Tensor, weight: Tensor | None, eps: float) -> Tensor:
     """See `hipward_kernels.ops.rmsnorm`."""
-    trains = x.requires_grad or (weight is not None and weight.requires_grad)
-    if trains and torch.is_grad_enabled():
-        return _RMSNorm.apply(x, weight, eps)  # type: ignore[no-any-return]
-    return forward(x, None, weight, eps)[0]
+    if trains(x, weight):
+        return trained_rmsnorm(x, weight, eps)  # type: ignore[no-any-return]
+    return forward("rmsnorm", x, None, weight, eps)[0]

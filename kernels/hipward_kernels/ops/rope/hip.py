@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hipward_kernels.jit.kernel import Kernel
-from hipward_kernels.ops.autograd import refuse_second_derivative
+from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.hip_launch import (
     MOST_BLOCKS,
     NAMES,
@@ -18,6 +18,7 @@ from hipward_kernels.ops.hip_launch import (
     at_least_as_wide,
     whole_vectors,
 )
+from hipward_kernels.ops.rope.autograd import function
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -53,7 +54,7 @@ def table_strides(cos: Tensor) -> tuple[int, int]:
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout, inverse: bool) -> Tensor:
-    """RoPE without a graph, or the other way round."""
+    """RoPE, or the other way round."""
     y = torch.empty_like(x, memory_format=torch.contiguous_format)
     if not y.numel():
         return y
@@ -76,26 +77,22 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout, inverse: bool) -
     return y
 
 
-class _RoPE(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
-        ctx.save_for_backward(cos, sin)
-        ctx.layout = layout
-        return rotate(x, cos, sin, layout, False)
+def forward(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
+    """RoPE without a graph."""
+    return rotate(x, cos, sin, layout, False)
 
-    @staticmethod
-    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, None, None, None]:
-        refuse_second_derivative("rope")
-        cos, sin = ctx.saved_tensors
-        # A gradient may be a view that vectors cannot read.
-        dy = dy if takes(dy, cos, sin) else dy.clone(memory_format=torch.contiguous_format)
-        return rotate(dy, cos, sin, ctx.layout, True), None, None, None
+
+def backward(dy: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
+    """The other way round. A gradient may be a view that vectors cannot read."""
+    dy = dy if takes(dy, cos, sin) else dy.clone(memory_format=torch.contiguous_format)
+    return rotate(dy, cos, sin, layout, True)
+
+
+trained = function(forward, backward)
 
 
 def rope(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Any:
     """See `hipward_kernels.ops.rope`."""
     if x.numel() and not takes(x, cos, sin):
         return NotImplemented
-    if x.requires_grad and torch.is_grad_enabled():
-        return _RoPE.apply(x, cos, sin, layout)
-    return rotate(x, cos, sin, layout, False)
+    return trained(x, cos, sin, layout) if trains(x) else forward(x, cos, sin, layout)

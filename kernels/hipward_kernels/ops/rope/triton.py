@@ -13,8 +13,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from hipward_kernels.ops.autograd import refuse_second_derivative
+from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.launch import WARP_SIZE, launch, launch_device, next_power_of_two
+from hipward_kernels.ops.rope.autograd import function
 
 if TYPE_CHECKING:
     from hipward_kernels.ops.rope.layout import Layout
@@ -135,8 +136,8 @@ def tile_warps(constants: dict[str, int], warp_size: int) -> int:
     return min(max(constants["HEADS"] * constants["PAIRS"] * 2 // 16 // warp_size, 1), 8)
 
 
-def forward(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout, inverse: bool) -> Tensor:
-    """RoPE without a graph, or the other way round."""
+def rotate(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout, inverse: bool) -> Tensor:
+    """RoPE, or the other way round."""
     x = with_features(x)
     y = torch.empty_like(x, memory_format=torch.contiguous_format)
     if x.numel() == 0:
@@ -174,22 +175,19 @@ def with_features(x: Tensor) -> Tensor:
     return x if x.stride(-1) == 1 or x.shape[-1] == 1 else x.contiguous()
 
 
-class _RoPE(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
-        ctx.save_for_backward(cos, sin)
-        ctx.layout = layout
-        return forward(x, cos, sin, layout, False)
+def forward(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
+    """RoPE without a graph."""
+    return rotate(x, cos, sin, layout, False)
 
-    @staticmethod
-    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, None, None, None]:
-        refuse_second_derivative("rope")
-        cos, sin = ctx.saved_tensors
-        return forward(dy, cos, sin, ctx.layout, True), None, None, None
+
+def backward(dy: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
+    """The other way round."""
+    return rotate(dy, cos, sin, layout, True)
+
+
+trained = function(forward, backward)
 
 
 def rope(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
     """See `hipward_kernels.ops.rope`."""
-    if x.requires_grad and torch.is_grad_enabled():
-        return _RoPE.apply(x, cos, sin, layout)  # type: ignore[no-any-return]
-    return forward(x, cos, sin, layout, False)
+    return trained(x, cos, sin, layout) if trains(x) else forward(x, cos, sin, layout)

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hipward_kernels.ops.gated.triton import gated
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-
-def silu_mul(gate: Tensor, up: Tensor) -> Tensor:
-    """See `hipward_kernels.ops.silu_mul`."""
-    return gated(gate, up, False)
+silu_mul = gated("silu_mul", gelu=False)
+"""See `hipward_kernels.ops.silu_mul`."""

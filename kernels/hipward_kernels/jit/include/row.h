@@ -1,0 +1,61 @@
+// A row in registers: who holds which part of it, its weight, and sums over it. What RMSNorm's two directions share.
+//
+// Set when compiling: HIPWARD_T, _W, _WAVE, _ROW_THREADS, _ROWS, _CLUSTER, _VECTORS, _WHOLE and _HAS_WEIGHT, which the including
+// file explains.
+#pragma once
+
+using namespace hipward;
+
+using T = HIPWARD_T;
+using W = HIPWARD_W;
+
+constexpr int WAVE = HIPWARD_WAVE;
+constexpr int ROW_THREADS = HIPWARD_ROW_THREADS;
+constexpr int ROWS = HIPWARD_ROWS;
+constexpr int CLUSTER = HIPWARD_CLUSTER;
+constexpr int VECTORS = HIPWARD_VECTORS;
+constexpr bool HAS_WEIGHT = HIPWARD_HAS_WEIGHT;
+
+constexpr int N = Vec<T>::size;
+constexpr int THREADS = ROW_THREADS * ROWS;
+constexpr int WAVES = THREADS > WAVE ? THREADS / WAVE : 1;
+// Floats that `row_sum` needs.
+constexpr int SCRATCH = WAVES * CLUSTER;
+
+static_assert(CLUSTER == 1 || ROWS == 1, "a row of several blocks is alone in each");
+
+// Calls `body` with the number of each of the thread's vectors that the row has, and the column where it begins:
+// neighbouring threads have neighbouring vectors.
+template <typename Body>
+__device__ __forceinline__ void for_each_vector(int columns, bool live, Body body) {
+  const int first = (int(cluster_rank()) * VECTORS * ROW_THREADS + int(thread() % ROW_THREADS)) * N;
+#pragma unroll
+  for (int v = 0; v < VECTORS; ++v) {
+    const int column = first + v * ROW_THREADS * N;
+    if (live && (HIPWARD_WHOLE || column < columns)) body(v, column);
+  }
+}
+
+// The weight of a vector's columns; ones where there is none.
+struct Scale {
+  static constexpr int parts = Vec<T>::size / Vec<W>::size;
+  static_assert(parts > 0, "the weight is no narrower than the rows");
+  Vec<W> values[HAS_WEIGHT ? parts : 1];
+
+  __device__ __forceinline__ void read(const W* from) {
+#pragma unroll
+    for (int part = 0; part < parts; ++part) values[part] = load(from + part * Vec<W>::size);
+  }
+  __device__ __forceinline__ float at(int i) const {
+    return HAS_WEIGHT ? widen(values[i / Vec<W>::size].at[i % Vec<W>::size]) : 1.0f;
+  }
+};
+
+// The sum over the row's threads. All threads of the block call it, those without a row of their own too.
+__device__ __forceinline__ float row_sum(float x, float* scratch) {
+  if constexpr (CLUSTER > 1) {
+    return reduce_cluster<Sum, ROW_THREADS, WAVE, CLUSTER>(x, scratch);
+  } else {
+    return reduce<Sum, ROW_THREADS, WAVE>(x, scratch);
+  }
+}

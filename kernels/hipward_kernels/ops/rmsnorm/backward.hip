@@ -1,0 +1,75 @@
+// RMSNorm and add+RMSNorm, backward. With r = 1 / sqrt(mean(x^2) + eps) and g = dy * weight, for each row:
+//
+//   dx      = r * (g - x * r^2 * mean(g * x)), plus the gradient that reaches the sum, for add+RMSNorm
+//   dweight = the sum over rows of dy * x * r
+//
+// Block b of B (cluster b, where a row has several blocks) goes over the rows b, b + B, ..., and stores its part of dweight in
+// float32: whoever launches it adds the parts, always in the same order. r is computed anew, because x is read in any case.
+//
+// Set when compiling: what hip.hip explains, without _PRELOAD and _STREAM; HIPWARD_ADD: 1: dtotal is added to dx.
+#include "hipward.h"
+#include "row.h"
+
+constexpr bool ADD = HIPWARD_ADD;
+
+extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
+    backward(const T* dy, const T* x, const W* weight, const T* dtotal, T* dx, float* parts, i64 rows, i64 dy_stride,
+             i64 x_stride, i64 dtotal_stride, i64 step, int columns, float over_columns, float eps) {
+  __shared__ float scratch[2 * SCRATCH];
+  const i64 begin = i64(block() / CLUSTER) * ROWS, place = thread() / ROW_THREADS;
+  Scale scale[VECTORS];
+  if constexpr (HAS_WEIGHT) for_each_vector(columns, true, [&](int v, int column) { scale[v].read(weight + column); });
+  float dweight[VECTORS][N] = {};
+
+  // All threads of a block go over the same number of rows: they reduce together.
+  for (i64 first = begin; first < rows; first += step) {
+    const i64 row = first + place;
+    const bool live = ROWS == 1 || row < rows;
+      cluster_arrive();
+    Vec<T> from[VECTORS], slope[VECTORS], more[ADD ? VECTORS : 1];
+    for_each_vector(columns, live, [&](int v, int column) { from[v] = load(x + row * x_stride + column); });
+    for_each_vector(columns, live, [&](int v, int column) { slope[v] = load(dy + row * dy_stride + column); });
+    if constexpr (ADD) {
+      for_each_vector(columns, live, [&](int v, int column) { more[v] = load(dtotal + row * dtotal_stride + column); });
+    }
+
+    float squares = 0.0f, products = 0.0f;
+    for_each_vector(columns, live, [&](int v, int) {
+#pragma unroll
+      for (int i = 0; i < N; ++i) {
+        const float value = widen(from[v].at[i]);
+        squares += value * value;
+        products += widen(slope[v].at[i]) * scale[v].at(i) * value;
+      }
+    });
+    const float r = rsqrt_fast(row_sum(squares, scratch) * over_columns + eps);
+    cluster_arrive();
+    const float along = r * r * (row_sum(products, scratch + SCRATCH) * over_columns);
+
+    for_each_vector(columns, live, [&](int v, int column) {
+      Vec<T> out;
+#pragma unroll
+      for (int i = 0; i < N; ++i) {
+        const float value = widen(from[v].at[i]), outer = widen(slope[v].at[i]);
+        float gradient = r * (outer * scale[v].at(i) - value * along);
+        if constexpr (ADD) gradient += widen(more[v].at[i]);
+        out.at[i] = narrow<T>(gradient);
+        if constexpr (HAS_WEIGHT) dweight[v][i] += outer * value * r;
+      }
+      store(dx + row * columns + column, out);
+    });
+  }
+
+  if constexpr (HAS_WEIGHT) {
+    parts += (begin + place) * columns;
+    for_each_vector(columns, true, [&](int v, int column) {
+#pragma unroll
+      for (int i = 0; i < N; i += Vec<float>::size) {
+        Vec<float> part;
+#pragma unroll
+        for (int j = 0; j < Vec<float>::size; ++j) part.at[j] = dweight[v][i + j];
+        store(parts + column + i, part);
+      }
+    });
+  }
+}
