@@ -27,6 +27,8 @@ pub struct Options {
     /// Whether C++ is built as a PyTorch extension, whose names PyTorch's hipify changes; from the source's content
     /// where nothing is said. A header need not show it: its folder's `setup.py` does.
     pub pytorch_extension: Option<bool>,
+    /// Modules that the source's own project is or builds: in flash-attn's repository `flash_attn` needs no port.
+    pub own_modules: Vec<String>,
     /// A team's own rules, beside the built-in ones.
     pub team: TeamRules,
 }

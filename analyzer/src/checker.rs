@@ -5,6 +5,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use crate::analysis::Options;
 use crate::draft::{Draft, Drafts};
 pub(crate) use crate::draft::{Replacement, Suggestion};
 use crate::report::{HandledBy, Severity, Target};
@@ -25,18 +26,19 @@ pub(crate) struct Checker<'a> {
     found_once: RefCell<Vec<Found>>,
     /// Nodes that rules have looked through so far.
     looked: Cell<usize>,
+    own_modules: &'a [String],
 }
 
 impl<'a> Checker<'a> {
-    /// Runs `rules` over a source.
-    pub(crate) fn run(
-        semantics: Semantics<'a>,
-        rules: impl Iterator<Item = &'static RuleMeta>,
-    ) -> Self {
+    /// Runs the selected rules over a source.
+    pub(crate) fn run(semantics: Semantics<'a>, options: &'a Options) -> Self {
         let mut by_kind: [Vec<&'static RuleMeta>; KIND_COUNT] = [const { Vec::new() }; KIND_COUNT];
         // Every rule of that family asks for a name in Triton's package, so most sources need none of them.
         let has_triton = semantics.tree.source().contains("triton");
-        for rule in rules.filter(|rule| has_triton || rule.family != Family::Triton) {
+        for rule in options
+            .selected()
+            .filter(|rule| has_triton || rule.family != Family::Triton)
+        {
             for kind in rule.visit {
                 by_kind[*kind as usize].push(rule);
             }
@@ -46,6 +48,7 @@ impl<'a> Checker<'a> {
             drafts: Drafts::default(),
             found_once: RefCell::default(),
             looked: Cell::new(0),
+            own_modules: &options.own_modules,
         };
         for node in checker.tree().nodes() {
             for rule in &by_kind[checker.tree().kind(node) as usize] {
@@ -68,6 +71,12 @@ impl<'a> Checker<'a> {
     /// What the source is judged for.
     pub(crate) fn target(&self) -> &Target {
         &self.semantics.target
+    }
+
+    /// True when the source's own project holds the top module of `path`.
+    pub(crate) fn is_own(&self, path: &str) -> bool {
+        let top = path.split('.').next();
+        self.own_modules.iter().any(|own| Some(&**own) == top)
     }
 
     /// `node` and everything within, to look through a function once more; nothing when the budget is spent.

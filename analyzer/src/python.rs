@@ -35,7 +35,7 @@ pub(crate) fn read(
         };
     }
     let semantics = Semantics::new(tree, options.target.clone());
-    let checker = Checker::run(semantics, options.selected());
+    let checker = Checker::run(semantics, options);
     let team = team::check(&checker, options);
     let (semantics, mut drafts) = checker.finish();
     drafts.extend(team);

@@ -39,3 +39,19 @@ class Other(unknown.Module): ...
 ";
     assert!(modules(source).is_empty());
 }
+
+/// In flash-attn's own repository `flash_attn` is what is being ported, not something to replace.
+#[test]
+fn what_the_project_holds_itself_is_not_reported() {
+    let source = "import flash_attn\nimport apex.normalization\nimport pynvml\nimport cupy\n";
+    let rules = |own_modules: &[&str]| -> Vec<String> {
+        let options = Options {
+            own_modules: own_modules.iter().map(|&name| name.to_owned()).collect(),
+            ..Options::default()
+        };
+        let findings = analyze(source, &options).findings;
+        findings.into_iter().map(|finding| finding.rule).collect()
+    };
+    assert_eq!(rules(&[]), ["flash-attn", "apex", "pynvml", "cupy"]);
+    assert_eq!(rules(&["flash_attn", "apex", "pynvml"]), ["cupy"]);
+}

@@ -43,8 +43,8 @@ impl SourceRequest {
                 target: request.target()?,
                 rules: rules.map_err(|error| error.to_string())?,
                 language: request.language()?,
-                pytorch_extension: None,
                 team,
+                ..Options::default()
             },
             request,
         })

@@ -204,6 +204,7 @@ table! {
         nvidia_system_package,
         conda_cuda,
         cuda_variable,
+        triton_package,
     }
     cuda {
         warp_size,

@@ -3,15 +3,15 @@
 
 use crate::draft::Suggestion;
 use crate::files::Checker;
-use crate::files::facts::{Installer, Requirement};
+use crate::files::facts::{Installer, Requirement, names_rocm};
 use crate::report::{Severity, Version};
-use crate::rules::{RuleMeta, rule};
+use crate::rules::RuleMeta;
 
 /// A package.
 struct Package {
     /// As indexes compare names; a final `*` stands for any ending.
     name: &'static str,
-    /// The rule that speaks of it, when that rule reads such files.
+    /// The rule that speaks of it, here and in code.
     owner: &'static str,
     severity: Severity,
     /// What happens on ROCm.
@@ -106,6 +106,24 @@ const PACKAGES: &[Package] = &[
             "Require cupy-rocm-7-0",
         )
     },
+    Package {
+        instead: Some("cupy-rocm-7-0"),
+        ..other_build(
+            "cupy",
+            "cupy",
+            "This is CuPy's source, which is built for CUDA unless CUPY_INSTALL_USE_HIP is set.",
+            "Require cupy-rocm-7-0",
+        )
+    },
+    Package {
+        severity: Severity::Info,
+        ..other_build(
+            "nvtx",
+            "nvtx",
+            "The nvtx package marks ranges for NVIDIA's profilers alone; on a ROCm host nobody listens.",
+            "Mark ranges with torch.cuda.nvtx, which is roctx in a ROCm build",
+        )
+    },
     other_build(
         "xformers",
         "xformers",
@@ -153,13 +171,13 @@ const PACKAGES: &[Package] = &[
     ),
     gone(
         "pycuda",
-        OWN,
+        "cuda-python",
         "PyCUDA binds NVIDIA's driver; a ROCm host does not have it.",
         "Use hip-python, or a PyTorch extension",
     ),
     gone(
         "numba-cuda",
-        OWN,
+        "cuda-python",
         "numba-cuda compiles for NVIDIA GPUs alone.",
         "Use numba-hip, or Triton",
     ),
@@ -174,37 +192,37 @@ const PACKAGES: &[Package] = &[
     },
     gone(
         "transformer-engine*",
-        OWN,
+        "cuda-only-library",
         "PyPI's Transformer Engine is built for CUDA.",
         "Build https://github.com/ROCm/TransformerEngine",
     ),
     gone(
         "flashinfer-python",
-        OWN,
+        "cuda-only-library",
         "FlashInfer's kernels are CUDA.",
         "Use aiter, or the attention backend that your server has for ROCm",
     ),
     gone(
         "flashinfer-cubin",
-        OWN,
+        "cuda-only-library",
         "FlashInfer's kernels are CUDA.",
         "Use aiter, or the attention backend that your server has for ROCm",
     ),
     gone(
         "flashinfer-jit-cache",
-        OWN,
+        "cuda-only-library",
         "FlashInfer's kernels are CUDA.",
         "Use aiter, or the attention backend that your server has for ROCm",
     ),
     gone(
         "flash-attn-3",
-        OWN,
+        "flash-attn",
         "FlashAttention-3 is for Hopper GPUs.",
         "Use flash-attn's ROCm build or aiter",
     ),
     gone(
         "flash-attn-4",
-        OWN,
+        "flash-attn",
         "FlashAttention-4 is for NVIDIA GPUs.",
         "Use flash-attn's ROCm build or aiter",
     ),
@@ -216,7 +234,7 @@ const PACKAGES: &[Package] = &[
     ),
     gone(
         "nvidia-cutlass*",
-        OWN,
+        "cuda-only-library",
         "CUTLASS compiles for NVIDIA GPUs alone.",
         "Use Composable Kernel or Triton",
     ),
@@ -240,23 +258,28 @@ const PACKAGES: &[Package] = &[
     libraries("nvidia-mathdx*"),
     gone(
         "cudf-cu*",
-        OWN,
+        "cuda-only-library",
         "RAPIDS is built for CUDA.",
         "Use hipDF, or pandas",
     ),
     gone(
         "cuml-cu*",
-        OWN,
+        "cuda-only-library",
         "RAPIDS is built for CUDA.",
         "Use scikit-learn",
     ),
     gone(
         "cugraph-cu*",
-        OWN,
+        "cuda-only-library",
         "RAPIDS is built for CUDA.",
         "Use a graph library for the CPU",
     ),
-    gone("rmm-cu*", OWN, "RAPIDS is built for CUDA.", "Use hipMM"),
+    gone(
+        "rmm-cu*",
+        "cuda-only-library",
+        "RAPIDS is built for CUDA.",
+        "Use hipMM",
+    ),
     gone(
         "faiss-gpu*",
         OWN,
@@ -265,16 +288,19 @@ const PACKAGES: &[Package] = &[
     ),
     gone(
         "spconv-cu*",
-        OWN,
+        "cuda-only-library",
         "This spconv wheel is built for CUDA.",
         "Build a sparse-convolution library for ROCm",
     ),
-    gone(
-        "tensorflow-gpu",
-        OWN,
-        "tensorflow-gpu is built for CUDA.",
-        "Require tensorflow-rocm",
-    ),
+    Package {
+        instead: Some("tensorflow-rocm"),
+        ..gone(
+            "tensorflow-gpu",
+            OWN,
+            "tensorflow-gpu is built for CUDA.",
+            "Require tensorflow-rocm",
+        )
+    },
     gone(
         "paddlepaddle-gpu",
         OWN,
@@ -289,13 +315,13 @@ const PACKAGES: &[Package] = &[
     ),
     gone(
         "deep-ep",
-        OWN,
+        "cuda-only-library",
         "DeepEP is built on NVSHMEM.",
         "Use mori, AMD's expert-parallel communication",
     ),
     gone(
         "deep-gemm",
-        OWN,
+        "cuda-only-library",
         "DeepGEMM's kernels are for NVIDIA GPUs.",
         "Use aiter's FP8 GEMM",
     ),
@@ -317,7 +343,6 @@ const PACKAGES: &[Package] = &[
 const EXTRAS: &[(&str, &str)] = &[
     ("jax", "Ask for jax[rocm7-local], or AMD's JAX image"),
     ("tensorflow", "Require tensorflow-rocm"),
-    ("cupy", "Require cupy-rocm-7-0"),
     ("vllm", "Take vLLM's ROCm wheel or image"),
 ];
 
@@ -335,7 +360,10 @@ pub(in crate::rules) fn check(cx: &Checker<'_>, of: &'static RuleMeta) {
         let name = requirement.normalized();
         let known = PACKAGES.iter().find(|package| matches(package.name, &name));
         if let Some(package) = known {
-            if speaks(package.owner) == of.name && !is_fine(package, requirement) {
+            if package.owner == of.name
+                && !is_fine(package, requirement)
+                && !is_built_here(cx, package, requirement)
+            {
                 cx.report(
                     of,
                     package.severity,
@@ -356,14 +384,6 @@ pub(in crate::rules) fn check(cx: &Checker<'_>, of: &'static RuleMeta) {
                 Suggestion::display_only(*advice),
             );
         }
-    }
-}
-
-/// The rule that reports: the owner, once it reads such files.
-fn speaks(owner: &'static str) -> &'static str {
-    match rule(owner) {
-        Some(rule) if rule.files.is_some() => owner,
-        _ => OWN,
     }
 }
 
@@ -389,6 +409,21 @@ fn is_fine(package: &Package, requirement: &Requirement<'_>) -> bool {
     pin.is_none_or(|pin| pin >= from)
 }
 
+/// `pip install flash-attn --no-build-isolation` in an image for ROCm: what the advice is.
+fn is_built_here(cx: &Checker<'_>, package: &Package, requirement: &Requirement<'_>) -> bool {
+    let images = &cx.facts.images;
+    package.advice.contains("--no-build-isolation")
+        && images.iter().any(|image| names_rocm(image.name.as_str()))
+        && cx.facts.commands.iter().any(|command| {
+            let range = command.range();
+            range.contains(&requirement.name.range().start)
+                && cx
+                    .source
+                    .get(range)
+                    .is_some_and(|text| text.contains("--no-build-isolation"))
+        })
+}
+
 fn fix(cx: &Checker<'_>, package: &Package, requirement: &Requirement<'_>) -> Suggestion {
     let fits = !package.advice.contains("rocm-7") || cx.target.rocm.major >= 7;
     match package.instead {
@@ -408,6 +443,15 @@ fn fix(cx: &Checker<'_>, package: &Package, requirement: &Requirement<'_>) -> Su
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::rule;
+
+    #[test]
+    fn each_owner_is_a_rule_that_reads_requirements() {
+        for package in PACKAGES {
+            let owner = rule(package.owner).expect(package.owner);
+            assert!(owner.files.is_some(), "{}", package.owner);
+        }
+    }
 
     #[test]
     fn a_name_has_one_entry_and_the_more_exact_one_comes_first() {

@@ -119,7 +119,7 @@ impl Condition {
         }
     }
 
-    fn holds(&self, target: &Target) -> bool {
+    pub(super) fn holds(&self, target: &Target) -> bool {
         (self.arches.is_empty() || self.arches.contains(&target.arch))
             && self.rocm.include(target.rocm)
             && self.torch.include(target.torch)
@@ -280,8 +280,14 @@ pub(super) fn imported(cx: &Checker<'_>, statement: Node, module: &str) -> Optio
         }
         _ => None,
     }?;
+    is_awaited(cx, statement, module).then_some(found)
+}
+
+/// True when `statement` counts on a module of somebody else's: nobody is prepared for its failure, and the project does
+/// not hold it itself.
+pub(super) fn is_awaited(cx: &Checker<'_>, statement: Node, module: &str) -> bool {
     let errors = ["ImportError", "ModuleNotFoundError"];
-    (!is_import_guarded(&cx.semantics, statement, &errors)).then_some(found)
+    !cx.is_own(module) && !is_import_guarded(&cx.semantics, statement, &errors)
 }
 
 fn within(name: &QualifiedName<'_>, module: &str) -> bool {
@@ -296,8 +302,7 @@ fn imported_name(cx: &Checker<'_>, statement: Node, name: &str) -> Option<Node> 
     let item = tree
         .children_in(statement, Field::Name)
         .find(|item| tree.text(tree.child(*item, Field::Name).unwrap_or(*item)) == member)?;
-    let errors = ["ImportError", "ModuleNotFoundError"];
-    (!is_import_guarded(&cx.semantics, statement, &errors)).then_some(item)
+    is_awaited(cx, statement, module).then_some(item)
 }
 
 fn suggestion(cx: &Checker<'_>, found: &Use, place: &Place) -> Suggestion {

@@ -2,11 +2,12 @@
 //!
 //! The side of the rules in `environment/` that reads such files; each names the variables it speaks of here.
 
-use crate::draft::Suggestion;
+use crate::draft::{Replacement, Suggestion};
 use crate::files::Checker;
 use crate::files::facts::Setting;
 use crate::report::{Severity, Version};
-use crate::rules::{RuleMeta, rule};
+use crate::rules::RuleMeta;
+use crate::rules::uses::{Use, What, filled};
 
 /// The allocator's variable: its name by version, and `expandable_segments` where it does nothing.
 pub(in crate::rules) fn allocator(cx: &Checker<'_>, rule: &'static RuleMeta) {
@@ -88,7 +89,7 @@ pub(in crate::rules) fn launch_blocking(cx: &Checker<'_>, rule: &'static RuleMet
 /// What is to be said of a variable wherever it is set.
 struct Variable {
     name: &'static str,
-    /// The rule that speaks of it, once that rule reads such files.
+    /// The rule that speaks of it, here and in code.
     owner: &'static str,
     severity: Severity,
     message: &'static str,
@@ -121,28 +122,12 @@ const OWN: &str = "cuda-variable";
 /// `NCCL_*` and `CUDA_VISIBLE_DEVICES` stay: RCCL and HIP read those names.
 const VARIABLES: &[Variable] = &[
     unread(
-        "TORCH_CUDA_ARCH_LIST",
-        "torch-cuda-arch-list",
-        Severity::Warning,
-        "A ROCm build does not read TORCH_CUDA_ARCH_LIST; it compiles for PYTORCH_ROCM_ARCH, or for the GPUs that are there.",
-        "Set PYTORCH_ROCM_ARCH to the architectures, such as gfx942",
-        "PYTORCH_ROCM_ARCH",
-    ),
-    unread(
         "CUDA_HOME",
         "cuda-home",
         Severity::Warning,
         "A ROCm host has no CUDA toolkit at this path; builds of extensions look at ROCM_HOME.",
         "Set ROCM_HOME to /opt/rocm, or neither",
         "ROCM_HOME",
-    ),
-    unread(
-        "TORCHINDUCTOR_MAX_AUTOTUNE",
-        "max-autotune-variable",
-        Severity::Info,
-        "This turns on max-autotune for each torch.compile that is started here, whatever its mode says.",
-        "Leave it to the code, and measure with it and without",
-        "",
     ),
     unread(
         "NVCC_APPEND_FLAGS",
@@ -192,20 +177,11 @@ pub(in crate::rules) fn check(cx: &Checker<'_>, of: &'static RuleMeta) {
         return;
     }
     for variable in VARIABLES {
-        let owner = match rule(variable.owner) {
-            Some(rule) if rule.files.is_some() => variable.owner,
-            _ => OWN,
-        };
-        if owner != of.name || settings(cx).any(|setting| setting.key.as_str() == variable.beside) {
+        if variable.owner != of.name || sets(cx, variable.beside) {
             continue;
         }
-        // `ENV X=$X` passes on what is set elsewhere.
-        let is_own = |value: &str| !value.is_empty() && !value.starts_with('$');
-        let mut named = settings(cx).filter(|setting| {
-            setting.key.as_str() == variable.name && is_own(setting.value.as_str())
-        });
         // The first stands for the others: scripts set one in each of many branches.
-        if let Some(setting) = named.next() {
+        if let Some(setting) = given(cx, variable.name).next() {
             let advice = Suggestion::display_only(variable.advice);
             cx.report(
                 of,
@@ -216,6 +192,80 @@ pub(in crate::rules) fn check(cx: &Checker<'_>, of: &'static RuleMeta) {
             );
         }
     }
+}
+
+/// Reports the variables of the table that the rule has for code: `ENV X=1` and `os.environ["X"] = "1"` are the same to it.
+pub(in crate::rules) fn uses(cx: &Checker<'_>, of: &'static RuleMeta, uses: &[Use]) {
+    let mut seen: Vec<&str> = Vec::new();
+    for found in uses.iter().filter(|found| found.when.holds(cx.target)) {
+        let What::Variable(name, values) = found.what else {
+            continue;
+        };
+        let fits = |setting: &&Setting<'_>| {
+            values.is_empty() || values.contains(&setting.value.unquoted().as_str())
+        };
+        // The first stands for the others, and the first row for those below it, as in code.
+        if seen.contains(&name) {
+            continue;
+        }
+        if let Some(setting) = given(cx, name).find(fits) {
+            seen.push(name);
+            let title = filled(found.fix.title, cx.target);
+            let fix = match edits(cx, setting, &filled(found.fix.instead, cx.target)) {
+                Some(edits) => Suggestion {
+                    title,
+                    applicability: found.fix.applicability,
+                    edits,
+                },
+                None => Suggestion::display_only(title),
+            };
+            let message = filled(found.message, cx.target);
+            cx.report(of, found.severity, setting.key.range(), message, fix);
+        }
+    }
+}
+
+/// Edits that set `NAME=value` in place of a setting; none where the name stands elsewhere too, which may read it.
+fn edits(cx: &Checker<'_>, setting: &Setting<'_>, instead: &str) -> Option<Vec<Replacement>> {
+    let (name, value) = instead.split_once('=')?;
+    let key = setting.key.as_str();
+    if name != key && cx.source.matches(key).count() > 1 {
+        return None;
+    }
+    Some(vec![
+        (setting.key.range(), name.to_owned()),
+        (setting.value.unquoted().range(), value.to_owned()),
+    ])
+}
+
+/// Reports a variable under a name that nothing reads, and renames it.
+pub(in crate::rules) fn renamed(
+    cx: &Checker<'_>,
+    rule: &'static RuleMeta,
+    names: &[&str],
+    say: fn(&str) -> (String, String),
+) {
+    for setting in settings(cx).filter(|setting| names.contains(&setting.key.as_str())) {
+        let (message, name) = say(setting.key.as_str());
+        let fix = Suggestion::safe_edits(format!("Set {name}"), vec![(setting.key.range(), name)]);
+        cx.report(rule, Severity::Warning, setting.key.range(), message, fix);
+    }
+}
+
+/// True when the file sets `name`, whatever to.
+pub(in crate::rules) fn sets(cx: &Checker<'_>, name: &str) -> bool {
+    settings(cx).any(|setting| setting.key.as_str() == name)
+}
+
+/// Where `name` is given a value; `ENV X=$X` passes on what is set elsewhere.
+pub(in crate::rules) fn given<'c, 'a>(
+    cx: &'c Checker<'a>,
+    name: &'c str,
+) -> impl Iterator<Item = &'c Setting<'a>> {
+    let is_own = |value: &str| !value.is_empty() && !value.starts_with('$');
+    settings(cx).filter(move |setting| {
+        setting.key.as_str() == name && is_own(setting.value.unquoted().as_str())
+    })
 }
 
 fn settings<'c, 'a>(cx: &'c Checker<'a>) -> impl Iterator<Item = &'c Setting<'a>> {

@@ -4,6 +4,7 @@
 //! is allowed.
 
 mod file;
+mod own_modules;
 mod project;
 mod rules;
 mod toml_text;

@@ -8,6 +8,7 @@ use hipward_analyzer::{Arch, Language, Options, Selection, Target, UnknownRule, 
 use ignore::gitignore::Gitignore;
 
 use super::file::{self, Settings};
+use super::own_modules::OwnModules;
 use super::{ConfigError, LoadedRules, load_rules};
 
 /// What the command line says, over any file.
@@ -51,6 +52,7 @@ pub(crate) struct Project {
     pub(crate) team: LoadedRules,
     /// What is known from before.
     pub(crate) baseline: Option<PathBuf>,
+    own_modules: OwnModules,
 }
 
 /// Why a file cannot be checked.
@@ -201,6 +203,7 @@ impl Projects {
                 true => None,
                 false => over.baseline.clone().or(settings.baseline),
             },
+            own_modules: OwnModules::default(),
         })
     }
 }
@@ -216,6 +219,12 @@ impl Project {
         let file = absolute(file);
         let mut options = self.options.clone();
         options.language = Language::of_path(&file.to_string_lossy());
+        if matches!(
+            options.language,
+            Some(Language::Python | Language::Notebook)
+        ) {
+            options.own_modules = self.own_modules.of_file(&file).to_vec();
+        }
         for (files, rules) in &self.per_file_ignores {
             if matches(files, &file, false)
                 && let Ok(fewer) = options.rules.clone().without(rules, &self.team.rules)

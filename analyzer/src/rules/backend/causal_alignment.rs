@@ -1,5 +1,6 @@
 //! HW309: a causal mask over a key-value cache.
 
+use super::super::calls::contains_any;
 use super::super::edits::module_expression;
 use crate::checker::{Checker, Suggestion};
 use crate::semantic::Value;
@@ -87,7 +88,7 @@ fn check(cx: &Checker<'_>, argument: Node) {
     else {
         return;
     };
-    if !comes_from_cache(cx, key) {
+    if !comes_from_cache(cx, key) || is_chosen_by_length(cx, argument) {
         return;
     }
     let title = "Align the mask to the lower right";
@@ -148,6 +149,18 @@ fn comes_from_cache(cx: &Checker<'_>, key: Node) -> bool {
         .any(|binding| match binding.value {
             Value::Expression(value) | Value::Unpacked(value, _) => is_cached(cx, value),
             _ => false,
+        })
+}
+
+/// `if cache is None or q.size(-2) == k.size(-2):`: the mask is right where the lengths are the same.
+fn is_chosen_by_length(cx: &Checker<'_>, argument: Node) -> bool {
+    let tree = cx.tree();
+    tree.ancestors(argument)
+        .take_while(|ancestor| tree.kind(*ancestor) != Kind::FunctionDefinition)
+        .filter_map(|ancestor| tree.child(ancestor, Field::Condition))
+        .any(|condition| {
+            let lower = tree.text(condition).to_ascii_lowercase();
+            contains_any(&lower, &["len", "size", "shape", "prefill", "is none"])
         })
 }
 

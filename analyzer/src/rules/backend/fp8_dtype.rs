@@ -1,5 +1,6 @@
 //! HW308: the FP8 format that the target multiplies.
 
+use super::super::calls::contains_any;
 use crate::checker::{Checker, Suggestion};
 use crate::report::Arch;
 use crate::syntax::{Field, Kind, Node};
@@ -144,11 +145,14 @@ fn is_made(cx: &Checker<'_>, node: Node) -> bool {
 /// The whole source is looked at once, at its first FP8 type.
 fn is_settled(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
-    let is_constant = tree
+    // `FP8_DTYPE = …`: other sources compute with it.
+    let is_named = tree
         .parent(node)
-        .is_some_and(|parent| tree.kind(parent) == Kind::Assignment);
+        .filter(|parent| tree.kind(*parent) == Kind::Assignment)
+        .and_then(|assignment| tree.child(assignment, Field::Left))
+        .is_some_and(|name| contains_any(tree.text(name), &["FP8", "E4M3", "E5M2"]));
     let find = || {
-        if is_right_as_it_is(cx, is_constant) {
+        if is_right_as_it_is(cx, is_named) {
             vec![tree.root()]
         } else {
             Vec::new()
@@ -164,13 +168,18 @@ fn is_finfo(cx: &Checker<'_>, arguments: Node) -> bool {
         .is_some_and(|name| name.is("torch.finfo"))
 }
 
+/// Sources written for one of NVIDIA's GPUs: there the format is the least of it.
+const NVIDIAS: &[&str] = &["sm90", "sm100", "hopper", "blackwell"];
+
 /// True when the source knows both families, stores scales of block-scaled formats, whose type is the same everywhere, or
-/// neither multiplies nor scales: then the format only keeps numbers small.
-fn is_right_as_it_is(cx: &Checker<'_>, is_constant: bool) -> bool {
+/// neither multiplies nor scales on a GPU: then the format only keeps numbers small.
+fn is_right_as_it_is(cx: &Checker<'_>, is_named: bool) -> bool {
     let tree = cx.tree();
     let mut has_ocp = false;
     let mut has_fnuz = false;
-    let mut multiplies = is_constant;
+    let mut multiplies = is_named;
+    let mut scales = false;
+    let mut has_gpu = is_named;
     for node in tree.nodes() {
         if !matches!(tree.kind(node), Kind::Identifier | Kind::StringContent) {
             continue;
@@ -179,15 +188,21 @@ fn is_right_as_it_is(cx: &Checker<'_>, is_constant: bool) -> bool {
         has_ocp |= OCP.contains(&text);
         if text.len() < 80 {
             let lower = text.to_ascii_lowercase();
-            let mentions = |words: &[&str]| words.iter().any(|word| lower.contains(word));
             // `normalize_e4m3fn_to_e4m3fnuz`, `is_fp8_fnuz()`
             has_fnuz |= lower.contains("fnuz");
-            if mentions(&["nvfp4", "mxfp", "e8m0", "fp4"]) {
+            if contains_any(&lower, &["nvfp4", "mxfp", "e8m0", "fp4"])
+                || contains_any(&lower, NVIDIAS)
+            {
                 return true;
             }
-            multiplies |= mentions(&["scaled_mm", "scaled_grouped_mm", "fp8_gemm", "gemm_fp8"])
-                || matches!(text, "finfo" | "dot");
+            multiplies |= text == "dot"
+                || contains_any(
+                    &lower,
+                    &["scaled_mm", "scaled_grouped_mm", "fp8_gemm", "gemm_fp8"],
+                );
+            scales |= text == "finfo";
+            has_gpu |= contains_any(&lower, &["cuda", "triton"]);
         }
     }
-    has_ocp && has_fnuz || !multiplies
+    has_ocp && has_fnuz || !(multiplies || scales && has_gpu)
 }

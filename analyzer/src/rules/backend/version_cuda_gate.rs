@@ -75,7 +75,10 @@ fn check(cx: &Checker<'_>, node: Node) {
             }
         }
         Kind::ConditionalExpression => {
-            if let Some(condition) = tree.parts(node).nth(1) {
+            let parts: Vec<_> = tree.parts(node).collect();
+            if let [_, condition, other] = parts[..]
+                && !names_other_vendor(tree.text(other))
+            {
                 truthiness(cx, condition);
             }
         }
@@ -107,6 +110,16 @@ fn check(cx: &Checker<'_>, node: Node) {
         }
         _ => call(cx, node),
     }
+}
+
+/// `ck.FwOp` of `cutlass.FwOp if torch.version.cuda else ck.FwOp`.
+fn names_other_vendor(text: &str) -> bool {
+    text.split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|word| matches!(word, "ck" | "hip" | "rocm" | "amd" | "aiter" | "miopen"))
+}
+
+fn mentions_digit(text: &str) -> bool {
+    text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 fn is_cuda_version(cx: &Checker<'_>, node: Node) -> bool {
@@ -173,6 +186,8 @@ fn comparison(cx: &Checker<'_>, node: Node) {
             );
         }
         Kind::NotEqual | Kind::NotIn => gate(cx, node, true, None),
+        // Whether it is one release of CUDA is rightly denied.
+        _ if !with_none && mentions_digit(tree.text(node)) => {}
         _ => gate(cx, node, false, None),
     }
 }

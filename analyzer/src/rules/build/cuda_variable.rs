@@ -7,14 +7,13 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds variables that only CUDA's runtime or toolkit reads, set in Dockerfiles, scripts, `.env` files and
-    /// workflows: `NVCC_APPEND_FLAGS`, `CUDACXX`, `CUDA_MODULE_LOADING`, `CUDA_DEVICE_MAX_CONNECTIONS`, and
-    /// `TORCH_CUDA_ARCH_LIST` and `CUDA_HOME`.
+    /// workflows: `NVCC_APPEND_FLAGS`, `CUDACXX`, `CUDA_MODULE_LOADING`, `CUDA_DEVICE_MAX_CONNECTIONS`. Those that code
+    /// sets too, such as `TORCH_CUDA_ARCH_LIST` and `CUDA_HOME`, are found under their own rules' names.
     ///
     /// ## Why on ROCm
     ///
-    /// HIP and hipcc do not read them, so what they were set for does not happen. `TORCH_CUDA_ARCH_LIST` has a counterpart,
-    /// `PYTORCH_ROCM_ARCH`, and `NVCC_APPEND_FLAGS` has one, `HIPCC_COMPILE_FLAGS_APPEND`. `NCCL_*` and `CUDA_VISIBLE_DEVICES`
-    /// are read on ROCm too and are left alone.
+    /// HIP and hipcc do not read them, so what they were set for does not happen. `NVCC_APPEND_FLAGS` has a counterpart,
+    /// `HIPCC_COMPILE_FLAGS_APPEND`. `NCCL_*` and `CUDA_VISIBLE_DEVICES` are read on ROCm too and are left alone.
     ///
     /// ## Example
     ///

@@ -10,7 +10,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds `--gpus` and `--runtime=nvidia` where a container is started, `runtime: nvidia` and `driver: nvidia` in Compose
-    /// files, `nvidia.com/gpu` in Kubernetes, and `NVIDIA_VISIBLE_DEVICES` and `NVIDIA_DRIVER_CAPABILITIES`.
+    /// files, `nvidia.com/gpu` in Kubernetes, and `NVIDIA_DRIVER_CAPABILITIES`.
     ///
     /// ## Why on ROCm
     ///
@@ -116,10 +116,7 @@ fn check(cx: &Checker<'_>) {
         );
     }
     for setting in facts.settings.iter().filter(|setting| !setting.guarded) {
-        if matches!(
-            setting.key.as_str(),
-            "NVIDIA_VISIBLE_DEVICES" | "NVIDIA_DRIVER_CAPABILITIES"
-        ) {
+        if setting.key.as_str() == "NVIDIA_DRIVER_CAPABILITIES" {
             cx.report(
                 &RULE,
                 Severity::Info,

@@ -7,8 +7,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds required packages that are built for CUDA or carry NVIDIA's libraries: `nvidia-cublas-cu12`,
-    /// `onnxruntime-gpu`, `jax[cuda12]`, `transformer-engine`. Packages that a rule on imports speaks of, such as
-    /// `flash-attn`, are found under that rule's name.
+    /// `onnxruntime-gpu`, `jax[cuda12]`, `faiss-gpu`. Packages that a rule on imports speaks of, such as `flash-attn` or
+    /// `transformer-engine`, are found under that rule's name.
     ///
     /// ## Why on ROCm
     ///

@@ -52,6 +52,7 @@ declare_rule! {
         targets: "every ROCm target; the message depends on the architecture",
         lesson: Some("01-port/01-device-abstraction"),
         visit: [Subscript, Call, Pair, KeywordArgument],
+        files: [Dockerfile, Shell, Yaml] check_files,
     }
 }
 const TITLE: &str = "Set it where torch.version.hip is None";
@@ -82,4 +83,10 @@ const USES: &[Use] = &[
 
 fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
+}
+
+/// Where files set it.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::variables::uses(cx, &RULE, USES);
 }

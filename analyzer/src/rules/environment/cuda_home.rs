@@ -11,6 +11,7 @@ declare_rule! {
     ///
     /// Finds the first place where code looks for the CUDA toolkit: `torch.utils.cpp_extension.CUDA_HOME`, and `CUDA_HOME`,
     /// `CUDA_PATH` or `CUDA_ROOT` read from the environment where they have to be there, or with a CUDA path to fall back to.
+    /// In scripts, images and workflows: `CUDA_HOME` being set.
     ///
     /// ## Why on ROCm
     ///
@@ -51,6 +52,7 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),
         visit: [Subscript, Call, Attribute, ImportFromStatement],
+        files: [Dockerfile, Shell, Yaml] check_files,
     }
 }
 const TITLE: &str = "Take ROCM_HOME where torch.version.hip is set";
@@ -130,4 +132,10 @@ fn knows_rocm(cx: &Checker<'_>) -> bool {
             .collect()
     };
     cx.mentions_hip() || !cx.once(RULE.id, find).is_empty()
+}
+
+/// Where files set it.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::variables::check(cx, &RULE);
 }

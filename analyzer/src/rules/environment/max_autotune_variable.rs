@@ -52,6 +52,7 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("02-baseline/02-honest-timing"),
         visit: [Subscript, Call, Pair, KeywordArgument],
+        files: [Dockerfile, Shell, Yaml] check_files,
     }
 }
 const fn variable(name: &'static str, off: &'static str) -> Use {
@@ -78,4 +79,10 @@ const USES: &[Use] = &[
 
 fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
+}
+
+/// Where files set it.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::variables::uses(cx, &RULE, USES);
 }

@@ -48,6 +48,7 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),
         visit: [Subscript, Call, Pair, KeywordArgument],
+        files: [Dockerfile, Shell, Yaml] check_files,
     }
 }
 const fn mode(values: &'static [&'static str], message: &'static str) -> Use {
@@ -76,4 +77,10 @@ const USES: &[Use] = &[
 
 fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
+}
+
+/// Where files set it.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::variables::uses(cx, &RULE, USES);
 }

@@ -45,6 +45,7 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),
         visit: [Subscript, Call, Pair, KeywordArgument],
+        files: [Dockerfile, Shell, Yaml] check_files,
     }
 }
 /// What RCCL reads under NCCL's name alone.
@@ -82,7 +83,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     }
     let tree = cx.tree();
     let name = &*variable.name;
-    let renamed = name.replacen("RCCL_", "NCCL_", 1);
+    let (message, renamed) = said(name);
     let title = format!("Set {renamed}");
     let fix = if tree.kind(variable.key) == Kind::String {
         let text = tree.text(variable.key).replace(name, &renamed);
@@ -90,7 +91,19 @@ fn check(cx: &Checker<'_>, node: Node) {
     } else {
         Suggestion::display_only(title)
     };
+    cx.report(&RULE, variable.key, message, fix);
+}
+
+/// What is to be said of a name, and the right one.
+fn said(name: &str) -> (String, String) {
+    let renamed = name.replacen("RCCL_", "NCCL_", 1);
     let message =
         format!("RCCL does not read {name}; it kept NCCL's names, so this one is {renamed}.");
-    cx.report(&RULE, variable.key, message, fix);
+    (message, renamed)
+}
+
+/// Where files set it.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::variables::renamed(cx, &RULE, ALIASES, said);
 }

@@ -50,6 +50,7 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),
         visit: [Subscript, Call, Pair, KeywordArgument],
+        files: [Dockerfile, Shell, Yaml] check_files,
     }
 }
 const USES: &[Use] = &[Use {
@@ -70,5 +71,14 @@ fn check(cx: &Checker<'_>, node: Node) {
         .is_some_and(|value| string(&cx.semantics, value) != Some(""));
     if asks && !sets_any(cx, RULE.id, &["PYTORCH_ROCM_ARCH"]) {
         uses::check(cx, &RULE, USES, node);
+    }
+}
+
+/// Where files set it.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    use crate::rules::variables::{sets, uses};
+    if !cx.is_ported && !sets(cx, "PYTORCH_ROCM_ARCH") {
+        uses(cx, &RULE, USES);
     }
 }

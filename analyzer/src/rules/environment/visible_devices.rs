@@ -55,14 +55,22 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),
         visit: [Subscript, Call, Pair, KeywordArgument],
+        files: [Dockerfile, Shell, Yaml] check_files,
     }
 }
-const USES: &[Use] = &[row(
-    What::Variable("NVIDIA_VISIBLE_DEVICES", &[]),
-    Severity::Warning,
-    "NVIDIA_VISIBLE_DEVICES is for NVIDIA's container runtime; AMD's reads AMD_VISIBLE_DEVICES.",
-    "Set AMD_VISIBLE_DEVICES, or pass --device=/dev/kfd --device=/dev/dri",
-)];
+const fn container(values: &'static [&'static str], severity: Severity) -> Use {
+    row(
+        What::Variable("NVIDIA_VISIBLE_DEVICES", values),
+        severity,
+        "NVIDIA_VISIBLE_DEVICES is for NVIDIA's container runtime; AMD's reads AMD_VISIBLE_DEVICES.",
+        "Set AMD_VISIBLE_DEVICES, or pass --device=/dev/kfd --device=/dev/dri",
+    )
+}
+
+const USES: &[Use] = &[
+    container(&["all", "none", "void"], Severity::Info),
+    container(&[], Severity::Warning),
+];
 
 fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
@@ -92,5 +100,13 @@ fn check(cx: &Checker<'_>, node: Node) {
             "HIP_VISIBLE_DEVICES counts among the devices that ROCR_VISIBLE_DEVICES has left, from 0.",
             Suggestion::display_only("Set one of the two"),
         );
+    }
+}
+
+/// Where files set it.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    if !cx.is_ported {
+        crate::rules::variables::uses(cx, &RULE, USES);
     }
 }

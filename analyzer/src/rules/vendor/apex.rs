@@ -2,7 +2,8 @@
 
 use super::super::edits::{import_item_range, module_expression};
 use crate::checker::{Checker, Replacement, Suggestion};
-use crate::semantic::{Value, is_import_guarded};
+use crate::rules::uses::is_awaited;
+use crate::semantic::Value;
 use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
@@ -98,11 +99,7 @@ fn check(cx: &Checker<'_>, statement: Node) {
     if !module.starts_with("apex") && cx.has_reported(&RULE, &|text, _| text == module) {
         return;
     }
-    if is_import_guarded(
-        &cx.semantics,
-        statement,
-        &["ImportError", "ModuleNotFoundError"],
-    ) {
+    if !is_awaited(cx, statement, module) {
         return;
     }
     let fix = from

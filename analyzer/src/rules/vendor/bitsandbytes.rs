@@ -8,7 +8,7 @@ use crate::syntax::Node;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds unguarded imports of `bitsandbytes`.
+    /// Finds unguarded imports of `bitsandbytes`, and requirements that pin one from before it supported AMD GPUs.
     ///
     /// ## Why on ROCm
     ///
@@ -53,6 +53,7 @@ declare_rule! {
         targets: "every ROCm target; an error-free import needs a wheel built for its ROCm",
         lesson: Some("01-port/02-vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call],
+        files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check_files,
     }
 }
 const USES: &[Use] = &[row(
@@ -64,4 +65,10 @@ const USES: &[Use] = &[row(
 
 fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
+}
+
+/// Where it is required.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::packages::check(cx, &RULE);
 }

@@ -10,7 +10,8 @@ declare_rule! {
     ///
     /// Finds unguarded imports of libraries whose releases hold CUDA code, and that have no rule of their own: Transformer Engine,
     /// FlashInfer, DeepGEMM, DeepEP, CUTLASS, RAPIDS, KvikIO, nvshmem, nvImageCodec, PyNvVideoCodec, cuEquivariance, tiny-cuda-nn,
-    /// nvdiffrast, spconv, and monitors that ask NVIDIA's driver, such as GPUtil and py3nvml.
+    /// nvdiffrast, spconv, and monitors that ask NVIDIA's driver, such as GPUtil and py3nvml; and requirements on the best-known
+    /// of them.
     ///
     /// ## Why on ROCm
     ///
@@ -56,6 +57,7 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call],
+        files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check_files,
     }
 }
 const fn missing(module: &'static str, title: &'static str) -> Use {
@@ -134,4 +136,10 @@ const USES: &[Use] = &[
 
 fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
+}
+
+/// Where it is required.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::packages::check(cx, &RULE);
 }

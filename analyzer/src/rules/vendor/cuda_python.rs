@@ -9,7 +9,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds unguarded imports of NVIDIA's `cuda-python` (`cuda.bindings`, `cuda.core`, and the older `cuda.cuda`, `cuda.cudart`,
-    /// `cuda.nvrtc`), of `pycuda` and of `numba.cuda`.
+    /// `cuda.nvrtc`), of `pycuda` and of `numba.cuda`, and requirements on their packages.
     ///
     /// ## Why on ROCm
     ///
@@ -51,6 +51,7 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call],
+        files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check_files,
     }
 }
 const fn binding(module: &'static str) -> Use {
@@ -100,4 +101,10 @@ fn check(cx: &Checker<'_>, node: Node) {
     if is_import && cx.once(RULE.id, with_cutlass).is_empty() {
         uses::check(cx, &RULE, USES, node);
     }
+}
+
+/// Where it is required.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::packages::check(cx, &RULE);
 }

@@ -8,8 +8,8 @@ use crate::syntax::Node;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds unguarded imports of `cupy`, and CUDA source handed to `RawKernel`, `RawModule`, `ElementwiseKernel` and
-    /// `ReductionKernel`.
+    /// Finds unguarded imports of `cupy`, its wheels for CUDA among requirements, and CUDA source handed to `RawKernel`,
+    /// `RawModule`, `ElementwiseKernel` and `ReductionKernel`.
     ///
     /// ## Why on ROCm
     ///
@@ -29,6 +29,10 @@ declare_rule! {
     /// scale((1,), (64,), (cp.ones(64, dtype=cp.float32),))
     /// ```
     ///
+    /// ```requirements
+    /// cupy-cuda12x
+    /// ```
+    ///
     /// ## Use instead
     ///
     /// PyTorch's own operations where they do, or a Triton kernel:
@@ -40,11 +44,16 @@ declare_rule! {
     /// x *= 2.0
     /// ```
     ///
+    /// ```requirements
+    /// cupy-rocm-7-0
+    /// ```
+    ///
     /// In a `try` with `except ImportError` the import is not reported.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: which package to install and how the kernel's source changes is for a person to say.
+    /// In code display-only: how a kernel's source changes is for a person to say. In requirements unsafe: an NVIDIA host
+    /// needs the other package.
     ///
     /// ## References
     ///
@@ -54,10 +63,11 @@ declare_rule! {
         title: "CuPy needs a ROCm build",
         family: VendorLibraries,
         severity: Warning,
-        applicability: DisplayOnly,
+        applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call],
+        files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check_files,
     }
 }
 const SOURCE: &str = "On ROCm this source is compiled by hipRTC for {arch}, unconverted: a warp has 64 lanes, and inline PTX is an error.";
@@ -98,4 +108,10 @@ const USES: &[Use] = &[
 
 fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
+}
+
+/// Where it is required.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::packages::check(cx, &RULE);
 }

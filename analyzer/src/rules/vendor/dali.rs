@@ -8,7 +8,7 @@ use crate::syntax::Node;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds unguarded imports of `nvidia.dali`.
+    /// Finds unguarded imports of `nvidia.dali`, and requirements on its packages.
     ///
     /// ## Why on ROCm
     ///
@@ -47,6 +47,7 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call],
+        files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check_files,
     }
 }
 const USES: &[Use] = &[row(
@@ -58,4 +59,10 @@ const USES: &[Use] = &[row(
 
 fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
+}
+
+/// Where it is required.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::packages::check(cx, &RULE);
 }

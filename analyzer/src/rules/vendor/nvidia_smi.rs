@@ -2,6 +2,7 @@
 
 use crate::checker::{Checker, Suggestion};
 use crate::report::Severity;
+use crate::rules::calls::{contains_any, function_around};
 use crate::rules::commands::{Command, LENIENT_RUNNERS, RUNNERS, command};
 use crate::semantic::is_import_guarded;
 use crate::syntax::Node;
@@ -86,7 +87,7 @@ fn check(cx: &Checker<'_>, call: Node) {
         "CalledProcessError",
         "SubprocessError",
     ];
-    if is_import_guarded(&cx.semantics, call, &errors) {
+    if is_import_guarded(&cx.semantics, call, &errors) || is_looked_for(cx, call) {
         return;
     }
     let message = if severity == Severity::Error {
@@ -95,6 +96,14 @@ fn check(cx: &Checker<'_>, call: Node) {
         "nvidia-smi belongs to NVIDIA's driver; a ROCm host does not have it, and this call gives nothing."
     };
     cx.report_as(&RULE, severity, call, message, fix(cx, &command));
+}
+
+/// `if not shutil.which("nvidia-smi"): return` stands in the same function.
+fn is_looked_for(cx: &Checker<'_>, call: Node) -> bool {
+    function_around(cx, call).is_some_and(|function| {
+        let text = cx.tree().text(function);
+        contains_any(text, &["which(\"nvidia-smi\"", "which('nvidia-smi'"])
+    })
 }
 
 fn is_nvidia_smi(word: &str) -> bool {

@@ -8,7 +8,7 @@ use crate::syntax::Node;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds unguarded imports of the package `nvtx`. `torch.cuda.nvtx` is another thing, and fine.
+    /// Finds unguarded imports of the package `nvtx`, and requirements on it. `torch.cuda.nvtx` is another thing, and fine.
     ///
     /// ## Why on ROCm
     ///
@@ -50,6 +50,7 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call],
+        files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check_files,
     }
 }
 const USES: &[Use] = &[row(
@@ -61,4 +62,10 @@ const USES: &[Use] = &[row(
 
 fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
+}
+
+/// Where it is required.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::packages::check(cx, &RULE);
 }

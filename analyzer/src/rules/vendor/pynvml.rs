@@ -1,7 +1,9 @@
 //! HW101: the Python binding of NVIDIA's management library.
 
 use crate::checker::{Checker, Replacement, Suggestion};
-use crate::semantic::{Value, integer, is_import_guarded};
+use crate::report::Arch;
+use crate::rules::uses::is_awaited;
+use crate::semantic::{Value, integer};
 use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
@@ -79,14 +81,7 @@ fn check(cx: &Checker<'_>, statement: Node) {
     let Some(import) = pynvml_item(cx, statement) else {
         return;
     };
-    let is_ours = |node: &Node| {
-        pynvml_item(cx, *node).is_some()
-            && !is_import_guarded(
-                &cx.semantics,
-                *node,
-                &["ImportError", "ModuleNotFoundError"],
-            )
-    };
+    let is_ours = |node: &Node| pynvml_item(cx, *node).is_some() && is_awaited(cx, *node, "pynvml");
     if !is_ours(&statement) {
         return;
     }
@@ -297,8 +292,13 @@ impl Plan {
             tree.start(call)..tree.start(arguments[0]),
             (*prefix).to_owned(),
         ));
-        self.edits
-            .push((tree.end(arguments[0])..end, (*suffix).to_owned()));
+        // What a GPU measures depends on its generation; the other figure is "N/A" there.
+        let measured = match cx.target().arch {
+            Arch::Gfx90a => "average",
+            Arch::Gfx942 | Arch::Gfx950 => "current",
+        };
+        let suffix = suffix.replace("{measured}", measured);
+        self.edits.push((tree.end(arguments[0])..end, suffix));
         Some(())
     }
 
@@ -447,7 +447,8 @@ const WITHOUT_ARGUMENT: &[(&str, &str)] = &[
 
 /// A pynvml function of a handle, the constant it takes beside it, and what stands around the handle in AMD SMI's call.
 ///
-/// Power is in milliwatts in NVML; AMD SMI gives watts for what is drawn and microwatts for a cap.
+/// Power is in milliwatts in NVML; AMD SMI gives watts for what is drawn and microwatts for a cap. `{measured}` is
+/// `current` on MI300 and later, `average` before: the keys that every release of AMD SMI has.
 const CALLS: &[(&str, &str, &str, &str)] = &[
     (
         "nvmlDeviceGetHandleByIndex",
@@ -483,7 +484,7 @@ const CALLS: &[(&str, &str, &str, &str)] = &[
         "nvmlDeviceGetPowerUsage",
         "",
         "(amdsmi.amdsmi_get_power_info(",
-        ")[\"socket_power\"] * 1000)",
+        ")[\"{measured}_socket_power\"] * 1000)",
     ),
     (
         "nvmlDeviceGetPowerManagementLimit",

@@ -9,7 +9,7 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds unguarded imports of `tensorrt`, `torch_tensorrt`, `torch2trt` and `tensorrt_llm`, and
-    /// `torch.compile(backend="tensorrt")`.
+    /// `torch.compile(backend="tensorrt")`, and requirements on those packages.
     ///
     /// ## Why on ROCm
     ///
@@ -52,6 +52,7 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call, KeywordArgument],
+        files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check_files,
     }
 }
 const MISSING: &str = "TensorRT exists for NVIDIA GPUs alone, so this import fails on a ROCm host.";
@@ -92,4 +93,10 @@ const USES: &[Use] = &[
 
 fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
+}
+
+/// Where it is required.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::packages::check(cx, &RULE);
 }

@@ -8,7 +8,7 @@ use crate::syntax::Node;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds unguarded imports of `xformers`, and attention operators chosen by name that its ROCm build does not have.
+    /// Finds unguarded imports of `xformers`, the package among requirements, and attention operators chosen by name that its ROCm build does not have.
     ///
     /// ## Why on ROCm
     ///
@@ -59,6 +59,7 @@ declare_rule! {
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call, Attribute],
+        files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check_files,
     }
 }
 const fn operator(name: &'static str) -> Use {
@@ -88,4 +89,10 @@ const USES: &[Use] = &[
 
 fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
+}
+
+/// Where it is required.
+#[cfg(feature = "all-languages")]
+fn check_files(cx: &crate::files::Checker<'_>) {
+    crate::rules::packages::check(cx, &RULE);
 }

@@ -1,6 +1,7 @@
 //! Whether a C++ file belongs to a PyTorch extension, whose names PyTorch's hipify renames when it is built.
 //!
-//! Headers of an extension rarely include PyTorch's, so the file itself does not tell: the `setup.py` above it does.
+//! Headers of an extension rarely include PyTorch's, so the file itself does not tell: the `setup.py` above it does, or the
+//! module that builds it on import.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) struct Extensions(Mutex<HashMap<PathBuf, Option<bool>>>);
 
 impl Extensions {
-    /// True below a `setup.py` that builds extensions with PyTorch; nothing where no file says so.
+    /// True below Python code that builds extensions with PyTorch; nothing where no file says so.
     pub(super) fn of_file(&self, file: &Path) -> Option<bool> {
         self.of_folder(fs::canonicalize(file).ok()?.parent()?)
     }
@@ -38,9 +39,16 @@ impl Extensions {
     }
 }
 
+/// A `setup.py` that builds extensions, or a module beside it that builds one when it is imported.
 fn builds_extensions(folder: &Path) -> bool {
-    fs::read_to_string(folder.join("setup.py"))
-        .is_ok_and(|setup| setup.contains("cpp_extension") || setup.contains("CUDAExtension"))
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    files
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "py"))
+        .any(|path| {
+            fs::read_to_string(path)
+                .is_ok_and(|code| code.contains("cpp_extension") || code.contains("CUDAExtension"))
+        })
 }
 
 #[cfg(test)]
@@ -51,7 +59,12 @@ mod tests {
     fn the_setup_file_above_decides_within_the_repository() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
-        for part in ["ours/csrc/deep", "ours/.git", "plain/.git"] {
+        for part in [
+            "ours/csrc/deep",
+            "ours/.git",
+            "plain/.git",
+            "inline/kernels",
+        ] {
             fs::create_dir_all(path(part)).expect("a folder");
         }
         fs::write(path("setup.py"), "CUDAExtension").expect("a file");
@@ -60,7 +73,8 @@ mod tests {
             "from torch.utils import cpp_extension",
         )
         .expect("a file");
-        for file in ["ours/csrc/deep/x.cuh", "plain/x.cu"] {
+        fs::write(path("inline/ext.py"), "torch.utils.cpp_extension.load()").expect("a file");
+        for file in ["ours/csrc/deep/x.cuh", "plain/x.cu", "inline/kernels/x.cu"] {
             fs::write(path(file), "").expect("a file");
         }
         let extensions = Extensions::default();
@@ -69,6 +83,7 @@ mod tests {
                 extensions.of_file(&path("ours/csrc/deep/x.cuh")),
                 Some(true)
             );
+            assert_eq!(extensions.of_file(&path("inline/kernels/x.cu")), Some(true));
             assert_eq!(extensions.of_file(&path("plain/x.cu")), None);
         }
     }
