@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
 
+    from torch.nn.parallel import DistributedDataParallel
+
     from hipward_kernels.models.config import Config, Switches
     from hipward_kernels.models.data import Batch
 
@@ -36,11 +38,13 @@ class Trainer:
     model: TinyLlama
     optimizer: torch.optim.Optimizer
     precision: Precision
+    replicas: DistributedDataParallel | None = None
+    """Runs the model if its gradients are averaged with those of other processes."""
 
     def forward(self, batch: Batch) -> Tensor:
         """The mean loss of a batch, in nats a token."""
         with record_function("forward"), autocast(self.precision, batch.tokens.device):
-            return self.model(*batch)  # type: ignore[no-any-return]
+            return (self.replicas or self.model)(*batch)  # type: ignore[no-any-return]
 
     def backward(self, loss: Tensor) -> None:
         """Gradients of all parameters."""
