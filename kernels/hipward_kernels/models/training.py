@@ -85,7 +85,9 @@ def build(
         seed: For drawing it.
     """
     torch.manual_seed(seed)
-    model = TinyLlama(config, switches)
+    # Drawn on the CPU a seed gives the same weights everywhere; what is replaced is made where that is fast.
+    with nullcontext() if weights is None else device:
+        model = TinyLlama(config, switches)
     if weights is not None:
         model.load_state_dict(fused(weights, switches))
     model.to(device)
