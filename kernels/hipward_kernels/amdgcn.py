@@ -16,7 +16,7 @@ from triton.compiler import ASTSource
 from triton.compiler import compile as triton_compile
 
 from hipward_kernels.arch import WAVE_AMD
-from hipward_kernels.compile.from_hip import Clang, clangs
+from hipward_kernels.compile.clang import Clang, clangs
 from hipward_kernels.compile.listing import Resources, resources
 from hipward_kernels.jit.toolchain import BuildError, options
 

@@ -27,7 +27,7 @@ from hipward_kernels.quantization import FP8Linear, Quantized, quantize
 from hipward_kernels.registry import TIERS, disabled, only
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 
@@ -100,6 +100,15 @@ HUGE: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+@pytest.fixture
+def memory() -> Iterator[None]:
+    """What other tests keep is given back, and what this one keeps too."""
+    torch.cuda.empty_cache()
+    yield
+    torch.cuda.empty_cache()
+
+
+@pytest.mark.usefixtures("memory")
 @pytest.mark.parametrize("tier", ["hip", "triton"])
 @pytest.mark.parametrize("name", HUGE)
 def test_more_than_2_to_the_31_elements(name: str, tier: str) -> None:
@@ -122,6 +131,7 @@ def test_more_than_2_to_the_31_elements(name: str, tier: str) -> None:
     torch.testing.assert_close(gradient[-7:].float(), slope.float(), rtol=2e-2, atol=2e-2)
 
 
+@pytest.mark.usefixtures("memory")
 def test_more_than_2_to_the_31_elements_in_eight_bits() -> None:
     dtype = fp8_dtype(get_gfx())
     if dtype is None:
