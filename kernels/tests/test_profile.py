@@ -275,7 +275,7 @@ def test_rocprof_compute_is_called_and_read(tmp_path: Path, name: str) -> None:
     ]
 
 
-ONE_PASS = """\
+COUNTER_ROWS = """\
 GPU_ID,GUID,Correlation_Id,Dispatch_ID,Grid_Size,Workgroup_Size,LDS_Per_Workgroup,Scratch_Per_Workitem,Arch_VGPR,\
 Accum_VGPR,SGPR,Kernel_Name,Start_Timestamp,End_Timestamp,Kernel_ID,Counter_Name,Counter_Value
 4,8f2c,1,0,1048576,256,0,0,12,4,32,"vecCopy(double*, int)",{start},{end},0,{first},{value}
@@ -285,8 +285,8 @@ Accum_VGPR,SGPR,Kernel_Name,Start_Timestamp,End_Timestamp,Kernel_ID,Counter_Name
 
 
 def test_the_passes_of_a_later_rocprof_compute_are_put_together(tmp_path: Path) -> None:
-    first = ONE_PASS.format(start=1000, end=9000, first="SQ_WAVES", second="TCC_HIT_sum", value="16384")
-    second = ONE_PASS.format(start=2000, end=9500, first="SQ_INSTS_VALU", second="TCC_MISS_sum", value="32768")
+    first = COUNTER_ROWS.format(start=1000, end=9000, first="SQ_WAVES", second="TCC_HIT_sum", value="16384")
+    second = COUNTER_ROWS.format(start=2000, end=9500, first="SQ_INSTS_VALU", second="TCC_MISS_sum", value="32768")
     folder = tmp_path / "MI300X_A1"
     folder.mkdir()
     (folder / "results_pmc_perf_0.csv.gz").write_bytes(gzip.compress(first.encode()))

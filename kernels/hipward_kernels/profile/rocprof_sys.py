@@ -1,7 +1,8 @@
 """rocprof-sys: a timeline of host and device together. ROCm documentation, "Understanding the Systems Profiler output".
 
-Writes a trace (Perfetto's `.proto`, or rocpd, which becomes its default after ROCm 10.0) and, with profiles on, times of
-functions as JSON, which those versions write only when they are told to. The trace is for https://ui.perfetto.dev or ROCm Optiq; the times are read here.
+Writes a trace (Perfetto's `.proto`, or rocpd, which becomes its default after ROCm 10.0) and, with profiles on, times
+of functions as JSON, which later versions write only when told to. The trace is for https://ui.perfetto.dev or ROCm
+Optiq; the times are read here.
 """
 
 from __future__ import annotations
