@@ -107,6 +107,7 @@ def replicas_agree(model: nn.Module) -> bool:
     return bool(torch.equal(low, high))
 
 
+@subject.script
 def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(

@@ -27,7 +27,7 @@ from hipward_kernels.workshop.fusion_ablation_study import LOSS_TOLERANCE
 from hipward_kernels.workshop.measuring import measure, prepare
 from hipward_kernels.workshop.profiling import load as load_profile
 from hipward_kernels.workshop.profiling import profiled
-from hipward_kernels.workshop.records import Record, append, conditions, load, row, rows_of
+from hipward_kernels.workshop.records import Record, append, conditions, load, results_file, row, rows_of
 
 if TYPE_CHECKING:
     import argparse
@@ -176,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Compared]:
     for name in VERSIONS:
         parser.add_argument(f"--{name}", type=Path, help=f"saved result of {name}, instead of running it")
     parser.add_argument("--num-steps", type=common.positive, default=30, help="training steps of each")
-    parser.add_argument("--results", type=Path, help="CSV of results to append to")
+    parser.add_argument("--results", type=results_file, help="CSV of results to append to")
     options = parser.parse_args(arguments)
     saved = [path for name in VERSIONS if (path := getattr(options, name)) is not None]
     compared: list[Compared] = []
