@@ -19,17 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import triton
 
-from hipward_kernels.amdgcn import (
-    LOADS_16,
-    LOADS_NARROWER,
-    STORES_16,
-    WAVEFRONT,
-    MachineCode,
-    clang_version,
-    compile_for,
-    compile_hip,
-)
-from hipward_kernels.arch import fp8_dtype
+from hipward_kernels.amdgcn import clang, compile_hip, compile_triton
+from hipward_kernels.arch import WAVE_AMD, fp8_dtype
 from hipward_kernels.ops.cross_entropy import hip as cross_entropy_hip
 from hipward_kernels.ops.cross_entropy import triton as cross_entropy_triton
 from hipward_kernels.ops.gated import hip as gated_hip
@@ -44,6 +35,8 @@ from hipward_kernels.quantization import triton as quantization_triton
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from hipward_kernels.compile.listing import Resources
 
 OPS = Path(__file__).parent / "ops"
 REPORT = Path(__file__).parent.parent / "results" / "amd_code.csv"
@@ -102,7 +95,7 @@ class Kernel:
             self.op == "cross_entropy" and self.name.startswith("forward")
         )
 
-    def compile(self, arch: str) -> MachineCode:
+    def compile(self, arch: str) -> Resources:
         """Machine code for a GPU."""
         if self.tier == "hip":
             return compile_hip(arch, self.source, self.name, self.constants)
@@ -111,13 +104,13 @@ class Kernel:
             for name in self.source.arg_names
             if name not in self.constants
         }
-        return compile_for(arch, self.source, signature, self.constants, self.threads // WAVEFRONT)
+        return compile_triton(arch, self.source, signature, self.constants, self.threads // WAVE_AMD)
 
     def occupancy_floor(self, arch: str) -> int:
         """Wavefronts that a SIMD must hold at once."""
         gpu = GPUS[arch]
         wanted = gpu.bytes_per_second / gpu.compute_units * LATENCY_S
-        return min(max(math.ceil(wanted / (SIMDS * WAVEFRONT * self.bytes_of_thread)), 1), MOST_WAVES)
+        return min(max(math.ceil(wanted / (SIMDS * WAVE_AMD * self.bytes_of_thread)), 1), MOST_WAVES)
 
 
 def _triton_type(name: str, dtype: str, op: str, arch: str) -> str:
@@ -155,7 +148,7 @@ def kernels() -> Iterator[Kernel]:
         yield from _cross_entropy(dtype)
     block = quantization_triton.column_block(4096)
     yield _triton(
-        "quantize", quantization_triton.quantize_kernel, "bf16", "K=4096", block, warps(block, WAVEFRONT), 1, {}
+        "quantize", quantization_triton.quantize_kernel, "bf16", "K=4096", block, warps(block, WAVE_AMD), 1, {}
     )
 
 
@@ -163,7 +156,7 @@ def _norms(dtype: str) -> Iterator[Kernel]:
     for op, add in (("rmsnorm", 0), ("add_rmsnorm", 1)):
         for columns in (1024, 4096, 8192, 16384, 65536):
             yield from _hip_norm(op, dtype, columns)
-            block, num_warps = rmsnorm_triton.default_plan(columns, WAVEFRONT)
+            block, num_warps = rmsnorm_triton.default_plan(columns, WAVE_AMD)
             whole = block >= columns
             kernel = rmsnorm_triton.forward_kernel if whole else rmsnorm_triton.forward_blocked_kernel
             yield _triton(
@@ -172,10 +165,10 @@ def _norms(dtype: str) -> Iterator[Kernel]:
         for columns in (4096, 16384):
             block = row_block(columns, rmsnorm_triton.BACKWARD_ROW_LIMIT)
             constants = {"ADD": add, "HAS_WEIGHT": True}
-            num_warps = warps(block, WAVEFRONT)
+            num_warps = warps(block, WAVE_AMD)
             yield _triton(op, rmsnorm_triton.backward_kernel, dtype, f"N={columns}", block, num_warps, 2, constants)
     block = row_block(65536, rmsnorm_triton.BACKWARD_ROW_LIMIT)
-    num_warps = warps(block, WAVEFRONT)
+    num_warps = warps(block, WAVE_AMD)
     sums, blocked = rmsnorm_triton.row_sums_kernel, rmsnorm_triton.backward_blocked_kernel
     yield _triton("rmsnorm", sums, dtype, "N=65536", block, num_warps, 2, {"HAS_WEIGHT": True})
     yield _triton("rmsnorm", blocked, dtype, "N=65536", block, num_warps, 2, {"ADD": 0, "HAS_WEIGHT": True}, narrow=2)
@@ -206,7 +199,7 @@ def _gated(dtype: str) -> Iterator[Kernel]:
             kernel = gated_triton.forward_kernel if direction == "forward" else gated_triton.backward_kernel
             for columns in (1024, 4096):
                 block = gated_triton.column_block(columns)
-                yield _triton(op, kernel, dtype, f"N={columns}", block, warps(block, WAVEFRONT), inputs, {"GELU": gelu})
+                yield _triton(op, kernel, dtype, f"N={columns}", block, warps(block, WAVE_AMD), inputs, {"GELU": gelu})
 
 
 def _rope(dtype: str) -> Iterator[Kernel]:
@@ -225,7 +218,7 @@ def _rope(dtype: str) -> Iterator[Kernel]:
             if op == "qkv_rope":
                 constants["WIDTH"] = 128
             kernel = rope_triton.rope_kernel if op == "rope" else qkv_rope_triton.qkv_rope_kernel
-            threads = rope_triton.tile_warps(constants, WAVEFRONT) * WAVEFRONT
+            threads = rope_triton.tile_warps(constants, WAVE_AMD) * WAVE_AMD
             on_their_way = constants["HEADS"] * 128 * ITEMSIZE[dtype] / threads
             # The angles of a position are few: a number a lane.
             yield Kernel(
@@ -240,7 +233,7 @@ def _cross_entropy(dtype: str) -> Iterator[Kernel]:
         yield Kernel("cross_entropy", "hip", entry, dtype, "V=32000", threads, 16, file, macros, narrow=3)
     block = cross_entropy_triton.column_block(32000)
     for kernel in (cross_entropy_triton.forward_kernel, cross_entropy_triton.backward_kernel):
-        yield _triton("cross_entropy", kernel, dtype, "V=32000", block, warps(block, WAVEFRONT), 1, {}, narrow=4)
+        yield _triton("cross_entropy", kernel, dtype, "V=32000", block, warps(block, WAVE_AMD), 1, {}, narrow=4)
 
 
 def _triton(
@@ -254,7 +247,7 @@ def _triton(
     constants: Mapping[str, Any],
     narrow: int = 0,
 ) -> Kernel:
-    threads = num_warps * WAVEFRONT
+    threads = num_warps * WAVE_AMD
     on_their_way = inputs * block * ITEMSIZE[dtype] / threads
     every = {**constants, "BLOCK": block}
     return Kernel(op, "triton", kernel.__name__, dtype, shape, threads, on_their_way, kernel, every, narrow)
@@ -303,17 +296,17 @@ def row(kernel: Kernel, arch: str) -> Row:
         vgprs=code.vgprs,
         lds_bytes=code.lds_bytes,
         spills=code.spills,
-        occupancy=code.occupancy,
+        occupancy=code.waves_per_simd,
         occupancy_floor=kernel.occupancy_floor(arch),
-        loads_16=code.count(LOADS_16),
-        loads_narrower=code.count(LOADS_NARROWER),
-        stores_16=code.count(STORES_16),
+        loads_16=code.wide("global load"),
+        loads_narrower=code.narrow("global load"),
+        stores_16=code.wide("global store"),
     )
 
 
 def compiler(tier: str) -> str:
     """Who compiles a tier's kernels here."""
-    return f"triton {triton.__version__}" if tier == "triton" else clang_version()
+    return f"triton {triton.__version__}" if tier == "triton" else f"clang {clang('gfx950').version}"
 
 
 def write(rows: list[Row], path: Path) -> None:

@@ -1,16 +1,14 @@
-"""Compiles kernels to AMD machine code on any host, and reads what the code uses.
+"""Compiles this package's own kernels to AMD machine code on any host, with the launch that a GPU there would get.
 
 No AMD GPU and no ROCm are needed: Triton brings its compiler, and HIP sources, which include no header but ours, need
-only a clang that knows the architecture. Nothing is run here.
+only a clang that knows the architecture. Nothing is run here. Sources of others are `hipward_kernels.compile`'s, which
+also reads the listings.
 """
 
 from __future__ import annotations
 
-import re
-import shutil
 import subprocess
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from triton.backends.compiler import GPUTarget
@@ -18,46 +16,18 @@ from triton.compiler import ASTSource
 from triton.compiler import compile as triton_compile
 
 from hipward_kernels.arch import WAVE_AMD
+from hipward_kernels.compile.clang import Clang, clangs
+from hipward_kernels.compile.listing import Resources, resources
 from hipward_kernels.jit.toolchain import BuildError, options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-WAVEFRONT = WAVE_AMD
-"""Threads of a wavefront on every CDNA GPU."""
 
-CLANGS = ("clang-22", "clang-23", "clang-24", "/opt/rocm/llvm/bin/clang", "clang")
-"""Where a clang may be that knows gfx950; the first that does is taken."""
-
-LOADS_16 = r"(global|buffer|flat)_load_dwordx4"
-LOADS_NARROWER = r"(global|buffer|flat)_load_(dwordx[23]|dword|[us]short\w*|[us]byte\w*|short_d16\w*)"
-STORES_16 = r"(global|buffer|flat)_store_dwordx4"
-
-
-@dataclass(frozen=True)
-class MachineCode:
-    """A compiled kernel."""
-
-    text: str
-    """The assembly."""
-    vgprs: int
-    """Vector registers of a thread, accumulation registers included."""
-    spills: int
-    """Registers, vector and scalar, that did not fit and go to memory."""
-    occupancy: int
-    """Wavefronts that fit on a SIMD at once."""
-    lds_bytes: int
-    """Shared memory of a workgroup."""
-
-    def count(self, pattern: str) -> int:
-        """Instructions whose name matches the regular expression `pattern` as a whole."""
-        return len(re.findall(rf"^\s*(?:{pattern})\s", self.text, re.MULTILINE))
-
-
-def compile_for(
+def compile_triton(
     arch: str, kernel: Any, signature: Mapping[str, str], constants: Mapping[str, Any], num_warps: int
-) -> MachineCode:
+) -> Resources:
     """Compiles a Triton kernel for `arch`, such as `gfx942`, as a launch with well-shaped arguments would.
 
     Args:
@@ -73,18 +43,13 @@ def compile_for(
     attributes = {(names.index(name),): [["tt.divisibility", 16]] for name, kind in signature.items() if kind != "fp32"}
     compile_options = {"num_warps": num_warps, "enable_fp_fusion": True}
     source = ASTSource(kernel, {name: types[name] for name in names}, dict(constants), attributes)
-    compiled = triton_compile(source, target=GPUTarget("hip", arch, WAVEFRONT), options=compile_options)
-    text: str = compiled.asm["amdgcn"]
-    return MachineCode(
-        text=text,
-        vgprs=_number(r"\.vgpr_count:\s*(\d+)", text),
-        spills=_number(r"\.vgpr_spill_count:\s*(\d+)", text) + _number(r"\.sgpr_spill_count:\s*(\d+)", text),
-        occupancy=_number(r"; Occupancy:\s*(\d+)", text),
-        lds_bytes=compiled.metadata.shared,
-    )
+    compiled = triton_compile(source, target=GPUTarget("hip", arch, WAVE_AMD), options=compile_options)
+    (used,) = resources(compiled.asm["amdgcn"])
+    # Triton asks for shared memory at the launch.
+    return replace(used, lds_bytes=used.lds_bytes + compiled.metadata.shared)
 
 
-def compile_hip(arch: str, file: Path, entry: str, macros: Mapping[str, object]) -> MachineCode:
+def compile_hip(arch: str, file: Path, entry: str, macros: Mapping[str, object]) -> Resources:
     """Compiles one kernel of a HIP source for `arch`, with clang.
 
     Args:
@@ -96,69 +61,24 @@ def compile_hip(arch: str, file: Path, entry: str, macros: Mapping[str, object])
     Raises:
         BuildError: There is no clang for `arch`, or the source does not compile.
     """
-    texts = {f"HIPWARD_{name}": str(value) for name, value in {"WAVE": WAVEFRONT, **macros}.items()}
-    command = [clang(arch), "-x", "hip", "--cuda-device-only", "-nogpulib", "-nogpuinc", *options(arch, texts)]
+    texts = {f"HIPWARD_{name}": str(value) for name, value in {"WAVE": WAVE_AMD, **macros}.items()}
+    command = [clang(arch).path, "-x", "hip", "--cuda-device-only", "-nogpulib", "-nogpuinc", *options(arch, texts)]
     done = subprocess.run([*command, "-S", str(file), "-o", "-"], capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise BuildError(f"{file.name} does not compile for {arch}:\n{done.stderr}")
-    text = done.stdout
-    code = re.search(rf"^{entry}:.*?^\.Lfunc_end", text, re.MULTILINE | re.DOTALL)
-    described = re.search(rf"^{entry}:.*?; Occupancy: (\d+)", text, re.MULTILINE | re.DOTALL)
-    metadata = next(
-        (part for part in text.split("  - .agpr_count:")[1:] if f".name:           {entry}\n" in part), None
-    )
-    if code is None or described is None or metadata is None:
-        raise BuildError(f"{file.name} has no kernel {entry}")
-    return MachineCode(
-        text=code.group(0),
-        vgprs=_number(r"\.vgpr_count:\s*(\d+)", metadata),
-        spills=_number(r"\.vgpr_spill_count:\s*(\d+)", metadata) + _number(r"\.sgpr_spill_count:\s*(\d+)", metadata),
-        occupancy=int(described.group(1)),
-        lds_bytes=_number(r"\.group_segment_fixed_size:\s*(\d+)", metadata),
-    )
+    for used in resources(done.stdout):
+        if used.name == entry:
+            return used
+    raise BuildError(f"{file.name} has no kernel {entry}")
 
 
-@lru_cache(maxsize=8)
-def clang(arch: str) -> str:
-    """A clang that compiles for `arch`.
+def clang(arch: str) -> Clang:
+    """The newest clang that compiles for `arch`.
 
     Raises:
         BuildError: There is none.
     """
-    for name in CLANGS:
-        program = shutil.which(name)
-        if program is None:
-            continue
-        known = [
-            program,
-            "--target=amdgcn-amd-amdhsa",
-            f"-mcpu={arch}",
-            "-nogpulib",
-            "-x",
-            "c",
-            "-S",
-            "/dev/null",
-            "-o-",
-        ]
-        if subprocess.run(known, capture_output=True, check=False).returncode == 0:  # noqa: S603
-            return program
-    raise BuildError(f"none of {', '.join(CLANGS)} is a clang that compiles for {arch}; Debian's package is clang-22")
-
-
-@lru_cache(maxsize=1)
-def clang_version() -> str:
-    """Name and version of the clang that compiles for the newest GPU."""
-    done = subprocess.run([clang("gfx950"), "--version"], capture_output=True, text=True, check=True)  # noqa: S603
-    return f"clang {_version(done.stdout)}"
-
-
-def _version(text: str) -> str:
-    found = re.search(r"version (\S+)", text)
-    return found.group(1) if found else "of unknown version"
-
-
-def _number(pattern: str, text: str) -> int:
-    found = re.search(pattern, text)
-    if found is None:
-        raise ValueError(f"the compiler's output has no {pattern}")
-    return int(found.group(1))
+    for found in clangs():
+        if arch in found.archs:
+            return found
+    raise BuildError(f"there is no clang here that compiles for {arch}; Debian's package is clang-22")

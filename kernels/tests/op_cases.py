@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from hipward_kernels.ops import add_rmsnorm, cross_entropy, gelu_mul, qkv_rope, rmsnorm, rope, silu_mul
+from hipward_kernels.ops import add_rmsnorm, cross_entropy, gelu_mul, qkv_rope, rmsnorm, rope, silu_mul, swiglu
 from hipward_kernels.ops.add_rmsnorm import OP as ADD_RMSNORM
 from hipward_kernels.ops.cross_entropy import OP as CROSS_ENTROPY
 from hipward_kernels.ops.gelu_mul import OP as GELU_MUL
@@ -18,13 +19,16 @@ from hipward_kernels.ops.rmsnorm import OP as RMSNORM
 from hipward_kernels.ops.rope import LAYOUTS, rope_table
 from hipward_kernels.ops.rope import OP as ROPE
 from hipward_kernels.ops.silu_mul import OP as SILU_MUL
+from hipward_kernels.ops.swiglu import OP as SWIGLU
 from hipward_kernels.registry import TIERS, Op, disabled, only
 from hipward_kernels.tuning import Choice, forced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-OPS: dict[str, Op] = {op.name: op for op in (RMSNORM, ADD_RMSNORM, SILU_MUL, GELU_MUL, ROPE, QKV_ROPE, CROSS_ENTROPY)}
+OPS: dict[str, Op] = {
+    op.name: op for op in (RMSNORM, ADD_RMSNORM, SILU_MUL, GELU_MUL, SWIGLU, ROPE, QKV_ROPE, CROSS_ENTROPY)
+}
 
 Tensors = tuple[Tensor, ...]
 
@@ -39,6 +43,8 @@ class Case:
     """Fresh random arguments that a gradient is asked for, in float32 on the CPU."""
     call: Callable[..., Any]
     """The op of those arguments, whatever their dtype and device."""
+    roundings: float = 1.0
+    """Of a 16-bit gradient, which is summed where several rows are one."""
 
     def __str__(self) -> str:
         return f"{self.op.name} {self.form}"
@@ -47,6 +53,9 @@ class Case:
         """What the op returns, as a tuple."""
         result = self.call(*leaves)
         return result if isinstance(result, tuple) else (result,)
+
+
+Shape = tuple[int, ...]
 
 
 def _rows(shapes: Sequence[tuple[int, ...]]) -> Iterator[Case]:
@@ -61,6 +70,7 @@ def _rows(shapes: Sequence[tuple[int, ...]]) -> Iterator[Case]:
         yield Case(ADD_RMSNORM, form, like(shape, shape, shape[-1:]), lambda x, r, w: add_rmsnorm(x, r, w, 1e-5))
         yield Case(SILU_MUL, form, like(shape, shape), silu_mul)
         yield Case(GELU_MUL, form, like(shape, shape), gelu_mul)
+        yield Case(SWIGLU, form, like((*shape[:-1], 2 * shape[-1])), swiglu)
 
 
 def _halves() -> Iterator[Case]:
@@ -71,13 +81,68 @@ def _halves() -> Iterator[Case]:
             return function(*x.chunk(2, -1))
 
         yield Case(op, "halves", lambda: [torch.randn(3, 5, 128)], of_halves)
-    yield Case(RMSNORM, "columns far apart", lambda: [torch.randn(16, 12)], lambda x: rmsnorm(x.t()))
-    yield Case(
-        ADD_RMSNORM,
-        "columns of a wider tensor",
-        lambda: [torch.randn(9, 96)],
-        lambda x: add_rmsnorm(x[:, 3:35], x[:, 40:72]),
-    )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A way in which the numbers of a tensor may lie in memory."""
+
+    name: str
+    stored: Callable[[Shape], Shape]
+    """The contiguous tensor that holds them."""
+    view: Callable[[Tensor, Shape], Tensor]
+    """The tensor of the shape that is asked for, in it."""
+    rows_are_one: bool = False
+
+
+LAYOUTS_IN_MEMORY = (
+    Layout("an element past a vector", lambda s: (math.prod(s) + 1,), lambda x, s: x[1:].view(s)),
+    Layout("columns of a wider tensor", lambda s: (*s[:-1], s[-1] + 9), lambda x, s: x[..., 3 : 3 + s[-1]]),
+    Layout("columns far apart", lambda s: s[::-1], lambda x, _: x.permute(*range(x.dim())[::-1])),
+    Layout("every other column", lambda s: (*s[:-1], 2 * s[-1]), lambda x, _: x[..., ::2]),
+    Layout("one row for all", lambda s: (1, *s[1:]), lambda x, s: x.expand(s), rows_are_one=True),
+)
+
+
+def _layouts() -> Iterator[Case]:
+    """Every op on tensors that lie in memory in every way, of a width that vectors fit and of one that they do not."""
+    for width in (64, 34, 2):
+        cos, sin = rope_table(3, width)
+        labels = torch.tensor([1, -100, 0, 1])
+
+        def turned(x: Tensor, cos: Tensor = cos, sin: Tensor = sin) -> Tensor:
+            return rope(x, cos.to(x.device), sin.to(x.device))
+
+        def split(x: Tensor, cos: Tensor = cos, sin: Tensor = sin) -> Tensors:
+            return qkv_rope(x, cos.to(x.device), sin.to(x.device), 2, 1)
+
+        def loss(x: Tensor, labels: Tensor = labels) -> Tensor:
+            return cross_entropy(x, labels.to(x.device))
+
+        row = (4, width)
+        forms: list[tuple[Op, list[Shape], Callable[..., Any]]] = [
+            (RMSNORM, [row, (width,)], rmsnorm),
+            (ADD_RMSNORM, [row, row, (width,)], add_rmsnorm),
+            (SILU_MUL, [row, row], silu_mul),
+            (GELU_MUL, [row, row], gelu_mul),
+            (SWIGLU, [row], swiglu),
+            (ROPE, [(4, 3, 2, width)], turned),
+            (QKV_ROPE, [(4, 3, 4 * width)], split),
+            (CROSS_ENTROPY, [row], loss),
+        ]
+        for op, shapes, function in forms:
+            for layout in LAYOUTS_IN_MEMORY:
+                yield _laid_out(op, shapes, function, layout)
+
+
+def _laid_out(op: Op, shapes: list[Shape], function: Callable[..., Any], layout: Layout) -> Case:
+    def leaves() -> list[Tensor]:
+        return [torch.randn(layout.stored(shape)) for shape in shapes]
+
+    def call(*stored: Tensor) -> Any:
+        return function(*(layout.view(x, shape) for x, shape in zip(stored, shapes, strict=True)))
+
+    return Case(op, f"{shapes[0][-1]} wide, {layout.name}", leaves, call, 4 if layout.rows_are_one else 1)
 
 
 def _normal(shape: tuple[int, ...]) -> list[Tensor]:
@@ -101,6 +166,17 @@ def _rope() -> Iterator[Case]:
             shape, width = (2, 7, heads, head_dim), 4 * heads * head_dim
             yield Case(ROPE, form, partial(_normal, shape), turn)
             yield Case(QKV_ROPE, form, partial(_normal, (2, 7, width)), split)
+        for shape in ((0, 7, 2, 16), (2, 0, 2, 16), (2, 7, 2, 0)):
+            cos, sin = torch.rand(shape[1], shape[3] // 2), torch.rand(shape[1], shape[3] // 2)
+
+            def turn_none(x: Tensor, cos: Tensor = cos, sin: Tensor = sin, layout: Any = layout) -> Tensor:
+                return rope(x, cos.to(x.device), sin.to(x.device), layout)
+
+            def split_none(x: Tensor, cos: Tensor = cos, sin: Tensor = sin, layout: Any = layout) -> Tensors:
+                return qkv_rope(x.flatten(2), cos.to(x.device), sin.to(x.device), 2, 1, layout)
+
+            yield Case(ROPE, f"{layout} {shape}", partial(_normal, shape), turn_none)
+            yield Case(QKV_ROPE, f"{layout} {shape}", partial(_normal, (*shape[:2], 4, shape[3])), split_none)
         batched = torch.rand(2, 7, 8)
 
         def of_batch(x: Tensor, table: Tensor = batched, layout: Any = layout) -> Tensor:
@@ -134,7 +210,7 @@ def _cross_entropy() -> Iterator[Case]:
 SMALL = [(1, 1), (5, 1), (3, 31), (2, 3, 256), (9, 4097), (50, 8), (0, 16), (3, 0)]
 LONG = [(1, 16387), (1, 32773), (2, 65536), (1, 70001)]
 
-CASES = [*_rows(SMALL), *_halves(), *_rope(), *_cross_entropy()]
+CASES = [*_rows(SMALL), *_halves(), *_layouts(), *_rope(), *_cross_entropy()]
 LONG_CASES = list(_rows(LONG))
 
 
@@ -150,6 +226,7 @@ def value_and_gradients(case: Case, leaves: list[Tensor]) -> list[Tensor]:
 
 def assert_agrees(case: Case, tier: str, dtype: torch.dtype, device: str, tolerance: float) -> None:
     """A tier gives what the definition gives in float32, up to rounding relative to the largest value."""
+    torch.manual_seed(0)
     leaves = [leaf.to(device, dtype) for leaf in case.leaves()]
     with only("eager"):
         expected = value_and_gradients(case, [leaf.float() for leaf in leaves])
@@ -161,4 +238,4 @@ def assert_agrees(case: Case, tier: str, dtype: torch.dtype, device: str, tolera
         got = value_and_gradients(case, leaves)
     for mine, wanted in zip([*got, *inferred], [*expected, *expected[: len(inferred)]], strict=True):
         scale = max(float(wanted.abs().max()), 1.0) if wanted.numel() else 1.0
-        torch.testing.assert_close(mine.float(), wanted, rtol=0, atol=tolerance * scale)
+        torch.testing.assert_close(mine.float(), wanted, rtol=0, atol=tolerance * case.roundings * scale)

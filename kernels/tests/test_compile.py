@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hipward_kernels.compile import CompileError, Request, compile_source
-from hipward_kernels.compile.from_hip import clangs
+from hipward_kernels.compile.clang import clangs
 from hipward_kernels.compile.occupancy import occupancy
 
 ROOT = Path(__file__).parent.parent

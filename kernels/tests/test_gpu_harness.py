@@ -113,3 +113,16 @@ def test_a_side_stream_that_is_joined_is_no_offence(tmp_path: Path) -> None:
 def test_events_that_lie_are_replaced_in_vain(tmp_path: Path) -> None:
     code = "torch.cuda.Event.elapsed_time = lambda self, other: 1e-6; return super().forward(x)"
     assert job(tmp_path, code)[-1]["code"] == "tampered"
+
+
+def test_processes_train_together_over_nccl(tmp_path: Path) -> None:
+    """One process a GPU; with one GPU, one process, which still goes through the collectives."""
+    command = [sys.executable, "-m", "torch.distributed.run", f"--nproc_per_node={min(torch.cuda.device_count(), 2)}"]
+    command += ["-m", "hipward_kernels.workshop.ddp_scaling", "--size", "tiny", "--models", "v1", "--num-steps", "5"]
+    results = tmp_path / "results.csv"
+    done = subprocess.run(
+        [*command, "--results", str(results)], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "over nccl" in done.stdout
+    assert results.read_text(encoding="utf-8").count("\nddp,v1,tiny") == 5

@@ -260,10 +260,10 @@ def test_rocprof_sys_is_called_and_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["pmc_perf.csv", "pmc_perf.csv.gz"])
 def test_rocprof_compute_is_called_and_read(tmp_path: Path, name: str) -> None:
     roof = rocprof_compute.profile_command(PROGRAM, "ver2", tmp_path, roofline_only=True)
-    assert roof[:7] == ["rocprof-compute", "profile", "-n", "ver2", "-p", str(tmp_path / "ver2"), "--roof-only"]
+    assert roof[:5] == ["rocprof-compute", "profile", "--output-directory", str(tmp_path / "ver2"), "--roof-only"]
     assert rocprof_compute.analyze_command(tmp_path, dispatch=1538)[-2:] == ["--dispatch", "1538"]
     assert rocprof_compute.analyze_command(tmp_path, list_stats=True)[-1] == "--list-stats"
-    with pytest.raises(ValueError, match=r"left no pmc_perf\.csv"):
+    with pytest.raises(ValueError, match=r"left neither pmc_perf\.csv"):
         rocprof_compute.read(tmp_path)
     text = (
         "Dispatch_ID,GPU_ID,Kernel_Name,Grid_Size,Start_Timestamp,End_Timestamp,SQ_WAVES,TCC_HIT_sum\n"
@@ -273,6 +273,35 @@ def test_rocprof_compute_is_called_and_read(tmp_path: Path, name: str) -> None:
     assert rocprof_compute.read(tmp_path) == [
         rocprof_compute.Counters(7, "vecCopy(double*, int)", 8000, {"SQ_WAVES": 16384.0, "TCC_HIT_sum": 1.5e6})
     ]
+
+
+COUNTER_ROWS = """\
+GPU_ID,GUID,Correlation_Id,Dispatch_ID,Grid_Size,Workgroup_Size,LDS_Per_Workgroup,Scratch_Per_Workitem,Arch_VGPR,\
+Accum_VGPR,SGPR,Kernel_Name,Start_Timestamp,End_Timestamp,Kernel_ID,Counter_Name,Counter_Value
+4,8f2c,1,0,1048576,256,0,0,12,4,32,"vecCopy(double*, int)",{start},{end},0,{first},{value}
+4,8f2c,1,0,1048576,256,0,0,12,4,32,"vecCopy(double*, int)",{start},{end},0,{second},2.5
+4,8f2c,2,1,64,64,0,0,8,0,16,fill,5000,5100,1,{first},7
+"""
+
+
+def test_the_passes_of_a_later_rocprof_compute_are_put_together(tmp_path: Path) -> None:
+    first = COUNTER_ROWS.format(start=1000, end=9000, first="SQ_WAVES", second="TCC_HIT_sum", value="16384")
+    second = COUNTER_ROWS.format(start=2000, end=9500, first="SQ_INSTS_VALU", second="TCC_MISS_sum", value="32768")
+    folder = tmp_path / "MI300X_A1"
+    folder.mkdir()
+    (folder / "results_pmc_perf_0.csv.gz").write_bytes(gzip.compress(first.encode()))
+    (folder / "results_pmc_perf_1.csv").write_text(second)
+    copy, fill = rocprof_compute.read(tmp_path)
+    assert (copy.kernel, copy.ns) == ("vecCopy(double*, int)", 8000)
+    counted = {"SQ_WAVES": 16384.0, "TCC_HIT_sum": 2.5, "SQ_INSTS_VALU": 32768.0, "TCC_MISS_sum": 2.5}
+    assert copy.values == counted
+    assert fill.values == {"SQ_WAVES": 7.0, "SQ_INSTS_VALU": 7.0}
+    (folder / "pmc_perf.csv").write_text(first)
+    assert rocprof_compute.read(tmp_path)[0].values == {"SQ_WAVES": 16384.0, "TCC_HIT_sum": 2.5}
+    (folder / "pmc_perf.csv").unlink()
+    (folder / "results_pmc_perf_1.csv").write_text(second.replace("fill", "scale"))
+    with pytest.raises(ValueError, match="dispatch 1 is scale, and fill in another pass"):
+        rocprof_compute.read(tmp_path)
 
 
 def test_a_tool_that_is_not_there_is_a_sentence_and_one_that_fails_too(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hipward_kernels.amdgcn import WAVEFRONT, compile_for
+from hipward_kernels.amdgcn import compile_triton
+from hipward_kernels.arch import WAVE_AMD
 from hipward_kernels.ops.gated.triton import column_block
 from hipward_kernels.ops.launch import warps
 from hipward_kernels.ops.silu_mul import silu_mul
@@ -34,9 +35,9 @@ def test_its_backward_on_amd_has_wide_loads_and_stores_and_spills_nothing(arch: 
     block = column_block(columns)
     names = swiglu_backward_kernel.arg_names
     signature = {name: "*bf16" if name.endswith("_ptr") else "i32" for name in names if name != "BLOCK"}
-    code = compile_for(arch, swiglu_backward_kernel, signature, {"BLOCK": block}, warps(block, WAVEFRONT))
+    code = compile_triton(arch, swiglu_backward_kernel, signature, {"BLOCK": block}, warps(block, WAVE_AMD))
     assert code.spills == 0
-    assert code.count(r"(global|buffer)_load_dwordx4") > 0
-    assert code.count(r"(global|buffer)_store_dwordx4") > 0
-    assert code.count(r"(global|buffer)_load_(dwordx[23]|dword|ushort)\b") == 0
-    assert code.occupancy >= 7
+    assert code.wide("global load") > 0
+    assert code.wide("global store") > 0
+    assert code.narrow("global load") == 0
+    assert code.waves_per_simd >= 7

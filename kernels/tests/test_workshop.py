@@ -370,6 +370,8 @@ def test_results_of_other_columns_are_not_mixed(profiles: dict[str, Path], tmp_p
     [
         (lambda: training_script.run("v1", [*TINY, "--seq-len", "1000"]), "256 positions"),
         (lambda: training_script.run("v1", [*TINY, "--enable-pytorch-profiler"]), "--profile-dir is needed"),
+        (lambda: training_script.run("v1", ["--device", "banana"]), "banana: there is no such device"),
+        (lambda: training_script.run("v4", [*TINY, "--off", "fused_qkv"]), "needs fused_qkv; switch both"),
         (lambda: compare_versions.main(["--v1", "absent", "--v2", "absent"]), "not a result"),
         (lambda: analyze_kernel_reduction.main(["--baseline", "absent", "--fused", "absent"]), "not a profile"),
     ],
@@ -377,6 +379,15 @@ def test_results_of_other_columns_are_not_mixed(profiles: dict[str, Path], tmp_p
 def test_what_cannot_be_run_is_refused_with_a_sentence(call: Callable[[], object], says: str) -> None:
     with pytest.raises(SystemExit, match=says):
         call()
+
+
+def test_a_results_file_is_looked_at_before_anything_is_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "other.csv").write_text("a,b\n", encoding="utf-8")
+    with pytest.raises(SystemExit):
+        training_script.run("v1", [*TINY, "--results", str(tmp_path / "other.csv")])
+    assert "has the columns ['a', 'b']" in capsys.readouterr().err
 
 
 def test_a_gpu_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,10 @@ def attention(
     Returns:
         Shape `[B, Sq, H, Dv]`, the query's dtype.
     """
-    call = Call(query, key, value, mask, causal, query.shape[-1] ** -0.5 if scale is None else float(scale), dropout)
+    if scale is None:
+        # Of a tensor without a last dimension it does not matter: `Call` refuses it.
+        scale = max(query.shape[-1:].numel(), 1) ** -0.5
+    call = Call(query, key, value, mask, causal, float(scale), dropout)
     for name, run in ROUTES.items():
         if refusal(name, call) is None:
             return run(call)

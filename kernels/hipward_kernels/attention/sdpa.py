@@ -2,6 +2,9 @@
 
 Its `is_causal` aligns the mask to the upper left: with one query and a cache of keys it would see only the first key. A
 decode step needs the lower right, so that flag is used only where both are the same.
+
+Its flash kernels read 16 bytes at a time without looking where a tensor begins: a view of 16-bit numbers that begins
+between ends the process with a misaligned address (PyTorch 2.11 on an H200). Such a view is copied first.
 """
 
 from __future__ import annotations
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from hipward_kernels.attention.call import Call
 
 
+VECTOR_BYTES = 16
+
+
 def refusal(call: Call) -> str | None:
     """Why this route cannot run the call, or None."""
     if call.mask is not None and call.mask.requires_grad:
@@ -27,9 +33,22 @@ def refusal(call: Call) -> str | None:
     return None
 
 
+def aligned(x: Tensor) -> Tensor:
+    """`x`, or a copy of it where vectors of 16 bytes cannot read its rows."""
+    if not x.is_cuda or torch.compiler.is_compiling():
+        return x
+    itemsize = x.itemsize
+    # Rows of another width are copied by PyTorch, which fills them up.
+    whole = x.shape[-1] * itemsize % VECTOR_BYTES == 0
+    strides_fit = not whole or all(stride * itemsize % VECTOR_BYTES == 0 for stride in x.stride()[:-1])
+    if x.data_ptr() % VECTOR_BYTES == 0 and strides_fit:
+        return x
+    return x.clone(memory_format=torch.contiguous_format)
+
+
 def attention(call: Call) -> Tensor:
     """See `hipward_kernels.attention`."""
-    q, k, v = (x.transpose(1, 2) for x in (call.query, call.key, call.value))
+    q, k, v = (aligned(x).transpose(1, 2) for x in (call.query, call.key, call.value))
     queries, keys = q.shape[2], k.shape[2]
     mask = call.mask
     if mask is not None and mask.is_floating_point():

@@ -5,7 +5,8 @@ compiled is run. A Triton source is Python and is imported to be compiled, so an
 its own: `worker` is that process, `python -m hipward_kernels.compile FILE` the same by hand.
 
 * `request`: what is asked for. `signature`: types of a Triton kernel's arguments.
-* `from_triton`, `from_hip`: the two compilers. `listing`: reads assembly. `occupancy`: what fits on a compute unit.
+* `from_triton`, `from_hip`: the two compilers. `clang`: finds those of HIP; `headers`: parses HIP's headers ahead.
+* `listing`: reads assembly. `occupancy`: what fits on a compute unit.
 * `failure`: what went wrong, in words. `worker`, `__main__`: the two doors.
 """
 

@@ -13,6 +13,9 @@ from typing import Literal
 
 MemoryKind = Literal["global load", "global store", "lds load", "lds store", "scratch load", "scratch store"]
 
+WIDEST = 16
+"""Bytes that one thread moves with one instruction at most."""
+
 
 @dataclass(frozen=True)
 class MemoryAccess:
@@ -20,7 +23,7 @@ class MemoryAccess:
 
     kind: MemoryKind
     bytes: int
-    """Bytes that one thread moves with one instruction: 16 is the widest."""
+    """Bytes that one thread moves with one instruction."""
     count: int
 
 
@@ -47,6 +50,19 @@ class Resources:
     matrix_instructions: int
     """MFMA instructions: the matrix cores' work."""
     memory: list[MemoryAccess]
+
+    @property
+    def spills(self) -> int:
+        """Registers, vector and scalar, that did not fit and go to memory."""
+        return self.vgpr_spills + self.sgpr_spills
+
+    def wide(self, kind: MemoryKind) -> int:
+        """Instructions of a kind that move the most there is, 16 bytes for each thread."""
+        return sum(access.count for access in self.memory if access.kind == kind and access.bytes == WIDEST)
+
+    def narrow(self, kind: MemoryKind) -> int:
+        """Those that move less."""
+        return sum(access.count for access in self.memory if access.kind == kind and access.bytes < WIDEST)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from hipward_kernels.compile import CompileError, Request, compile_source
+from hipward_kernels.compile import CompileError, Request, compile_source, headers
 
 
 def main() -> None:
@@ -45,6 +45,7 @@ def main() -> None:
     with Path(os.devnull).open(encoding="utf-8") as nothing:
         os.dup2(nothing.fileno(), 0)
     tell({"type": "ready"})
+    headers.parse_ahead(directory)
     for line in requests:
         tell(answer(line, directory))
     sys.stdout.flush()

@@ -21,6 +21,7 @@ from hipward_kernels import switches
 from hipward_kernels.arch import get_gfx
 from hipward_kernels.linear import aiter as amd
 from hipward_kernels.linear import lt
+from hipward_kernels.linear.arguments import check
 from hipward_kernels.linear.threshold import Threshold, threshold_for
 from hipward_kernels.registry import is_disabled
 
@@ -53,6 +54,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     if torch.compiler.is_compiling():
         return F.linear(x, weight, bias)
+    check(x, weight, bias)
     route = choose(x, weight, bias)
     return ROUTES[route](x, weight, bias)
 

@@ -17,6 +17,7 @@ from torch.nn import functional as F
 from hipward_kernels import switches
 from hipward_kernels.linear import aiter as amd
 from hipward_kernels.linear import refusal
+from hipward_kernels.linear.arguments import check
 
 if TYPE_CHECKING:
     import torch
@@ -98,6 +99,7 @@ class PreshuffledLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """`x` of shape `[..., K]` to `[..., N]`."""
+        check(x, self.weight, self.bias)
         limit = switches.number("PRESHUFFLE_M_THRESH")
         rows = self.rows if limit is None else limit
         if x.numel() // max(x.shape[-1], 1) >= rows and refusal("aiter", x, self.weight, self.bias) is None:

@@ -73,6 +73,7 @@ def climb(snippet: Snippet, iterations: int) -> list[Step]:
     return steps
 
 
+@subject.script
 def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(prog="python -m hipward_kernels.measure", description=__doc__)

@@ -94,12 +94,12 @@ def scaling(
         efficiency=rate / (processes * float(first[0])),
         alone_step_ms=float(first[1]),
         together_step_ms=float(slowest[0]),
-        parameters_agree=_agree(together),
+        parameters_agree=replicas_agree(together),
     )
 
 
-def _agree(model: nn.Module) -> bool:
-    """Whether all processes hold the same parameters."""
+def replicas_agree(model: nn.Module) -> bool:
+    """Whether all processes hold the same parameters; each process must ask."""
     sums = torch.stack([p.detach().double().sum() for p in model.parameters()])
     low, high = sums.clone(), sums.clone()
     dist.all_reduce(low, dist.ReduceOp.MIN)
@@ -107,6 +107,7 @@ def _agree(model: nn.Module) -> bool:
     return bool(torch.equal(low, high))
 
 
+@subject.script
 def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(

@@ -80,6 +80,7 @@ def inference(
     )
 
 
+@subject.script
 def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(prog="python -m hipward_kernels.measure.benchmark_inference", description=__doc__)

@@ -109,6 +109,7 @@ def training(
     )
 
 
+@subject.script
 def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(prog="python -m hipward_kernels.measure.benchmark_training", description=__doc__)

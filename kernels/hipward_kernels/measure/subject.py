@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from hipward_kernels.harness.failure import JobFailedError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from hipward_kernels.harness.contract import Snippet
 
@@ -25,14 +27,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--compile", action="store_true", help="torch.compile it first")
 
 
+def named_device(text: str) -> torch.device:
+    """The device of a command line's `--device`, if it is here.
+
+    Raises:
+        ValueError: The name is none, or there is no such GPU.
+    """
+    try:
+        device = torch.device(text)
+    except RuntimeError as error:
+        raise ValueError(f"--device {text}: there is no such device; cpu, cuda and cuda:1 are some") from error
+    if device.type == "cuda":
+        if not torch.cuda.is_available():
+            raise ValueError(f"--device {text}: there is no GPU here; --device cpu runs on the processor")
+        device = torch.device("cuda", device.index or 0)
+        if device.index >= torch.cuda.device_count():
+            raise ValueError(f"--device {text}: there are {torch.cuda.device_count()} GPUs here, from cuda:0 on")
+    return device
+
+
+def script(main: Callable[[], None]) -> Callable[[], None]:
+    """An entry point that ends with a sentence where the snippet fails."""
+
+    @functools.wraps(main)
+    def run() -> None:
+        try:
+            main()
+        except JobFailedError as error:
+            raise SystemExit(f"{error.failure.message}\n{error.failure.help}") from error
+
+    return run
+
+
 def load(parser: argparse.ArgumentParser, options: argparse.Namespace, device: str | None = None) -> Snippet:
     """The snippet that the arguments name; ends the program with a sentence where there is none."""
     directory = Path(tempfile.mkdtemp(prefix="hipward-"))
     try:
-        return contract.load(
-            options.file.read_text(encoding="utf-8"), directory, torch.device(device or options.device)
-        )
-    except (OSError, UnicodeDecodeError) as error:
+        source = options.file.read_text(encoding="utf-8")
+        return contract.load(source, directory, named_device(device or options.device))
+    except (OSError, ValueError) as error:
         parser.error(str(error))
-    except JobFailedError as error:
-        parser.exit(1, f"{error.failure.message}\n{error.failure.help}\n")

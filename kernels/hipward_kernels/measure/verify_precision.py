@@ -83,6 +83,7 @@ def verify_precision(optimized: Callable[..., Any], snippet: Snippet) -> Verifie
     return Verified(cosine, largest, has_nan, reason, checked.reason, checked.outputs)
 
 
+@subject.script
 def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(prog="python -m hipward_kernels.measure.verify_precision", description=__doc__)

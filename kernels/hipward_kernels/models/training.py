@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
 
+    from torch.nn.parallel import DistributedDataParallel
+
     from hipward_kernels.models.config import Config, Switches
     from hipward_kernels.models.data import Batch
 
@@ -36,11 +38,13 @@ class Trainer:
     model: TinyLlama
     optimizer: torch.optim.Optimizer
     precision: Precision
+    replicas: DistributedDataParallel | None = None
+    """Runs the model if its gradients are averaged with those of other processes."""
 
     def forward(self, batch: Batch) -> Tensor:
         """The mean loss of a batch, in nats a token."""
         with record_function("forward"), autocast(self.precision, batch.tokens.device):
-            return self.model(*batch)  # type: ignore[no-any-return]
+            return (self.replicas or self.model)(*batch)  # type: ignore[no-any-return]
 
     def backward(self, loss: Tensor) -> None:
         """Gradients of all parameters."""
@@ -81,7 +85,9 @@ def build(
         seed: For drawing it.
     """
     torch.manual_seed(seed)
-    model = TinyLlama(config, switches)
+    # Drawn on the CPU a seed gives the same weights everywhere; what is replaced is made where that is fast.
+    with nullcontext() if weights is None else device:
+        model = TinyLlama(config, switches)
     if weights is not None:
         model.load_state_dict(fused(weights, switches))
     model.to(device)

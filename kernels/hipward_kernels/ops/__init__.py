@@ -10,5 +10,6 @@ from hipward_kernels.ops.qkv_rope import qkv_rope
 from hipward_kernels.ops.rmsnorm import rmsnorm
 from hipward_kernels.ops.rope import rope
 from hipward_kernels.ops.silu_mul import silu_mul
+from hipward_kernels.ops.swiglu import swiglu
 
-__all__ = ["add_rmsnorm", "cross_entropy", "gelu_mul", "qkv_rope", "rmsnorm", "rope", "silu_mul"]
+__all__ = ["add_rmsnorm", "cross_entropy", "gelu_mul", "qkv_rope", "rmsnorm", "rope", "silu_mul", "swiglu"]

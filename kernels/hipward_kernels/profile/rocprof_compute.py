@@ -1,7 +1,9 @@
 """rocprof-compute: hardware counters against the machine's limits. ROCm documentation, "ROCm Compute Profiler".
 
 It runs a program many times, a few counters each, so that a profile takes minutes. What it analyzes it prints; what it
-measured lies in the workload's folder as `pmc_perf.csv` (compressed since ROCm 10), which is read here.
+measured lies in the workload's folder, compressed since ROCm 10: a `results_….csv` of each pass, with a row for each
+counter of a dispatch, which `analyze` puts together as `pmc_perf.csv`; before ROCm 7.13 that file alone, with a column
+for each counter. All of them are read here. Columns: rocprofiler-compute, `src/utils/rocpd_data.py`.
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ _DESCRIPTIONS = {
     "Thread_ID",
     "Node",
     "Correlation_ID",
+    "Correlation_Id",
+    "GUID",
 }
 """Columns that describe a dispatch; the others are counters."""
 
@@ -55,9 +59,9 @@ class Counters:
 
 
 def profile_command(program: Sequence[str], name: str, directory: Path, *, roofline_only: bool = False) -> list[str]:
-    """The command line that measures `program` as the workload `name` below `directory`."""
-    kind = ["--roof-only", "--kernel-names"] if roofline_only else ["--no-roof"]
-    return [TOOL, "profile", "-n", name, "-p", str(directory / name), *kind, "--", *program]
+    """The command line that measures `program` into the folder `name` of `directory`."""
+    kind = "--roof-only" if roofline_only else "--no-roof"
+    return [TOOL, "profile", "--output-directory", str(directory / name), kind, "--", *program]
 
 
 def analyze_command(workload: Path, *, dispatch: int | None = None, list_stats: bool = False) -> list[str]:
@@ -86,23 +90,46 @@ def read(workload: Path) -> list[Counters]:
     Raises:
         ValueError: There are none.
     """
-    found = sorted([*workload.rglob("pmc_perf.csv"), *workload.rglob("pmc_perf.csv.gz")])
+    whole = _files(workload, "pmc_perf")
+    found: dict[int, Counters] = {}
+    for path in whole[:1] or _files(workload, "results_*"):
+        for one in read_file(path):
+            # Each pass is the same program again, so a dispatch is known by its number.
+            known = found.setdefault(one.dispatch, one)
+            if known.kernel != one.kernel:
+                raise ValueError(f"{path}: dispatch {one.dispatch} is {one.kernel}, and {known.kernel} in another pass")
+            known.values.update(one.values)
     if not found:
-        raise ValueError(f"rocprof-compute left no pmc_perf.csv in {workload}")
-    path = found[0]
+        raise ValueError(f"rocprof-compute left neither pmc_perf.csv nor results_….csv in {workload}")
+    return sorted(found.values(), key=lambda one: one.dispatch)
+
+
+def _files(workload: Path, name: str) -> list[Path]:
+    return sorted([*workload.rglob(f"{name}.csv"), *workload.rglob(f"{name}.csv.gz")])
+
+
+def read_file(path: Path) -> list[Counters]:
+    """One table of counters, whichever of the two forms it has.
+
+    Raises:
+        ValueError: It has neither.
+    """
+    found: dict[int, Counters] = {}
     with open_text(path) as file:
         reader = csv.DictReader(file)
-        if missing := {"Kernel_Name", "Start_Timestamp", "End_Timestamp"} - set(reader.fieldnames or []):
+        columns = set(reader.fieldnames or [])
+        if missing := {"Kernel_Name", "Start_Timestamp", "End_Timestamp"} - columns:
             raise ValueError(f"{path} lacks the columns {', '.join(sorted(missing))}")
-        return [
-            Counters(
-                dispatch=int(row.get("Dispatch_ID") or at),
-                kernel=row["Kernel_Name"],
-                ns=int(row["End_Timestamp"]) - int(row["Start_Timestamp"]),
-                values={name: float(v) for name, v in row.items() if name not in _DESCRIPTIONS and _is_number(v)},
-            )
-            for at, row in enumerate(reader)
-        ]
+        for at, row in enumerate(reader):
+            dispatch = int(row.get("Dispatch_ID") or at)
+            ns = int(row["End_Timestamp"]) - int(row["Start_Timestamp"])
+            counters = found.setdefault(dispatch, Counters(dispatch, row["Kernel_Name"], ns, {}))
+            if {"Counter_Name", "Counter_Value"} <= columns:
+                counters.values[row["Counter_Name"]] = float(row["Counter_Value"])
+            else:
+                shown = {name: value for name, value in row.items() if name not in _DESCRIPTIONS and _is_number(value)}
+                counters.values.update({name: float(value) for name, value in shown.items()})
+    return list(found.values())
 
 
 def _is_number(text: str | None) -> bool:

@@ -1,7 +1,8 @@
 """rocprof-sys: a timeline of host and device together. ROCm documentation, "Understanding the Systems Profiler output".
 
-Writes a trace (Perfetto's `.proto`, or rocpd, its default since ROCm 10) and, with profiles on, times of functions as
-JSON. The trace is for https://ui.perfetto.dev or ROCm Optiq; the times are read here.
+Writes a trace (Perfetto's `.proto`, or rocpd, which becomes its default after ROCm 10.0) and, with profiles on, times
+of functions as JSON, which later versions write only when told to. The trace is for https://ui.perfetto.dev or ROCm
+Optiq; the times are read here.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ def variables(directory: Path) -> dict[str, str]:
         "ROCPROFSYS_OUTPUT_PATH": str(directory),
         "ROCPROFSYS_TIME_OUTPUT": "OFF",
         "ROCPROFSYS_USE_PID": "OFF",
+        "ROCPROFSYS_JSON_OUTPUT": "ON",
     }
 
 

@@ -16,6 +16,7 @@ from torch.nn import functional as F
 
 from hipward_kernels.arch import fp8_dtype, get_gfx
 from hipward_kernels.harness.distance import distance, root_mean_square
+from hipward_kernels.linear.arguments import check
 from hipward_kernels.ops.checks import floating
 from hipward_kernels.registry import Op
 
@@ -51,6 +52,8 @@ def quantize(x: Tensor, dtype: torch.dtype) -> Quantized:
     if x.dim() != 2:
         raise ValueError(f"quantize: x has shape {list(x.shape)}; [R, K] is needed")
     floating("quantize", "x", x)
+    if x.requires_grad and torch.is_grad_enabled():
+        raise RuntimeError("quantize has no backward: rounding has no gradient. Use it under torch.no_grad()")
     return Quantized(*OP(x, dtype))
 
 
@@ -77,8 +80,7 @@ class FP8Linear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """`x` of shape `[..., K]` to `[..., N]`, in its dtype."""
-        if x.requires_grad and torch.is_grad_enabled():
-            raise RuntimeError("FP8Linear has no backward: rounding has no gradient. Use it under torch.no_grad()")
+        check(x, self.values, self.bias)
         rows = x.reshape(-1, x.shape[-1])
         quantized = quantize(rows, self.dtype)
         out = self._product(quantized, x.dtype)

@@ -18,6 +18,7 @@ seconds on a CPU.
 | `performance_regression_test` | refuses a saved result that is slower than another |
 | `benchmark_suite` | versions × batch sizes × lengths |
 | `decode_benchmark` | decoding one token after another |
+| `ddp_scaling` | one GPU and several, by `torchrun`: throughput, efficiency, what averaging gradients costs |
 | `compare_versions` | all versions side by side, with the proof that they train the same |
 | `generate_fusion_report` | what fusion changed, as a page |
 | `record_results` | the studies whose results this repository keeps |

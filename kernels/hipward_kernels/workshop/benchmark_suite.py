@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -11,7 +10,7 @@ from hipward_kernels.models.config import VERSIONS
 from hipward_kernels.models.llama import TinyLlama
 from hipward_kernels.workshop import options as common
 from hipward_kernels.workshop.measuring import trained
-from hipward_kernels.workshop.records import Record, append, conditions, rows_of
+from hipward_kernels.workshop.records import Record, append, conditions, results_file, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Record]:
     parser.add_argument("--seq-lengths", type=common.numbers, help="with commas; default: --seq-len")
     parser.add_argument("--metrics", default=",".join(METRICS), help="columns, with commas")
     parser.add_argument("--num-steps", type=common.positive, default=15, help="timed training steps of each")
-    parser.add_argument("--results", type=Path, help="CSV of results to append to")
+    parser.add_argument("--results", type=results_file, help="CSV of results to append to")
     options = parser.parse_args(arguments)
     metrics = options.metrics.split(",")
     if unknown := [name for name in metrics if name not in METRICS]:

@@ -3,7 +3,8 @@
 `… compare_versions --models v1,v2,v3,v4 --size medium --use-amp`, or from results that are saved:
 `… compare_versions --v1 profiles/v1 --v2 profiles/v2`. A version that leaves parts of the model untrained is fast and
 small for the wrong reason, so beside speed and memory stand: parameters without a gradient, the loss curve's distance
-from V1's, and forward, backward and optimizer apart.
+from V1's, and forward, backward and optimizer apart. How far each is from the least time that the function needs says
+what is left to gain; that time is of rates that are measured first (`cost.py`, `ceilings.py`).
 """
 
 from __future__ import annotations
@@ -12,25 +13,29 @@ import math
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
 from hipward_kernels.models.config import VERSIONS
+from hipward_kernels.models.cost import Floor, floor, training_step
 from hipward_kernels.models.llama import TinyLlama
 from hipward_kernels.models.training import matmul_precision
 from hipward_kernels.workshop import options as common
+from hipward_kernels.workshop.ceilings import measured
 from hipward_kernels.workshop.fusion_ablation_study import LOSS_TOLERANCE
 from hipward_kernels.workshop.measuring import measure, prepare
 from hipward_kernels.workshop.profiling import load as load_profile
 from hipward_kernels.workshop.profiling import profiled
-from hipward_kernels.workshop.records import Record, append, conditions, load, row, rows_of
+from hipward_kernels.workshop.records import Record, append, conditions, load, results_file, row, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    import argparse
+    from collections.abc import Iterator, Mapping, Sequence
 
     from torch import Tensor
 
+    from hipward_kernels.workshop.measuring import Training
     from hipward_kernels.workshop.options import Subject
     from hipward_kernels.workshop.profiling import Profile
     from hipward_kernels.workshop.records import Row
@@ -43,6 +48,8 @@ class Compared:
     record: Record
     profile: Profile | None
     """None for a result that was saved without."""
+    floor: Floor | None = None
+    """The least time of its step here; None for a result that was saved."""
 
     def loss_gap(self, first: Compared) -> float:
         """Largest relative difference of a loss from the first version's, at the same step."""
@@ -55,38 +62,50 @@ class Compared:
         tolerance = LOSS_TOLERANCE[self.record.subject.precision]
         return not self.record.training.without_gradient and self.loss_gap(first) <= tolerance
 
+    @property
+    def of_roofline(self) -> float | None:
+        """The roofline's time over the step's: 1 is at the roofline."""
+        return None if self.floor is None else self.floor.overlapped_ms / self.record.training.step_ms.median
 
-def run(subjects: Sequence[Subject], device: torch.device, steps: int, seed: int) -> list[Compared]:
+
+def run(subjects: Sequence[Subject], device: torch.device, steps: int, seed: int) -> Iterator[Compared]:
     """Trains each from the same weights on the same data."""
     torch.manual_seed(seed)
-    weights = TinyLlama(subjects[0].config, VERSIONS["v1"]).state_dict()
+    first = subjects[0]
+    weights = TinyLlama(first.config, VERSIONS["v1"]).state_dict()
     here = conditions(device)
-    return [run_one(subject, weights, device, steps, seed, here) for subject in subjects]
+    ceilings = measured(device, first.precision)
+    cost = training_step(first.config, first.batch_size, first.sequence_length, first.itemsize)
+    least = floor(cost, ceilings.flops_per_second, ceilings.bytes_per_second)
+    for subject in subjects:
+        training, profile = train_and_profile(subject, weights, device, steps, seed)
+        yield Compared(Record(subject, training, here), profile, least)
 
 
-def run_one(
-    subject: Subject,
-    weights: Mapping[str, Tensor],
-    device: torch.device,
-    steps: int,
-    seed: int,
-    here: dict[str, Any],
-) -> Compared:
-    """Trains and profiles one, and forgets it."""
+def run_selected(options: argparse.Namespace) -> Iterator[Compared]:
+    """What the command line selects."""
+    device = common.device(options)
+    subjects = [common.subject(options, name) for name in options.models]
+    with matmul_precision(subjects[0].precision):
+        yield from run(subjects, device, options.num_steps, options.seed)
+
+
+def train_and_profile(
+    subject: Subject, weights: Mapping[str, Tensor], device: torch.device, steps: int, seed: int
+) -> tuple[Training, Profile]:
+    """Measures one, and forgets it."""
     torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
     runner = prepare(subject, device, weights, seed)
     training = measure(runner, device, steps)
-    profile = profiled(partial(runner.step, next(runner.data)), subject.version, device)
-    return Compared(Record(subject, training, here), profile)
+    return training, profiled(partial(runner.step, next(runner.data)), subject.version, device)
 
 
 def saved_result(path: Path) -> Compared:
-    """A directory that `run_pytorch_profiler` wrote, or a file of metrics alone.
-
-    Raises:
-        ValueError: It is neither.
-    """
-    return Compared(load(path), load_profile(path) if (path / "kernels.json").exists() else None)
+    """A directory that `run_pytorch_profiler` wrote, or a file of metrics alone; ends the program if it is neither."""
+    try:
+        return Compared(load(path), load_profile(path) if (path / "kernels.json").exists() else None)
+    except ValueError as error:
+        raise SystemExit(str(error)) from error
 
 
 def report(compared: Sequence[Compared]) -> str:
@@ -105,6 +124,7 @@ def report(compared: Sequence[Compared]) -> str:
                 f"{training.tokens_per_second:.0f}",
                 f"{split.forward_ms:.2f} / {split.backward_ms:.2f} / {split.optimizer_ms:.2f}",
                 f"{memory:.0f}",
+                "" if one.of_roofline is None else f"{one.of_roofline:.0%}",
                 "" if one.profile is None else f"{one.profile.calls:g}",
                 str(len(training.without_gradient)),
                 f"{training.losses[-1]:.4f}",
@@ -113,7 +133,8 @@ def report(compared: Sequence[Compared]) -> str:
         )
     header = ["version", "step ms", "×", "tokens/s", "fwd / bwd / opt ms"]
     header += ["saved MiB" if first.record.training.peak_memory_mib is None else "peak MiB"]
-    header += ["kernels" if first.profile is None else first.profile.unit, "no grad", "last loss", "loss gap"]
+    unit = "kernels" if first.profile is None else first.profile.unit
+    header += ["roofline", unit, "no grad", "last loss", "loss gap"]
     subject, here = first.record.subject, first.record.conditions
     title = (
         f"{subject.size}, batch {subject.batch_size}, length {subject.sequence_length}, {subject.precision}; "
@@ -122,25 +143,27 @@ def report(compared: Sequence[Compared]) -> str:
     notes = [
         f"{one.record.subject.version}: {one.record.training.note}" for one in compared if one.record.training.note
     ]
+    if first.floor is not None:
+        bound = "arithmetic" if first.floor.compute_ms > first.floor.memory_ms else "memory"
+        notes.append(f"roofline: {first.floor.overlapped_ms:.3f} ms, by {bound}; the column is its share of the step")
     return "\n\n".join([title, common.table(header, rows), *notes])
 
 
-def results(compared: Sequence[Compared]) -> list[Row]:
-    """Rows for the CSV."""
-    first = compared[0]
-    rows = []
-    for one in compared:
-        record = one.record
-        rows += rows_of("compare-versions", record)
-        speedup = first.record.training.step_ms.median / record.training.step_ms.median
-        figures = [("speed-up", "×", speedup), ("largest loss gap", "relative", one.loss_gap(first))]
-        if one.profile is not None:
-            figures.append((one.profile.unit, "a step", one.profile.calls))
-            figures.append(("busy", "ms", one.profile.ms))
-            if one.profile.launches is not None:
-                figures.append(("launches", "a step", one.profile.launches))
-        rows += [row("compare-versions", record.subject, *figure, record.conditions) for figure in figures]
-    return rows
+def results(one: Compared, first: Compared) -> list[Row]:
+    """Rows for the CSV, of one version beside the first."""
+    record = one.record
+    speedup = first.record.training.step_ms.median / record.training.step_ms.median
+    figures = [("speed-up", "×", speedup), ("largest loss gap", "relative", one.loss_gap(first))]
+    if one.floor is not None and one.of_roofline is not None:
+        figures.append(("roofline", "ms", one.floor.overlapped_ms))
+        figures.append(("roofline over step", "share", one.of_roofline))
+    if one.profile is not None:
+        figures.append((one.profile.unit, "a step", one.profile.calls))
+        figures.append(("busy", "ms", one.profile.ms))
+        if one.profile.launches is not None:
+            figures.append(("launches", "a step", one.profile.launches))
+    rows = rows_of("compare-versions", record)
+    return rows + [row("compare-versions", record.subject, *figure, record.conditions) for figure in figures]
 
 
 def main(arguments: Sequence[str] | None = None) -> list[Compared]:
@@ -153,22 +176,17 @@ def main(arguments: Sequence[str] | None = None) -> list[Compared]:
     for name in VERSIONS:
         parser.add_argument(f"--{name}", type=Path, help=f"saved result of {name}, instead of running it")
     parser.add_argument("--num-steps", type=common.positive, default=30, help="training steps of each")
-    parser.add_argument("--results", type=Path, help="CSV of results to append to")
+    parser.add_argument("--results", type=results_file, help="CSV of results to append to")
     options = parser.parse_args(arguments)
-    saved = {name: getattr(options, name) for name in VERSIONS if getattr(options, name) is not None}
-    if saved:
-        try:
-            compared = [saved_result(path) for path in saved.values()]
-        except ValueError as error:
-            raise SystemExit(str(error)) from error
-    else:
-        device = common.device(options)
-        subjects = [common.subject(options, name) for name in options.models]
-        with matmul_precision(subjects[0].precision):
-            compared = run(subjects, device, options.num_steps, options.seed)
+    saved = [path for name in VERSIONS if (path := getattr(options, name)) is not None]
+    compared: list[Compared] = []
+    for one in map(saved_result, saved) if saved else run_selected(options):
+        compared.append(one)
+        # At once: a long comparison that is interrupted has told what it knows.
+        print(f"{one.record.subject.version}: {one.record.training.step_ms.median:.3f} ms", flush=True)
+        if options.results is not None:
+            append(options.results, results(one, compared[0]))
     print(report(compared))
-    if options.results is not None:
-        append(options.results, results(compared))
     if unlike := [one.record.subject.version for one in compared if not one.trains_like(compared[0])]:
         raise SystemExit(f"{', '.join(unlike)}: does not train like {compared[0].record.subject.version}")
     return compared

@@ -8,7 +8,6 @@ choice of tokens included, over the tokens that came out.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -23,7 +22,7 @@ from hipward_kernels.models.training import build, loss_curve, matmul_precision
 from hipward_kernels.models.weights import copy_weights
 from hipward_kernels.workshop import options as common
 from hipward_kernels.workshop.measuring import Interval
-from hipward_kernels.workshop.records import append, conditions, row
+from hipward_kernels.workshop.records import append, conditions, results_file, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Decoding]:
     parser.add_argument("--prompt-length", type=common.positive, default=128, help="tokens of the prompt")
     parser.add_argument("--new-tokens", type=common.positive, default=128, help="tokens that are decoded")
     parser.add_argument("--repeats", type=common.positive, default=10, help="texts that are timed")
-    parser.add_argument("--results", type=Path, help="CSV of results to append to")
+    parser.add_argument("--results", type=results_file, help="CSV of results to append to")
     options = parser.parse_args(arguments)
     device = common.device(options)
     batch_size = options.batch_size or 1

@@ -10,7 +10,6 @@ import itertools
 import math
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -21,7 +20,7 @@ from hipward_kernels.models.training import matmul_precision
 from hipward_kernels.workshop import options as common
 from hipward_kernels.workshop.measuring import trained
 from hipward_kernels.workshop.options import FUSIONS, Subject
-from hipward_kernels.workshop.records import Record, append, conditions, rows_of
+from hipward_kernels.workshop.records import Record, append, conditions, results_file, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -107,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Outcome]:
     parser.add_argument("--switches", default=",".join(FUSIONS.values()), help="those that are studied, with commas")
     parser.add_argument("--all-combinations", action="store_true", help="all 2**n instead of each alone and all but it")
     parser.add_argument("--num-steps", type=common.positive, default=15, help="timed training steps of each")
-    parser.add_argument("--results", type=Path, help="CSV of results to append to")
+    parser.add_argument("--results", type=results_file, help="CSV of results to append to")
     options = parser.parse_args(arguments)
     switches = options.switches.split(",")
     if unknown := [name for name in switches if name not in SWITCHES]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from hipward_kernels.measure.subject import named_device
 from hipward_kernels.models.config import SIZES, SWITCHES, VERSIONS, Config, Switches, version
 from hipward_kernels.models.training import PRECISIONS, Precision
 
@@ -90,7 +91,11 @@ def subject(options: argparse.Namespace, name: str) -> Subject:
         *(getattr(options, "on", ()) or ()),
     ]
     off = getattr(options, "off", ()) or ()
-    changed = switches.with_(on=on).with_(off=off)
+    try:
+        # Each switch as it is at the end: one may need another.
+        changed = switches.with_(on=set(on) - set(off), off=off)
+    except ValueError as error:
+        raise SystemExit(f"{error}; switch both") from error
     difference = [f"+{s}" for s in changed.on() if s not in switches.on()]
     difference += [f"-{s}" for s in switches.on() if s not in changed.on()]
     size = SIZES[options.size]
@@ -111,11 +116,11 @@ def subject(options: argparse.Namespace, name: str) -> Subject:
 
 def device(options: argparse.Namespace) -> torch.device:
     """The device that is asked for, if it is there."""
-    wanted = torch.device(options.device)
-    if wanted.type == "cuda" and not torch.cuda.is_available():
-        raise SystemExit(f"--device {options.device}: there is no GPU here; --device cpu runs on the processor")
+    try:
+        wanted = named_device(options.device)
+    except ValueError as error:
+        raise SystemExit(str(error)) from error
     if wanted.type == "cuda":
-        wanted = torch.device("cuda", wanted.index or 0)
         torch.cuda.set_device(wanted)
     return wanted
 
@@ -126,6 +131,16 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not above zero")
     return number
+
+
+def directory(text: str) -> Path:
+    """A folder, which is made if it is missing."""
+    path = Path(text)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{text} is no folder and cannot be made one: {error.strerror}") from error
+    return path
 
 
 def numbers(text: str) -> list[int]:

@@ -32,8 +32,9 @@ STUDIES: Mapping[str, Sequence[Callable[[Sequence[str]], object]]] = {
         lambda more: compare_versions.main([*MEDIUM, "--num-steps", "40", *more]),
         lambda more: compare_versions.main(["--size", "small", "--use-amp", "--num-steps", "40", *more]),
     ],
-    "float32": [
-        lambda more: compare_versions.main(["--size", "medium", "--models", "v1,v4", "--num-steps", "12", *more])
+    "float32": [lambda more: compare_versions.main(["--size", "medium", "--num-steps", "12", *more])],
+    "tf32": [
+        lambda more: compare_versions.main(["--size", "medium", "--precision", "tf32", "--num-steps", "12", *more])
     ],
     "roofline": [lambda more: run_deepspeed_flops.main([*MEDIUM, "--version", "v4", "--num-steps", "20", *more])],
     "decode": [

@@ -5,6 +5,7 @@ A figure without its conditions is worth nothing, so both carry them.
 
 from __future__ import annotations
 
+import argparse
 import datetime as dt
 import json
 from dataclasses import asdict, dataclass, fields
@@ -169,6 +170,16 @@ def rows_of(study: str, record: Record) -> list[Row]:
     steps = sorted({round(last * share / (LOSSES_KEPT - 1)) for share in range(LOSSES_KEPT)})
     figures += [(f"loss before step {step + 1}", "nats/token", training.losses[step]) for step in steps]
     return [row(study, subject, metric, unit, value, here) for metric, unit, value in figures if value is not None]
+
+
+def results_file(text: str) -> Path:
+    """The CSV of a command line's `--results`: looked at before anything is measured for it."""
+    path = Path(text)
+    try:
+        append_rows(path, COLUMNS, [])
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return path
 
 
 def append(path: Path, new: Sequence[Row]) -> None:

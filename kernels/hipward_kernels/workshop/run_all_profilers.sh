@@ -41,8 +41,8 @@ amd() {
     fi
 }
 
-amd rocprofv3 --kernel-trace --stats --truncate-kernels --output-format csv --output-directory "$directory/rocprofv3" \
-    -- "$python" "${script[@]}"
+amd rocprofv3 --kernel-trace --stats --truncate-kernels --output-format rocpd csv \
+    --output-directory "$directory/rocprofv3" -- "$python" "${script[@]}"
 amd rocprof-sys-run --profile --trace --output "$directory/rocprof-sys" -- "$python" "${script[@]}"
-amd rocprof-compute profile --name "$version" --path "$directory/rocprof-compute" --no-roof \
+amd rocprof-compute profile --output-directory "$directory/rocprof-compute" --no-roof \
     -- "$python" "${script[@]}"

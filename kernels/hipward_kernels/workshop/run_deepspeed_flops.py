@@ -21,7 +21,7 @@ from hipward_kernels.models.training import build, matmul_precision
 from hipward_kernels.workshop import options as common
 from hipward_kernels.workshop.ceilings import Ceilings, measured
 from hipward_kernels.workshop.measuring import trained
-from hipward_kernels.workshop.records import append, conditions, row
+from hipward_kernels.workshop.records import append, conditions, results_file, row
 from hipward_kernels.workshop.roofline import Point, plot
 
 if TYPE_CHECKING:
@@ -112,8 +112,8 @@ def main(arguments: Sequence[str] | None = None) -> Analysis:
     parser.add_argument("--num-steps", type=common.positive, default=10, help="timed training steps")
     parser.add_argument("--computational-intensity", action="store_true", help="say operations for a byte too")
     parser.add_argument("--generate-roofline", action="store_true", help="draw roofline.svg into --output-dir")
-    parser.add_argument("--output-dir", type=Path, default=Path(), help="for roofline.svg")
-    parser.add_argument("--results", type=Path, help="CSV of results to append to")
+    parser.add_argument("--output-dir", type=common.directory, default=Path(), help="for roofline.svg")
+    parser.add_argument("--results", type=results_file, help="CSV of results to append to")
     options = parser.parse_args(arguments)
     device = common.device(options)
     subject = common.subject(options, options.version)

@@ -5,7 +5,6 @@ Writes `trace.json` for https://ui.perfetto.dev, `kernels.json` for `analyze_ker
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hipward_kernels.models.training import matmul_precision
@@ -32,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> Profile:
     parser.add_argument(
         "--num-steps", type=common.positive, default=10, help="steps to time, besides the profiled ones"
     )
-    parser.add_argument("--profile-dir", type=Path, required=True, help="where to write")
+    parser.add_argument("--profile-dir", type=common.directory, required=True, help="where to write")
     parser.add_argument("--generate-report", action="store_true", help="write report.md with the longest kernels too")
     options = parser.parse_args(arguments)
     device = common.device(options)

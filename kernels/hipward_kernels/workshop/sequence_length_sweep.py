@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 
 from hipward_kernels.workshop import options as common
 from hipward_kernels.workshop.measuring import trained
-from hipward_kernels.workshop.records import Record, append, conditions, rows_of
+from hipward_kernels.workshop.records import Record, append, conditions, results_file, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> list[list[Record]]:
     parser.add_argument("--models", type=common.versions, default="v1,v2", help="versions")
     parser.add_argument("--seq-lengths", type=common.numbers, default="128,256,512,1024", help="with commas")
     parser.add_argument("--num-steps", type=common.positive, default=10, help="timed training steps of each")
-    parser.add_argument("--results", type=Path, help="CSV of results to append to")
+    parser.add_argument("--results", type=results_file, help="CSV of results to append to")
     options = parser.parse_args(arguments)
     device = common.device(options)
     here = conditions(device)

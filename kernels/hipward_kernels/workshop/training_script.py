@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,11 +11,12 @@ from hipward_kernels.models.training import matmul_precision
 from hipward_kernels.workshop import options as common
 from hipward_kernels.workshop.measuring import Training, measure, prepare
 from hipward_kernels.workshop.profiling import named_ranges, profiled
-from hipward_kernels.workshop.records import Record, append, conditions, rows_of
+from hipward_kernels.workshop.records import Record, append, conditions, results_file, rows_of
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from hipward_kernels.workshop.measuring import Runner
     from hipward_kernels.workshop.options import Subject
@@ -35,8 +35,8 @@ def parser(version: str) -> argparse.ArgumentParser:
         "--enable-memory-profiling", action="store_true", help="write a snapshot of the GPU's allocations"
     )
     made.add_argument("--enable-pytorch-profiler", action="store_true", help="write a trace and the kernels' counts")
-    made.add_argument("--profile-dir", type=Path, help="where to write metrics.json, and what is enabled above")
-    made.add_argument("--results", type=Path, help="CSV of results to append to")
+    made.add_argument("--profile-dir", type=common.directory, help="where metrics.json and what is enabled above go")
+    made.add_argument("--results", type=results_file, help="CSV of results to append to")
     return made
 
 
