@@ -24,7 +24,7 @@ from hipward_kernels.harness.failure import (
     summary,
 )
 from hipward_kernels.harness.inputs import Ring
-from hipward_kernels.harness.lines import Failure, Precision, parse_variants
+from hipward_kernels.harness.lines import Failure, Precision
 from hipward_kernels.harness.outputs import cloned, tensors
 from hipward_kernels.harness.race import Entrant, Race, SlowedError
 from hipward_kernels.harness.reference import Reference
@@ -32,7 +32,15 @@ from hipward_kernels.harness.roofline import roofline, work_of
 from hipward_kernels.harness.sampling import StopRule
 from hipward_kernels.harness.tamper import Seals
 from hipward_kernels.harness.timing import DeviceClock, clock_for
-from hipward_kernels.harness.variants import Origin, UnavailableError, build, forget_compilations
+from hipward_kernels.harness.variants import (
+    LABELS,
+    RUNGS,
+    Origin,
+    UnavailableError,
+    build,
+    forget_compilations,
+    parse_variants,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,15 +56,13 @@ WARM_CALLS = 10
 WARM_SECONDS = 0.25
 WARM_SECONDS_AT_MOST = 3.0
 
-SUBJECTS: dict[Variant, str] = {
-    "eager": "Model",
-    "eager-control": "Model, run again,",
-    "compile": "torch.compile",
-    "fused-ops": "Model with fused ops",
-    "fused-projections": "Model with fused projections",
-    "model-new": "ModelNew",
-}
-"""What a sentence about a rung begins with."""
+SUBJECTS: dict[Variant, str] = {"eager": "Model", "eager-control": "Model, run again,"}
+"""What a sentence about a rung begins with, where it is not the rung's label."""
+
+
+def subject(variant: Variant) -> str:
+    """What a sentence about a rung begins with."""
+    return SUBJECTS.get(variant, LABELS[variant])
 
 
 _NOT_REPEATABLE = Failure(
@@ -68,7 +74,7 @@ _NOT_REPEATABLE = Failure(
 
 @dataclass(frozen=True)
 class Job:
-    """What to run; `HarnessJob` in `runner/protocol/src/event.rs`."""
+    """What to run; `HarnessJob` in `runner/protocol/src/harness.rs`."""
 
     code: str
     variants: list[Variant]
@@ -126,6 +132,7 @@ class _Run:
         self.clock: WatchfulClock = clock_for(self.device)
         # Before the snippet is imported, so that it cannot touch what is said about the conditions.
         lines.environment(environment(self.device, self.clock, self.rule))
+        lines.rungs([rung for rung in RUNGS if rung.id in job.variants])
         forget_compilations()
         self.seals = Seals()
         self.snippet: Snippet = contract.load(job.code, directory, self.device)
@@ -210,7 +217,7 @@ class _Run:
         try:
             result = precision.check(rung, trials)
             if result.reason is not None:
-                result = replace(result, reason=f"{SUBJECTS[variant]} {result.reason}.")
+                result = replace(result, reason=f"{subject(variant)} {result.reason}.")
             self.lines.precision(variant, result)
             if not result.passed:
                 self._without(variant)
@@ -219,7 +226,7 @@ class _Run:
             habits = probes.habits(rung, self.snippet, self.clock, results_last=built_rung.results_last)
             if self.eager_habits and (reason := probes.objection(habits, self.eager_habits)):
                 raise precision.WrongResultError(reason)  # noqa: TRY301 - one way out for every rejection
-            self.lines.compile(variant, built + warm_s, built_rung.stands_on)
+            self.lines.compile(variant, built + warm_s, built_rung.stands_on, built_rung.holds)
         except BaseException as error:
             self._reject(variant, error, trials.reference)
             return
@@ -257,10 +264,10 @@ def _sentence(variant: Variant, error: BaseException) -> str:
     if isinstance(error, JobFailedError):
         return error.failure.message
     if isinstance(error, (precision.WrongResultError, SlowedError)):
-        return f"{SUBJECTS[variant]} {error}."
+        return f"{subject(variant)} {error}."
     if is_out_of_memory(error):
-        return f"{SUBJECTS[variant]} needed more memory than this job may use."
-    return f"{SUBJECTS[variant]} raised {summary(error)}"
+        return f"{subject(variant)} needed more memory than this job may use."
+    return f"{subject(variant)} raised {summary(error)}"
 
 
 def warm_up(rung: Callable[..., Any], trials: precision.Trials, device: torch.device) -> tuple[float, float]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from hipward_kernels.modules import GatedMLP, RMSNorm, SiLUMul
-from hipward_kernels.projections import FusedGatedMLP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,18 +28,6 @@ def fused_ops(module: nn.Module, calls: Sequence[Call]) -> Iterator[nn.Module]:
     yield from _silu_mul(module)
     for gate, up, down in _gated_projections(module):
         yield GatedMLP(gate, up, down)
-
-
-def gate_up_only(module: nn.Module, calls: Sequence[Call]) -> Iterator[nn.Module]:  # noqa: ARG001
-    """Feed-forward layers with gate and up as one matrix product, and nothing else."""
-    for gate, up, down in _gated_projections(module):
-        yield FusedGatedMLP(gate, up, down)
-
-
-def fused_projections(module: nn.Module, calls: Sequence[Call]) -> Iterator[nn.Module]:
-    """Feed-forward layers with gate and up as one matrix product; elsewhere, what `fused_ops` yields."""
-    yield from gate_up_only(module, calls)
-    yield from fused_ops(module, calls)
 
 
 def _rmsnorm(module: nn.Module, calls: Sequence[Call]) -> Iterator[nn.Module]:

@@ -513,13 +513,7 @@ fn state_after(body: &EventBody) -> Option<JobState> {
         EventBody::Done => Some(JobState::Done),
         EventBody::Failed { .. } => Some(JobState::Failed),
         EventBody::Cancelled => Some(JobState::Cancelled),
-        EventBody::Environment(_)
-        | EventBody::Unavailable { .. }
-        | EventBody::Precision { .. }
-        | EventBody::Roofline(_)
-        | EventBody::Compile { .. }
-        | EventBody::Hot { .. }
-        | EventBody::Samples { .. }
+        EventBody::Measured(_)
         | EventBody::VariantDone { .. }
         | EventBody::Log { .. }
         | EventBody::Verdict(_) => None,
@@ -586,7 +580,7 @@ mod tests {
             code: "x = 1".to_owned(),
             code_sha256: "00".to_owned(),
             title: None,
-            variants: vec![Variant::Eager],
+            variants: vec![Variant::EAGER],
             device: None,
         }
     }
