@@ -206,7 +206,7 @@ def taken(model: nn.Module, inputs: list[Tensor], *steps: Step) -> Optimized:
     expected, got = plain(*inputs), done.call(*inputs)
     torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-5)
     before, after = plain.state_dict(), done.model.state_dict()
-    assert list(after) == list(before)
+    assert after.keys() == before.keys()
     for name, value in before.items():
         torch.testing.assert_close(after[name], value, rtol=0, atol=0)
     return done
@@ -251,11 +251,24 @@ def test_attention_that_drops_weights_stays_while_it_trains() -> None:
     assert optimize(model, [hidden_states()], Switches((ATTENTION,))).reason(ATTENTION) == ATTENTION.nothing
 
 
-def test_modules_of_pytorch_that_choose_a_kernel_themselves_are_named() -> None:
-    layer = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True).eval()
-    x = hidden_states()
-    done = taken(layer, [x, x, x], ATTENTION, PROJECTIONS, GEMM)
-    assert "nn.MultiheadAttention chooses a fused kernel by itself" in str(done.reason(ATTENTION))
+class Pooled(nn.Module):
+    """PyTorch's module; its weights are returned, or nobody reads them."""
+
+    def __init__(self, *, weights: bool) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
+        self.weights = weights
+
+    def forward(self, x: Tensor) -> Tensor:
+        out, weights = self.attention(x, x, x)
+        return out + weights.mean() if self.weights else out  # type: ignore[no-any-return]
+
+
+def test_pytorchs_module_need_not_compute_weights_that_nobody_reads() -> None:
+    done = taken(Pooled(weights=False).eval(), [hidden_states()], ATTENTION)
+    assert done.holds() == ["Attention routing: nn.MultiheadAttention of attention"]
+    done = taken(Pooled(weights=True).eval(), [hidden_states()], ATTENTION)
+    assert "nn.MultiheadAttention is asked for its weights" in str(done.reason(ATTENTION))
 
 
 def test_a_mask_of_the_caller_may_change() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -171,6 +173,19 @@ def test_every_parameter_of_a_rewritten_model_gets_a_gradient() -> None:
     model, _ = rewrite(Block(LlamaNorm(16), MLP(16, 24), MLP(16, 24)), [torch.randn(2, 16)], fused_ops)
     model(torch.randn(2, 16)).sum().backward()
     assert [name for name, parameter in model.named_parameters() if parameter.grad is None] == []
+
+
+@pytest.mark.parametrize("norm", [LlamaNorm, GemmaNorm])
+def test_weights_keep_their_names(norm: type[LlamaNorm]) -> None:
+    model, other = (Block(norm(16), MLP(16, 24), GeluMLP(16, 24)) for _ in range(2))
+    fused, replaced = rewrite(copy.deepcopy(model), [torch.randn(2, 16)], fused_ops)
+    assert replaced == ["norm", "layers.0"]
+    saved, plain = fused.state_dict(), model.state_dict()
+    assert saved.keys() == plain.keys()
+    assert all(torch.equal(saved[name], value) for name, value in plain.items())
+    fused.load_state_dict(other.state_dict())
+    x = torch.randn(2, 16)
+    torch.testing.assert_close(fused(x), other(x))
 
 
 def test_a_model_that_has_the_right_formula_and_another_epsilon_keeps_its_own() -> None:

@@ -14,6 +14,7 @@ import torch
 
 from hipward_kernels.rewrite.calls import record_calls
 from hipward_kernels.rewrite.hooks import has_hooks
+from hipward_kernels.rewrite.names import keep_names
 from hipward_kernels.rewrite.verify import agrees
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def _replace(
             candidate.train(module.training)
             if agrees(module, candidate, seen):
                 replaced.append(name)
+                keep_names(module, candidate)
                 result = candidate
                 break
     if result is module:

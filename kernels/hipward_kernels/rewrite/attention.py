@@ -65,8 +65,11 @@ def route_attention(graph: fx.GraphModule, inputs: Sequence[Any]) -> Found:
                 found.changed.append(f"scaled_dot_product_attention of {module_of(node) or 'the model'}")
             else:
                 found.left.append(f"scaled_dot_product_attention stays PyTorch's: {reason}")
-        elif name_of(node) in ("multi_head_attention_forward", "_native_multi_head_attention"):
-            found.left.append("nn.MultiheadAttention chooses a fused kernel by itself")
+        elif name_of(node) == "multi_head_attention_forward":
+            if _drop_weights(graph.graph, node):
+                found.changed.append(f"nn.MultiheadAttention of {module_of(node) or 'the model'}")
+            else:
+                found.left.append("nn.MultiheadAttention is asked for its weights, or takes a fused kernel by itself")
     return found
 
 
@@ -296,6 +299,19 @@ def _replace_call(graph: fx.Graph, node: fx.Node) -> str | None:
     node.replace_all_uses_with(out)
     graph.erase_node(node)
     return None
+
+
+def _drop_weights(graph: fx.Graph, node: fx.Node) -> bool:
+    """Lets PyTorch's module take a fused kernel where it would return weights that nobody reads."""
+    if not node.kwargs.get("need_weights", True) or any(name_of(user) != "getitem" for user in node.users):
+        return False
+    weights = [user for user in node.users if user.args[1] == 1]
+    if any(user.users for user in weights):
+        return False
+    for user in weights:
+        graph.erase_node(user)
+    node.kwargs = {**node.kwargs, "need_weights": False}
+    return True
 
 
 class _Constants:

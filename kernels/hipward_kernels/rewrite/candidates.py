@@ -41,11 +41,10 @@ def _rmsnorm(module: nn.Module, calls: Sequence[Call]) -> Iterator[nn.Module]:
     width = widths.pop()
     if any(parameter.shape != width for parameter in parameters):
         return
-    weights: list[nn.Parameter | None] = [*parameters] or [None]
+    weight = parameters[0] if parameters else None
     # Gemma and others keep the weight's distance from one.
-    weights += [nn.Parameter(1 + parameter.detach(), parameter.requires_grad) for parameter in parameters]
-    for weight, eps in itertools.product(weights, _epsilons(module)):
-        yield RMSNorm(weight, eps)
+    for offset, eps in itertools.product((0.0, 1.0) if parameters else (0.0,), _epsilons(module)):
+        yield RMSNorm(weight, eps, offset)
 
 
 def _epsilons(module: nn.Module) -> list[float | None]:

@@ -137,8 +137,15 @@ mod tests {
 
     #[test]
     fn a_line_of_another_kind_is_none() {
-        for text in [r#"{"type":"party"}"#, r#"{"type":"samples","variant":"eager"}"#, "{}"] {
-            assert!(serde_json::from_str::<HarnessMessage>(text).is_err(), "{text}");
+        for text in [
+            r#"{"type":"party"}"#,
+            r#"{"type":"samples","variant":"eager"}"#,
+            "{}",
+        ] {
+            assert!(
+                serde_json::from_str::<HarnessMessage>(text).is_err(),
+                "{text}"
+            );
         }
     }
 }

@@ -14,7 +14,8 @@ use crate::{
     statistics::{self, Samples},
 };
 use hipward_protocol::{
-    Device, EventBody, HarnessJob, HarnessLine, HarnessMessage, Isolation, LogStream, Measurement, Vendor,
+    Device, EventBody, HarnessJob, HarnessLine, HarnessMessage, Isolation, LogStream, Measurement,
+    Vendor,
 };
 use std::{future::pending, io, time::Duration};
 use tokio::{

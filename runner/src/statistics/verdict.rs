@@ -285,7 +285,10 @@ mod tests {
 
     #[test]
     fn without_eager_there_is_no_verdict() {
-        assert_eq!(verdict(&samples(&[(Variant::named("compile"), 1.0, 0.0)])), None);
+        assert_eq!(
+            verdict(&samples(&[(Variant::named("compile"), 1.0, 0.0)])),
+            None
+        );
         let alone = judged(&[(Variant::EAGER, 1.0, 0.0)]);
         assert!(alone.summary.starts_with("Only eager"), "{}", alone.summary);
     }

@@ -8,9 +8,7 @@ pub(crate) fn held(view: &JobView, row: &VariantView) -> String {
     // A step says by itself what it did; the others are named.
     let named = row.stands_on.iter().map(|lower| view.label(lower));
     let named = named.filter(|label| !row.holds.iter().any(|words| words.starts_with(label)));
-    let words: Vec<&str> = named
-        .chain(row.holds.iter().map(String::as_str))
-        .collect();
+    let words: Vec<&str> = named.chain(row.holds.iter().map(String::as_str)).collect();
     words.join("; ")
 }
 

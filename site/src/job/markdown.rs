@@ -45,7 +45,12 @@ pub fn benchmark_markdown(page: &JobPage) -> String {
         }
         out.push('\n');
         for row in view.variants.iter().filter(|row| !row.holds.is_empty()) {
-            let _ = writeln!(out, "- {} holds: {}", line(view.label(&row.variant)), line(&held(view, row)));
+            let _ = writeln!(
+                out,
+                "- {} holds: {}",
+                line(view.label(&row.variant)),
+                line(&held(view, row))
+            );
         }
         if view.variants.iter().any(|row| !row.holds.is_empty()) {
             out.push('\n');

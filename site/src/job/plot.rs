@@ -46,7 +46,12 @@ pub(crate) fn plot(view: &JobView) -> Html {
     .raw("; lower is better. The table below holds the same numbers.</desc>");
     axis(&mut html, step, end, bottom);
     for (at, row) in rows.iter().enumerate() {
-        strip(&mut html, (view.label(&row.variant), row), TOP + ROW * (at as f64 + 0.5), end);
+        strip(
+            &mut html,
+            (view.label(&row.variant), row),
+            TOP + ROW * (at as f64 + 0.5),
+            end,
+        );
     }
     html.raw(
         "</svg></div><figcaption>Each dot is one call, earlier ones higher. The box spans the 20th to the 80th percentile, \

@@ -3,8 +3,8 @@
 use super::{Decode, Json, decode_enum, decode_struct, field};
 use hipward_protocol::{
     Advice, Comparison, Device, Environment, Event, EventBody, FailureCode, Hot, Idle, Isolation,
-    IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Rung, Stats, StopReason,
-    Variant, Vendor, Verdict,
+    IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Rung, Stats,
+    StopReason, Variant, Vendor, Verdict,
 };
 
 impl Decode for Event {

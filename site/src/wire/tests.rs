@@ -4,8 +4,8 @@ use super::{Decode, Json};
 use hipward_analyzer::{Options, Report, analyze};
 use hipward_protocol::{
     Advice, Comparison, Device, Environment, Event, EventBody, FailureCode, Hot, Idle, Isolation,
-    IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Rung, Stats, StopReason,
-    Variant, Vendor, Verdict,
+    IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Rung, Stats,
+    StopReason, Variant, Vendor, Verdict,
 };
 use serde_json::Value;
 
