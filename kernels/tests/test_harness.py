@@ -195,6 +195,13 @@ def test_rungs_without_anything_to_do_say_so(tmp_path: Path) -> None:
     assert job.lines[-1] == {"type": "finished"}
 
 
+def test_a_model_that_keeps_a_lambda_over_its_modules_is_compared_in_float64(tmp_path: Path) -> None:
+    inner = "self.inner = nn.Linear(16, 16); self.call = lambda x: self.inner(x)"
+    job = run(snippet("self.call(x)", init=inner), "eager-control", directory=tmp_path)
+    assert [line["reference"] for line in job.of("precision")] == ["float64", "float64"]
+    assert all(line["passed"] for line in job.of("precision"))
+
+
 MODEL_NEW = """
 class ModelNew(Model):
     def forward(self, x):

@@ -14,8 +14,10 @@ is made here, announced to the runner by `lines.rungs`, and named and ordered by
 from __future__ import annotations
 
 import copy
+import logging
 import os
 from dataclasses import dataclass
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.contract import Snippet
     from hipward_kernels.harness.lines import Variant
 
+
+log = logging.getLogger(__name__)
 
 GRAPH_MODES = ("reduce-overhead", "max-autotune")
 """Modes of `torch.compile` that replay CUDA or HIP graphs into the same memory."""
@@ -68,12 +72,23 @@ class Origin:
 
     def copy(self) -> nn.Module:
         """The author's `Model` again, with equal weights of its own."""
-        try:
-            return copy.deepcopy(self.model)
-        except Exception:  # Some attributes cannot be copied; the constructor can be called again.
-            model = self.snippet.build("Model")
-            model.load_state_dict(self.model.state_dict())
-            return model
+        if not _holds_closures(self.model):
+            try:
+                return copy.deepcopy(self.model)
+            except Exception:  # Some attributes cannot be copied; the constructor can be called again.
+                log.info("Model cannot be copied; it is built again", exc_info=True)
+        model = self.snippet.build("Model")
+        model.load_state_dict(self.model.state_dict())
+        return model
+
+
+def _holds_closures(model: nn.Module) -> bool:
+    """Whether a module keeps a function made in place, as `self.mlp = lambda x: …` does.
+
+    In a copy, that would still call the modules of the original.
+    """
+    kept = (value for module in model.modules() for value in vars(module).values())
+    return any(isinstance(value, FunctionType) and value.__closure__ for value in kept)
 
 
 @dataclass(frozen=True)
