@@ -132,7 +132,7 @@ def test_the_tables_are_those_of_benchmark_md() -> None:
         [
             Step("Eager baseline", latency(12.0)),
             Step("+ torch.compile", latency(6.0, spread=0.2)),
-            Step("+ fused ops", None, "Triton needs a GPU."),
+            Step("+ Fused ops", None, "Triton needs a GPU."),
         ],
     )
     assert "| Eager baseline | 12.000 ms | 13.200 ms | 1.00x | 3.50 GB |" in text
