@@ -1,36 +1,126 @@
 """The optimization ladder for a model of one's own: each step on top of the last, each with its own switch, all off.
 
-    USE_OPTIMIZED_OPS=1 USE_FUSED_PROJECTIONS=1 TORCH_COMPILE_MODE=default python serve.py
+    USE_AITER_ATTENTION=1 USE_OPTIMIZED_OPS=1 TORCH_COMPILE_MODE=default python serve.py
 
     model = optimize(model, [example_input]).call
 
-Environment variables, with the names that porting guides use:
+Environment variables, with the names that porting guides use, in the ladder's order:
 
+* `TORCH_COMPILE_MODE=default`: `torch.compile`, in this mode, beneath all others.
+* `USE_AITER_ATTENTION=1`: attention through the router: aiter's where it is installed, else PyTorch's fused kernels.
 * `USE_OPTIMIZED_OPS=1`: fused Triton or HIP ops in place of the modules that they match.
-* `USE_FUSED_PROJECTIONS=1`: projections that read the same input as one matrix product.
-* `TORCH_COMPILE_MODE=default`: `torch.compile` of all that, in this mode.
+* `USE_FUSED_PROJECTIONS=1`: projections that read the same tensor as one matrix product.
+* `USE_AITER_GEMM=1`: linear layers through the route that was measured fastest for their weight.
 
-Switches of routing (`USE_AITER_ATTENTION`, `USE_AITER_GEMM`, `GEMM_M_THRESHOLD`, …) are read where calls are routed.
-The harness measures the same steps as rungs (`harness/variants.py`).
+`FORCE_EAGER_ATTENTION`, `GEMM_M_THRESHOLD`, `PRESHUFFLE_M_THRESH` and `HIPWARD_DISABLE` are read where calls are
+routed. The harness measures the same steps as rungs (`harness/variants.py`); there a job says which, and a 0 in the
+environment says which not. To add a step: one entry of `STEPS`.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import torch
-
+from hipward_kernels import switches
+from hipward_kernels.ops.silu_mul import OP as SILU_MUL
 from hipward_kernels.rewrite import rewrite
-from hipward_kernels.rewrite.candidates import fused_ops, gate_up_only
+from hipward_kernels.rewrite.attention import route_attention
+from hipward_kernels.rewrite.candidates import fused_ops
+from hipward_kernels.rewrite.capture import Found, captured, look
+from hipward_kernels.rewrite.gemm import route_linears
+from hipward_kernels.rewrite.siblings import join, share_products
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
 
-    from torch import nn
+    from torch import Tensor, nn
 
-OPS, PROJECTIONS, COMPILE = "USE_OPTIMIZED_OPS", "USE_FUSED_PROJECTIONS", "TORCH_COMPILE_MODE"
+    from hipward_kernels.rewrite.capture import Pass
+
+    Change: TypeAlias = Callable[[nn.Module, Sequence[Any]], tuple[nn.Module, list[str], Callable[[], None]]]
+
+COMPILE = "TORCH_COMPILE_MODE"
+
+NAMED = 4
+"""How many modules a summary names."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One optimization: a change of modules, a change of what they compute, or both."""
+
+    name: str
+    """Of its rung."""
+    switch: str
+    """The environment variable that switches it."""
+    label: str
+    about: str
+    """What it does, for a person who chooses rungs."""
+    nothing: str
+    """Why it did nothing, unless something better is known."""
+    modules: Change | None = None
+    graph: Pass | None = None
+    refusal: Callable[[Tensor], str | None] = lambda _: None
+    """Why it cannot run for a model with tensors like this one, or None."""
+
+
+def _nothing_to_undo() -> None:
+    pass
+
+
+def _ops(model: nn.Module, inputs: Sequence[Any]) -> tuple[nn.Module, list[str], Callable[[], None]]:
+    return *rewrite(model, inputs, fused_ops), _nothing_to_undo
+
+
+def _projections(model: nn.Module, inputs: Sequence[Any]) -> tuple[nn.Module, list[str], Callable[[], None]]:
+    return model, *join(model, inputs)
+
+
+def _eager_attention(_: Tensor) -> str | None:
+    return "FORCE_EAGER_ATTENTION is 1" if switches.on("FORCE_EAGER_ATTENTION") else None
+
+
+ATTENTION = Step(
+    "attention-routing",
+    "USE_AITER_ATTENTION",
+    "Attention routing",
+    "Attention through aiter or PyTorch's fused kernels",
+    "No attention written out as softmax(q·kᵀ)·v was found in Model.",
+    graph=route_attention,
+    refusal=_eager_attention,
+)
+OPS = Step(
+    "fused-ops",
+    "USE_OPTIMIZED_OPS",
+    "Fused ops",
+    "RMSNorm and SiLU×mul as one Triton or HIP kernel each",
+    "No RMSNorm or SiLU×mul was found in Model.",
+    modules=_ops,
+    refusal=lambda x: SILU_MUL.refusals(x)["triton"],
+)
+PROJECTIONS = Step(
+    "fused-projections",
+    "USE_FUSED_PROJECTIONS",
+    "Fused projections",
+    "Linear layers that read the same tensor (query, key and value; gate and up) as one matrix product",
+    "No linear layers that read the same tensor were found in Model.",
+    modules=_projections,
+    graph=share_products,
+)
+GEMM = Step(
+    "gemm-routing",
+    "USE_AITER_GEMM",
+    "GEMM routing",
+    "Matrix products by the library that was measured fastest for each weight",
+    "Model has no linear layer.",
+    graph=route_linears,
+)
+
+STEPS: tuple[Step, ...] = (ATTENTION, OPS, PROJECTIONS, GEMM)
+"""In the ladder's order, on top of `torch.compile`."""
 
 
 @dataclass(frozen=True)
@@ -39,24 +129,33 @@ class Optimized:
 
     call: Callable[..., Any]
     model: nn.Module
-    """Holds the parameters, also where `call` is compiled."""
-    replaced: dict[str, list[str]]
-    """By switch, in order: names of the modules that it replaced; "" is the model as a whole."""
+    """Holds the parameters, also where `call` is captured or compiled."""
+    found: dict[str, Found] = field(default_factory=dict)
+    """By step's name, in order: what it changed, and why it left alone what it might have changed."""
 
-    def in_words(self) -> list[str]:
-        """For a log: `USE_OPTIMIZED_OPS replaced norm, mlp`."""
-        return [
-            f"{switch} replaced {', '.join(name or 'the whole model' for name in names) or 'nothing'}"
-            for switch, names in self.replaced.items()
-        ]
+    def holds(self) -> list[str]:
+        """For a person: `Fused ops: norm, mlp`, a line for each step that changed something."""
+        labels = {step.name: step.label for step in STEPS}
+        return [f"{labels[name]}: {_summary(found.changed)}" for name, found in self.found.items() if found.changed]
+
+    def reason(self, step: Step) -> str | None:
+        """Why a step changed nothing, as a sentence; None where it changed something."""
+        found = self.found[step.name]
+        if found.changed:
+            return None
+        return f"Nothing for it to do in Model: {_summary(found.left, '; ')}." if found.left else step.nothing
+
+
+def _summary(words: Sequence[str], between: str = ", ") -> str:
+    shown = between.join(word or "the whole model" for word in words[:NAMED])
+    return shown if len(words) <= NAMED else f"{shown} and {len(words) - NAMED} more"
 
 
 @dataclass(frozen=True)
 class Switches:
     """Which steps to take."""
 
-    ops: bool = False
-    projections: bool = False
+    steps: tuple[Step, ...] = ()
     compile_mode: str | None = None
 
     @staticmethod
@@ -73,25 +172,40 @@ class Switches:
                 raise ValueError(f"{name} is {value!r}; it is switched by 0 and 1")
             return value == "1"
 
-        return Switches(on(OPS), on(PROJECTIONS), environment.get(COMPILE) or None)
+        return Switches(tuple(step for step in STEPS if on(step.switch)), environment.get(COMPILE) or None)
 
 
 def optimize(model: nn.Module, inputs: Sequence[Any], switches: Switches | None = None) -> Optimized:
-    """Takes the steps that are switched on.
+    """Takes the steps that are switched on. What a step cannot do for this model, it leaves as it is; `found` says so.
 
     Args:
-        model: Changed in place by the first two steps, which keep only replacements that compute the same.
-        inputs: Arguments of one call, which is made to see what the model passes to its modules.
+        model: Changed in place. Its state dict keeps the names that it has.
+        inputs: Arguments of one call, of which some are made to see what the model does.
         switches: What to do; the environment's unless given.
+
+    Raises:
+        DisagreesError: The steps together changed the result.
     """
     chosen = Switches.of(os.environ) if switches is None else switches
-    replaced: dict[str, list[str]] = {}
-    if chosen.ops:
-        model, replaced[OPS] = rewrite(model, inputs, fused_ops)
-    if chosen.projections:
-        # What the step before has replaced is recognized again: a gated layer with fused ops is still one.
-        model, replaced[PROJECTIONS] = rewrite(model, inputs, gate_up_only)
-    if chosen.compile_mode is None:
-        return Optimized(model, model, replaced)
-    compiled: Callable[..., Any] = torch.compile(model, mode=chosen.compile_mode)
-    return Optimized(compiled, model, replaced)
+    found = {step.name: Found() for step in chosen.steps}
+    undo: dict[str, Callable[[], None]] = {}
+    passes: dict[str, Pass] = {}
+    for step in chosen.steps:
+        if step.modules is not None:
+            model, found[step.name].changed, undo[step.name] = step.modules(model, inputs)
+        if step.graph is not None and (step.modules is None or found[step.name].changed):
+            passes[step.name] = step.graph
+    if passes:
+        seen = look(model, inputs, list(passes.values()))
+        for name, each in zip(list(passes), seen, strict=True):
+            if not each.changed:
+                passes.pop(name)
+                undo.get(name, _nothing_to_undo)()
+                found[name] = each
+            elif name in undo:
+                found[name].left = each.left
+            else:
+                found[name] = each
+    if not passes and chosen.compile_mode is None:
+        return Optimized(model, model, found)
+    return Optimized(captured(model, list(passes.values()), chosen.compile_mode), model, found)

@@ -16,19 +16,22 @@ from hipward_kernels.ops import rmsnorm, silu_mul
 class RMSNorm(nn.Module):
     """Root mean square normalization of the last dimension; see `hipward_kernels.ops.rmsnorm`."""
 
-    def __init__(self, weight: nn.Parameter | None, eps: float | None) -> None:
-        """`eps=None` is the rounding step of the dtype that is computed in, as `torch.nn.RMSNorm` does it.
+    def __init__(self, weight: nn.Parameter | None, eps: float | None, offset: float = 0.0) -> None:
+        """`offset` is added to the weight: Gemma and others keep its distance from one.
 
-        PyTorch's documentation says the input's dtype; its kernels take float32's for 16-bit inputs.
+        `eps=None` is the rounding step of the dtype that is computed in, as `torch.nn.RMSNorm` does it: PyTorch's
+        documentation says the input's dtype; its kernels take float32's for 16-bit inputs.
         """
         super().__init__()
         self.weight = weight
         self.eps = eps
+        self.offset = offset
 
     def forward(self, x: Tensor) -> Tensor:
         """`x` of shape `[..., N]` to a tensor of the same shape and dtype."""
         wide = torch.float64 if x.dtype == torch.float64 else torch.float32
-        return rmsnorm(x, self.weight, torch.finfo(wide).eps if self.eps is None else self.eps)
+        weight = self.weight + self.offset if self.weight is not None and self.offset else self.weight
+        return rmsnorm(x, weight, torch.finfo(wide).eps if self.eps is None else self.eps)
 
 
 class SiLUMul(nn.Module):

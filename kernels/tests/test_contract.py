@@ -7,7 +7,7 @@ import json
 import pytest
 
 from hipward_kernels.harness.job import Job
-from hipward_kernels.harness.lines import VARIANTS, parse_variants
+from hipward_kernels.harness.variants import VARIANTS, parse_variants
 
 JOB = {"code": "x = 1", "variants": ["model-new", "eager", "compile"], "device": "cpu", "time_cap_s": 15}
 

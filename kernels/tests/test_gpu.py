@@ -334,7 +334,7 @@ def test_tensors_on_a_device_that_is_not_current() -> None:
     torch.testing.assert_close(rmsnorm(x), expected)
 
 
-@pytest.mark.parametrize("example", ["rmsnorm.py", "swiglu_mlp.py"])
+@pytest.mark.parametrize("example", ["rmsnorm.py", "swiglu_mlp.py", "attention_block.py"])
 def test_a_job_times_the_fused_rungs(example: str) -> None:
     file = ROOT / "examples" / example
     done = subprocess.run(
@@ -349,6 +349,10 @@ def test_a_job_times_the_fused_rungs(example: str) -> None:
     assert environment["clock"] == "device events"
     assert environment["cache"].startswith("cold (")
     sampled = {line["variant"] for line in lines if line["type"] == "sampled"}
-    projections = {"fused-projections"} if example == "swiglu_mlp.py" else set()
-    assert sampled == {"eager", "eager-control", "compile", "fused-ops", "model-new"} | projections, lines
+    more = {
+        "rmsnorm.py": {"model-new"},
+        "swiglu_mlp.py": {"fused-projections", "model-new"},
+        "attention_block.py": {"attention-routing", "fused-projections"},
+    }
+    assert sampled == {"eager", "eager-control", "compile", "fused-ops"} | more[example], lines
     assert lines[-1] == {"type": "finished"}

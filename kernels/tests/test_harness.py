@@ -30,13 +30,14 @@ FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
     },
     "unavailable": {"variant": TEXT, "reason": TEXT},
     "precision": {"variant": TEXT, "passed": (bool,), "outputs": (list,), "seeds": (int,), "reference": TEXT},
-    "compile": {"variant": TEXT, "seconds": NUMBER, "stands_on": (list,)},
+    "rungs": {"rungs": (list,)},
+    "compile": {"variant": TEXT, "seconds": NUMBER, "stands_on": (list,), "holds": (list,)},
     "roofline": {
         **dict.fromkeys(("bytes_read", "bytes_written", "flops"), (int,)),
         **dict.fromkeys(("copy_gbs", "bandwidth_gbs", "floor_ms"), NUMBER),
         **dict.fromkeys(("bandwidth_from", "peak_from", "bound"), TEXT),
     },
-    "hot": {"variant": TEXT, "ms": (list,), "calls": (int,), "wall_ms": NUMBER},
+    "hot": {"variant": TEXT, "hot": (dict,)},
     "samples": {"variant": TEXT, "round": (int,), "ms": (list,)},
     "sampled": {"variant": TEXT, "stop": TEXT, "dropped": (int,)},
     "error": {"code": TEXT, "message": TEXT, "help": TEXT},
@@ -189,9 +190,16 @@ def test_a_good_job_says_everything_in_order(tmp_path: Path) -> None:
 
 def test_rungs_without_anything_to_do_say_so(tmp_path: Path) -> None:
     job = run(snippet(), "fused-projections", "model-new", directory=tmp_path)
-    assert job.reason("fused-projections").startswith("No gate and up projections")
+    assert job.reason("fused-projections").startswith("No linear layers that read the same tensor")
     assert job.reason("model-new") == "The snippet has no ModelNew."
     assert job.lines[-1] == {"type": "finished"}
+
+
+def test_a_model_that_keeps_a_lambda_over_its_modules_is_compared_in_float64(tmp_path: Path) -> None:
+    inner = "self.inner = nn.Linear(16, 16); self.call = lambda x: self.inner(x)"
+    job = run(snippet("self.call(x)", init=inner), "eager-control", directory=tmp_path)
+    assert [line["reference"] for line in job.of("precision")] == ["float64", "float64"]
+    assert all(line["passed"] for line in job.of("precision"))
 
 
 MODEL_NEW = """

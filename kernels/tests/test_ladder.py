@@ -9,9 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hipward_kernels.ladder import Switches, optimize
+from hipward_kernels.ladder import GEMM, OPS, PROJECTIONS, Switches, optimize
 from hipward_kernels.modules import GatedMLP, RMSNorm
-from hipward_kernels.projections import FusedGatedMLP
 
 
 class Norm(nn.Module):
@@ -51,20 +50,25 @@ def block() -> Block:
 def test_nothing_is_switched_on_by_itself(block: Block) -> None:
     done = optimize(block, [torch.randn(4, 32)], Switches.of({}))
     assert done.call is done.model is block
-    assert done.replaced == {}
+    assert (done.found, done.holds()) == ({}, [])
     assert isinstance(block.norm, Norm)
 
 
 @pytest.mark.parametrize(
-    ("variables", "norm", "mlp"),
+    ("variables", "norm", "mlp", "says"),
     [
-        ({"USE_OPTIMIZED_OPS": "1"}, RMSNorm, GatedMLP),
-        ({"USE_FUSED_PROJECTIONS": "1"}, Norm, FusedGatedMLP),
-        ({"USE_OPTIMIZED_OPS": "1", "USE_FUSED_PROJECTIONS": "1"}, RMSNorm, FusedGatedMLP),
+        ({"USE_OPTIMIZED_OPS": "1"}, RMSNorm, GatedMLP, ["Fused ops: norm, mlp"]),
+        ({"USE_FUSED_PROJECTIONS": "1"}, Norm, MLP, ["Fused projections: mlp.gate + mlp.up"]),
+        (
+            {"USE_OPTIMIZED_OPS": "1", "USE_FUSED_PROJECTIONS": "1"},
+            RMSNorm,
+            GatedMLP,
+            ["Fused ops: norm, mlp", "Fused projections: mlp.gate_proj + mlp.up_proj"],
+        ),
     ],
 )
 def test_each_step_stands_alone_or_on_the_one_below(
-    block: Block, variables: dict[str, str], norm: type, mlp: type
+    block: Block, variables: dict[str, str], norm: type, mlp: type, says: list[str]
 ) -> None:
     x = torch.randn(4, 32)
     expected = copy.deepcopy(block)(x)
@@ -72,16 +76,24 @@ def test_each_step_stands_alone_or_on_the_one_below(
     torch.testing.assert_close(done.call(x), expected)
     assert isinstance(done.model.get_submodule("norm"), norm)
     assert isinstance(done.model.get_submodule("mlp"), mlp)
-    assert list(done.replaced) == list(variables)
-    assert all("mlp" in names for names in done.replaced.values())
-    assert done.in_words()[-1].startswith(f"{list(variables)[-1]} replaced ")
+    assert done.holds() == says
+
+
+def test_what_has_nothing_to_do_says_why_and_changes_nothing() -> None:
+    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU())
+    done = optimize(model, [torch.randn(2, 8)], Switches((OPS, PROJECTIONS, GEMM)))
+    assert done.call is model
+    assert done.holds() == []
+    assert done.reason(OPS) == OPS.nothing
+    assert done.reason(PROJECTIONS) == PROJECTIONS.nothing
+    assert "aiter is not installed" in str(done.reason(GEMM))
 
 
 def test_compile_is_the_last_step_and_keeps_the_parameters(block: Block) -> None:
     done = optimize(block, [torch.randn(4, 32)], Switches.of({"TORCH_COMPILE_MODE": "default"}))
     assert done.call is not block
     assert done.model is block
-    assert done.replaced == {}
+    assert done.found == {}
 
 
 def test_a_switch_that_is_neither_is_an_error() -> None:

@@ -132,12 +132,12 @@ def test_the_tables_are_those_of_benchmark_md() -> None:
         [
             Step("Eager baseline", latency(12.0)),
             Step("+ torch.compile", latency(6.0, spread=0.2)),
-            Step("+ fused ops", None, "Triton needs a GPU."),
+            Step("+ Fused ops", None, "Triton needs a GPU."),
         ],
     )
     assert "| Eager baseline | 12.000 ms | 13.200 ms | 1.00x | 3.50 GB |" in text
     assert "| + torch.compile | 6.000 ms (unsteady) | 6.600 ms | 2.00x | 3.50 GB |" in text
-    assert "| + fused ops | - | - | - | Triton needs a GPU. |" in text
+    assert "| + Fused ops | - | - | - | Triton needs a GPU. |" in text
 
 
 def test_two_processes_train_together() -> None:
@@ -168,5 +168,5 @@ def test_a_whole_benchmark_md_is_written() -> None:
     assert done.stdout.startswith("## Baseline (eager PyTorch)")
     assert "| Eager baseline | " in done.stdout
     assert "| + torch.compile | " in done.stdout
-    assert "| + fused ops | - | - | - | Triton needs a GPU; this job runs on the CPU. |" in done.stdout
+    assert "| + Fused ops | - | - | - | Triton needs a GPU; this job runs on the CPU. |" in done.stdout
     assert done.stdout.count("PyTorch " + torch.__version__) == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import copy
 
 import pytest
 import torch
@@ -10,12 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from hipward_kernels.modules import GatedMLP, RMSNorm, SiLUMul
-from hipward_kernels.projections import FusedGatedMLP
 from hipward_kernels.rewrite import rewrite
-from hipward_kernels.rewrite.candidates import fused_ops, fused_projections, gate_up_only
-
-if TYPE_CHECKING:
-    from hipward_kernels.rewrite import Propose
+from hipward_kernels.rewrite.candidates import fused_ops
 
 
 class LlamaNorm(nn.Module):
@@ -137,9 +133,8 @@ def test_two_arguments() -> None:
     "module",
     [nn.LayerNorm(16), nn.Linear(16, 16), nn.SiLU(), nn.Identity(), GeluMLP(16, 24), ChannelNorm(), nn.Softmax(-1)],
 )
-@pytest.mark.parametrize("propose", [fused_ops, fused_projections])
-def test_what_only_looks_alike_is_left_alone(module: nn.Module, propose: Propose) -> None:
-    same, replaced = rewrite(module, [torch.randn(3, 5, 16)], propose)
+def test_what_only_looks_alike_is_left_alone(module: nn.Module) -> None:
+    same, replaced = rewrite(module, [torch.randn(3, 5, 16)], fused_ops)
     assert same is module
     assert replaced == []
 
@@ -149,10 +144,10 @@ def test_parts_of_a_model_are_replaced_and_the_rest_stays(dtype: torch.dtype) ->
     model = Block(LlamaNorm(16), MLP(16, 24), GeluMLP(16, 24)).to(dtype)
     x = torch.randn(2, 16).to(dtype)
     expected = model(x)
-    fused, replaced = rewrite(model, [x], fused_projections)
+    fused, replaced = rewrite(model, [x], fused_ops)
     assert replaced == ["norm", "layers.0"]
     assert fused is model
-    assert isinstance(model.layers[0], FusedGatedMLP)
+    assert isinstance(model.layers[0], GatedMLP)
     assert isinstance(model.layers[1], GeluMLP)
     # Rounding is that of the largest values, also in elements that happen to be near zero.
     rounding = 2 * torch.finfo(dtype).eps
@@ -161,18 +156,36 @@ def test_parts_of_a_model_are_replaced_and_the_rest_stays(dtype: torch.dtype) ->
     )
 
 
-def test_projections_alone_leave_norms_as_they_are() -> None:
-    norm = LlamaNorm(16)
-    model = Block(norm, MLP(16, 24), MLP(16, 24))
-    _, replaced = rewrite(model, [torch.randn(2, 16)], gate_up_only)
-    assert replaced == ["layers.0", "layers.1"]
-    assert model.norm is norm
+def test_a_module_that_is_watched_stays() -> None:
+    model = Block(LlamaNorm(16), MLP(16, 24), MLP(16, 24))
+    watched = model.layers[0]
+    assert isinstance(watched, MLP)
+    calls: list[nn.Module] = []
+    watched.w1.register_forward_hook(lambda module, _args, _out: calls.append(module))
+    _, replaced = rewrite(model, [torch.randn(2, 16)], fused_ops)
+    assert replaced == ["norm", "layers.1"]
+    calls.clear()
+    model(torch.randn(2, 16))
+    assert calls == [watched.w1]
 
 
 def test_every_parameter_of_a_rewritten_model_gets_a_gradient() -> None:
-    model, _ = rewrite(Block(LlamaNorm(16), MLP(16, 24), MLP(16, 24)), [torch.randn(2, 16)], fused_projections)
+    model, _ = rewrite(Block(LlamaNorm(16), MLP(16, 24), MLP(16, 24)), [torch.randn(2, 16)], fused_ops)
     model(torch.randn(2, 16)).sum().backward()
     assert [name for name, parameter in model.named_parameters() if parameter.grad is None] == []
+
+
+@pytest.mark.parametrize("norm", [LlamaNorm, GemmaNorm])
+def test_weights_keep_their_names(norm: type[LlamaNorm]) -> None:
+    model, other = (Block(norm(16), MLP(16, 24), GeluMLP(16, 24)) for _ in range(2))
+    fused, replaced = rewrite(copy.deepcopy(model), [torch.randn(2, 16)], fused_ops)
+    assert replaced == ["norm", "layers.0"]
+    saved, plain = fused.state_dict(), model.state_dict()
+    assert saved.keys() == plain.keys()
+    assert all(torch.equal(saved[name], value) for name, value in plain.items())
+    fused.load_state_dict(other.state_dict())
+    x = torch.randn(2, 16)
+    torch.testing.assert_close(fused(x), other(x))
 
 
 def test_a_model_that_has_the_right_formula_and_another_epsilon_keeps_its_own() -> None:

@@ -43,10 +43,10 @@ fn a_job_goes_from_post_to_verdict() {
     assert_eq!((job.id.len(), job.state), (26, JobState::Queued));
     // Without the baseline and its control there would be no verdict.
     let asked = [
-        Variant::Eager,
-        Variant::EagerControl,
-        Variant::Compile,
-        Variant::FusedOps,
+        Variant::EAGER,
+        Variant::CONTROL,
+        Variant::named("compile"),
+        Variant::named("fused-ops"),
     ];
     assert_eq!(job.variants, asked);
 
@@ -56,12 +56,17 @@ fn a_job_goes_from_post_to_verdict() {
     let view = JobView::from_events(&events);
     assert_eq!(view.state, JobState::Done);
     let verdict = view.verdict.clone().expect("has a verdict");
-    assert_eq!(verdict.best, Some(Variant::Compile));
+    assert_eq!(verdict.best, Some(Variant::named("compile")));
     assert_eq!(verdict.comparisons[0].outcome, Outcome::Faster);
     assert!((verdict.comparisons[0].speedup - 2.0).abs() < 0.01);
     assert_eq!(
         verdict.control.expect("has a control").outcome,
         Outcome::Same
+    );
+    assert!(
+        verdict.summary.starts_with("Rung compile is 2.0"),
+        "named as the harness names it: {}",
+        verdict.summary
     );
     let eager = view.variants[0].stats.as_ref().expect("is measured");
     assert_eq!(eager.n, view.variants[0].samples.len());

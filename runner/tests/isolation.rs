@@ -3,7 +3,7 @@
 
 mod support;
 
-use hipward_protocol::{EventBody, FailureCode, JobState};
+use hipward_protocol::{EventBody, FailureCode, JobState, Measurement};
 use std::{
     fs,
     net::TcpListener,
@@ -341,7 +341,7 @@ fn a_result_states_the_isolation_it_ran_under() {
     let server = Server::start(STRICT);
     let events = server.run("environment()");
     let environment = events.iter().find_map(|event| match &event.body {
-        EventBody::Environment(environment) => Some(environment),
+        EventBody::Measured(Measurement::Environment(environment)) => Some(environment),
         _ => None,
     });
     let isolation = environment

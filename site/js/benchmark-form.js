@@ -36,12 +36,13 @@ export async function benchmarkForm() {
   button.disabled = !(await capabilities())?.ready;
 }
 
-function request({ elements }, snippets) {
+function request(form, snippets) {
+  const { elements } = form;
   const chosen = snippets.find((one) => one.dataset.snippet === elements.example?.value);
   const job = { code: elements.code.value };
   // The title belongs to the example only while it is the example.
   if (chosen?.querySelector("code").textContent === job.code) job.title = chosen.dataset.title;
-  const boxes = [...elements.variant];
+  const boxes = [...form.querySelectorAll("[name=variant]")];
   if (boxes.some((box) => !box.checked)) {
     job.variants = ["eager", ...boxes.filter((box) => box.checked).map((box) => box.value)];
   }

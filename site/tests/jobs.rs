@@ -6,13 +6,28 @@ mod support;
 
 use hipward_protocol::{
     Comparison, Device, Environment, Event, EventBody, FailureCode, Isolation, IsolationLevel,
-    JobSummary, JobView, LogStream, Outcome, OutputError, Stats, StopReason, Variant, Vendor,
-    Verdict,
+    JobSummary, JobView, LogStream, Measurement, Outcome, OutputError, Rung, Stats, StopReason,
+    Variant, Vendor, Verdict,
 };
 use hipward_site::{JobPage, PageData, Route, benchmark_markdown, render_page};
 use support::{BLOCKS, folder, site};
 
+const COMPILE: Variant = Variant::named("compile");
 const HOSTILE: &str = "<script>alert(1)</script> | `x` </textarea>";
+
+fn rungs() -> Vec<Rung> {
+    [
+        ("eager", "Eager"),
+        ("compile", "torch.compile"),
+        ("fused-ops", "Fused ops"),
+    ]
+    .map(|(id, label)| Rung {
+        id: Variant::named(id),
+        label: label.into(),
+        about: "What it is".into(),
+    })
+    .into()
+}
 
 fn page(bodies: Vec<EventBody>) -> JobPage {
     let events: Vec<Event> = (1..)
@@ -32,7 +47,7 @@ fn page(bodies: Vec<EventBody>) -> JobPage {
             state: view.state,
             attempt: 1,
             created_at: "2026-11-21T16:00:00Z".into(),
-            variants: Variant::ALL.to_vec(),
+            variants: rungs().into_iter().map(|rung| rung.id).collect(),
             code_sha256: "00".repeat(32),
             last_seq: view.last_seq,
         },
@@ -63,7 +78,8 @@ fn started() -> Vec<EventBody> {
                 busy_with: None,
             },
         },
-        EventBody::Environment(Environment {
+        EventBody::Measured(Measurement::Rungs { rungs: rungs() }),
+        EventBody::Measured(Measurement::Environment(Environment {
             device_name: "Some CPU".into(),
             arch: "x86_64".into(),
             torch: "2.15.0+cpu".into(),
@@ -88,19 +104,19 @@ fn started() -> Vec<EventBody> {
             }),
             code_sha256: "00".repeat(32),
             hipward: "0.1.0".into(),
-        }),
-        EventBody::Unavailable {
-            variant: Variant::FusedOps,
+        })),
+        EventBody::Measured(Measurement::Unavailable {
+            variant: Variant::named("fused-ops"),
             reason: "Triton needs a GPU.".into(),
-        },
+        }),
     ]
 }
 
 fn measured() -> Vec<EventBody> {
     let mut bodies = started();
-    for (variant, median) in [(Variant::Eager, 2.0), (Variant::Compile, 1.25)] {
-        bodies.push(EventBody::Precision {
-            variant,
+    for (variant, median) in [(Variant::EAGER, 2.0), (COMPILE, 1.25)] {
+        bodies.push(EventBody::Measured(Measurement::Precision {
+            variant: variant.clone(),
             passed: true,
             outputs: vec![OutputError {
                 name: "0".into(),
@@ -116,17 +132,18 @@ fn measured() -> Vec<EventBody> {
             seeds: 5,
             reference: "float64".into(),
             reason: None,
-        });
-        bodies.push(EventBody::Compile {
-            variant,
+        }));
+        bodies.push(EventBody::Measured(Measurement::Compile {
+            variant: variant.clone(),
             seconds: 3.5,
             stands_on: Vec::new(),
-        });
-        bodies.push(EventBody::Samples {
-            variant,
+            holds: Vec::new(),
+        }));
+        bodies.push(EventBody::Measured(Measurement::Samples {
+            variant: variant.clone(),
             round: 0,
             ms: vec![median; 40],
-        });
+        }));
         bodies.push(EventBody::VariantDone {
             variant,
             stats: Stats {
@@ -154,14 +171,14 @@ fn measured() -> Vec<EventBody> {
     });
     bodies.push(EventBody::Verdict(Verdict {
         comparisons: vec![Comparison {
-            variant: Variant::Compile,
+            variant: COMPILE,
             speedup: 1.6,
             ci_low: 1.55,
             ci_high: 1.65,
             outcome: Outcome::Faster,
         }],
         control: None,
-        best: Some(Variant::Compile),
+        best: Some(COMPILE),
         summary: "torch.compile is 1.6 times as fast as eager here.".into(),
     }));
     bodies.push(EventBody::Done);
@@ -196,12 +213,40 @@ fn a_finished_job_shows_numbers_with_their_conditions() {
 }
 
 #[test]
+fn a_rung_shows_what_it_holds_and_a_rung_that_nobody_announced_shows_its_name() {
+    let mut bodies = started();
+    for (variant, lower) in [("fused-ops", "compile"), ("brand-new", "fused-ops")] {
+        bodies.push(EventBody::Measured(Measurement::Compile {
+            variant: Variant::named(variant),
+            seconds: 1.0,
+            stands_on: vec![Variant::named(lower)],
+            holds: vec!["Fused ops: norm, mlp".into()],
+        }));
+    }
+    let page = page(bodies);
+    let html = html(&page);
+    assert!(
+        html.contains("<dt>Fused ops</dt><dd>torch.compile; Fused ops: norm, mlp</dd>"),
+        "{html}"
+    );
+    assert!(
+        html.contains("<dt>brand-new</dt><dd>Fused ops: norm, mlp</dd>"),
+        "{html}"
+    );
+    let markdown = benchmark_markdown(&page);
+    assert!(
+        markdown.contains("- Fused ops holds: torch.compile; Fused ops: norm, mlp"),
+        "{markdown}"
+    );
+}
+
+#[test]
 fn a_running_job_tells_the_browser_where_to_go_on() {
     let mut bodies = measured();
-    bodies.truncate(7);
+    bodies.truncate(8);
     let html = html(&page(bodies));
     assert!(
-        html.contains("data-job=\"/x/api/v1/jobs/j1\" data-seq=\"7\""),
+        html.contains("data-job=\"/x/api/v1/jobs/j1\" data-seq=\"8\""),
         "{html}"
     );
     assert!(html.contains("Timing: 40 samples"), "{html}");

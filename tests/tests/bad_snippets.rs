@@ -202,7 +202,7 @@ fn every_bad_snippet_ends_clearly_and_the_next_job_runs() {
                 let view = JobView::from_events(&events);
                 view.variants
                     .iter()
-                    .find(|row| row.variant == Variant::ModelNew)
+                    .find(|row| row.variant == Variant::named("model-new"))
                     .map_or_else(String::new, |row| match &row.status {
                         VariantStatus::Rejected(reason) => reason.clone(),
                         other => format!("{other:?}"),

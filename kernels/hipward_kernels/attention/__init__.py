@@ -39,6 +39,7 @@ def attention(
     causal: bool = False,
     scale: float | None = None,
     dropout: float = 0.0,
+    use_aiter: bool | None = None,
 ) -> Tensor:
     """Softmax attention: `softmax(query @ key.T * scale + mask) @ value` for each head.
 
@@ -54,6 +55,7 @@ def attention(
             (lower-right): right for prefill, for decode with a cache, and for any chunk between.
         scale: Of the scores; None is `1 / sqrt(D)`.
         dropout: Probability of dropping an attention weight; give 0 when not training.
+        use_aiter: Whether aiter may be tried; `USE_AITER_ATTENTION` says unless given.
 
     Returns:
         Shape `[B, Sq, H, Dv]`, the query's dtype.
@@ -63,12 +65,12 @@ def attention(
         scale = max(query.shape[-1:].numel(), 1) ** -0.5
     call = Call(query, key, value, mask, causal, float(scale), dropout)
     for name, run in ROUTES.items():
-        if refusal(name, call) is None:
+        if refusal(name, call, use_aiter=use_aiter) is None:
             return run(call)
     raise RuntimeError("no route for attention is switched on")
 
 
-def refusal(route: str, call: Call) -> str | None:
+def refusal(route: str, call: Call, *, use_aiter: bool | None = None) -> str | None:
     """Why a route cannot run a call, or None when it can."""
     if is_disabled(route):
         return f"{route} is switched off"
@@ -78,7 +80,7 @@ def refusal(route: str, call: Call) -> str | None:
         return "FORCE_EAGER_ATTENTION=1"
     if route == "sdpa":
         return sdpa.refusal(call)
-    if not switches.on("USE_AITER_ATTENTION"):
+    if not (switches.on("USE_AITER_ATTENTION") if use_aiter is None else use_aiter):
         return "USE_AITER_ATTENTION is not 1"
     return amd.refusal(call)
 

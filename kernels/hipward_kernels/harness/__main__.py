@@ -36,7 +36,8 @@ def main() -> None:
     prepare()
     # After `prepare`: PyTorch reads the environment that it completes.
     from hipward_kernels.harness import job  # noqa: PLC0415
-    from hipward_kernels.harness.lines import VARIANTS, Lines, parse_variants  # noqa: PLC0415
+    from hipward_kernels.harness.lines import Lines  # noqa: PLC0415
+    from hipward_kernels.harness.variants import VARIANTS, parse_variants  # noqa: PLC0415
 
     try:
         variants = parse_variants(options.variants.split(",") if options.variants else VARIANTS)

@@ -24,7 +24,7 @@ from hipward_kernels.harness.failure import (
     summary,
 )
 from hipward_kernels.harness.inputs import Ring
-from hipward_kernels.harness.lines import Failure, Precision, parse_variants
+from hipward_kernels.harness.lines import Failure, Precision
 from hipward_kernels.harness.outputs import cloned, tensors
 from hipward_kernels.harness.race import Entrant, Race, SlowedError
 from hipward_kernels.harness.reference import Reference
@@ -32,7 +32,15 @@ from hipward_kernels.harness.roofline import roofline, work_of
 from hipward_kernels.harness.sampling import StopRule
 from hipward_kernels.harness.tamper import Seals
 from hipward_kernels.harness.timing import DeviceClock, clock_for
-from hipward_kernels.harness.variants import Origin, UnavailableError, build, forget_compilations
+from hipward_kernels.harness.variants import (
+    LABELS,
+    RUNGS,
+    Origin,
+    UnavailableError,
+    build,
+    forget_compilations,
+    parse_variants,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,20 +51,19 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.contract import Snippet
     from hipward_kernels.harness.lines import Lines, OutputError, Variant
     from hipward_kernels.harness.timing import WatchfulClock
+    from hipward_kernels.harness.variants import Rung
 
 WARM_CALLS = 10
 WARM_SECONDS = 0.25
 WARM_SECONDS_AT_MOST = 3.0
 
-SUBJECTS: dict[Variant, str] = {
-    "eager": "Model",
-    "eager-control": "Model, run again,",
-    "compile": "torch.compile",
-    "fused-ops": "Model with fused ops",
-    "fused-projections": "Model with fused projections",
-    "model-new": "ModelNew",
-}
-"""What a sentence about a rung begins with."""
+SUBJECTS: dict[Variant, str] = {"eager": "Model", "eager-control": "Model, run again,"}
+"""What a sentence about a rung begins with, where it is not the rung's label."""
+
+
+def subject(variant: Variant) -> str:
+    """What a sentence about a rung begins with."""
+    return SUBJECTS.get(variant, LABELS[variant])
 
 
 _NOT_REPEATABLE = Failure(
@@ -68,7 +75,7 @@ _NOT_REPEATABLE = Failure(
 
 @dataclass(frozen=True)
 class Job:
-    """What to run; `HarnessJob` in `runner/protocol/src/event.rs`."""
+    """What to run; `HarnessJob` in `runner/protocol/src/harness.rs`."""
 
     code: str
     variants: list[Variant]
@@ -126,6 +133,7 @@ class _Run:
         self.clock: WatchfulClock = clock_for(self.device)
         # Before the snippet is imported, so that it cannot touch what is said about the conditions.
         lines.environment(environment(self.device, self.clock, self.rule))
+        lines.rungs([rung for rung in RUNGS if rung.id in job.variants])
         forget_compilations()
         self.seals = Seals()
         self.snippet: Snippet = contract.load(job.code, directory, self.device)
@@ -210,14 +218,14 @@ class _Run:
         try:
             result = precision.check(rung, trials)
             if result.reason is not None:
-                result = replace(result, reason=f"{SUBJECTS[variant]} {result.reason}.")
+                result = replace(result, reason=f"{subject(variant)} {result.reason}.")
             self.lines.precision(variant, result)
             if not result.passed:
                 self._without(variant)
                 return
             warm_s, call_s = warm_up(rung, trials, self.device)
-            self._examine(rung, results_last=built_rung.results_last)
-            self.lines.compile(variant, built + warm_s, built_rung.stands_on)
+            self._examine(built_rung)
+            self.lines.compile(variant, built + warm_s, built_rung.stands_on, built_rung.holds)
         except BaseException as error:
             self._reject(variant, error, trials.reference)
             return
@@ -226,7 +234,7 @@ class _Run:
         lasts = built_rung.results_last and not (self.eager_habits and self.eager_habits.reuses_memory)
         self.rungs[variant] = Entrant(rung, call_s, lasts)
 
-    def _examine(self, rung: Callable[..., Any], *, results_last: bool) -> None:
+    def _examine(self, rung: Rung) -> None:
         """Looks for habits that the first rung, eager, does not have.
 
         Raises:
@@ -234,7 +242,7 @@ class _Run:
         """
 
         def ask() -> probes.Habits:
-            return probes.habits(rung, self.snippet, self.clock, results_last=results_last)
+            return probes.habits(rung.call, self.snippet, self.clock, results_last=rung.results_last)
 
         def ask_eager() -> probes.Habits:
             return probes.habits(self.rungs["eager"].call, self.snippet, self.clock)
@@ -272,10 +280,10 @@ def _sentence(variant: Variant, error: BaseException) -> str:
     if isinstance(error, JobFailedError):
         return error.failure.message
     if isinstance(error, (precision.WrongResultError, SlowedError)):
-        return f"{SUBJECTS[variant]} {error}."
+        return f"{subject(variant)} {error}."
     if is_out_of_memory(error):
-        return f"{SUBJECTS[variant]} needed more memory than this job may use."
-    return f"{SUBJECTS[variant]} raised {summary(error)}"
+        return f"{subject(variant)} needed more memory than this job may use."
+    return f"{subject(variant)} raised {summary(error)}"
 
 
 def warm_up(rung: Callable[..., Any], trials: precision.Trials, device: torch.device) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """The lines that the harness writes, and the only code that writes them.
 
-Each method of `Lines` is one kind of `HarnessLine` in `runner/protocol/src/event.rs`, field by field; the two must
-agree. Nothing is decided here.
+Each method of `Lines` is one kind of `HarnessLine` in `runner/protocol/src/harness.rs`, or of `Measurement` beside it,
+field by field; the two must agree. Nothing is decided here.
 """
 
 from __future__ import annotations
@@ -12,22 +12,13 @@ import os
 import resource
 import secrets
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Variant = Literal["eager", "eager-control", "compile", "fused-ops", "fused-projections", "model-new"]
-"""One rung of the ladder; `VARIANTS` has them in ladder order."""
-
-VARIANTS: tuple[Variant, ...] = (
-    "eager",
-    "eager-control",
-    "compile",
-    "fused-ops",
-    "fused-projections",
-    "model-new",
-)
+Variant = str
+"""The name of a rung of the ladder; `variants.RUNGS` has them all."""
 
 StopReason = Literal["converged", "sample-cap", "time-cap"]
 
@@ -44,6 +35,15 @@ FailureCode = Literal[
     "internal",
 ]
 """The codes that the harness can find out; the runner knows more."""
+
+
+@dataclass(frozen=True)
+class RungName:
+    """What a rung is called and what it is: all that a runner or a page need know of it."""
+
+    id: Variant
+    label: str
+    about: str
 
 
 @dataclass(frozen=True)
@@ -190,6 +190,10 @@ class Lines:
         """PyTorch is imported; a job may be sent."""
         self._line("ready")
 
+    def rungs(self, rungs: Sequence[RungName]) -> None:
+        """The rungs of this job, in ladder order, before any line that is about one."""
+        self._line("rungs", rungs=[asdict(rung) for rung in rungs])
+
     def environment(self, environment: Environment) -> None:
         """The conditions, before anything is measured."""
         self._line("environment", **asdict(environment))
@@ -206,9 +210,9 @@ class Lines:
         """What no rung can be faster than."""
         self._line("roofline", **asdict(roofline))
 
-    def compile(self, variant: Variant, seconds: float, stands_on: Sequence[Variant]) -> None:
-        """A rung is compiled and warm; `stands_on` are the lower rungs that are part of it."""
-        self._line("compile", variant=variant, seconds=seconds, stands_on=list(stands_on))
+    def compile(self, variant: Variant, seconds: float, stands_on: Sequence[Variant], holds: Sequence[str]) -> None:
+        """A rung is compiled and warm; `stands_on` are the lower rungs that are part of it, `holds` what they did."""
+        self._line("compile", variant=variant, seconds=seconds, stands_on=list(stands_on), holds=list(holds))
 
     def samples(self, variant: Variant, round_: int, ms: Sequence[float]) -> None:
         """Timings, in the order they were taken."""
@@ -220,7 +224,7 @@ class Lines:
 
     def hot(self, variant: Variant, ms: Sequence[float], calls: int, wall_ms: float) -> None:
         """Milliseconds of a call with warm caches: of each batch of `calls`, and on the host's clock."""
-        self._line("hot", variant=variant, ms=list(ms), calls=calls, wall_ms=wall_ms)
+        self._line("hot", variant=variant, hot={"ms": list(ms), "calls": calls, "wall_ms": wall_ms})
 
     def error(self, failure: Failure) -> None:
         """The job cannot go on. The last line."""
@@ -229,10 +233,3 @@ class Lines:
     def finished(self) -> None:
         """All rungs ended. The last line."""
         self._line("finished")
-
-
-def parse_variants(names: Sequence[Any]) -> list[Variant]:
-    """The named rungs in ladder order, each once; always with `eager`."""
-    if unknown := [name for name in names if name not in VARIANTS]:
-        raise ValueError(f"unknown variants: {unknown}; known are {', '.join(VARIANTS)}")
-    return [variant for variant in VARIANTS if variant == "eager" or variant in names]

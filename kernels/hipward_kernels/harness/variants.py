@@ -1,24 +1,32 @@
-"""The rungs of the ladder: how each is made from the author's `Model`.
+"""The rungs of the ladder: what they are called, and how each is made from the author's `Model`.
 
-Each rung stands on those below it that the job asks for: with `eager, compile, fused-ops`, the last is `torch.compile`
-of the model with fused ops; with `eager, fused-ops` it is the fused ops alone. So every rung can be switched off, and
-seen alone. The steps themselves are the ladder's (`hipward_kernels/ladder.py`). Every rung but `eager` has its own copy
-of the same weights. To add a rung: one branch of `build`, one name in `lines.py` and in the protocol.
+Each rung stands on those below it that the job asks for and that can run: with `eager, compile, fused-ops`, the last is
+`torch.compile` of the model with fused ops; with `eager, fused-ops` it is the fused ops alone. So every rung can be
+switched off, and seen alone. Which rungs run is decided in this order: a step that the environment switches off (its
+switch is 0) is not available; then the job's choice; a 1 in the environment adds nothing. `TORCH_COMPILE_MODE` is the
+mode of every rung that is compiled.
+
+The steps themselves are the ladder's (`hipward_kernels/ladder.py`), and so is the one place to add another: its rung
+is made here, announced to the runner by `lines.rungs`, and named and ordered by that everywhere else. Every rung but
+`eager` has its own copy of the same weights.
 """
 
 from __future__ import annotations
 
 import copy
+import logging
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
+from hipward_kernels.harness.lines import RungName
 from hipward_kernels.harness.outputs import cloned, tensors
-from hipward_kernels.ladder import COMPILE, OPS, PROJECTIONS, Switches, optimize
-from hipward_kernels.ops.silu_mul import OP as SILU_MUL
+from hipward_kernels.ladder import COMPILE, STEPS, Step, Switches, optimize
+from hipward_kernels.rewrite.capture import DisagreesError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -27,8 +35,26 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.lines import Variant
 
 
+log = logging.getLogger(__name__)
+
 GRAPH_MODES = ("reduce-overhead", "max-autotune")
 """Modes of `torch.compile` that replay CUDA or HIP graphs into the same memory."""
+
+EAGER, CONTROL, COMPILED, EVERYTHING, MODEL_NEW = "eager", "eager-control", "compile", "everything", "model-new"
+
+RUNGS: tuple[RungName, ...] = (
+    RungName(EAGER, "Eager", "Model as it was written: the baseline"),
+    RungName(CONTROL, "Eager again (control)", "Model timed a second time: how much eager differs from itself"),
+    RungName(COMPILED, "torch.compile", "Model compiled by PyTorch"),
+    *(RungName(step.name, step.label, step.about) for step in STEPS),
+    RungName(EVERYTHING, "Everything", "torch.compile and every step that Model and this host allow, at once"),
+    RungName(MODEL_NEW, "ModelNew", "The author's own version"),
+)
+"""Every rung, in ladder order."""
+
+VARIANTS: tuple[Variant, ...] = tuple(rung.id for rung in RUNGS)
+LABELS: dict[Variant, str] = {rung.id: rung.label for rung in RUNGS}
+_STEPS: dict[Variant, Step] = {step.name: step for step in STEPS}
 
 
 class UnavailableError(Exception):
@@ -46,12 +72,23 @@ class Origin:
 
     def copy(self) -> nn.Module:
         """The author's `Model` again, with equal weights of its own."""
-        try:
-            return copy.deepcopy(self.model)
-        except Exception:  # Some attributes cannot be copied; the constructor can be called again.
-            model = self.snippet.build("Model")
-            model.load_state_dict(self.model.state_dict())
-            return model
+        if not _holds_closures(self.model):
+            try:
+                return copy.deepcopy(self.model)
+            except Exception:  # Some attributes cannot be copied; the constructor can be called again.
+                log.info("Model cannot be copied; it is built again", exc_info=True)
+        model = self.snippet.build("Model")
+        model.load_state_dict(self.model.state_dict())
+        return model
+
+
+def _holds_closures(model: nn.Module) -> bool:
+    """Whether a module keeps a function made in place, as `self.mlp = lambda x: …` does.
+
+    In a copy, that would still call the modules of the original.
+    """
+    kept = (value for module in model.modules() for value in vars(module).values())
+    return any(isinstance(value, FunctionType) and value.__closure__ for value in kept)
 
 
 @dataclass(frozen=True)
@@ -61,8 +98,17 @@ class Rung:
     call: Callable[..., Any]
     stands_on: tuple[Variant, ...] = ()
     """Lower rungs that are part of it, in ladder order."""
+    holds: tuple[str, ...] = ()
+    """What each step that is part of it did, in words."""
     results_last: bool = True
     """False where each call may write over the last result: graph replays do, by design."""
+
+
+def parse_variants(names: Sequence[Any]) -> list[Variant]:
+    """The named rungs in ladder order, each once; always with `eager`."""
+    if unknown := [name for name in names if name not in VARIANTS]:
+        raise ValueError(f"unknown variants: {unknown}; known are {', '.join(VARIANTS)}")
+    return [variant for variant in VARIANTS if variant == EAGER or variant in names]
 
 
 def build(variant: Variant, origin: Origin, below: Collection[Variant]) -> Rung:
@@ -76,35 +122,52 @@ def build(variant: Variant, origin: Origin, below: Collection[Variant]) -> Rung:
     Raises:
         UnavailableError: It cannot run here, or there is nothing for it to do.
     """
-    if variant == "eager":
+    if variant == EAGER:
         return Rung(origin.model)
-    if variant == "eager-control":
+    if variant == CONTROL:
         return Rung(origin.copy())
-    if variant == "model-new":
+    if variant == MODEL_NEW:
         return Rung(_model_new(origin))
     mode = os.environ.get(COMPILE) or "default"
-    if variant == "compile":
-        return Rung(optimize(origin.copy(), (), Switches(compile_mode=mode)).call, (), mode not in GRAPH_MODES)
-    stands_on: list[Variant] = ["compile"] if "compile" in below else []
-    if variant == "fused-ops":
-        if reason := _triton_refusal(origin):
-            raise UnavailableError(f"{reason}.")
-        switches, switch, nothing = Switches(ops=True), OPS, "No RMSNorm or SiLU×mul was found in Model."
-    else:
-        with_ops = "fused-ops" in below
-        stands_on += ["fused-ops"] if with_ops else []
-        switches, switch = Switches(ops=with_ops, projections=True), PROJECTIONS
-        nothing = "No gate and up projections of a SwiGLU feed-forward layer were found in Model."
-    switches = replace(switches, compile_mode=mode if "compile" in below else None)
-    done = optimize(origin.copy(), cloned(list(origin.inputs)), switches)
-    if not done.replaced[switch]:
-        raise UnavailableError(nothing)
-    return Rung(done.call, tuple(stands_on), switches.compile_mode not in GRAPH_MODES)
+    if variant == COMPILED:
+        return _climb(origin, (), mode)
+    if variant == EVERYTHING:
+        return _everything(origin, below, mode)
+    step = _STEPS[variant]
+    if reason := _refusal(step, origin):
+        raise UnavailableError(f"{reason}.")
+    held = [other for other in STEPS[: STEPS.index(step)] if other.name in below]
+    return _climb(origin, (*held, step), mode if COMPILED in below else None, must=step)
+
+
+def _climb(origin: Origin, steps: tuple[Step, ...], mode: str | None, must: Step | None = None) -> Rung:
+    """A rung that takes these steps, of which `must` has to change something."""
+    try:
+        done = optimize(origin.copy(), cloned(list(origin.inputs)), Switches(steps, mode))
+    except DisagreesError as error:
+        raise UnavailableError(f"It cannot be applied to Model: {error}.") from error
+    if must is not None and (reason := done.reason(must)):
+        raise UnavailableError(reason)
+    lower = [] if mode is None or not steps else [COMPILED]
+    lower += [step.name for step in steps if step is not must and done.found[step.name].changed]
+    return Rung(done.call, tuple(lower), tuple(done.holds()), mode not in GRAPH_MODES)
+
+
+def _everything(origin: Origin, below: Collection[Variant], mode: str) -> Rung:
+    rung = _climb(origin, tuple(step for step in STEPS if not _refusal(step, origin)), mode)
+    lower = [COMPILED, *(name for name in rung.stands_on if name != COMPILED)]
+    if all(name in below for name in lower):
+        raise UnavailableError(f"{LABELS[lower[-1]]} holds everything that Model and this host allow.")
+    return rung
 
 
 def forget_compilations() -> None:
     """Makes earlier compilations of this process count for nothing; call it once, before the first rung."""
     torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way
+    # The rungs are copies of one model, so they share its code, for which PyTorch counts compilations: past the limit
+    # it would run eagerly without a word.
+    torch._dynamo.config.recompile_limit = 64  # noqa: SLF001
+    torch._dynamo.config.fail_on_recompile_limit_hit = True  # noqa: SLF001
 
 
 def _model_new(origin: Origin) -> nn.Module:
@@ -117,13 +180,13 @@ def _model_new(origin: Origin) -> nn.Module:
     return model
 
 
-def _triton_refusal(origin: Origin) -> str | None:
-    """Why the fused Triton ops cannot run for tensors like Model's, or None."""
+def _refusal(step: Step, origin: Origin) -> str | None:
+    """Why a step cannot run for tensors like Model's, or None."""
+    if os.environ.get(step.switch) == "0":
+        return f"{step.switch} is 0"
     floating = [
         x
         for x in (*tensors(list(origin.inputs)), *origin.model.parameters())
         if isinstance(x, Tensor) and x.is_floating_point()
     ]
-    if not floating:
-        return "Model has no floating-point tensors"
-    return SILU_MUL.refusals(floating[0])["triton"]
+    return step.refusal(floating[0]) if floating else "Model has no floating-point tensors"

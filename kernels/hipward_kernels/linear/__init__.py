@@ -59,11 +59,11 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return ROUTES[route](x, weight, bias)
 
 
-def choose(x: Tensor, weight: Tensor, bias: Tensor | None) -> str:
-    """The route for these arguments."""
+def choose(x: Tensor, weight: Tensor, bias: Tensor | None, *, use_aiter: bool | None = None) -> str:
+    """The route for these arguments; `use_aiter` says whether aiter may be tried, `USE_AITER_GEMM` unless given."""
     rows = x.numel() // max(x.shape[-1], 1)
     for route in wanted(rows, weight):
-        if refusal(route, x, weight, bias) is None:
+        if refusal(route, x, weight, bias, use_aiter=use_aiter) is None:
             return route
     return "plain"
 
@@ -81,7 +81,7 @@ def wanted(rows: int, weight: Tensor) -> tuple[str, ...]:
     return ("aiter",)
 
 
-def refusal(route: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> str | None:
+def refusal(route: str, x: Tensor, weight: Tensor, bias: Tensor | None, *, use_aiter: bool | None = None) -> str | None:
     """Why a route cannot run, or None when it can."""
     if is_disabled(route):
         return f"{route} is switched off"
@@ -89,7 +89,7 @@ def refusal(route: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> str |
         return None
     if route == "lt":
         return lt.refusal(x)
-    if not switches.on("USE_AITER_GEMM"):
+    if not (switches.on("USE_AITER_GEMM") if use_aiter is None else use_aiter):
         return "USE_AITER_GEMM is not 1"
     return amd.refusal(x, weight, bias)
 

@@ -13,8 +13,7 @@ import torch
 
 from hipward_kernels.harness.devices import describe
 from hipward_kernels.harness.failure import summary
-from hipward_kernels.harness.lines import VARIANTS
-from hipward_kernels.harness.variants import Origin, UnavailableError, build, forget_compilations
+from hipward_kernels.harness.variants import CONTROL, RUNGS, Origin, UnavailableError, build, forget_compilations
 from hipward_kernels.measure import subject
 from hipward_kernels.measure.benchmark_inference import ITERATIONS, inference
 from hipward_kernels.measure.benchmark_training import training
@@ -26,10 +25,9 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.lines import Variant
 
 NAMES: dict[Variant, str] = {
+    **{rung.id: f"+ {rung.label}" for rung in RUNGS if rung.id != CONTROL},
     "eager": "Eager baseline",
-    "compile": "+ torch.compile",
-    "fused-ops": "+ fused ops",
-    "fused-projections": "+ fused projections",
+    "everything": "Everything",
     "model-new": "ModelNew",
 }
 
@@ -50,25 +48,23 @@ def climb(snippet: Snippet, iterations: int) -> list[Step]:
     steps: list[Step] = []
     below: list[Variant] = []
     forget_compilations()
-    for variant in VARIANTS:
-        if variant not in NAMES:
-            continue
+    for variant, name in NAMES.items():
         try:
             rung = build(variant, origin, below)
             with torch.no_grad():
                 found = verify_precision(rung.call, snippet)
             if not found.passed:
                 reason = found.float64_reason or found.guides_reason
-                steps.append(Step(NAMES[variant], None, f"not timed: {reason}"))
+                steps.append(Step(name, None, f"not timed: {reason}"))
                 continue
             latency = inference(rung.call, origin.inputs, snippet.device, iterations=iterations)
         except UnavailableError as error:
-            steps.append(Step(NAMES[variant], None, str(error)))
+            steps.append(Step(name, None, str(error)))
         # A rung is foreign code or a compiler: whatever it raises, the others are still measured.
         except Exception as error:  # noqa: BLE001
-            steps.append(Step(NAMES[variant], None, summary(error)))
+            steps.append(Step(name, None, summary(error)))
         else:
-            steps.append(Step(NAMES[variant], latency))
+            steps.append(Step(name, latency))
             below.append(variant)
     return steps
 

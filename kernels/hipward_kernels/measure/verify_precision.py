@@ -19,19 +19,27 @@ from hipward_kernels.harness import precision
 from hipward_kernels.harness.distance import distance, is_finite
 from hipward_kernels.harness.outputs import cloned
 from hipward_kernels.harness.reference import Reference
-from hipward_kernels.harness.variants import Origin, UnavailableError, build, forget_compilations
+from hipward_kernels.harness.variants import (
+    CONTROL,
+    EAGER,
+    VARIANTS,
+    Origin,
+    UnavailableError,
+    build,
+    forget_compilations,
+)
 from hipward_kernels.measure import subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hipward_kernels.harness.contract import Snippet
-    from hipward_kernels.harness.lines import OutputError, Variant
+    from hipward_kernels.harness.lines import OutputError
 
 MIN_COSINE = 0.99
 MAX_DIFFERENCE = 1.0
 
-CHOICES: tuple[Variant, ...] = ("compile", "fused-ops", "fused-projections", "model-new")
+CHOICES = tuple(variant for variant in VARIANTS if variant not in (EAGER, CONTROL))
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ except ImportError:
         causal: bool = False,
         scale: float | None = None,
         dropout: float = 0.0,
+        use_aiter: bool | None = None,  # noqa: ARG001 - there is none
     ) -> Tensor:
         """Attention of `[B, S, H, D]`; the last query stands at the last key."""
         q, k, v = (x.transpose(1, 2) for x in (query, key, value))

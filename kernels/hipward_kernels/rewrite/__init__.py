@@ -2,7 +2,8 @@
 
 Modules are recognized by what they compute, not by their names: a candidate is proposed from a module's
 structure (`candidates.py`), then run beside the original on random inputs of the shapes and dtypes that the
-model really passes to it (`calls.py`, `verify.py`). Only a candidate that agrees takes the place.
+model really passes to it (`calls.py`, `verify.py`). Only a candidate that agrees takes the place. A module that
+somebody watches through hooks is left alone.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hipward_kernels.rewrite.calls import record_calls
+from hipward_kernels.rewrite.hooks import has_hooks
+from hipward_kernels.rewrite.names import keep_names
 from hipward_kernels.rewrite.verify import agrees
 
 if TYPE_CHECKING:
@@ -59,11 +62,13 @@ def _replace(
     if module in done:
         return done[module]
     result = module
-    if seen := calls.get(module):
+    seen = calls.get(module)
+    if seen and not has_hooks(module):
         for candidate in propose(module, seen):
             candidate.train(module.training)
             if agrees(module, candidate, seen):
                 replaced.append(name)
+                keep_names(module, candidate)
                 result = candidate
                 break
     if result is module:

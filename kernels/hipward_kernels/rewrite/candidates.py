@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from hipward_kernels.modules import GatedMLP, RMSNorm, SiLUMul
-from hipward_kernels.projections import FusedGatedMLP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,18 +30,6 @@ def fused_ops(module: nn.Module, calls: Sequence[Call]) -> Iterator[nn.Module]:
         yield GatedMLP(gate, up, down)
 
 
-def gate_up_only(module: nn.Module, calls: Sequence[Call]) -> Iterator[nn.Module]:  # noqa: ARG001
-    """Feed-forward layers with gate and up as one matrix product, and nothing else."""
-    for gate, up, down in _gated_projections(module):
-        yield FusedGatedMLP(gate, up, down)
-
-
-def fused_projections(module: nn.Module, calls: Sequence[Call]) -> Iterator[nn.Module]:
-    """Feed-forward layers with gate and up as one matrix product; elsewhere, what `fused_ops` yields."""
-    yield from gate_up_only(module, calls)
-    yield from fused_ops(module, calls)
-
-
 def _rmsnorm(module: nn.Module, calls: Sequence[Call]) -> Iterator[nn.Module]:
     parameters = list(module.parameters())
     shapes = {call.shapes for call in calls}
@@ -54,11 +41,10 @@ def _rmsnorm(module: nn.Module, calls: Sequence[Call]) -> Iterator[nn.Module]:
     width = widths.pop()
     if any(parameter.shape != width for parameter in parameters):
         return
-    weights: list[nn.Parameter | None] = [*parameters] or [None]
+    weight = parameters[0] if parameters else None
     # Gemma and others keep the weight's distance from one.
-    weights += [nn.Parameter(1 + parameter.detach(), parameter.requires_grad) for parameter in parameters]
-    for weight, eps in itertools.product(weights, _epsilons(module)):
-        yield RMSNorm(weight, eps)
+    for offset, eps in itertools.product((0.0, 1.0) if parameters else (0.0,), _epsilons(module)):
+        yield RMSNorm(weight, eps, offset)
 
 
 def _epsilons(module: nn.Module) -> list[float | None]:

@@ -1,6 +1,6 @@
 //! What a runner can run on, and how strongly it isolates what it runs.
 
-use crate::Variant;
+use crate::Rung;
 use serde::{Deserialize, Serialize};
 
 /// Who makes the device.
@@ -81,8 +81,9 @@ pub struct Capabilities {
     /// PyTorch's version string, if there is a PyTorch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub torch: Option<String>,
-    /// The rungs this runner knows.
-    pub variants: Vec<Variant>,
+    /// The rungs this runner's harness knows, in ladder order.
+    #[serde(default)]
+    pub rungs: Vec<Rung>,
     /// The isolation its children get.
     pub isolation: Isolation,
     /// Longest a job may run, seconds.

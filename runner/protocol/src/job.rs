@@ -1,60 +1,7 @@
 //! What a client asks for, and what a job is.
 
+use crate::Variant;
 use serde::{Deserialize, Serialize};
-
-/// One rung of the benchmark ladder, in the order of the optimization workflow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Variant {
-    /// `Model` as it was written: the baseline that every other rung is compared with.
-    Eager,
-    /// `Model` again, timed as if it were another variant: the noise floor (A/A control).
-    EagerControl,
-    /// `torch.compile` on top of eager.
-    Compile,
-    /// Fused Triton or HIP operators (RMSNorm, SiLU×mul) in place of the modules they match.
-    FusedOps,
-    /// Gate and up projections as one matrix product.
-    FusedProjections,
-    /// The author's own `ModelNew`.
-    ModelNew,
-}
-
-impl Variant {
-    /// Every rung, in ladder order.
-    pub const ALL: [Variant; 6] = [
-        Variant::Eager,
-        Variant::EagerControl,
-        Variant::Compile,
-        Variant::FusedOps,
-        Variant::FusedProjections,
-        Variant::ModelNew,
-    ];
-
-    /// The name on the wire, in URLs and in Python: `fused-ops`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Variant::Eager => "eager",
-            Variant::EagerControl => "eager-control",
-            Variant::Compile => "compile",
-            Variant::FusedOps => "fused-ops",
-            Variant::FusedProjections => "fused-projections",
-            Variant::ModelNew => "model-new",
-        }
-    }
-
-    /// The name a person reads in a table: `torch.compile`.
-    pub fn label(self) -> &'static str {
-        match self {
-            Variant::Eager => "Eager",
-            Variant::EagerControl => "Eager again (control)",
-            Variant::Compile => "torch.compile",
-            Variant::FusedOps => "Fused ops",
-            Variant::FusedProjections => "Fused projections",
-            Variant::ModelNew => "ModelNew",
-        }
-    }
-}
 
 /// The body of `POST /api/v1/jobs`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,17 +6,20 @@
 
 mod device;
 mod event;
+mod harness;
 mod job;
+mod measurement;
 mod problem;
+mod rung;
 mod stats;
 mod view;
 
 pub use device::{Capabilities, Device, Isolation, IsolationLevel, Missing, Vendor};
-pub use event::{
-    Advice, Environment, Event, EventBody, FailureCode, HarnessJob, HarnessLine, HarnessMessage,
-    Hot, Idle, LogStream, OutputError, Roofline,
-};
-pub use job::{JobRequest, JobState, JobSummary, Variant};
+pub use event::{Event, EventBody, FailureCode, LogStream};
+pub use harness::{HarnessJob, HarnessLine, HarnessMessage};
+pub use job::{JobRequest, JobState, JobSummary};
+pub use measurement::{Advice, Environment, Hot, Idle, Measurement, OutputError, Roofline};
 pub use problem::Problem;
+pub use rung::{Rung, Variant, label};
 pub use stats::{Comparison, Outcome, Stats, StopReason, Verdict};
 pub use view::{JobView, PrecisionView, VariantStatus, VariantView};

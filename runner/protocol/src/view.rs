@@ -3,7 +3,7 @@
 
 use crate::{
     Comparison, Device, Environment, Event, EventBody, FailureCode, Hot, JobState, LogStream,
-    OutputError, Roofline, Stats, Variant, Verdict,
+    Measurement, OutputError, Roofline, Rung, Stats, Variant, Verdict, label,
 };
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,9 @@ pub struct JobView {
     /// What no rung can be faster than.
     #[serde(default)]
     pub roofline: Option<Roofline>,
+    /// The rungs of the job, as the harness announced them.
+    #[serde(default)]
+    pub rungs: Vec<Rung>,
     /// Rungs that have said something, in ladder order.
     pub variants: Vec<VariantView>,
     /// The end of what was written, with its stream.
@@ -54,6 +57,9 @@ pub struct VariantView {
     /// Lower rungs that are part of it.
     #[serde(default)]
     pub stands_on: Vec<Variant>,
+    /// What each step that is part of it did, in words.
+    #[serde(default)]
+    pub holds: Vec<String>,
     /// Raw samples so far, milliseconds.
     pub samples: Vec<f64>,
     /// Final statistics.
@@ -61,6 +67,22 @@ pub struct VariantView {
     /// The second figure: with warm caches.
     #[serde(default)]
     pub hot: Option<Hot>,
+}
+
+impl VariantView {
+    fn new(variant: Variant) -> Self {
+        VariantView {
+            variant,
+            status: VariantStatus::Checked,
+            precision: None,
+            compile_seconds: None,
+            stands_on: Vec::new(),
+            holds: Vec::new(),
+            samples: Vec::new(),
+            stats: None,
+            hot: None,
+        }
+    }
 }
 
 /// What a rung is doing.
@@ -103,6 +125,7 @@ impl Default for JobView {
             device: None,
             environment: None,
             roofline: None,
+            rungs: Vec::new(),
             variants: Vec::new(),
             log: Vec::new(),
             verdict: None,
@@ -142,47 +165,9 @@ impl JobView {
                 self.state = JobState::Running;
                 self.device = Some(device.clone());
             }
-            EventBody::Environment(environment) => self.environment = Some(environment.clone()),
-            EventBody::Unavailable { variant, reason } => {
-                self.row(*variant).status = VariantStatus::Unavailable(reason.clone());
-            }
-            EventBody::Precision {
-                variant,
-                passed,
-                outputs,
-                seeds,
-                reference,
-                reason,
-            } => {
-                let row = self.row(*variant);
-                row.precision = Some(PrecisionView {
-                    passed: *passed,
-                    outputs: outputs.clone(),
-                    seeds: *seeds,
-                    reference: reference.clone(),
-                });
-                if !passed {
-                    row.status = VariantStatus::Rejected(reason.clone().unwrap_or_default());
-                }
-            }
-            EventBody::Roofline(roofline) => self.roofline = Some(roofline.clone()),
-            EventBody::Compile {
-                variant,
-                seconds,
-                stands_on,
-            } => {
-                let row = self.row(*variant);
-                row.compile_seconds = Some(*seconds);
-                row.stands_on.clone_from(stands_on);
-            }
-            EventBody::Hot { variant, hot } => self.row(*variant).hot = Some(hot.clone()),
-            EventBody::Samples { variant, ms, .. } => {
-                let row = self.row(*variant);
-                row.status = VariantStatus::Sampling;
-                row.samples.extend_from_slice(ms);
-            }
+            EventBody::Measured(measurement) => self.measured(measurement),
             EventBody::VariantDone { variant, stats } => {
-                let row = self.row(*variant);
+                let row = self.row(variant);
                 row.status = VariantStatus::Measured;
                 row.stats = Some(stats.clone());
             }
@@ -202,14 +187,66 @@ impl JobView {
         }
     }
 
+    fn measured(&mut self, measurement: &Measurement) {
+        match measurement {
+            Measurement::Rungs { rungs } => self.rungs.clone_from(rungs),
+            Measurement::Environment(environment) => self.environment = Some(environment.clone()),
+            Measurement::Unavailable { variant, reason } => {
+                self.row(variant).status = VariantStatus::Unavailable(reason.clone());
+            }
+            Measurement::Precision {
+                variant,
+                passed,
+                outputs,
+                seeds,
+                reference,
+                reason,
+            } => {
+                let row = self.row(variant);
+                row.precision = Some(PrecisionView {
+                    passed: *passed,
+                    outputs: outputs.clone(),
+                    seeds: *seeds,
+                    reference: reference.clone(),
+                });
+                if !passed {
+                    row.status = VariantStatus::Rejected(reason.clone().unwrap_or_default());
+                }
+            }
+            Measurement::Roofline(roofline) => self.roofline = Some(roofline.clone()),
+            Measurement::Compile {
+                variant,
+                seconds,
+                stands_on,
+                holds,
+            } => {
+                let row = self.row(variant);
+                row.compile_seconds = Some(*seconds);
+                row.stands_on.clone_from(stands_on);
+                row.holds.clone_from(holds);
+            }
+            Measurement::Hot { variant, hot } => self.row(variant).hot = Some(hot.clone()),
+            Measurement::Samples { variant, ms, .. } => {
+                let row = self.row(variant);
+                row.status = VariantStatus::Sampling;
+                row.samples.extend_from_slice(ms);
+            }
+        }
+    }
+
+    /// What a table calls a rung.
+    pub fn label<'a>(&'a self, variant: &'a Variant) -> &'a str {
+        label(&self.rungs, variant)
+    }
+
     /// The comparison of one rung with eager, once there is a verdict.
-    pub fn comparison(&self, variant: Variant) -> Option<&Comparison> {
+    pub fn comparison(&self, variant: &Variant) -> Option<&Comparison> {
         let verdict = self.verdict.as_ref()?;
         verdict
             .comparisons
             .iter()
             .chain(&verdict.control)
-            .find(|c| c.variant == variant)
+            .find(|c| c.variant == *variant)
     }
 
     /// A new try starts with nothing measured.
@@ -222,24 +259,20 @@ impl JobView {
         }
     }
 
-    fn row(&mut self, variant: Variant) -> &mut VariantView {
-        let at = match self
-            .variants
-            .binary_search_by_key(&variant, |row| row.variant)
-        {
-            Ok(at) => at,
-            Err(at) => {
-                let row = VariantView {
-                    variant,
-                    status: VariantStatus::Checked,
-                    precision: None,
-                    compile_seconds: None,
-                    stands_on: Vec::new(),
-                    samples: Vec::new(),
-                    stats: None,
-                    hot: None,
+    /// The row of a rung. Rows stand in the order of the announcement; one that was not announced
+    /// comes last.
+    fn row(&mut self, variant: &Variant) -> &mut VariantView {
+        let at = match self.variants.iter().position(|row| row.variant == *variant) {
+            Some(at) => at,
+            None => {
+                let place = |variant: &Variant| {
+                    let at = self.rungs.iter().position(|rung| rung.id == *variant);
+                    at.unwrap_or(usize::MAX)
                 };
-                self.variants.insert(at, row);
+                let at = self
+                    .variants
+                    .partition_point(|row| place(&row.variant) <= place(variant));
+                self.variants.insert(at, VariantView::new(variant.clone()));
                 at
             }
         };

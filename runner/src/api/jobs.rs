@@ -17,7 +17,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::StreamExt;
-use hipward_protocol::{JobSummary, Variant};
+use hipward_protocol::{JobSummary, Rung, Variant};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -190,7 +190,7 @@ fn parse(app: &App, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
             "Choose a shorter one.",
         ));
     }
-    let variants = variants(&submitted.variants)?;
+    let variants = variants(&submitted.variants, app.runner.rungs())?;
     let devices = app.runner.devices();
     if let Some(wanted) = &submitted.device
         && app.runner.refusal().is_none()
@@ -218,30 +218,31 @@ fn parse(app: &App, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
 
 /// The rungs in ladder order, with eager and its control always among them: without the baseline
 /// and its noise there is no verdict.
-fn variants(names: &[String]) -> ApiResult<Vec<Variant>> {
-    if names.is_empty() {
-        return Ok(Variant::ALL.to_vec());
+fn variants(names: &[String], rungs: &[Rung]) -> ApiResult<Vec<Variant>> {
+    if rungs.is_empty() {
+        // No job can run here; `check_runner` says why.
+        return Ok(Vec::new());
     }
-    let mut variants = vec![Variant::Eager, Variant::EagerControl];
-    for name in names {
-        let variant = Variant::ALL
-            .into_iter()
-            .find(|variant| variant.name() == name);
-        variants.push(variant.ok_or_else(|| {
-            ApiError::bad_request(
-                "unknown-variant",
-                "Unknown variant",
-                format!("There is no variant {name:?}."),
-                &format!(
-                    "The variants are: {}.",
-                    Variant::ALL.map(Variant::name).join(", ")
-                ),
-            )
-        })?);
+    let known = |name: &String| rungs.iter().any(|rung| rung.id.name() == name);
+    if let Some(name) = names.iter().find(|name| !known(name)) {
+        let all: Vec<&str> = rungs.iter().map(|rung| rung.id.name()).collect();
+        return Err(ApiError::bad_request(
+            "unknown-variant",
+            "Unknown variant",
+            format!("There is no variant {name:?}."),
+            &format!("The variants are: {}.", all.join(", ")),
+        ));
     }
-    variants.sort_unstable();
-    variants.dedup();
-    Ok(variants)
+    let asked = |rung: &&Rung| {
+        names.is_empty()
+            || names.iter().any(|name| name == rung.id.name())
+            || [Variant::EAGER, Variant::CONTROL].contains(&rung.id)
+    };
+    Ok(rungs
+        .iter()
+        .filter(asked)
+        .map(|rung| rung.id.clone())
+        .collect())
 }
 
 fn too_large(what: &str) -> ApiError {

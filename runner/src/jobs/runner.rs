@@ -7,7 +7,7 @@ use crate::{
     isolation::{FileRules, Host, Identity, Limits, Plan},
     python::{self, Interpreter},
 };
-use hipward_protocol::{Capabilities, Device, Isolation, IsolationLevel, Missing, Variant};
+use hipward_protocol::{Capabilities, Device, Isolation, IsolationLevel, Missing, Rung};
 use std::{
     collections::HashMap,
     fs,
@@ -80,6 +80,7 @@ struct Python {
     package: PathBuf,
     torch: Option<String>,
     devices: Vec<Device>,
+    rungs: Vec<Rung>,
 }
 
 impl Runner {
@@ -128,6 +129,11 @@ impl Runner {
             .collect()
     }
 
+    /// The rungs that its harness knows, in ladder order; none where no job can run.
+    pub(crate) fn rungs(&self) -> &[Rung] {
+        self.python.as_ref().map_or(&[], |python| &python.rungs)
+    }
+
     /// What this runner can do.
     pub(crate) fn capabilities(&self) -> Capabilities {
         let torch = self
@@ -140,7 +146,7 @@ impl Runner {
             ready: self.python.is_ok(),
             devices: self.devices(),
             torch,
-            variants: Variant::ALL.to_vec(),
+            rungs: self.rungs().to_vec(),
             isolation: self.isolation.clone(),
             wall_limit_s: self.settings.wall_limit.as_secs(),
             memory_limit_bytes: self.settings.memory_bytes,
@@ -289,6 +295,7 @@ impl Python {
             package,
             torch: probe.torch,
             devices: probe.devices,
+            rungs: probe.rungs,
         })
     }
 }

@@ -14,7 +14,8 @@ use crate::{
     statistics::{self, Samples},
 };
 use hipward_protocol::{
-    Device, EventBody, HarnessJob, HarnessLine, HarnessMessage, Isolation, LogStream, Vendor,
+    Device, EventBody, HarnessJob, HarnessLine, HarnessMessage, Isolation, LogStream, Measurement,
+    Vendor,
 };
 use std::{future::pending, io, time::Duration};
 use tokio::{
@@ -321,60 +322,16 @@ impl Run<'_> {
     ) -> Result<(Vec<EventBody>, Option<EventBody>), &'static str> {
         let event = match line {
             HarnessLine::Ready => return Err("it said twice that it is ready"),
-            HarnessLine::Environment(mut environment) => {
-                environment.isolation = Some(self.isolation.clone());
-                environment.code_sha256.clone_from(&self.lease.code_sha256);
-                env!("CARGO_PKG_VERSION").clone_into(&mut environment.hipward);
-                EventBody::Environment(environment)
-            }
-            HarnessLine::Unavailable { variant, reason } => {
-                EventBody::Unavailable { variant, reason }
-            }
-            HarnessLine::Precision {
-                variant,
-                passed,
-                outputs,
-                seeds,
-                reference,
-                reason,
-            } => EventBody::Precision {
-                variant,
-                passed,
-                outputs,
-                seeds,
-                reference,
-                reason,
-            },
-            HarnessLine::Roofline(roofline) => {
-                if !(roofline.floor_ms.is_finite() && roofline.floor_ms >= 0.0) {
-                    return Err("a floor that is not a length of time");
-                }
-                self.samples.set_floor(roofline.floor_ms);
-                EventBody::Roofline(roofline)
-            }
-            HarnessLine::Compile {
-                variant,
-                seconds,
-                stands_on,
-            } => EventBody::Compile {
-                variant,
-                seconds,
-                stands_on,
-            },
-            HarnessLine::Hot { variant, hot } => EventBody::Hot { variant, hot },
-            HarnessLine::Samples { variant, round, ms } => {
-                if !ms.iter().all(|ms| ms.is_finite() && *ms > 0.0) {
-                    return Err("a sample that is not a length of time");
-                }
-                self.samples.add(variant, round, &ms);
-                EventBody::Samples { variant, round, ms }
+            HarnessLine::Measured(mut measurement) => {
+                self.note(&mut measurement)?;
+                EventBody::Measured(measurement)
             }
             HarnessLine::Sampled {
                 variant,
                 stop,
                 dropped,
             } => {
-                let mut stats = statistics::summarize(&self.samples.all(variant), stop, dropped)
+                let mut stats = statistics::summarize(&self.samples.all(&variant), stop, dropped)
                     .ok_or("a rung that was sampled without samples")?;
                 stats.floor_share = self.samples.floor_ms().map(|floor| floor / stats.median);
                 EventBody::VariantDone { variant, stats }
@@ -399,6 +356,35 @@ impl Run<'_> {
             }
         };
         Ok((vec![event], None))
+    }
+
+    /// Keeps what statistics need, and adds to the conditions what only the runner knows.
+    fn note(&mut self, measurement: &mut Measurement) -> Result<(), &'static str> {
+        match measurement {
+            Measurement::Environment(environment) => {
+                environment.isolation = Some(self.isolation.clone());
+                environment.code_sha256.clone_from(&self.lease.code_sha256);
+                env!("CARGO_PKG_VERSION").clone_into(&mut environment.hipward);
+            }
+            Measurement::Rungs { rungs } => self.samples.announce(rungs),
+            Measurement::Roofline(roofline) => {
+                if !(roofline.floor_ms.is_finite() && roofline.floor_ms >= 0.0) {
+                    return Err("a floor that is not a length of time");
+                }
+                self.samples.set_floor(roofline.floor_ms);
+            }
+            Measurement::Samples { variant, round, ms } => {
+                if !ms.iter().all(|ms| ms.is_finite() && *ms > 0.0) {
+                    return Err("a sample that is not a length of time");
+                }
+                self.samples.add(variant, *round, ms);
+            }
+            Measurement::Unavailable { .. }
+            | Measurement::Precision { .. }
+            | Measurement::Compile { .. }
+            | Measurement::Hot { .. } => {}
+        }
+        Ok(())
     }
 
     async fn hand_output_on(&mut self, last: bool) {

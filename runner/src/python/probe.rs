@@ -1,6 +1,6 @@
 //! Which Python to use, where it keeps its files, and which devices its PyTorch sees.
 
-use hipward_protocol::{Device, Missing};
+use hipward_protocol::{Device, Missing, Rung};
 use serde::Deserialize;
 use std::{
     env,
@@ -13,22 +13,31 @@ use tokio::{process::Command, time::timeout};
 /// Importing PyTorch and starting a GPU runtime takes long on a cold disk.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Environment variables that pass from the operator to the worker: they choose devices and find
-/// libraries, and hold no secrets.
+/// Environment variables that pass from the operator to the worker: they choose devices, find
+/// libraries and switch optimizations, and hold no secrets.
 const PASSED_ON: &[&str] = &[
     "CUDA_HOME",
     "CUDA_VISIBLE_DEVICES",
+    "FORCE_EAGER_ATTENTION",
+    "GEMM_M_THRESHOLD",
     "GPU_DEVICE_ORDINAL",
+    "HIPWARD_DISABLE",
     "HIP_PATH",
     "HIP_VISIBLE_DEVICES",
     "HSA_OVERRIDE_GFX_VERSION",
     "LD_LIBRARY_PATH",
     "MKL_NUM_THREADS",
     "OMP_NUM_THREADS",
+    "PRESHUFFLE_M_THRESH",
     "ROCM_HOME",
     "ROCM_PATH",
     "ROCR_VISIBLE_DEVICES",
+    "TORCH_COMPILE_MODE",
     "TRITON_LIBHIP_PATH",
+    "USE_AITER_ATTENTION",
+    "USE_AITER_GEMM",
+    "USE_FUSED_PROJECTIONS",
+    "USE_OPTIMIZED_OPS",
 ];
 
 /// A Python, found but not necessarily with PyTorch.
@@ -49,6 +58,9 @@ pub(crate) struct Probe {
     /// Devices it can run on.
     #[serde(default)]
     pub(crate) devices: Vec<Device>,
+    /// Rungs that it can measure.
+    #[serde(default)]
+    pub(crate) rungs: Vec<Rung>,
 }
 
 /// What `LOCATE` prints.

@@ -9,7 +9,7 @@ mod verdict;
 pub(crate) use summary::summarize;
 pub(crate) use verdict::verdict;
 
-use hipward_protocol::Variant;
+use hipward_protocol::{Rung, Variant, label};
 use std::collections::BTreeMap;
 
 /// One rung's samples in milliseconds, by round of the interleaving.
@@ -19,19 +19,38 @@ pub(crate) type Rounds = BTreeMap<u32, Vec<f64>>;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
     rungs: BTreeMap<Variant, Rounds>,
+    ladder: Vec<Rung>,
     floor_ms: Option<f64>,
 }
 
 impl Samples {
     /// Adds samples that were taken in one round.
-    pub(crate) fn add(&mut self, variant: Variant, round: u32, ms: &[f64]) {
-        let rounds = self.rungs.entry(variant).or_default();
+    pub(crate) fn add(&mut self, variant: &Variant, round: u32, ms: &[f64]) {
+        let rounds = self.rungs.entry(variant.clone()).or_default();
         rounds.entry(round).or_default().extend_from_slice(ms);
     }
 
+    /// Notes which rungs there are, in which order, and what they are called.
+    pub(crate) fn announce(&mut self, rungs: &[Rung]) {
+        self.ladder = rungs.to_vec();
+    }
+
+    /// The rungs that were timed: those that were announced in their order, then any others.
+    pub(crate) fn timed(&self) -> Vec<&Variant> {
+        let place = |variant: &Variant| self.ladder.iter().position(|rung| rung.id == *variant);
+        let mut timed: Vec<&Variant> = self.rungs.keys().collect();
+        timed.sort_by_key(|variant| place(variant).unwrap_or(usize::MAX));
+        timed
+    }
+
+    /// What a rung is called.
+    pub(crate) fn label<'a>(&'a self, variant: &'a Variant) -> &'a str {
+        label(&self.ladder, variant)
+    }
+
     /// The samples of one rung, by round.
-    pub(crate) fn rounds(&self, variant: Variant) -> Option<&Rounds> {
-        self.rungs.get(&variant)
+    pub(crate) fn rounds(&self, variant: &Variant) -> Option<&Rounds> {
+        self.rungs.get(variant)
     }
 
     /// Notes the roofline's floor.
@@ -45,10 +64,10 @@ impl Samples {
     }
 
     /// The samples of one rung, in the order they were taken.
-    pub(crate) fn all(&self, variant: Variant) -> Vec<f64> {
+    pub(crate) fn all(&self, variant: &Variant) -> Vec<f64> {
         let rounds = self
             .rungs
-            .get(&variant)
+            .get(variant)
             .into_iter()
             .flat_map(BTreeMap::values);
         rounds.flatten().copied().collect()

@@ -9,10 +9,10 @@ const NOT_WORTH_A_CLAIM: f64 = 1.02;
 
 /// Compares every measured rung with eager; nothing if eager was not measured.
 pub(crate) fn verdict(samples: &Samples) -> Option<Verdict> {
-    let eager = samples.rounds(Variant::Eager)?;
+    let eager = samples.rounds(&Variant::EAGER)?;
     // A floor that eager itself is under was reckoned wrongly, and says nothing about others.
     let shortest = samples.floor_ms().filter(|floor| *floor < overall(eager));
-    let compare = |variant, floor| {
+    let compare = |variant: &Variant, floor| {
         let other = samples.rounds(variant)?;
         let mut comparison = comparison(variant, eager, other, floor);
         if shortest.is_some_and(|shortest| overall(other) < shortest) {
@@ -21,11 +21,12 @@ pub(crate) fn verdict(samples: &Samples) -> Option<Verdict> {
         Some(comparison)
     };
     // The control is eager too: it is the same by construction, however noisy.
-    let control = compare(Variant::EagerControl, f64::INFINITY);
+    let control = compare(&Variant::CONTROL, f64::INFINITY);
     let floor = control.as_ref().map_or(1.0, noise_floor);
-    let comparisons: Vec<Comparison> = Variant::ALL
+    let comparisons: Vec<Comparison> = samples
+        .timed()
         .into_iter()
-        .filter(|&variant| variant != Variant::Eager && variant != Variant::EagerControl)
+        .filter(|&variant| *variant != Variant::EAGER && *variant != Variant::CONTROL)
         .filter_map(|variant| compare(variant, floor))
         .collect();
     let faster = comparisons.iter().filter(|c| c.outcome == Outcome::Faster);
@@ -33,7 +34,7 @@ pub(crate) fn verdict(samples: &Samples) -> Option<Verdict> {
         .max_by(|a, b| a.speedup.total_cmp(&b.speedup))
         .cloned();
     Some(Verdict {
-        summary: sentence(&comparisons, best.as_ref(), floor),
+        summary: sentence(samples, &comparisons, best.as_ref(), floor),
         comparisons,
         control,
         best: best.map(|comparison| comparison.variant),
@@ -46,10 +47,10 @@ fn overall(rounds: &Rounds) -> f64 {
     median(&mut all)
 }
 
-fn comparison(variant: Variant, eager: &Rounds, other: &Rounds, floor: f64) -> Comparison {
+fn comparison(variant: &Variant, eager: &Rounds, other: &Rounds, floor: f64) -> Comparison {
     let (ci_low, ci_high) = ratio_interval(eager, other);
     Comparison {
-        variant,
+        variant: variant.clone(),
         speedup: overall(eager) / overall(other),
         ci_low,
         ci_high,
@@ -76,12 +77,17 @@ fn outcome(low: f64, high: f64, floor: f64) -> Outcome {
     }
 }
 
-fn sentence(comparisons: &[Comparison], best: Option<&Comparison>, floor: f64) -> String {
+fn sentence(
+    samples: &Samples,
+    comparisons: &[Comparison],
+    best: Option<&Comparison>,
+    floor: f64,
+) -> String {
     let with = |outcome| {
         let labels: Vec<&str> = comparisons
             .iter()
             .filter(|comparison| comparison.outcome == outcome)
-            .map(|comparison| comparison.variant.label())
+            .map(|comparison| samples.label(&comparison.variant))
             .collect();
         (!labels.is_empty()).then(|| labels.join(", "))
     };
@@ -91,7 +97,7 @@ fn sentence(comparisons: &[Comparison], best: Option<&Comparison>, floor: f64) -
     if let Some(best) = best {
         let first = format!(
             "{} is {:.2} times as fast as eager here (95 % interval {:.2} to {:.2})",
-            best.variant.label(),
+            samples.label(&best.variant),
             best.speedup,
             best.ci_low,
             best.ci_high
@@ -130,11 +136,30 @@ fn sentence(comparisons: &[Comparison], best: Option<&Comparison>, floor: f64) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hipward_protocol::Rung;
+
+    /// Some rungs as a harness announces them: not in the order of their names.
+    fn ladder() -> Vec<Rung> {
+        [
+            ("eager", "Eager"),
+            ("eager-control", "Eager again (control)"),
+            ("compile", "torch.compile"),
+            ("model-new", "ModelNew"),
+            ("fused-ops", "Fused ops"),
+        ]
+        .map(|(id, label)| Rung {
+            id: Variant::named(id),
+            label: label.to_owned(),
+            about: String::new(),
+        })
+        .into()
+    }
 
     /// Twelve rounds of samples that spread by `noise` around `center`.
     fn samples(rungs: &[(Variant, f64, f64)]) -> Samples {
         let mut samples = Samples::default();
-        for (nth, &(variant, center, noise)) in rungs.iter().enumerate() {
+        samples.announce(&ladder());
+        for (nth, (variant, center, noise)) in rungs.iter().enumerate() {
             for round in 0..12_u32 {
                 let swing = f64::from((round * 7 + nth as u32 * 5) % 11) / 5.0 - 1.0;
                 let around = center * (1.0 + noise * swing);
@@ -149,14 +174,30 @@ mod tests {
     }
 
     #[test]
+    fn rungs_stand_in_the_order_of_the_announcement_and_unknown_ones_last() {
+        let verdict = judged(&[
+            (Variant::EAGER, 10.0, 0.01),
+            (Variant::named("another"), 8.0, 0.01),
+            (Variant::named("fused-ops"), 8.0, 0.01),
+            (Variant::named("model-new"), 8.0, 0.01),
+        ]);
+        let names: Vec<&str> = verdict
+            .comparisons
+            .iter()
+            .map(|comparison| comparison.variant.name())
+            .collect();
+        assert_eq!(names, ["model-new", "fused-ops", "another"]);
+    }
+
+    #[test]
     fn a_clear_gain_is_faster_and_is_named() {
         let verdict = judged(&[
-            (Variant::Eager, 10.0, 0.01),
-            (Variant::EagerControl, 10.0, 0.01),
-            (Variant::Compile, 5.0, 0.01),
-            (Variant::FusedOps, 8.0, 0.01),
+            (Variant::EAGER, 10.0, 0.01),
+            (Variant::CONTROL, 10.0, 0.01),
+            (Variant::named("compile"), 5.0, 0.01),
+            (Variant::named("fused-ops"), 8.0, 0.01),
         ]);
-        assert_eq!(verdict.best, Some(Variant::Compile));
+        assert_eq!(verdict.best, Some(Variant::named("compile")));
         assert!(
             verdict
                 .comparisons
@@ -173,9 +214,9 @@ mod tests {
     #[test]
     fn a_certain_gain_of_one_percent_is_not_a_claim() {
         let verdict = judged(&[
-            (Variant::Eager, 10.1, 0.0001),
-            (Variant::EagerControl, 10.1, 0.0001),
-            (Variant::Compile, 10.0, 0.0001),
+            (Variant::EAGER, 10.1, 0.0001),
+            (Variant::CONTROL, 10.1, 0.0001),
+            (Variant::named("compile"), 10.0, 0.0001),
         ]);
         assert_eq!(verdict.comparisons[0].outcome, Outcome::Same);
         assert_eq!(verdict.best, None);
@@ -184,15 +225,15 @@ mod tests {
     #[test]
     fn what_eager_does_to_itself_is_no_gain_for_others() {
         let noisy_control = judged(&[
-            (Variant::Eager, 10.0, 0.001),
-            (Variant::EagerControl, 8.0, 0.001),
-            (Variant::Compile, 9.0, 0.001),
+            (Variant::EAGER, 10.0, 0.001),
+            (Variant::CONTROL, 8.0, 0.001),
+            (Variant::named("compile"), 9.0, 0.001),
         ]);
         assert_eq!(noisy_control.comparisons[0].outcome, Outcome::Same);
         let quiet_control = judged(&[
-            (Variant::Eager, 10.0, 0.001),
-            (Variant::EagerControl, 10.0, 0.001),
-            (Variant::Compile, 9.0, 0.001),
+            (Variant::EAGER, 10.0, 0.001),
+            (Variant::CONTROL, 10.0, 0.001),
+            (Variant::named("compile"), 9.0, 0.001),
         ]);
         assert_eq!(quiet_control.comparisons[0].outcome, Outcome::Faster);
     }
@@ -200,10 +241,10 @@ mod tests {
     #[test]
     fn a_loss_is_slower_and_a_blur_is_ambiguous() {
         let verdict = judged(&[
-            (Variant::Eager, 10.0, 0.01),
-            (Variant::EagerControl, 10.0, 0.01),
-            (Variant::Compile, 20.0, 0.01),
-            (Variant::ModelNew, 9.6, 0.4),
+            (Variant::EAGER, 10.0, 0.01),
+            (Variant::CONTROL, 10.0, 0.01),
+            (Variant::named("compile"), 20.0, 0.01),
+            (Variant::named("model-new"), 9.6, 0.4),
         ]);
         let outcomes: Vec<Outcome> = verdict.comparisons.iter().map(|c| c.outcome).collect();
         assert_eq!(outcomes, [Outcome::Slower, Outcome::Ambiguous]);
@@ -217,16 +258,16 @@ mod tests {
     #[test]
     fn what_is_under_the_roofline_is_impossible_and_no_record() {
         let mut samples = samples(&[
-            (Variant::Eager, 10.0, 0.01),
-            (Variant::EagerControl, 10.0, 0.01),
-            (Variant::Compile, 5.0, 0.01),
-            (Variant::ModelNew, 0.1, 0.01),
+            (Variant::EAGER, 10.0, 0.01),
+            (Variant::CONTROL, 10.0, 0.01),
+            (Variant::named("compile"), 5.0, 0.01),
+            (Variant::named("model-new"), 0.1, 0.01),
         ]);
         samples.set_floor(1.0);
         let judged = verdict(&samples).expect("eager was measured");
         let outcomes: Vec<Outcome> = judged.comparisons.iter().map(|c| c.outcome).collect();
         assert_eq!(outcomes, [Outcome::Faster, Outcome::Impossible]);
-        assert_eq!(judged.best, Some(Variant::Compile));
+        assert_eq!(judged.best, Some(Variant::named("compile")));
         assert!(
             judged.summary.contains("; impossible: ModelNew ("),
             "{}",
@@ -237,15 +278,18 @@ mod tests {
         let judged = verdict(&samples).expect("eager was measured");
         assert_eq!(
             judged.best,
-            Some(Variant::ModelNew),
+            Some(Variant::named("model-new")),
             "eager is under this floor"
         );
     }
 
     #[test]
     fn without_eager_there_is_no_verdict() {
-        assert_eq!(verdict(&samples(&[(Variant::Compile, 1.0, 0.0)])), None);
-        let alone = judged(&[(Variant::Eager, 1.0, 0.0)]);
+        assert_eq!(
+            verdict(&samples(&[(Variant::named("compile"), 1.0, 0.0)])),
+            None
+        );
+        let alone = judged(&[(Variant::EAGER, 1.0, 0.0)]);
         assert!(alone.summary.starts_with("Only eager"), "{}", alone.summary);
     }
 }

@@ -1,6 +1,7 @@
 //! `benchmark.md`: a finished job as a file to keep beside the code.
 
 use super::conditions::conditions;
+use super::holds::held;
 use super::status::{sentence, state_word};
 use super::table::cells;
 use crate::JobPage;
@@ -33,7 +34,7 @@ pub fn benchmark_markdown(page: &JobPage) -> String {
             let _ = writeln!(
                 out,
                 "| {} | {} | {} | {} | {} | {} | {} |",
-                c.variant,
+                cell(&c.variant),
                 c.median,
                 c.speedup,
                 c.verdict,
@@ -43,6 +44,17 @@ pub fn benchmark_markdown(page: &JobPage) -> String {
             );
         }
         out.push('\n');
+        for row in view.variants.iter().filter(|row| !row.holds.is_empty()) {
+            let _ = writeln!(
+                out,
+                "- {} holds: {}",
+                line(view.label(&row.variant)),
+                line(&held(view, row))
+            );
+        }
+        if view.variants.iter().any(|row| !row.holds.is_empty()) {
+            out.push('\n');
+        }
     }
     if let Some(environment) = &view.environment {
         out.push_str("## Conditions\n\n");

@@ -3,6 +3,7 @@
 
 mod conditions;
 mod format;
+mod holds;
 mod live;
 #[cfg(feature = "ssr")]
 mod markdown;

@@ -46,7 +46,12 @@ pub(crate) fn plot(view: &JobView) -> Html {
     .raw("; lower is better. The table below holds the same numbers.</desc>");
     axis(&mut html, step, end, bottom);
     for (at, row) in rows.iter().enumerate() {
-        strip(&mut html, row, TOP + ROW * (at as f64 + 0.5), end);
+        strip(
+            &mut html,
+            (view.label(&row.variant), row),
+            TOP + ROW * (at as f64 + 0.5),
+            end,
+        );
     }
     html.raw(
         "</svg></div><figcaption>Each dot is one call, earlier ones higher. The box spans the 20th to the 80th percentile, \
@@ -112,8 +117,8 @@ fn axis(html: &mut Html, step: f64, end: f64, bottom: f64) {
     );
 }
 
-fn strip(html: &mut Html, row: &VariantView, y: f64, end: f64) {
-    label(html, "name", (LEFT - 12.0, y + 4.0), row.variant.label());
+fn strip(html: &mut Html, (name, row): (&str, &VariantView), y: f64, end: f64) {
+    label(html, "name", (LEFT - 12.0, y + 4.0), name);
     html.raw("<path class=\"dots\" d=\"");
     let stride = row.samples.len().div_ceil(DOTS).max(1);
     for (at, ms) in row.samples.iter().enumerate().step_by(stride) {
@@ -169,7 +174,7 @@ fn tick_step(end: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hipward_protocol::{Event, EventBody, Variant};
+    use hipward_protocol::{Event, EventBody, Measurement, Variant};
 
     fn view(samples: &[(Variant, &[f64])]) -> JobView {
         let events: Vec<Event> = samples
@@ -179,11 +184,11 @@ mod tests {
                 seq: at as u64 + 1,
                 attempt: 1,
                 at: String::new(),
-                body: EventBody::Samples {
-                    variant: *variant,
+                body: EventBody::Measured(Measurement::Samples {
+                    variant: variant.clone(),
                     round: 0,
                     ms: ms.to_vec(),
-                },
+                }),
             })
             .collect();
         JobView::from_events(&events)
@@ -191,7 +196,7 @@ mod tests {
 
     #[test]
     fn the_axis_starts_at_zero_and_names_its_unit() {
-        let html = plot(&view(&[(Variant::Eager, &[2.0, 2.1, 1.9])]));
+        let html = plot(&view(&[(Variant::EAGER, &[2.0, 2.1, 1.9])]));
         assert!(html.as_str().contains(">0</text>"), "{html:?}");
         assert!(
             html.as_str()
@@ -204,7 +209,7 @@ mod tests {
     fn an_outlier_does_not_squeeze_the_rest_and_is_counted() {
         let mut samples = vec![1.0; 99];
         samples.push(500.0);
-        let html = plot(&view(&[(Variant::Eager, &samples)]));
+        let html = plot(&view(&[(Variant::EAGER, &samples)]));
         assert!(
             html.as_str()
                 .contains("1 of 100 samples are slower than the axis shows"),

@@ -8,7 +8,7 @@ use hipward_protocol::{
 
 /// What a row says, as text.
 pub(crate) struct Cells {
-    pub(crate) variant: &'static str,
+    pub(crate) variant: String,
     pub(crate) status: String,
     pub(crate) median: String,
     pub(crate) speedup: String,
@@ -21,9 +21,9 @@ const NOTHING: &str = "–";
 
 /// The cells of one variant.
 pub(crate) fn cells(view: &JobView, row: &VariantView) -> Cells {
-    let comparison = view.comparison(row.variant);
+    let comparison = view.comparison(&row.variant);
     Cells {
-        variant: row.variant.label(),
+        variant: view.label(&row.variant).to_owned(),
         status: status(row),
         median: row.stats.as_ref().map_or(NOTHING.to_owned(), |stats| {
             interval(stats.median, "", stats.ci_low, stats.ci_high)
@@ -125,7 +125,7 @@ pub(crate) fn table(view: &JobView) -> Html {
     for row in &view.variants {
         let cells = cells(view, row);
         html.raw("<tr><th scope=\"row\">")
-            .text(cells.variant)
+            .text(&cells.variant)
             .raw("</th><td class=\"number\">")
             .text(&cells.median)
             .raw("</td><td class=\"number\">")

@@ -2,6 +2,7 @@
 
 use super::conditions::conditions;
 use super::format::number;
+use super::holds::holds;
 use super::plot::plot;
 use super::status::{sentence, state_word};
 use super::table::table;
@@ -15,6 +16,7 @@ pub(crate) fn regions(view: &JobView) -> Vec<Region> {
         ("state", state(view)),
         ("failure", failure(view)),
         ("variants", table(view)),
+        ("holds", holds(view)),
         ("plot", plot(view)),
         ("statistics", statistics(view)),
         ("conditions", conditions_list(view)),
@@ -73,7 +75,7 @@ fn statistics(view: &JobView) -> Html {
     for row in &view.variants {
         let Some(stats) = &row.stats else { continue };
         html.raw("<tr><th scope=\"row\">")
-            .text(row.variant.label())
+            .text(view.label(&row.variant))
             .raw("</th><td class=\"number\">")
             .number(stats.n)
             .raw("</td>");

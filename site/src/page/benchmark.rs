@@ -140,19 +140,21 @@ fn form(site: &Site, capabilities: Option<&Capabilities>) -> AnyView {
         })
         .collect();
     let no_example = options.is_empty();
-    let variants: Vec<AnyView> = Variant::ALL
+    let variants: Vec<AnyView> = capabilities
         .into_iter()
-        .filter(|variant| *variant != Variant::Eager)
-        .map(|variant| {
+        .flat_map(|runner| &runner.rungs)
+        .filter(|rung| rung.id != Variant::EAGER)
+        .map(|rung| {
             view! {
-                <label class="switch">
-                    <input type="checkbox" name="variant" value=variant.name() checked autocomplete="off" />
-                    {variant.label()}
+                <label class="switch" title=rung.about.clone()>
+                    <input type="checkbox" name="variant" value=rung.id.name().to_owned() checked autocomplete="off" />
+                    {rung.label.clone()}
                 </label>
             }
             .into_any()
         })
         .collect();
+    let nothing_to_choose = variants.is_empty();
     let devices: Vec<AnyView> = capabilities
         .into_iter()
         .flat_map(|runner| &runner.devices)
@@ -172,7 +174,7 @@ fn form(site: &Site, capabilities: Option<&Capabilities>) -> AnyView {
                 "It needs "<code>"class Model(nn.Module)"</code>", "<code>"get_inputs()"</code>" and "
                 <code>"get_init_inputs()"</code>"; add "<code>"class ModelNew"</code>" to time your own optimized version beside it."
             </p>
-            <fieldset class="needs-js">
+            <fieldset class="needs-js" hidden=nothing_to_choose>
                 <legend>"Variants, beside eager"</legend>
                 {variants}
             </fieldset>

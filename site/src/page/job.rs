@@ -18,7 +18,7 @@ pub(super) fn page(site: &Site, job: &JobPage) -> Page {
     let requested = summary
         .variants
         .iter()
-        .map(|variant| variant.label())
+        .map(|variant| job.view.label(variant))
         .collect::<Vec<_>>()
         .join(", ");
     // Without a sequence number the page does not follow anything: the job has ended.

@@ -3,8 +3,8 @@
 use super::{Decode, Json, decode_enum, decode_struct, field};
 use hipward_protocol::{
     Advice, Comparison, Device, Environment, Event, EventBody, FailureCode, Hot, Idle, Isolation,
-    IsolationLevel, LogStream, Outcome, OutputError, Roofline, Stats, StopReason, Variant, Vendor,
-    Verdict,
+    IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Rung, Stats,
+    StopReason, Variant, Vendor, Verdict,
 };
 
 impl Decode for Event {
@@ -28,34 +28,6 @@ fn body(json: &impl Json) -> Option<EventBody> {
         "leased" => EventBody::Leased {
             device: field(json, "device")?,
         },
-        "environment" => EventBody::Environment(Environment::decode(json)?),
-        "unavailable" => EventBody::Unavailable {
-            variant: field(json, "variant")?,
-            reason: field(json, "reason")?,
-        },
-        "precision" => EventBody::Precision {
-            variant: field(json, "variant")?,
-            passed: field(json, "passed")?,
-            outputs: field(json, "outputs")?,
-            seeds: field(json, "seeds")?,
-            reference: field(json, "reference")?,
-            reason: field(json, "reason")?,
-        },
-        "compile" => EventBody::Compile {
-            variant: field(json, "variant")?,
-            seconds: field(json, "seconds")?,
-            stands_on: field(json, "stands_on")?,
-        },
-        "roofline" => EventBody::Roofline(Roofline::decode(json)?),
-        "hot" => EventBody::Hot {
-            variant: field(json, "variant")?,
-            hot: field(json, "hot")?,
-        },
-        "samples" => EventBody::Samples {
-            variant: field(json, "variant")?,
-            round: field(json, "round")?,
-            ms: field(json, "ms")?,
-        },
         "variant_done" => EventBody::VariantDone {
             variant: field(json, "variant")?,
             stats: field(json, "stats")?,
@@ -73,9 +45,55 @@ fn body(json: &impl Json) -> Option<EventBody> {
             traceback: field(json, "traceback")?,
         },
         "cancelled" => EventBody::Cancelled,
+        other => EventBody::Measured(measurement(other, json)?),
+    })
+}
+
+fn measurement(kind: &str, json: &impl Json) -> Option<Measurement> {
+    Some(match kind {
+        "environment" => Measurement::Environment(Environment::decode(json)?),
+        "unavailable" => Measurement::Unavailable {
+            variant: field(json, "variant")?,
+            reason: field(json, "reason")?,
+        },
+        "precision" => Measurement::Precision {
+            variant: field(json, "variant")?,
+            passed: field(json, "passed")?,
+            outputs: field(json, "outputs")?,
+            seeds: field(json, "seeds")?,
+            reference: field(json, "reference")?,
+            reason: field(json, "reason")?,
+        },
+        "compile" => Measurement::Compile {
+            variant: field(json, "variant")?,
+            seconds: field(json, "seconds")?,
+            stands_on: field(json, "stands_on")?,
+            holds: field(json, "holds")?,
+        },
+        "roofline" => Measurement::Roofline(Roofline::decode(json)?),
+        "hot" => Measurement::Hot {
+            variant: field(json, "variant")?,
+            hot: field(json, "hot")?,
+        },
+        "samples" => Measurement::Samples {
+            variant: field(json, "variant")?,
+            round: field(json, "round")?,
+            ms: field(json, "ms")?,
+        },
+        "rungs" => Measurement::Rungs {
+            rungs: field(json, "rungs")?,
+        },
         _ => return None,
     })
 }
+
+impl Decode for Variant {
+    fn decode(json: &impl Json) -> Option<Self> {
+        json.string().map(Variant::from)
+    }
+}
+
+decode_struct!(Rung { id, label, about });
 
 decode_struct!(Device {
     id,
@@ -194,10 +212,6 @@ decode_enum!(StopReason {
 decode_enum!(Outcome {
     "FASTER" => Faster, "SLOWER" => Slower, "SAME" => Same, "AMBIGUOUS" => Ambiguous,
     "IMPOSSIBLE" => Impossible,
-});
-decode_enum!(Variant {
-    "eager" => Eager, "eager-control" => EagerControl, "compile" => Compile,
-    "fused-ops" => FusedOps, "fused-projections" => FusedProjections, "model-new" => ModelNew,
 });
 decode_enum!(FailureCode {
     "syntax-error" => SyntaxError, "contract-missing" => ContractMissing,

@@ -4,8 +4,8 @@ use super::{Decode, Json};
 use hipward_analyzer::{Options, Report, analyze};
 use hipward_protocol::{
     Advice, Comparison, Device, Environment, Event, EventBody, FailureCode, Hot, Idle, Isolation,
-    IsolationLevel, LogStream, Outcome, OutputError, Roofline, Stats, StopReason, Variant, Vendor,
-    Verdict,
+    IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Rung, Stats,
+    StopReason, Variant, Vendor, Verdict,
 };
 use serde_json::Value;
 
@@ -31,37 +31,23 @@ impl Json for Value {
     }
 }
 
-fn bodies() -> Vec<EventBody> {
+fn measurements() -> Vec<Measurement> {
     let text = || "text".to_owned();
-    let variant = Variant::Compile;
+    let variant = Variant::named("compile");
     let isolation = Isolation {
         level: IsolationLevel::Files,
         mechanisms: vec![text()],
         missing: vec![text()],
     };
-    let comparison = Comparison {
-        variant,
-        speedup: 1.5,
-        ci_low: 1.4,
-        ci_high: 1.6,
-        outcome: Outcome::Faster,
-    };
     vec![
-        EventBody::Queued {
-            position: 2,
-            reason: Some(text()),
+        Measurement::Rungs {
+            rungs: vec![Rung {
+                id: variant.clone(),
+                label: text(),
+                about: text(),
+            }],
         },
-        EventBody::Leased {
-            device: Device {
-                id: text(),
-                name: text(),
-                vendor: Vendor::Amd,
-                arch: text(),
-                memory_bytes: 192 << 30,
-                busy_with: None,
-            },
-        },
-        EventBody::Environment(Environment {
+        Measurement::Environment(Environment {
             device_name: text(),
             arch: text(),
             torch: text(),
@@ -93,12 +79,12 @@ fn bodies() -> Vec<EventBody> {
             code_sha256: text(),
             hipward: text(),
         }),
-        EventBody::Unavailable {
-            variant,
+        Measurement::Unavailable {
+            variant: variant.clone(),
             reason: text(),
         },
-        EventBody::Precision {
-            variant,
+        Measurement::Precision {
+            variant: variant.clone(),
             passed: false,
             outputs: vec![OutputError {
                 name: text(),
@@ -115,7 +101,7 @@ fn bodies() -> Vec<EventBody> {
             reference: text(),
             reason: None,
         },
-        EventBody::Roofline(Roofline {
+        Measurement::Roofline(Roofline {
             bytes_read: 1 << 40,
             bytes_written: 64,
             flops: 0,
@@ -127,26 +113,55 @@ fn bodies() -> Vec<EventBody> {
             floor_ms: 0.25,
             bound: text(),
         }),
-        EventBody::Compile {
-            variant,
+        Measurement::Compile {
+            variant: variant.clone(),
             seconds: 1.25,
-            stands_on: vec![Variant::Compile],
+            stands_on: vec![variant.clone()],
+            holds: vec![text()],
         },
-        EventBody::Hot {
-            variant,
+        Measurement::Hot {
+            variant: variant.clone(),
             hot: Hot {
                 ms: vec![0.5, 0.25],
                 calls: 20,
                 wall_ms: 0.75,
             },
         },
-        EventBody::Samples {
-            variant,
+        Measurement::Samples {
+            variant: variant.clone(),
             round: 3,
             ms: vec![1.0, 2.5],
         },
+    ]
+}
+
+fn bodies() -> Vec<EventBody> {
+    let text = || "text".to_owned();
+    let variant = Variant::named("compile");
+    let comparison = Comparison {
+        variant: variant.clone(),
+        speedup: 1.5,
+        ci_low: 1.4,
+        ci_high: 1.6,
+        outcome: Outcome::Faster,
+    };
+    vec![
+        EventBody::Queued {
+            position: 2,
+            reason: Some(text()),
+        },
+        EventBody::Leased {
+            device: Device {
+                id: text(),
+                name: text(),
+                vendor: Vendor::Amd,
+                arch: text(),
+                memory_bytes: 192 << 30,
+                busy_with: None,
+            },
+        },
         EventBody::VariantDone {
-            variant,
+            variant: variant.clone(),
             stats: Stats {
                 n: 30,
                 dropped: 1,
@@ -188,7 +203,8 @@ fn bodies() -> Vec<EventBody> {
 
 #[test]
 fn every_event_survives_the_wire() {
-    for body in bodies() {
+    let measured = measurements().into_iter().map(EventBody::Measured);
+    for body in bodies().into_iter().chain(measured) {
         let event = Event {
             seq: 7,
             attempt: 1,

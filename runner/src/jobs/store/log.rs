@@ -121,13 +121,7 @@ fn state_after(body: &EventBody) -> Option<JobState> {
         EventBody::Done => Some(JobState::Done),
         EventBody::Failed { .. } => Some(JobState::Failed),
         EventBody::Cancelled => Some(JobState::Cancelled),
-        EventBody::Environment(_)
-        | EventBody::Unavailable { .. }
-        | EventBody::Precision { .. }
-        | EventBody::Roofline(_)
-        | EventBody::Compile { .. }
-        | EventBody::Hot { .. }
-        | EventBody::Samples { .. }
+        EventBody::Measured(_)
         | EventBody::VariantDone { .. }
         | EventBody::Log { .. }
         | EventBody::Verdict(_) => None,

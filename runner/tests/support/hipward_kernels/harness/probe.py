@@ -4,4 +4,6 @@ import json
 import platform
 
 cpu = {"id": "cpu", "name": "A processor", "vendor": "cpu", "arch": platform.machine(), "memory_bytes": 1 << 30}
-print(json.dumps({"torch": "0.0-scripted", "devices": [cpu]}))
+names = ("eager", "eager-control", "compile", "fused-ops", "model-new")
+rungs = [{"id": name, "label": f"Rung {name}", "about": "As scripted"} for name in names]
+print(json.dumps({"torch": "0.0-scripted", "devices": [cpu], "rungs": rungs}))

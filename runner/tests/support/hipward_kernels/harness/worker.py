@@ -40,6 +40,8 @@ def environment() -> None:
         cache="warm",
         stop_rule="as scripted",
     )
+    rungs = [{"id": name, "label": f"Rung {name}", "about": "As scripted"} for name in job["variants"]]
+    say("rungs", rungs=rungs)
 
 
 say("ready")

@@ -1,0 +1,181 @@
+"""Changes what a model computes with, call by call: its code is captured as a graph, and passes rewrite that graph.
+
+TorchDynamo does the capturing, so any Python that it understands will do, and what it does not understand breaks the
+graph in two. Parameters, hooks and state dicts stay the model's own; inputs of another shape are captured anew. A pass
+(`attention.py`, `gemm.py`, `siblings.py`) gets one graph and says what it changed and what it left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from hipward_kernels.rewrite.verify import TOLERANCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
+
+    from torch import fx, nn
+
+    Pass: TypeAlias = Callable[[fx.GraphModule, Sequence[Any]], "Found"]
+
+
+class DisagreesError(Exception):
+    """The rewritten model does not compute what the model computes."""
+
+
+@dataclass
+class Found:
+    """What a pass did."""
+
+    changed: list[str] = field(default_factory=list)
+    """What it changed, each in a few words that name the module."""
+    left: list[str] = field(default_factory=list)
+    """Why it left alone what it might have changed."""
+
+    def add(self, other: Found) -> None:
+        """Takes in what was found in another graph."""
+        self.changed += other.changed
+        self.left = list(dict.fromkeys([*self.left, *other.left]))
+
+
+def captured(model: nn.Module, passes: Sequence[Pass], mode: str | None) -> Callable[..., Any]:
+    """A callable that runs `model` with its graphs rewritten.
+
+    Args:
+        model: Not changed.
+        passes: Applied to each graph, in order.
+        mode: Of `torch.compile`, which then compiles the rewritten graphs; None runs them as they are.
+    """
+    if not passes and mode is not None:
+        compiled: Callable[..., Any] = torch.compile(model, mode=mode)
+        return compiled
+
+    def backend(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        for rewrite in passes:
+            rewrite(graph, inputs)
+        graph.graph.lint()
+        graph.recompile()
+        if mode is None:
+            return graph
+        inductor: Any = torch._dynamo.lookup_backend("inductor")  # noqa: SLF001 - documented
+        done: Callable[..., Any] = inductor(graph, inputs, config_patches=_options(mode))
+        return done
+
+    rewritten: Callable[..., Any] = torch.compile(model, backend=backend)
+    return rewritten
+
+
+def _options(mode: str) -> dict[str, Any]:
+    return {} if mode == "default" else torch._inductor.list_mode_options(mode)  # noqa: SLF001 - documented
+
+
+@torch.no_grad()
+def look(model: nn.Module, inputs: Sequence[Any], passes: Sequence[Pass]) -> list[Found]:
+    """Rewrites the model for one call, runs it uncompiled, and compares: what each pass did.
+
+    Raises:
+        DisagreesError: The rewritten model gives something else.
+    """
+    found = [Found() for _ in passes]
+
+    def noted(rewrite: Pass, into: Found) -> Pass:
+        def run(graph: fx.GraphModule, given: Sequence[Any]) -> Found:
+            into.add(rewrite(graph, given))
+            return into
+
+        return run
+
+    rewritten = captured(model, [noted(p, into) for p, into in zip(passes, found, strict=True)], None)
+    with torch.random.fork_rng(devices=_gpus(model)):
+        torch.manual_seed(0)
+        got = rewritten(*_copies(inputs))
+        if any(each.changed for each in found):
+            torch.manual_seed(0)
+            _compare(model(*_copies(inputs)), got)
+    return found
+
+
+def _compare(expected: Any, got: Any) -> None:
+    """Raises `DisagreesError` unless two results have the same structure and, up to rounding, the same values."""
+    leaves, layout = torch.utils._pytree.tree_flatten(expected)  # noqa: SLF001 - the tree of any Python result
+    others, other_layout = torch.utils._pytree.tree_flatten(got)  # noqa: SLF001
+    if layout != other_layout:
+        raise DisagreesError("the rewritten model returns another structure")
+    for first, second in zip(leaves, others, strict=True):
+        if not isinstance(first, Tensor):
+            continue
+        if first.shape != second.shape or first.dtype != second.dtype:
+            raise DisagreesError(f"the rewritten model returns {list(second.shape)} {second.dtype}")
+        if not first.is_floating_point() or not first.numel():
+            continue
+        wide, other = first.double(), second.double()
+        same = (wide == other) | (wide.isnan() & other.isnan())
+        error = (wide - other).masked_fill(same, 0.0).abs().max()
+        limit = 2 * TOLERANCE.get(first.dtype, 0.0) * wide.masked_fill(~wide.isfinite(), 0.0).abs().max()
+        if not bool(error <= limit):
+            raise DisagreesError(f"the rewritten model is off by {float(error):.3g}")
+
+
+def _copies(values: Sequence[Any]) -> list[Any]:
+    return [
+        torch.utils._pytree.tree_map_only(Tensor, torch.clone, value)  # noqa: SLF001
+        for value in values
+    ]
+
+
+def _gpus(model: nn.Module) -> list[int]:
+    return sorted({p.get_device() for p in model.parameters() if p.is_cuda})
+
+
+def name_of(node: fx.Node) -> str:
+    """What a node calls, however it is written: `matmul` for `@`, for `torch.matmul` and for the tensor's method."""
+    if node.op not in ("call_function", "call_method"):
+        return ""
+    return str(getattr(node.target, "__name__", node.target))
+
+
+def example(node: Any) -> Tensor | None:
+    """A tensor without contents that has the shape, dtype and device of a node's result; None for other results."""
+    value = getattr(node, "meta", {}).get("example_value")
+    return value if isinstance(value, Tensor) else None
+
+
+def argument(node: fx.Node, position: int, name: str, default: Any) -> Any:
+    """An argument of a call, by position or by keyword."""
+    return node.args[position] if len(node.args) > position else node.kwargs.get(name, default)
+
+
+def overwritten(node: fx.Node) -> bool:
+    """Whether something writes into a node's result."""
+    return any(
+        (name.endswith("_") and not name.endswith("__")) or name in _IN_PLACE
+        for user in node.users
+        if (name := name_of(user)) and user.args and user.args[0] is node
+    )
+
+
+_IN_PLACE = frozenset({"iadd", "isub", "imul", "itruediv", "imatmul", "setitem"})
+
+
+def is_buffer(node: fx.Node) -> bool:
+    """Whether a placeholder stands for a buffer of the model."""
+    name = getattr(getattr(node.meta.get("grapharg"), "source", None), "name", "")
+    return "_buffers[" in str(name() if callable(name) else name)  # a method until PyTorch 2.14
+
+
+def module_of(node: fx.Node) -> str:
+    """The name of the module whose `forward` a node comes from; "" for the model itself."""
+    stack = node.meta.get("nn_module_stack") or {}
+    if not stack:
+        return ""
+    path = str(next(reversed(stack.values()))[0])
+    for root in ("L['self']", "L['fn']"):
+        path = path.removeprefix(root)
+    parts = re.findall(r"[^.\[\]']+", path)
+    return ".".join(part for part in parts if part != "_modules")

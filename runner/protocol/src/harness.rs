@@ -1,0 +1,151 @@
+//! What the runner and the harness say to each other: a job on standard input, lines on a private
+//! pipe. The runner turns each line into events.
+
+use crate::{FailureCode, Measurement, StopReason, Variant};
+use serde::{Deserialize, Serialize};
+
+/// A line of the harness with the job's secret on it. What writes to the pipe without knowing the
+/// secret is told apart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HarnessMessage {
+    /// [`HarnessJob::nonce`]; absent before there is a job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<String>,
+    /// What it says.
+    #[serde(flatten)]
+    pub line: HarnessLine,
+}
+
+/// A line the harness writes on its private pipe.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "handled one at a time; a box would show in every match"
+)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum HarnessLine {
+    /// PyTorch is imported; a job may be sent.
+    Ready,
+    /// Sampling of a rung ended; the runner answers with [`crate::EventBody::VariantDone`].
+    Sampled {
+        /// The rung.
+        variant: Variant,
+        /// Which rule fired.
+        stop: StopReason,
+        /// Throttled samples that were dropped.
+        #[serde(default)]
+        dropped: usize,
+    },
+    /// The job cannot go on.
+    Error {
+        /// Stable code.
+        code: FailureCode,
+        /// What happened.
+        message: String,
+        /// What to do.
+        help: String,
+        /// End of the traceback.
+        #[serde(default)]
+        traceback: Option<String>,
+    },
+    /// All rungs ended.
+    Finished,
+    /// All others: they become events as they are.
+    #[serde(untagged)]
+    Measured(Measurement),
+}
+
+/// The one line the runner writes to the harness's standard input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HarnessJob {
+    /// The snippet.
+    pub code: String,
+    /// Rungs, in ladder order; always holds `eager`.
+    pub variants: Vec<Variant>,
+    /// PyTorch device.
+    pub device: String,
+    /// Longest sampling time per rung, seconds; stated in the conditions.
+    pub time_cap_s: f64,
+    /// A secret that every line about this job must carry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::label;
+
+    #[test]
+    fn a_line_carries_its_secret_beside_what_it_says() {
+        let text = r#"{"type":"sampled","nonce":"5ec2e7","variant":"eager","stop":"converged","dropped":3}"#;
+        let message: HarnessMessage = serde_json::from_str(text).expect("is a line");
+        assert_eq!(message.nonce.as_deref(), Some("5ec2e7"));
+        assert!(matches!(
+            message.line,
+            HarnessLine::Sampled { dropped: 3, .. }
+        ));
+    }
+
+    #[test]
+    fn lines_of_an_older_harness_are_still_read() {
+        let read = |text| serde_json::from_str::<HarnessMessage>(text).expect("is a line");
+        let old = read(r#"{"type":"compile","variant":"compile","seconds":2.5}"#);
+        assert_eq!(old.nonce, None);
+        let HarnessLine::Measured(Measurement::Compile {
+            stands_on, holds, ..
+        }) = old.line
+        else {
+            panic!("not a compilation: {old:?}")
+        };
+        assert!(stands_on.is_empty() && holds.is_empty());
+        let old = read(
+            r#"{"type":"environment","device_name":"a","arch":"b","torch":"2","python":"3","threads":1,
+                "clock":"c","clock_overhead_ms":0.1,"cache":"warm","stop_rule":"d"}"#,
+        );
+        let HarnessLine::Measured(Measurement::Environment(conditions)) = old.line else {
+            panic!("not the conditions: {old:?}")
+        };
+        assert_eq!((conditions.idle, conditions.audit), (None, Vec::new()));
+    }
+
+    #[test]
+    fn the_second_figure_the_floor_and_the_rungs_are_read_as_the_harness_writes_them() {
+        let read = |text| match serde_json::from_str(text).expect("is a line") {
+            HarnessLine::Measured(measurement) => measurement,
+            other => panic!("not a measurement: {other:?}"),
+        };
+        let hot = read(
+            r#"{"type":"hot","variant":"compile","hot":{"ms":[0.1,0.11],"calls":20,"wall_ms":0.12}}"#,
+        );
+        assert!(matches!(hot, Measurement::Hot { hot, .. } if hot.calls == 20));
+        let floor = read(
+            r#"{"type":"roofline","bytes_read":128,"bytes_written":64,"flops":0,"copy_gbs":4275.0,
+                "bandwidth_gbs":4800.0,"bandwidth_from":"the data sheet",
+                "peak_from":"no matrix product","floor_ms":0.00004,"bound":"memory"}"#,
+        );
+        assert!(matches!(floor, Measurement::Roofline(floor) if floor.peak_tflops.is_none()));
+        let rungs = read(
+            r#"{"type":"rungs","rungs":[{"id":"new","label":"A new one","about":"Nobody knew it"}]}"#,
+        );
+        let Measurement::Rungs { rungs } = rungs else {
+            panic!("not the rungs: {rungs:?}")
+        };
+        assert_eq!(label(&rungs, &Variant::named("new")), "A new one");
+        assert_eq!(label(&rungs, &Variant::EAGER), "eager");
+    }
+
+    #[test]
+    fn a_line_of_another_kind_is_none() {
+        for text in [
+            r#"{"type":"party"}"#,
+            r#"{"type":"samples","variant":"eager"}"#,
+            "{}",
+        ] {
+            assert!(
+                serde_json::from_str::<HarnessMessage>(text).is_err(),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The rungs of the ladder through the real server and the real harness, on a CPU: they are announced,
+//! measured on top of each other, and those that cannot run say why.
+
+use hipward_protocol::{
+    Capabilities, EventBody, JobState, JobView, Measurement, Variant, VariantStatus, VariantView,
+};
+use hipward_tests::{Server, root};
+use serde_json::json;
+use std::fs;
+
+#[test]
+fn rungs_stream_in_the_harnesss_order_and_say_what_they_hold() {
+    let data = tempfile::tempdir().expect("a temporary folder");
+    let server = Server::start(data.path(), &[]);
+    let (_, body) = server.get("/api/v1/capabilities");
+    let capabilities: Capabilities = serde_json::from_str(&body).expect("capabilities");
+    let known: Vec<&str> = capabilities
+        .rungs
+        .iter()
+        .map(|rung| rung.id.name())
+        .collect();
+    assert_eq!((known[0], known[known.len() - 1]), ("eager", "model-new"));
+    let (_, form) = server.get("/benchmark/");
+    for rung in &capabilities.rungs[1..] {
+        assert!(
+            form.contains(&format!("value=\"{}\"", rung.id.name())),
+            "{form}"
+        );
+    }
+
+    let example = root().join("kernels/examples/attention_block.py");
+    let code = fs::read_to_string(example).expect("the example is there");
+    // Without torch.compile, which is another test's, and takes long.
+    let variants = [
+        "gemm-routing",
+        "fused-projections",
+        "fused-ops",
+        "attention-routing",
+    ];
+    let events = server.run(&json!({ "code": code, "variants": variants }));
+
+    let Some(EventBody::Measured(Measurement::Rungs { rungs })) = events
+        .iter()
+        .map(|event| &event.body)
+        .find(|body| matches!(body, EventBody::Measured(Measurement::Rungs { .. })))
+    else {
+        panic!("the rungs were not announced: {events:?}")
+    };
+    let announced: Vec<&str> = rungs.iter().map(|rung| rung.id.name()).collect();
+    let asked = [
+        "eager",
+        "eager-control",
+        "attention-routing",
+        "fused-ops",
+        "fused-projections",
+        "gemm-routing",
+    ];
+    assert_eq!(announced, asked);
+
+    let view = JobView::from_events(&events);
+    assert_eq!(view.state, JobState::Done, "{:?}", view.failure);
+    let rows: Vec<&str> = view.variants.iter().map(|row| row.variant.name()).collect();
+    assert_eq!(rows, asked);
+    let row = |name: &str| -> &VariantView {
+        let row = view.variants.iter().find(|row| row.variant.name() == name);
+        row.expect("each rung has a row")
+    };
+    for measured in [
+        "eager",
+        "eager-control",
+        "attention-routing",
+        "fused-projections",
+    ] {
+        assert!(row(measured).stats.is_some(), "{:?}", row(measured).status);
+    }
+    assert_eq!(row("attention-routing").stands_on, []);
+    let top = row("fused-projections");
+    assert_eq!(top.stands_on, [Variant::named("attention-routing")]);
+    assert_eq!(
+        top.holds[0],
+        "Attention routing: softmax(q·kᵀ)·v of attention"
+    );
+    assert!(
+        top.holds[1].contains("attention.q_proj + attention.k_proj + attention.v_proj"),
+        "{:?}",
+        top.holds
+    );
+    for (name, reason) in [
+        ("fused-ops", "Triton"),
+        ("gemm-routing", "aiter is not installed"),
+    ] {
+        assert!(
+            matches!(&row(name).status, VariantStatus::Unavailable(why) if why.contains(reason)),
+            "{:?}",
+            row(name).status
+        );
+    }
+    let verdict = view.verdict.as_ref().expect("eager was measured");
+    let compared: Vec<&str> = verdict
+        .comparisons
+        .iter()
+        .map(|c| c.variant.name())
+        .collect();
+    assert_eq!(compared, ["attention-routing", "fused-projections"]);
+}
