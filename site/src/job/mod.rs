@@ -2,6 +2,7 @@
 //! island and the Markdown report.
 
 mod conditions;
+mod floor;
 mod format;
 mod live;
 #[cfg(feature = "ssr")]
