@@ -12,6 +12,7 @@ mod status;
 mod table;
 mod view;
 
+pub(crate) use format::{fixed, number};
 #[cfg(feature = "ssr")]
 pub(crate) use live::JobLive;
 #[cfg(feature = "ssr")]
