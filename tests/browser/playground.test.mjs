@@ -128,6 +128,19 @@ test('paste, find, fix, compare, benchmark, verdict', async () => {
     assert.match(await answer.text(), /torch\.compile|"compile"/);
   }
   await quiet.close();
+
+  // On a phone: each figure beside its name, what it stands on under it, and the floor.
+  await page.setViewportSize({ width: 320, height: 640 });
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+  await table.locator('summary').first().click();
+  assert.match(await table.innerText(), /cosine 1\.0[\s\S]*Compile and warm-up[\s\S]*no sample dropped/);
+  const floor = page.locator('details.floor');
+  assert.match(await floor.innerText(), /ms is the floor: no variant can be faster/);
+  await floor.locator('summary').click();
+  assert.match(await floor.innerText(), /Read, each byte once[\s\S]*GB\/s, from/);
+  assert.match(await page.getByRole('region', { name: 'Conditions' }).innerText(), /Device before the run[\s\S]*Throttling/);
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+  await page.setViewportSize({ width: 1280, height: 720 });
   assert.deepEqual(errors.splice(0), []);
 });
 
