@@ -29,7 +29,7 @@ def record() -> dict[str, Any]:
         target["texts"] = {"amdgcn": f"{code}{end}0:\n"}
     return {
         "command": "python -m hipward_kernels.compile.record",
-        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "date": dt.datetime.now(dt.timezone.utc).date().isoformat(),
         "arguments": ", ".join(f"{name}={value}" for name, value in ARGUMENTS.items()),
         "source": source,
         "answer": answer,
