@@ -364,7 +364,7 @@ fn skipped(html: &mut Html, skipped: &[Skipped]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hipward_analyzer::{Options, analyze};
+    use hipward_analyzer::{Effort, Options, analyze};
 
     fn folder() -> Project {
         let file = |path: &str, extension| File {
@@ -374,7 +374,20 @@ mod tests {
         };
         let mut project = Project::named("model".to_owned());
         project.progress.files = vec![file("train.py", false), file("csrc/<k>.cu", true)];
-        project.progress.summary = Some(hipward_analyzer::Survey::default().finish());
+        project.progress.summary = Some(Summary {
+            files: 2,
+            files_with_findings: 0,
+            families: Vec::new(),
+            by_you: 0,
+            by_hipify: 0,
+            by_rocm_wheel: 0,
+            ported: Vec::new(),
+            effort: Effort {
+                minutes: (0, 0),
+                items: Vec::new(),
+                note: String::new(),
+            },
+        });
         project
     }
 
