@@ -118,6 +118,34 @@ fn it_is_printed_for_a_terminal_and_as_markdown() {
 }
 
 #[test]
+fn a_browser_reads_a_folder_a_file_at_a_time() {
+    let summarized = || {
+        let answer = api::survey_finish("{}").expect("a good request");
+        serde_json::from_str::<Summary>(&answer).expect("a summary")
+    };
+    let named = api::languages(r#"{"paths": ["a/train.py", "k.cu", "weights.bin"]}"#);
+    assert_eq!(named.as_deref(), Ok(r#"["python","cuda-cpp",null]"#));
+    for (path, source) in FILES {
+        let language = Language::of_path(path);
+        let request = json!({ "path": path, "source": source, "language": language });
+        api::survey_add(&request.to_string()).expect("a good request");
+    }
+    assert_eq!(summarized(), summary());
+    assert_eq!(summarized().files, 0, "the next one begins empty");
+
+    // A header does not say that PyTorch's hipify will rename it; the folder's setup.py does.
+    let header = "#include <cuda_runtime.h>\ninline void wait() { cudaDeviceSynchronize(); }\n";
+    for (pytorch_extension, by_hipify) in [(true, true), (false, false)] {
+        let request = json!({
+            "path": "csrc/wait.cuh", "source": header, "language": "cuda-cpp",
+            "pytorch_extension": pytorch_extension,
+        });
+        api::survey_add(&request.to_string()).expect("a good request");
+        assert_eq!(summarized().by_hipify > 0, by_hipify);
+    }
+}
+
+#[test]
 fn a_browser_asks_for_the_same() {
     let mut files: Vec<Value> = FILES
         .iter()

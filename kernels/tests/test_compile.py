@@ -14,6 +14,7 @@ import pytest
 from hipward_kernels.compile import CompileError, Request, compile_source
 from hipward_kernels.compile.clang import clangs
 from hipward_kernels.compile.occupancy import occupancy
+from hipward_kernels.compile.record import RECORD, record
 
 ROOT = Path(__file__).parent.parent
 
@@ -278,3 +279,15 @@ def test_by_hand_it_prints_a_report(tmp_path: Path) -> None:
     assert "gfx942 norm: " in done.stdout
     assert f"{LOAD_LINE:>5} \t" in done.stdout
     assert "_load_dwordx4" in done.stdout
+
+
+def test_the_site_s_example_is_what_this_compiler_makes() -> None:
+    recorded, made = json.loads(RECORD.read_text(encoding="utf-8")), record()
+    renew = "renew it: python -m hipward_kernels.compile.record"
+    assert recorded["source"] == made["source"], renew
+    for target in made["answer"]["targets"]:
+        assert target["error"] is None
+    if recorded["answer"]["compiler"] == made["answer"]["compiler"]:
+        was, now = recorded["answer"]["targets"], made["answer"]["targets"]
+        assert [t["kernels"] for t in was] == [t["kernels"] for t in now], renew
+        assert [t["lines"] for t in was] == [t["lines"] for t in now], renew

@@ -15,6 +15,7 @@ const working = {
 let worker;
 let stage = loading;
 let last = 0;
+let ended = 0;
 const waiting = new Map();
 
 export function askAnalyzer(method, request) {
@@ -27,6 +28,9 @@ export function askAnalyzer(method, request) {
     worker.postMessage({ id, method, request });
   });
 }
+
+// How often the worker was ended, and has forgotten what it was told.
+export const analyzerStops = () => ended;
 
 function setTimer(question) {
   clearTimeout(question.timer);
@@ -64,6 +68,7 @@ function answer({ id, answer, error, broken }) {
 function stop(sentence) {
   worker?.terminate();
   worker = undefined;
+  ended++;
   for (const { reject, timer } of waiting.values()) {
     clearTimeout(timer);
     reject(new Error(sentence));

@@ -32,12 +32,16 @@ self.addEventListener("message", async ({ data }) => {
 
 async function answer(method, request) {
   const small = await python;
+  if (method === "survey_finish") return (await everyLanguage())[method]("{}");
   if (request.source === undefined || method === "language") return small[method](JSON.stringify(request));
   const { source, path, ...rest } = request;
   const language = rest.language || JSON.parse(small.language(JSON.stringify({ source, path })));
   const rules = await team;
+  const asked = { ...rest, source, language, rules };
+  // A project is counted in the second module, whatever its files are.
+  if (method === "survey_add") return (await everyLanguage())[method](JSON.stringify({ ...asked, path }));
   const module = language === "python" && rules.length === 0 ? small : await everyLanguage();
-  return module[method](JSON.stringify({ ...rest, source, language, rules }));
+  return module[method](JSON.stringify(asked));
 }
 
 async function loadRules(address) {

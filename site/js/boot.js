@@ -5,6 +5,7 @@ import { askAnalyzer } from "./analyzer-client.js";
 import { asset } from "./assets.js";
 import { benchmarkForm } from "./benchmark-form.js";
 import { copyButtons, copyText } from "./copy.js";
+import { isaForm, onCompiled } from "./isa-form.js";
 import { fill } from "./regions.js";
 import { base, cancelButton, follow, runnerState, servedSeq, submit } from "./runner.js";
 import { pack, unpack } from "./share.js";
@@ -16,6 +17,7 @@ themeToggle();
 copyButtons();
 benchmarkForm();
 cancelButton();
+isaForm();
 
 const islands = [...document.querySelectorAll("leptos-island")];
 if (islands.length > 0) hydrate();
@@ -29,10 +31,13 @@ async function hydrate() {
     fill,
     follow,
     fragment: () => location.hash.slice(1),
+    go: (address) => location.assign(address),
     later: (milliseconds, callback) => setTimeout(callback, milliseconds),
     nextFrame: (callback) => requestAnimationFrame(callback),
+    onCompiled,
     openWorkspace,
     pack,
+    parse: (json) => JSON.parse(json),
     recall,
     remember,
     runnerState,
@@ -49,8 +54,9 @@ async function hydrate() {
 }
 
 function question(source, settings, index) {
-  const [arch, rocm, torch, python, language, ...path] = settings.split(",");
+  const [arch, rocm, torch, python, extension, language, ...path] = settings.split(",");
   const asked = { source, target: { arch, rocm, torch, python } };
+  if (extension) asked.pytorch_extension = true;
   if (language) asked.language = language;
   if (path.length > 0) asked.path = path.join(",");
   if (index !== undefined) asked.indices = [index];

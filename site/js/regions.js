@@ -6,14 +6,14 @@ export function fill(name, html) {
   if (!region) return;
   const focused = region.contains(document.activeElement) ? document.activeElement.id : undefined;
   const open = [...region.querySelectorAll("details")].map((details) => details.open);
-  const scrolled = [...region.querySelectorAll(".scroll")].map((box) => box.scrollLeft);
+  const scrolled = [...region.querySelectorAll(".scroll")].map((box) => [box.scrollLeft, box.scrollTop]);
   region.innerHTML = html;
   // What a reader had opened, scrolled or focused stays so.
   region.querySelectorAll("details").forEach((details, at) => {
     if (open[at]) details.open = true;
   });
   region.querySelectorAll(".scroll").forEach((box, at) => {
-    box.scrollLeft = scrolled[at] ?? 0;
+    [box.scrollLeft, box.scrollTop] = scrolled[at] ?? [0, 0];
   });
   if (focused === undefined) return;
   const again = focused && document.getElementById(focused);

@@ -30,6 +30,14 @@ export async function submit(job) {
   location.assign(`${base}jobs/${created.id}/`);
 }
 
+// Asks for a kernel's machine code.
+export const compile = (request) =>
+  call(`${base}api/v1/compile`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(request),
+  });
+
 const job = () => document.querySelector("[data-job]")?.dataset;
 
 export function servedSeq() {

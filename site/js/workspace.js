@@ -4,17 +4,24 @@
 
 import { asset } from "./assets.js";
 import { readFile, textLimit, tooLarge } from "./files.js";
+import { ofDrop, ofInput, textOf } from "./folder.js";
+import { checkProject } from "./project.js";
 
 export function openWorkspace(report) {
   const root = document.getElementById("playground");
   const textarea = root.querySelector("textarea");
   let editor;
   let findings;
+  const text = () => editor?.text() ?? textarea.value;
+  const project = openProject(text, report);
 
-  listen(root, textarea, report);
+  listen(root, textarea, report, project.take);
 
   return {
-    text: () => editor?.text() ?? textarea.value,
+    text,
+    checkProject: project.check,
+    openFile: project.open,
+    closeProject: project.close,
     example: () => textarea.defaultValue,
     setText(text) {
       textarea.value = text;
@@ -67,7 +74,53 @@ export function openWorkspace(report) {
   };
 }
 
-function listen(root, textarea, report) {
+// The folder that is open. What a person changes in one of its files is kept until the folder is closed.
+function openProject(text, report) {
+  let folder;
+  let checks = 0;
+  let shown;
+  let changed = new Map();
+  return {
+    take(next) {
+      folder = next;
+      shown = undefined;
+      changed = new Map();
+      report("folder", folder.name);
+    },
+    async check(target) {
+      const check = ++checks;
+      const isWanted = () => check === checks;
+      const tell = (state) => isWanted() && report("project", JSON.stringify(state));
+      const [arch, rocm, torch, python] = target.split(",");
+      try {
+        await checkProject(folder, { arch, rocm, torch, python }, tell, isWanted);
+      } catch (error) {
+        if (isWanted()) report("trouble", error.message);
+      }
+    },
+    async open(path, left) {
+      if (shown?.path === left && text() !== shown.text) changed.set(left, text());
+      const file = folder?.files.find((one) => one.path === path);
+      if (!file) return;
+      const { text: read } = await textOf(file);
+      if (read === undefined) {
+        report("trouble", `${path} cannot be read any more.`);
+        return;
+      }
+      shown = { path, text: read };
+      report("opened", changed.get(path) ?? read);
+      // On a phone the editor is below the list.
+      const panes = document.querySelector("#playground .panes");
+      if (panes.getBoundingClientRect().top > innerHeight * 0.6) panes.scrollIntoView();
+    },
+    close() {
+      checks++;
+      folder = shown = undefined;
+    },
+  };
+}
+
+function listen(root, textarea, report, takeFolder) {
   const open = async (file) => {
     if (!file) return;
     try {
@@ -97,7 +150,8 @@ function listen(root, textarea, report) {
   });
   root.addEventListener("change", ({ target }) => {
     if (target.type === "file") {
-      open(target.files[0]);
+      if (target.webkitdirectory && target.files.length > 0) takeFolder(ofInput(target.files));
+      else open(target.files[0]);
       // The same file may be chosen again after it changed.
       target.value = "";
     } else if (target.type === "checkbox") {
@@ -109,10 +163,19 @@ function listen(root, textarea, report) {
   root.addEventListener("dragover", (event) => {
     if (event.dataTransfer.types.includes("Files")) event.preventDefault();
   });
-  root.addEventListener("drop", (event) => {
-    if (event.dataTransfer.files.length === 0) return;
-    event.preventDefault();
-    open(event.dataTransfer.files[0]);
-  });
+  root.addEventListener(
+    "drop",
+    async (event) => {
+      if (!event.dataTransfer.types.includes("Files")) return;
+      event.preventDefault();
+      // The editor would put a dropped file's text where it fell.
+      event.stopPropagation();
+      const [file] = event.dataTransfer.files;
+      const folder = await ofDrop(event.dataTransfer.items);
+      if (folder) takeFolder(folder);
+      else open(file);
+    },
+    { capture: true },
+  );
   window.addEventListener("hashchange", () => report("fragment", location.hash.slice(1)));
 }

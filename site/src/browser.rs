@@ -9,8 +9,9 @@ extern "C" {
     /// Fills the region of that name and keeps the focus where it was.
     pub(crate) fn fill(region: &str, html: &str);
 
-    /// One question to the analyzer about a source; `settings` are a target, a language (empty for the one that the
-    /// source reads like) and a file's name, such as `gfx942,7.1,2.11,3.12,cuda-cpp,kernel.cu`. `index` is the finding
+    /// One question to the analyzer about a source; `settings` are a target, whether it belongs to a PyTorch
+    /// extension (empty for no), a language (empty for the one that the source reads like) and a file's name, such as
+    /// `gfx942,7.1,2.11,3.12,,cuda-cpp,kernel.cu`. `index` is the finding
     /// that is asked about. The answer is parsed JSON.
     #[wasm_bindgen(catch)]
     pub(crate) async fn ask(
@@ -23,6 +24,10 @@ extern "C" {
     /// The lines of a diff, as parsed JSON.
     #[wasm_bindgen(catch)]
     pub(crate) async fn diff(before: &str, after: &str) -> Result<JsValue, JsValue>;
+
+    /// The value of a JSON text.
+    #[wasm_bindgen(catch)]
+    pub(crate) fn parse(json: &str) -> Result<JsValue, JsValue>;
 
     /// Text to a string for an address.
     #[wasm_bindgen(catch)]
@@ -47,6 +52,10 @@ extern "C" {
     /// Calls `on_event` with every event of the page's job, parsed, until it answers true.
     pub(crate) fn follow(on_event: &Closure<dyn FnMut(JsValue) -> bool>);
 
+    /// Calls `on_answer` with each answer of the compiler, parsed, and the source it is about.
+    #[wasm_bindgen(js_name = onCompiled)]
+    pub(crate) fn on_compiled(on_answer: &Closure<dyn FnMut(JsValue, String)>);
+
     /// Calls back before the next frame is drawn.
     #[wasm_bindgen(js_name = nextFrame)]
     pub(crate) fn next_frame(callback: JsValue);
@@ -58,6 +67,9 @@ extern "C" {
     /// clipboard is not allowed.
     #[wasm_bindgen(js_name = shareAddress)]
     pub(crate) async fn share_address(fragment: &str) -> JsValue;
+
+    /// Goes to a page of this site.
+    pub(crate) fn go(address: &str);
 
     /// What stands behind `#` in the address.
     pub(crate) fn fragment() -> String;
@@ -108,6 +120,18 @@ extern "C" {
     /// Selects a range of UTF-16 offsets, such as `12-15`, and moves the focus there.
     #[wasm_bindgen(method)]
     pub(crate) fn select(this: &Workspace, range: &str);
+
+    /// Checks the open folder for a target, again if it is being checked. What comes of it are acts.
+    #[wasm_bindgen(method, js_name = checkProject)]
+    pub(crate) fn check_project(this: &Workspace, target: &str);
+
+    /// Reads a file of the open folder; its text comes as an act. `left` is the file that was in the editor.
+    #[wasm_bindgen(method, js_name = openFile)]
+    pub(crate) fn open_file(this: &Workspace, path: &str, left: &str);
+
+    /// Forgets the folder.
+    #[wasm_bindgen(method, js_name = closeProject)]
+    pub(crate) fn close_project(this: &Workspace);
 
     /// Switches between text area and editor.
     #[wasm_bindgen(method, js_name = setPlain)]

@@ -2,12 +2,13 @@
 //!
 //! Two builds of one crate. With `ssr` it makes complete HTML pages as strings, for
 //! `hipward serve` and `hipward build` alike ([`render_page`]); nothing here reads files or
-//! listens. With `hydrate` it is the browser module of the two islands, playground and live job.
+//! listens. With `hydrate` it is the browser module of the islands: playground, live job and machine code.
 //! What both sides draw (a job's table, a diff) is one function in `job/` or `diff.rs`.
 
 mod browser;
 mod diff;
 mod html;
+mod isa;
 mod job;
 mod playground;
 mod regions;

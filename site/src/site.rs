@@ -61,6 +61,8 @@ pub enum Route {
     Playground,
     /// `/benchmark/`
     Benchmark,
+    /// `/isa/`
+    Isa,
     /// `/jobs/<id>/`; needs [`PageData::Job`](crate::PageData::Job).
     Job(String),
     /// `/rules/`
@@ -94,6 +96,7 @@ impl Route {
             Route::Lesson { part, lesson } => format!("/learn/{part}/{lesson}/"),
             Route::Playground => "/playground/".to_owned(),
             Route::Benchmark => "/benchmark/".to_owned(),
+            Route::Isa => "/isa/".to_owned(),
             Route::Job(id) => format!("/jobs/{id}/"),
             Route::Rules => "/rules/".to_owned(),
             Route::Rule(name) => format!("/rules/{name}/"),
@@ -160,6 +163,7 @@ impl Site {
             Route::Home,
             Route::Playground,
             Route::Benchmark,
+            Route::Isa,
             Route::Rules,
             Route::Ops,
             Route::References,
@@ -185,6 +189,7 @@ impl Site {
             [] => Some(Route::Home),
             ["playground"] => Some(Route::Playground),
             ["benchmark"] => Some(Route::Benchmark),
+            ["isa"] => Some(Route::Isa),
             ["rules"] => Some(Route::Rules),
             ["rules", name] => self.rule(name).map(|_| Route::Rule((*name).to_owned())),
             ["ops"] => Some(Route::Ops),

@@ -5,9 +5,9 @@
 mod support;
 
 use hipward_protocol::{
-    Comparison, Device, Environment, Event, EventBody, FailureCode, Isolation, IsolationLevel,
-    JobSummary, JobView, LogStream, Measurement, Outcome, OutputError, Rung, Stats, StopReason,
-    Variant, Vendor, Verdict,
+    Advice, Comparison, Device, Environment, Event, EventBody, FailureCode, Hot, Idle, Isolation,
+    IsolationLevel, JobSummary, JobView, LogStream, Measurement, Outcome, OutputError, Roofline,
+    Rung, Stats, StopReason, Variant, Vendor, Verdict,
 };
 use hipward_site::{JobPage, PageData, Route, benchmark_markdown, render_page};
 use support::{BLOCKS, folder, site};
@@ -212,30 +212,138 @@ fn a_finished_job_shows_numbers_with_their_conditions() {
     assert!(!html.contains("data-cancel"), "nor cancelled");
 }
 
+/// The same job on a GPU: with a floor, a second figure, sensors, dropped samples, and a trick.
+fn on_a_gpu() -> Vec<EventBody> {
+    let mut bodies = measured();
+    for body in &mut bodies {
+        match body {
+            EventBody::Measured(Measurement::Environment(environment)) => {
+                environment.throttle = Some("NVML throttle reasons, read twice a second".into());
+                environment.idle = Some(Idle {
+                    source: Some("NVML".into()),
+                    sm_mhz: Some(345),
+                    max_sm_mhz: Some(1980),
+                    temperature_c: Some(31.4),
+                    power_w: Some(76.0),
+                    busy_percent: Some(0.0),
+                    other_processes: Some(2),
+                    ..Idle::default()
+                });
+                environment.audit = vec![Advice {
+                    setting: "HSA_ENABLE_SDMA".into(),
+                    found: HOSTILE.into(),
+                    why: "Copies wait for it.".into(),
+                    command: "export HSA_ENABLE_SDMA=1".into(),
+                }];
+            }
+            EventBody::VariantDone { variant, stats } => {
+                stats.dropped = usize::from(*variant == COMPILE) * 3;
+                stats.floor_share = Some(0.3 / stats.median);
+            }
+            EventBody::Verdict(verdict) => verdict.comparisons[0].outcome = Outcome::Impossible,
+            _ => {}
+        }
+    }
+    bodies.insert(
+        bodies.len() - 2,
+        EventBody::Measured(Measurement::Roofline(Roofline {
+            bytes_read: 3 << 30,
+            bytes_written: 1 << 20,
+            flops: 2_000_000_000,
+            copy_gbs: 4300.0,
+            bandwidth_gbs: 4800.0,
+            bandwidth_from: "the data sheet".into(),
+            peak_tflops: Some(989.0),
+            peak_from: "the data sheet".into(),
+            floor_ms: 0.3,
+            bound: "memory".into(),
+        })),
+    );
+    bodies.insert(
+        bodies.len() - 2,
+        EventBody::Measured(Measurement::Hot {
+            variant: COMPILE,
+            hot: Hot {
+                ms: vec![0.9, 0.7, 0.8],
+                calls: 20,
+                wall_ms: 0.85,
+            },
+        }),
+    );
+    bodies
+}
+
+#[test]
+fn a_gpu_s_page_and_markdown_say_what_the_figures_can_be_trusted_for() {
+    let page = page(on_a_gpu());
+    let html = html(&page);
+    for part in [
+        "data-verdict=\"IMPOSSIBLE\"",
+        "torch.compile is faster than the device can do this work.",
+        "With warm caches, ms\">0.800<",
+        "Floor ÷ median\">24 %<",
+        "0.300 ms is the floor: no variant can be faster than the device can move the bytes.",
+        "3.00 GiB",
+        "4800 GB/s, from the data sheet",
+        "The dashed line is the floor",
+        "compute clock 345 of 1980 MHz, 31 °C, 76 W, 0 % busy, 2 other processes, read from NVML",
+        "NVML throttle reasons, read twice a second",
+        "The device was not ours alone: 2 other processes",
+        "3 samples from that time were dropped",
+        "3 batches of 20 calls; 0.850 ms a call on the host’s clock",
+        "Settings of this host that cost time: 1",
+        "export HSA_ENABLE_SDMA=1",
+    ] {
+        assert!(html.contains(part), "{part} is not in {html}");
+    }
+    assert!(!html.contains("<script>alert"), "{html}");
+    let markdown = benchmark_markdown(&page);
+    for part in [
+        "| torch.compile | 1.25 (1.24–1.26) | 0.800 | 1.60× (1.55–1.65) | IMPOSSIBLE | 24 % |",
+        "> torch.compile is faster than the device can do this work.",
+        "## Floor\n\n0.300 ms is the floor",
+        "- Bandwidth: 4800 GB/s, from the data sheet",
+        "- Device before the run: compute clock 345 of 1980 MHz",
+        "- `HSA_ENABLE_SDMA`, found <script>",
+    ] {
+        assert!(markdown.contains(part), "{part} is not in {markdown}");
+    }
+    let rows = markdown.lines().filter(|line| line.starts_with('|'));
+    for row in rows {
+        assert_eq!(row.replace("\\|", "").matches('|').count(), 10, "{row}");
+    }
+}
+
 #[test]
 fn a_rung_shows_what_it_holds_and_a_rung_that_nobody_announced_shows_its_name() {
-    let mut bodies = started();
-    for (variant, lower) in [("fused-ops", "compile"), ("brand-new", "fused-ops")] {
+    let mut bodies = measured();
+    let stats = bodies.iter().find_map(|body| match body {
+        EventBody::VariantDone { stats, .. } => Some(stats.clone()),
+        _ => None,
+    });
+    let stats = stats.expect("a variant was timed");
+    for (variant, lower) in [("fused-projections", "compile"), ("brand-new", "eager")] {
+        let variant = Variant::named(variant);
         bodies.push(EventBody::Measured(Measurement::Compile {
-            variant: Variant::named(variant),
+            variant: variant.clone(),
             seconds: 1.0,
             stands_on: vec![Variant::named(lower)],
             holds: vec!["Fused ops: norm, mlp".into()],
         }));
+        bodies.push(EventBody::VariantDone {
+            variant,
+            stats: stats.clone(),
+        });
     }
     let page = page(bodies);
-    let html = html(&page);
+    let (html, markdown) = (html(&page), benchmark_markdown(&page));
     assert!(
-        html.contains("<dt>Fused ops</dt><dd>torch.compile; Fused ops: norm, mlp</dd>"),
+        html.contains("<dt>Holds</dt><dd>torch.compile; Fused ops: norm, mlp</dd>"),
         "{html}"
     );
+    assert!(html.contains("<th scope=\"row\">brand-new</th>"), "{html}");
     assert!(
-        html.contains("<dt>brand-new</dt><dd>Fused ops: norm, mlp</dd>"),
-        "{html}"
-    );
-    let markdown = benchmark_markdown(&page);
-    assert!(
-        markdown.contains("- Fused ops holds: torch.compile; Fused ops: norm, mlp"),
+        markdown.contains("- brand-new holds: Eager; Fused ops: norm, mlp"),
         "{markdown}"
     );
 }

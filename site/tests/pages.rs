@@ -229,7 +229,13 @@ fn the_policy_allows_the_one_inline_script_and_no_other() {
 #[test]
 fn the_benchmark_page_says_what_is_missing_and_how_to_mend_it() {
     let site = site(folder(BLOCKS), "/");
-    let html = render_page(&site, &Route::Benchmark, &PageData::Benchmark(None));
+    let isa = render_page(&site, &Route::Isa, &PageData::Runner(None));
+    assert!(isa.contains("No compiler here"), "{isa}");
+    assert!(
+        isa.contains("python -m hipward_kernels.compile FILE"),
+        "{isa}"
+    );
+    let html = render_page(&site, &Route::Benchmark, &PageData::Runner(None));
     assert!(html.contains("No runner here"), "{html}");
     let capabilities = Capabilities {
         version: "0.1.0".into(),
@@ -254,7 +260,7 @@ fn the_benchmark_page_says_what_is_missing_and_how_to_mend_it() {
     let html = render_page(
         &site,
         &Route::Benchmark,
-        &PageData::Benchmark(Some(capabilities)),
+        &PageData::Runner(Some(capabilities)),
     );
     assert!(html.contains("cannot run benchmarks yet"), "{html}");
     assert!(html.contains("<code>pip install torch</code>"), "{html}");

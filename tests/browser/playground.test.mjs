@@ -128,6 +128,19 @@ test('paste, find, fix, compare, benchmark, verdict', async () => {
     assert.match(await answer.text(), /torch\.compile|"compile"/);
   }
   await quiet.close();
+
+  // On a phone: each figure beside its name, what it stands on under it, and the floor.
+  await page.setViewportSize({ width: 320, height: 640 });
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+  await table.locator('summary').first().click();
+  assert.match(await table.innerText(), /cosine 1\.0[\s\S]*Compile and warm-up[\s\S]*no sample dropped/);
+  const floor = page.locator('details.floor');
+  assert.match(await floor.innerText(), /ms is the floor: no variant can be faster/);
+  await floor.locator('summary').click();
+  assert.match(await floor.innerText(), /Read, each byte once[\s\S]*GB\/s, from/);
+  assert.match(await page.getByRole('region', { name: 'Conditions' }).innerText(), /Device before the run[\s\S]*Throttling/);
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+  await page.setViewportSize({ width: 1280, height: 720 });
   assert.deepEqual(errors.splice(0), []);
 });
 
@@ -220,7 +233,7 @@ test('a lesson’s exercise opens in the playground and says when it is solved',
 test('a file can be opened or dropped, and one that is too large is refused with a sentence', async () => {
   await open();
   const file = (name, text) => ({ name, mimeType: 'text/x-python', buffer: Buffer.from(text) });
-  await page.locator('input[type=file]').setInputFiles(file('opened.py', 'import apex\n'));
+  await page.getByLabel('Open a file').setInputFiles(file('opened.py', 'import apex\n'));
   await findings().filter({ hasText: 'apex' }).first().waitFor();
   await page.evaluate(() => {
     const data = new DataTransfer();
@@ -229,7 +242,7 @@ test('a file can be opened or dropped, and one that is too large is refused with
     document.querySelector('.cm-content').dispatchEvent(event);
   });
   await findings().filter({ hasText: 'pynvml' }).first().waitFor();
-  await page.locator('input[type=file]').setInputFiles(file('large.py', 'x = 1\n'.repeat(500_000)));
+  await page.getByLabel('Open a file').setInputFiles(file('large.py', 'x = 1\n'.repeat(500_000)));
   await page.getByRole('alert').filter({ hasText: /MB/ }).first().waitFor();
   assert.equal(await code(), 'import pynvml\n', 'the text that was there stays');
 });
@@ -241,10 +254,10 @@ test('CUDA C++ is read by a module of its own, which loads when such a text is t
   const cuda = '#include <hip/hip_runtime.h>\n\n__device__ float first(float x) {\n  return __shfl_sync(0xffffffff, x, 0);\n}\n';
   await open();
   const file = (name, text) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
-  await page.locator('input[type=file]').setInputFiles(file('before.py', 'import apex\n'));
+  await page.getByLabel('Open a file').setInputFiles(file('before.py', 'import apex\n'));
   await findings().filter({ hasText: 'apex' }).first().waitFor();
   assert.ok(!loaded.some((url) => url.includes('analyzer-all')), 'Python needs the small module alone');
-  await page.locator('input[type=file]').setInputFiles(file('kernel.cu', cuda));
+  await page.getByLabel('Open a file').setInputFiles(file('kernel.cu', cuda));
   await findings().filter({ hasText: 'lane-mask' }).first().waitFor();
   assert.match(await page.locator('[data-region=summary]').innerText(), /CUDA C\+\+/);
   assert.ok(loaded.some((url) => url.includes('analyzer-all')));

@@ -21,6 +21,12 @@ thread_local! {
     static SESSION: RefCell<Session> = RefCell::default();
 }
 
+#[cfg(feature = "all-languages")]
+thread_local! {
+    /// The project that is being read.
+    static SURVEY: RefCell<crate::Survey> = RefCell::default();
+}
+
 /// A request that carries a source.
 struct SourceRequest {
     request: Request,
@@ -31,7 +37,16 @@ impl SourceRequest {
     #[inline(never)]
     fn read(text: &str) -> Result<Self, String> {
         let known = [
-            "source", "target", "select", "ignore", "rules", "language", "indices", "up_to",
+            "source",
+            "target",
+            "select",
+            "ignore",
+            "rules",
+            "language",
+            "pytorch_extension",
+            "path",
+            "indices",
+            "up_to",
         ];
         let request = Request::read(text, &known)?;
         request.text("source")?;
@@ -43,6 +58,7 @@ impl SourceRequest {
                 target: request.target()?,
                 rules: rules.map_err(|error| error.to_string())?,
                 language: request.language()?,
+                pytorch_extension: request.truth("pytorch_extension")?,
                 team,
                 ..Options::default()
             },
@@ -83,7 +99,15 @@ pub fn language(request: &str) -> Result<String, String> {
     ))
 }
 
-/// `{source, target?, select?, ignore?, rules?, language?}` → `Report`; `rules` are a team's own.
+/// `{paths: […]}` → for each the language that its name stands for, `null` for a name that is of no kind that is read.
+pub fn languages(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["paths"])?;
+    let paths = request.texts("paths")?;
+    let named: Vec<Option<Language>> = paths.into_iter().map(Language::of_path).collect();
+    Ok(encode(&named))
+}
+
+/// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?}` → `Report`; `rules` are a team's own.
 pub fn analyze(request: &str) -> Result<String, String> {
     let read = SourceRequest::read(request)?;
     let report = SESSION.with_borrow_mut(|session| session.analyze(read.source(), &read.options));
@@ -166,6 +190,24 @@ pub fn project(request: &str) -> Result<String, String> {
         files,
         summary: survey.finish(),
     }))
+}
+
+/// As [`analyze`], with `path`: the file is counted in a summary that [`survey_finish`] gives. One file at a time, so
+/// that a folder of any size needs the memory of one.
+#[cfg(feature = "all-languages")]
+pub fn survey_add(request: &str) -> Result<String, String> {
+    let read = SourceRequest::read(request)?;
+    let path = read.request.text("path")?;
+    let report = read.report();
+    SURVEY.with_borrow_mut(|survey| survey.add(path, &report));
+    Ok(encode(&report))
+}
+
+/// `{}` → `Summary` of the files since the last time; the next one begins empty.
+#[cfg(feature = "all-languages")]
+pub fn survey_finish(request: &str) -> Result<String, String> {
+    Request::read(request, &[])?;
+    Ok(encode(&SURVEY.take().finish()))
 }
 
 /// `{before, after}` → `DiffLine[]`.

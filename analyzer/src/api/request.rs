@@ -111,6 +111,15 @@ impl Request {
         }
     }
 
+    /// Yes, no, or nothing said.
+    pub(super) fn truth(&self, name: &str) -> Result<Option<bool>, String> {
+        match self.field(name) {
+            None => Ok(None),
+            Some(Json::Bool(truth)) => Ok(Some(*truth)),
+            Some(_) => Err(format!("The field `{name}` is true or false.")),
+        }
+    }
+
     /// The target, with the defaults for what is not said.
     pub(super) fn target(&self) -> Result<Target, String> {
         let mut target = Target::default();

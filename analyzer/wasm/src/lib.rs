@@ -15,7 +15,13 @@ pub fn language(request: &str) -> Result<String, JsError> {
     answer(api::language(request))
 }
 
-/// `{source, target?, select?, ignore?, language?}` → `Report`.
+/// `{paths: […]}` → a language or `null` for each, by its name.
+#[wasm_bindgen]
+pub fn languages(request: &str) -> Result<String, JsError> {
+    answer(api::languages(request))
+}
+
+/// `{source, target?, select?, ignore?, language?, pytorch_extension?}` → `Report`.
 #[wasm_bindgen]
 pub fn analyze(request: &str) -> Result<String, JsError> {
     answer(api::analyze(request))
@@ -38,6 +44,20 @@ pub fn fix_all(request: &str) -> Result<String, JsError> {
 #[wasm_bindgen]
 pub fn project(request: &str) -> Result<String, JsError> {
     answer(api::project(request))
+}
+
+/// As `analyze`, with `path`; the file is counted in the next summary.
+#[cfg(feature = "all-languages")]
+#[wasm_bindgen]
+pub fn survey_add(request: &str) -> Result<String, JsError> {
+    answer(api::survey_add(request))
+}
+
+/// `{}` → `Summary` of the files since the last one.
+#[cfg(feature = "all-languages")]
+#[wasm_bindgen]
+pub fn survey_finish(request: &str) -> Result<String, JsError> {
+    answer(api::survey_finish(request))
 }
 
 /// `{before, after}` → `DiffLine[]`.

@@ -25,6 +25,7 @@ struct OwnContent;
 #[folder = "$CARGO_MANIFEST_DIR/../kernels"]
 #[include = "hipward_kernels/ops/*"]
 #[include = "results/*.csv"]
+#[include = "results/isa_example.json"]
 #[exclude = "*cache*"]
 struct OwnKernels;
 
@@ -125,7 +126,7 @@ impl Pages {
         let route = self.site.resolve(path)?;
         let data = match route {
             Route::Job(_) | Route::NotFound => return None,
-            Route::Benchmark => PageData::Benchmark(Some(capabilities.clone())),
+            Route::Benchmark | Route::Isa => PageData::Runner(Some(capabilities.clone())),
             _ => PageData::None,
         };
         Some((route.path(), render_page(&self.site, &route, &data)))

@@ -3,6 +3,9 @@
 
 use super::csv::Table;
 use super::highlight::highlight;
+use crate::isa::Recorded;
+use crate::wire::Decode;
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Where ops lie in the package.
@@ -14,6 +17,8 @@ const MARK: &str = "\nOP = Op(";
 #[derive(Clone, Debug, Default)]
 pub struct Ops {
     pub(crate) list: Vec<Op>,
+    /// `results/isa_example.json`: a kernel and its machine code.
+    pub(crate) recorded: Option<Recorded>,
 }
 
 /// One op.
@@ -62,7 +67,10 @@ impl Ops {
                 })
             })
             .collect();
-        Ops { list }
+        let recorded = files
+            .get("results/isa_example.json")
+            .and_then(|json| Recorded::decode(&serde_json::from_str::<Value>(json).ok()?));
+        Ops { list, recorded }
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Op> {

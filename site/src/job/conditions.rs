@@ -1,7 +1,7 @@
 //! The conditions of a measurement, as a list of names and values.
 
-use super::format::number;
-use hipward_protocol::{Environment, Isolation, IsolationLevel};
+use super::format::{fixed, number};
+use hipward_protocol::{Environment, Idle, Isolation, IsolationLevel};
 
 /// Everything that must be known to read the numbers.
 pub(crate) fn conditions(environment: &Environment) -> Vec<(&'static str, String)> {
@@ -33,6 +33,12 @@ pub(crate) fn conditions(environment: &Environment) -> Vec<(&'static str, String
     ));
     list.push(("Caches", e.cache.clone()));
     list.push(("Stop rule", e.stop_rule.clone()));
+    if let Some(idle) = &e.idle {
+        list.push(("Device before the run", idle_readings(idle)));
+    }
+    if let Some(throttle) = &e.throttle {
+        list.push(("Throttling", throttle.clone()));
+    }
     for (name, value) in &e.variables {
         list.push(("Environment variable", format!("{name}={value}")));
     }
@@ -42,6 +48,46 @@ pub(crate) fn conditions(environment: &Environment) -> Vec<(&'static str, String
     list.push(("Code (SHA-256)", e.code_sha256.clone()));
     list.push(("Hipward", e.hipward.clone()));
     list
+}
+
+/// What the sensors gave, in one line.
+fn idle_readings(idle: &Idle) -> String {
+    if let Some(why) = &idle.unreadable {
+        return format!("not readable: {why}");
+    }
+    let mut parts = Vec::new();
+    if let Some(mhz) = idle.sm_mhz {
+        parts.push(match idle.max_sm_mhz {
+            Some(most) => format!("compute clock {mhz} of {most} MHz"),
+            None => format!("compute clock {mhz} MHz"),
+        });
+    }
+    if let Some(mhz) = idle.memory_mhz {
+        parts.push(format!("memory clock {mhz} MHz"));
+    }
+    for (value, unit) in [
+        (idle.temperature_c, " °C"),
+        (idle.power_w, " W"),
+        (idle.busy_percent, " % busy"),
+    ] {
+        if let Some(value) = value {
+            parts.push(format!("{}{unit}", fixed(value, 0)));
+        }
+    }
+    if let Some(others) = idle.other_processes {
+        parts.push(match others {
+            0 => "no other process".to_owned(),
+            1 => "1 other process".to_owned(),
+            n => format!("{n} other processes"),
+        });
+    }
+    if let Some(partition) = &idle.partition {
+        parts.push(format!("divided as {partition}"));
+    }
+    if let Some(source) = &idle.source {
+        parts.push(format!("read from {source}"));
+    }
+    parts.join(", ")
 }
 
 fn isolated(isolation: &Isolation) -> String {

@@ -61,14 +61,14 @@ pub(crate) fn error(value: f64) -> String {
 }
 
 /// Bytes in the unit a person would choose.
-#[cfg(feature = "ssr")]
 pub(crate) fn bytes(value: u64) -> String {
     const GIB: u64 = 1 << 30;
     const MIB: u64 = 1 << 20;
-    let (unit, name) = if value >= GIB {
-        (GIB, "GiB")
-    } else {
-        (MIB, "MiB")
+    const KIB: u64 = 1 << 10;
+    let (unit, name) = match value {
+        GIB.. => (GIB, "GiB"),
+        MIB.. => (MIB, "MiB"),
+        _ => (KIB, "KiB"),
     };
     format!("{} {name}", number(value as f64 / unit as f64))
 }

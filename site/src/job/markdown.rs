@@ -1,10 +1,12 @@
 //! `benchmark.md`: a finished job as a file to keep beside the code.
 
 use super::conditions::conditions;
+use super::floor::{cautions, parts, sentence as sentence_of_floor};
 use super::holds::held;
 use super::status::{sentence, state_word};
-use super::table::cells;
+use super::table::{cells, has_floor, has_hot};
 use crate::JobPage;
+use hipward_protocol::JobView;
 use std::fmt::Write;
 
 /// The job as Markdown: verdict, table, conditions, code.
@@ -26,35 +28,18 @@ pub fn benchmark_markdown(page: &JobPage) -> String {
             fenced(&mut out, "text", traceback);
         }
     }
+    for caution in cautions(view) {
+        let _ = writeln!(out, "> {}\n", line(&caution));
+    }
     if !view.variants.is_empty() {
-        out.push_str("| Variant | Median, ms (95 % interval) | Speed-up over eager (95 % interval) | Verdict | Precision | Compile and warm-up | Sampling |\n");
-        out.push_str("|---|---|---|---|---|---|---|\n");
-        for row in &view.variants {
-            let c = cells(view, row);
-            let _ = writeln!(
-                out,
-                "| {} | {} | {} | {} | {} | {} | {} |",
-                cell(&c.variant),
-                c.median,
-                c.speedup,
-                c.verdict,
-                cell(&c.precision),
-                c.compile,
-                cell(&c.status)
-            );
+        variants(&mut out, view);
+    }
+    if let Some(floor) = &view.roofline {
+        let _ = writeln!(out, "## Floor\n\n{}\n", sentence_of_floor(floor));
+        for (name, value) in parts(floor) {
+            let _ = writeln!(out, "- {name}: {}", line(&value));
         }
         out.push('\n');
-        for row in view.variants.iter().filter(|row| !row.holds.is_empty()) {
-            let _ = writeln!(
-                out,
-                "- {} holds: {}",
-                line(view.label(&row.variant)),
-                line(&held(view, row))
-            );
-        }
-        if view.variants.iter().any(|row| !row.holds.is_empty()) {
-            out.push('\n');
-        }
     }
     if let Some(environment) = &view.environment {
         out.push_str("## Conditions\n\n");
@@ -62,10 +47,81 @@ pub fn benchmark_markdown(page: &JobPage) -> String {
             let _ = writeln!(out, "- {name}: {}", line(&value));
         }
         out.push('\n');
+        if !environment.audit.is_empty() {
+            out.push_str("## Settings of the host that cost time\n\n");
+            for advice in &environment.audit {
+                let _ = writeln!(
+                    out,
+                    "- `{}`, found {}: {} `{}`",
+                    advice.setting,
+                    line(&advice.found),
+                    line(&advice.why),
+                    line(&advice.command)
+                );
+            }
+            out.push('\n');
+        }
     }
     out.push_str("## Code\n\n");
     fenced(&mut out, "python", &page.code);
     out
+}
+
+fn variants(out: &mut String, view: &JobView) {
+    let (hot, floor) = (has_hot(view), has_floor(view));
+    let mut row = |fields: [&str; 9]| {
+        for (at, field) in fields.into_iter().enumerate() {
+            if (at == 2 && !hot) || (at == 5 && !floor) {
+                continue;
+            }
+            let _ = write!(out, "| {} ", cell(field));
+        }
+        out.push_str("|\n");
+    };
+    row([
+        "Variant",
+        "Median, ms (95 % interval)",
+        "With warm caches, ms",
+        "Speed-up over eager (95 % interval)",
+        "Verdict",
+        "Floor ÷ median",
+        "Precision",
+        "Compile and warm-up",
+        "Sampling",
+    ]);
+    row(["---"; 9]);
+    for variant in &view.variants {
+        let c = cells(view, variant);
+        row([
+            &c.variant,
+            &c.median,
+            &c.hot,
+            &c.speedup,
+            c.verdict,
+            &c.floor,
+            &c.precision,
+            &c.compile,
+            &c.status,
+        ]);
+    }
+    out.push('\n');
+    let mut held_by = view
+        .variants
+        .iter()
+        .filter(|row| !row.holds.is_empty())
+        .peekable();
+    if held_by.peek().is_none() {
+        return;
+    }
+    for row in held_by {
+        let _ = writeln!(
+            out,
+            "- {} holds: {}",
+            line(view.label(&row.variant)),
+            line(&held(view, row))
+        );
+    }
+    out.push('\n');
 }
 
 /// Text from outside on one line, so that it cannot begin a block of its own.

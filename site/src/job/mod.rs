@@ -2,6 +2,7 @@
 //! island and the Markdown report.
 
 mod conditions;
+mod floor;
 mod format;
 mod holds;
 mod live;
@@ -12,6 +13,7 @@ mod status;
 mod table;
 mod view;
 
+pub(crate) use format::{fixed, number};
 #[cfg(feature = "ssr")]
 pub(crate) use live::JobLive;
 #[cfg(feature = "ssr")]

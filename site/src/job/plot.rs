@@ -45,6 +45,14 @@ pub(crate) fn plot(view: &JobView) -> Html {
     .text(&number(end))
     .raw("; lower is better. The table below holds the same numbers.</desc>");
     axis(&mut html, step, end, bottom);
+    let floor = view.roofline.as_ref().map(|roofline| roofline.floor_ms);
+    if let Some(ms) = floor {
+        path(
+            &mut html,
+            "floor",
+            &[("M", x(ms, end)), (" ", TOP), ("V", bottom)],
+        );
+    }
     for (at, row) in rows.iter().enumerate() {
         strip(
             &mut html,
@@ -57,6 +65,9 @@ pub(crate) fn plot(view: &JobView) -> Html {
         "</svg></div><figcaption>Each dot is one call, earlier ones higher. The box spans the 20th to the 80th percentile, \
          the long line is the median, the short one its 95 % interval.",
     );
+    if floor.is_some() {
+        html.raw(" The dashed line is the floor: faster is impossible.");
+    }
     let samples = || rows.iter().flat_map(|row| &row.samples);
     let beyond = samples().filter(|ms| **ms > end).count();
     if beyond > 0 {

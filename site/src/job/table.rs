@@ -1,6 +1,7 @@
 //! The table of variants: what stands in each cell, and the table itself.
 
 use super::format::{error, fixed, number};
+use super::holds::held;
 use crate::html::Html;
 use hipward_protocol::{
     Comparison, JobView, Outcome, OutputError, Stats, StopReason, VariantStatus, VariantView,
@@ -11,7 +12,9 @@ pub(crate) struct Cells {
     pub(crate) variant: String,
     pub(crate) status: String,
     pub(crate) median: String,
+    pub(crate) hot: String,
     pub(crate) speedup: String,
+    pub(crate) floor: String,
     pub(crate) verdict: &'static str,
     pub(crate) precision: String,
     pub(crate) compile: String,
@@ -22,21 +25,51 @@ const NOTHING: &str = "–";
 /// The cells of one variant.
 pub(crate) fn cells(view: &JobView, row: &VariantView) -> Cells {
     let comparison = view.comparison(&row.variant);
+    let floor_share = row.stats.as_ref().and_then(|stats| stats.floor_share);
     Cells {
         variant: view.label(&row.variant).to_owned(),
         status: status(row),
         median: row.stats.as_ref().map_or(NOTHING.to_owned(), |stats| {
             interval(stats.median, "", stats.ci_low, stats.ci_high)
         }),
+        hot: row
+            .hot
+            .as_ref()
+            .and_then(|hot| middle(&hot.ms))
+            .map_or(NOTHING.to_owned(), number),
         speedup: comparison.map_or(NOTHING.to_owned(), |c| {
             interval(c.speedup, "×", c.ci_low, c.ci_high)
         }),
+        floor: floor_share.map_or(NOTHING.to_owned(), percent),
         verdict: comparison.map_or(NOTHING, verdict),
         precision: precision(row),
         compile: row.compile_seconds.map_or(NOTHING.to_owned(), |seconds| {
             format!("{} s", number(seconds))
         }),
     }
+}
+
+/// The columns that this job has figures for: a processor has no caches to flush, and not every model a floor.
+pub(crate) fn has_hot(view: &JobView) -> bool {
+    view.variants.iter().any(|row| row.hot.is_some())
+}
+
+pub(crate) fn has_floor(view: &JobView) -> bool {
+    let share = |row: &VariantView| row.stats.as_ref().and_then(|stats| stats.floor_share);
+    view.variants.iter().any(|row| share(row).is_some())
+}
+
+/// Two digits are enough; a rung far from its floor keeps one.
+fn percent(share: f64) -> String {
+    let decimals = usize::from(share < 0.1);
+    format!("{} %", fixed(share * 100.0, decimals))
+}
+
+/// The middle of some figures.
+fn middle(figures: &[f64]) -> Option<f64> {
+    let mut sorted = figures.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
 }
 
 /// `1.23× (1.20–1.25)`.
@@ -109,39 +142,142 @@ fn errors(output: &OutputError) -> String {
     )
 }
 
-/// The table that grows while the job runs; empty before the first variant.
+/// The table that grows while the job runs; empty before the first variant. What a figure stands on folds under
+/// its row.
 pub(crate) fn table(view: &JobView) -> Html {
     let mut html = Html::new();
     if view.variants.is_empty() {
         return html;
     }
+    let columns = Columns {
+        hot: has_hot(view),
+        floor: has_floor(view),
+    };
     html.raw(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Variants\"><table class=\"variants\"><thead><tr>\
-         <th scope=\"col\">Variant</th><th scope=\"col\">Median, ms (95 % interval)</th>\
-         <th scope=\"col\">Speed-up over eager (95 % interval)</th><th scope=\"col\">Verdict</th>\
-         <th scope=\"col\">Precision</th><th scope=\"col\">Compile and warm-up</th>\
-         <th scope=\"col\">Sampling</th></tr></thead><tbody>",
-    );
+        "<table class=\"variants\"><thead><tr><th scope=\"col\">Variant</th>\
+         <th scope=\"col\">Median, ms (95 % interval)</th>",
+    )
+    .raw(if columns.hot {
+        "<th scope=\"col\">With warm caches, ms</th>"
+    } else {
+        ""
+    })
+    .raw("<th scope=\"col\">Speed-up over eager (95 % interval)</th><th scope=\"col\">Verdict</th>")
+    .raw(if columns.floor {
+        "<th scope=\"col\">Floor ÷ median</th>"
+    } else {
+        ""
+    })
+    .raw("</tr></thead>");
     for row in &view.variants {
-        let cells = cells(view, row);
-        html.raw("<tr><th scope=\"row\">")
-            .text(&cells.variant)
-            .raw("</th><td class=\"number\">")
-            .text(&cells.median)
-            .raw("</td><td class=\"number\">")
-            .text(&cells.speedup)
-            .raw("</td><td class=\"verdict\" data-verdict=\"")
-            .text(cells.verdict)
+        html.raw("<tbody>");
+        variant(&mut html, view, row, &columns);
+        html.raw("</tbody>");
+    }
+    html.raw("</table>");
+    html
+}
+
+/// Which of the optional columns are shown.
+struct Columns {
+    hot: bool,
+    floor: bool,
+}
+
+fn variant(html: &mut Html, view: &JobView, row: &VariantView, columns: &Columns) {
+    let cells = cells(view, row);
+    let width = 3 + usize::from(columns.hot) + usize::from(columns.floor);
+    html.raw("<tr><th scope=\"row\">")
+        .text(&cells.variant)
+        .raw("</th>");
+    if row.stats.is_none() {
+        // Nothing was measured, or not yet: one sentence in place of figures.
+        html.raw("<td class=\"status\" colspan=\"")
+            .number(width)
             .raw("\">")
-            .text(cells.verdict)
-            .raw("</td><td>")
-            .text(&cells.precision)
-            .raw("</td><td class=\"number\">")
-            .text(&cells.compile)
-            .raw("</td><td>")
             .text(&cells.status)
             .raw("</td></tr>");
+        return;
     }
-    html.raw("</tbody></table></div>");
-    html
+    figure(
+        html,
+        "<td class=\"number\" data-label=\"Median, ms\">",
+        &cells.median,
+    );
+    if columns.hot {
+        figure(
+            html,
+            "<td class=\"number\" data-label=\"With warm caches, ms\">",
+            &cells.hot,
+        );
+    }
+    figure(
+        html,
+        "<td class=\"number\" data-label=\"Speed-up\">",
+        &cells.speedup,
+    );
+    html.raw("<td class=\"verdict\" data-label=\"Verdict\" data-verdict=\"")
+        .text(cells.verdict)
+        .raw("\">")
+        .text(cells.verdict)
+        .raw("</td>");
+    if columns.floor {
+        figure(
+            html,
+            "<td class=\"number\" data-label=\"Floor ÷ median\">",
+            &cells.floor,
+        );
+    }
+    html.raw("</tr><tr class=\"more\"><td colspan=\"")
+        .number(width + 1)
+        .raw("\"><details><summary>")
+        .raw(match &row.precision {
+            Some(precision) if precision.passed => "Precision passed; ",
+            Some(_) => "Precision failed; ",
+            None => "",
+        })
+        .text(&cells.status)
+        .raw("</summary><dl class=\"facts\">");
+    details(html, view, row, &cells);
+    html.raw("</dl></details></td></tr>");
+}
+
+fn figure(html: &mut Html, open: &'static str, text: &str) {
+    html.raw(open).text(text).raw("</td>");
+}
+
+fn fact(html: &mut Html, name: &'static str, text: &str) {
+    html.raw("<div><dt>")
+        .raw(name)
+        .raw("</dt><dd>")
+        .text(text)
+        .raw("</dd></div>");
+}
+
+/// What one row's figures stand on.
+fn details(html: &mut Html, view: &JobView, row: &VariantView, cells: &Cells) {
+    fact(html, "Precision", &cells.precision);
+    fact(html, "Compile and warm-up", &cells.compile);
+    if !(row.stands_on.is_empty() && row.holds.is_empty()) {
+        fact(html, "Holds", &held(view, row));
+    }
+    if let Some(stats) = &row.stats {
+        fact(
+            html,
+            "Throttled",
+            &match stats.dropped {
+                0 => "no sample dropped".to_owned(),
+                n => format!("{n} samples dropped"),
+            },
+        );
+    }
+    if let Some(hot) = &row.hot {
+        let text = format!(
+            "{} batches of {} calls; {} ms a call on the host’s clock",
+            hot.ms.len(),
+            hot.calls,
+            number(hot.wall_ms)
+        );
+        fact(html, "With warm caches", &text);
+    }
 }

@@ -1,8 +1,8 @@
 //! Everything on a job's page that changes while it runs.
 
 use super::conditions::conditions;
+use super::floor::floor;
 use super::format::number;
-use super::holds::holds;
 use super::plot::plot;
 use super::status::{sentence, state_word};
 use super::table::table;
@@ -16,7 +16,7 @@ pub(crate) fn regions(view: &JobView) -> Vec<Region> {
         ("state", state(view)),
         ("failure", failure(view)),
         ("variants", table(view)),
-        ("holds", holds(view)),
+        ("floor", floor(view)),
         ("plot", plot(view)),
         ("statistics", statistics(view)),
         ("conditions", conditions_list(view)),
@@ -112,7 +112,25 @@ fn conditions_list(view: &JobView) -> Html {
             .text(&value)
             .raw("</dd></div>");
     }
-    html.raw("</dl></section>");
+    html.raw("</dl>");
+    if !environment.audit.is_empty() {
+        html.raw("<details><summary>Settings of this host that cost time: ")
+            .number(environment.audit.len())
+            .raw("</summary><dl class=\"facts\">");
+        for advice in &environment.audit {
+            html.raw("<div><dt><code>")
+                .text(&advice.setting)
+                .raw("</code></dt><dd>Found: ")
+                .text(&advice.found)
+                .raw(". ")
+                .prose(&advice.why)
+                .raw(" <code>")
+                .text(&advice.command)
+                .raw("</code></dd></div>");
+        }
+        html.raw("</dl></details>");
+    }
+    html.raw("</section>");
     html
 }
 

@@ -109,6 +109,7 @@ fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
             "Ops",
             matches!(route, Route::Ops | Route::Op(_)),
         ),
+        (Some(Route::Isa), "ISA", *route == Route::Isa),
         (
             Some(Route::References),
             "Reference",

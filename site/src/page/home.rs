@@ -44,7 +44,7 @@ pub(super) fn page(site: &Site) -> Page {
                 </li>
                 <li>
                     <h3>"Check"</h3>
-                    <p>"Paste a file. The analyzer runs in your browser; the code stays there."</p>
+                    <p>"Paste a file or drop a whole folder. The analyzer runs in your browser; the code stays there."</p>
                     <a href=site.href(&Route::Playground)>"Playground"</a>
                 </li>
                 <li>

@@ -5,6 +5,7 @@ mod benchmark;
 mod blocks;
 mod frame;
 mod home;
+mod isa;
 mod job;
 mod lesson;
 mod not_found;
@@ -26,7 +27,7 @@ pub enum PageData {
     /// Nothing.
     None,
     /// What the runner can do; `None` on a site without one.
-    Benchmark(Option<Capabilities>),
+    Runner(Option<Capabilities>),
     /// A job.
     Job(Box<JobPage>),
 }
@@ -55,10 +56,14 @@ fn page(site: &Site, route: &Route, data: &PageData) -> Page {
         (Route::Home, _) => Some(home::page(site)),
         (Route::Lesson { part, lesson }, _) => lesson::page(site, part, lesson),
         (Route::Playground, _) => Some(playground::page(site)),
-        (Route::Benchmark, PageData::Benchmark(capabilities)) => {
+        (Route::Benchmark, PageData::Runner(capabilities)) => {
             Some(benchmark::page(site, capabilities.as_ref()))
         }
         (Route::Benchmark, _) => Some(benchmark::page(site, None)),
+        (Route::Isa, PageData::Runner(capabilities)) => {
+            Some(isa::page(site, capabilities.as_ref()))
+        }
+        (Route::Isa, _) => Some(isa::page(site, None)),
         (Route::Rules, _) => Some(rules::index(site)),
         (Route::Rule(name), _) => rules::page(site, name),
         (Route::Ops, _) => Some(ops::index(site)),

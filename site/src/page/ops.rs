@@ -72,6 +72,7 @@ pub(super) fn index(site: &Site) -> Page {
                 "The fused ops of " <code>"hipward_kernels"</code>
                 ": each with a reference in PyTorch, a Triton kernel and a HIP kernel, what was measured of it, and the machine code it becomes on AMD GPUs."
             </p>
+            <p><a class="button" href=site.href(&Route::Isa)>"See the machine code of your own kernel"</a></p>
             <ul class="references">{entries}</ul>
         }
         .into_any(),
@@ -99,7 +100,7 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
             <h2>"Backends"</h2>
             {backends}
             {measured(op)}
-            {machine_code(op)}
+            {machine_code(site, op)}
         }
         .into_any(),
         sidebar: None,
@@ -167,12 +168,13 @@ fn outcomes(measured: &Table) -> Option<String> {
     })
 }
 
-fn machine_code(op: &Op) -> Option<AnyView> {
+fn machine_code(site: &Site, op: &Op) -> Option<AnyView> {
     (op.machine_code.len() > 0).then(|| {
         view! {
             <h2>"Machine code on AMD"</h2>
             <p>
-                "Compiled, not run: no AMD GPU was at hand. The tests compile each kernel again and hold it to this table: no spills, 16-byte loads, and at least as many wavefronts on a SIMD as it takes to keep the memory busy."
+                "Compiled, not run: no AMD GPU was at hand. The tests compile each kernel again and hold it to this table: no spills, 16-byte loads, and at least as many wavefronts on a SIMD as it takes to keep the memory busy. "
+                <a href=site.href(&Route::Isa)>"See a kernel’s instructions"</a>
             </p>
             {table("Machine code", &op.machine_code, &MACHINE_CODE)}
         }

@@ -16,7 +16,7 @@ pub(super) fn page(site: &Site) -> Page {
     let main = view! {
         <h1>"Playground"</h1>
         <p class="lead">
-            "Paste PyTorch code and see what breaks or crawls on ROCm, with fixes to approve. Nothing you paste leaves this page. "
+            "Paste PyTorch code, or drop a whole folder, and see what breaks or crawls on ROCm, with fixes to approve. Nothing you paste or drop leaves this page. "
             <a href=site.href(&Route::Rules)>"All rules"</a>"."
         </p>
         <noscript>
@@ -30,12 +30,13 @@ pub(super) fn page(site: &Site) -> Page {
             <div data-region="task"></div>
             {toolbar()}
             <div data-region="notice" role="status"></div>
+            <div data-region="project"></div>
             <div class="panes">
                 <div class="pane">
                     <label for="code" class="visually-hidden">"Code to check"</label>
                     {textarea(EXAMPLE, "editor-help")}
                     <p id="editor-help" class="hint needs-js">
-                        "Tab indents; press Esc, then Tab, to leave the editor. F8 goes to the next finding, Ctrl-F searches. A file can be dropped here."
+                        "Tab indents; press Esc, then Tab, to leave the editor. F8 goes to the next finding, Ctrl-F searches. A file or a whole folder can be dropped here."
                     </p>
                 </div>
                 <div class="pane needs-js"><Playground /></div>
@@ -96,6 +97,10 @@ fn toolbar() -> AnyView {
                 <label class="button">
                     "Open a file"
                     <input type="file" class="visually-hidden" accept=".py,.ipynb,.cu,.cuh,.h,.hpp,.cpp,.cc,.txt,.toml,.cmake,.sh,.env,.yml,.yaml,.dockerfile,text/plain" />
+                </label>
+                <label class="button">
+                    "Check a folder"
+                    <input type="file" class="visually-hidden" webkitdirectory="" />
                 </label>
                 <button type="button" data-act="reset">"Reset to the example"</button>
                 <button type="button" data-act="share">"Copy a share link"</button>

@@ -12,6 +12,16 @@ pub(super) enum Message {
     File(String),
     /// A file was opened.
     Open(String),
+    /// A folder of this name was opened.
+    Folder(String),
+    /// How far the check of the folder is, or what came of it, as JSON.
+    Project(String),
+    /// Open the file of the project at this place in its list.
+    OpenFile(usize),
+    /// Its text.
+    Opened(String),
+    /// Close the folder.
+    CloseProject,
     /// Something could not be done, in a sentence.
     Trouble(String),
     /// The address has a new fragment.
@@ -44,6 +54,8 @@ pub(super) enum Message {
     Language(Option<Language>),
     /// Send to the runner.
     Benchmark,
+    /// Take the kernel to the machine code's page.
+    Isa,
 }
 
 impl Message {
@@ -54,6 +66,11 @@ impl Message {
             "edit" => Message::Edit(argument),
             "file" => Message::File(argument),
             "open" => Message::Open(argument),
+            "folder" => Message::Folder(argument),
+            "project" => Message::Project(argument),
+            "open-file" => Message::OpenFile(argument.parse().ok()?),
+            "opened" => Message::Opened(argument),
+            "close-project" => Message::CloseProject,
             "trouble" => Message::Trouble(argument),
             "fragment" => Message::Fragment(argument),
             "reset" => Message::Reset,
@@ -70,6 +87,7 @@ impl Message {
             "python" => Message::Python(version(argument)?),
             "language" => Message::Language(Language::of_name(&argument)),
             "benchmark" => Message::Benchmark,
+            "isa" => Message::Isa,
             _ => return None,
         })
     }

@@ -1,7 +1,8 @@
 //! The playground island: paste, see what ROCm makes of it, fix, compare, send to a benchmark.
 //!
 //! Model, update, view. `state.rs` is what is known, `message.rs` what can happen, `update.rs`
-//! what follows from it, `view.rs` what it looks like; `fragment.rs` reads and writes the address
+//! what follows from it, `view.rs` what it looks like; `project.rs`
+//! is a folder's part in both; `fragment.rs` reads and writes the address
 //! bar. The editor itself, files and the worker are JavaScript (`browser.rs`, site/js). The server
 //! writes the page around (`page/playground.rs`), which is a text area and words without a script.
 
@@ -12,6 +13,7 @@
 
 mod fragment;
 mod message;
+mod project;
 mod state;
 mod update;
 mod view;

@@ -1,6 +1,7 @@
 //! What the playground knows.
 
 use super::fragment::write_target;
+use super::project::Project;
 use hipward_analyzer::{DiffLine, Language, Report, Target};
 
 /// Everything that the page shows.
@@ -17,6 +18,8 @@ pub(super) struct State {
     pub(super) language: Option<Language>,
     /// The name of the file that the text came from.
     pub(super) file: String,
+    /// The folder that is open.
+    pub(super) project: Option<Project>,
     /// The newest report, and whether it is about `text` as it is now.
     pub(super) report: Option<Report>,
     pub(super) fresh: bool,
@@ -61,7 +64,11 @@ impl State {
     /// What the analyzer is told beside the text.
     pub(super) fn settings(&self) -> String {
         let language = self.language.map(Language::name).unwrap_or_default();
-        let mut settings = format!("{},{language}", write_target(&self.target));
+        let mut settings = write_target(&self.target);
+        let project = self.project.as_ref();
+        let is_extension = project.is_some_and(|project| project.is_extension(&self.file));
+        settings.push_str(if is_extension { ",extension," } else { ",," });
+        settings.push_str(language);
         if !self.file.is_empty() {
             settings.push(',');
             settings.push_str(&self.file);

@@ -2,6 +2,7 @@
 
 use super::fragment::{Fragment, share_fragment, write_target};
 use super::message::Message;
+use super::project::{Progress, Project};
 use super::state::{Runner, State, Task};
 use super::view::regions;
 use crate::browser::{self, Workspace};
@@ -71,6 +72,22 @@ impl Session {
             }
             Message::File(name) => self.state.borrow_mut().file = name,
             Message::Open(text) => self.load(text),
+            Message::Folder(name) => {
+                let target = {
+                    let mut state = self.state.borrow_mut();
+                    state.trouble.clear();
+                    state.project = Some(Project::named(name));
+                    write_target(&state.target)
+                };
+                self.workspace.check_project(&target);
+            }
+            Message::Project(json) => self.project(&json),
+            Message::OpenFile(at) => self.open_file(at),
+            Message::Opened(text) => self.load(text),
+            Message::CloseProject => {
+                self.workspace.close_project();
+                self.state.borrow_mut().project = None;
+            }
             Message::Trouble(sentence) => self.trouble(sentence),
             Message::Fragment(fragment) => {
                 self.clone().load_fragment(&fragment).await;
@@ -103,6 +120,7 @@ impl Session {
             Message::Python(version) => self.retarget(|target| target.python = version),
             Message::Language(language) => self.read_as(language),
             Message::Benchmark => self.benchmark().await,
+            Message::Isa => self.machine_code().await,
         }
         self.draw();
     }
@@ -115,6 +133,37 @@ impl Session {
     fn trouble(&self, sentence: String) {
         self.state.borrow_mut().trouble = sentence;
         self.draw();
+    }
+
+    /// How far the check of the folder is.
+    fn project(&self, json: &str) {
+        let mut state = self.state.borrow_mut();
+        let progress = browser::parse(json).ok();
+        if let (Some(progress), Some(project)) = (
+            progress.as_ref().and_then(Progress::decode),
+            &mut state.project,
+        ) {
+            project.progress = progress;
+        }
+    }
+
+    /// Asks for a file of the folder; its text comes as `Message::Opened`.
+    fn open_file(&self, at: usize) {
+        let mut state = self.state.borrow_mut();
+        let project = state.project.as_ref();
+        let Some((path, shown, left)) = project.and_then(|project| {
+            let path = project.file(at)?.path.clone();
+            let left = project.path(&state.file).unwrap_or_default().to_owned();
+            let shown = project.shown(&path);
+            Some((path, shown, left))
+        }) else {
+            return;
+        };
+        state.language = None;
+        state.file = shown;
+        drop(state);
+        self.workspace.set_language("");
+        self.workspace.open_file(&path, &left);
     }
 
     async fn find_runner(self: Rc<Self>) {
@@ -194,8 +243,15 @@ impl Session {
     }
 
     fn retarget(self: &Rc<Self>, change: impl FnOnce(&mut Target)) {
-        change(&mut self.state.borrow_mut().target);
+        let folder_target = {
+            let mut state = self.state.borrow_mut();
+            change(&mut state.target);
+            state.project.is_some().then(|| write_target(&state.target))
+        };
         self.analyze_later(0);
+        if let Some(target) = folder_target {
+            self.workspace.check_project(&target);
+        }
     }
 
     fn read_as(self: &Rc<Self>, language: Option<Language>) {
@@ -241,6 +297,10 @@ impl Session {
                     self.workspace.set_report(answer);
                 }
                 let mut state = self.state.borrow_mut();
+                let State { project, file, .. } = &mut *state;
+                if let Some(project) = project {
+                    project.recount(file, &report);
+                }
                 state.report = Some(report);
                 state.fresh = true;
             }
@@ -287,9 +347,8 @@ impl Session {
             let language = state.report.as_ref().map(|report| report.language);
             (state.text.clone(), state.target.clone(), language)
         };
-        let packed = match browser::pack(&text).await {
-            Ok(packed) => packed.as_string().unwrap_or_default(),
-            Err(error) => return self.trouble(browser::sentence(&error)),
+        let Some(packed) = self.packed(&text).await else {
+            return;
         };
         let copied = browser::share_address(&share_fragment(&packed, &target, language)).await;
         self.state.borrow_mut().notice = if copied.is_truthy() {
@@ -297,6 +356,35 @@ impl Session {
         } else {
             "The link is in the address bar. It holds the code itself.".to_owned()
         };
+    }
+
+    /// A text for an address; what is in the way is told.
+    async fn packed(&self, text: &str) -> Option<String> {
+        match browser::pack(text).await {
+            Ok(packed) => packed.as_string(),
+            Err(error) => {
+                self.trouble(browser::sentence(&error));
+                None
+            }
+        }
+    }
+
+    async fn machine_code(&self) {
+        let (text, arch) = {
+            let state = self.state.borrow();
+            (state.text.clone(), state.target.arch)
+        };
+        if let Some(packed) = self.packed(&text).await {
+            let language = match super::view::kernel_language(&self.state.borrow()) {
+                Some(language) => language,
+                None => return,
+            };
+            browser::go(&format!(
+                "{}isa/#code={packed}&language={language}&arch={}",
+                self.base,
+                arch.name()
+            ));
+        }
     }
 
     async fn benchmark(&self) {

@@ -1,5 +1,6 @@
 //! What the playground shows around the text: pure functions from [`State`] to regions.
 
+use super::project::project;
 use super::state::{Runner, State};
 use crate::diff::diff_table;
 use crate::html::Html;
@@ -15,6 +16,7 @@ pub(super) fn regions(state: &State, base: &str) -> Vec<Region> {
         ("trouble", line(&state.trouble)),
         ("notice", line(&state.notice)),
         ("task", task(state)),
+        ("project", project(state)),
         ("findings", findings(state, base)),
         ("contract", contract(state)),
         ("changes", changes(state)),
@@ -35,6 +37,9 @@ fn line(text: &str) -> Html {
 fn summary(state: &State) -> Html {
     let mut html = Html::new();
     html.raw("<p>");
+    if !state.file.is_empty() {
+        html.raw("<code>").text(&state.file).raw("</code> ");
+    }
     match state.report.as_ref().map(|report| report.findings.len()) {
         None if !state.trouble.is_empty() => html.raw("Not checked."),
         None => html.raw("Reading the code."),
@@ -158,16 +163,27 @@ fn fix_line(html: &mut Html, index: usize, fix: &Fix) {
     });
 }
 
+/// `triton` or `hip` for a text that the page for machine code can compile.
+pub(super) fn kernel_language(state: &State) -> Option<&'static str> {
+    match state.report.as_ref()?.language {
+        Language::Python if state.text.contains("triton.jit") => Some("triton"),
+        Language::CudaCpp if state.text.contains("hip/hip_runtime.h") => Some("hip"),
+        _ => None,
+    }
+}
+
 /// What is missing for a benchmark, or the button that starts one.
 fn contract(state: &State) -> Html {
     let mut html = Html::new();
-    let Some(report) = state
-        .report
-        .as_ref()
-        .filter(|report| report.language == Language::Python)
-    else {
+    let Some(report) = &state.report else {
         return html;
     };
+    if kernel_language(state).is_some() {
+        html.raw("<p><button type=\"button\" id=\"isa\" data-act=\"isa\">See the machine code</button> <small>what this kernel becomes on an AMD GPU</small></p>");
+    }
+    if report.language != Language::Python {
+        return html;
+    }
     html.raw("<section class=\"contract\" aria-labelledby=\"contract\"><h2 id=\"contract\">Benchmark</h2>");
     if report.contract.is_complete() {
         start_button(&mut html, state.runner);

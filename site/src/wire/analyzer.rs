@@ -2,8 +2,9 @@
 
 use super::{Decode, Json, decode_enum, decode_struct};
 use hipward_analyzer::{
-    Applicability, Arch, Contract, DiffKind, DiffLine, Edit, Finding, Fix, HandledBy, Language,
-    Note, Position, Report, Severity, Span, Target, Version,
+    Applicability, Arch, Contract, DiffKind, DiffLine, Edit, Effort, EffortItem, FamilyCount,
+    Finding, Fix, HandledBy, Language, Note, Position, Report, Severity, Span, Summary, Target,
+    Twin, Version,
 };
 
 decode_struct!(Report {
@@ -61,6 +62,40 @@ decode_struct!(DiffLine {
     old,
     new,
     text
+});
+
+decode_struct!(Summary {
+    files,
+    files_with_findings,
+    families,
+    by_you,
+    by_hipify,
+    by_rocm_wheel,
+    ported,
+    effort
+});
+decode_struct!(FamilyCount {
+    family,
+    error,
+    warning,
+    advice,
+    info
+});
+decode_struct!(Twin {
+    path,
+    twin,
+    findings
+});
+decode_struct!(Effort {
+    minutes,
+    items,
+    note
+});
+decode_struct!(EffortItem {
+    kind,
+    findings,
+    minutes_each,
+    minutes
 });
 
 decode_enum!(Language {

@@ -14,6 +14,30 @@ pub(crate) trait Json: Sized {
     fn truth(&self) -> Option<bool>;
 }
 
+/// The server reads recorded answers, and tests what serde writes.
+#[cfg(any(test, feature = "ssr"))]
+impl Json for serde_json::Value {
+    fn member(&self, key: &str) -> Option<Self> {
+        self.get(key).filter(|value| !value.is_null()).cloned()
+    }
+
+    fn elements(&self) -> Option<Vec<Self>> {
+        self.as_array().cloned()
+    }
+
+    fn string(&self) -> Option<String> {
+        self.as_str().map(str::to_owned)
+    }
+
+    fn number(&self) -> Option<f64> {
+        self.as_f64()
+    }
+
+    fn truth(&self) -> Option<bool> {
+        self.as_bool()
+    }
+}
+
 /// A type that can be read out of JSON. `None` means: not of this shape.
 pub(crate) trait Decode: Sized {
     fn decode(json: &impl Json) -> Option<Self>;

@@ -1,35 +1,12 @@
 //! What serde writes is what the browser reads, for every kind of event and for a real report.
 
-use super::{Decode, Json};
+use super::Decode;
 use hipward_analyzer::{Options, Report, analyze};
 use hipward_protocol::{
     Advice, Comparison, Device, Environment, Event, EventBody, FailureCode, Hot, Idle, Isolation,
     IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Rung, Stats,
     StopReason, Variant, Vendor, Verdict,
 };
-use serde_json::Value;
-
-impl Json for Value {
-    fn member(&self, key: &str) -> Option<Self> {
-        self.get(key).filter(|value| !value.is_null()).cloned()
-    }
-
-    fn elements(&self) -> Option<Vec<Self>> {
-        self.as_array().cloned()
-    }
-
-    fn string(&self) -> Option<String> {
-        self.as_str().map(str::to_owned)
-    }
-
-    fn number(&self) -> Option<f64> {
-        self.as_f64()
-    }
-
-    fn truth(&self) -> Option<bool> {
-        self.as_bool()
-    }
-}
 
 fn measurements() -> Vec<Measurement> {
     let text = || "text".to_owned();

@@ -1,0 +1,223 @@
+// A real folder in the playground: chosen, dropped, read in the browser, summed up, and opened file by file.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, beforeEach, test } from 'node:test';
+import { hipward, require, startBrowser, startServer } from '../support/server.mjs';
+
+const deep = `src/${'deep/'.repeat(30)}net.py`;
+const notebook = {
+  cells: [
+    { cell_type: 'markdown', metadata: {}, source: ['# Training'] },
+    { cell_type: 'code', metadata: {}, execution_count: null, outputs: [], source: ['import pynvml\n', 'pynvml.nvmlInit()\n'] },
+  ],
+  metadata: { kernelspec: { name: 'python3', language: 'python', display_name: 'Python 3' } },
+  nbformat: 4,
+  nbformat_minor: 5,
+};
+const files = {
+  'train.py': 'import os\nimport pynvml\n\nos.environ["PYTORCH_CUDA_ALLOC_CONF"] = "max_split_size_mb:256"\n',
+  // Quiet from Python 3.11 on.
+  'quiet.py': 'from datetime import UTC, datetime\n\nprint(datetime.now(UTC))\n',
+  'notebooks/train.ipynb': JSON.stringify(notebook),
+  'setup.py':
+    'from setuptools import setup\nfrom torch.utils.cpp_extension import BuildExtension, CUDAExtension\n\nsetup(ext_modules=[CUDAExtension("ops", ["csrc/wait.cu"])], cmdclass={"build_ext": BuildExtension})\n',
+  'csrc/wait.cu': '#include <cuda_runtime.h>\n\nvoid wait() { cudaDeviceSynchronize(); }\n',
+  'csrc/lanes.cuh': '#include <cuda_runtime.h>\n\n__device__ float first(float x) { return __shfl_sync(0xffffffff, x, 0); }\n',
+  'requirements.txt': 'torch\nnvidia-cublas-cu12==12.4.5.8\n',
+  'docker/Dockerfile': 'FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n',
+  [deep]: 'import apex\n',
+  '.github/workflows/test.yml': 'jobs:\n  test:\n    container: nvidia/cuda:12.4.1-base-ubuntu22.04\n',
+  'latin.py': Buffer.from([0x23, 0x20, 0xe9, 0x0a]),
+  'binary.py': Buffer.from('x = 1\n\0\0\n'),
+  'large.py': 'x = 1\n'.repeat(500_000),
+  'README.md': '# A model\n',
+  'weights.bin': Buffer.alloc(4096, 7),
+  '.git/config.py': 'import apex\n',
+  'node_modules/some/index.py': 'import apex\n',
+  'venv/pyvenv.cfg': 'home = /usr\n',
+  'venv/lib/python3/site.py': 'import apex\n',
+};
+
+let folder;
+let server;
+let browser;
+let page;
+const errors = [];
+const requests = [];
+
+before(async () => {
+  folder = join(mkdtempSync(join(tmpdir(), 'hipward-folder-')), 'model');
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  server = await startServer();
+  browser = await startBrowser();
+  page = await (await browser.newContext({ bypassCSP: true })).newPage();
+  page.on('pageerror', (error) => errors.push(error.message));
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+  page.on('request', (request) => requests.push(request));
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+  rmSync(dirname(folder), { recursive: true, force: true });
+});
+beforeEach(async () => {
+  await page.goto('about:blank');
+  await page.goto(`${server.url}/playground/`);
+  await page.locator('.cm-content').waitFor();
+  requests.length = 0;
+});
+
+const project = () => page.getByRole('region', { name: 'model' });
+const loud = () => project().getByRole('list', { name: 'Files with findings' });
+const findings = () => page.getByRole('list', { name: 'Findings', exact: true }).getByRole('listitem');
+const code = () => page.evaluate(() => document.querySelector('.cm-content').cmTile?.view.state.doc.toString() ?? document.querySelector('.cm-content').cmView.view.state.doc.toString());
+
+async function choose() {
+  await page.getByLabel('Check a folder').setInputFiles(folder);
+  await project().getByText(/findings in \d+ of 10 files/).waitFor({ timeout: 30_000 });
+}
+
+test('a chosen folder is summed up: what there is, who does it, how long it may take, what was left out', async () => {
+  await choose();
+  assert.equal(await loud().getByRole('listitem').count(), 8);
+  for (const name of ['train.py', 'notebooks/train.ipynb', 'csrc/wait.cu', 'csrc/lanes.cuh', 'requirements.txt', 'docker/Dockerfile', deep, '.github/workflows/test.yml']) {
+    assert.equal(await loud().getByRole('button', { name, exact: true }).count(), 1, name);
+  }
+  await project().getByText('2 files without findings').click();
+  assert.ok(await project().getByRole('button', { name: 'quiet.py' }).isVisible());
+
+  const families = await project().locator('.families').innerText();
+  assert.match(families, /Vendor libraries\s+\d/);
+  assert.match(families, /CUDA C\+\+/);
+  const tiles = await project().locator('.tiles').innerText();
+  const numbers = tiles.match(/\d+/g).map(Number);
+  assert.ok(numbers[0] > 4, `a person has work: ${tiles}`);
+  assert.ok(numbers[1] > 0, `setup.py makes the names hipify's: ${tiles}`);
+  await project().getByText(/^Porting effort/).click();
+  assert.match(await project().getByRole('group', { name: 'Effort' }).innerText(), /Set up ROCm/);
+  assert.ok(await project().getByText(/not measured/).isVisible());
+
+  await project().getByText(/^Not read: \d+/).click();
+  const skipped = await project().locator('.skipped').innerText();
+  for (const [why, name] of [
+    [/hidden, installed/, '.git'],
+    [/hidden, installed/, 'node_modules'],
+    [/hidden, installed/, 'venv'],
+    [/kinds that Hipward does not read/, 'weights.bin'],
+    [/over 2 MB/, 'large.py'],
+    [/not text/, 'binary.py'],
+    [/not text/, 'latin.py'],
+  ]) {
+    assert.match(skipped, why);
+    assert.ok(skipped.includes(name), `${name} is not in ${skipped}`);
+  }
+  assert.ok(!skipped.includes('config.py'), 'a folder that is left out is named, not walked');
+});
+
+test('the command line comes to the same numbers of the same folder', async () => {
+  await choose();
+  // It complains of the files that are not text, on standard error and by its status.
+  const { stdout: said } = spawnSync(hipward, ['check', folder], { encoding: 'utf8' });
+  const [, person, hipify] = said.match(/For a person: (\d+)\. Done by PyTorch's hipify: (\d+)/) ?? [];
+  assert.ok(person, said);
+  assert.deepEqual((await project().locator('.tiles dd').allInnerTexts()).slice(0, 2), [person, hipify]);
+});
+
+test('a file opens in the editor with its findings, by keyboard, and a fix in it is kept', async () => {
+  await choose();
+  const train = loud().getByRole('button', { name: 'train.py', exact: true });
+  await train.focus();
+  await page.keyboard.press('Enter');
+  await findings().filter({ hasText: 'cuda-alloc-conf' }).waitFor();
+  assert.equal(await code(), files['train.py']);
+  assert.equal(await train.getAttribute('aria-current'), 'true');
+  await page.getByRole('button', { name: /apply .*safe fix/i }).click();
+  await page.waitForFunction(() => !document.querySelector('.findings')?.textContent.includes('cuda-alloc-conf'));
+  const fixed = await code();
+  assert.match(fixed, /PYTORCH_ALLOC_CONF/);
+
+  await loud().getByRole('button', { name: 'csrc/lanes.cuh' }).click();
+  await findings().filter({ hasText: 'lane-mask' }).waitFor();
+  await loud().getByRole('button', { name: 'notebooks/train.ipynb' }).click();
+  await findings().filter({ hasText: 'pynvml' }).first().waitFor();
+  await train.click();
+  await page.waitForFunction((text) => document.querySelector('.cm-content').textContent.includes(text), 'PYTORCH_ALLOC_CONF');
+  assert.equal(await code(), fixed, 'what was fixed is still there');
+
+  await project().getByRole('button', { name: 'Close the folder' }).click();
+  assert.equal(await project().count(), 0);
+  assert.equal(await code(), fixed, 'the text stays');
+});
+
+test('another target is another summary, and nothing leaves the browser', async () => {
+  await choose();
+  const of = async () => (await project().getByText(/findings in \d+ of 10 files/).innerText()).match(/\d+/g).map(Number);
+  const [count, loudFiles] = await of();
+  // The second choice comes while the first is being read; nothing of that is counted.
+  await page.getByLabel(/^GPU/).selectOption('gfx950');
+  await page.getByLabel(/^Python/).selectOption('3.9');
+  await loud().getByRole('button', { name: 'quiet.py' }).waitFor();
+  assert.deepEqual(await of(), [count + 1, loudFiles + 1, 10]);
+  for (const request of requests) {
+    assert.equal(request.method(), 'GET', request.url());
+    assert.ok(request.url().startsWith(server.url) || request.url().startsWith('blob:'), request.url());
+    assert.ok(!/pynvml|train\.py|model\//.test(request.url()), request.url());
+  }
+  assert.deepEqual(errors.splice(0), []);
+});
+
+test('a dropped folder is walked by the browser', async () => {
+  // Headless Chromium gives no handle on a folder to a synthetic drop, so the entries are of the page's own making.
+  await page.evaluate((files) => {
+    const tree = {};
+    for (const [path, text] of Object.entries(files)) {
+      let at = tree;
+      const parts = path.split('/');
+      for (const part of parts.slice(0, -1)) at = at[part] ??= {};
+      at[parts.at(-1)] = text;
+    }
+    const entry = (name, inside) =>
+      typeof inside === 'string'
+        ? { name, isFile: true, isDirectory: false, file: (done) => done(new File([inside], name)) }
+        : {
+            name,
+            isFile: false,
+            isDirectory: true,
+            createReader() {
+              // Two at a time, as a browser gives a hundred.
+              const left = Object.entries(inside).map(([name, one]) => entry(name, one));
+              return { readEntries: (done) => done(left.splice(0, 2)) };
+            },
+          };
+    const data = new DataTransfer();
+    data.items.add(new File([''], 'model'));
+    const event = new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true });
+    DataTransferItem.prototype.webkitGetAsEntry = () => entry('model', tree);
+    document.querySelector('.cm-content').dispatchEvent(event);
+  }, Object.fromEntries(Object.entries(files).filter(([, text]) => typeof text === 'string')));
+  await project().getByText(/findings in \d+ of 10 files/).waitFor({ timeout: 30_000 });
+  assert.equal(await loud().getByRole('button', { name: deep, exact: true }).count(), 1);
+  await project().getByText(/^Not read: \d+/).click();
+  assert.match(await project().locator('.skipped').innerText(), /venv/);
+});
+
+for (const [width, colorScheme] of [[320, 'dark'], [1280, 'light']]) {
+  test(`the summary is accessible and fits ${width} px, ${colorScheme}`, async () => {
+    await page.setViewportSize({ width, height: 800 });
+    await page.emulateMedia({ colorScheme });
+    await choose();
+    for (const one of await project().locator('summary').all()) await one.click();
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);
+    await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
+    const { violations } = await page.evaluate(() => axe.run());
+    const serious = violations.filter(({ impact }) => ['serious', 'critical'].includes(impact));
+    assert.deepEqual(serious.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`), []);
+  });
+}
