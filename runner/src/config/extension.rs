@@ -7,6 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// The file that tells.
+pub(super) const SETUP: &str = "setup.py";
+
 /// What was found so far, by folder.
 #[derive(Debug, Default)]
 pub(super) struct Extensions(Mutex<HashMap<PathBuf, Option<bool>>>);
@@ -14,7 +17,12 @@ pub(super) struct Extensions(Mutex<HashMap<PathBuf, Option<bool>>>);
 impl Extensions {
     /// True below a `setup.py` that builds extensions with PyTorch; nothing where no file says so.
     pub(super) fn of_file(&self, file: &Path) -> Option<bool> {
-        self.of_folder(fs::canonicalize(file).ok()?.parent()?)
+        // One that is not written yet has a folder all the same.
+        let whole = fs::canonicalize(file).or_else(|_| {
+            let folder = file.parent().unwrap_or(Path::new("."));
+            fs::canonicalize(folder).map(|folder| folder.join("new"))
+        });
+        self.of_folder(whole.ok()?.parent()?)
     }
 
     fn of_folder(&self, folder: &Path) -> Option<bool> {
@@ -39,7 +47,7 @@ impl Extensions {
 }
 
 fn builds_extensions(folder: &Path) -> bool {
-    fs::read_to_string(folder.join("setup.py"))
+    fs::read_to_string(folder.join(SETUP))
         .is_ok_and(|setup| setup.contains("cpp_extension") || setup.contains("CUDAExtension"))
 }
 
@@ -54,7 +62,7 @@ mod tests {
         for part in ["ours/csrc/deep", "ours/.git", "plain/.git"] {
             fs::create_dir_all(path(part)).expect("a folder");
         }
-        fs::write(path("setup.py"), "CUDAExtension").expect("a file");
+        fs::write(path(SETUP), "CUDAExtension").expect("a file");
         fs::write(
             path("ours/setup.py"),
             "from torch.utils import cpp_extension",
@@ -70,6 +78,7 @@ mod tests {
                 Some(true)
             );
             assert_eq!(extensions.of_file(&path("plain/x.cu")), None);
+            assert_eq!(extensions.of_file(&path("ours/csrc/new.cu")), Some(true));
         }
     }
 }
