@@ -17,11 +17,8 @@ pub(super) struct Extensions(Mutex<HashMap<PathBuf, Option<bool>>>);
 impl Extensions {
     /// True below a `setup.py` that builds extensions with PyTorch; nothing where no file says so.
     pub(super) fn of_file(&self, file: &Path) -> Option<bool> {
-        // One that is not written yet has a folder all the same.
-        let whole = fs::canonicalize(file).or_else(|_| {
-            let folder = file.parent().unwrap_or(Path::new("."));
-            fs::canonicalize(folder).map(|folder| folder.join("new"))
-        });
+        // One that an editor has not written yet has a place all the same.
+        let whole = fs::canonicalize(file).or_else(|_| std::path::absolute(file));
         self.of_folder(whole.ok()?.parent()?)
     }
 
@@ -78,7 +75,7 @@ mod tests {
                 Some(true)
             );
             assert_eq!(extensions.of_file(&path("plain/x.cu")), None);
-            assert_eq!(extensions.of_file(&path("ours/csrc/new.cu")), Some(true));
+            assert_eq!(extensions.of_file(&path("ours/new/new.cu")), Some(true));
         }
     }
 }
