@@ -52,8 +52,8 @@ check: setup-test build ## Formatting, lints, types and links
 	cd content && $(HIPWARD_PYTHON) -m ruff check . && $(HIPWARD_PYTHON) -m mypy --strict check.py
 	cargo $(NEXTEST) $(ALL) --test static_site
 
-bench: build ## Measure speed and size on this machine and print tables
-	@tools/bench
+bench: build ## Measure speed and size on this machine as one table
+	@tools/bench $(PARTS)
 
 fuzz: ## Fuzz the analyzer: make fuzz SECONDS=60 (for each target)
 	@tools/fuzz $(SECONDS)

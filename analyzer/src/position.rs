@@ -45,11 +45,16 @@ impl<'a> LineIndex<'a> {
         // The first line starts at 0, so there is always one before.
         let line = &self.lines[number - 1];
         let before = self.source.get(line.byte..byte).unwrap_or_default();
+        let shown = if number == 1 {
+            without_mark(before)
+        } else {
+            before
+        };
         Position {
             byte: byte as u32,
             utf16: (line.utf16 + before.encode_utf16().count()) as u32,
             line: number as u32,
-            column: before.chars().count() as u32 + 1,
+            column: shown.chars().count() as u32 + 1,
         }
     }
 
@@ -83,11 +88,17 @@ impl<'a> LineIndex<'a> {
             .lines
             .get(index)
             .map_or(self.source.len(), |line| line.byte);
-        start
+        let text = start
             .and_then(|start| self.source.get(start.byte..end))
             .unwrap_or_default()
-            .trim_end_matches(['\n', '\r'])
+            .trim_end_matches(['\n', '\r']);
+        if line == 1 { without_mark(text) } else { text }
     }
+}
+
+/// A byte order mark is no part of what people see and count.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -105,6 +116,12 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_order_mark_is_counted_and_not_shown() {
+        assert_eq!(at("\u{feff}ab", "b"), (4, 2, 1, 2));
+        assert_eq!(LineIndex::new("\u{feff}ab\n").text(1), "ab");
+    }
+
+    #[test]
     fn counts_bytes_utf16_units_and_characters_apart() {
         // é: 2 bytes, 1 unit. 名: 3 bytes, 1 unit. 🚀: 4 bytes, 2 units.
         assert_eq!(at("é名🚀x", "x"), (9, 4, 1, 4));
@@ -115,11 +132,6 @@ mod tests {
         assert_eq!(at("a\nb\r\nc\rd", "b"), (2, 2, 2, 1));
         assert_eq!(at("a\nb\r\nc\rd", "c"), (5, 5, 3, 1));
         assert_eq!(at("a\nb\r\nc\rd", "d"), (7, 7, 4, 1));
-    }
-
-    #[test]
-    fn a_byte_order_mark_is_a_character_like_any_other() {
-        assert_eq!(at("\u{feff}x", "x"), (3, 1, 1, 2));
     }
 
     #[test]

@@ -20,21 +20,21 @@ pub struct UnknownRule {
 }
 
 impl UnknownRule {
-    /// The rule whose name or id is close to what was asked for.
-    pub fn nearest(&self) -> Option<&'static RuleMeta> {
+    /// The name and id of the rule, built in or a team's, that is close to what was asked for.
+    pub fn nearest<'t>(&self, team: &'t TeamRules) -> Option<(&'t str, &'t str)> {
         let wanted = self.asked.to_ascii_lowercase();
-        RULES
+        let distance = |(name, id): &(&str, &str)| {
+            let by_id = edit_distance(&wanted, &id.to_ascii_lowercase());
+            edit_distance(&wanted, name).min(by_id)
+        };
+        let ours = RULES.iter().map(|rule| (rule.name, rule.id));
+        let theirs = team
             .iter()
-            .copied()
-            .map(|rule| {
-                let by_name = edit_distance(&wanted, rule.name);
-                let by_id = edit_distance(&wanted, &rule.id.to_ascii_lowercase());
-                (by_name.min(by_id), rule)
-            })
-            .min_by_key(|(distance, _)| *distance)
+            .map(|rule| (rule.name.as_str(), rule.id.as_str()));
+        ours.chain(theirs)
+            .min_by_key(distance)
             // A third of what was typed may be wrong; beyond that a guess is no help.
-            .filter(|(distance, _)| distance * 3 <= wanted.len())
-            .map(|(_, rule)| rule)
+            .filter(|nearest| distance(nearest) * 3 <= wanted.len())
     }
 }
 

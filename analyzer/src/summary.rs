@@ -7,7 +7,7 @@ mod twins;
 
 use std::collections::BTreeMap;
 
-use crate::report::{FamilyCount, HandledBy, Report, Severity, Summary, Twin};
+use crate::report::{FamilyCount, Finding, HandledBy, Report, Severity, Summary, Twin};
 use crate::rules::{Family, rule};
 use effort::Reckoning;
 
@@ -17,10 +17,30 @@ pub struct Survey {
     files: Vec<File>,
 }
 
+/// What findings are counted under.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Group {
+    Family(Family),
+    Team,
+}
+
+impl Group {
+    fn of(finding: &Finding) -> Group {
+        rule(&finding.id).map_or(Group::Team, |rule| Group::Family(rule.family))
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Group::Family(family) => family.title(),
+            Group::Team => "Team rules",
+        }
+    }
+}
+
 /// What is kept of a file.
 struct File {
     path: String,
-    families: BTreeMap<Family, [usize; 4]>,
+    families: BTreeMap<Group, [usize; 4]>,
     handled: [usize; 3],
     reckoning: Reckoning,
 }
@@ -35,10 +55,8 @@ impl Survey {
             reckoning: Reckoning::default(),
         };
         for finding in &report.findings {
-            // A team's own rule belongs to no family.
-            if let Some(rule) = rule(&finding.id) {
-                file.families.entry(rule.family).or_default()[severity(finding.severity)] += 1;
-            }
+            let counts = file.families.entry(Group::of(finding)).or_default();
+            counts[severity(finding.severity)] += 1;
             file.handled[match finding.handled_by {
                 HandledBy::You => 0,
                 HandledBy::Hipify => 1,
@@ -53,7 +71,7 @@ impl Survey {
     pub fn finish(self) -> Summary {
         let paths: Vec<&str> = self.files.iter().map(|file| file.path.as_str()).collect();
         let twins = twins::find(&paths);
-        let mut families: BTreeMap<Family, [usize; 4]> = BTreeMap::new();
+        let mut families: BTreeMap<Group, [usize; 4]> = BTreeMap::new();
         let mut handled = [0; 3];
         let mut ported = Vec::new();
         let mut reckoning = Reckoning::default();
@@ -87,8 +105,8 @@ impl Survey {
             files_with_findings: with_findings,
             families: families
                 .into_iter()
-                .map(|(family, [error, warning, advice, info])| FamilyCount {
-                    family: family.title().to_owned(),
+                .map(|(group, [error, warning, advice, info])| FamilyCount {
+                    family: group.title().to_owned(),
                     error,
                     warning,
                     advice,

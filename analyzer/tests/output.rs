@@ -236,9 +236,10 @@ fn a_selection_takes_names_ids_and_families() {
     assert_eq!(fired(&["hw202"], &[]), ["HW202"]);
     let error = Selection::new(&["flash-atn"], &[]).expect_err("no such rule");
     assert_eq!(error.to_string(), "there is no rule `flash-atn`");
-    assert_eq!(error.nearest().map(|rule| rule.name), Some("flash-attn"));
+    let none = TeamRules::default();
+    assert_eq!(error.nearest(&none), Some(("flash-attn", "HW103")));
     let error = Selection::new(&["é"], &["x"]).expect_err("no such rule");
-    assert!(error.nearest().is_none());
+    assert!(error.nearest(&none).is_none());
 }
 
 #[test]

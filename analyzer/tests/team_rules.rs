@@ -330,7 +330,7 @@ fn a_bad_rule_is_told_by_key() {
         let error = TeamRules::parse(&json!([good]).to_string()).expect_err("a bad rule");
         (error.key, error.message)
     };
-    let cases: [(&str, Value, &str, &str); 19] = [
+    let cases: [(&str, Value, &str, &str); 21] = [
         ("id", json!("HW999"), "id", "Hipward's"),
         ("id", json!("acme"), "id", "capital letters"),
         ("name", json!("pynvml"), "name", "one of Hipward's"),
@@ -390,6 +390,18 @@ fn a_bad_rule_is_told_by_key() {
             "fix.replace",
             "no `$X`",
         ),
+        (
+            "match",
+            json!({ "cuda": "acme.f" }),
+            "match.cuda",
+            "acme::gemm",
+        ),
+        (
+            "match",
+            json!({ "package": "acme>=1" }),
+            "match.package",
+            "without a version",
+        ),
     ];
     for (key, value, wanted, part) in cases {
         let (told, message) = with(&|rule| rule[key] = value.clone());
@@ -402,6 +414,119 @@ fn a_bad_rule_is_told_by_key() {
                     {"id": "ACME001", "name": "b", "message": "m", "match": {"use": "a"}}]"#;
     let error = TeamRules::parse(twice).expect_err("a twin");
     assert_eq!((error.index, error.key.as_str()), (1, "id"));
+}
+
+/// What a rule with that `match` finds in a source of another language.
+fn found_in(language: Language, source: &str, matching: Value) -> Vec<String> {
+    let options = Options {
+        language: Some(language),
+        ..with(rule(matching, Value::Null))
+    };
+    texts(source, &analyze(source, &options))
+}
+
+#[test]
+fn names_and_headers_of_cuda_are_found_where_both_vendors_compile_them() {
+    let source = "\
+#include <acme/gemm.h>
+#include \"acme/deep/tile.h\"
+#include \"our_acme.h\"
+#ifdef USE_ROCM
+#include <acme/hip.h>
+#endif
+// acme_copy in a comment
+void f() {
+  acme_copy(1);
+  ::acme_copy(2);
+  x.acme_copy(3);
+  other::acme_copy(4);
+  acme::tile<float> t;
+  auto s = \"acme_copy acme::tile\";
+}
+";
+    let found = |matching| found_in(Language::CudaCpp, source, matching);
+    assert_eq!(
+        found(json!({ "cuda": "acme_copy" })),
+        ["acme_copy", "acme_copy"]
+    );
+    assert_eq!(found(json!({ "cuda": "acme::tile" })), ["acme::tile"]);
+    assert_eq!(
+        found(json!({ "include": "acme/" })),
+        ["acme/gemm.h", "acme/deep/tile.h"]
+    );
+    assert_eq!(found(json!({ "include": "acme/gemm.h" })), ["acme/gemm.h"]);
+    assert_eq!(found(json!({ "use": "acme_copy" })), [""; 0]);
+}
+
+#[test]
+fn packages_images_and_variables_are_found_in_every_kind_of_file() {
+    let package = json!({ "package": "acme_kernels" });
+    for (language, source) in [
+        (
+            Language::Requirements,
+            "acme-kernels==1.2\nacme-kernels-rocm\n",
+        ),
+        (
+            Language::Pyproject,
+            "[project]\ndependencies = [\"Acme.Kernels>=1\"]\n",
+        ),
+        (Language::Shell, "pip install acme-kernels\n"),
+        (
+            Language::Dockerfile,
+            "FROM x\nRUN pip install acme-kernels\n",
+        ),
+        (
+            Language::Yaml,
+            "dependencies:\n  - pip:\n    - acme-kernels==1\n",
+        ),
+    ] {
+        let found = found_in(language, source, package.clone());
+        assert_eq!(found.len(), 1, "{language:?}: {found:?}");
+        assert!(found[0].eq_ignore_ascii_case("acme-kernels") || found[0] == "Acme.Kernels");
+    }
+    let dockerfile =
+        "FROM hub.acme.com/base:12 AS a\nFROM hub.acme.com/base-rocm:7\nENV ACME_HOME=/opt\n";
+    let found = |matching| found_in(Language::Dockerfile, dockerfile, matching);
+    assert_eq!(
+        found(json!({ "image": "hub.acme.com/base" })),
+        ["hub.acme.com/base:12"]
+    );
+    assert_eq!(found(json!({ "variable": "ACME_HOME" })), ["ACME_HOME"]);
+}
+
+#[test]
+fn a_fix_outside_of_python_writes_another_name() {
+    for (language, matching, replace, before, after) in [
+        (
+            Language::Requirements,
+            json!({ "package": "acme-kernels" }),
+            "acme-kernels-rocm",
+            "acme-kernels==1.2  # pinned\n",
+            "acme-kernels-rocm==1.2  # pinned\n",
+        ),
+        (
+            Language::CudaCpp,
+            json!({ "include": "acme/gemm.h" }),
+            "acme/hip/gemm.h",
+            "#include <acme/gemm.h>\n",
+            "#include <acme/hip/gemm.h>\n",
+        ),
+        (
+            Language::CudaCpp,
+            json!({ "cuda": ["acme::gemm", "acme_gemm"] }),
+            "acme::hip::gemm",
+            "int x = acme::gemm(1) + acme_gemm(2);\n",
+            "int x = acme::hip::gemm(1) + acme::hip::gemm(2);\n",
+        ),
+    ] {
+        let fix = json!({ "title": "Change it", "replace": replace, "applicability": "safe" });
+        let options = Options {
+            language: Some(language),
+            ..with(rule(matching, fix))
+        };
+        let fixed = fix_all(before, &options, Applicability::Safe).source;
+        assert_eq!(fixed, after);
+    }
 }
 
 /// A rule is data that anyone may write; no text and no rule makes the engine slow or ends it.

@@ -10,17 +10,28 @@ mod isolation;
 mod jobs;
 mod lsp;
 mod python;
+mod server;
 mod shutdown;
 mod statistics;
 mod web;
 
 use clap::{Parser, Subcommand};
-use commands::{build, check, doctor, explain, serve};
+use commands::{bench, build, check, doctor, explain, serve};
 use std::process::ExitCode;
+
+/// What to try first, below the list of commands.
+const EXAMPLES: &str = "\
+Examples:
+  hipward serve                           lessons, playground and benchmarks on http://127.0.0.1:8717/
+  hipward check .                         what breaks or crawls on ROCm in this folder
+  hipward check . --diff                  what the safe fixes would change
+  hipward explain pynvml                  why a finding matters, and what to write instead
+  hipward bench model.py                  eager against every optimized variant, precision first
+  hipward bench model.py --host gpu:8717  the same on a GPU host that serves Hipward";
 
 /// Takes PyTorch code from NVIDIA-only to fast on AMD ROCm: learn, check, prove.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true)]
+#[command(version, propagate_version = true, after_help = EXAMPLES)]
 struct CommandLine {
     #[command(subcommand)]
     command: Command,
@@ -34,8 +45,10 @@ enum Command {
     Check(check::Args),
     /// Serve an editor: diagnostics, quick fixes, rule pages
     Lsp(commands::lsp::Args),
-    /// Show a rule's page
+    /// Show a rule's page, or list the rules
     Explain(explain::Args),
+    /// Benchmark a snippet: precision first, then eager against every optimized variant
+    Bench(bench::Args),
     /// Write the site as files that any static host can serve
     Build(build::Args),
     /// Say what this host has and lacks, and the line that mends it
@@ -51,6 +64,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(args),
         Command::Lsp(args) => commands::lsp::run(args),
         Command::Explain(args) => explain::run(args),
+        Command::Bench(args) => bench::run(args),
         Command::Build(args) => build::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::SandboxExec => isolation::supervise(),

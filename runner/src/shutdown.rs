@@ -1,6 +1,9 @@
-//! The server's wish to stop, as everything that runs for long hears it.
+//! The wish to stop: a person's, and the server's, as everything that runs for long hears it.
 
-use tokio::sync::watch;
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::watch,
+};
 
 /// Tells all [`Shutdown`]s.
 #[derive(Debug)]
@@ -33,5 +36,19 @@ impl Shutdown {
     pub(crate) async fn requested(&mut self) {
         // Without the other end nobody is left to serve, which amounts to the same.
         let _ = self.0.wait_for(|&stopping| stopping).await;
+    }
+}
+
+/// Ctrl-C or SIGTERM. Where neither can be listened to, only SIGKILL is left.
+pub(crate) async fn told_to_stop() {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    ) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
     }
 }

@@ -1,78 +1,14 @@
 //! `hipward check` as a user has it: a folder, a command line, what is printed and how it ends.
 
+#[path = "support/check.rs"]
+mod support;
+
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use tempfile::TempDir;
-
-/// A folder with these files.
-fn folder(files: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    for (name, text) in files {
-        write(folder.path(), name, text);
-    }
-    folder
-}
-
-fn write(folder: &Path, name: &str, text: &str) {
-    let path = folder.join(name);
-    fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-    fs::write(path, text).expect("a file");
-}
-
-fn hipward(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hipward"));
-    command.current_dir(folder).arg("check");
-    command
-}
-
-/// Exit code, standard output, standard error.
-fn check(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output = hipward(folder)
-        .args(arguments)
-        .output()
-        .expect("hipward runs");
-    told(output)
-}
-
-fn told(output: Output) -> (i32, String, String) {
-    (
-        output.status.code().expect("an exit code"),
-        String::from_utf8(output.stdout).expect("text"),
-        String::from_utf8(output.stderr).expect("text"),
-    )
-}
-
-/// The rules that fired, with path and line.
-fn fired(folder: &Path, arguments: &[&str]) -> Vec<String> {
-    let mut all = vec!["--format", "json"];
-    all.extend(arguments);
-    let (_, text, errors) = check(folder, &all);
-    let files: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}{errors}"));
-    let mut fired = Vec::new();
-    for file in files.as_array().expect("a list") {
-        for finding in file["findings"].as_array().expect("a list") {
-            fired.push(format!(
-                "{}:{} {}",
-                file["path"].as_str().expect("a path"),
-                finding["span"]["start"]["line"],
-                finding["rule"].as_str().expect("a rule"),
-            ));
-        }
-    }
-    fired
-}
-
-const NVML: &str = "import pynvml\n";
-const LAUNCH: &str = "import os\nos.environ[\"CUDA_LAUNCH_BLOCKING\"] = \"1\"\n";
-const CONF: &str =
-    "import os\nos.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"max_split_size_mb:64\"\n";
+use support::{CONF, LAUNCH, NVML, check, fired, folder, hipward, told, write};
 
 #[test]
 fn exit_codes_are_a_linters() {
@@ -448,99 +384,4 @@ fn memory_does_not_grow_with_the_number_of_files() {
     let (code, text, errors) = told(output);
     assert_eq!(code, 1, "{errors}");
     assert!(text.contains("600 findings in 600 files."), "{errors}");
-}
-
-/// A process that is killed when the test ends, however it ends.
-struct Watching {
-    child: Child,
-    lines: mpsc::Receiver<String>,
-}
-
-impl Watching {
-    fn start(folder: &Path, arguments: &[&str]) -> Watching {
-        let mut child = hipward(folder)
-            .args(arguments)
-            .arg("--watch")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("hipward runs");
-        let (sender, lines) = mpsc::channel();
-        let out = child.stdout.take().expect("piped");
-        let err = child.stderr.take().expect("piped");
-        let forward = |stream: Box<dyn std::io::Read + Send>, sender: mpsc::Sender<String>| {
-            thread::spawn(move || {
-                for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                    let _ = sender.send(line);
-                }
-            });
-        };
-        forward(Box::new(out), sender.clone());
-        forward(Box::new(err), sender);
-        Watching { child, lines }
-    }
-
-    /// Waits for a line; what was printed until then.
-    fn until(&self, part: &str) -> String {
-        let end = Instant::now() + Duration::from_secs(30);
-        let mut printed = String::new();
-        while let Ok(line) = self
-            .lines
-            .recv_timeout(end.saturating_duration_since(Instant::now()))
-        {
-            printed.push_str(&line);
-            printed.push('\n');
-            if line.contains(part) {
-                return printed;
-            }
-        }
-        panic!("no {part:?} in\n{printed}");
-    }
-}
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-#[test]
-fn watching_judges_what_changes_and_only_that() {
-    let folder = folder(&[
-        ("a.py", NVML),
-        ("b.py", NVML),
-        (".gitignore", "ignored.py\n"),
-        ("hipward.toml", ""),
-    ]);
-    let watching = Watching::start(folder.path(), &["."]);
-    let first = watching.until("watching for changes");
-    assert!(first.contains("2 findings in 2 files."), "{first}");
-
-    write(folder.path(), "a.py", &format!("{NVML}{LAUNCH}"));
-    let second = watching.until("2 findings in 1 file.");
-    assert!(
-        second.contains("a.py:3:12") && !second.contains("b.py"),
-        "{second}"
-    );
-
-    // As most editors save: a new file in the place of the old one.
-    write(folder.path(), ".b.tmp", "x = 1\n");
-    fs::rename(folder.path().join(".b.tmp"), folder.path().join("b.py")).expect("a rename");
-    let third = watching.until("0 findings in 1 file.");
-    assert!(!third.contains("a.py"), "{third}");
-
-    write(folder.path(), "new/c.py", NVML);
-    assert!(
-        watching
-            .until("1 finding in 1 file.")
-            .contains("new/c.py:1:8")
-    );
-
-    write(folder.path(), "hipward.toml", "ignore = [\"pynvml\"]\n");
-    let all = watching.until("1 finding in 3 files.");
-    assert!(
-        all.contains("cuda-launch-blocking") && !all.contains("pynvml"),
-        "{all}"
-    );
 }

@@ -24,7 +24,9 @@ mod site;
 #[cfg(feature = "ssr")]
 pub use content::{Content, ContentError, Mistake, Ops};
 #[cfg(feature = "ssr")]
-pub use job::benchmark_markdown;
+pub use job::{
+    benchmark_line, benchmark_markdown, benchmark_sentence, benchmark_table, benchmark_text,
+};
 #[cfg(feature = "ssr")]
 pub use page::{CONTENT_SECURITY_POLICY, JobPage, PageData, render_page};
 #[cfg(feature = "ssr")]

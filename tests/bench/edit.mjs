@@ -1,40 +1,43 @@
 // One character typed into a 10,000-line file: the analyzer's module analyzes it again, beside a first analysis of the
-// same text. Prints a table; `make bench` calls it.
+// same text.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from '../support/server.mjs';
+import { median } from './process.mjs';
+import { assets, root } from '../support/server.mjs';
 
 const rounds = 15;
-const assets = process.env.HIPWARD_ASSETS;
-const manifest = JSON.parse(readFileSync(join(assets, 'manifest.json'), 'utf8'));
-const analyzer = await import(join(assets, manifest['analyzer.js']));
-analyzer.initSync({ module: readFileSync(join(assets, manifest['analyzer_bg.wasm'])) });
 
-const file = readFileSync(join(root, 'content/01-port/01-device-abstraction/gpu_utils.py'), 'utf8').trimEnd();
-const copies = Math.ceil(10_000 / file.split('\n').length);
-const lines = Array(copies).fill(file).join('\n').split('\n').slice(0, 10_000);
-const text = `${lines.join('\n')}\n`;
+export default async function () {
+  const manifest = JSON.parse(readFileSync(join(assets, 'manifest.json'), 'utf8'));
+  const analyzer = await import(join(assets, manifest['analyzer.js']));
+  analyzer.initSync({ module: readFileSync(join(assets, manifest['analyzer_bg.wasm'])) });
 
-// In the middle, at the end of a line that is code: where people type.
-const middle = lines.findIndex((line, at) => at > 5_000 && /^ +return \w+$/.test(line));
-const typed = (character) => [...lines.slice(0, middle), lines[middle] + character, ...lines.slice(middle + 1)].join('\n') + '\n';
+  const file = readFileSync(join(root, 'content/01-port/01-device-abstraction/gpu_utils.py'), 'utf8').trimEnd();
+  const copies = Math.ceil(10_000 / file.split('\n').length);
+  const lines = Array(copies).fill(file).join('\n').split('\n').slice(0, 10_000);
+  const text = `${lines.join('\n')}\n`;
 
-const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
-const time = (source) => {
-  const request = JSON.stringify({ source });
-  const start = performance.now();
-  analyzer.analyze(request);
-  return performance.now() - start;
-};
-const full = [];
-const again = [];
-for (let round = 0; round < rounds; round++) {
-  time('');
-  full.push(time(text));
-  again.push(time(typed(String.fromCharCode(97 + round))));
+  // In the middle, at the end of a line that is code: where people type.
+  const middle = lines.findIndex((line, at) => at > 5_000 && /^ +return \w+$/.test(line));
+  const typed = (character) => [...lines.slice(0, middle), lines[middle] + character, ...lines.slice(middle + 1)].join('\n') + '\n';
+
+  const time = (source) => {
+    const request = JSON.stringify({ source });
+    const start = performance.now();
+    analyzer.analyze(request);
+    return performance.now() - start;
+  };
+  const full = [];
+  const again = [];
+  for (let round = 0; round < rounds; round++) {
+    time('');
+    full.push(time(text));
+    again.push(time(typed(String.fromCharCode(97 + round))));
+  }
+  const note = `10,000 lines, ${(text.length / 1024).toFixed(0)} KB, wasm in Node, median of ${rounds}`;
+  return [
+    { what: 'a first analysis', value: median(full), unit: 'ms', note },
+    { what: 'after one typed character', value: median(again), unit: 'ms', note: 'the same' },
+  ];
 }
-console.log(`${lines.length} lines, ${(text.length / 1024).toFixed(0)} KB, wasm in Node, median of ${rounds}`);
-console.log('| | ms |\n|---|---:|');
-console.log(`| a first analysis | ${median(full).toFixed(1)} |`);
-console.log(`| after one typed character | ${median(again).toFixed(1)} |`);

@@ -1,7 +1,8 @@
-// Paste of a 1,000-line file to its diagnostics in the browser. Prints a row; `make bench` calls it.
+// Paste of a 1,000-line file to its diagnostics in the browser.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { median } from './process.mjs';
 import { root, startBrowser, startServer } from '../support/server.mjs';
 
 // Real code, repeated to the length that is asked for.
@@ -9,40 +10,41 @@ const source = readFileSync(join(root, 'content/01-port/01-device-abstraction/gp
 const lines = source.split('\n');
 const text = Array.from({ length: 1000 }, (_, i) => lines[i % lines.length]).join('\n');
 
-const server = await startServer();
-const browser = await startBrowser();
-try {
-  const page = await browser.newPage();
-  await page.goto(`${server.url}/playground/`);
-  await page.locator('.cm-content').waitFor();
-  await page.locator('[data-region=findings] li').first().waitFor();
-  // The last line alternates, so that each answer differs from the one before and is drawn.
-  const times = [];
-  for (let i = 0; i < 11; i++) {
-    times.push(
-      await page.evaluate(async (text) => {
-        const view = document.querySelector('.cm-content');
-        const list = document.querySelector('[data-region=findings]');
-        const start = performance.now();
-        const answered = new Promise((resolve) => {
-          new MutationObserver((_, observer) => {
-            observer.disconnect();
-            resolve(performance.now() - start);
-          }).observe(list, { childList: true, subtree: true, characterData: true });
-        });
-        view.focus();
-        document.execCommand('selectAll');
-        const data = new DataTransfer();
-        data.setData('text/plain', text);
-        view.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
-        return answered;
-      }, `${text}\nimport ${i % 2 ? 'pynvml' : 'apex'}\n`),
-    );
+export default async function () {
+  const server = await startServer();
+  const browser = await startBrowser();
+  try {
+    const page = await browser.newPage();
+    await page.goto(`${server.url}/playground/`);
+    await page.locator('.cm-content').waitFor();
+    await page.locator('[data-region=findings] li').first().waitFor();
+    // The last line alternates, so that each answer differs from the one before and is drawn.
+    const times = [];
+    for (let i = 0; i < 11; i++) {
+      times.push(
+        await page.evaluate(async (text) => {
+          const view = document.querySelector('.cm-content');
+          const list = document.querySelector('[data-region=findings]');
+          const start = performance.now();
+          const answered = new Promise((resolve) => {
+            new MutationObserver((_, observer) => {
+              observer.disconnect();
+              resolve(performance.now() - start);
+            }).observe(list, { childList: true, subtree: true, characterData: true });
+          });
+          view.focus();
+          document.execCommand('selectAll');
+          const data = new DataTransfer();
+          data.setData('text/plain', text);
+          view.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+          return answered;
+        }, `${text}\nimport ${i % 2 ? 'pynvml' : 'apex'}\n`),
+      );
+    }
+    const note = 'median of 11; 200 ms of it the editor waits for typing to rest';
+    return [{ what: 'paste of 1,000 lines to diagnostics', value: median(times), unit: 'ms', note }];
+  } finally {
+    await browser.close();
+    await server.stop();
   }
-  const median = times.toSorted((a, b) => a - b)[5];
-  console.log(`${'paste of 1,000 lines to diagnostics, median of 11'.padEnd(58)} ${median.toFixed(1).padStart(9)} ms`);
-  console.log('of which the editor waits 200 ms for typing to rest');
-} finally {
-  await browser.close();
-  await server.stop();
 }

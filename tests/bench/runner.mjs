@@ -1,18 +1,16 @@
 // What the runner adds to a benchmark: POST to the first event, and a whole job through the runner
-// beside the same harness started by hand. Prints a table; `make bench` calls it.
+// beside the same harness started by hand.
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { median } from './process.mjs';
 import { finished, python, root, startServer } from '../support/server.mjs';
 
 const snippet = join(root, 'kernels/examples/rmsnorm.py');
 const code = readFileSync(snippet, 'utf8');
 const request = { code, variants: ['eager', 'eager-control'] };
 const timeCap = '1';
-
-const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
-const row = (what, ms) => console.log(`${what.padEnd(58)} ${ms.toFixed(1).padStart(9)} ms`);
 
 async function post(url) {
   const answer = await fetch(`${url}/api/v1/jobs`, {
@@ -51,28 +49,31 @@ function byHand() {
   return performance.now() - start;
 }
 
-const server = await startServer(['--time-cap', timeCap]);
-try {
-  const started = performance.now();
-  while (!(await (await fetch(`${server.url}/api/v1/capabilities`)).json()).ready) {
-    if (performance.now() - started > 60_000) throw new Error('the runner never became ready');
-    await new Promise((resolve) => setTimeout(resolve, 100));
+export default async function () {
+  const server = await startServer(['--time-cap', timeCap]);
+  try {
+    const started = performance.now();
+    while (!(await (await fetch(`${server.url}/api/v1/capabilities`)).json()).ready) {
+      if (performance.now() - started > 60_000) throw new Error('the runner never became ready');
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    const first = [];
+    for (let i = 0; i < 11; i++) first.push(await firstEvent(server.url));
+    const through = [];
+    const hand = [];
+    for (let i = 0; i < 5; i++) {
+      hand.push(byHand());
+      through.push(await wholeJob(server.url));
+      // A new worker warms up meanwhile, as it does while a person reads a result.
+      await new Promise((resolve) => setTimeout(resolve, 6000));
+    }
+    return [
+      { what: 'POST to the first event', value: median(first), unit: 'ms', note: 'median of 11' },
+      { what: 'job through the runner', value: median(through), unit: 'ms', note: 'warm worker, median of 5' },
+      { what: 'same harness by hand', value: median(hand), unit: 'ms', note: 'median of 5' },
+      { what: 'runner over by hand', value: median(through) / median(hand), unit: '×', note: 'it does not pay the import of torch' },
+    ];
+  } finally {
+    await server.stop();
   }
-  const first = [];
-  for (let i = 0; i < 11; i++) first.push(await firstEvent(server.url));
-  row('POST to the first event, median of 11', median(first));
-
-  const through = [];
-  const hand = [];
-  for (let i = 0; i < 5; i++) {
-    hand.push(byHand());
-    through.push(await wholeJob(server.url));
-    // A new worker warms up meanwhile, as it does while a person reads a result.
-    await new Promise((resolve) => setTimeout(resolve, 6000));
-  }
-  row('job through the runner, warm worker, median of 5', median(through));
-  row('same harness by hand, median of 5', median(hand));
-  console.log(`${'ratio'.padEnd(58)} ${(median(through) / median(hand)).toFixed(2).padStart(9)}`);
-} finally {
-  await server.stop();
 }

@@ -19,6 +19,13 @@ title = "Use torch.softmax"
 replace = "torch.softmax($X, dim=$D)"
 import = "torch"
 applicability = "safe"
+
+[[rule]]
+id = "ACME002"
+name = "acme-names"
+message = "Acme's kernels are for NVIDIA."
+match.package = "acme-kernels"
+match.cuda = "acme::gemm"
 `;
 
 let folder;
@@ -55,4 +62,22 @@ test('a finding of the team links to the team, and its fix is made', async () =>
   await findings.getByRole('button', { name: 'Use torch.softmax' }).click();
   await page.waitForFunction(() => document.querySelector('.cm-content').textContent.includes('torch.softmax(x + 1, dim=-1)'));
   assert.deepEqual(errors, []);
+});
+
+test('the files around the code and CUDA C++ have them too', async () => {
+  const page = await browser.newPage();
+  await page.goto(`${server.url}/playground/`);
+  const editor = page.locator('.cm-content');
+  await editor.waitFor();
+  const found = page.getByRole('list', { name: /findings/i }).getByRole('listitem').filter({ hasText: "Acme's kernels" });
+  for (const [language, source] of [
+    ['requirements', 'acme-kernels==1.2\n'],
+    ['cuda-cpp', 'int x = acme::gemm(1);\n'],
+  ]) {
+    await page.getByLabel('Read as').selectOption(language);
+    await editor.fill(source);
+    await found.waitFor();
+    await editor.fill('\n');
+    await found.waitFor({ state: 'detached' });
+  }
 });

@@ -202,6 +202,26 @@ test('the configuration holds, and a change of it is heard', async () => {
   assert.equal(await session.stop(), 0);
 });
 
+test('a header of a PyTorch extension is known by the setup.py above it', async () => {
+  const capabilities = { workspace: { didChangeWatchedFiles: { dynamicRegistration: true } } };
+  const files = { 'setup.py': 'from torch.utils.cpp_extension import CUDAExtension\n' };
+  const session = await start(files, capabilities);
+  const { registrations } = await session.until(session.heard.registrations, () => true);
+  const patterns = registrations[0].registerOptions.watchers.map((watcher) => watcher.globPattern);
+  assert.ok(patterns.includes('**/setup.py'), patterns.join(' '));
+  await session.open('csrc/a.cuh', 'inline void f(void **p) { cudaMalloc(p, 4); }\n', 'cuda');
+  const severities = async () => (await session.diagnostics('csrc/a.cuh')).map((found) => found.severity);
+  // hipify renames it when the extension is built.
+  assert.deepEqual(await severities(), [lsp.DiagnosticSeverity.Hint]);
+  session.write('setup.py', 'from setuptools import setup\n');
+  session.heard.diagnostics.length = 0;
+  await session.connection.sendNotification('workspace/didChangeWatchedFiles', {
+    changes: [{ uri: session.uri('setup.py'), type: 2 }],
+  });
+  assert.deepEqual(await severities(), [lsp.DiagnosticSeverity.Error]);
+  assert.equal(await session.stop(), 0);
+});
+
 test('what it does not read or answer does no harm', async () => {
   const session = await start({});
   await session.open('notes.md', 'import pynvml\n', 'markdown');

@@ -10,6 +10,8 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const hipward = process.env.HIPWARD ?? join(root, 'target/debug/hipward');
+/** What the browser loads. */
+export const assets = process.env.HIPWARD_ASSETS ?? join(root, 'target/assets');
 export const python =
   process.env.HIPWARD_PYTHON ?? join(process.env.HOME, '.cache/hipward/python-current/bin/python');
 

@@ -6,6 +6,7 @@ use crate::analysis::Options;
 use crate::draft::{Draft, Drafts, Suggestion};
 use crate::report::{HandledBy, Severity, Target};
 use crate::rules::RuleMeta;
+use crate::team::check_cuda;
 
 /// Who compiles the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,9 @@ impl<'a> Checker<'a> {
             if let Some(check) = rule.cuda {
                 check(&checker);
             }
+        }
+        for draft in check_cuda(&checker, options) {
+            checker.drafts.push(draft);
         }
         checker.drafts.finish()
     }

@@ -7,6 +7,7 @@ use crate::analysis::Options;
 use crate::draft::{Draft, Drafts, Suggestion};
 use crate::report::{HandledBy, Language, Severity, Target};
 use crate::rules::RuleMeta;
+use crate::team::check_file;
 
 /// The file, what it says, and what was found in it so far.
 pub(crate) struct Checker<'a> {
@@ -43,6 +44,9 @@ impl<'a> Checker<'a> {
             {
                 check(&checker);
             }
+        }
+        for draft in check_file(&checker.facts, options) {
+            checker.drafts.push(draft);
         }
         checker.drafts.finish()
     }

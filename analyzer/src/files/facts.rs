@@ -44,11 +44,13 @@ pub(crate) struct Requirement<'a> {
 impl Requirement<'_> {
     /// The name as package indexes compare it: `Flash_Attn` is `flash-attn`.
     pub(crate) fn normalized(&self) -> String {
-        self.name
-            .as_str()
-            .to_ascii_lowercase()
-            .replace(['_', '.'], "-")
+        normalized(self.name.as_str())
     }
+}
+
+/// A package's name as indexes compare it.
+pub(crate) fn normalized(name: &str) -> String {
+    name.to_ascii_lowercase().replace(['_', '.'], "-")
 }
 
 /// A container image.

@@ -4,14 +4,13 @@ use std::fmt::Write;
 
 use crate::report::{EffortItem, FamilyCount, Summary};
 
-/// For a terminal. Empty when nothing was found.
+/// For a terminal, above the line that says how much was found. Empty when nothing was.
 pub fn summary_text(summary: &Summary) -> String {
     if summary.files_with_findings == 0 {
         return String::new();
     }
     let mut out = String::new();
     // Writing to a string does not fail.
-    let _ = writeln!(out, "{}\n", headline(summary));
     let width = summary
         .families
         .iter()
@@ -21,7 +20,7 @@ pub fn summary_text(summary: &Summary) -> String {
     for family in &summary.families {
         let _ = writeln!(
             out,
-            "  {:width$}  {}",
+            "{:width$}  {}",
             family.family,
             counts(family).join(", ")
         );
@@ -38,24 +37,24 @@ pub fn summary_text(summary: &Summary) -> String {
     }
     let effort = &summary.effort;
     if effort.items.is_empty() {
+        out.push('\n');
         return out;
     }
     let _ = writeln!(out, "\nPorting effort: {}", range(effort.minutes));
     for item in &effort.items {
         let _ = writeln!(out, "  {}: {}", item.kind, reckoned(item));
     }
-    let _ = writeln!(out, "{}", effort.note);
+    let _ = writeln!(out, "{}\n", effort.note);
     out
 }
 
-/// As Markdown, with headings of the second level.
+/// As Markdown, with headings of the second level. Empty when nothing was found.
 pub fn summary_markdown(summary: &Summary) -> String {
-    let mut out = format!("## Summary\n\n{}\n", headline(summary));
     if summary.files_with_findings == 0 {
-        return out;
+        return String::new();
     }
-    out.push_str(
-        "\n| Family | Errors | Warnings | Advice | Information |\n|---|---:|---:|---:|---:|\n",
+    let mut out = String::from(
+        "## Project\n\n| Family | Errors | Warnings | Advice | Information |\n|---|---:|---:|---:|---:|\n",
     );
     for family in &summary.families {
         let FamilyCount {
@@ -105,16 +104,6 @@ pub fn summary_markdown(summary: &Summary) -> String {
     }
     let _ = writeln!(out, "\n{}", effort.note);
     out
-}
-
-fn headline(summary: &Summary) -> String {
-    let findings: usize = summary.families.iter().map(FamilyCount::total).sum();
-    format!(
-        "{} in {} of {}.",
-        number(findings, "finding"),
-        summary.files_with_findings - summary.ported.len(),
-        number(summary.files, "file")
-    )
 }
 
 fn handled(summary: &Summary) -> String {

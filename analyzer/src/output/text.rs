@@ -35,6 +35,9 @@ impl Format for Text {
     fn file(&self, file: &FileReport<'_>) -> String {
         let Text(colour) = *self;
         let mut out = String::new();
+        if file.report.notes.is_empty() && file.report.findings.is_empty() {
+            return out;
+        }
         let lines = LineIndex::new(file.source);
         for note in &file.report.notes {
             let line = note.line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -78,8 +81,8 @@ fn frame(out: &mut String, path: &str, lines: &LineIndex<'_>, finding: &Finding,
     );
     let _ = writeln!(out, "{:width$} {bar}", "");
     for number in start.line..=last {
-        // A tab is one column here as in the position, and four would push the marks away.
-        let line = lines.text(number).replace('\t', " ");
+        // A tab is one column here as in the position, and four would push the marks away. No text steers the terminal.
+        let line: String = lines.text(number).chars().map(shown).collect();
         let _ = writeln!(
             out,
             "{} {bar} {line}",
@@ -119,6 +122,14 @@ fn frame(out: &mut String, path: &str, lines: &LineIndex<'_>, finding: &Finding,
         let _ = writeln!(out, "{:width$} = help: {}{how}", "", fix.title);
     }
     out.push('\n');
+}
+
+fn shown(character: char) -> char {
+    match character {
+        '\t' => ' ',
+        _ if character.is_control() => char::REPLACEMENT_CHARACTER,
+        _ => character,
+    }
 }
 
 /// How many terminal cells a character takes: two for the wide scripts and emoji.

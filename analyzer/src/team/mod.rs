@@ -1,24 +1,28 @@
 //! A team's own rules: data instead of code, judged by one engine.
 //!
-//! A rule names what it looks for (an import, a use or a call of a qualified name, or a piece of Python with holes),
-//! what to say and what to write instead. Files and TOML are the command line's affair: here rules come as JSON.
+//! A rule names what it looks for (an import, a use or a call of a qualified name, a piece of Python with holes, a name
+//! in CUDA C++, a package, an image, a variable), what to say and what to write instead. Files and TOML are the command line's affair: here rules come as JSON.
 
 mod condition;
+mod elsewhere;
 mod matching;
 mod names;
 mod pattern;
 mod read;
 mod template;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::analysis::Options;
 use crate::checker::Checker;
-use crate::draft::{Author, Draft, MAX_FINDINGS, Suggestion};
+use crate::draft::{Author, Draft, MAX_FINDINGS, Replacement, Suggestion};
 use crate::report::{Applicability, HandledBy, Severity};
 use crate::semantic::never_runs_on_target;
 use crate::syntax::{KIND_COUNT, Kind, Node};
 use condition::Condition;
+use elsewhere::ThingMatcher;
+pub(crate) use elsewhere::{check_cuda, check_file};
 use matching::Match;
 use names::NameMatcher;
 use pattern::Pattern;
@@ -51,6 +55,7 @@ pub struct TeamRule {
 enum Matcher {
     Name(NameMatcher),
     Pattern(Pattern),
+    Thing(ThingMatcher),
 }
 
 #[derive(Debug)]
@@ -58,9 +63,17 @@ struct TeamFix {
     title: String,
     applicability: Applicability,
     /// Empty for a fix that only describes.
-    replace: Option<Template>,
+    replace: Option<Writing>,
     /// A module that the replacement needs.
     import: Option<String>,
+}
+
+/// What a fix writes.
+#[derive(Debug)]
+enum Writing {
+    Python(Template),
+    /// Another name, outside of Python.
+    Name(String),
 }
 
 /// A rule that does not read: which, where in it, and what is wrong.
@@ -100,15 +113,19 @@ impl TeamRules {
     }
 }
 
-/// What a team's selected rules find in a source, up to the number of findings that anyone reads.
+/// The rules that are selected and for the target, with their places among all.
+fn wanted(options: &Options) -> impl Iterator<Item = (usize, &TeamRule)> {
+    options.team.iter().enumerate().filter(|(_, rule)| {
+        rule.when.holds(&options.target) && options.rules.wants(&rule.id, false)
+    })
+}
+
+/// What a team's selected rules find in a Python source, up to the number of findings that anyone reads.
 pub(crate) fn check(cx: &Checker<'_>, options: &Options) -> Vec<Draft> {
     let mut by_kind: [Vec<(usize, &TeamRule, &Matcher)>; KIND_COUNT] =
         [const { Vec::new() }; KIND_COUNT];
     let mut drafts = Vec::new();
-    let rules = options.team.iter().enumerate().filter(|(_, rule)| {
-        rule.when.holds(&options.target) && options.rules.wants(&rule.id, false)
-    });
-    for (index, rule) in rules {
+    for (index, rule) in wanted(options) {
         for matcher in &rule.matchers {
             for kind in matcher.kinds() {
                 by_kind[*kind as usize].push((index, rule, matcher));
@@ -148,6 +165,7 @@ impl Matcher {
         match self {
             Matcher::Name(name) => name.kinds(),
             Matcher::Pattern(pattern) => &pattern.kinds,
+            Matcher::Thing(_) => &[],
         }
     }
 
@@ -155,6 +173,7 @@ impl Matcher {
         match self {
             Matcher::Name(name) => name.find(cx, node),
             Matcher::Pattern(pattern) => matching::find(cx, pattern, node),
+            Matcher::Thing(_) => None,
         }
     }
 }
@@ -162,13 +181,35 @@ impl Matcher {
 impl TeamFix {
     /// The fix for a match; one for a person to carry out where the edit can't be made without harm.
     fn suggest(&self, cx: &Checker<'_>, found: &Match<'_>) -> Suggestion {
-        let edits = self.replace.as_ref().and_then(|template| {
-            let mut edits = vec![(found.span.clone(), template.fill(cx.tree(), found)?)];
-            if let Some(module) = &self.import {
-                edits.extend(names::import(cx, module)?);
-            }
-            Some(edits)
-        });
+        let edits = match &self.replace {
+            Some(Writing::Python(template)) => self.python_edits(template, cx, found),
+            Some(Writing::Name(_)) | None => None,
+        };
+        self.suggestion(edits)
+    }
+
+    fn python_edits(
+        &self,
+        template: &Template,
+        cx: &Checker<'_>,
+        found: &Match<'_>,
+    ) -> Option<Vec<Replacement>> {
+        let mut edits = vec![(found.span.clone(), template.fill(cx.tree(), found)?)];
+        if let Some(module) = &self.import {
+            edits.extend(names::import(cx, module)?);
+        }
+        Some(edits)
+    }
+
+    /// The fix for a name outside of Python.
+    fn replace_name(&self, span: Range<usize>) -> Suggestion {
+        self.suggestion(match &self.replace {
+            Some(Writing::Name(name)) => Some(vec![(span, name.clone())]),
+            Some(Writing::Python(_)) | None => None,
+        })
+    }
+
+    fn suggestion(&self, edits: Option<Vec<Replacement>>) -> Suggestion {
         match edits {
             Some(edits) if self.applicability != Applicability::DisplayOnly => Suggestion {
                 title: self.title.clone(),

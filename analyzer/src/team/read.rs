@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::condition::{Bound, Condition};
+use super::elsewhere::{Thing, ThingMatcher};
 use super::names::{Constant, NameMatcher, Slot, Usage};
 use super::pattern::{Hole, Pattern};
 use super::template::Template;
-use super::{Matcher, TeamFix, TeamRule, TeamRuleError, TeamRules};
+use super::{Matcher, TeamFix, TeamRule, TeamRuleError, TeamRules, Writing};
 use crate::api::json::{Json, parse};
 use crate::report::{Applicability, Arch, Severity};
 use crate::rules::rule;
@@ -220,11 +221,22 @@ fn read_when(table: &Table<'_>) -> Result<Condition, Wrong> {
 }
 
 fn read_match(table: &Table<'_>) -> Result<Vec<Matcher>, Wrong> {
-    let known = ["import", "use", "call", "pattern", "arguments"];
+    let known = [
+        "import",
+        "use",
+        "call",
+        "arguments",
+        "pattern",
+        "cuda",
+        "include",
+        "package",
+        "image",
+        "variable",
+    ];
     let Some(json) = table.get("match") else {
         return wrong(
             "match",
-            "it has to be there, with import, use, call or pattern",
+            format!("it has to be there, with one of {}", known.join(", ")),
         );
     };
     let table = Table::new("match", json, &known)?;
@@ -266,8 +278,22 @@ fn read_match(table: &Table<'_>) -> Result<Vec<Matcher>, Wrong> {
             Err(message) => return wrong("match.pattern", message),
         }
     }
+    for (key, thing) in [
+        ("cuda", Thing::Cuda),
+        ("include", Thing::Include),
+        ("package", Thing::Package),
+        ("image", Thing::Image),
+        ("variable", Thing::Variable),
+    ] {
+        for name in table.texts(key)? {
+            match ThingMatcher::new(thing, name) {
+                Ok(matcher) => matchers.push(Matcher::Thing(matcher)),
+                Err(like) => return wrong(&table.key(key), format!("`{name}` is not {like}")),
+            }
+        }
+    }
     if matchers.is_empty() {
-        return wrong("match", "it needs one of import, use, call and pattern");
+        return wrong("match", format!("it needs one of {}", known.join(", ")));
     }
     Ok(matchers)
 }
@@ -308,33 +334,22 @@ fn read_fix(table: &Table<'_>, matchers: &[Matcher]) -> Result<Option<TeamFix>, 
     let Some(fix) = table.table("fix", &known)? else {
         return Ok(None);
     };
+    let is_elsewhere = |matcher: &Matcher| matches!(matcher, Matcher::Thing(_));
     let replace = match fix.text("replace")? {
         None => None,
-        // Several patterns fill the same holes, or the fix could not be written for all of them.
-        Some(text) => {
-            let mut template = None;
-            for matcher in matchers {
-                let holes: &[Hole] = match matcher {
-                    Matcher::Pattern(pattern) => &pattern.holes,
-                    Matcher::Name(_) => &[],
-                };
-                let first: &[Hole] = match &matchers[0] {
-                    Matcher::Pattern(pattern) => &pattern.holes,
-                    Matcher::Name(_) => &[],
-                };
-                if holes != first {
-                    return wrong(
-                        "fix.replace",
-                        "the patterns have different metavariables, or in another order: make two rules of them",
-                    );
-                }
-                match Template::new(text, holes) {
-                    Ok(read) => template = Some(read),
-                    Err(message) => return wrong("fix.replace", message),
-                }
+        Some(text) if matchers.iter().all(is_elsewhere) => {
+            if text.contains(char::is_whitespace) || text.contains('$') {
+                return wrong("fix.replace", "outside of Python it is another name");
             }
-            template
+            Some(Writing::Name(text.to_owned()))
         }
+        Some(_) if matchers.iter().any(is_elsewhere) => {
+            return wrong(
+                "fix.replace",
+                "it cannot be Python here and a name there: make two rules of them",
+            );
+        }
+        Some(text) => Some(Writing::Python(read_template(text, matchers)?)),
     };
     let applicability = match fix.text("applicability")? {
         None if replace.is_some() => Applicability::Unsafe,
@@ -349,10 +364,30 @@ fn read_fix(table: &Table<'_>, matchers: &[Matcher]) -> Result<Option<TeamFix>, 
         Some("unsafe") => Applicability::Unsafe,
         Some(_) => return wrong("fix.applicability", "it is safe, unsafe or display-only"),
     };
+    let import = fix.text("import")?;
+    if import.is_some() && !matches!(replace, Some(Writing::Python(_))) {
+        return wrong("fix.import", "it goes with a `replace` that is Python");
+    }
     Ok(Some(TeamFix {
         title: fix.needed("title")?.to_owned(),
         applicability,
         replace,
-        import: fix.text("import")?.map(str::to_owned),
+        import: import.map(str::to_owned),
     }))
+}
+
+/// Several patterns fill the same holes, or the fix could not be written for all of them.
+fn read_template(text: &str, matchers: &[Matcher]) -> Result<Template, Wrong> {
+    let holes = |matcher: &'_ Matcher| match matcher {
+        Matcher::Pattern(pattern) => pattern.holes.clone(),
+        Matcher::Name(_) | Matcher::Thing(_) => Vec::new(),
+    };
+    let first: Vec<Hole> = matchers.first().map(holes).unwrap_or_default();
+    if matchers.iter().any(|matcher| holes(matcher) != first) {
+        return wrong(
+            "fix.replace",
+            "the patterns have different metavariables, or in another order: make two rules of them",
+        );
+    }
+    Template::new(text, &first).or_else(|message| wrong("fix.replace", message))
 }

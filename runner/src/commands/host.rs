@@ -1,15 +1,12 @@
-//! The arguments that describe a runner, shared by the commands that have one.
+//! The arguments that describe a runner, shared by the commands that have one. Where its jobs are kept is theirs.
 
 use crate::jobs::{Settings, level_name};
 use hipward_protocol::IsolationLevel;
-use std::{env, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 /// What to run jobs with.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct HostArgs {
-    /// Folder for jobs and results [default: ~/.local/share/hipward]
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
     /// Python that has PyTorch [default: $HIPWARD_PYTHON, the one that `make serve` installed, python3]
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
@@ -31,31 +28,19 @@ pub(crate) struct HostArgs {
 }
 
 impl HostArgs {
-    /// The settings; an error says that no data folder could be chosen.
-    pub(crate) fn settings(self) -> Result<Settings, String> {
-        let data = self
-            .data
-            .or_else(default_data)
-            .ok_or("there is no home folder to keep jobs in; choose a folder with --data")?;
+    /// The settings of a runner that keeps its jobs in `data`.
+    pub(crate) fn settings(self, data: PathBuf) -> std::io::Result<Settings> {
         // Workers start in a folder of their own, where a relative path would mean another.
-        let absolute = |path: PathBuf| std::path::absolute(path).map_err(|error| error.to_string());
         Ok(Settings {
-            data: absolute(data)?,
+            data: std::path::absolute(data)?,
             python: self.python,
-            kernels: self.kernels.map(absolute).transpose()?,
+            kernels: self.kernels.map(std::path::absolute).transpose()?,
             wall_limit: self.wall_limit,
             memory_bytes: self.memory_limit,
             time_cap_s: self.time_cap.as_secs_f64(),
             minimum_isolation: self.minimum_isolation,
         })
     }
-}
-
-fn default_data() -> Option<PathBuf> {
-    let share = env::var_os("XDG_DATA_HOME")
-        .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".local/share")))?;
-    Some(share.join("hipward"))
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

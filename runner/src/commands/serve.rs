@@ -2,17 +2,13 @@
 
 use super::host::HostArgs;
 use crate::{
-    api::{App, Guard, router},
-    jobs::{Runner, Store, schedule},
-    shutdown::shutdown,
+    jobs::{Runner, Store},
+    server::{listen, run_server},
+    shutdown::told_to_stop,
     web::pages::Pages,
 };
 use std::{
     env, error::Error, io::IsTerminal, net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc,
-};
-use tokio::{
-    net::TcpListener,
-    signal::unix::{SignalKind, signal},
 };
 use tracing_subscriber::filter::LevelFilter;
 
@@ -31,6 +27,9 @@ pub(crate) struct Args {
     /// Show what a team's own rules (TOML) find in the playground too
     #[arg(long, value_name = "DIR")]
     rules: Option<PathBuf>,
+    /// Folder for jobs and results [default: ~/.local/share/hipward]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
     #[command(flatten)]
     host: HostArgs,
 }
@@ -58,7 +57,10 @@ pub(crate) fn run(args: Args) -> ExitCode {
 async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     // Snippets that run as our own user must not be able to look into us.
     nix::sys::prctl::set_dumpable(false)?;
-    let settings = args.host.settings()?;
+    let data = args.data.or_else(default_data);
+    let data =
+        data.ok_or("there is no home folder to keep jobs in; choose a folder with --data")?;
+    let settings = args.host.settings(data)?;
     let pages = Pages::load(args.content.as_deref(), args.rules.as_deref(), "/")?;
     let store = Store::open(&settings.data)?;
     let recovered = store.recover()?;
@@ -70,16 +72,10 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         );
     }
     tracing::info!("asking Python for PyTorch and devices");
-    let runner = Arc::new(Runner::discover(settings).await?);
+    let runner = Runner::discover(settings).await?;
     tell_what_there_is(&runner);
 
-    let listener = TcpListener::bind(args.bind).await.map_err(|error| {
-        format!(
-            "cannot listen on {}: {error}; choose another address with --bind",
-            args.bind
-        )
-    })?;
-    let bound = listener.local_addr()?;
+    let (listener, bound) = listen(args.bind).await?;
     let token = args.token.or_else(|| env::var("HIPWARD_TOKEN").ok());
     let token = token.filter(|token| !token.is_empty());
     if !bound.ip().is_loopback() && token.is_none() {
@@ -89,26 +85,20 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         );
     }
 
-    let (stop, shutdown) = shutdown();
-    let scheduler = tokio::spawn(schedule(runner.clone(), store.clone(), shutdown.clone()));
-    let app = App {
-        store,
-        runner,
-        compiler: Arc::default(),
-        pages: Arc::new(pages),
-        guard: Arc::new(Guard::new(bound, token)),
-        shutdown,
-    };
     println!("Hipward is at http://{bound}/");
-    axum::serve(listener, router(app))
-        .with_graceful_shutdown(async move {
-            told_to_stop().await;
-            tracing::info!("stopping; jobs that run now will run again after the next start");
-            stop.now();
-        })
-        .await?;
-    scheduler.await?;
+    let told = async {
+        told_to_stop().await;
+        tracing::info!("stopping; jobs that run now will run again after the next start");
+    };
+    run_server(listener, token, store, Arc::new(runner), pages, told).await?;
     Ok(())
+}
+
+fn default_data() -> Option<PathBuf> {
+    let share = env::var_os("XDG_DATA_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".local/share")))?;
+    Some(share.join("hipward"))
 }
 
 fn tell_what_there_is(runner: &Runner) {
@@ -135,19 +125,5 @@ fn tell_what_there_is(runner: &Runner) {
     );
     for missing in &capabilities.isolation.missing {
         tracing::warn!("isolation lacks {missing}");
-    }
-}
-
-/// Ctrl-C or SIGTERM. Where neither can be listened to, only SIGKILL is left.
-async fn told_to_stop() {
-    let (Ok(mut interrupt), Ok(mut terminate)) = (
-        signal(SignalKind::interrupt()),
-        signal(SignalKind::terminate()),
-    ) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
     }
 }

@@ -6,6 +6,7 @@ use hipward_analyzer::{Arch, Version};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::ConfigError;
+use super::extension::SETUP;
 use super::toml_text::{Entry, Section, TomlText};
 
 /// In the order in which they are looked for in a folder.
@@ -30,9 +31,10 @@ pub(super) struct Settings {
     pub(super) baseline: Option<PathBuf>,
 }
 
-/// True for a file that may configure us.
+/// True for a file that may decide how others are judged.
 pub(crate) fn is_configuration(path: &Path) -> bool {
-    NAMES.iter().any(|name| path.ends_with(name))
+    let names = NAMES.iter().chain([&SETUP]);
+    names.into_iter().any(|name| path.ends_with(name))
 }
 
 /// The settings in `folder` itself.

@@ -3,6 +3,7 @@
 //! Read here for every command that checks. What is wrong in a file is told with the file, the line, the key and what
 //! is allowed.
 
+mod extension;
 mod file;
 mod own_modules;
 mod project;
@@ -14,7 +15,7 @@ pub(crate) use project::{Overrides, Project, ProjectError, Projects, Source};
 pub(crate) use rules::{LoadedRules, load_rules};
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A mistake in a file that a user wrote.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -31,10 +32,7 @@ pub(crate) struct ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // As short as in a report: from the folder that the command runs in.
-        let here = std::env::current_dir().unwrap_or_default();
-        let path = self.path.strip_prefix(here).unwrap_or(&self.path);
-        write!(f, "{}", path.display())?;
+        write!(f, "{}", shown(&self.path))?;
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
@@ -43,4 +41,11 @@ impl fmt::Display for ConfigError {
         }
         write!(f, ": {}", self.message)
     }
+}
+
+/// A path as short as in a report: from the folder that the command runs in.
+fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let path = path.strip_prefix(here).unwrap_or(path);
+    path.display().to_string()
 }

@@ -7,9 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hipward_analyzer::{Arch, Language, Options, Selection, Target, UnknownRule, Version};
 use ignore::gitignore::Gitignore;
 
+use super::extension::Extensions;
 use super::file::{self, Settings};
 use super::own_modules::OwnModules;
 use super::{ConfigError, LoadedRules, load_rules};
+use crate::commands::explain::unknown;
 
 /// What the command line says, over any file.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +55,7 @@ pub(crate) struct Project {
     /// What is known from before.
     pub(crate) baseline: Option<PathBuf>,
     own_modules: OwnModules,
+    extensions: Extensions,
 }
 
 /// Why a file cannot be checked.
@@ -155,11 +158,12 @@ impl Projects {
                 path: settings.path.clone(),
                 line: None,
                 key: key.to_owned(),
-                message: explain(error),
+                message: unknown(error, &team.rules),
             }
             .into()
         };
-        let on_line = |error: &UnknownRule, _: &str| ProjectError::Rule(explain(error));
+        let on_line =
+            |error: &UnknownRule, _: &str| ProjectError::Rule(unknown(error, &team.rules));
         type Tell<'t> = &'t dyn Fn(&UnknownRule, &str) -> ProjectError;
         let chosen = |ours: &Vec<String>, theirs: &Vec<String>| -> (Vec<String>, bool) {
             if ours.is_empty() {
@@ -204,26 +208,25 @@ impl Projects {
                 false => over.baseline.clone().or(settings.baseline),
             },
             own_modules: OwnModules::default(),
+            extensions: Extensions::default(),
         })
     }
 }
 
-/// What to say of a rule that does not exist.
-fn explain(error: &UnknownRule) -> String {
-    crate::commands::explain::unknown(error)
-}
-
 impl Project {
-    /// How to analyze a file.
-    pub(crate) fn options(&self, file: &Path) -> Options {
+    /// How to analyze a file: one of that language, or of the one that its name says.
+    pub(crate) fn options(&self, file: &Path, language: Option<Language>) -> Options {
         let file = absolute(file);
         let mut options = self.options.clone();
-        options.language = Language::of_path(&file.to_string_lossy());
-        if matches!(
-            options.language,
-            Some(Language::Python | Language::Notebook)
-        ) {
-            options.own_modules = self.own_modules.of_file(&file).to_vec();
+        options.language = language.or_else(|| Language::of_path(&file.to_string_lossy()));
+        match options.language {
+            Some(Language::CudaCpp) => {
+                options.pytorch_extension = self.extensions.of_file(&file);
+            }
+            Some(Language::Python | Language::Notebook) => {
+                options.own_modules = self.own_modules.of_file(&file).to_vec();
+            }
+            _ => {}
         }
         for (files, rules) in &self.per_file_ignores {
             if matches(files, &file, false)

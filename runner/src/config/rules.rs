@@ -18,6 +18,8 @@ pub(crate) struct LoadedRules {
     pub(crate) rules: TeamRules,
     /// The same as a JSON list, for a request to the browser's module.
     pub(crate) json: Value,
+    /// Where each of them is written: `rules/acme.toml:3`.
+    pub(crate) places: Vec<String>,
 }
 
 /// Reads every `.toml` file below `folder`, in the order of their names.
@@ -51,7 +53,14 @@ pub(crate) fn load_rules(folder: &Path) -> Result<LoadedRules, ConfigError> {
         .map(|(_, rule)| json(rule.get_ref()))
         .collect();
     match TeamRules::parse(&json.to_string()) {
-        Ok(rules) => Ok(LoadedRules { rules, json }),
+        Ok(rules) => Ok(LoadedRules {
+            rules,
+            json,
+            places: places
+                .iter()
+                .map(|(file, rule)| file.place(rule.span().start))
+                .collect(),
+        }),
         Err(error) => Err(locate(&places, error).unwrap_or_else(|error| ConfigError {
             path: folder.to_owned(),
             line: None,
@@ -167,6 +176,11 @@ mod tests {
             (GOOD.replace("message = \"m\"\n", ""), 1, "message"),
             (GOOD.replace("acme.f", "acme f"), 5, "match.call"),
             (GOOD.replace("0 = 3", "0 = -3"), 6, "match.arguments.0"),
+            (
+                format!("{GOOD}match.package = [\"acme\", \"acme 2\"]\n"),
+                7,
+                "match.package",
+            ),
             (format!("{GOOD}[rules]\n"), 7, "rules"),
             ("rule = 1\n".to_owned(), 1, "rule"),
             ("[[rule]]\nid = \n".to_owned(), 2, ""),

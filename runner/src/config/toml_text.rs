@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::ConfigError;
+use super::{ConfigError, shown};
 
 /// A file's text.
 pub(super) struct TomlText {
@@ -70,6 +70,11 @@ impl TomlText {
             key: key.into(),
             message: message.into(),
         }
+    }
+
+    /// The file and the line of a place in it.
+    pub(super) fn place(&self, at: usize) -> String {
+        format!("{}:{}", shown(&self.path), self.line(at))
     }
 
     fn line(&self, at: usize) -> usize {

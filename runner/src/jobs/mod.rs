@@ -15,6 +15,7 @@ mod store;
 mod worker;
 
 pub(crate) use compiler::Compiler;
+pub(crate) use id::unguessable;
 pub(crate) use private_directory::PrivateDirectory;
 pub(crate) use runner::{Runner, Settings, level_name};
 pub(crate) use scheduler::schedule;

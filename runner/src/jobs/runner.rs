@@ -114,6 +114,18 @@ impl Runner {
         self.python.as_ref().err()
     }
 
+    /// Leaves only the device that a job would run on which asks for `device`. One that there is not changes nothing, so
+    /// that whoever asks for it is told what there is.
+    pub(crate) fn keep_only(&mut self, device: Option<&str>) {
+        let Ok(python) = &mut self.python else {
+            return;
+        };
+        let wanted = |known: &Device| device.is_none_or(|device| known.id == device);
+        if let Some(found) = python.devices.iter().find(|known| wanted(known)) {
+            python.devices = vec![found.clone()];
+        }
+    }
+
     /// Devices, with what they are busy with.
     pub(crate) fn devices(&self) -> Vec<Device> {
         let running = self.running();

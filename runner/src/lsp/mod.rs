@@ -334,8 +334,7 @@ impl Server {
             Ok(project) => project,
             Err(error) => return (None, Some(error.to_string())),
         };
-        let mut options = project.options(path);
-        options.language = Some(language);
+        let options = project.options(path, Some(language));
         if project.excludes(path, false) {
             return (None, None);
         }
@@ -383,7 +382,7 @@ impl Server {
         if !self.client.watches_files {
             return Ok(());
         }
-        let watchers: Vec<_> = ["**/*.toml"]
+        let watchers: Vec<_> = ["**/*.toml", "**/setup.py"]
             .iter()
             .map(|pattern| json!({ "globPattern": pattern }))
             .collect();

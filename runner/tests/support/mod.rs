@@ -230,9 +230,15 @@ fn support() -> PathBuf {
 }
 
 fn launch(data: &Path, flags: &[&str]) -> (Child, String) {
+    let bind: &[&str] = match flags.contains(&"--bind") {
+        true => &[],
+        false => &["--bind", "127.0.0.1:0"],
+    };
     let mut child = hipward()
         .env("HIPWARD_PYTHON", "python3")
-        .args(["serve", "--bind", "127.0.0.1:0", "--kernels"])
+        .arg("serve")
+        .args(bind)
+        .arg("--kernels")
         .arg(support())
         .arg("--data")
         .arg(data)

@@ -11,9 +11,12 @@ use crate::config::{Overrides, Source, parse_arch};
 
 /// Options of `hipward check`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(
+    after_help = "Exit codes: 0, nothing found; 1, findings; 2, something could not be read, written or understood"
+)]
 pub(crate) struct Args {
     /// Files and folders; of a folder, the files that the analyzer reads, but for those that .gitignore names. `-` is standard input
-    #[arg(required_unless_present = "schema")]
+    #[arg(default_value = ".")]
     pub(super) paths: Vec<PathBuf>,
     /// GPU architecture to judge for [default: gfx942]
     #[arg(long, value_name = "GFX", value_parser = parse_arch)]
@@ -129,6 +132,11 @@ impl Args {
         }
         if self.watch && !matches!(self.format, Format::Text | Format::Github) {
             return Err("--watch prints text: one JSON or SARIF file has no end then".to_owned());
+        }
+        if self.watch && self.paths.iter().any(|path| path.as_os_str() == STDIN) {
+            return Err(
+                "--watch goes with files and folders; standard input has an end".to_owned(),
+            );
         }
         Ok(if self.diff {
             Mode::Diff

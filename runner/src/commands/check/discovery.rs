@@ -1,6 +1,7 @@
 //! Which files the paths on the command line stand for, and the project of each. Nothing about rules.
 
 use std::collections::HashSet;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,6 +23,8 @@ pub(crate) struct Found {
     pub(super) path: PathBuf,
     /// The name it goes by: its path, or what standard input was said to be.
     pub(super) name: PathBuf,
+    /// It is named on the command line, and not only in a folder.
+    pub(super) is_given: bool,
     pub(super) project: Arc<Project>,
 }
 
@@ -68,6 +71,7 @@ pub(super) fn discover(
                     files.push(Found {
                         path: path.to_owned(),
                         name: name.to_owned(),
+                        is_given,
                         project,
                     });
                 }
@@ -79,9 +83,17 @@ pub(super) fn discover(
             add(path, stdin_name.unwrap_or(path), true, &mut complain);
             continue;
         }
-        if path.is_file() {
-            add(path, path, true, &mut complain);
-            continue;
+        // A pipe (`<(git show …)`) is as good as a file.
+        match path.metadata() {
+            Ok(what) if what.is_dir() => {}
+            Ok(_) => {
+                add(path, path, true, &mut complain);
+                continue;
+            }
+            Err(error) => {
+                complain(format!("{}: {}", path.display(), plain(&error)));
+                continue;
+            }
         }
         let walk = WalkBuilder::new(path)
             .hidden(false)
@@ -93,7 +105,7 @@ pub(super) fn discover(
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
-                    complain(error.to_string());
+                    complain(of_walk(&error));
                     continue;
                 }
             };
@@ -120,6 +132,32 @@ pub(super) fn discover(
     let mut seen = HashSet::new();
     files.retain(|found| seen.insert(found.path.clone()));
     files
+}
+
+/// What stands in the way of a walk, as of a file that cannot be read.
+fn of_walk(error: &ignore::Error) -> String {
+    let mut inner = error;
+    loop {
+        inner = match inner {
+            ignore::Error::WithPath { path, err } => {
+                return match err.io_error() {
+                    Some(error) => format!("{}: {}", path.display(), plain(error)),
+                    None => format!("{}: {err}", path.display()),
+                };
+            }
+            ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => err,
+            _ => return error.to_string(),
+        };
+    }
+}
+
+/// An error of the system without its number.
+pub(super) fn plain(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "there is no such file or folder".to_owned(),
+        ErrorKind::PermissionDenied => "it cannot be read: permission denied".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 /// False for folders that hold no code of the project: hidden ones, virtual environments, packages and caches.

@@ -1,15 +1,14 @@
 //! One file: read it, mend it if that is wanted, judge it, and write down what is to be said.
 
 use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
 
 use hipward_analyzer::output::{FileReport, Format};
-use hipward_analyzer::{Applicability, Language, Report, analyze, fix_all, unified_diff};
+use hipward_analyzer::{Applicability, Report, analyze, fix_all, unified_diff};
 
 use super::args::Mode;
 use super::baseline::{Baselines, Entry};
-use super::discovery::Found;
-use super::extension::Extensions;
+use super::discovery::{Found, plain};
 use super::replace::replace;
 
 /// What is done with every file.
@@ -19,7 +18,6 @@ pub(super) struct Judge<'j> {
     pub(super) fixes: Applicability,
     pub(super) stdin: Option<&'j str>,
     pub(super) baselines: &'j Baselines,
-    pub(super) extensions: &'j Extensions,
     pub(super) format: Box<dyn Format>,
 }
 
@@ -48,15 +46,15 @@ impl Judge<'_> {
         };
         let mut source = match self.read(found) {
             Ok(source) => source,
+            // Gone since its folder was read: an editor's or a build's passing file.
+            Err(error) if error.kind() == ErrorKind::NotFound && !found.is_given => return judged,
             Err(error) => {
-                judged.complaints.push(format!("{shown}: {error}"));
+                let complaint = format!("{shown}: {}", plain(&error));
+                judged.complaints.push(complaint);
                 return judged;
             }
         };
-        let mut options = found.project.options(&found.name);
-        if options.language == Some(Language::CudaCpp) {
-            options.pytorch_extension = self.extensions.of_file(&found.path);
-        }
+        let options = found.project.options(&found.name, None);
         if matches!(self.mode, Mode::Fix | Mode::Filter | Mode::Diff) {
             let fixed = fix_all(&source, &options, self.fixes).source;
             if self.mode == Mode::Diff {
@@ -92,7 +90,7 @@ impl Judge<'_> {
             return Ok(self.stdin.unwrap_or_default().to_owned());
         }
         String::from_utf8(fs::read(&found.path)?)
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not UTF-8 text"))
+            .map_err(|error| io::Error::new(ErrorKind::InvalidData, not_utf8(error.as_bytes())))
     }
 
     fn write(&self, path: &str, source: &str, report: &Report) -> String {
@@ -102,4 +100,17 @@ impl Judge<'_> {
             report,
         })
     }
+}
+
+/// Why a text does not read, and where.
+fn not_utf8(bytes: &[u8]) -> String {
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return "not UTF-8 text, but UTF-16; save it as UTF-8 to have it checked".to_owned();
+    }
+    let good = match std::str::from_utf8(bytes) {
+        Ok(_) => bytes.len(),
+        Err(error) => error.valid_up_to(),
+    };
+    let line = 1 + bytes[..good].iter().filter(|byte| **byte == b'\n').count();
+    format!("not UTF-8 text (line {line}); save it as UTF-8 to have it checked")
 }

@@ -7,7 +7,6 @@
 mod args;
 mod baseline;
 mod discovery;
-mod extension;
 mod judge;
 mod output;
 mod parallel;
@@ -25,10 +24,9 @@ use hipward_analyzer::Survey;
 use hipward_analyzer::output::{REPORT_SCHEMA, Statistics};
 
 use crate::config::Projects;
-use args::Mode;
+use args::{Format, Mode};
 use baseline::NewBaseline;
 use discovery::{Found, STDIN, discover};
-use extension::Extensions;
 use judge::{Judge, Judged};
 use output::Output;
 
@@ -103,30 +101,32 @@ impl Check {
                 failed = true;
             },
         );
-        if found.is_empty() && !failed {
-            eprintln!("hipward: there are no files here that it reads");
+        if found.is_empty() {
+            if !failed {
+                eprintln!("hipward: there are no files here that it reads");
+            } else if self.args.format == Format::Text {
+                // A count of nothing would read like a result.
+                return ExitCode::from(2);
+            }
         }
-        self.files(&found, failed)
+        // A folder is a project, and is summed up.
+        let is_project = self.args.paths.iter().any(|path| path.is_dir());
+        self.files(&found, is_project.then(Survey::default), failed)
     }
 
     /// Judges these files and prints what is to be said of them.
-    fn files(&self, found: &[Found], mut failed: bool) -> ExitCode {
+    fn files(&self, found: &[Found], mut survey: Option<Survey>, mut failed: bool) -> ExitCode {
         let complain = |message: &str| eprintln!("hipward: {message}");
         let baselines = Baselines::default();
-        let extensions = Extensions::default();
         let judge = Judge {
             mode: self.mode,
             fixes: self.args.applicability(),
             stdin: self.stdin.as_deref(),
             baselines: &baselines,
-            extensions: &extensions,
             format: output::format(self.args.format, found),
         };
         let mut new_baseline = self.args.write_baseline.as_deref().map(NewBaseline::new);
         let mut statistics = Statistics::default();
-        // A folder is a project, and is summed up.
-        let is_project = self.args.paths.iter().any(|path| path.is_dir());
-        let mut survey = is_project.then(Survey::default);
         let mut out = Output::new(&*judge.format, self.mode);
         let bar = progress::bar(found.len() as u64, self.args.quiet);
         out.begin();
@@ -195,11 +195,14 @@ impl Check {
         let paths = self.args.paths.clone();
         let rules = self.projects.rule_folders();
         let watched = watch::run(&paths, &rules, |changes| {
-            if io::stdout().is_terminal() {
-                // A person looks at one state, not at a log.
-                print!("\x1b[2J\x1b[H");
-            }
+            // A person looks at one state, not at a log.
+            let clear = || {
+                if io::stdout().is_terminal() {
+                    print!("\x1b[2J\x1b[H");
+                }
+            };
             if changes.configuration {
+                clear();
                 self.projects.reload();
                 self.once();
                 return;
@@ -219,7 +222,8 @@ impl Check {
             .filter(|found| changes.touch(&found.path))
             .collect();
             if !found.is_empty() {
-                self.files(&found, failed);
+                clear();
+                self.files(&found, None, failed);
             }
         });
         match watched {

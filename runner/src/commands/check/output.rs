@@ -32,7 +32,10 @@ pub(super) fn format(asked: Asked, found: &[Found]) -> Box<dyn Format> {
 }
 
 fn colour() -> Colour {
-    if io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+    // no-color.org: any value but an empty one.
+    let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    if io::stdout().is_terminal() && !is_unwanted {
         Colour::Ansi
     } else {
         Colour::Plain

@@ -1,6 +1,6 @@
 //! Writing a file in one step. Nothing about what is in it.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -8,6 +8,14 @@ use std::path::Path;
 pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
     // A link is followed, so that it stays a link.
     let path = fs::canonicalize(path)?;
+    let metadata = fs::metadata(&path)?;
+    // A new file in its place would need nobody's leave.
+    if metadata.permissions().readonly() {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "it is read-only",
+        ));
+    }
     let name = path
         .file_name()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file"))?;
@@ -23,7 +31,12 @@ pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
             .create_new(true)
             .open(&temporary)?;
         file.write_all(text.as_bytes())?;
-        file.set_permissions(fs::metadata(&path)?.permissions())?;
+        file.set_permissions(metadata.permissions())?;
+        if keep_owner(&file, &metadata).is_err() {
+            // Only the old file itself can stay its owner's.
+            fs::remove_file(&temporary)?;
+            return fs::write(&path, text);
+        }
         file.sync_all()?;
         fs::rename(&temporary, &path)
     };
@@ -31,6 +44,23 @@ pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
         // What is left of a failed write; the first error is the one to tell.
         let _ = fs::remove_file(&temporary);
     })
+}
+
+/// Gives the new file the owner of the old one.
+#[cfg(unix)]
+fn keep_owner(file: &File, old: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) == (old.uid(), old.gid()) {
+        return Ok(());
+    }
+    fchown(file, Some(old.uid()), Some(old.gid()))
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(test)]
@@ -55,5 +85,19 @@ mod tests {
             0o750
         );
         assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 2);
+    }
+
+    #[test]
+    fn a_read_only_file_is_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("x.py");
+        fs::write(&file, "old").expect("a file");
+        let mut permissions = fs::metadata(&file).expect("the file").permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(&file, permissions).expect("a mode");
+        let error = replace(&file, "new").expect_err("refused");
+        assert_eq!(error.to_string(), "it is read-only");
+        assert_eq!(fs::read_to_string(&file).expect("the file"), "old");
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 1);
     }
 }

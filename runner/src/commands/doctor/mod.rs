@@ -1,6 +1,8 @@
 //! `hipward doctor`: what this host has, what it lacks, and the line that mends it.
 
-use super::host::HostArgs;
+mod compilers;
+
+use super::{host::HostArgs, scratch::Scratch};
 use crate::{
     devices::{self, HipError},
     jobs::Runner,
@@ -17,6 +19,7 @@ pub(crate) struct Args {
 }
 
 /// One line of the answer.
+#[derive(Debug)]
 enum Finding {
     /// It is there.
     Has(String),
@@ -62,10 +65,9 @@ pub(crate) fn run(args: Args) -> ExitCode {
 }
 
 fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
-    let mut settings = args.host.settings()?;
     // A server may be using the data folder.
     let scratch = Scratch::new()?;
-    settings.data.clone_from(&scratch.0);
+    let settings = args.host.settings(scratch.path().to_owned())?;
     let runtime = tokio::runtime::Runtime::new()?;
     let runner = runtime.block_on(Runner::discover(settings))?;
     let capabilities = runner.capabilities();
@@ -91,14 +93,15 @@ fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
     }
     findings.extend(amd());
     findings.extend(hip());
-    findings.push(compiler());
+    findings.push(compilers::host());
+    findings.push(compilers::amd());
     findings.push(if Assets::get(MANIFEST).is_some() {
         Finding::Has("browser assets".to_owned())
     } else {
         Finding::Lacks(Missing {
             what: "browser assets".to_owned(),
             consequence: "Pages are shown without style, playground and live results.".to_owned(),
-            mend: "make assets".to_owned(),
+            mend: "make build".to_owned(),
         })
     });
     let isolation = capabilities.isolation;
@@ -111,9 +114,13 @@ fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
             what: "isolation".to_owned(),
             consequence: missing,
             mend: if isolation.level == IsolationLevel::Files {
-                "a newer Linux kernel".to_owned()
+                // Each release of Linux fences off more.
+                "sudo apt-get install -t bookworm-backports linux-image-amd64, or another way to a newer Linux; then restart"
+                    .to_owned()
             } else {
-                "a Linux kernel with Landlock and seccomp; see /sys/kernel/security/lsm".to_owned()
+                "add lsm=landlock to what Linux is started with (GRUB_CMDLINE_LINUX in /etc/default/grub), sudo update-grub, restart; \
+                 in a container: allow the system calls of Landlock and seccomp"
+                    .to_owned()
             },
         })
     }));
@@ -129,7 +136,7 @@ fn amd() -> Vec<Finding> {
             consequence:
                 "The kernel's AMD driver lists none, so benchmarks run on what else there is."
                     .to_owned(),
-            mend: "On an AMD host: sudo modprobe amdgpu".to_owned(),
+            mend: "sudo modprobe amdgpu, on an AMD host".to_owned(),
         })];
     }
     let mut findings: Vec<Finding> = gpus
@@ -183,7 +190,7 @@ fn hip() -> Option<Finding> {
         Err(HipError::Absent) if devices::gpus(Path::new("/sys")).is_empty() => return None,
         Err(HipError::Absent) => (
             "the HIP runtime".to_owned(),
-            "HIP kernels are left to Triton: there is no hipRTC or hipcc to compile them."
+            "ROCm is not installed beside the driver; PyTorch for ROCm brings what it needs itself."
                 .to_owned(),
         ),
         Err(error) => ("a HIP runtime that works".to_owned(), format!("{error}.")),
@@ -193,39 +200,4 @@ fn hip() -> Option<Finding> {
         consequence,
         mend: "sudo apt-get install rocm-hip-runtime-dev, from AMD's package repository".to_owned(),
     }))
-}
-
-/// torch.compile builds C++ on a processor, and Triton its launchers on a GPU.
-fn compiler() -> Finding {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = ["g++", "clang++"]
-        .into_iter()
-        .find(|name| std::env::split_paths(&path).any(|folder| folder.join(name).is_file()));
-    match found {
-        Some(name) => Finding::Has(format!("a C++ compiler: {name}")),
-        None => Finding::Lacks(Missing {
-            what: "a C++ compiler".to_owned(),
-            consequence: "torch.compile cannot build its code, so that variant is not available."
-                .to_owned(),
-            mend: "sudo apt-get install g++".to_owned(),
-        }),
-    }
-}
-
-/// A folder of our own that is gone afterwards.
-struct Scratch(std::path::PathBuf);
-
-impl Scratch {
-    fn new() -> std::io::Result<Self> {
-        let path = std::env::temp_dir().join(format!("hipward-doctor-{}", std::process::id()));
-        std::fs::create_dir(&path)?;
-        Ok(Scratch(path))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Left behind in the temporary folder at worst.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

@@ -8,6 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// The file that tells.
+pub(super) const SETUP: &str = "setup.py";
+
 /// What was found so far, by folder.
 #[derive(Debug, Default)]
 pub(super) struct Extensions(Mutex<HashMap<PathBuf, Option<bool>>>);
@@ -15,7 +18,9 @@ pub(super) struct Extensions(Mutex<HashMap<PathBuf, Option<bool>>>);
 impl Extensions {
     /// True below Python code that builds extensions with PyTorch; nothing where no file says so.
     pub(super) fn of_file(&self, file: &Path) -> Option<bool> {
-        self.of_folder(fs::canonicalize(file).ok()?.parent()?)
+        // One that an editor has not written yet has a place all the same.
+        let whole = fs::canonicalize(file).or_else(|_| std::path::absolute(file));
+        self.of_folder(whole.ok()?.parent()?)
     }
 
     fn of_folder(&self, folder: &Path) -> Option<bool> {
@@ -67,7 +72,7 @@ mod tests {
         ] {
             fs::create_dir_all(path(part)).expect("a folder");
         }
-        fs::write(path("setup.py"), "CUDAExtension").expect("a file");
+        fs::write(path(SETUP), "CUDAExtension").expect("a file");
         fs::write(
             path("ours/setup.py"),
             "from torch.utils import cpp_extension",
@@ -85,6 +90,7 @@ mod tests {
             );
             assert_eq!(extensions.of_file(&path("inline/kernels/x.cu")), Some(true));
             assert_eq!(extensions.of_file(&path("plain/x.cu")), None);
+            assert_eq!(extensions.of_file(&path("ours/new/new.cu")), Some(true));
         }
     }
 }

@@ -1,0 +1,241 @@
+//! The API as a client sees it. Blocking calls, each on a thread where that is allowed.
+
+use hipward_protocol::{Event, JobRequest, JobSummary, Problem};
+use std::{
+    io::{BufRead, BufReader},
+    thread,
+    time::Duration,
+};
+use tokio::{sync::mpsc, task};
+use ureq::{Agent, Body, http::Response};
+
+/// Times that a lost stream is taken up again without an event in between.
+const TRIES: u32 = 10;
+const PAUSE: Duration = Duration::from_secs(1);
+/// Largest report: samples of every variant, many times over.
+const REPORT_BYTES: u64 = 256 << 20;
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ClientError {
+    #[error("no answer from {url}: {source}")]
+    Unreachable {
+        url: String,
+        source: Box<ureq::Error>,
+    },
+    #[error("{}: {} {}", .0.title, .0.detail, .0.help)]
+    Refused(Box<Problem>),
+    #[error("{url} answered with {status}, and not as a Hipward server does")]
+    Foreign { url: String, status: u16 },
+    #[error("the server ended the stream of events")]
+    Ended,
+    #[error("the call did not end: {0}")]
+    Stopped(#[from] task::JoinError),
+}
+
+/// The address of a server, from what a person writes.
+pub(super) fn base(text: &str) -> Result<String, String> {
+    if text.starts_with("https://") {
+        return Err(
+            "TLS is not spoken here; ssh -L 8717:localhost:8717 HOST, then http://localhost:8717"
+                .to_owned(),
+        );
+    }
+    let address = text.strip_prefix("http://").unwrap_or(text);
+    let address = address.trim_end_matches('/');
+    if address.is_empty() || address.contains('/') {
+        return Err("it is an address such as http://gpu-host:8717".to_owned());
+    }
+    Ok(format!("http://{address}"))
+}
+
+/// A server that we are a client of.
+#[derive(Clone, Debug)]
+pub(super) struct Client {
+    agent: Agent,
+    base: String,
+    authorization: Option<String>,
+}
+
+impl Client {
+    pub(super) fn new(base: &str, token: Option<String>) -> Client {
+        let agent = Agent::config_builder()
+            // A refusal has a body that says why.
+            .http_status_as_error(false)
+            .timeout_connect(Some(Duration::from_secs(10)))
+            .build();
+        Client {
+            agent: agent.into(),
+            base: base.to_owned(),
+            authorization: token.map(|token| format!("Bearer {token}")),
+        }
+    }
+
+    /// Where people see a job.
+    pub(super) fn page(&self, job: &str) -> String {
+        format!("{}/jobs/{job}/", self.base)
+    }
+
+    pub(super) async fn submit(self, request: JobRequest) -> Result<JobSummary, ClientError> {
+        let url = format!("{}/api/v1/jobs", self.base);
+        task::spawn_blocking(move || {
+            let mut post = self.agent.post(&url);
+            if let Some(authorization) = &self.authorization {
+                post = post.header("authorization", authorization);
+            }
+            read(&url, post.send_json(&request))
+        })
+        .await?
+    }
+
+    pub(super) async fn cancel(self, job: &str) -> Result<JobSummary, ClientError> {
+        let url = format!("{}/api/v1/jobs/{job}", self.base);
+        task::spawn_blocking(move || {
+            let mut delete = self.agent.delete(&url);
+            if let Some(authorization) = &self.authorization {
+                delete = delete.header("authorization", authorization);
+            }
+            read(&url, delete.call())
+        })
+        .await?
+    }
+
+    /// A file that the server makes of a job.
+    pub(super) async fn report(self, job: &str, name: &str) -> Result<String, ClientError> {
+        let url = format!("{}/api/v1/jobs/{job}/{name}", self.base);
+        task::spawn_blocking(move || {
+            let mut answer = accepted(&url, self.agent.get(&url).call())?;
+            let body = answer.body_mut().with_config().limit(REPORT_BYTES);
+            body.read_to_string()
+                .map_err(|source| unreachable(&url, source))
+        })
+        .await?
+    }
+
+    /// A job's events from the first to the final one. A connection that is lost is taken up where it broke.
+    pub(super) fn follow(&self, job: &str) -> mpsc::UnboundedReceiver<Result<Event, ClientError>> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let (client, url) = (
+            self.clone(),
+            format!("{}/api/v1/jobs/{job}/events", self.base),
+        );
+        task::spawn_blocking(move || {
+            let mut after = 0;
+            let mut tries = TRIES;
+            loop {
+                let before = after;
+                let lost = match client.stream(&url, &mut after, &sender) {
+                    Ok(Streamed::Ended | Streamed::Unheard) => return,
+                    Ok(Streamed::Broken) => ClientError::Ended,
+                    Err(error) => error,
+                };
+                tries = if after > before { TRIES } else { tries - 1 };
+                if tries == 0
+                    || !matches!(lost, ClientError::Ended | ClientError::Unreachable { .. })
+                {
+                    // Nobody may be left to be told.
+                    let _ = sender.send(Err(lost));
+                    return;
+                }
+                thread::sleep(PAUSE);
+            }
+        });
+        receiver
+    }
+
+    fn stream(
+        &self,
+        url: &str,
+        after: &mut u64,
+        sender: &mpsc::UnboundedSender<Result<Event, ClientError>>,
+    ) -> Result<Streamed, ClientError> {
+        let call = self.agent.get(format!("{url}?after={after}")).call();
+        let answer = accepted(url, call)?;
+        for line in BufReader::new(answer.into_body().into_reader()).lines() {
+            let Ok(line) = line else {
+                return Ok(Streamed::Broken);
+            };
+            let Some(data) = line.strip_prefix("data:") else {
+                continue;
+            };
+            let Ok(event) = serde_json::from_str::<Event>(data.trim()) else {
+                return Err(ClientError::Foreign {
+                    url: url.to_owned(),
+                    status: 200,
+                });
+            };
+            *after = event.seq;
+            let is_final = event.body.is_final();
+            if sender.send(Ok(event)).is_err() {
+                return Ok(Streamed::Unheard);
+            }
+            if is_final {
+                return Ok(Streamed::Ended);
+            }
+        }
+        Ok(Streamed::Broken)
+    }
+}
+
+/// How far a stream came.
+enum Streamed {
+    /// To the final event.
+    Ended,
+    /// The connection was lost before.
+    Broken,
+    /// Nobody listens any more.
+    Unheard,
+}
+
+type Answer = Result<Response<Body>, ureq::Error>;
+
+/// The job that an answer holds.
+fn read(url: &str, answer: Answer) -> Result<JobSummary, ClientError> {
+    let mut answer = accepted(url, answer)?;
+    let status = answer.status().as_u16();
+    answer
+        .body_mut()
+        .read_json()
+        .map_err(|_| ClientError::Foreign {
+            url: url.to_owned(),
+            status,
+        })
+}
+
+/// An answer that is no refusal.
+fn accepted(url: &str, answer: Answer) -> Result<Response<Body>, ClientError> {
+    let mut answer = answer.map_err(|source| unreachable(url, source))?;
+    let status = answer.status();
+    if status.is_success() {
+        return Ok(answer);
+    }
+    Err(match answer.body_mut().read_json() {
+        Ok(problem) => ClientError::Refused(Box::new(problem)),
+        Err(_) => ClientError::Foreign {
+            url: url.to_owned(),
+            status: status.as_u16(),
+        },
+    })
+}
+
+fn unreachable(url: &str, source: ureq::Error) -> ClientError {
+    ClientError::Unreachable {
+        url: url.to_owned(),
+        source: Box::new(source),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_as_people_write_it() {
+        for text in ["gpu:8717", "http://gpu:8717", "http://gpu:8717/"] {
+            assert_eq!(base(text).as_deref(), Ok("http://gpu:8717"), "{text}");
+        }
+        for text in ["https://gpu", "ftp://gpu", "http://", ""] {
+            assert!(base(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! `hipward check` and `hipward explain` where users trip: what is said then, and that the rest is done all the same.
+
+#[path = "support/check.rs"]
+mod support;
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use support::{NVML, check, fired, folder, hipward, told, write};
+
+#[test]
+fn without_a_path_it_is_this_folder() {
+    let folder = folder(&[("a.py", NVML)]);
+    assert_eq!(fired(folder.path(), &[]), ["a.py:1 pynvml"]);
+}
+
+#[test]
+fn what_was_found_is_said_once() {
+    let folder = folder(&[("a.py", NVML), ("b.py", NVML)]);
+    for format in ["text", "markdown"] {
+        let (_, text, _) = check(folder.path(), &[".", "--format", format]);
+        assert_eq!(text.matches("findings in").count(), 1, "{text}");
+        assert_eq!(
+            text.matches("## Summary").count(),
+            usize::from(format == "markdown")
+        );
+        assert!(text.contains("Porting effort"), "{text}");
+    }
+}
+
+#[test]
+fn a_file_that_does_not_read_is_told_and_the_others_are_judged() {
+    let folder = folder(&[("a.py", NVML), ("b/c.py", "")]);
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("latin.py"), b"x = 1\ny = '\xe9'\n").expect("a file");
+    fs::write(path("wide.py"), b"\xff\xfei\0m\0").expect("a file");
+    let (code, text, errors) = check(folder.path(), &["."]);
+    assert_eq!(code, 2);
+    assert!(text.contains("1 finding in 2 files."), "{text}");
+    for line in [
+        "hipward: latin.py: not UTF-8 text (line 2); save it as UTF-8 to have it checked",
+        "hipward: wide.py: not UTF-8 text, but UTF-16; save it as UTF-8 to have it checked",
+    ] {
+        assert!(errors.lines().any(|told| told == line), "{errors}");
+    }
+    let (code, text, errors) = check(folder.path(), &["missing.py"]);
+    assert_eq!((code, text.as_str()), (2, ""));
+    assert_eq!(
+        errors,
+        "hipward: missing.py: there is no such file or folder\n"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_go_round_or_nowhere_are_no_trouble() {
+    use std::os::unix::fs::symlink;
+
+    let folder = folder(&[("a.py", NVML)]);
+    symlink(".", folder.path().join("round")).expect("a link");
+    symlink("nowhere.py", folder.path().join("broken.py")).expect("a link");
+    let (code, _, errors) = check(folder.path(), &["."]);
+    assert_eq!((code, errors.as_str()), (1, ""));
+    assert_eq!(fired(folder.path(), &["."]), ["a.py:1 pynvml"]);
+}
+
+/// A first file that takes long, and a second that is gone by then.
+#[test]
+fn a_file_that_is_gone_when_its_turn_comes_is_no_mistake() {
+    let long = "x = f(a, b, c)\n".repeat(60_000);
+    let folder = folder(&[("a.py", &long), ("z.py", NVML)]);
+    let child = hipward(folder.path())
+        .args([".", "--jobs", "1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("hipward runs");
+    std::thread::sleep(std::time::Duration::from_millis(150));
+    fs::remove_file(folder.path().join("z.py")).expect("it is there");
+    let (code, text, errors) = told(child.wait_with_output().expect("it ends"));
+    assert_eq!((code, errors.as_str()), (0, ""), "{text}");
+}
+
+#[test]
+fn crlf_and_a_byte_order_mark_stay_and_do_not_shift_columns() {
+    let source = "\u{feff}import os\r\nos.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"\"\r\n";
+    let folder = folder(&[("a.py", source), ("b.py", "\u{feff}import pynvml\r\n")]);
+    let (_, text, _) = check(folder.path(), &["b.py"]);
+    assert!(
+        text.contains(" --> b.py:1:8\n  |\n1 | import pynvml\n  |        ^^^^^^\n"),
+        "{text}"
+    );
+    check(folder.path(), &["a.py", "--fix", "--unsafe-fixes"]);
+    let fixed = fs::read_to_string(folder.path().join("a.py")).expect("a file");
+    assert!(fixed.starts_with("\u{feff}import os\r\n"), "{fixed:?}");
+    assert_eq!(fixed.matches('\n').count(), fixed.matches("\r\n").count());
+}
+
+#[test]
+fn a_read_only_file_is_reported_and_not_written() {
+    let folder = folder(&[(
+        "a.py",
+        "import datetime\nx = datetime.UTC\nimport os\nos.environ[\"CUDA_LAUNCH_BLOCKING\"] = \"1\"\n",
+    )]);
+    let path = folder.path().join("a.py");
+    let before = fs::read_to_string(&path).expect("a file");
+    let mut permissions = fs::metadata(&path).expect("a file").permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&path, permissions).expect("a mode");
+    let arguments = ["a.py", "--fix", "--unsafe-fixes", "--python", "3.10"];
+    let (code, _, errors) = check(folder.path(), &arguments);
+    assert_eq!(code, 2);
+    assert_eq!(
+        errors,
+        "hipward: a.py: could not be written: it is read-only\n"
+    );
+    assert_eq!(fs::read_to_string(&path).expect("a file"), before);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let folder = folder(&[]);
+    for index in 0..200 {
+        write(folder.path(), &format!("{index}.py"), &NVML.repeat(50));
+    }
+    let output = Command::new("bash")
+        .args([
+            "-c",
+            "set -o pipefail; \"$0\" check . --exit-zero | head -1",
+        ])
+        .arg(env!("CARGO_BIN_EXE_hipward"))
+        .current_dir(folder.path())
+        .output()
+        .expect("bash runs");
+    let (code, text, errors) = told(output);
+    assert_eq!((code, errors.as_str()), (0, ""));
+    assert_eq!(text.lines().count(), 1);
+}
+
+#[test]
+fn watching_standard_input_is_refused() {
+    let folder = folder(&[]);
+    let mut child = hipward(folder.path())
+        .args(["-", "--watch"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("hipward runs");
+    // It may have ended already.
+    let _ = child.stdin.take().expect("is piped").write_all(b"x = 1\n");
+    let (code, _, errors) = told(child.wait_with_output().expect("it ends"));
+    assert_eq!(code, 2);
+    assert!(errors.contains("standard input has an end"), "{errors}");
+}
+
+fn explain(folder: &std::path::Path, arguments: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hipward"));
+    let command = command.current_dir(folder).arg("explain").args(arguments);
+    told(command.output().expect("hipward runs"))
+}
+
+#[test]
+fn explain_knows_a_teams_rules_too() {
+    let team = "\n[[rule]]\nid = \"ACME001\"\nname = \"acme-gemm\"\nmessage = \"Use the new one.\"\n\
+                link = \"https://wiki.example/gemm\"\nmatch.cuda = \"acme_gemm\"\n\
+                fix = { title = \"Rename\", replace = \"acme_gemm2\" }\n";
+    let folder = folder(&[
+        ("team/acme.toml", team),
+        ("ours/hipward.toml", "rules = \"../team\"\n"),
+        ("broken/hipward.toml", "rules = 1\n"),
+    ]);
+    for (place, arguments) in [
+        ("ours", &["acme-gemm"][..]),
+        ("ours", &["acme001"]),
+        ("", &["ACME001", "--rules", "team"]),
+    ] {
+        let (code, text, errors) = explain(&folder.path().join(place), arguments);
+        assert_eq!(code, 0, "{errors}");
+        for part in [
+            "# acme-gemm (ACME001)\n\nUse the new one.\n",
+            "https://wiki.example/gemm",
+            "acme.toml:2",
+            "match.cuda = \"acme_gemm\"",
+            "fix.replace = \"acme_gemm2\"",
+        ] {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
+    }
+    let ours = folder.path().join("ours");
+    let (code, text, _) = explain(&ours, &[]);
+    assert_eq!(code, 0);
+    assert!(
+        text.contains("HW101") && text.contains("ACME001  acme-gemm"),
+        "{text}"
+    );
+    for (asked, nearest) in [
+        ("acme-gem", "acme-gemm (ACME001)"),
+        ("pynvm", "pynvml (HW101)"),
+    ] {
+        let (code, _, errors) = explain(&ours, &[asked]);
+        assert_eq!(code, 2);
+        assert!(
+            errors.contains(&format!("did you mean {nearest}?")),
+            "{errors}"
+        );
+    }
+    // A mistake elsewhere does not keep anyone from reading.
+    let broken = folder.path().join("broken");
+    assert_eq!(explain(&broken, &["pynvml"]).0, 0);
+    let (code, _, errors) = explain(&broken, &["acme-gemm"]);
+    assert_eq!(code, 2);
+    assert!(errors.contains("hipward.toml:1: `rules`"), "{errors}");
+}

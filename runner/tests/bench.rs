@@ -1,0 +1,198 @@
+//! `hipward bench`: the button's job in a terminal, with a server of its own and with a running one.
+
+mod support;
+
+use hipward_protocol::JobState;
+use serde_json::Value;
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read},
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+use support::{Server, hipward, signal};
+
+const MEASURES: &str = "
+environment()
+for variant, ms in [('eager', 2.0), ('eager-control', 2.0), ('compile', 1.0)]:
+    sample(variant, ms)
+say('unavailable', variant='fused-ops', reason='Triton needs a GPU.')
+print('hello \\x1b[31m')
+";
+
+const REJECTS: &str = "
+environment()
+for variant in ['eager', 'eager-control']:
+    sample(variant, 2.0)
+say('precision', variant='model-new', passed=False, outputs=[], seeds=5, reference='float64', reason='It is off.')
+";
+
+const WAITS: &str = "import time\nprint('waiting', flush=True)\ntime.sleep(600)";
+
+/// `hipward bench` on a snippet, with the scripted measuring package where it starts a server of its own.
+fn bench(folder: &Path, snippet: &str, flags: &[&str]) -> Command {
+    let file = folder.join("snippet.py");
+    fs::write(&file, snippet).expect("a file");
+    let mut command = hipward();
+    command.arg("bench").arg(&file).args(flags);
+    if !flags.contains(&"--host") {
+        let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support");
+        command.arg("--kernels").arg(kernels);
+        command.env("HIPWARD_PYTHON", "python3");
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+fn told(output: &Output) -> (Option<i32>, String, String) {
+    (
+        output.status.code(),
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    )
+}
+
+fn run(snippet: &str, flags: &[&str]) -> (Option<i32>, String, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    told(&bench(folder.path(), snippet, flags).output().expect("runs"))
+}
+
+#[test]
+fn a_job_runs_here_and_its_result_is_printed_in_each_format() {
+    let (code, text, progress) = run(MEASURES, &[]);
+    assert_eq!(code, Some(0), "{progress}");
+    for part in [
+        "torch.compile",
+        "FASTER",
+        "2.00×",
+        "Triton needs a GPU.",
+        "Conditions",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    // What the snippet prints cannot steer the terminal.
+    assert!(progress.contains("snippet | hello [31m\n"), "{progress}");
+    assert!(progress.contains("torch.compile: 1.00"), "{progress}");
+
+    let (code, text, progress) = run(MEASURES, &["--format", "json", "--quiet"]);
+    assert_eq!((code, progress.as_str()), (Some(0), ""));
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(report["job"]["title"], "snippet.py");
+    assert_eq!(report["result"]["verdict"]["best"], "compile");
+
+    let (code, text, _) = run(MEASURES, &["--format", "markdown", "--variants", "compile"]);
+    assert_eq!(code, Some(0));
+    assert!(text.starts_with("# snippet.py\n\n**Done.**"), "{text}");
+}
+
+#[test]
+fn the_exit_code_says_how_it_went() {
+    let (code, text, _) = run(REJECTS, &[]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("Not timed: It is off."), "{text}");
+
+    let (code, text, _) = run("raise SystemExit(3)", &[]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.starts_with("Failed."), "{text}");
+
+    for (flags, part) in [
+        (vec!["--variants", "warp"], "The variants are: eager"),
+        (vec!["--device", "cuda:7"], "cpu"),
+        (
+            vec!["--host", "http://127.0.0.1:1"],
+            "no answer from http://127.0.0.1:1",
+        ),
+        (vec!["--host", "https://gpu-host"], "ssh -L"),
+        (
+            vec!["--host", "http://127.0.0.1:1", "--time-cap", "1"],
+            "cannot be used with",
+        ),
+    ] {
+        let (code, _, errors) = run(MEASURES, &flags);
+        assert_eq!(code, Some(2), "{flags:?}: {errors}");
+        assert!(errors.contains(part), "{flags:?}: {errors}");
+    }
+    let missing = hipward()
+        .args(["bench", "missing.py"])
+        .output()
+        .expect("runs");
+    let (code, _, errors) = told(&missing);
+    assert_eq!(code, Some(2));
+    assert!(errors.contains("missing.py: "), "{errors}");
+}
+
+#[test]
+fn a_running_server_does_the_job_and_keeps_it() {
+    let server = Server::start(&["--token", "secret"]);
+    let (code, _, errors) = run(MEASURES, &["--host", &server.url]);
+    assert_eq!(code, Some(2));
+    assert!(errors.contains("Token required"), "{errors}");
+
+    let (code, text, progress) = run(
+        MEASURES,
+        &[
+            "--host",
+            &server.url,
+            "--token",
+            "secret",
+            "--variants",
+            "compile",
+        ],
+    );
+    assert_eq!(code, Some(0), "{progress}");
+    assert!(text.contains("FASTER"), "{text}");
+    let page = progress.lines().last().expect("a last line");
+    let page = page.strip_prefix("The result is at ").expect("an address");
+    let path = page.strip_prefix(&server.url).expect("of this server");
+    let (status, html) = server.get(path);
+    assert_eq!(status, 200);
+    assert!(html.contains("snippet.py"), "{html}");
+}
+
+#[test]
+fn a_server_that_is_started_again_is_followed_on() {
+    let mut server = Server::start(&[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    // Long enough to be killed in; the second try goes to the end.
+    let snippet = format!("import time\nprint('waiting', flush=True)\ntime.sleep(3){MEASURES}");
+    let port = server.port().to_owned();
+    let mut child = bench(folder.path(), &snippet, &["--host", &server.url])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("is piped")).lines();
+    assert!(lines.any(|line| line.is_ok_and(|line| line.contains("waiting"))));
+    server.kill();
+    server.restart(&["--bind", &format!("127.0.0.1:{port}")]);
+    let output = child.wait_with_output().expect("ends");
+    let rest: Vec<_> = lines.map_while(Result::ok).collect();
+    assert_eq!(output.status.code(), Some(0), "{rest:?}");
+}
+
+#[test]
+fn ctrl_c_cancels_the_job() {
+    let server = Server::start(&[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    for flags in [vec!["--host", server.url.as_str()], vec![]] {
+        let mut child = bench(folder.path(), WAITS, &flags)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("is piped")).lines();
+        assert!(lines.any(|line| line.is_ok_and(|line| line.contains("waiting"))));
+        signal(child.id(), "-INT");
+        let status = child.wait().expect("ends");
+        let mut text = String::new();
+        let mut stdout = child.stdout.take().expect("is piped");
+        stdout.read_to_string(&mut text).expect("text");
+        assert_eq!(status.code(), Some(130), "{text}");
+        assert!(text.starts_with("Cancelled."), "{text}");
+    }
+    // The server is free for the next one.
+    let next = server.submit("environment()").id;
+    server.wait_for(&next, |job| {
+        job.state == JobState::Done || job.state == JobState::Failed
+    });
+}

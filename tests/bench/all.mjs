@@ -1,0 +1,63 @@
+// Speed and size on this machine, as one table. Not tests: clocks differ between machines.
+//
+// `make bench` calls it. Each part gives rows {what, value, unit, note?}; with names as arguments only those parts run.
+// What goes on is told on standard error, the table on standard output.
+
+import { cpus, loadavg } from 'node:os';
+import sizes from './sizes.mjs';
+import analyzer from './analyzer.mjs';
+import throughput from './throughput.mjs';
+import cuda from './cuda.mjs';
+import edit from './edit.mjs';
+import paste from './paste.mjs';
+import runner from './runner.mjs';
+
+const parts = { sizes, analyzer, throughput, cuda, edit, paste, runner };
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !(name in parts));
+if (unknown.length > 0) {
+  console.error(`there is no part ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}`);
+  process.exit(2);
+}
+
+const load = loadavg()[0];
+const rows = [];
+let failed = false;
+for (const [name, measure] of Object.entries(parts)) {
+  if (asked.length > 0 && !asked.includes(name)) continue;
+  console.error(`bench: ${name} …`);
+  try {
+    for (const row of await measure()) rows.push({ part: name, ...row });
+  } catch (error) {
+    // The other parts are worth having.
+    failed = true;
+    console.error(error);
+    rows.push({ part: name, what: 'not measured', note: error.message.split('\n')[0] });
+  }
+}
+
+const [cpu] = cpus();
+console.log(`${cpus().length} × ${cpu.model.trim()}; ${load.toFixed(1)} processes wanted to run before it began`);
+if (load > 0.5) console.log('The machine was busy: the times are too long, and comparisons are rough.');
+console.log('\n' + table(['Part', 'What', 'Value', 'Unit', 'How'], rows.map(cells)));
+process.exitCode = failed ? 1 : 0;
+
+function cells({ part, what, value, unit, note }) {
+  return [part, what, value === undefined ? '–' : digits(value), unit ?? '', note ?? ''];
+}
+
+// Three significant digits, and no fewer than all before the point.
+function digits(value) {
+  if (Number.isInteger(value)) return String(value);
+  const decimals = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
+  return value.toFixed(Math.min(decimals, 6));
+}
+
+// Markdown that reads well as it is.
+function table(head, rows) {
+  const all = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column].length)));
+  const line = (row) => `| ${row.map((cell, i) => (i === 2 ? cell.padStart(widths[i]) : cell.padEnd(widths[i]))).join(' | ')} |`;
+  const rule = `|${widths.map((width, i) => '-'.repeat(width + 1) + (i === 2 ? ':' : '-')).join('|')}|`;
+  return [line(head), rule, ...rows.map(line)].join('\n');
+}
