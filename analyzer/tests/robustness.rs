@@ -1,10 +1,13 @@
 //! Any text: a report, quickly, and never a panic.
 
 mod common;
+#[path = "common/promises.rs"]
+pub mod promises;
 
 use std::fs;
+use std::time::Instant;
 
-use common::{all_fixtures, language};
+use common::{all_fixtures, language, regressions};
 use hipward_analyzer::{
     Applicability, Language, MAX_SOURCE_BYTES, Options, Report, analyze, apply_fixes, diff,
     fix_all, output, skeleton, unified_diff,
@@ -184,7 +187,7 @@ fn a_long_function_takes_as_long_as_its_length() {
         (forward, "  for i in self.experts: i.x(x)\n"),
     ] {
         let source = format!("{head}{}", line.repeat(n));
-        let start = std::time::Instant::now();
+        let start = Instant::now();
         analyze(&source, &Options::default());
         let seconds = start.elapsed().as_secs_f64();
         // A second or two in a busy debug build; minutes if a look at the function were made for each line.
@@ -192,13 +195,84 @@ fn a_long_function_takes_as_long_as_its_length() {
     }
 }
 
+/// A line that a rule has something to say of, in each language.
+const FINDINGS: [(Language, &str, &str, &str); 9] = [
+    (
+        Language::Python,
+        "import os\n",
+        "os.environ['CUDA_LAUNCH_BLOCKING'] = '1'\n",
+        "",
+    ),
+    (Language::CudaCpp, "", "cudaFree(a);\n", ""),
+    (
+        Language::Notebook,
+        "{\"cells\": [{\"cell_type\": \"code\", \"source\": [\"import os\\n\"",
+        ", \"os.environ['CUDA_LAUNCH_BLOCKING'] = '1'\\n\"",
+        "]}]}",
+    ),
+    (Language::Requirements, "", "pynvml\n", ""),
+    (
+        Language::Pyproject,
+        "[project]\ndependencies = [\n",
+        "\"pynvml\",\n",
+        "]\n",
+    ),
+    (
+        Language::Dockerfile,
+        "",
+        "FROM nvidia/cuda:12.4.0-base\n",
+        "",
+    ),
+    (Language::Cmake, "", "find_package(CUDAToolkit)\n", ""),
+    (Language::Shell, "", "nvidia-smi\n", ""),
+    (Language::Yaml, "", "- image: nvidia/cuda:12.4.0-base\n", ""),
+];
+
 #[test]
-fn many_findings_end_in_a_note() {
-    let source =
-        String::from("import os\n") + &"os.environ['CUDA_LAUNCH_BLOCKING'] = '1'\n".repeat(20_000);
-    let report = everything(&source);
-    assert_eq!(report.findings.len(), 1000);
-    assert_eq!(report.notes[0].code, "too-many");
+fn many_findings_end_in_a_note_in_every_language() {
+    assert_eq!(FINDINGS.map(|row| row.0), Language::ALL);
+    for (language, head, line, tail) in FINDINGS {
+        let source = format!("{head}{}{tail}", line.repeat(20_000));
+        let start = Instant::now();
+        let report = everything_as(language, &source);
+        assert_eq!(report.findings.len(), 1000, "{language:?}");
+        assert_eq!(report.notes[0].code, "too-many", "{language:?}");
+        let seconds = start.elapsed().as_secs_f64();
+        assert!(seconds < 30.0, "{language:?}: {seconds:.1} s");
+    }
+}
+
+/// A million of them are more text than is read.
+#[test]
+fn too_large_a_text_is_refused_in_every_language() {
+    for (language, head, line, tail) in FINDINGS {
+        let one_line = line.replace('\n', " ").repeat(1_000_000);
+        let source = format!("{head}{one_line}{tail}");
+        assert!(source.len() > 5_000_000);
+        let options = Options {
+            language: Some(language),
+            ..Options::default()
+        };
+        let start = Instant::now();
+        let report = analyze(&source, &options);
+        let seconds = start.elapsed().as_secs_f64();
+        assert_eq!(report.notes.len(), 1, "{language:?}");
+        assert_eq!(report.notes[0].code, "too-large", "{language:?}");
+        assert!(report.findings.is_empty());
+        assert!(seconds < 5.0, "{language:?}: {seconds:.1} s");
+    }
+}
+
+/// What the fuzz targets find is kept in that folder, made small. It began with a text of each kind that holds what such
+/// finds are made of: mixed line ends, half characters, and things that are never closed.
+#[test]
+fn texts_that_are_easy_to_get_wrong_keep_the_promises() {
+    let inputs = regressions();
+    assert!(!inputs.is_empty());
+    for path in inputs {
+        let source = fs::read_to_string(&path).expect("a text");
+        promises::judge(&source, language(&path));
+    }
 }
 
 #[test]

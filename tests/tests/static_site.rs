@@ -9,9 +9,14 @@ use std::process::Command;
 /// Brotli sizes of a page with everything it loads, KB. From the design.
 const LESSON_BUDGET_KB: f64 = 120.0;
 /// Brotli size of each module with its glue, KB. From the design; ARCHITECTURE.md says why the analyzer has more.
-const MODULE_BUDGETS_KB: [(&str, &[&str], f64); 3] = [
+const MODULE_BUDGETS_KB: [(&str, &[&str], f64); 4] = [
     ("islands", &["islands.js", "islands_bg.wasm"], 90.0),
-    ("analyzer", &["analyzer.js", "analyzer_bg.wasm"], 210.0),
+    ("analyzer", &["analyzer.js", "analyzer_bg.wasm"], 197.0),
+    (
+        "analyzer-all",
+        &["analyzer-all.js", "analyzer-all_bg.wasm"],
+        315.0,
+    ),
     ("editor", &["editor.js"], 170.0),
 ];
 

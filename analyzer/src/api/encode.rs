@@ -9,6 +9,7 @@ use crate::report::{
 };
 #[cfg(feature = "all-languages")]
 use crate::report::{Effort, EffortItem, FamilyCount, Summary, Twin};
+#[cfg(feature = "all-languages")]
 use crate::rules::{Family, RuleMeta};
 
 /// A value with a JSON form.
@@ -184,6 +185,10 @@ words! {
     HandledBy { You = "you", Hipify = "hipify", RocmWheel = "rocm-wheel" }
     Applicability { Safe = "safe", Unsafe = "unsafe", DisplayOnly = "display-only" }
     DiffKind { Equal = "equal", Removed = "removed", Added = "added", Gap = "gap" }
+}
+
+#[cfg(feature = "all-languages")]
+words! {
     Family {
         BuildFiles = "build-files",
         VendorLibraries = "vendor-libraries",
@@ -223,6 +228,7 @@ impl Encode for Target {
     }
 }
 
+#[cfg(feature = "all-languages")]
 impl Encode for &RuleMeta {
     fn encode(&self, out: &mut String) {
         let fields: [(&str, &dyn Encode); 9] = [

@@ -12,6 +12,7 @@ use self::encode::{Encode, encode};
 use self::request::Request;
 use crate::analysis::{Options, Session};
 use crate::report::{Applicability, Language, Report};
+#[cfg(feature = "all-languages")]
 use crate::rules::RULES;
 use crate::selection::Selection;
 use crate::team::TeamRules;
@@ -227,6 +228,7 @@ pub fn skeleton(request: &str) -> Result<String, String> {
 }
 
 /// Every rule without its page: `[{id, name, title, family, severity, …}]`.
+#[cfg(feature = "all-languages")]
 pub fn rules() -> Result<String, String> {
     Ok(encode(&RULES))
 }

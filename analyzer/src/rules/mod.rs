@@ -72,7 +72,7 @@ macro_rules! declare_rule {
         pub(in crate::rules) static RULE: $crate::rules::RuleMeta = $crate::rules::RuleMeta {
             id: $id,
             name: $name,
-            title: $title,
+            title: $crate::rules::listed($title),
             family: $crate::rules::Family::$family,
             severity: $crate::report::Severity::$severity,
             languages: &[
@@ -83,9 +83,9 @@ macro_rules! declare_rule {
                 $(first!($crate::report::Language::CudaCpp, $cuda),)?
                 $($($crate::report::Language::$language,)+)?
             ],
-            targets: $targets,
+            targets: $crate::rules::listed($targets),
             applicability: $crate::report::Applicability::$applicability,
-            lesson: $lesson,
+            lesson: if $crate::rules::IS_LISTED { $lesson } else { None },
             $(on_request: $on_request,)?
             #[cfg(feature = "docs")]
             page: &[$($doc),+],
@@ -287,6 +287,14 @@ impl Family {
             Family::CudaCpp => "CUDA C++",
         }
     }
+}
+
+/// Whether anything asks for a list of the rules. The module for Python alone does without, and without its texts.
+const IS_LISTED: bool = cfg!(feature = "all-languages");
+
+/// What only a list of rules tells.
+const fn listed(text: &'static str) -> &'static str {
+    if IS_LISTED { text } else { "" }
 }
 
 /// What is known of a rule without running it.

@@ -2,6 +2,8 @@
 //!
 //! Built in one pass over the tree. What a name *means* is `resolve.rs`.
 
+use std::ops::Range;
+
 use crate::syntax::{Field, Kind, Node, Tree};
 
 /// What gave a name its value.
@@ -52,6 +54,8 @@ struct ScopeEntry {
     parent: Option<Scope>,
     /// Names in a class body are not seen from the functions inside it.
     is_class: bool,
+    /// Where its bindings are in [`Names::bindings`].
+    bindings: Range<usize>,
 }
 
 /// The names of one source.
@@ -92,11 +96,14 @@ impl<'a> Names<'a> {
         }
         let mut names = collector.names;
         names.bindings.sort_unstable_by(|a, b| {
-            let place = |entry: &Entry<'_>| (entry.scope, entry.binding.node);
-            (a.scope, a.name)
-                .cmp(&(b.scope, b.name))
-                .then(place(a).cmp(&place(b)))
+            (a.scope, a.name, a.binding.node).cmp(&(b.scope, b.name, b.binding.node))
         });
+        let mut from = 0;
+        for bindings in names.bindings.chunk_by(|a, b| a.scope == b.scope) {
+            let to = from + bindings.len();
+            names.scopes[bindings[0].scope.0 as usize].bindings = from..to;
+            from = to;
+        }
         names
     }
 
@@ -132,20 +139,23 @@ impl<'a> Names<'a> {
     }
 
     fn bindings_in(&self, scope: Scope, name: &str) -> Bindings<'_, 'a> {
-        let wanted = (scope, name);
-        let from = self
-            .bindings
-            .partition_point(|entry| (entry.scope, entry.name) < wanted);
-        let rest = &self.bindings[from..];
-        let length = rest.partition_point(|entry| (entry.scope, entry.name) == wanted);
+        let all = self.in_scope(scope);
+        let rest = &all[all.partition_point(|entry| entry.name < name)..];
+        // Most names are asked for in a scope that does not bind them.
+        let length = match rest.first() {
+            Some(first) if first.name == name => rest.partition_point(|entry| entry.name == name),
+            _ => 0,
+        };
         Bindings(&rest[..length])
+    }
+
+    fn in_scope(&self, scope: Scope) -> &[Entry<'a>] {
+        &self.bindings[self.scopes[scope.0 as usize].bindings.clone()]
     }
 
     /// The names that the module binds at its top level, with their bindings.
     pub(crate) fn top_level(&self) -> impl Iterator<Item = (&'a str, Bindings<'_, 'a>)> {
-        // The module is the first scope.
-        let length = self.bindings.partition_point(|entry| entry.scope == MODULE);
-        self.bindings[..length]
+        self.in_scope(MODULE)
             .chunk_by(|a, b| a.name == b.name)
             .map(|entries| (entries[0].name, Bindings(entries)))
     }
@@ -306,6 +316,7 @@ impl<'a> Collector<'_, 'a> {
             node,
             parent: self.open.last().map(|(_, scope)| *scope),
             is_class,
+            bindings: 0..0,
         });
         scope
     }

@@ -99,6 +99,11 @@ pub(crate) fn all_fixtures() -> Vec<PathBuf> {
         .collect()
 }
 
+/// Small inputs that broke a promise once, or were likely to.
+pub(crate) fn regressions() -> Vec<PathBuf> {
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/regressions"))
+}
+
 /// The files of one folder under `tests/fixtures`, sidecars left out.
 pub(crate) fn fixtures(folder: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");

@@ -73,6 +73,7 @@ pub fn skeleton(request: &str) -> Result<String, JsError> {
 }
 
 /// Every rule: id, name, title, family, severity and so on.
+#[cfg(feature = "all-languages")]
 #[wasm_bindgen]
 pub fn rules() -> Result<String, JsError> {
     answer(api::rules())

@@ -11,6 +11,7 @@
 
 mod output;
 mod scripts;
+mod traps;
 mod wasm;
 
 use anyhow::{Context, Result};

@@ -2,6 +2,7 @@
 
 use crate::Layout;
 use crate::output::File;
+use crate::traps;
 use anyhow::{Context, Result, anyhow, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,13 +36,14 @@ const MODULES: [Module; 3] = [
     },
 ];
 
-/// Size after compression is what counts: code inlined into its one caller makes the module
-/// smaller and its compressed form larger.
-const PASSES: [&str; 4] = [
+/// Size after compression is what counts. Code inlined into its one caller makes the module smaller and its compressed
+/// form larger; so does data without its zeros, cut into thousands of pieces.
+const PASSES: [&str; 5] = [
     "-Oz",
     "--one-caller-inline-max-function-size=0",
     "--generate-global-effects",
     "-Oz",
+    "--skip-pass=memory-packing",
 ];
 
 /// What rustc's wasm32 target may emit; wasm-bindgen does not keep the section that lists it.
@@ -60,14 +62,16 @@ pub(crate) fn build(layout: &Layout, files: &mut Vec<File>) -> Result<()> {
     for module in MODULES {
         let compiled = compile(layout, &module, &headers)?;
         let bound = layout.out.join(".work").join(module.name);
-        Bindgen::new()
+        let mut output = Bindgen::new()
             .input_path(&compiled)
             .out_name(module.name)
             .web(true)?
             .typescript(module.name == "analyzer")
             .remove_name_section(true)
-            .generate(&bound)
+            .generate_output()
             .with_context(|| format!("wasm-bindgen on {}", compiled.display()))?;
+        traps::silence(output.wasm_mut());
+        output.emit(&bound)?;
         let wasm = optimize(layout, &bound.join(format!("{}_bg.wasm", module.name)))?;
         files.push(File::new(format!("{}_bg.wasm", module.name), wasm));
     }
@@ -119,6 +123,10 @@ fn compile(layout: &Layout, module: &Module, headers: &Path) -> Result<PathBuf> 
             "CFLAGS_wasm32_unknown_unknown",
             format!("-I{}", headers.display()),
         )
+        .env(
+            "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS",
+            remapped_paths(headers)?,
+        )
         .current_dir(&layout.root);
     let status = cargo.status().context("cargo is not on PATH")?;
     if !status.success() {
@@ -130,6 +138,23 @@ fn compile(layout: &Layout, module: &Module, headers: &Path) -> Result<PathBuf> 
     }
     let file = format!("{}.wasm", module.package.replace('-', "_"));
     Ok(layout.target.join(TARGET).join(PROFILE).join(file))
+}
+
+/// Keeps the paths of this machine's cargo and rustc out of what the browser loads.
+fn remapped_paths(headers: &Path) -> Result<String> {
+    // The registry that holds the crate that holds the headers.
+    let registry = headers.ancestors().nth(3).unwrap_or(headers);
+    let output = Command::new("rustc")
+        .args(["--print", "sysroot"])
+        .output()?;
+    let sysroot = String::from_utf8(output.stdout)?;
+    Ok(format!(
+        "--remap-path-prefix={}=crates --remap-path-prefix={}=rust",
+        registry.display(),
+        Path::new(sysroot.trim())
+            .join("lib/rustlib/src/rust")
+            .display(),
+    ))
 }
 
 fn optimize(layout: &Layout, input: &Path) -> Result<Vec<u8>> {

@@ -1,0 +1,111 @@
+//! What a browser cannot see of a panic, left out.
+//!
+//! A panic here ends in a trap and its message goes nowhere: there is no standard error. So the functions that write
+//! such messages are traps from their start, and with them goes all that only they call. The parser's own log, which is
+//! never on, goes the same way. What a caller sees is as before: `RuntimeError: unreachable`.
+
+use walrus::{FunctionBuilder, FunctionId, FunctionKind, Module};
+
+/// Parts of the names of functions that only a panic calls.
+const PANICS: [&str; 12] = [
+    "core::panicking::",
+    "std::panicking::",
+    "core::fmt::Debug>::fmt",
+    "core::fmt::builders::",
+    "slice_error_fail",
+    "slice_index_fail",
+    "len_mismatch_fail",
+    "unwrap_failed",
+    "expect_failed",
+    "alloc::raw_vec::handle_error",
+    "alloc::raw_vec::capacity_overflow",
+    "alloc::handle_alloc_error",
+];
+
+/// tree-sitter's functions that write its log. `ts_parser_print_dot_graphs` is none: it also turns that log off.
+const LOG: [&str; 4] = [
+    "ts_parser__log",
+    "ts_stack_print_dot_graph",
+    "ts_subtree__print_dot_graph",
+    "vsnprintf_impl",
+];
+
+/// Makes a trap of each such function.
+pub(crate) fn silence(module: &mut Module) {
+    let silent: Vec<FunctionId> = module
+        .funcs
+        .iter()
+        .filter(|function| function.name.as_deref().is_some_and(is_silent))
+        .map(|function| function.id())
+        .collect();
+    for id in silent {
+        let FunctionKind::Local(function) = &module.funcs.get(id).kind else {
+            continue;
+        };
+        let ty = module.types.get(function.ty());
+        let (params, results) = (ty.params().to_vec(), ty.results().to_vec());
+        let arguments = params.iter().map(|ty| module.locals.add(*ty)).collect();
+        let mut trap = FunctionBuilder::new(&mut module.types, &params, &results);
+        trap.func_body().unreachable();
+        module.funcs.get_mut(id).kind = FunctionKind::Local(trap.local_func(arguments));
+    }
+}
+
+fn is_silent(name: &str) -> bool {
+    let path = without_hashes(name);
+    PANICS
+        .iter()
+        .chain(&LOG)
+        .any(|silent| path.contains(silent))
+}
+
+/// `core[c5930c85a12de822]::fmt` → `core::fmt`.
+fn without_hashes(name: &str) -> String {
+    let mut depth = 0;
+    name.chars()
+        .filter(|character| {
+            let inside = depth > 0;
+            match character {
+                '[' => depth += 1,
+                ']' => depth -= 1,
+                _ => return !inside,
+            }
+            false
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_trap_and_the_rest_stays() {
+        let mut module = Module::default();
+        for name in [
+            "core[c5930c85a12de822]::panicking::panic_fmt",
+            "<alloc[3c]::string::String as core[c5]::fmt::Debug>::fmt",
+            "ts_stack_print_dot_graph",
+            "ts_parser_print_dot_graphs",
+            "tree_sitter::Parser::stop_printing_dot_graphs::hc49a53e0c305e932",
+            "ts_parser_parse",
+            "<alloc[3c]::string::String as core[c5]::fmt::Display>::fmt",
+        ] {
+            let mut function = FunctionBuilder::new(&mut module.types, &[], &[]);
+            function.func_body().i32_const(1).drop();
+            let id = function.finish(Vec::new(), &mut module.funcs);
+            module.funcs.get_mut(id).name = Some(name.to_owned());
+        }
+        silence(&mut module);
+        let traps = |function: &walrus::Function| match &function.kind {
+            FunctionKind::Local(local) => local
+                .block(local.entry_block())
+                .instrs
+                .iter()
+                .any(|(instruction, _)| instruction.is_unreachable()),
+            _ => false,
+        };
+        let all: Vec<bool> = module.funcs.iter().map(traps).collect();
+        assert_eq!(all, [true, true, true, false, false, false, false]);
+    }
+}
