@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from hipward_kernels.harness.variants import VARIANTS
+
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 
@@ -353,7 +355,9 @@ def test_the_probe_names_the_processor(tmp_path: Path) -> None:
         check=True,
     )
     host = json.loads(done.stdout)
-    assert host.keys() == {"torch", "triton", "hip", "cuda", "python", "devices"}
+    assert host.keys() == {"torch", "triton", "hip", "cuda", "python", "devices", "rungs"}
+    assert [rung["id"] for rung in host["rungs"]] == list(VARIANTS)
+    assert all(rung.keys() == {"id", "label", "about"} for rung in host["rungs"])
     device = host["devices"][-1]
     assert (device["id"], device["vendor"]) == ("cpu", "cpu")
     assert device["memory_bytes"] > 2**30
