@@ -6,6 +6,7 @@
 
 mod compiler;
 mod failure;
+mod heard;
 mod id;
 mod output;
 mod private_directory;
