@@ -3,17 +3,17 @@
 //! Headers of an extension rarely include PyTorch's, so the file itself does not tell: the `setup.py` above it does, or the
 //! module that builds it on import.
 
-use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::Path;
+
+use super::by_folder::ByFolder;
 
 /// The file that tells.
 pub(super) const SETUP: &str = "setup.py";
 
 /// What was found so far, by folder.
 #[derive(Debug, Default)]
-pub(super) struct Extensions(Mutex<HashMap<PathBuf, Option<bool>>>);
+pub(super) struct Extensions(ByFolder<Option<bool>>);
 
 impl Extensions {
     /// True below Python code that builds extensions with PyTorch; nothing where no file says so.
@@ -24,23 +24,16 @@ impl Extensions {
     }
 
     fn of_folder(&self, folder: &Path) -> Option<bool> {
-        if let Some(known) = self.folders().get(folder) {
-            return *known;
-        }
-        let found = if builds_extensions(folder) {
-            Some(true)
-        } else if folder.join(".git").exists() {
-            // The project ends here.
-            None
-        } else {
-            folder.parent().and_then(|parent| self.of_folder(parent))
-        };
-        self.folders().insert(folder.to_owned(), found);
-        found
-    }
-
-    fn folders(&self) -> MutexGuard<'_, HashMap<PathBuf, Option<bool>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.answer(folder, || {
+            if builds_extensions(folder) {
+                Some(true)
+            } else if folder.join(".git").exists() {
+                // The project ends here.
+                None
+            } else {
+                folder.parent().and_then(|parent| self.of_folder(parent))
+            }
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 //! Read here for every command that checks. What is wrong in a file is told with the file, the line, the key and what
 //! is allowed.
 
+mod by_folder;
 mod extension;
 mod file;
 mod own_modules;

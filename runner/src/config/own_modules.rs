@@ -3,17 +3,18 @@
 //! As import sorters do: a module is the project's when it lies at the project's root or in a usual source folder below it,
 //! or when the project's `setup.py` names it as an extension that it builds.
 
-use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::by_folder::ByFolder;
 
 /// Where projects keep their packages.
 const SOURCE_FOLDERS: [&str; 3] = ["", "src", "python"];
 
 /// What was found so far, by folder.
 #[derive(Debug, Default)]
-pub(super) struct OwnModules(Mutex<HashMap<PathBuf, Arc<[String]>>>);
+pub(super) struct OwnModules(ByFolder<Arc<[String]>>);
 
 impl OwnModules {
     /// The modules of every project that holds `file`, up to its repository's root.
@@ -25,26 +26,19 @@ impl OwnModules {
     }
 
     fn of_folder(&self, folder: &Path) -> Arc<[String]> {
-        if let Some(known) = self.folders().get(folder) {
-            return Arc::clone(known);
-        }
-        let is_repository = folder.join(".git").exists();
-        let is_project = is_repository
-            || ["setup.py", "pyproject.toml", "setup.cfg"]
-                .iter()
-                .any(|name| folder.join(name).exists());
-        let above = folder.parent().filter(|_| !is_repository);
-        let mut found = above.map_or_else(Vec::new, |above| self.of_folder(above).to_vec());
-        if is_project {
-            found.extend(modules(folder));
-        }
-        let found: Arc<[String]> = found.into();
-        self.folders().insert(folder.to_owned(), Arc::clone(&found));
-        found
-    }
-
-    fn folders(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<[String]>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.answer(folder, || {
+            let is_repository = folder.join(".git").exists();
+            let is_project = is_repository
+                || ["setup.py", "pyproject.toml", "setup.cfg"]
+                    .iter()
+                    .any(|name| folder.join(name).exists());
+            let above = folder.parent().filter(|_| !is_repository);
+            let mut found = above.map_or_else(Vec::new, |above| self.of_folder(above).to_vec());
+            if is_project {
+                found.extend(modules(folder));
+            }
+            found.into()
+        })
     }
 }
 
