@@ -200,11 +200,11 @@ fn around_arguments(source: &Source<'_>, at: u32, word: &str, edits: &mut Vec<Re
         }
     };
     match word {
-        "cudaMemcpyToSymbol"
-        | "cudaMemcpyFromSymbol"
-        | "cudaMemcpyToSymbolAsync"
-        | "cudaMemcpyFromSymbolAsync" => wrap(0, "HIP_SYMBOL("),
-        "cudaGetSymbolAddress" | "cudaGetSymbolSize" => wrap(1, "HIP_SYMBOL("),
+        "cudaMemcpyToSymbol" | "cudaMemcpyToSymbolAsync" => wrap(0, "HIP_SYMBOL("),
+        "cudaMemcpyFromSymbol"
+        | "cudaMemcpyFromSymbolAsync"
+        | "cudaGetSymbolAddress"
+        | "cudaGetSymbolSize" => wrap(1, "HIP_SYMBOL("),
         "cudaFuncSetAttribute"
         | "cudaFuncSetCacheConfig"
         | "cudaFuncSetSharedMemConfig"
