@@ -283,32 +283,73 @@ impl<'a> Source<'a> {
             return None;
         }
         let arguments = call..self.partner(call)? + 1;
-        let mut name = open.checked_sub(1)?;
-        // Back over template arguments.
-        if self.token_text(name) == ">" {
-            let mut depth = 0_u32;
-            for _ in 0..MAX {
-                match self.token_text(name) {
-                    ">" => depth += 1,
-                    "<" => depth -= 1,
-                    ")" => name = self.partner(name)?,
-                    ";" | "{" | "}" => return None,
-                    _ => {}
-                }
-                name = name.checked_sub(1)?;
-                if depth == 0 {
+        let mut name = self.kernel_part(open.checked_sub(1)?)?;
+        while let "::" | "." | "->" | "template" | "#" = self.before(name, 1) {
+            let scope = name.checked_sub(2)?;
+            match self.before(name, 1) {
+                "template" => name -= 1,
+                // `::kernel`, of no scope.
+                "::" if self.token_text(scope) != ">"
+                    && (self.kind(scope) != Kind::Word || is_keyword(self.token_text(scope))) =>
+                {
+                    name -= 1;
                     break;
                 }
+                // `name##_kernel`.
+                "#" if self.token_text(scope) == "#" => {
+                    name = self.kernel_part(scope.checked_sub(1)?)?;
+                }
+                "#" => return None,
+                _ => name = self.kernel_part(scope)?,
+            }
+            if open - name > MAX {
+                return None;
             }
         }
-        while self.before(name, 1) == "::" && self.kind(name) == Kind::Word {
-            name = name.checked_sub(2)?;
-        }
-        (self.kind(name) == Kind::Word || self.token_text(name) == ")").then_some(Launch {
+        Some(Launch {
             name,
             configuration: open..close + 1,
             arguments,
         })
+    }
+
+    /// Where a part of a kernel's name begins that ends at `end`: `kernel`, `kernel<float, 4>`, `KERNEL(4)`, `table[4]`,
+    /// `(*kernel)`.
+    fn kernel_part(&self, end: u32) -> Option<u32> {
+        /// Longer than template arguments that anyone writes.
+        const MAX: u32 = 400;
+        let mut name = end;
+        match self.token_text(name) {
+            ">" => {
+                let mut depth = 0_u32;
+                for _ in 0..MAX {
+                    match self.token_text(name) {
+                        ">" => depth += 1,
+                        "<" => depth -= 1,
+                        ")" => name = self.partner(name)?,
+                        ";" | "{" | "}" => return None,
+                        _ => {}
+                    }
+                    name = name.checked_sub(1)?;
+                    if depth == 0 {
+                        break;
+                    }
+                }
+            }
+            ")" | "]" => {
+                let open = self.partner(name)?;
+                let is_call = |word: &u32| {
+                    self.kind(*word) == Kind::Word && !is_keyword(self.token_text(*word))
+                };
+                match open.checked_sub(1).filter(is_call) {
+                    Some(word) => name = word,
+                    None if self.token_text(name) == ")" => return Some(open),
+                    None => return None,
+                }
+            }
+            _ => {}
+        }
+        (self.kind(name) == Kind::Word).then_some(name)
     }
 
     /// The braces of the function whose qualifier (`__global__`) is at `token`; none of a declaration.
@@ -459,6 +500,33 @@ mod tests {
             arguments,
             ["a<b, c>(d)", "x < y", "{1, 2}", "g(h, i)[j, k]", "l > m"]
         );
+    }
+
+    #[test]
+    fn a_launch_begins_with_all_of_its_kernels_name() {
+        for kernel in [
+            "k",
+            "::k",
+            "ns::k<float, (2 > 1)>",
+            "KERNEL(T, 7)",
+            "ns::KERNEL(T)",
+            "(*k)",
+            "table[i + 1]",
+            "part->k",
+            "a.b.k<1>",
+            "Part<T>::template k<N>",
+            "name##_kernel",
+            "pairs<Pair<float, Tuple<int, float>>>",
+        ] {
+            let text =
+                format!("if (x) {kernel}<<<1, 64>>>(y); else return {kernel}<<<1, 64>>>(y);");
+            let source = Source::new(&text);
+            let found: Vec<_> = source
+                .launches()
+                .map(|launch| source.slice(launch.name..launch.configuration.start))
+                .collect();
+            assert_eq!(found, [kernel, kernel]);
+        }
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! HW904: kernel launches as a macro call, for those who ask for it.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use crate::cuda::{Checker, Setting};
 use crate::draft::Suggestion;
 
@@ -42,8 +45,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: the macro evaluates the same expressions, but a macro that stands for the kernel's name or for several
-    /// arguments at once may expand otherwise.
+    /// Unsafe: the macro evaluates the same expressions, but a macro that stands for several arguments at once may expand
+    /// otherwise.
     ///
     /// ## References
     ///
@@ -66,37 +69,54 @@ fn check(cx: &Checker<'_>) {
     }
     let source = cx.source;
     for launch in source.launches() {
-        let configuration = source.arguments(&launch.configuration);
-        let part = |index: usize| {
-            configuration
-                .get(index)
-                .map(|part| source.slice(part.clone()))
-        };
-        let (Some(grid), Some(block)) = (part(0), part(1)) else {
+        let parts = source.arguments(&launch.configuration);
+        if !(2..=4).contains(&parts.len()) || parts.iter().any(Range::is_empty) {
             continue;
-        };
-        let dimensions = |text: &str| {
-            if text.starts_with("dim3") {
-                text.to_owned()
-            } else {
-                format!("dim3({text})")
-            }
-        };
+        }
         let kernel = source.slice(launch.name..launch.configuration.start);
-        let kernel = if kernel.contains(',') {
-            format!("({kernel})")
-        } else {
-            kernel.to_owned()
+        let mut call = format!("hipLaunchKernelGGL({},", as_one(kernel));
+        // What is between the parts stays: line breaks, comments.
+        let between = |from: u32, to: u32| {
+            let (from, to) = (source.span(from..from + 1), source.span(to..to + 1));
+            source.text.get(from.end..to.start).unwrap_or_default()
         };
-        let arguments = source.slice(launch.arguments.start + 1..launch.arguments.end - 1);
-        let comma = if launch.arguments.len() > 2 { ", " } else { "" };
-        let call = format!(
-            "hipLaunchKernelGGL({kernel}, {}, {}, {}, {}{comma}{arguments})",
-            dimensions(grid),
-            dimensions(block),
-            part(2).unwrap_or("0"),
-            part(3).unwrap_or("0"),
-        );
+        let mut last = launch.configuration.start;
+        for (index, part) in parts.iter().enumerate() {
+            match between(last, part.start) {
+                "" => call.push(' '),
+                gap => call.push_str(gap),
+            }
+            let text = source.slice(part.clone());
+            if index < 2 && !text.starts_with("dim3(") {
+                call.push_str("dim3(");
+                call.push_str(text);
+                call.push(')');
+            } else {
+                call.push_str(&as_one(text));
+            }
+            last = part.end - 1;
+        }
+        for _ in parts.len()..4 {
+            call.push_str(", 0");
+        }
+        if launch.arguments.len() > 2 {
+            call.push(',');
+        }
+        let gap = between(last, launch.configuration.end - 1);
+        if !gap.trim().is_empty() {
+            call.push_str(gap);
+        }
+        let (open, close) = (launch.arguments.start, launch.arguments.end - 1);
+        let arguments = source.span(open..close + 1);
+        let arguments = source.text.get(arguments.start + 1..arguments.end - 1);
+        let arguments = arguments.unwrap_or_default();
+        let parted =
+            arguments.starts_with(char::is_whitespace) || call.ends_with(char::is_whitespace);
+        if launch.arguments.len() > 2 && !parted {
+            call.push(' ');
+        }
+        call.push_str(arguments);
+        call.push(')');
         let whole = source.span(launch.name..launch.arguments.end);
         cx.report(
             &RULE,
@@ -104,5 +124,14 @@ fn check(cx: &Checker<'_>) {
             "A HIP compiler takes this launch as it is; other compilers need the macro.",
             Suggestion::unsafe_edits("Call `hipLaunchKernelGGL`", vec![(whole, call)]),
         );
+    }
+}
+
+/// In parentheses if the macro would take it for several arguments.
+fn as_one(text: &str) -> Cow<'_, str> {
+    if text.contains(',') && !text.starts_with("dim3(") {
+        Cow::Owned(format!("({text})"))
+    } else {
+        Cow::Borrowed(text)
     }
 }
