@@ -248,7 +248,8 @@ pub fn unified_diff(path: &str, before: &str, after: &str) -> String {
     let mut patch = String::new();
     for hunk in &comparison.hunks() {
         if patch.is_empty() {
-            patch = format!("--- a/{path}\n+++ b/{path}\n");
+            let (old, new) = (quoted("a/", path), quoted("b/", path));
+            patch = format!("--- {old}\n+++ {new}\n");
         }
         let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else {
             continue;
@@ -276,6 +277,29 @@ pub fn unified_diff(path: &str, before: &str, after: &str) -> String {
         }
     }
     patch
+}
+
+/// A path as git writes it in a patch: in quotes if a header line could not hold it.
+fn quoted(side: &str, path: &str) -> String {
+    let is_special = |c: char| c.is_ascii_control() || matches!(c, '"' | '\\');
+    if !path.contains(is_special) {
+        return format!("{side}{path}");
+    }
+    let mut text = format!("\"{side}");
+    for c in path.chars() {
+        match c {
+            '\t' => text.push_str("\\t"),
+            '\n' => text.push_str("\\n"),
+            '"' | '\\' => text.extend(['\\', c]),
+            _ if c.is_ascii_control() => {
+                // Writing to a string does not fail.
+                let _ = write!(text, "\\{:03o}", u32::from(c));
+            }
+            _ => text.push(c),
+        }
+    }
+    text.push('"');
+    text
 }
 
 #[cfg(test)]

@@ -118,6 +118,12 @@ fn a_diff_leaves_out_what_is_equal() {
 fn git_applies_the_patch() {
     let folder = std::env::temp_dir().join(format!("hipward-patch-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
+    // Windows has no such names.
+    let odd = if cfg!(unix) {
+        "tab\t \"é\\\u{1}\n"
+    } else {
+        ""
+    };
     for (index, (before, after)) in [
         ("a\nb\nc\n", "a\nB\nc\n"),
         ("a\nb", "a\nB"),
@@ -132,7 +138,7 @@ fn git_applies_the_patch() {
     .into_iter()
     .enumerate()
     {
-        let name = format!("file{index}.py");
+        let name = format!("file{odd}{index}.py");
         let path = folder.join(&name);
         fs::write(&path, before).expect("a file");
         let patch = folder.join("patch");

@@ -221,5 +221,6 @@ fn folder(file: &Path) -> PathBuf {
 fn relative(folder: &Path, file: &Path) -> String {
     let whole = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let path = whole.strip_prefix(folder).unwrap_or(&whole);
-    path.to_string_lossy().replace('\\', "/")
+    path.to_string_lossy()
+        .replace(std::path::MAIN_SEPARATOR, "/")
 }

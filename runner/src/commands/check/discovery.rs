@@ -36,7 +36,8 @@ impl Found {
     /// The path as reports and patches show it: without a leading `./`, with `/` between its parts.
     pub(super) fn shown(&self) -> String {
         let path = self.name.strip_prefix("./").unwrap_or(&self.name);
-        path.to_string_lossy().replace('\\', "/")
+        path.to_string_lossy()
+            .replace(std::path::MAIN_SEPARATOR, "/")
     }
 }
 
