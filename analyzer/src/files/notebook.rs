@@ -98,7 +98,7 @@ fn commands(module: &Module, options: &Options) -> Vec<Draft> {
             &mut facts,
         );
     }
-    if facts.commands.is_empty() {
+    if facts.commands.is_empty() && facts.settings.is_empty() {
         return Vec::new();
     }
     Checker::run(&module.commands, Language::Shell, facts, options)

@@ -109,6 +109,10 @@ fn line(text: &str) -> Line<'_> {
             _ if !is_name => Line::Python(text),
             Some("pip" | "conda" | "mamba" | "uv") => command(indent + 1),
             Some("sx" | "system") => command(indent + 1 + magic.find(' ').unwrap_or(magic.len())),
+            // `%env NAME=value` gives it what the same words would in a shell.
+            Some(name @ ("env" | "set_env")) if magic.contains('=') => {
+                command(indent + 1 + name.len())
+            }
             _ => Line::Other {
                 text,
                 blank: blank(indent),
@@ -123,6 +127,16 @@ fn line(text: &str) -> Line<'_> {
         return Line::Command {
             text,
             command: (indent + at + 3).min(end)..end,
+            blank: blank(indent + at + 2),
+        };
+    }
+    // `best = %timeit -o f()`
+    if let Some(at) = content
+        .find("= %")
+        .filter(|at| is_target(content.get(..*at).unwrap_or_default()))
+    {
+        return Line::Other {
+            text,
             blank: blank(indent + at + 2),
         };
     }
