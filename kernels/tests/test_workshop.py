@@ -312,9 +312,10 @@ def test_the_search_finds_the_largest_batch_that_fits_to_an_eighth(limit: float,
     assert largest - max(1, largest // 8) <= found <= largest
 
 
-def test_the_best_batch_on_this_host() -> None:
+def test_the_best_batch_on_this_host(capsys: pytest.CaptureFixture[str]) -> None:
     best = optimize_batch_size.main([*FAST, "--version", "v1", "--max-batch-size", "4", "--seq-len", "16"])
     assert best.batch_size in (1, 2, 3, 4)
+    assert "batch 4: " in capsys.readouterr().err, "each batch is told when it is done"
     with pytest.raises(SystemExit, match="not even a batch of one"):
         optimize_batch_size.main([*FAST, "--version", "v1", "--target-memory-usage", "1e-9"])
 

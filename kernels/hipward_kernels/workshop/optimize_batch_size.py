@@ -7,6 +7,7 @@ forward keeps for the backward.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,9 @@ TARGETS: dict[str, Callable[[Candidate], float]] = {
 }
 """What the best batch has most of: tokens a second, a short step, or tokens a second for each MiB."""
 
+LARGEST = {"cuda": 1024, "cpu": 64}
+"""The largest batch that is tried unless an option says otherwise: a CPU's memory holds more than its cores can do."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -50,11 +54,18 @@ def attempt(subject: Subject, device: torch.device, steps: int, seed: int) -> Ca
     except torch.OutOfMemoryError:
         if device.type == "cuda":
             torch.cuda.empty_cache()
+        print(f"batch {subject.batch_size}: out of memory", file=sys.stderr)
         return None
     memory = training.peak_memory_mib
     if memory is None:
         memory = training.parameters * TRAINING_BYTES / MIB + training.saved_mib
-    return Candidate(subject.batch_size, training.step_ms.median, training.tokens_per_second, memory)
+    candidate = Candidate(subject.batch_size, training.step_ms.median, training.tokens_per_second, memory)
+    print(
+        f"batch {candidate.batch_size}: {candidate.step_ms:.3f} ms, {candidate.tokens_per_second:.0f} tokens/s, "
+        f"{candidate.memory_mib:.0f} MiB",
+        file=sys.stderr,
+    )
+    return candidate
 
 
 def search(attempt: Callable[[int], Candidate | None], limit_mib: float, largest: int) -> list[Candidate]:
@@ -92,7 +103,11 @@ def main(arguments: Sequence[str] | None = None) -> Candidate:
     parser.add_argument("--version", type=common.version_of, default="v2", help="v1, v2, v3, v4")
     parser.add_argument("--target-memory-usage", type=float, default=0.8, help="share of the device's memory")
     parser.add_argument("--optimization-target", choices=list(TARGETS), default="throughput", help="what is best")
-    parser.add_argument("--max-batch-size", type=common.positive, default=1024, help="the largest that is tried")
+    parser.add_argument(
+        "--max-batch-size",
+        type=common.positive,
+        help=f"the largest that is tried; default: {LARGEST['cuda']} on a GPU, {LARGEST['cpu']} on a CPU",
+    )
     parser.add_argument("--num-steps", type=common.positive, default=8, help="timed training steps of each")
     options = parser.parse_args(arguments)
     if not 0 < options.target_memory_usage <= 1:
@@ -103,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> Candidate:
     fits = search(
         lambda size: attempt(replace(subject, batch_size=size), device, options.num_steps, options.seed),
         limit,
-        options.max_batch_size,
+        options.max_batch_size or LARGEST.get(device.type, LARGEST["cpu"]),
     )
     if not fits:
         raise SystemExit(f"not even a batch of one fits into {limit:.0f} MiB")
