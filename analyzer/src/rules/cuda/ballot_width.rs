@@ -103,7 +103,8 @@ fn report(cx: &Checker<'_>, function: &str, tokens: Tokens, edits: Vec<Replaceme
     );
 }
 
-/// `unsigned name = __ballot(…)`: the type, and what counts the bits of `name` in the same braces.
+/// `unsigned name = __ballot(…)`: the type, and what counts the bits of `name` in the same braces. `auto` is wide
+/// enough by itself, what counts is not.
 fn declared(cx: &Checker<'_>, function: &str, at: u32) {
     let source = cx.source;
     let Some(name) = at.checked_sub(2) else {
@@ -116,10 +117,14 @@ fn declared(cx: &Checker<'_>, function: &str, at: u32) {
     ) {
         first -= 1;
     }
-    if first == name {
+    let mut edits = Vec::new();
+    let mut place = None;
+    if first < name {
+        edits.push((source.span(first..name), "unsigned long long".to_owned()));
+        place = Some(first..at + 1);
+    } else if !matches!(source.before(name, 1), "auto" | "uint64_t" | "long") {
         return;
     }
-    let mut edits = vec![(source.span(first..name), "unsigned long long".to_owned())];
     let scope = source.enclosing_braces(name);
     for use_ in source.places(source.token_text(name)) {
         let inside = scope.as_ref().is_some_and(|scope| scope.contains(use_));
@@ -128,9 +133,12 @@ fn declared(cx: &Checker<'_>, function: &str, at: u32) {
             .filter(|_| inside && source.before(*use_, 1) == "(");
         if let Some((counter, wide)) = counter.and_then(|at| Some((at, wide(source, at)?))) {
             edits.push((source.span(counter..counter + 1), wide.to_owned()));
+            place.get_or_insert(counter..use_ + 1);
         }
     }
-    report(cx, function, first..at + 1, edits);
+    if let Some(place) = place {
+        report(cx, function, place, edits);
+    }
 }
 
 fn wide(source: &Source<'_>, counter: u32) -> Option<&'static str> {
