@@ -17,6 +17,7 @@ const pages = [
   '/isa/',
   '/ops/',
   '/ops/rmsnorm/',
+  '/ops/linear/',
   '/rules/',
   '/rules/pynvml/',
   '/reference/',

@@ -8,10 +8,12 @@ use crate::wire::Decode;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Where ops lie in the package.
-const FOLDER: &str = "hipward_kernels/ops/";
-/// The mark of a module that is an op, and not a helper of several.
+/// The package.
+const PACKAGE: &str = "hipward_kernels/";
+/// The mark of a module in the package's `ops/` that is an op, and not a helper of several.
 const MARK: &str = "\nOP = Op(";
+/// Parts of a model that go one of several ways to the same result. They lie beside the ops and are shown as these are.
+const ROUTED: [&str; 4] = ["attention", "linear", "projections", "quantization"];
 
 /// Every op, by name.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +27,8 @@ pub struct Ops {
 #[derive(Clone, Debug)]
 pub(crate) struct Op {
     pub(crate) name: String,
+    /// It is one of several ways that are chosen from, not one computation.
+    pub(crate) is_routed: bool,
     /// The first line of its module's docstring.
     pub(crate) summary: String,
     /// Its module: signature, shapes, formula.
@@ -33,6 +37,8 @@ pub(crate) struct Op {
     pub(crate) backends: Vec<Source>,
     /// Rows of `results/results.csv`.
     pub(crate) measured: Table,
+    /// `results/linear.csv`, for what it measures.
+    pub(crate) sweep: Table,
     /// Rows of `results/amd_code.csv`.
     pub(crate) machine_code: Table,
 }
@@ -42,6 +48,8 @@ pub(crate) struct Op {
 pub(crate) struct Source {
     pub(crate) file: String,
     pub(crate) language: &'static str,
+    /// The first line of a Python file's docstring.
+    pub(crate) summary: String,
     /// Highlighted.
     pub(crate) html: String,
 }
@@ -52,18 +60,34 @@ impl Ops {
         let files: BTreeMap<String, String> = files.into_iter().collect();
         let table = |path: &str| Table::parse(files.get(path).map_or("", String::as_str));
         let measured = table("results/results.csv");
+        let sweep = table("results/linear.csv");
         let machine_code = table("results/amd_code.csv");
         let list = files
             .iter()
             .filter_map(|(path, text)| {
-                let name = path.strip_prefix(FOLDER)?.strip_suffix("/__init__.py")?;
-                text.contains(MARK).then(|| Op {
+                let folder = path.strip_suffix("__init__.py")?;
+                let place = folder.strip_prefix(PACKAGE)?.strip_suffix('/')?;
+                let (name, is_routed) = match place.strip_prefix("ops/") {
+                    Some(name) => text.contains(MARK).then_some((name, false))?,
+                    None => ROUTED.contains(&place).then_some((place, true))?,
+                };
+                let kernels = if name == "quantization" {
+                    "quantize"
+                } else {
+                    name
+                };
+                Some(Op {
                     name: name.to_owned(),
+                    is_routed,
                     summary: summary(text).to_owned(),
                     contract: source("__init__.py", text),
-                    backends: backends(&files, name),
+                    backends: backends(&files, folder, is_routed),
                     measured: measured.matching("op", name),
-                    machine_code: machine_code.matching("op", name),
+                    sweep: match name {
+                        "linear" | "quantization" => sweep.clone(),
+                        _ => Table::default(),
+                    },
+                    machine_code: machine_code.matching("op", kernels),
                 })
             })
             .collect();
@@ -78,14 +102,19 @@ impl Ops {
     }
 }
 
-/// The files beside `__init__.py` that a reader wants to see: the reference, then the kernels.
-fn backends(files: &BTreeMap<String, String>, name: &str) -> Vec<Source> {
-    ["eager.py", "triton.py", "hip.hip", "backward.hip"]
+/// The files beside `__init__.py` that a reader wants to see: the reference, then the kernels, then the routes.
+fn backends(files: &BTreeMap<String, String>, folder: &str, is_routed: bool) -> Vec<Source> {
+    const FIRST: [&str; 4] = ["eager.py", "triton.py", "hip.hip", "backward.hip"];
+    let routes = files
+        .range(folder.to_owned()..)
+        .map_while(|(path, _)| path.strip_prefix(folder))
+        .filter(|file| {
+            is_routed && file.ends_with(".py") && *file != "__init__.py" && !FIRST.contains(file)
+        });
+    FIRST
         .into_iter()
-        .filter_map(|file| {
-            let text = files.get(&format!("{FOLDER}{name}/{file}"))?;
-            Some(source(file, text))
-        })
+        .chain(routes)
+        .filter_map(|file| Some(source(file, files.get(&format!("{folder}{file}"))?)))
         .collect()
 }
 
@@ -98,6 +127,10 @@ fn source(file: &str, text: &str) -> Source {
     Source {
         file: file.to_owned(),
         language,
+        summary: match language {
+            "python" => summary(text).to_owned(),
+            _ => String::new(),
+        },
         html: highlight(text, language),
     }
 }
@@ -126,9 +159,34 @@ mod tests {
                 "hipward_kernels/ops/shared/__init__.py",
                 "\"\"\"Helps.\"\"\"\n",
             ),
+            file(
+                "hipward_kernels/attention/__init__.py",
+                "\"\"\"Attends.\"\"\"\n",
+            ),
+            file(
+                "hipward_kernels/attention/sdpa.py",
+                "\"\"\"By PyTorch.\"\"\"\n",
+            ),
+            file("hipward_kernels/attention/eager.py", "q @ k\n"),
+            file(
+                "hipward_kernels/harness/__init__.py",
+                "\"\"\"Measures.\"\"\"\n",
+            ),
             file("results/results.csv", "op,shape\nadd,2x2\nmul,2x2\n"),
         ]);
-        assert_eq!(ops.list.len(), 1);
+        let names: Vec<_> = ops
+            .list
+            .iter()
+            .map(|op| (op.name.as_str(), op.is_routed))
+            .collect();
+        assert_eq!(names, [("attention", true), ("add", false)]);
+        let attention = ops.get("attention").expect("it is there");
+        let files: Vec<_> = attention
+            .backends
+            .iter()
+            .map(|source| (source.file.as_str(), source.summary.as_str()))
+            .collect();
+        assert_eq!(files, [("eager.py", "q @ k"), ("sdpa.py", "By PyTorch.")]);
         let add = ops.get("add").expect("it is there");
         assert_eq!(add.summary, "Adds.");
         let files: Vec<_> = add

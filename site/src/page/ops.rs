@@ -36,6 +36,16 @@ const CONDITIONS: [(&str, &str); 8] = [
     ("Measured on", "date"),
 ];
 
+const SWEEP: [Column; 7] = [
+    ("Outputs, N", "n", as_it_is),
+    ("Inputs, K", "k", as_it_is),
+    ("Rows, M", "m", as_it_is),
+    ("PyTorch’s choice, µs", "plain_us", as_it_is),
+    ("cuBLASLt or hipBLASLt, µs", "lt_us", as_it_is),
+    ("8-bit floats, µs", "fp8_us", as_it_is),
+    ("Their error, of the result’s size", "fp8_error", as_it_is),
+];
+
 const MACHINE_CODE: [Column; 12] = [
     ("Backend", "tier", as_it_is),
     ("Kernel", "kernel", as_it_is),
@@ -52,16 +62,17 @@ const MACHINE_CODE: [Column; 12] = [
 ];
 
 pub(super) fn index(site: &Site) -> Page {
-    let entries: Vec<AnyView> = site
-        .ops
-        .list
-        .iter()
-        .map(|op| {
-            let href = site.href(&Route::Op(op.name.clone()));
-            view! { <li><a href=href>{op.name.clone()}</a><p>{op.summary.clone()}</p></li> }
-                .into_any()
-        })
-        .collect();
+    let entries = |routed: bool| -> Vec<AnyView> {
+        let those = site.ops.list.iter().filter(|op| op.is_routed == routed);
+        those
+            .map(|op| {
+                let href = site.href(&Route::Op(op.name.clone()));
+                view! { <li><a href=href>{op.name.clone()}</a><p>{op.summary.clone()}</p></li> }
+                    .into_any()
+            })
+            .collect()
+    };
+    let (fused, routed) = (entries(false), entries(true));
     Page {
         title: "Ops".to_owned(),
         description: "The fused ops of hipward_kernels: what each does, its HIP and Triton source, and what was measured."
@@ -73,7 +84,12 @@ pub(super) fn index(site: &Site) -> Page {
                 ": each with a reference in PyTorch, a Triton kernel and a HIP kernel, what was measured of it, and the machine code it becomes on AMD GPUs."
             </p>
             <p><a class="button" href=site.href(&Route::Isa)>"See the machine code of your own kernel"</a></p>
-            <ul class="references">{entries}</ul>
+            <ul class="references">{fused}</ul>
+            {(!routed.is_empty()).then(|| view! {
+                <h2>"Routed"</h2>
+                <p>"Parts of a model that go whichever of several ways is fastest and can take the arguments."</p>
+                <ul class="references">{routed}</ul>
+            })}
         }
         .into_any(),
         sidebar: None,
@@ -100,6 +116,7 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
             <h2>"Backends"</h2>
             {backends}
             {measured(op)}
+            {sweep(op)}
             {machine_code(site, op)}
         }
         .into_any(),
@@ -112,9 +129,10 @@ fn backend(source: &Source) -> AnyView {
         "eager.py" => "Eager, the reference",
         "triton.py" => "Triton",
         "backward.hip" => "HIP, the backward",
-        _ => "HIP, one source for AMD and NVIDIA",
+        "hip.hip" => "HIP, one source for AMD and NVIDIA",
+        _ => source.summary.as_str(),
     };
-    view! { <details><summary>{title}</summary>{code(source)}</details> }.into_any()
+    view! { <details><summary>{title.to_owned()}</summary>{code(source)}</details> }.into_any()
 }
 
 fn code(source: &Source) -> AnyView {
@@ -138,6 +156,21 @@ fn measured(op: &Op) -> Option<AnyView> {
             {outcomes(&op.measured).map(|said| view! { <p>{said}</p> })}
             {table("Measured", &op.measured, &MEASURED)}
             <dl class="facts">{conditions}</dl>
+        }
+        .into_any()
+    })
+}
+
+/// Products of a layer's weight with more and more rows, by each route.
+fn sweep(op: &Op) -> Option<AnyView> {
+    (op.sweep.len() > 0).then(|| {
+        view! {
+            <h2>"Measured"</h2>
+            <p>
+                "A bfloat16 weight of N × K, times M rows. Where one route is faster for few rows and another for many, the number that parts them is fitted to this table. On: "
+                {op.sweep.distinct("source").join("; ")} "."
+            </p>
+            {table("Measured", &op.sweep, &SWEEP)}
         }
         .into_any()
     })
