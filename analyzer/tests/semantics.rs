@@ -55,3 +55,31 @@ fn what_the_project_holds_itself_is_not_reported() {
     assert_eq!(rules(&[]), ["flash-attn", "apex", "pynvml", "cupy"]);
     assert_eq!(rules(&["flash_attn", "apex", "pynvml"]), ["cupy"]);
 }
+
+#[test]
+fn attention_weights_are_returned_only_by_themselves() {
+    let says_so = |returned: &str| {
+        let source = format!(
+            "import torch\ndef attend(q, k, v):\n    weights = torch.softmax(q @ k.mT, dim=-1)\n    \
+             out = weights @ v\n    return {returned}\n"
+        );
+        let report = analyze(&source, &Options::default());
+        assert_eq!(report.findings.len(), 1, "{source}");
+        report.findings[0].message.contains("also returned")
+    };
+    for returned in [
+        "out, weights",
+        "Output(out, weights=weights)",
+        "(out, (weights,))",
+    ] {
+        assert!(says_so(returned), "{returned}");
+    }
+    for returned in [
+        "out",
+        "weights @ v",
+        "torch.matmul(weights, v)",
+        "torch.einsum('bhij,bhjd->bhid', weights, v)",
+    ] {
+        assert!(!says_so(returned), "{returned}");
+    }
+}

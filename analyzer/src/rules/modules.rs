@@ -1,8 +1,8 @@
 //! PyTorch's notions that rules share: inside `forward`, inside compiled code, a tensor, a reference implementation.
 
 use super::calls::{
-    called, class_of, contains_any, decorators, earlier, function_around, keyword, mentions,
-    name_of, own_attribute, receiver, values,
+    called, class_of, contains_any, decorators, earlier, function_around, keyword, name_of,
+    own_attribute, receiver, values,
 };
 use crate::checker::Checker;
 use crate::semantic::Value;
@@ -443,14 +443,6 @@ pub(super) fn has_fused_attention(cx: &Checker<'_>) -> bool {
             .collect()
     };
     !cx.once("fused attention", find).is_empty()
-}
-
-/// True when `name` occurs in what `node`'s function returns.
-pub(super) fn is_returned(cx: &Checker<'_>, function: Node, name: &str) -> bool {
-    let tree = cx.tree();
-    cx.within(function)
-        .filter(|node| tree.kind(*node) == Kind::ReturnStatement)
-        .any(|statement| mentions(cx, statement, name))
 }
 
 /// True in a class that a kernel of the `kernels` package takes the place of: `@use_kernel_forward_from_hub("RMSNorm")`.

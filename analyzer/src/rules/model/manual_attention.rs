@@ -4,7 +4,7 @@ use super::super::calls::{
     argument, called, contains_any, earlier, function_around, has_text, latest, mentions, name_of,
     operator, receiver, sides, values,
 };
-use super::super::modules::{has_fused_attention, is_reference, is_returned};
+use super::super::modules::{has_fused_attention, is_reference};
 use crate::checker::{Checker, Suggestion};
 use crate::syntax::{Field, Kind, Node};
 
@@ -224,8 +224,7 @@ fn weigh<'a>(cx: &Checker<'a>, function: Node, softmax: Node) -> Option<(Node, &
                 }
             }
             Kind::BinaryOperator | Kind::Call => {
-                let is_product = operands(cx, node).is_some() || called(cx, node) == "einsum";
-                let weighs = is_product
+                let weighs = is_product(cx, node)
                     && !tree.contains(softmax, node)
                     && (tree.contains(node, softmax)
                         || node > softmax && carriers.iter().any(|name| mentions(cx, node, name)));
@@ -237,6 +236,26 @@ fn weigh<'a>(cx: &Checker<'a>, function: Node, softmax: Node) -> Option<(Node, &
         }
     }
     None
+}
+
+/// A product, of whatever.
+fn is_product(cx: &Checker<'_>, node: Node) -> bool {
+    operands(cx, node).is_some() || called(cx, node) == "einsum"
+}
+
+/// True when `function` returns `name` itself, and not only a product with it.
+fn is_returned(cx: &Checker<'_>, function: Node, name: &str) -> bool {
+    let tree = cx.tree();
+    cx.within(function)
+        .filter(|node| tree.kind(*node) == Kind::ReturnStatement)
+        .flat_map(|statement| cx.within(statement))
+        .filter(|node| tree.kind(*node) == Kind::Identifier && tree.text(*node) == name)
+        .any(|node| {
+            !tree
+                .ancestors(node)
+                .take_while(|around| tree.kind(*around) != Kind::ReturnStatement)
+                .any(|around| is_product(cx, around))
+        })
 }
 
 fn has_product(cx: &Checker<'_>, node: Node) -> bool {
