@@ -263,6 +263,9 @@ class ModelNew(Model):
             "counters",
         ),
         (snippet("x / 0"), "not-finite", "Output 0 of Model holds NaN or infinity", "division by zero"),
+        (snippet("None"), "contract-missing", "returned None, no tensor that could be compared", "Return a tensor"),
+        (snippet("{}"), "contract-missing", "returned nothing, no tensor", "Return a tensor"),
+        (snippet("x.numpy()"), "contract-missing", "returned a ndarray, no tensor", "Return a tensor"),
         (snippet(inputs="[torch.randn(4, 16, device='cuda')]"), "contract-missing", "get_inputs raised", "on the CPU"),
     ],
 )
@@ -275,6 +278,19 @@ def test_a_bad_snippet_ends_with_a_code_a_sentence_and_what_to_do(
     assert says in job.error["message"]
     assert helps in job.error["help"]
     assert job.of("sampled") == []
+
+
+def test_a_dataclass_is_looked_into(tmp_path: Path) -> None:
+    code = snippet(
+        "Out(x + self.weight)",
+        top="import dataclasses\n@dataclasses.dataclass\nclass Out:\n    y: torch.Tensor",
+        new="class ModelNew(Model):\n    def forward(self, x):\n        return Out(x - self.weight)",
+    )
+    job = run(code, "model-new", directory=tmp_path)
+    gate = {line["variant"]: line for line in job.of("precision")}
+    assert gate["eager"]["passed"]
+    assert [output["name"] for output in gate["eager"]["outputs"]] == ["y"]
+    assert not gate["model-new"]["passed"]
 
 
 def test_the_traceback_shows_the_snippets_lines_only(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -142,3 +143,10 @@ def test_outputs_are_named_by_their_place() -> None:
     x = torch.ones(1)
     assert list(flatten(x)) == ["0"]
     assert list(flatten((x, {"hidden": [x, x]}, None))) == ["0", "1.hidden.0", "1.hidden.1", "2"]
+
+    @dataclass
+    class Output:
+        logits: Tensor
+        states: list[Tensor]
+
+    assert list(flatten(Output(x, [x, x]))) == ["logits", "states.0", "states.1"]

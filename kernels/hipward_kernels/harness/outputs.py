@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor
 
 
 def flatten(value: Any, name: str = "") -> dict[str, Any]:
-    """Names and leaves of nested tuples, lists and dictionaries: `0`, `1`, `hidden.0`.
+    """Names and leaves of nested tuples, lists, dictionaries and dataclasses: `0`, `1`, `hidden.0`.
 
     A lone tensor is named `0`. Numbers become tensors; other leaves stay what they are.
     """
@@ -18,6 +19,8 @@ def flatten(value: Any, name: str = "") -> dict[str, Any]:
         items = [(str(key), item) for key, item in value.items()]
     elif isinstance(value, (list, tuple)):
         items = [(str(index), item) for index, item in enumerate(value)]
+    elif is_dataclass(value) and not isinstance(value, type):
+        items = [(field.name, getattr(value, field.name)) for field in fields(value)]
     elif isinstance(value, (bool, int, float, complex)):
         return {name or "0": torch.tensor(value)}
     else:
@@ -26,7 +29,7 @@ def flatten(value: Any, name: str = "") -> dict[str, Any]:
 
 
 def tensors(value: Any) -> list[Tensor]:
-    """Every tensor in nested tuples, lists and dictionaries."""
+    """Every tensor in nested tuples, lists, dictionaries and dataclasses."""
     return [leaf for leaf in flatten(value).values() if isinstance(leaf, Tensor)]
 
 

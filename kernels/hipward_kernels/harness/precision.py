@@ -80,6 +80,15 @@ class Trials:
         except BaseException as error:
             failure = self._snippet.failure(error, "forward-error", "Model.forward")
             raise JobFailedError(failure) from error
+        if not any(isinstance(value, Tensor) for value in eager.values()):
+            held = sorted({"None" if value is None else f"a {type(value).__name__}" for value in eager.values()})
+            raise JobFailedError(
+                Failure(
+                    "contract-missing",
+                    f"Model.forward returned {' and '.join(held) or 'nothing'}, no tensor that could be compared.",
+                    "Return a tensor, or tensors in a tuple, list, dictionary or dataclass.",
+                )
+            )
         for name, value in eager.items():
             if isinstance(value, Tensor) and not is_finite(value):
                 raise JobFailedError(
