@@ -290,6 +290,11 @@ def test_memory_grows_with_the_square_of_the_length_only_where_scores_are_stored
     assert plain[-1].training.saved_mib > flash[-1].training.saved_mib
 
 
+def test_lengths_are_swept_as_far_as_the_model_has_positions() -> None:
+    (records,) = sequence_length_sweep.main([*FAST, "--models", "v1", "--batch-size", "1"])
+    assert [record.subject.sequence_length for record in records] == [128, 256]
+
+
 def test_a_suite_covers_every_batch_size_and_length() -> None:
     records = benchmark_suite.main([*FAST, "--models", "v1,v3", "--batch-sizes", "1,2", "--seq-lengths", "16,32"])
     shapes = [(r.subject.version, r.subject.batch_size, r.subject.sequence_length) for r in records]

@@ -4,7 +4,8 @@
 #
 #   hipward_kernels/workshop/run_all_profilers.sh --version v2 --batch-size 8 --seq-len 128 --profile-dir profiles/v2
 #
-# Other options go to the scripts as they are; --enable-rocm-tools makes a missing AMD tool an error.
+# Other options go to the scripts as they are; --enable-rocm-tools makes a missing AMD tool an error. PYTHON names the
+# interpreter that has PyTorch, python3 unless it does.
 set -euo pipefail
 
 python=${PYTHON:-python3}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from hipward_kernels.models.config import SIZES
 from hipward_kernels.workshop import options as common
 from hipward_kernels.workshop.measuring import trained
 from hipward_kernels.workshop.records import Record, append, conditions, results_file, rows_of
@@ -19,22 +20,31 @@ from hipward_kernels.workshop.records import Record, append, conditions, results
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+LENGTHS = [128, 256, 512, 1024]
+"""Tokens in a sequence, as far as the model has positions."""
+
 
 def main(arguments: Sequence[str] | None = None) -> list[list[Record]]:
     """Entry point; for each version, its records by length."""
     parser = common.parser("sequence_length_sweep", "Memory and time of a training step over the sequence length.")
     common.add_switches(parser)
     parser.add_argument("--models", type=common.versions, default="v1,v2", help="versions")
-    parser.add_argument("--seq-lengths", type=common.numbers, default="128,256,512,1024", help="with commas")
+    parser.add_argument(
+        "--seq-lengths",
+        type=common.numbers,
+        help=f"with commas; default: {','.join(map(str, LENGTHS))}, as far as the model has positions",
+    )
     parser.add_argument("--num-steps", type=common.positive, default=10, help="timed training steps of each")
     parser.add_argument("--results", type=results_file, help="CSV of results to append to")
     options = parser.parse_args(arguments)
     device = common.device(options)
     here = conditions(device)
+    positions = SIZES[options.size].config.max_positions
+    lengths = options.seq_lengths or [length for length in LENGTHS if length <= positions]
     swept = []
     for name in options.models:
         records = []
-        for length in options.seq_lengths:
+        for length in lengths:
             options.seq_len = length
             subject = common.subject(options, name)
             torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
