@@ -142,7 +142,8 @@ def main(arguments: Sequence[str] | None = None) -> list[Scaled]:
     parser.add_argument("--results", type=Path, help="CSV of results to append to")
     options = parser.parse_args(arguments)
     if "RANK" not in os.environ:
-        parser.exit(2, f"Start it with torchrun: torchrun --nproc_per_node=2 -m {__spec__.name} --size tiny\n")
+        module = parser.prog.split()[-1]
+        parser.exit(2, f"Start it with torchrun: torchrun --nproc_per_node=2 -m {module} --size tiny\n")
     # A captured graph would hold the collectives too; it is left out so that what is measured is DDP as it comes.
     options.off = [*(options.off or ()), "graphs"]
     common.device(options)

@@ -2,7 +2,7 @@
 
 use super::format::{bytes, fixed, number};
 use crate::html::Html;
-use hipward_protocol::{JobView, Outcome, Roofline};
+use hipward_protocol::{JobView, Outcome, Roofline, Variant};
 
 /// The floor in one sentence, as the page and the Markdown have it.
 pub(crate) fn sentence(floor: &Roofline) -> String {
@@ -65,6 +65,17 @@ pub(crate) fn cautions(view: &JobView) -> Vec<String> {
             "{} is faster than the device can do this work. That is a mistake in the code or a trick, not a record.",
             view.label(&row.variant)
         ));
+    }
+    let eager = view
+        .variants
+        .iter()
+        .find(|row| row.variant == Variant::EAGER)
+        .and_then(|row| row.stats.as_ref()?.floor_share);
+    if eager.is_some_and(|share| share > 1.0) {
+        cautions.push(
+            "Eager itself is faster than the floor, so the floor was reckoned too high, on a busy device for example. No variant is judged by it."
+                .to_owned(),
+        );
     }
     let idle = view.environment.as_ref().and_then(|e| e.idle.as_ref());
     if let Some(others) = idle.and_then(|idle| idle.other_processes)
