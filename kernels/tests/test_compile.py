@@ -281,6 +281,15 @@ def test_by_hand_it_prints_a_report(tmp_path: Path) -> None:
     assert "_load_dwordx4" in done.stdout
 
 
+def test_by_hand_a_source_that_does_not_compile_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "broken.hip"
+    file.write_text("__global__ void k(")
+    command = [sys.executable, "-m", "hipward_kernels.compile", str(file), "--arch", "gfx942"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "gfx942: kernel.hip:1:" in done.stdout
+
+
 def test_the_site_s_example_is_what_this_compiler_makes() -> None:
     recorded, made = json.loads(RECORD.read_text(encoding="utf-8")), record()
     renew = "renew it: python -m hipward_kernels.compile.record"

@@ -1,6 +1,7 @@
 """The compiler by hand: `python -m hipward_kernels.compile FILE --arch gfx942` prints what a kernel uses.
 
-A file that ends in `.py` is Triton, anything else is HIP. `--asm` prints the assembly with the lines of the source.
+A file that ends in `.py` is Triton, anything else is HIP. `--asm` prints the assembly with the lines of the source. The
+exit code is 1 where an architecture got no code.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ def main() -> None:
         print()
     else:
         print("\n".join(report(answer, with_assembly=options.asm)))
+    if any(target["error"] for target in answer["targets"]):
+        sys.exit(1)
 
 
 def _argument(text: str) -> tuple[str, Any]:
