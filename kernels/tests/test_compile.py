@@ -162,11 +162,11 @@ __global__ void __launch_bounds__(256) turn(const float* x, float* y) {
 @pytest.mark.parametrize(
     ("arch", "registers", "lds", "waves", "fits"),
     [
-        ("gfx942", 8, 0, 4, (32, "registers")),
+        ("gfx942", 8, 0, 4, (32, "hardware")),
         ("gfx942", 8, 32 * 1024, 4, (8, "lds")),
         ("gfx950", 8, 32 * 1024, 4, (16, "lds")),
         ("gfx942", 3, 1024, 8, (8, "registers")),
-        ("gfx942", 8, 0, 2, (32, "registers")),
+        ("gfx942", 8, 0, 2, (32, "hardware")),
         ("gfx942", 8, 65 * 1024, 4, (0, "lds")),
     ],
 )

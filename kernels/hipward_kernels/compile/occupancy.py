@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 SIMDS = 4
+MOST_WAVES = 8
+"""Wavefronts that a SIMD of CDNA 2 to 4 keeps at most, however few registers they need."""
 MOST_WORKGROUPS = 16
 """Workgroups of more than one wavefront on a compute unit: each needs one of 16 barriers."""
 
@@ -21,7 +23,7 @@ LDS_GRANULARITY = {"gfx950": 1280}
 """LDS is handed out in pieces of so many bytes, and of 512 elsewhere."""
 LDS_GRANULARITY_DEFAULT = 512
 
-Limit = Literal["registers", "lds", "workgroups"]
+Limit = Literal["hardware", "registers", "lds", "workgroups"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def occupancy(arch: str, waves_per_simd: int, lds_bytes: int, workgroup_waves: i
     # LDS first: where both allow the same, the compilers' figure for registers has LDS in it already.
     if lds:
         workgroups["lds"] = LDS_BYTES.get(arch, LDS_DEFAULT) // lds
-    workgroups["registers"] = waves_per_simd * SIMDS // workgroup_waves
+    workgroups["hardware" if waves_per_simd == MOST_WAVES else "registers"] = waves_per_simd * SIMDS // workgroup_waves
     if workgroup_waves > 1:
         workgroups["workgroups"] = MOST_WORKGROUPS
     tightest = min(workgroups, key=lambda limit: workgroups[limit])
