@@ -187,6 +187,8 @@ fn dictionary_access(semantics: &Semantics<'_>, dictionary: Node) -> Option<Acce
     let parent = tree.parent(dictionary)?;
     match tree.kind(parent) {
         Kind::ArgumentList => call_access(semantics, tree.parent(parent)?),
+        // `os.environ |= {…}`.
+        Kind::AugmentedAssignment => holder(semantics, tree.child(parent, Field::Left)?),
         Kind::KeywordArgument if tree.text(tree.child(parent, Field::Name)?) == "env" => {
             let call = tree.parent(tree.parent(parent)?)?;
             semantics

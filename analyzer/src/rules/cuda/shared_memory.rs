@@ -98,11 +98,19 @@ fn check(cx: &Checker<'_>) {
             if source
                 .slice(attribute.clone())
                 .ends_with("MaxDynamicSharedMemorySize")
-                && let Some(value) = product(source, bytes.clone())
+                && let Some(value) = sum(source, bytes.clone(), DEPTH)
                 && value > limit
             {
                 report(bytes.clone(), value);
             }
+        }
+    }
+    for launch in source.launches() {
+        if let [_, _, bytes, ..] = source.arguments(&launch.configuration).as_slice()
+            && let Some(value) = sum(source, bytes.clone(), DEPTH)
+            && value > limit
+        {
+            report(bytes.clone(), value);
         }
     }
 }
@@ -122,7 +130,7 @@ fn array_bytes(source: &Source<'_>, shared: u32) -> Option<(Tokens, u64)> {
     let mut total = bytes?;
     while source.token_text(at) == "[" {
         let close = source.partner(at)?;
-        total = total.checked_mul(product(source, at + 1..close)?)?;
+        total = total.checked_mul(sum(source, at + 1..close, DEPTH)?)?;
         at = close + 1;
     }
     Some((shared..at, total))
@@ -140,51 +148,78 @@ fn size_of(word: &str) -> Option<u64> {
     })
 }
 
-/// A product and sum of numbers and `#define`d numbers; nothing when a part is unknown.
-fn product(source: &Source<'_>, tokens: Tokens) -> Option<u64> {
+/// How many names are looked up one behind another; ends what is defined by itself.
+const DEPTH: u32 = 3;
+/// A size of more tokens, or a name that stands in more places, is left alone: no text makes this slow.
+const MOST_TOKENS: usize = 12;
+const MOST_PLACES: usize = 1000;
+
+/// A sum of products of numbers and of names for them; nothing when a part is unknown.
+fn sum(source: &Source<'_>, tokens: Tokens, depth: u32) -> Option<u64> {
+    if tokens.is_empty() || tokens.len() > MOST_TOKENS {
+        return None;
+    }
     let mut sum = 0_u64;
     let mut factor = 1_u64;
-    for (index, at) in tokens.enumerate() {
-        let text = source.token_text(at);
-        if index % 2 == 1 {
-            match text {
-                "*" => {}
-                "+" => {
-                    sum = sum.checked_add(factor)?;
-                    factor = 1;
-                }
-                _ => return None,
-            }
-            continue;
+    let mut at = tokens.start;
+    loop {
+        let (value, next) = value(source, at, depth)?;
+        factor = factor.checked_mul(value)?;
+        if next >= tokens.end {
+            return sum.checked_add(factor);
         }
-        factor = factor.checked_mul(value(source, at)?)?;
+        match source.token_text(next) {
+            "*" => {}
+            "+" => {
+                sum = sum.checked_add(factor)?;
+                factor = 1;
+            }
+            _ => return None,
+        }
+        at = next + 1;
     }
-    sum.checked_add(factor)
 }
 
-fn value(source: &Source<'_>, at: u32) -> Option<u64> {
-    let number = |at: u32| -> Option<u64> {
-        let text = source.token_text(at);
-        (source.kind(at) == Kind::Number).then(|| {
-            text.trim_end_matches(['u', 'U', 'l', 'L'])
-                .replace('\'', "")
-                .parse()
-                .ok()
-        })?
+/// The value of what begins at `at`, and where the next token is.
+fn value(source: &Source<'_>, at: u32, depth: u32) -> Option<(u64, u32)> {
+    let text = source.token_text(at);
+    if source.kind(at) == Kind::Number {
+        let digits = text
+            .trim_end_matches(['u', 'U', 'l', 'L'])
+            .replace('\'', "");
+        return Some((digits.parse().ok()?, at + 1));
+    }
+    let depth = depth.checked_sub(1)?;
+    if text == "(" {
+        let close = source.partner(at)?;
+        return Some((sum(source, at + 1..close, depth)?, close + 1));
+    }
+    if text == "sizeof" && source.token_text(at + 1) == "(" {
+        let close = source.partner(at + 1)?;
+        let bytes = size_of(source.token_text(close - 1)).filter(|_| close == at + 3)?;
+        return Some((bytes, close + 1));
+    }
+    Some((named(source, text, depth)?, at + 1))
+}
+
+/// What a name stands for: by `#define TILE 32`, or `constexpr int TILE = 32;`, if there is one only.
+fn named(source: &Source<'_>, word: &str, depth: u32) -> Option<u64> {
+    let places = source.places(word);
+    if places.len() > MOST_PLACES {
+        return None;
+    }
+    if let Some((line, name)) = source.definition(word) {
+        return sum(source, name + 1..line.end, depth);
+    }
+    let is_given = |at: &&u32| {
+        source.token_text(**at + 1) == "=" && matches!(source.before(**at, 1), "int" | "size_t")
     };
-    number(at).or_else(|| {
-        let word = source.token_text(at);
-        if let Some((line, name)) = source.definition(word) {
-            return (line.end == name + 2).then(|| number(name + 1))?;
-        }
-        // `constexpr int TILE = 32;`, if there is one only.
-        let mut given = source
-            .places(word)
-            .iter()
-            .filter(|at| source.token_text(**at + 1) == "=" && source.before(**at, 1) == "int");
-        let first = given.next()?;
-        let is_constant = matches!(source.before(*first, 2), "constexpr" | "const");
-        (is_constant && given.next().is_none() && source.token_text(first + 3) == ";")
-            .then(|| number(first + 2))?
-    })
+    let mut given = places.iter().filter(is_given);
+    let at = *given.next()?;
+    let is_constant = matches!(source.before(at, 2), "constexpr" | "const");
+    let start = at + 2;
+    let end = (start..=start + MOST_TOKENS as u32).find(|at| source.token_text(*at) == ";")?;
+    (is_constant && given.next().is_none())
+        .then(|| sum(source, start..end, depth))
+        .flatten()
 }
