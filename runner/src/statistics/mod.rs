@@ -43,6 +43,15 @@ impl Samples {
         timed
     }
 
+    /// What the announced rungs are called that have no samples.
+    pub(crate) fn untimed(&self) -> Vec<&str> {
+        self.ladder
+            .iter()
+            .filter(|rung| !self.rungs.contains_key(&rung.id))
+            .map(|rung| rung.label.as_str())
+            .collect()
+    }
+
     /// What a rung is called.
     pub(crate) fn label<'a>(&'a self, variant: &'a Variant) -> &'a str {
         label(&self.ladder, variant)

@@ -123,7 +123,10 @@ fn sentence(
     .into_iter()
     .flatten()
     .collect();
-    if parts.is_empty() {
+    let untimed = samples.untimed().join(", ");
+    if !untimed.is_empty() && parts.is_empty() {
+        format!("Only eager could be timed. The table says why these could not: {untimed}.")
+    } else if parts.is_empty() {
         "Only eager was measured, so there is nothing to compare it with.".to_owned()
     } else {
         format!(
@@ -252,6 +255,16 @@ mod tests {
             verdict.summary.contains("slower: torch.compile"),
             "{}",
             verdict.summary
+        );
+    }
+
+    #[test]
+    fn what_was_asked_for_and_not_timed_is_named() {
+        let alone = judged(&[(Variant::EAGER, 10.0, 0.01), (Variant::CONTROL, 10.0, 0.01)]);
+        assert_eq!(
+            alone.summary,
+            "Only eager could be timed. The table says why these could not: \
+             torch.compile, ModelNew, Fused ops."
         );
     }
 
