@@ -219,7 +219,11 @@ fn weigh<'a>(cx: &Checker<'a>, function: Node, softmax: Node) -> Option<(Node, &
                 };
                 let carries = tree.contains(right, softmax)
                     || carriers.iter().any(|name| mentions(cx, right, name));
-                if carries && tree.kind(left) == Kind::Identifier && !has_product(cx, right) {
+                // A product within the softmax makes the scores, not the result.
+                let is_result = cx
+                    .within(right)
+                    .any(|inner| operands(cx, inner).is_some() && !tree.contains(softmax, inner));
+                if carries && tree.kind(left) == Kind::Identifier && !is_result {
                     carriers.push(tree.text(left));
                 }
             }
@@ -256,10 +260,6 @@ fn is_returned(cx: &Checker<'_>, function: Node, name: &str) -> bool {
                 .take_while(|around| tree.kind(*around) != Kind::ReturnStatement)
                 .any(|around| is_product(cx, around))
         })
-}
-
-fn has_product(cx: &Checker<'_>, node: Node) -> bool {
-    cx.within(node).any(|inner| operands(cx, inner).is_some())
 }
 
 /// Which mask is applied before the softmax, and what replaces the whole.
