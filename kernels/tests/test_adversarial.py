@@ -100,6 +100,28 @@ def test_a_result_in_the_memory_of_an_input_is_rejected(tmp_path: Path) -> None:
     assert job.reason("model-new") == "ModelNew returned the memory of an input."
 
 
+@pytest.mark.parametrize(
+    ("forward", "parts", "says"),
+    [
+        ("self.weight * 2", {}, ["Model's results for different inputs are the same"]),
+        # Rounding is all that is left of the input.
+        ("(x - x).mean() + self.weight.exp() + 0 * x.sum()", {}, ["Model's results for different inputs are the same"]),
+        ("x + self.weight", {"inputs": "[torch.ones(4, 16)]"}, ["get_inputs() gives the same values each time"]),
+        ("x + self.weight", {}, []),
+        # What is drawn does depend on the seed, and on nothing else.
+        ("torch.rand(16) + self.weight", {}, ["Model's results for different inputs are the same"]),
+    ],
+)
+def test_a_result_that_need_not_be_computed_is_marked(
+    tmp_path: Path, forward: str, parts: dict[str, str], says: list[str]
+) -> None:
+    job = run(snippet(forward, **parts), directory=tmp_path)
+    told = [line["text"] for line in job.of("caution")]
+    assert [text.partition(", ")[0] for text in told] == says
+    assert all("cannot be told from one that computes" in text for text in told)
+    assert job.of("sampled", "eager")
+
+
 REPLACED = {
     "time.perf_counter_ns = lambda: 0": "time.perf_counter_ns",
     "torch.cuda.Event.elapsed_time = lambda self, other: 1e-6": "torch.cuda.Event.elapsed_time",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hipward_kernels.harness import contract, precision, probes
+from hipward_kernels.harness.doubts import doubts
 from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.failure import (
     JobFailedError,
@@ -157,6 +158,8 @@ class _Run:
         for variant in self.job.variants:
             self._prepare(variant, origin, trials)
             self.check_seals()
+        for doubt in doubts(model, trials):
+            self.lines.caution(doubt)
         ring = Ring(self.snippet, copy_each=trials.eager_changes_inputs)
 
         def out(variant: Variant, error: BaseException) -> None:

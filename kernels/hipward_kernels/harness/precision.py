@@ -127,6 +127,11 @@ def check(call: Callable[..., Any], trials: Trials) -> Precision:
     return Precision(reason is None, list(worst.values()), seeds, trials.reference.dtype, reason)
 
 
+def passes(outputs: dict[str, Any], trial: Trial) -> bool:
+    """Whether the gate takes these as the results of a trial."""
+    return _judge(outputs, trial)[1] is None
+
+
 def _judge(outputs: dict[str, Any], trial: Trial) -> tuple[list[OutputError], str | None]:
     """Errors of each output tensor, as far as they can be told, and why they do not pass."""
     try:
