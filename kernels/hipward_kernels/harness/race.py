@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import secrets
 from dataclasses import dataclass
+from statistics import median
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,16 @@ LONGEST_PAUSE_S = 0.5
 
 class SlowedError(Exception):
     """The device was slowed in every turn; the message is a sentence about the rung, without its subject."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What a rung took."""
+
+    median_ms: float
+    shortest_ms: float
+    mhz: float | None
+    """The device's clock meanwhile, the median of a reading in each turn; None where it cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -72,21 +83,28 @@ class Race:
         self._random = random.Random(secrets.randbits(64))  # noqa: S311 - shuffles, guards nothing
         self._dropped = dict.fromkeys(rungs, 0)
         self._dropped_s = dict.fromkeys(rungs, 0.0)
-        self._fastest_ms: dict[Variant, float] = {}
+        self._ms: dict[Variant, list[float]] = {}
+        self._mhz: dict[Variant, list[int]] = {}
         self._pause_s = FIRST_PAUSE_S
 
-    def start(self, rule: StopRule, lines: Lines) -> dict[Variant, float]:
-        """Times all rungs until each has a reason to stop; the timed ones and the seconds of their shortest call."""
+    def start(self, rule: StopRule, lines: Lines) -> dict[Variant, Timed]:
+        """Times all rungs until each has a reason to stop; the timed ones."""
         self._rule = rule
         self._lines = lines
         self._finished: list[Variant] = []
         expected = {variant: entrant.call_s for variant, entrant in self._rungs.items()}
         interleave(expected, self._take, rule, self._random, self, self._ring.refresh)
-        return {variant: self._fastest_ms[variant] * 1e-3 for variant in self._finished}
+        return {variant: self._timed(variant) for variant in self._finished}
+
+    def _timed(self, variant: Variant) -> Timed:
+        ms, mhz = self._ms[variant], self._mhz.get(variant)
+        return Timed(median(ms), min(ms), median(mhz) if mhz else None)
 
     def samples(self, variant: Variant, round_: int, ms: Sequence[float]) -> None:
         """See `sampling.Listener`."""
-        self._fastest_ms[variant] = min(self._fastest_ms.get(variant, ms[0]), *ms)
+        self._ms.setdefault(variant, []).extend(ms)
+        if (mhz := self._clock.watch.mhz) is not None:
+            self._mhz.setdefault(variant, []).append(mhz)
         self._lines.samples(variant, round_, ms)
 
     def sampled(self, variant: Variant, stop: StopReason) -> None:
@@ -145,7 +163,7 @@ class Race:
     def _drop(self, variant: Variant, times: Sequence[float]) -> Dropped | None:
         self._dropped[variant] += len(times)
         self._dropped_s[variant] += sum(times) * 1e-3
-        if variant not in self._fastest_ms and self._dropped_s[variant] >= self._rule.time_cap_s:
+        if variant not in self._ms and self._dropped_s[variant] >= self._rule.time_cap_s:
             self._on_failure(
                 variant, SlowedError("could not be timed: the device was slowed by heat or power all along")
             )
