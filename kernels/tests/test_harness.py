@@ -253,7 +253,12 @@ class ModelNew(Model):
         ("x = 1\x00", "syntax-error", "Python cannot read this code: ", "plain text"),
         ("x = 1\n", "contract-missing", "no Model and no get_inputs and no get_init_inputs", "class Model(nn.Module)"),
         (snippet(inputs="torch.randn(4, 16)"), "contract-missing", "returned a Tensor; it must return a list", "[x]"),
-        (snippet(top="import flash_attn"), "import-error", "No module named 'flash_attn'", "Replace the import"),
+        (
+            snippet(top="import flash_attn"),
+            "import-error",
+            "No module named 'flash_attn'",
+            "python -m pip install flash_attn",
+        ),
         (snippet(top="import sys; sys.exit(3)"), "import-error", "ended the program", "sys.exit()"),
         (snippet(init="raise ValueError('too wide')"), "init-error", "raised ValueError: too wide", "Run the snippet"),
         (snippet("x @ self.weight.view(2, 8)"), "forward-error", "cannot be multiplied", "Two sizes disagree"),

@@ -150,6 +150,7 @@ class _Run:
     def all(self) -> None:
         """Every step in order."""
         model = self.snippet.build("Model")
+        self.seals.note_model(type(model))
         inputs = self.snippet.inputs(secrets.randbits(31))
         try:
             precision.run(model, cloned(inputs), 0)
@@ -174,7 +175,11 @@ class _Run:
         def out(variant: Variant, error: BaseException) -> None:
             self._reject(variant, error, reference)
 
-        race = Race(self.rungs, ring, self.clock, self.eager_errors, out, self.check_seals)
+        def objection(variant: Variant) -> str | None:
+            entrant = self.rungs[variant]
+            return self._objection(entrant.call, results_last=entrant.results_last)
+
+        race = Race(self.rungs, ring, self.clock, self.eager_errors, out, self.check_seals, objection)
         for variant, timed in race.start(self.rule, self.lines).items():
             self._time_hot(variant, ring, timed)
         self.check_seals()
@@ -272,22 +277,23 @@ class _Run:
         return built_rung.stands_on
 
     def _examine(self, rung: Rung) -> None:
-        """Looks for habits that the first rung, eager, does not have.
+        """Turns away a rung that does something beside computing."""
+        if reason := self._objection(rung.call, results_last=rung.results_last):
+            raise precision.WrongResultError(reason)
 
-        Raises:
-            WrongResultError: The rung does something beside computing.
-        """
+    def _objection(self, call: Callable[..., Any], *, results_last: bool) -> str | None:
+        """What a rung does beside computing that the first rung, eager, does not; or None."""
 
         def ask() -> probes.Habits:
-            return probes.habits(rung.call, self.snippet, self.clock, results_last=rung.results_last)
+            return probes.habits(call, self.snippet, self.clock, results_last=results_last)
 
         def ask_eager() -> probes.Habits:
             return probes.habits(self.rungs["eager"].call, self.snippet, self.clock)
 
         if self.eager_habits is None:
             self.eager_habits = ask()
-        elif reason := probes.lasting_objection(ask, ask_eager, self.eager_habits):
-            raise precision.WrongResultError(reason)
+            return None
+        return probes.lasting_objection(ask, ask_eager, self.eager_habits)
 
     def _without(self, variant: Variant) -> None:
         """A rung did not pass. Eager is compared with itself, so it can only have changed its mind."""

@@ -10,13 +10,14 @@ import random
 import secrets
 from dataclasses import dataclass
 from statistics import median
-from time import sleep
+from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from hipward_kernels.harness.outputs import cloned, flatten, same_bits
 from hipward_kernels.harness.precision import WrongResultError, compare_with_eager, run
+from hipward_kernels.harness.probes import REMEMBERS
 from hipward_kernels.harness.sampling import Dropped, interleave
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 RECHECK_SHARE = 0.5
 """Part of a rung's turns, after its first, one of whose results is compared with eager's."""
+
+FRESH_SECONDS = 5.0
+"""After each turn a call with inputs that were never seen is timed, too, until that took so long in all: `get_inputs`
+may be slow."""
 
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 0.5
@@ -71,16 +76,22 @@ class Race:
         eager_errors: Sequence[OutputError],
         on_failure: Callable[[Variant, BaseException], None],
         after_turn: Callable[[], None],
+        objection: Callable[[Variant], str | None],
     ) -> None:
-        """`on_failure` reports that a rung is out; it and `after_turn` may raise to end the race."""
+        """`on_failure` reports that a rung is out; it and `after_turn` may raise to end the race.
+
+        `objection` says what a rung does beside computing, if it is asked again.
+        """
         self._rungs = rungs
         self._ring = ring
         self._clock = clock
         self._eager_errors = eager_errors
         self._on_failure = on_failure
         self._after_turn = after_turn
+        self._objection = objection
         self._rechecked: set[Variant] = set()
         self._random = random.Random(secrets.randbits(64))  # noqa: S311 - shuffles, guards nothing
+        self._fresh_s = 0.0
         self._dropped = dict.fromkeys(rungs, 0)
         self._dropped_s = dict.fromkeys(rungs, 0.0)
         self._ms: dict[Variant, list[float]] = {}
@@ -103,8 +114,6 @@ class Race:
     def samples(self, variant: Variant, round_: int, ms: Sequence[float]) -> None:
         """See `sampling.Listener`."""
         self._ms.setdefault(variant, []).extend(ms)
-        if (mhz := self._clock.watch.mhz) is not None:
-            self._mhz.setdefault(variant, []).append(mhz)
         self._lines.samples(variant, round_, ms)
 
     def sampled(self, variant: Variant, stop: StopReason) -> None:
@@ -118,6 +127,9 @@ class Race:
             self._after_turn()
             if self._clock.watch.slowed():
                 return self._drop(variant, times)
+            if (mhz := self._clock.watch.mhz) is not None:
+                self._mhz.setdefault(variant, []).append(mhz)
+            self._look_at_fresh(variant, median(times))
         except WrongResultError as error:
             self._on_failure(variant, WrongResultError(f"{error}, in a timed call"))
             return None
@@ -159,6 +171,18 @@ class Race:
             if self._rungs[variant].results_last and not same_bits(result, copy):
                 raise WrongResultError("returned memory that a later call wrote over")
         return times
+
+    def _look_at_fresh(self, variant: Variant, usual_ms: float) -> None:
+        """Asks a rung about its habits again when inputs that it never saw take long: it may have waited until now."""
+        if variant == "eager" or self._fresh_s > FRESH_SECONDS:
+            return
+        started = perf_counter()
+        arguments = self._ring.fresh()
+        with torch.no_grad():
+            (fresh_ms,), _ = self._clock.samples(self._rungs[variant].call, [arguments])
+        self._fresh_s += perf_counter() - started
+        if fresh_ms > REMEMBERS * usual_ms and (reason := self._objection(variant)):
+            raise WrongResultError(reason)
 
     def _drop(self, variant: Variant, times: Sequence[float]) -> Dropped | None:
         self._dropped[variant] += len(times)
