@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._subclasses.fake_tensor import is_fake
 
 from hipward_kernels import tuning
 from hipward_kernels.arch import get_gfx
@@ -148,6 +149,31 @@ def is_disabled(name: str) -> bool:
     return name in _disabled
 
 
+_ops: dict[str, Op] = {}
+_whole = False
+
+
+@contextmanager
+def whole() -> Iterator[None]:
+    """What TorchDynamo captures within a `with` block holds each op as one call, as graphs that run uncompiled need it.
+
+    A compiler needs to see the kernels of an op. Where nothing is compiled, they would be launched by Triton's slow
+    path at each call, and those in HIP not at all.
+    """
+    global _whole  # noqa: PLW0603 - a process-wide switch is what this is
+    before, _whole = _whole, True
+    try:
+        yield
+    finally:
+        _whole = before
+
+
+def run_whole(name: str, x: Tensor, *rest: Any) -> Any:
+    """The op of that name, as one call of a graph. Whoever captures tells TorchDynamo not to look into it."""
+    op = _ops[name]
+    return op.definition(x, *rest) if is_fake(x) else op(x, *rest)
+
+
 class Op:
     """An operator with an implementation for each of some tiers; calling it runs the first that can."""
 
@@ -161,12 +187,14 @@ class Op:
             for tier in self._tiers
             if tier.name not in self._refused
         }
+        self.definition = self._functions[EAGER]
+        _ops[name] = self
         self._chosen: dict[Any, tuple[tuple[str, Callable[..., Any]], ...]] = {}
 
     def __call__(self, x: Tensor, *rest: Any) -> Any:
         """Runs the op; `x` is the argument that decides where."""
         if _compiling():
-            return self.function(x)(x, *rest)
+            return run_whole(self.name, x, *rest) if _whole else self.function(x)(x, *rest)
         key = (x.dtype, x.shape, x.device, _disabled, tuning.generation)
         chosen = self._chosen.get(key)
         if chosen is None:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NEW = """
-import hashlib, threading, time
+import hashlib, itertools, threading, time
+turns = itertools.cycle([torch.empty(4, 16) for _ in range(16)])
 class ModelNew(Model):
     kept = {{}}
     def forward(self, x):
@@ -61,6 +62,24 @@ def test_results_that_are_remembered_are_rejected(tmp_path: Path, cache: str) ->
     assert len(job.of("sampled", "eager")) == 1
 
 
+def test_a_memory_that_begins_when_nobody_asks_any_more_is_found_amid_the_timing(tmp_path: Path) -> None:
+    """Right for every call, because it knows each buffer's contents by their version."""
+    body = """
+        time.sleep(0.002)
+        self.kept[0] = self.kept.get(0, 0) + 1
+        if self.kept[0] < 120:
+            return super().forward(x)
+        key = (x.data_ptr(), x._version, float(x.flatten()[0]))
+        if key not in self.kept:
+            time.sleep(0.02)
+            self.kept[key] = super().forward(x)
+        return self.kept[key].clone()"""
+    new = NEW.format(body=body).replace("        time.sleep(0.002)\n", "", 1)
+    code = snippet("(time.sleep(0.005), x + self.weight)[1]", top="import time", new=new)
+    job = run(code, "model-new", directory=tmp_path, cap=4.0)
+    assert "it remembers results, in a timed call" in job.reason("model-new")
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [
@@ -83,6 +102,10 @@ def test_results_that_are_remembered_are_rejected(tmp_path: Path, cache: str) ->
             "self.kept.setdefault('y', torch.empty_like(x)); return torch.add(x, self.weight, out=self.kept['y'])",
             "returned memory that its next call wrote over",
         ),
+        # One row that stands for all.
+        ("y = super().forward(x); return y[:1].expand_as(y)", "one piece of memory that stands for many"),
+        # Sixteen buffers in turn.
+        ("return torch.add(x, self.weight, out=next(turns))", "returned memory that"),
         ("x += self.weight; return x", "changed its inputs"),
         ("self.weight.data.add_(0.01); return x + self.weight", "is too far from the reference"),
     ],
@@ -100,6 +123,28 @@ def test_a_result_in_the_memory_of_an_input_is_rejected(tmp_path: Path) -> None:
     assert job.reason("model-new") == "ModelNew returned the memory of an input."
 
 
+@pytest.mark.parametrize(
+    ("forward", "parts", "says"),
+    [
+        ("self.weight * 2", {}, ["Model's results for different inputs are the same"]),
+        # Rounding is all that is left of the input.
+        ("(x - x).mean() + self.weight.exp() + 0 * x.sum()", {}, ["Model's results for different inputs are the same"]),
+        ("x + self.weight", {"inputs": "[torch.ones(4, 16)]"}, ["get_inputs() gives the same values each time"]),
+        ("x + self.weight", {}, []),
+        # What is drawn does depend on the seed, and on nothing else.
+        ("torch.rand(16) + self.weight", {}, ["Model's results for different inputs are the same"]),
+    ],
+)
+def test_a_result_that_need_not_be_computed_is_marked(
+    tmp_path: Path, forward: str, parts: dict[str, str], says: list[str]
+) -> None:
+    job = run(snippet(forward, **parts), directory=tmp_path)
+    told = [line["text"] for line in job.of("caution")]
+    assert [text.partition(", ")[0] for text in told] == says
+    assert all("cannot be told from one that computes" in text for text in told)
+    assert job.of("sampled", "eager")
+
+
 REPLACED = {
     "time.perf_counter_ns = lambda: 0": "time.perf_counter_ns",
     "torch.cuda.Event.elapsed_time = lambda self, other: 1e-6": "torch.cuda.Event.elapsed_time",
@@ -110,6 +155,18 @@ REPLACED = {
     "secrets.randbits = lambda n: 7": "secrets.randbits",
     "json.JSONEncoder.encode = None; json.dumps = None": "json.dumps",
     "import hipward_kernels.harness.precision as p; p.check = None": "hipward_kernels.harness.precision.check",
+    "import hipward_kernels.harness.precision as p; p.ERROR_RATIO = 1e9": (
+        "hipward_kernels.harness.precision.ERROR_RATIO"
+    ),
+    "import hipward_kernels.harness.timing as t; t.HostClock.samples = None": (
+        "hipward_kernels.harness.timing.HostClock.samples"
+    ),
+    "import hipward_kernels.harness.timing as t; t.HostClock.samples.__code__ = (lambda *a: ([], 0)).__code__": (
+        "hipward_kernels.harness.timing.HostClock.samples.__code__"
+    ),
+    "import hipward_kernels.harness.outputs as o; o.same_bits.__code__ = (lambda a, b: True).__code__": (
+        "hipward_kernels.harness.outputs.same_bits.__code__"
+    ),
     "import builtins; builtins.max = min": "builtins.max",
     "import sys; sys.modules['time'] = type(sys)('time')": "the module time",
     "import sys; sys.setprofile(lambda *a: None)": "the interpreter's tracing, with a function of its own",
@@ -143,6 +200,26 @@ def test_replacing_what_measures_ends_the_job(tmp_path: Path) -> None:
     assert job.error["code"] == "tampered"
     assert "replaced torch.isfinite, so nothing" in job.error["message"]
     assert job.of("sampled") == []
+
+
+@pytest.mark.parametrize(
+    ("does", "what"),
+    [
+        ("Model.forward = lambda self, x: (time.sleep(0.001), x + self.weight)[1]", "methods of Model"),
+        ("torch.set_num_threads(torch.get_num_threads() + 1)", "PyTorch's setting for all, number of threads"),
+    ],
+)
+def test_slowing_eager_down_ends_the_job(tmp_path: Path, does: str, what: str) -> None:
+    late = f"self.kept[0] = self.kept.get(0, 0) + 1\n        if self.kept[0] == 100: {does}\n"
+    job = attempt(tmp_path, f"{late}        return x + self.weight")
+    assert job.error["code"] == "tampered"
+    assert f"replaced {what}, so nothing" in job.error["message"]
+
+
+def test_settings_at_the_top_are_for_all_rungs(tmp_path: Path) -> None:
+    top = "torch.set_float32_matmul_precision('high'); torch.set_num_threads(1)"
+    job = run(snippet(top=top, new="class ModelNew(Model):\n    pass"), "model-new", directory=tmp_path)
+    assert job.lines[-1] == {"type": "finished"}
 
 
 def test_replacing_it_only_while_it_is_timed_ends_the_job_too(tmp_path: Path) -> None:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional as F
 
 from hipward_kernels.attention import MaskKind, attention, classify, refusals
 from hipward_kernels.attention import aiter as amd
 from hipward_kernels.attention.call import Call
+from hipward_kernels.attention.sdpa import aligned
 from hipward_kernels.registry import disabled
 from hipward_kernels.switches import switched
 
@@ -24,6 +26,17 @@ if TYPE_CHECKING:
 def qkv(queries: int, keys: int, heads: int = 4, kv_heads: int = 2, dtype: torch.dtype = torch.float64) -> list[Tensor]:
     shapes = ((2, queries, heads, 16), (2, keys, kv_heads, 16), (2, keys, kv_heads, 8))
     return [torch.randn(shape, dtype=dtype) for shape in shapes]
+
+
+def test_a_compilers_tensor_of_a_gpu_is_copied_only_where_it_begins_between_vectors() -> None:
+    """What Inductor traces the router with: tensors on a GPU that have no memory, even on a host without one."""
+    with FakeTensorMode():
+        whole = torch.empty(2 * 9 * 4 * 64 + 8, device="cuda", dtype=torch.bfloat16)
+        x, after, between = (whole[start:][: 2 * 9 * 4 * 64].view(2, 9, 4, 64) for start in (0, 8, 1))
+        assert aligned(x) is x
+        assert aligned(after) is after
+        assert aligned(between) is not between
+        assert attention(x, x, x, causal=True).shape == x.shape
 
 
 def one_query_at_a_time(q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hipward_kernels.compile import CompileError, Request, compile_source
+from hipward_kernels.compile import CompileError, Request, compile_source, headers
 from hipward_kernels.compile.clang import clangs
 from hipward_kernels.compile.occupancy import occupancy
 from hipward_kernels.compile.record import RECORD, record
@@ -141,6 +141,36 @@ def test_a_hip_kernel_shows_the_same_and_headers_belong_to_the_line_that_uses_th
 
 
 @needs_clang
+def test_the_device_library_leaves_no_question_open_and_the_same_source_gives_the_same_code(tmp_path: Path) -> None:
+    source = """
+#include <hip/hip_runtime.h>
+__global__ void f(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = expf(x[i]) + tanhf(x[i]) + __ballot(x[i] > 0);
+}"""
+    texts = []
+    for flags in ([], [], ["-ffast-math"]):
+        (target,) = compiled(tmp_path, language="hip", source=source, archs=["gfx90a"], flags=flags)["targets"]
+        assert target["error"] is None
+        assert "__oclc" not in target["texts"]["amdgcn"]
+        assert "amdgpu_kernel void @_Z1fPKfPfi(" in target["texts"]["llir"]
+        texts.append(target["texts"])
+    assert texts[0] == texts[1]
+    assert texts[2]["amdgcn"] != texts[0]["amdgcn"]
+
+
+@needs_clang
+def test_headers_that_were_parsed_ahead_give_the_same_code(tmp_path: Path) -> None:
+    request = {"language": "hip", "source": HIP, "archs": ["gfx942"]}
+    before = compiled(tmp_path, **request)["targets"][0]
+    headers.parse_ahead(tmp_path).join()
+    assert (tmp_path / "headers-gfx942.pch").exists()
+    after = compiled(tmp_path, **request)["targets"][0]
+    assert after["kernels"] == before["kernels"]
+    assert after["lines"] == before["lines"]
+
+
+@needs_clang
 def test_our_arithmetic_of_lds_agrees_with_the_compilers(tmp_path: Path) -> None:
     source = """
 #include <hip/hip_runtime.h>
@@ -207,6 +237,22 @@ def test_a_compilers_complaint_names_the_line_and_other_targets_are_still_seen(t
     assert target["error"]["line"] == LOAD_LINE + 2
     answer = compiled(tmp_path, language="triton", source=TRITON, archs=["gfx942", "gfx9999"], arguments={"N": 64})
     assert [target["error"] and target["error"]["code"] for target in answer["targets"]] == [None, "unknown-arch"]
+
+
+@needs_clang
+def test_a_complaint_of_code_generation_is_told_without_the_ir_that_was_printed_before(tmp_path: Path) -> None:
+    source = """
+#include <hip/hip_runtime.h>
+__global__ void f(float* x) {
+  __shared__ float tile[20000];
+  tile[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  x[threadIdx.x] = tile[threadIdx.x ^ 1];
+}"""
+    (target,) = compiled(tmp_path, language="hip", source=source, archs=["gfx942"])["targets"]
+    assert target["error"]["code"] == "source-error"
+    assert "local memory (80000) exceeds limit (65536)" in target["error"]["message"]
+    assert "IR Dump" not in target["error"]["message"]
 
 
 @needs_clang

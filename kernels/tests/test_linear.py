@@ -11,10 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from hipward_kernels.ladder import GEMM, Switches, optimize
 from hipward_kernels.linear import aiter as amd
 from hipward_kernels.linear import linear, refusals, wanted
 from hipward_kernels.linear import threshold as thresholds
-from hipward_kernels.linear.preshuffle import PreshuffledLinear, Shuffled
+from hipward_kernels.linear.preshuffle import Shuffled
+from hipward_kernels.linear.preshuffled import PreshuffledLinear
 from hipward_kernels.linear.threshold import EVERYTHING, TABLE, Threshold, fit, read, write
 from hipward_kernels.quantization import FP8Linear, quantize
 from hipward_kernels.registry import disabled
@@ -58,6 +60,7 @@ def test_a_cpu_takes_the_plain_route_and_says_why() -> None:
     x, weight, bias = torch.randn(2, 3, 8), torch.randn(5, 8), torch.randn(5)
     torch.testing.assert_close(linear(x, weight, bias), F.linear(x, weight, bias))
     assert refusals(x, weight) == {
+        "preshuffled": "USE_AITER_GEMM is not 1",
         "aiter": "USE_AITER_GEMM is not 1",
         "lt": f"{'hipblaslt' if torch.version.hip else 'cublaslt'} needs a GPU; this tensor is on the CPU",
         "plain": None,
@@ -152,6 +155,38 @@ def test_a_shuffled_weight_is_neither_lost_nor_stale(fake: FakeAiter) -> None:
     assert set(shuffling.state_dict()) == {"weight", "bias"}
     with pytest.raises(TypeError):
         F.linear(x, shuffling.shuffled())  # type: ignore[arg-type]
+
+
+@torch.no_grad()
+def test_the_rung_of_matrix_products_takes_shuffled_weights_from_some_number_of_rows_on(fake: FakeAiter) -> None:
+    model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10)).bfloat16()
+    inputs = [torch.randn(8, 64).bfloat16()]
+    want = Switches((GEMM,))
+    with switched(PRESHUFFLE_M_THRESH="8"):
+        done = optimize(model, inputs, want)
+        assert done.found["gemm-routing"].changed == [
+            "preshuffled for bfloat16 [32, 64] of 0",
+            "aiter for bfloat16 [10, 32] of 2",
+        ]
+        for change in (
+            lambda: None,
+            lambda: model[0].weight.mul_(-1),
+            lambda: model[0].weight.set_(torch.randn(32, 64).bfloat16()),
+        ):
+            change()
+            fake.shuffled.clear()
+            x = torch.randn(8, 64).bfloat16()
+            torch.testing.assert_close(done.call(x), model(x))
+            assert fake.shuffled == [True, False]
+        few = optimize(model, [inputs[0][:7]], want)
+        assert all(changed.startswith("aiter") for changed in few.found["gemm-routing"].changed)
+        torch.compiler.reset()
+        with disabled("aiter"):
+            without = optimize(model, [inputs[0][:7]], want)
+    assert without.reason(GEMM) == (
+        "Nothing for it to do in Model: aiter is switched off, 7 rows are fewer than PRESHUFFLE_M_THRESH, 8, "
+        "and no sweep found another route faster for its weights."
+    )
 
 
 @pytest.mark.parametrize(("dtype", "largest"), [(torch.float8_e4m3fn, 448.0), (torch.float8_e4m3fnuz, 240.0)])

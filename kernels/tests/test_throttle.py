@@ -127,6 +127,7 @@ def timed(monkeypatch: pytest.MonkeyPatch, slow: Callable[[int], bool]) -> tuple
         [],
         lambda _variant, error: failures.append(f"{type(error).__name__}: {error}"),
         lambda: None,
+        lambda _variant: None,
     )
     race.start(StopRule(time_cap_s=1.0), told)  # type: ignore[arg-type]
     return told, failures, pauses

@@ -261,6 +261,12 @@ fn on_a_gpu() -> Vec<EventBody> {
     );
     bodies.insert(
         bodies.len() - 2,
+        EventBody::Measured(Measurement::Caution {
+            text: "The result of Model does not depend on its <inputs>.".into(),
+        }),
+    );
+    bodies.insert(
+        bodies.len() - 2,
         EventBody::Measured(Measurement::Hot {
             variant: COMPILE,
             hot: Hot {
@@ -290,6 +296,7 @@ fn a_gpu_s_page_and_markdown_say_what_the_figures_can_be_trusted_for() {
         "NVML throttle reasons, read twice a second",
         "The device was not ours alone: 2 other processes",
         "3 samples from that time were dropped",
+        "<p class=\"report-note\">The result of Model does not depend on its &lt;inputs&gt;.</p>",
         "3 batches of 20 calls; 0.850 ms a call on the host’s clock",
         "Settings of this host that cost time: 1",
         "export HSA_ENABLE_SDMA=1",
@@ -301,6 +308,7 @@ fn a_gpu_s_page_and_markdown_say_what_the_figures_can_be_trusted_for() {
     for part in [
         "| torch.compile | 1.25 (1.24–1.26) | 0.800 | 1.60× (1.55–1.65) | IMPOSSIBLE | 24 % |",
         "> torch.compile is faster than the device can do this work.",
+        "> The result of Model does not depend on its <inputs>.",
         "## Floor\n\n0.300 ms is the floor",
         "- Bandwidth: 4800 GB/s, from the data sheet",
         "- Device before the run: compute clock 345 of 1980 MHz",

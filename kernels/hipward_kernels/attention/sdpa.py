@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
+from torch._subclasses.fake_tensor import is_fake
 from torch.nn import functional as F
 from torch.nn.attention.bias import causal_lower_right
 
@@ -41,9 +42,17 @@ def aligned(x: Tensor) -> Tensor:
     # Rows of another width are copied by PyTorch, which fills them up.
     whole = x.shape[-1] * itemsize % VECTOR_BYTES == 0
     strides_fit = not whole or all(stride * itemsize % VECTOR_BYTES == 0 for stride in x.stride()[:-1])
-    if x.data_ptr() % VECTOR_BYTES == 0 and strides_fit:
+    if _begins_at(x) % VECTOR_BYTES == 0 and strides_fit:
         return x
     return x.clone(memory_format=torch.contiguous_format)
+
+
+def _begins_at(x: Tensor) -> int:
+    """The address of a tensor; of one without memory, which a compiler traces with, where it begins in what it views.
+
+    A compiler's own tensors begin at vectors, and it copies arguments that do not.
+    """
+    return int(x.storage_offset()) * x.itemsize if is_fake(x) else x.data_ptr()
 
 
 def attention(call: Call) -> Tensor:

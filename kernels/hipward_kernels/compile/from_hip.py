@@ -15,7 +15,7 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from hipward_kernels.compile import headers
+from hipward_kernels.compile import device_constants, headers
 from hipward_kernels.compile.answer import Answer, Target, target
 from hipward_kernels.compile.clang import SECONDS, Clang, clangs, device_library
 from hipward_kernels.compile.failure import CompileError, Failure, shortened
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from hipward_kernels.compile.request import Request
 
 SOURCE = "kernel.hip"
+
+FIRST_OF_CODE = "pre-isel-intrinsic-lowering"
+"""The first pass of LLVM's code generation: what it is given is what the optimizer made."""
 
 _INSTALL = "Install clang 22 or later, such as Debian's package clang-22, or ROCm's own clang."
 
@@ -71,22 +74,27 @@ def _unknown(arch: str, newest: Clang) -> Failure:
 
 
 def _compile(clang: Clang, arch: str, library: Path, request: Request, directory: Path) -> dict[str, str]:
-    """LLVM IR and assembly. Optimized once: the second step only generates code from what the first printed."""
-    code, assembly = f"kernel-{arch}.ll", f"kernel-{arch}.s"
+    """LLVM IR and assembly, from one run of the compiler: it prints the IR that it begins to generate code from."""
+    assembly = f"kernel-{arch}.s"
     parsed = headers.parsed(request, arch, directory)
-    front = [
+    command = [
         *headers.options(clang, arch, library),
         *(("-Xclang", "-include-pch", "-Xclang", parsed.name) if parsed else ("-include", headers.WRAPPER)),
         f"-fdebug-prefix-map={directory}=.",
         *(f for name in ("ocml.bc", "ockl.bc") for f in _bitcode(library / "lib" / name)),
+        *_bitcode(device_constants.bitcode(clang, arch, request.flags, directory)),
         *request.flags,
-        *("-S", "-emit-llvm", SOURCE, "-o", code),
+        *("-S", SOURCE, "-o", assembly),
     ]
-    _run(clang, front, directory)
-    back = ["-x", "ir", "--target=amdgcn-amd-amdhsa", f"-mcpu={arch}", "-nogpulib", "-O3"]
-    _run(clang, [*back, "-Xclang", "-disable-llvm-passes", "-S", code, "-o", assembly], directory)
-    texts = {"llir": directory / code, "amdgcn": directory / assembly}
-    return {name: path.read_text(encoding="utf-8", errors="replace") for name, path in texts.items()}
+    done = _run(clang, [*command, "-mllvm", f"-print-before={FIRST_OF_CODE}"], directory)
+    if done.returncode and _DUMP.search(done.stderr):
+        # The complaint is of code generation, in midst of the IR.
+        done = _run(clang, command, directory)
+    if done.returncode:
+        raise _complaint(done)
+    text = (directory / assembly).read_text(encoding="utf-8", errors="replace")
+    printed = _DUMP.search(done.stderr)
+    return {**({"llir": printed["ir"]} if printed else {}), "amdgcn": text}
 
 
 def _bitcode(path: Path) -> list[str]:
@@ -96,9 +104,16 @@ def _bitcode(path: Path) -> list[str]:
 _ERROR = re.compile(rf"^(?:\./)?{re.escape(SOURCE)}:(\d+):\d+: (?:fatal )?error: (.*)$", re.MULTILINE)
 
 
-def _run(clang: Clang, arguments: list[str], directory: Path) -> None:
+_DUMP = re.compile(
+    r"^\*\*\* IR Dump Before [^\n]*\n(?P<ir>.*?)(?=^(?:warning|remark|note|<unknown>|kernel\.hip:)|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+"""What clang printed of the IR, up to what it may say afterwards."""
+
+
+def _run(clang: Clang, arguments: list[str], directory: Path) -> subprocess.CompletedProcess[str]:
     try:
-        done = subprocess.run(  # noqa: S603 - a compiler with checked flags
+        return subprocess.run(  # noqa: S603 - a compiler with checked flags
             [clang.path, *arguments],
             cwd=directory,
             capture_output=True,
@@ -113,12 +128,13 @@ def _run(clang: Clang, arguments: list[str], directory: Path) -> None:
             f"clang took longer than {SECONDS} s.",
             "Make the source simpler: less unrolling, fewer templates.",
         ) from error
-    if done.returncode == 0:
-        return
+
+
+def _complaint(done: subprocess.CompletedProcess[str]) -> CompileError:
     found = _ERROR.search(done.stderr)
     line = int(found[1]) if found else None
     text = done.stderr.strip() or f"clang ended with {done.returncode}"
-    raise CompileError("source-error", shortened(text), "The compiler's message says what it does not accept.", line)
+    return CompileError("source-error", shortened(text), "The compiler's message says what it does not accept.", line)
 
 
 def _with_readable_names(compiled: Target) -> Target:

@@ -12,6 +12,7 @@ import subprocess
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from hipward_kernels.compile import device_constants
 from hipward_kernels.compile.clang import SECONDS, Clang, clangs, device_library
 from hipward_kernels.compile.failure import CompileError
 from hipward_kernels.compile.request import ARCHS
@@ -35,6 +36,8 @@ def options(clang: Clang, arch: str, library: Path) -> list[str]:
         *("-isystem", str(clang.resources / "include" / "cuda_wrappers"), "-isystem", str(library / "include")),
         *(f"-I{clang.resources}", "-D__HIP_PLATFORM_AMD__", "-std=c++17", "-O3"),
         *("-gline-tables-only", "-fno-color-diagnostics"),
+        # An identifier of the file, otherwise, drawn anew each time: the same source is to give the same code.
+        "-fuse-cuid=none",
     ]
 
 
@@ -60,12 +63,16 @@ def _parse_all(directory: Path) -> None:
         for arch in ARCHS:
             clang = next((clang for clang in clangs() if arch in clang.archs), None)
             if clang is not None:
+                device_constants.bitcode(clang, arch, (), directory)
                 _parse(clang, arch, library, directory)
 
 
 def _parse(clang: Clang, arch: str, library: Path, directory: Path) -> None:
     made = directory / f"headers-{arch}.part"
-    command = [clang.path, *options(clang, arch, library), "-Xclang", "-emit-pch", "-S", "-emit-llvm", "headers.h"]
+    # Templates that the headers use are instantiated here: else each source that includes them does it again, which
+    # takes longer than all the rest.
+    ahead = ("-Xclang", "-emit-pch", "-fpch-instantiate-templates")
+    command = [clang.path, *options(clang, arch, library), *ahead, "-S", "-emit-llvm", "headers.h"]
     done = subprocess.run(  # noqa: S603 - a compiler that was looked up
         [*command, "-o", made.name], cwd=directory, capture_output=True, timeout=SECONDS, check=False
     )

@@ -41,13 +41,6 @@ _HINTS: tuple[tuple[str, str], ...] = (
         _DEVICE_HELP,
     ),
     (
-        r"No module named",
-        (
-            "The runner's Python has PyTorch, Triton where there is one, NumPy and hipward_kernels. "
-            "Replace the import, or put the code that is needed into the snippet."
-        ),
-    ),
-    (
         r"shapes cannot be multiplied|size of tensor|must match|normalized_shape|Sizes of tensors",
         "Two sizes disagree. Compare the sizes in get_inputs() with those that get_init_inputs() gives to Model.",
     ),
@@ -159,6 +152,13 @@ def is_out_of_processes(error: BaseException) -> bool:
 
 
 def _hint(error: BaseException, device: str) -> str:
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        package = error.name.partition(".")[0]
+        return (
+            f"Install it for the runner's Python, which `hipward doctor` names: `python -m pip install {package}`, or "
+            "what the package is called that has it. Or put the code that is needed into the snippet: PyTorch, Triton "
+            "where there is one, NumPy and hipward_kernels are there."
+        )
     text = f"{type(error).__name__}: {error}"
     for pattern, hint in _HINTS:
         if re.search(pattern, text, re.IGNORECASE):

@@ -23,24 +23,24 @@ GPU_BYTES = 2 * 1024 * 1024 * 1024
 
 
 class Ring:
-    """Sets of arguments, handed out in turn."""
+    """Sets of arguments, handed out in an order that nobody can foresee."""
 
     def __init__(self, snippet: Snippet, *, copy_each: bool) -> None:
         """`copy_each` hands out copies, for a model that changes its inputs."""
         self._snippet = snippet
         self._copy_each = copy_each
-        first = self._fresh()
+        first = self.fresh()
         limit = CPU_BYTES if snippet.device.type == "cpu" else GPU_BYTES
         count = limit // max(size_in_bytes(first), 1)
         count = min(max(count, FEWEST_SLOTS), MOST_SLOTS)
-        self._slots = [first, *(self._fresh() for _ in range(count - 1))]
-        self._next = 0
+        self._slots = [first, *(self.fresh() for _ in range(count - 1))]
+        self._latest = 0
         self._refreshed = 0
 
     def take(self) -> list[Any]:
-        """The next set of arguments."""
-        arguments = self._slots[self._next]
-        self._next = (self._next + 1) % len(self._slots)
+        """A set of arguments, another than the last."""
+        self._latest = (self._latest + 1 + secrets.randbelow(len(self._slots) - 1)) % len(self._slots)
+        arguments = self._slots[self._latest]
         return cloned(arguments) if self._copy_each else arguments
 
     def refresh(self) -> None:
@@ -49,7 +49,7 @@ class Ring:
         if at == len(self._slots):
             return
         self._refreshed += 1
-        slot, fresh = self._slots[at], self._fresh()
+        slot, fresh = self._slots[at], self.fresh()
         old, new = tensors(slot), tensors(fresh)
         if _alike(old, new):
             for into, out_of in zip(old, new, strict=True):
@@ -57,7 +57,8 @@ class Ring:
         else:
             self._slots[at] = fresh
 
-    def _fresh(self) -> list[Any]:
+    def fresh(self) -> list[Any]:
+        """Arguments that nobody has seen."""
         return self._snippet.inputs(secrets.randbits(31))
 
 

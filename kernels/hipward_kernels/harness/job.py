@@ -10,12 +10,14 @@ import itertools
 import json
 import secrets
 from dataclasses import dataclass, replace
+from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hipward_kernels.harness import contract, precision, probes
+from hipward_kernels.harness import contract, precision, probes, worth
+from hipward_kernels.harness.doubts import doubts
 from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.failure import (
     JobFailedError,
@@ -26,15 +28,17 @@ from hipward_kernels.harness.failure import (
 from hipward_kernels.harness.inputs import Ring
 from hipward_kernels.harness.lines import Failure, Precision
 from hipward_kernels.harness.outputs import cloned, tensors
-from hipward_kernels.harness.race import Entrant, Race, SlowedError
+from hipward_kernels.harness.race import Entrant, Race, SlowedError, Timed
 from hipward_kernels.harness.reference import Reference
 from hipward_kernels.harness.roofline import roofline, work_of
 from hipward_kernels.harness.sampling import StopRule
 from hipward_kernels.harness.tamper import Seals
 from hipward_kernels.harness.timing import DeviceClock, clock_for
 from hipward_kernels.harness.variants import (
+    EAGER,
     LABELS,
     RUNGS,
+    STEPS,
     Origin,
     UnavailableError,
     build,
@@ -43,7 +47,7 @@ from hipward_kernels.harness.variants import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from torch import nn
@@ -138,6 +142,7 @@ class _Run:
         self.seals = Seals()
         self.snippet: Snippet = contract.load(job.code, directory, self.device)
         self.rungs: dict[Variant, Entrant] = {}
+        self.costly: set[Variant] = set()
         self.eager_errors: list[OutputError] = []
         self.eager_habits: probes.Habits | None = None
         self.check_seals()
@@ -145,6 +150,7 @@ class _Run:
     def all(self) -> None:
         """Every step in order."""
         model = self.snippet.build("Model")
+        self.seals.note_model(type(model))
         inputs = self.snippet.inputs(secrets.randbits(31))
         try:
             precision.run(model, cloned(inputs), 0)
@@ -154,17 +160,28 @@ class _Run:
         reference = Reference(model, origin.copy, inputs)
         trials = precision.Trials(self.snippet, model, reference)
         self._find_floor(model, inputs)
+        ring = None
         for variant in self.job.variants:
-            self._prepare(variant, origin, trials)
+            stands_on = self._prepare(variant, origin, trials)
+            # Eager is the first, and tells whether inputs must be copied.
+            ring = ring or Ring(self.snippet, copy_each=trials.eager_changes_inputs)
+            if variant in STEPS and variant in self.rungs:
+                self._weigh(variant, stands_on, ring, reference)
             self.check_seals()
-        ring = Ring(self.snippet, copy_each=trials.eager_changes_inputs)
+        assert ring is not None  # noqa: S101 - a job has eager, at least
+        for doubt in doubts(model, trials):
+            self.lines.caution(doubt)
 
         def out(variant: Variant, error: BaseException) -> None:
             self._reject(variant, error, reference)
 
-        race = Race(self.rungs, ring, self.clock, self.eager_errors, out, self.check_seals)
-        for variant, call_s in race.start(self.rule, self.lines).items():
-            self._time_hot(variant, ring, call_s)
+        def objection(variant: Variant) -> str | None:
+            entrant = self.rungs[variant]
+            return self._objection(entrant.call, results_last=entrant.results_last)
+
+        race = Race(self.rungs, ring, self.clock, self.eager_errors, out, self.check_seals, objection)
+        for variant, timed in race.start(self.rule, self.lines).items():
+            self._time_hot(variant, ring, timed)
         self.check_seals()
 
     def check_seals(self) -> None:
@@ -190,30 +207,54 @@ class _Run:
         dtype = floating[0] if floating else torch.float32
         self.lines.roofline(roofline(work, self.device, dtype, self.clock))
 
-    def _time_hot(self, variant: Variant, ring: Ring, call_s: float) -> None:
+    def _time_hot(self, variant: Variant, ring: Ring, cold: Timed) -> None:
         """The second figure, with warm caches. On a CPU the first one has them already."""
-        if isinstance(self.clock, DeviceClock):
-            with torch.no_grad():
-                self.lines.hot(variant, *self.clock.hot(self.rungs[variant].call, ring.take(), call_s))
+        if not isinstance(self.clock, DeviceClock):
+            return
+        with torch.no_grad():
+            times, calls, wall_ms = self.clock.hot(self.rungs[variant].call, ring.take(), cold.shortest_ms * 1e-3)
+        self.lines.hot(variant, times, calls, wall_ms)
+        if (hot_ms := median(times)) > worth.COSTS * cold.median_ms:
+            what = (
+                f"{LABELS[variant]} is slower with warm caches, {hot_ms:.3g} ms, than with cold, {cold.median_ms:.3g}"
+            )
+            self.lines.caution(f"{what}: {_clocks(self.clock.watch.mhz, cold.mhz)}")
 
-    def _prepare(self, variant: Variant, origin: Origin, trials: precision.Trials) -> None:
-        """Builds, checks and warms a rung; it is timed only if all of that went well."""
+    def _weigh(self, variant: Variant, stands_on: Sequence[Variant], ring: Ring, reference: Reference) -> None:
+        """Has the rungs above do without a step that costs. It is timed all the same: a reader sees by how much."""
+        below = stands_on[-1] if stands_on else EAGER
+        try:
+            found = worth.cost(self.rungs[variant], self.rungs[below], ring, self.clock)
+        except BaseException as error:
+            del self.rungs[variant]
+            self._reject(variant, error, reference)
+            return
+        if found:
+            with_it, without = found
+            self.costly.add(variant)
+            self.lines.caution(
+                f"{LABELS[variant]} costs {with_it / without - 1:.0%} here: {with_it:.3g} ms with it, {without:.3g} ms "
+                f"with {LABELS[below]} alone, before the race. The rungs above do without it."
+            )
+
+    def _prepare(self, variant: Variant, origin: Origin, trials: precision.Trials) -> tuple[Variant, ...]:
+        """Builds, checks and warms a rung; it is timed only if all of that went well. The lower rungs it stands on."""
         started = perf_counter()
         try:
-            built_rung = build(variant, origin, self.rungs)
+            built_rung = build(variant, origin, self.rungs, self.costly)
             rung = built_rung.call
             if variant not in ("eager", "eager-control", "model-new"):
                 # A compiler that fails makes the rung unavailable, not wrong.
                 precision.run(rung, cloned(list(origin.inputs)), 0)
         except UnavailableError as error:
             self.lines.unavailable(variant, str(error))
-            return
+            return ()
         except BaseException as error:
             if variant == "model-new":
                 self._reject(variant, error, trials.reference)
             else:
                 self.lines.unavailable(variant, _sentence(variant, error))
-            return
+            return ()
         built = perf_counter() - started
         try:
             result = precision.check(rung, trials)
@@ -222,35 +263,37 @@ class _Run:
             self.lines.precision(variant, result)
             if not result.passed:
                 self._without(variant)
-                return
+                return ()
             warm_s, call_s = warm_up(rung, trials, self.device)
             self._examine(built_rung)
             self.lines.compile(variant, built + warm_s, built_rung.stands_on, built_rung.holds)
         except BaseException as error:
             self._reject(variant, error, trials.reference)
-            return
+            return ()
         if variant == "eager":
             self.eager_errors = result.outputs
         lasts = built_rung.results_last and not (self.eager_habits and self.eager_habits.reuses_memory)
         self.rungs[variant] = Entrant(rung, call_s, lasts)
+        return built_rung.stands_on
 
     def _examine(self, rung: Rung) -> None:
-        """Looks for habits that the first rung, eager, does not have.
+        """Turns away a rung that does something beside computing."""
+        if reason := self._objection(rung.call, results_last=rung.results_last):
+            raise precision.WrongResultError(reason)
 
-        Raises:
-            WrongResultError: The rung does something beside computing.
-        """
+    def _objection(self, call: Callable[..., Any], *, results_last: bool) -> str | None:
+        """What a rung does beside computing that the first rung, eager, does not; or None."""
 
         def ask() -> probes.Habits:
-            return probes.habits(rung.call, self.snippet, self.clock, results_last=rung.results_last)
+            return probes.habits(call, self.snippet, self.clock, results_last=results_last)
 
         def ask_eager() -> probes.Habits:
             return probes.habits(self.rungs["eager"].call, self.snippet, self.clock)
 
         if self.eager_habits is None:
             self.eager_habits = ask()
-        elif reason := probes.lasting_objection(ask, ask_eager, self.eager_habits):
-            raise precision.WrongResultError(reason)
+            return None
+        return probes.lasting_objection(ask, ask_eager, self.eager_habits)
 
     def _without(self, variant: Variant) -> None:
         """A rung did not pass. Eager is compared with itself, so it can only have changed its mind."""
@@ -284,6 +327,16 @@ def _sentence(variant: Variant, error: BaseException) -> str:
     if is_out_of_memory(error):
         return f"{subject(variant)} needed more memory than this job may use."
     return f"{subject(variant)} raised {summary(error)}"
+
+
+def _clocks(hot_mhz: float | None, cold_mhz: float | None) -> str:
+    """Why calls without a pause may be slower than calls with one."""
+    why = "calls that follow one another at once let the device draw more power, and it lowers its clock"
+    if hot_mhz is None or cold_mhz is None:
+        return f"perhaps {why}; it could not be read."
+    if hot_mhz < cold_mhz:
+        return f"{why}, {hot_mhz:.0f} MHz here against {cold_mhz:.0f}."
+    return f"its clock does not explain it, {hot_mhz:.0f} MHz against {cold_mhz:.0f}."
 
 
 def warm_up(rung: Callable[..., Any], trials: precision.Trials, device: torch.device) -> tuple[float, float]:

@@ -210,6 +210,10 @@ class Lines:
         """What no rung can be faster than."""
         self._line("roofline", **asdict(roofline))
 
+    def caution(self, text: str) -> None:
+        """What a reader must know before believing the figures."""
+        self._line("caution", text=text)
+
     def compile(self, variant: Variant, seconds: float, stands_on: Sequence[Variant], holds: Sequence[str]) -> None:
         """A rung is compiled and warm; `stands_on` are the lower rungs that are part of it, `holds` what they did."""
         self._line("compile", variant=variant, seconds=seconds, stands_on=list(stands_on), holds=list(holds))

@@ -136,6 +136,11 @@ def check(call: Callable[..., Any], trials: Trials) -> Precision:
     return Precision(reason is None, list(worst.values()), seeds, trials.reference.dtype, reason)
 
 
+def passes(outputs: dict[str, Any], trial: Trial) -> bool:
+    """Whether the gate takes these as the results of a trial."""
+    return _judge(outputs, trial)[1] is None
+
+
 def _judge(outputs: dict[str, Any], trial: Trial) -> tuple[list[OutputError], str | None]:
     """Errors of each output tensor, as far as they can be told, and why they do not pass."""
     try:
@@ -212,11 +217,20 @@ def _checked(name: str, got: Any, eager: Tensor) -> Tensor:
     ):
         if mine != theirs:
             raise WrongResultError(f"returned output {name} with {what} {mine}; Model returns {what} {theirs}")
+    if _shares(got) and not _shares(eager):
+        raise WrongResultError(
+            f"returned output {name} as one piece of memory that stands for many; Model writes it all"
+        )
     if not is_finite(got):
         raise WrongResultError(f"returned NaN or infinity in output {name}; Model does not")
     if not got.any() and eager.any():
         raise WrongResultError(f"returned all zeros as output {name}; Model does not")
     return got
+
+
+def _shares(x: Tensor) -> bool:
+    """Whether elements share memory, as an expanded tensor's do."""
+    return any(stride == 0 and size > 1 for size, stride in zip(x.shape, x.stride(), strict=True))
 
 
 def _too_far(error: OutputError, trial: Trial) -> str | None:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import random
 import secrets
 from dataclasses import dataclass
-from time import sleep
+from statistics import median
+from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from hipward_kernels.harness.outputs import cloned, flatten, same_bits
 from hipward_kernels.harness.precision import WrongResultError, compare_with_eager, run
+from hipward_kernels.harness.probes import REMEMBERS
 from hipward_kernels.harness.sampling import Dropped, interleave
 
 if TYPE_CHECKING:
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
 RECHECK_SHARE = 0.5
 """Part of a rung's turns, after its first, one of whose results is compared with eager's."""
 
+FRESH_SECONDS = 5.0
+"""After each turn a call with inputs that were never seen is timed, too, until that took so long in all: `get_inputs`
+may be slow."""
+
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 0.5
 """Rests after turns that were dropped, each twice as long as the one before."""
@@ -36,6 +42,16 @@ LONGEST_PAUSE_S = 0.5
 
 class SlowedError(Exception):
     """The device was slowed in every turn; the message is a sentence about the rung, without its subject."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What a rung took."""
+
+    median_ms: float
+    shortest_ms: float
+    mhz: float | None
+    """The device's clock meanwhile, the median of a reading in each turn; None where it cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -60,33 +76,44 @@ class Race:
         eager_errors: Sequence[OutputError],
         on_failure: Callable[[Variant, BaseException], None],
         after_turn: Callable[[], None],
+        objection: Callable[[Variant], str | None],
     ) -> None:
-        """`on_failure` reports that a rung is out; it and `after_turn` may raise to end the race."""
+        """`on_failure` reports that a rung is out; it and `after_turn` may raise to end the race.
+
+        `objection` says what a rung does beside computing, if it is asked again.
+        """
         self._rungs = rungs
         self._ring = ring
         self._clock = clock
         self._eager_errors = eager_errors
         self._on_failure = on_failure
         self._after_turn = after_turn
+        self._objection = objection
         self._rechecked: set[Variant] = set()
         self._random = random.Random(secrets.randbits(64))  # noqa: S311 - shuffles, guards nothing
+        self._fresh_s = 0.0
         self._dropped = dict.fromkeys(rungs, 0)
         self._dropped_s = dict.fromkeys(rungs, 0.0)
-        self._fastest_ms: dict[Variant, float] = {}
+        self._ms: dict[Variant, list[float]] = {}
+        self._mhz: dict[Variant, list[int]] = {}
         self._pause_s = FIRST_PAUSE_S
 
-    def start(self, rule: StopRule, lines: Lines) -> dict[Variant, float]:
-        """Times all rungs until each has a reason to stop; the timed ones and the seconds of their shortest call."""
+    def start(self, rule: StopRule, lines: Lines) -> dict[Variant, Timed]:
+        """Times all rungs until each has a reason to stop; the timed ones."""
         self._rule = rule
         self._lines = lines
         self._finished: list[Variant] = []
         expected = {variant: entrant.call_s for variant, entrant in self._rungs.items()}
         interleave(expected, self._take, rule, self._random, self, self._ring.refresh)
-        return {variant: self._fastest_ms[variant] * 1e-3 for variant in self._finished}
+        return {variant: self._timed(variant) for variant in self._finished}
+
+    def _timed(self, variant: Variant) -> Timed:
+        ms, mhz = self._ms[variant], self._mhz.get(variant)
+        return Timed(median(ms), min(ms), median(mhz) if mhz else None)
 
     def samples(self, variant: Variant, round_: int, ms: Sequence[float]) -> None:
         """See `sampling.Listener`."""
-        self._fastest_ms[variant] = min(self._fastest_ms.get(variant, ms[0]), *ms)
+        self._ms.setdefault(variant, []).extend(ms)
         self._lines.samples(variant, round_, ms)
 
     def sampled(self, variant: Variant, stop: StopReason) -> None:
@@ -100,6 +127,9 @@ class Race:
             self._after_turn()
             if self._clock.watch.slowed():
                 return self._drop(variant, times)
+            if (mhz := self._clock.watch.mhz) is not None:
+                self._mhz.setdefault(variant, []).append(mhz)
+            self._look_at_fresh(variant, median(times))
         except WrongResultError as error:
             self._on_failure(variant, WrongResultError(f"{error}, in a timed call"))
             return None
@@ -143,10 +173,22 @@ class Race:
                 raise WrongResultError("returned memory that a later call wrote over")
         return times
 
+    def _look_at_fresh(self, variant: Variant, usual_ms: float) -> None:
+        """Asks a rung about its habits again when inputs that it never saw take long: it may have waited until now."""
+        if variant == "eager" or self._fresh_s > FRESH_SECONDS:
+            return
+        started = perf_counter()
+        arguments = self._ring.fresh()
+        with torch.no_grad():
+            (fresh_ms,), _ = self._clock.samples(self._rungs[variant].call, [arguments])
+        self._fresh_s += perf_counter() - started
+        if fresh_ms > REMEMBERS * usual_ms and (reason := self._objection(variant)):
+            raise WrongResultError(reason)
+
     def _drop(self, variant: Variant, times: Sequence[float]) -> Dropped | None:
         self._dropped[variant] += len(times)
         self._dropped_s[variant] += sum(times) * 1e-3
-        if variant not in self._fastest_ms and self._dropped_s[variant] >= self._rule.time_cap_s:
+        if variant not in self._ms and self._dropped_s[variant] >= self._rule.time_cap_s:
             self._on_failure(
                 variant, SlowedError("could not be timed: the device was slowed by heat or power all along")
             )

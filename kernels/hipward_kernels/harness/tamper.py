@@ -2,6 +2,8 @@
 
 A snippet shares the harness's process, so it can replace `torch.isfinite` or a clock. Before it is imported, every
 function of the modules that the harness uses is noted; afterwards, and after each turn, they must be the same objects.
+Of our own modules the classes' members, the functions' code and the constants are noted, too. Once Model is built, so
+are its class and PyTorch's settings for the whole process: an author's version that changed them would change eager.
 
 What this cannot see, and what stays possible in one process: code that finds the harness's own objects through frames,
 `gc` or `ctypes` and changes them in place, or writes to its pipe with the job's secret. Running the timing loop in
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import builtins
 import gc
+import itertools
 import json
 import math
 import os
@@ -23,9 +26,13 @@ import statistics
 import sys
 import threading
 import time
-from types import ModuleType
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
 
 import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 MODULES = (
     *("builtins", "gc", "json", "math", "os", "random", "secrets", "statistics", "sys", "threading", "time"),
@@ -43,6 +50,17 @@ PYTORCHS_OWN = {
 }
 """Replaced by `torch.compile` when it is first used. The harness calls none of these by name."""
 
+SETTINGS: dict[str, Callable[[], Any]] = {
+    "number of threads": torch.get_num_threads,
+    "default dtype": torch.get_default_dtype,
+    "precision of matrix products": torch.get_float32_matmul_precision,
+    "deterministic algorithms": torch.are_deterministic_algorithms_enabled,
+    "cudnn.benchmark": lambda: torch.backends.cudnn.benchmark,
+    "cudnn.allow_tf32": lambda: torch.backends.cudnn.allow_tf32,
+    "gradients": torch.is_grad_enabled,
+}
+"""What a whole process computes with."""
+
 _IMPORTED = (builtins, gc, json, math, os, random, secrets, statistics, sys, threading, time)
 
 
@@ -58,28 +76,86 @@ class Seals:
         }
         self._classes = {f"torch.{path}": _resolve(path) for path in CLASSES}
         self._members = {name: dict(vars(kind)) for name, kind in self._classes.items()}
+        self._ours = {path: value for _, path, value in _ours()}
+        self._model: list[tuple[type, dict[str, Any]]] = []
+        self._settings: dict[str, Any] = {}
         self._modes = _modes()
         self._tracing = (sys.gettrace(), sys.getprofile())
 
+    def note_model(self, kind: type) -> None:
+        """Model's class and the settings it was built under are from now on to stay as they are."""
+        own = [each for each in kind.__mro__ if each not in torch.nn.Module.__mro__]
+        self._model = [(each, _methods(each)) for each in own]
+        self._settings = {name: read() for name, read in SETTINGS.items()}
+
     def broken(self) -> str | None:
         """What was replaced, as a reader would write it, or None."""
+        return next(itertools.chain(self._names_broken(), self._classes_broken(), self._all_broken()), None)
+
+    def _names_broken(self) -> Iterator[str]:
         for name, module in self._modules.items():
             if sys.modules.get(name) is not module:
-                return f"the module {name}"
+                yield f"the module {name}"
             now = vars(module)
             for key, value in self._names[name].items():
                 if now.get(key) is not value and f"{name}.{key}" not in PYTORCHS_OWN:
-                    return f"{name}.{key}"
+                    yield f"{name}.{key}"
+        ours = {path: value for name, path, value in _ours() if name in self._modules}
+        for path in self._ours.keys() | ours.keys():
+            before, after = self._ours.get(path, self), ours.get(path, self)
+            if before is not after and before != after:
+                yield path
+
+    def _classes_broken(self) -> Iterator[str]:
         for name, kind in self._classes.items():
             before, members = self._members[name], vars(kind)
             for key in before.keys() | members.keys():
                 if before.get(key) is not members.get(key) and f"{name}.{key}" not in PYTORCHS_OWN:
-                    return f"{name}.{key}"
+                    yield f"{name}.{key}"
+        for kind, methods in self._model:
+            if _methods(kind) != methods:
+                yield f"methods of {kind.__name__}"
+
+    def _all_broken(self) -> Iterator[str]:
+        for name, setting in self._settings.items():
+            if SETTINGS[name]() != setting:
+                yield f"PyTorch's setting for all, {name}"
         if _modes() != self._modes:
-            return "PyTorch's dispatch, with a mode that it left on"
+            yield "PyTorch's dispatch, with a mode that it left on"
         if (sys.gettrace(), sys.getprofile()) != self._tracing:
-            return "the interpreter's tracing, with a function of its own"
-        return None
+            yield "the interpreter's tracing, with a function of its own"
+
+
+def _methods(kind: type) -> dict[str, Any]:
+    """What a class computes with; not its data, nor marks that PyTorch puts on it."""
+    methods = (FunctionType, property, classmethod, staticmethod)
+    return {key: value for key, value in vars(kind).items() if isinstance(value, methods)}
+
+
+def _ours() -> Iterator[tuple[str, str, Any]]:
+    """What our own modules consist of, below their names: members of classes, code of functions, constants.
+
+    The module's name, what it is called, and what it is.
+    """
+    for name, module in list(sys.modules.items()):
+        if not name.startswith("hipward_kernels."):
+            continue
+        for key, value in list(vars(module).items()):
+            if isinstance(value, FunctionType) and value.__module__ == name:
+                yield from _code(name, f"{name}.{key}", value)
+            elif isinstance(value, type) and value.__module__ == name:
+                for member, inner in list(vars(value).items()):
+                    if isinstance(inner, FunctionType):
+                        yield name, f"{name}.{key}.{member}", inner
+                        yield from _code(name, f"{name}.{key}.{member}", inner)
+            elif key.isupper() and isinstance(value, (int, float, str, tuple, frozenset)):
+                yield name, f"{name}.{key}", value
+
+
+def _code(module: str, path: str, function: FunctionType) -> Iterator[tuple[str, str, Any]]:
+    yield module, f"{path}.__code__", function.__code__
+    yield module, f"{path}.__defaults__", function.__defaults__
+    yield module, f"{path}.__kwdefaults__", function.__kwdefaults__
 
 
 def _is_code(value: object) -> bool:

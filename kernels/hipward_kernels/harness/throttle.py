@@ -31,6 +31,8 @@ class Watch(Protocol):
 
     in_words: str
     """What it looks for, for the conditions of a result."""
+    mhz: int | None
+    """The device's clock when it was last seen at work since `begin`; None where that is not known."""
 
     def begin(self) -> None:
         """A turn begins."""
@@ -53,10 +55,12 @@ class GpuWatch:
         self._sensors = sensors
         self._limit_mhz = LOWEST_SHARE * highest_mhz
         self._slowed = False
+        self.mhz: int | None = None
 
     def begin(self) -> None:
         """See `Watch`."""
         self._slowed = False
+        self.mhz = None
 
     def wait(self, done: Callable[[], bool]) -> None:
         """See `Watch`."""
@@ -67,6 +71,7 @@ class GpuWatch:
             next_reading = now + READ_EVERY_S
             reading = self._sensors.read()
             if not done():
+                self.mhz = reading.sm_mhz
                 slow = reading.sm_mhz is not None and reading.sm_mhz < self._limit_mhz
                 self._slowed |= slow or reading.slowed_by is not None
 
@@ -77,6 +82,8 @@ class GpuWatch:
 
 class CpuWatch:
     """Compares the counters of thermal events that Linux keeps for Intel processors."""
+
+    mhz: int | None = None
 
     def __init__(self, counters: list[Path]) -> None:
         self.in_words = "turns are dropped in which a processor core counts a thermal event"
@@ -100,6 +107,8 @@ class CpuWatch:
 
 class NoWatch:
     """Sees nothing, and says why."""
+
+    mhz: int | None = None
 
     def __init__(self, reason: str) -> None:
         self.in_words = f"not watched: {reason}"

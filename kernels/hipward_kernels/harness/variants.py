@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from hipward_kernels import ladder
 from hipward_kernels.harness.lines import RungName
 from hipward_kernels.harness.outputs import cloned, tensors
-from hipward_kernels.ladder import COMPILE, STEPS, Step, Switches, optimize
+from hipward_kernels.ladder import COMPILE, Step, Switches, optimize
 from hipward_kernels.rewrite.capture import DisagreesError
 
 if TYPE_CHECKING:
@@ -46,15 +47,15 @@ RUNGS: tuple[RungName, ...] = (
     RungName(EAGER, "Eager", "Model as it was written: the baseline"),
     RungName(CONTROL, "Eager again (control)", "Model timed a second time: how much eager differs from itself"),
     RungName(COMPILED, "torch.compile", "Model compiled by PyTorch"),
-    *(RungName(step.name, step.label, step.about) for step in STEPS),
-    RungName(EVERYTHING, "Everything", "torch.compile and every step that Model and this host allow, at once"),
+    *(RungName(step.name, step.label, step.about) for step in ladder.STEPS),
+    RungName(EVERYTHING, "Everything", "torch.compile and every step that Model and this host allow and that pays"),
     RungName(MODEL_NEW, "ModelNew", "The author's own version"),
 )
 """Every rung, in ladder order."""
 
 VARIANTS: tuple[Variant, ...] = tuple(rung.id for rung in RUNGS)
 LABELS: dict[Variant, str] = {rung.id: rung.label for rung in RUNGS}
-_STEPS: dict[Variant, Step] = {step.name: step for step in STEPS}
+STEPS: dict[Variant, Step] = {step.name: step for step in ladder.STEPS}
 
 
 class UnavailableError(Exception):
@@ -111,13 +112,14 @@ def parse_variants(names: Sequence[Any]) -> list[Variant]:
     return [variant for variant in VARIANTS if variant == EAGER or variant in names]
 
 
-def build(variant: Variant, origin: Origin, below: Collection[Variant]) -> Rung:
+def build(variant: Variant, origin: Origin, available: Collection[Variant], costly: Collection[Variant] = ()) -> Rung:
     """Makes a rung.
 
     Args:
         variant: Which.
         origin: From what.
-        below: Lower rungs that the job asks for and that can run here.
+        available: Lower rungs that the job asks for and that can run here.
+        costly: Those whose step was measured to cost time; this rung does without.
 
     Raises:
         UnavailableError: It cannot run here, or there is nothing for it to do.
@@ -128,15 +130,16 @@ def build(variant: Variant, origin: Origin, below: Collection[Variant]) -> Rung:
         return Rung(origin.copy())
     if variant == MODEL_NEW:
         return Rung(_model_new(origin))
+    below = [name for name in available if name not in costly]
     mode = os.environ.get(COMPILE) or "default"
     if variant == COMPILED:
         return _climb(origin, (), mode)
     if variant == EVERYTHING:
-        return _everything(origin, below, mode)
-    step = _STEPS[variant]
+        return _everything(origin, below, costly, mode)
+    step = STEPS[variant]
     if reason := _refusal(step, origin):
         raise UnavailableError(f"{reason}.")
-    held = [other for other in STEPS[: STEPS.index(step)] if other.name in below]
+    held = [other for other in ladder.STEPS[: ladder.STEPS.index(step)] if other.name in below]
     return _climb(origin, (*held, step), mode if COMPILED in below else None, must=step)
 
 
@@ -153,11 +156,13 @@ def _climb(origin: Origin, steps: tuple[Step, ...], mode: str | None, must: Step
     return Rung(done.call, tuple(lower), tuple(done.holds()), mode not in GRAPH_MODES)
 
 
-def _everything(origin: Origin, below: Collection[Variant], mode: str) -> Rung:
-    rung = _climb(origin, tuple(step for step in STEPS if not _refusal(step, origin)), mode)
+def _everything(origin: Origin, below: Collection[Variant], costly: Collection[Variant], mode: str) -> Rung:
+    steps = tuple(step for step in ladder.STEPS if step.name not in costly and not _refusal(step, origin))
+    rung = _climb(origin, steps, mode)
     lower = [COMPILED, *(name for name in rung.stands_on if name != COMPILED)]
     if all(name in below for name in lower):
-        raise UnavailableError(f"{LABELS[lower[-1]]} holds everything that Model and this host allow.")
+        pays = " and that pays" if costly else ""
+        raise UnavailableError(f"{LABELS[lower[-1]]} holds everything that Model and this host allow{pays}.")
     return rung
 
 

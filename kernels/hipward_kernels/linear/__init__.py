@@ -1,5 +1,7 @@
 """Linear layers' matrix product, by the route that a sweep found fastest for its shape: aiter, hipBLASLt or plain.
 
+* `preshuffled`: aiter's assembly kernels on a weight in their own order (`preshuffle.py`), with `USE_AITER_GEMM=1` and
+  from `PRESHUFFLE_M_THRESH` rows on.
 * `aiter`: AMD's tuned GEMM, with `USE_AITER_GEMM=1`. Without a tuned row for the shape it runs PyTorch's own and says
   nothing; `AITER_LOG_TUNED_CONFIG=1` makes it.
 * `lt`: the library with fused epilogues and more algorithms, hipBLASLt or cuBLASLt, where PyTorch would choose another.
@@ -20,7 +22,7 @@ from torch.nn import functional as F
 from hipward_kernels import switches
 from hipward_kernels.arch import get_gfx
 from hipward_kernels.linear import aiter as amd
-from hipward_kernels.linear import lt
+from hipward_kernels.linear import lt, preshuffle
 from hipward_kernels.linear.arguments import check
 from hipward_kernels.linear.threshold import Threshold, threshold_for
 from hipward_kernels.registry import is_disabled
@@ -35,6 +37,7 @@ __all__ = ["linear", "refusals"]
 log = logging.getLogger(__name__)
 
 ROUTES: dict[str, Callable[[Tensor, Tensor, Tensor | None], Tensor]] = {
+    "preshuffled": preshuffle.linear,
     "aiter": amd.linear,
     "lt": lt.linear,
     "plain": F.linear,
@@ -70,6 +73,12 @@ def choose(x: Tensor, weight: Tensor, bias: Tensor | None, *, use_aiter: bool | 
 
 def wanted(rows: int, weight: Tensor) -> tuple[str, ...]:
     """The routes to try for a number of rows, in order; `plain` comes after them."""
+    shuffles = preshuffle.rows_wanted()
+    first = ("preshuffled",) if shuffles is not None and rows >= shuffles else ()
+    return (*first, *_wanted(rows, weight))
+
+
+def _wanted(rows: int, weight: Tensor) -> tuple[str, ...]:
     limit = switches.number("GEMM_M_THRESHOLD")
     if limit is not None:
         return ("aiter", "lt") if rows <= limit else ()
@@ -91,6 +100,8 @@ def refusal(route: str, x: Tensor, weight: Tensor, bias: Tensor | None, *, use_a
         return lt.refusal(x)
     if not (switches.on("USE_AITER_GEMM") if use_aiter is None else use_aiter):
         return "USE_AITER_GEMM is not 1"
+    if route == "preshuffled":
+        return "aiter is switched off" if is_disabled("aiter") else preshuffle.refusal(x, weight, bias)
     return amd.refusal(x, weight, bias)
 
 

@@ -1,26 +1,26 @@
-"""Weights in the order that AMD's assembly kernels read them, and a guard against mistaking one order for the other.
+"""The route through AMD's assembly kernels, which read weights in an order of their own, and a guard for that order.
 
 The kernels read a tile of 16 rows by 32 columns (of 16-bit numbers) at a time, and in it 16 bytes of each row after the
 other. A weight in that order has the shape of a plain one, so nothing stops it from being multiplied as one: aiter
 marks it with an attribute of the tensor, which `.to()`, copies, state dicts and custom ops lose. Here the mark is a
 type: `Shuffled` is no tensor, and only `product` takes it apart.
+
+The plain weight stays the parameter: it is what is trained, saved, loaded and moved. The shuffled one is made from it
+anew whenever it has changed, so it can neither be lost nor be stale.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from hipward_kernels import switches
 from hipward_kernels.linear import aiter as amd
-from hipward_kernels.linear import refusal
-from hipward_kernels.linear.arguments import check
 
 if TYPE_CHECKING:
-    import torch
+    from torch import Tensor
 
 TILE_ROWS = 16
 CHUNK_BYTES = 16
@@ -72,36 +72,41 @@ class Shuffled:
         return amd.linear(x, self.data, bias, shuffled=True)
 
 
-class PreshuffledLinear(nn.Module):
-    """A linear layer that has its weight in both orders, and takes the shuffled one from some number of rows on.
+_kept: dict[tuple[Any, ...], tuple[Any, Shuffled]] = {}
+"""By what makes a weight what it is, with a reference to its memory that does not keep it: what comes to lie there
+later is another weight."""
 
-    The plain weight is the parameter: it is what is trained, saved, loaded and moved. The shuffled one is derived from
-    it anew whenever it has changed, was moved or has another dtype, so it can neither be lost nor be stale.
-    """
+_reference: Any = StorageWeakRef
 
-    def __init__(self, layer: nn.Linear, rows: int) -> None:
-        """`rows`: from how many on the shuffled weight is faster; `PRESHUFFLE_M_THRESH` overrides it."""
-        super().__init__()
-        if reason := refuses(layer.weight):
-            raise ValueError(f"cannot shuffle: {reason}")
-        self.weight, self.bias = layer.weight, layer.bias
-        self.rows = rows
-        self._shuffled: tuple[tuple[int, int, torch.dtype, torch.device], Shuffled] | None = None
 
-    def shuffled(self) -> Shuffled:
-        """The weight in the kernels' order, as it is now."""
-        weight = self.weight
-        version = 0 if weight.is_inference() else weight._version  # noqa: SLF001 - counts changes in place
-        key = (weight.data_ptr(), version, weight.dtype, weight.device)
-        if self._shuffled is None or self._shuffled[0] != key:
-            self._shuffled = key, Shuffled.of(weight)
-        return self._shuffled[1]
+def kept(weight: Tensor) -> Shuffled:
+    """A weight in the kernels' order, as it is now: shuffled once, and again after each change."""
+    place = (weight.data_ptr(), weight.shape, weight.stride(), weight.dtype, weight.device)
+    # An inference tensor counts no versions.
+    version = 0 if weight.is_inference() else weight._version  # noqa: SLF001 - counts changes in place
+    key = (*place, version)
+    found = _kept.get(key)
+    if found is not None and not found[0].expired():
+        return found[1]
+    for other, (memory, _) in list(_kept.items()):
+        if memory.expired() or other[:-1] == place:
+            del _kept[other]
+    shuffled = Shuffled.of(weight)
+    _kept[key] = _reference(weight.untyped_storage()), shuffled
+    return shuffled
 
-    def forward(self, x: Tensor) -> Tensor:
-        """`x` of shape `[..., K]` to `[..., N]`."""
-        check(x, self.weight, self.bias)
-        limit = switches.number("PRESHUFFLE_M_THRESH")
-        rows = self.rows if limit is None else limit
-        if x.numel() // max(x.shape[-1], 1) >= rows and refusal("aiter", x, self.weight, self.bias) is None:
-            return self.shuffled().product(x, self.bias)
-        return F.linear(x, self.weight, self.bias)
+
+def rows_wanted() -> int | None:
+    """From how many rows on this route is wanted: `PRESHUFFLE_M_THRESH`; None where it is off, not set or below 0."""
+    limit = switches.number("PRESHUFFLE_M_THRESH")
+    return None if limit is None or limit < 0 else limit
+
+
+def refusal(x: Tensor, weight: Tensor, bias: Tensor | None) -> str | None:
+    """Why this route cannot run, or None when it can."""
+    return refuses(weight) or amd.refusal(x, weight, bias)
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """See `hipward_kernels.linear`."""
+    return kept(weight).product(x, bias)

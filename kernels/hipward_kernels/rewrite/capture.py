@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from hipward_kernels import registry
 from hipward_kernels.rewrite.verify import TOLERANCE
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from torch import fx, nn
 
     Pass: TypeAlias = Callable[[fx.GraphModule, Sequence[Any]], "Found"]
+
+
+torch.compiler.allow_in_graph(registry.run_whole)  # type: ignore[no-untyped-call]
 
 
 class DisagreesError(Exception):
@@ -68,7 +72,14 @@ def captured(model: nn.Module, passes: Sequence[Pass], mode: str | None) -> Call
         return done
 
     rewritten: Callable[..., Any] = torch.compile(model, backend=backend)
-    return rewritten
+    if mode is not None:
+        return rewritten
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with registry.whole():
+            return rewritten(*args, **kwargs)
+
+    return run
 
 
 def _options(mode: str) -> dict[str, Any]:

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hipward_kernels.linear import choose, refusal
+from hipward_kernels.linear import choose, preshuffle, refusal
 from hipward_kernels.linear.routed import ROUTED
 from hipward_kernels.rewrite.capture import Found, argument, example, module_of, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from torch import fx
+    from torch import Tensor, fx
+
+
+def _reason(x: Tensor, weight: Tensor, bias: Tensor | None) -> str:
+    """Why PyTorch's own route is taken."""
+    reasons = [refusal("aiter", x, weight, bias, use_aiter=True) or "aiter is not faster"]
+    limit = preshuffle.rows_wanted()
+    if limit is not None:
+        rows = x.numel() // max(x.shape[-1], 1)
+        few = f"{rows} rows are fewer than PRESHUFFLE_M_THRESH, {limit}" if rows < limit else None
+        shuffled = few or refusal("preshuffled", x, weight, bias, use_aiter=True)
+        reasons += [shuffled] if shuffled and shuffled not in reasons else []
+    return f"{', '.join(reasons)}, and no sweep found another route faster for its weights"
 
 
 def route_linears(graph: fx.GraphModule, inputs: Sequence[Any]) -> Found:  # noqa: ARG001 - a pass
@@ -31,8 +43,7 @@ def route_linears(graph: fx.GraphModule, inputs: Sequence[Any]) -> Found:  # noq
         route = choose(like, rows, offset, use_aiter=True)
         what = f"{str(rows.dtype).removeprefix('torch.')} {list(rows.shape)}"
         if route == "plain":
-            reason = refusal("aiter", like, rows, offset, use_aiter=True) or "aiter is not faster"
-            found.add(Found(left=[f"{reason}, and no sweep found another route faster for its weights"]))
+            found.add(Found(left=[_reason(like, rows, offset)]))
             continue
         node.target, node.args, node.kwargs = ROUTED, (x, weight, bias, route), {}
         found.changed.append(f"{route} for {what} of {module_of(node) or 'the model'}")

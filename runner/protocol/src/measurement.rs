@@ -57,6 +57,11 @@ pub enum Measurement {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         holds: Vec<String>,
     },
+    /// What a reader must know before believing the figures.
+    Caution {
+        /// A sentence or two.
+        text: String,
+    },
     /// A second figure of a rung: with warm caches.
     Hot {
         /// The rung.

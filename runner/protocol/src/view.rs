@@ -30,6 +30,9 @@ pub struct JobView {
     /// What no rung can be faster than.
     #[serde(default)]
     pub roofline: Option<Roofline>,
+    /// What the harness says that a reader must know before believing the figures.
+    #[serde(default)]
+    pub cautions: Vec<String>,
     /// The rungs of the job, as the harness announced them.
     #[serde(default)]
     pub rungs: Vec<Rung>,
@@ -125,6 +128,7 @@ impl Default for JobView {
             device: None,
             environment: None,
             roofline: None,
+            cautions: Vec::new(),
             rungs: Vec::new(),
             variants: Vec::new(),
             log: Vec::new(),
@@ -214,6 +218,7 @@ impl JobView {
                 }
             }
             Measurement::Roofline(roofline) => self.roofline = Some(roofline.clone()),
+            Measurement::Caution { text } => self.cautions.push(text.clone()),
             Measurement::Compile {
                 variant,
                 seconds,

@@ -369,6 +369,7 @@ impl Run<'_> {
             Measurement::Unavailable { .. }
             | Measurement::Precision { .. }
             | Measurement::Compile { .. }
+            | Measurement::Caution { .. }
             | Measurement::Hot { .. } => {}
         }
         Ok(())

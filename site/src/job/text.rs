@@ -1,6 +1,7 @@
 //! A job in a terminal: the same words as on its page, in columns.
 
 use super::conditions::conditions;
+use super::floor::cautions;
 use super::status::{sentence, state_word};
 use super::table::{Cells, cells};
 use hipward_protocol::{JobView, VariantView};
@@ -81,6 +82,13 @@ pub fn benchmark_text(view: &JobView) -> String {
         for row in &view.variants {
             let cells = cells(view, row);
             text.push_str(&format!("  {}: {}\n", cells.variant, cells.precision));
+        }
+    }
+    let cautions = cautions(view);
+    if !cautions.is_empty() {
+        text.push_str("\nBefore believing this\n");
+        for caution in cautions {
+            text.push_str(&format!("  {caution}\n"));
         }
     }
     if let Some(environment) = &view.environment {

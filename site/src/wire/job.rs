@@ -71,6 +71,9 @@ fn measurement(kind: &str, json: &impl Json) -> Option<Measurement> {
             holds: field(json, "holds")?,
         },
         "roofline" => Measurement::Roofline(Roofline::decode(json)?),
+        "caution" => Measurement::Caution {
+            text: field(json, "text")?,
+        },
         "hot" => Measurement::Hot {
             variant: field(json, "variant")?,
             hot: field(json, "hot")?,

@@ -90,6 +90,7 @@ fn measurements() -> Vec<Measurement> {
             floor_ms: 0.25,
             bound: text(),
         }),
+        Measurement::Caution { text: text() },
         Measurement::Compile {
             variant: variant.clone(),
             seconds: 1.25,

@@ -1,0 +1,72 @@
+"""What AMD's device library is specialized by: constants that ROCm links beside it, one small file each.
+
+Triton brings the library without them. Left undefined, they would stay loads and branches in the machine code, where
+ROCm's compiler leaves none: `blockDim.x` alone would be read in two ways, one for each version of the launch ABI.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hipward_kernels.compile.clang import SECONDS
+from hipward_kernels.compile.failure import CompileError
+
+if TYPE_CHECKING:
+    from hipward_kernels.compile.clang import Clang
+
+ABI_VERSION = 500
+"""Of a launch, in hundredths: the library tells no code object version after 4, the last of old, from another."""
+
+FIRST_NARROW = 10
+"""The first major version whose wavefronts have 32 threads."""
+
+
+def values(arch: str, *, fast: bool) -> dict[str, tuple[str, int]]:
+    """Type and value of each constant; `fast` is `-ffast-math`, which ROCm's driver has them follow."""
+    # gfx90a is 9.0.10: a digit each for minor and stepping, in base 16.
+    major = int(arch[3:-2])
+    isa = major * 1000 + int(arch[-2], 16) * 100 + int(arch[-1], 16)
+    wide = major < FIRST_NARROW
+    return {
+        "__oclc_ABI_version": ("i32", ABI_VERSION),
+        "__oclc_ISA_version": ("i32", isa),
+        "__oclc_wavefrontsize64": ("i8", int(wide)),
+        "__oclc_wavefrontsize_log2": ("i32", 6 if wide else 5),
+        "__oclc_finite_only_opt": ("i8", int(fast)),
+        "__oclc_unsafe_math_opt": ("i8", int(fast)),
+        "__oclc_correctly_rounded_sqrt32": ("i8", 1),
+    }
+
+
+def bitcode(clang: Clang, arch: str, flags: tuple[str, ...], directory: Path) -> Path:
+    """A file in `directory` with the constants, as `-mlink-builtin-bitcode` takes it; made when it is not there.
+
+    Raises:
+        CompileError: clang does not make it.
+    """
+    fast = "-ffast-math" in flags
+    path = directory / f"constants-{arch}{'-fast' if fast else ''}.bc"
+    if path.exists():
+        return path
+    text = "".join(
+        f"@{name} = linkonce_odr hidden local_unnamed_addr addrspace(4) constant {kind} {value}\n"
+        for name, (kind, value) in values(arch, fast=fast).items()
+    )
+    handle, part = tempfile.mkstemp(dir=directory, suffix=".part")
+    os.close(handle)
+    command = [clang.path, "-x", "ir", "--target=amdgcn-amd-amdhsa", "-nogpulib", "-emit-llvm", "-c", "-", "-o", part]
+    try:
+        subprocess.run(  # noqa: S603 - a compiler that was looked up
+            command, input=text, text=True, cwd=directory, capture_output=True, timeout=SECONDS, check=True
+        )
+    except subprocess.SubprocessError as error:
+        raise CompileError(
+            "internal", f"clang {clang.version} does not take the device library's constants: {error}", "Report this."
+        ) from error
+    # There, or not there: never half of it.
+    Path(part).rename(path)
+    return path

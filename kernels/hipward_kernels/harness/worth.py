@@ -1,0 +1,48 @@
+"""Whether a step of the ladder pays, asked before the race, so that the rungs above can do without one that costs.
+
+A step that helps one model slows another down: a fused kernel that keeps a compiler from fusing more, a library that is
+faster by itself and slower between others. No table knows that, so it is measured, with this model, on this device.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from hipward_kernels.harness.inputs import Ring
+    from hipward_kernels.harness.race import Entrant
+    from hipward_kernels.harness.timing import WatchfulClock
+
+ROUNDS = 5
+TURN_SECONDS = 0.05
+MOST_CALLS = 20
+
+COSTS = 1.02
+"""Times of the rung below, from which on a step costs: what the runner calls a difference, too."""
+
+
+def cost(rung: Entrant, below: Entrant, ring: Ring, clock: WatchfulClock) -> tuple[float, float] | None:
+    """Milliseconds of a call with a step and without, where it costs in every round; None as soon as one shows none."""
+    taken: tuple[list[float], list[float]] = ([], [])
+    for round_ in range(ROUNDS):
+        if round_ % 2:
+            with_it, without = _turn(rung, ring, clock), _turn(below, ring, clock)
+        else:
+            without, with_it = _turn(below, ring, clock), _turn(rung, ring, clock)
+        if median(with_it) <= COSTS * median(without):
+            return None
+        taken[0].extend(with_it)
+        taken[1].extend(without)
+    return median(taken[0]), median(taken[1])
+
+
+def _turn(entrant: Entrant, ring: Ring, clock: WatchfulClock) -> list[float]:
+    count = min(max(int(TURN_SECONDS / max(entrant.call_s, 1e-9)), 1), MOST_CALLS)
+    arguments = [ring.take() for _ in range(count)]
+    with torch.no_grad():
+        # Not timed: the other had the caches until now.
+        entrant.call(*ring.take())
+        return clock.samples(entrant.call, arguments)[0]

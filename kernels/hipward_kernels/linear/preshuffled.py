@@ -1,0 +1,40 @@
+"""A linear layer that takes its weight in the order of AMD's assembly kernels, from some number of rows on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from hipward_kernels.linear import preshuffle, refusal
+from hipward_kernels.linear.arguments import check
+
+if TYPE_CHECKING:
+    from hipward_kernels.linear.preshuffle import Shuffled
+
+
+class PreshuffledLinear(nn.Module):
+    """Stands for an `nn.Linear`, whose weight and bias it shares."""
+
+    def __init__(self, layer: nn.Linear, rows: int) -> None:
+        """`rows`: from how many on the shuffled weight is faster; `PRESHUFFLE_M_THRESH` overrides it."""
+        super().__init__()
+        if reason := preshuffle.refuses(layer.weight):
+            raise ValueError(f"cannot shuffle: {reason}")
+        self.weight, self.bias = layer.weight, layer.bias
+        self.rows = rows
+
+    def shuffled(self) -> Shuffled:
+        """The weight in the kernels' order, as it is now."""
+        return preshuffle.kept(self.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`x` of shape `[..., K]` to `[..., N]`."""
+        check(x, self.weight, self.bias)
+        limit = preshuffle.rows_wanted()
+        rows = x.numel() // max(x.shape[-1], 1)
+        wanted = rows >= (self.rows if limit is None else limit)
+        if wanted and refusal("preshuffled", x, self.weight, self.bias) is None:
+            return preshuffle.linear(x, self.weight, self.bias)
+        return F.linear(x, self.weight, self.bias)
