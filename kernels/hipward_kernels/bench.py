@@ -47,7 +47,7 @@ HOST_ROWS = 32
 HOST_CALLS = 100
 HOST_ROUNDS = 10
 
-RULE = StopRule(time_cap_s=0.5, half_width=0.002, min_seconds=0.01, max_samples=200, round_samples=20)
+RULE = StopRule(time_cap_s=0.5, half_width=0.002, min_seconds=0.01, max_samples=300, round_samples=20)
 """Short turns: what all variants meet in a round, their ratio does not show."""
 
 COPY_WANTED = 0.95

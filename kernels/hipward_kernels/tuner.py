@@ -35,7 +35,10 @@ QUICK, CAREFUL = 10, 150
 BUFFERS = 3
 FINALISTS = 5
 WORTH_A_ROW = 0.993
-"""Of the default's time: less gain than this is noise."""
+"""Of the default's time: less gain than this is noise, where a call is short."""
+WORTH_A_ROW_LONG = 0.998
+LONG_MS = 0.1
+"""The same for calls that take longer than this, whose times vary less."""
 HOST_ROWS = 32
 HOST_MS = 0.0005
 """Up to this many rows the host is what bounds a call, and launching Triton takes it longer: a kernel of Triton's must
@@ -162,7 +165,8 @@ def tune(case: Case, clock: Clock, source: str) -> tuning.Choice:
         took[choice] += HOST_MS if choice.tier == "triton" and case.shape[0] <= HOST_ROWS else 0.0
     best = min(took, key=lambda choice: took[choice])
     print(f"{case}: " + ", ".join(f"{c.tier} {c.parameters} {t * 1e3:.2f}" for c, t in took.items()), flush=True)
-    return best if took[best] < WORTH_A_ROW * took[tried[0]] else tried[0]
+    worth = WORTH_A_ROW if took[tried[0]] < LONG_MS else WORTH_A_ROW_LONG
+    return best if took[best] < worth * took[tried[0]] else tried[0]
 
 
 def middle(samples: list[float]) -> float:

@@ -198,7 +198,7 @@ __device__ __forceinline__ void store_once(T* to, const Vec<T, BYTES>& values) {
 #endif
 }
 
-// --- A vector's numbers in single precision, and back: two to a word at a time, which halves NVIDIA's instructions --------
+// --- A vector's numbers in single precision, and back: two to a word at a time, fewer instructions for NVIDIA ----------
 template <int N>
 struct Wide {
   float at[N];

@@ -22,6 +22,8 @@ constexpr int BYTES = HIPWARD_BYTES;
 using Part = Vec<T, BYTES>;
 
 constexpr int N = Part::size;
+static_assert(HIPWARD_HALF || N % 2 == 0, "a vector holds whole pairs");
+
 constexpr int PAIRS = HIPWARD_PAIRS;
 constexpr u32 HEADS = HIPWARD_HEADS, HEAD_DIM = HIPWARD_HEAD_DIM, HEAD_UNITS = HEAD_DIM / (2 * N);
 
