@@ -159,9 +159,8 @@ def _norms(dtype: str) -> Iterator[Kernel]:
             block, num_warps = rmsnorm_triton.default_plan(columns, WAVE_AMD)
             whole = block >= columns
             kernel = rmsnorm_triton.forward_kernel if whole else rmsnorm_triton.forward_blocked_kernel
-            yield _triton(
-                op, kernel, dtype, f"N={columns}", block, num_warps, 1 + add, {"ADD": add, "HAS_WEIGHT": True}
-            )
+            constants = {"ADD": add, "HAS_WEIGHT": True, **({} if whole else {"COLUMNS": columns})}
+            yield _triton(op, kernel, dtype, f"N={columns}", block, num_warps, 1 + add, constants)
         for columns in (4096, 16384):
             block = row_block(columns, rmsnorm_triton.BACKWARD_ROW_LIMIT)
             constants = {"ADD": add, "HAS_WEIGHT": True}
@@ -207,7 +206,9 @@ def _rope(dtype: str) -> Iterator[Kernel]:
     for half in (True, False):
         layout = "half" if half else "interleaved"
         for op, entry in (("rope", "rotate"), ("qkv_rope", "split")):
+            heads = {"HEADS": 32} if op == "rope" else {"HEADS": 48, "KV_HEADS": 8}
             macros = {"T": name, "C": "f32", "HALF": int(half), "INVERSE": 0, "THREADS": rope_hip.THREADS}
+            macros |= {**heads, "HEAD_DIM": 128, "PAIRS": 64, "BATCHED": 1, "BYTES": 16}
             shape = f"{layout}, D=128"
             yield Kernel(op, "hip", entry, dtype, shape, rope_hip.THREADS, 32, OPS / op / "hip.hip", macros)
             constants: dict[str, Any] = {

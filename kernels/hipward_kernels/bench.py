@@ -47,7 +47,7 @@ HOST_ROWS = 32
 HOST_CALLS = 100
 HOST_ROUNDS = 10
 
-RULE = StopRule(time_cap_s=0.5, half_width=0.002, min_seconds=0.01, max_samples=200, round_samples=20)
+RULE = StopRule(time_cap_s=0.5, half_width=0.002, min_seconds=0.01, max_samples=300, round_samples=20)
 """Short turns: what all variants meet in a round, their ratio does not show."""
 
 COPY_WANTED = 0.95
@@ -143,8 +143,12 @@ def note(ours: Measurement, best: str, medians: Mapping[str, float], rate: float
             f"a plain copy of as many bytes takes {copy * 1e3:.2f} µs: {same:.0%} of the large copy's {rate:.0f} GB/s"
         )
     if ours.outcome in ("SLOWER", "AMBIGUOUS"):
-        less = (ours.median_ms - medians[best]) * 1e3
-        said.append(f"{best} takes {less:.2f} µs less" if less > 0 else f"{best} cannot be told apart")
+        less, itself = ours.median_ms - medians[best], (ours.noise or 1.0) - 1
+        said.append(
+            f"{best} takes {less * 1e3:.2f} µs less, {less / ours.median_ms:.1%}; ours varies by {itself:.1%}"
+            if less > 0
+            else f"{best} cannot be told apart"
+        )
     if ours.host_over_torch_us is not None and ours.host_over_torch_us > HOST_OVER_TORCH_US:
         said.append(f"the host takes {ours.host_over_torch_us:.1f} µs more than for PyTorch's own op")
     return "; ".join(said)

@@ -195,7 +195,7 @@ class Op:
         """Runs the op; `x` is the argument that decides where."""
         if _compiling():
             return run_whole(self.name, x, *rest) if _whole else self.function(x)(x, *rest)
-        key = (x.dtype, x.shape, x.device, _disabled, tuning.generation)
+        key = (x.dtype, x.shape, x.get_device(), _disabled, tuning.generation)
         chosen = self._chosen.get(key)
         if chosen is None:
             chosen = self._choose(x, key)

@@ -35,7 +35,10 @@ QUICK, CAREFUL = 10, 150
 BUFFERS = 3
 FINALISTS = 5
 WORTH_A_ROW = 0.993
-"""Of the default's time: less gain than this is noise."""
+"""Of the default's time: less gain than this is noise, where a call is short."""
+WORTH_A_ROW_LONG = 0.998
+LONG_MS = 0.1
+"""The same for calls that take longer than this, whose times vary less."""
 HOST_ROWS = 32
 HOST_MS = 0.0005
 """Up to this many rows the host is what bounds a call, and launching Triton takes it longer: a kernel of Triton's must
@@ -46,11 +49,7 @@ def candidates(case: Case, arch: str) -> Iterator[tuple[str, str]]:
     """Tiers and parameters that may suit a case, the defaults first."""
     yield "hip", ""
     if "rmsnorm" not in case.op:
-        for threads, vectors in itertools.product((128, 256, 512), (1, 2)):
-            if case.shape[0] > HOST_ROWS:
-                yield from (("hip", f"threads={threads} vectors={vectors} once={once}") for once in (0, 1))
-            elif vectors == 1:
-                yield from (("hip", f"threads={threads} bytes={size}") for size in (16, 8, 4))
+        yield from (("hip", parameters) for parameters in _hip_gated(case))
         yield "triton", ""
         return
     yield from (("hip", parameters) for parameters in _hip_norms(case, arch))
@@ -61,25 +60,52 @@ def candidates(case: Case, arch: str) -> Iterator[tuple[str, str]]:
         warps = block // of_thread // wave
         if 1 <= warps <= 1024 // wave and 1024 <= block <= 32768:
             yield "triton", _triton_parameters(block, warps)
+            if block == whole:
+                yield "triton", f"{_triton_parameters(block, warps)} again=1"
+
+
+def _hip_gated(case: Case) -> Iterator[str]:
+    """How the gated activations' HIP kernel may share out the work."""
+    if case.shape[0] <= HOST_ROWS:
+        yield from (
+            f"threads={threads} bytes={size} stream={stream}"
+            for threads, (size, stream) in itertools.product(
+                (64, 128, 256, 512, 1024), ((16, 0), (16, 1), (8, 0), (4, 0))
+            )
+        )
+        return
+    for threads, vectors in itertools.product((64, 128, 256, 512, 1024), (1, 2)):
+        for once, stream in itertools.product((0, 1), (0, 1)):
+            yield f"threads={threads} vectors={vectors} once={once} stream={stream}"
+
+
+POLICIES = (
+    "preload=0 stream=0 once=0",
+    "preload=1 stream=0 once=0",
+    "preload=2 stream=0 once=0",
+    "preload=0 stream=1 once=0",
+    "preload=2 stream=1 once=0",
+    "preload=2 stream=0 once=1",
+)
+"""When RMSNorm's HIP kernel reads the weight, and what leaves the caches first; the others were never best."""
 
 
 def _hip_norms(case: Case, arch: str) -> Iterator[str]:
     """How RMSNorm's HIP kernel may share out a row."""
     rows, columns = case.shape
     vectors = columns * case.dtype.itemsize // VECTOR_BYTES
-    # Few rows have the GPU for themselves: nothing to gain by holding the weight back or by sparing the caches.
     few = rows <= HOST_ROWS
     for cluster, of_thread in itertools.product((1, 2, 4, 8), (1, 2, 4, 8)):
         row_threads = vectors // cluster // of_thread
         if cluster > cluster_of(arch) or not 32 <= row_threads <= 1024 or (few and of_thread > 4):
             continue
         row = f"row_threads={row_threads} cluster={cluster}"
-        if few:
-            yield f"{row} rows=1 preload=1"
-            continue
-        for of_block, preload, stream in itertools.product((1, 2, 4), (1, 0), (0, 1)):
-            if of_block == 1 or (cluster == 1 and 64 <= row_threads * of_block <= 512):
-                yield f"{row} rows={of_block} preload={preload} stream={stream}"
+        # Few rows have the GPU for themselves: nothing to gain by sparing the caches.
+        yield from (f"{row} rows=1 {policy}" for policy in (POLICIES[:3] if few else POLICIES))
+        if not few and cluster == 1:
+            yield from (
+                f"{row} rows={of_block} {POLICIES[2]}" for of_block in (2, 4) if 64 <= row_threads * of_block <= 512
+            )
 
 
 def _triton_parameters(block: int, warps: int) -> str:
@@ -139,7 +165,8 @@ def tune(case: Case, clock: Clock, source: str) -> tuning.Choice:
         took[choice] += HOST_MS if choice.tier == "triton" and case.shape[0] <= HOST_ROWS else 0.0
     best = min(took, key=lambda choice: took[choice])
     print(f"{case}: " + ", ".join(f"{c.tier} {c.parameters} {t * 1e3:.2f}" for c, t in took.items()), flush=True)
-    return best if took[best] < WORTH_A_ROW * took[tried[0]] else tried[0]
+    worth = WORTH_A_ROW if took[tried[0]] < LONG_MS else WORTH_A_ROW_LONG
+    return best if took[best] < worth * took[tried[0]] else tried[0]
 
 
 def middle(samples: list[float]) -> float:

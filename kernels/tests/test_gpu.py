@@ -22,13 +22,15 @@ from hipward_kernels.attention import attention
 from hipward_kernels.linear import ROUTES, linear
 from hipward_kernels.linear import refusals as linear_refusals
 from hipward_kernels.ops import add_rmsnorm, cross_entropy, gelu_mul, qkv_rope, rmsnorm, rope, silu_mul, swiglu
-from hipward_kernels.ops.rope import rope_table
+from hipward_kernels.ops.rope import LAYOUTS, rope_table
 from hipward_kernels.quantization import FP8Linear, Quantized, quantize
 from hipward_kernels.registry import TIERS, disabled, only
 from hipward_kernels.tuning import Choice, forced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from hipward_kernels.ops.rope import Layout
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 
@@ -52,10 +54,11 @@ def test_the_kernels_agree_with_the_definition(case: Case, dtype: torch.dtype, t
     "parameters",
     [
         "row_threads=64 rows=1 preload=1 stream=1",
+        "row_threads=64 rows=2 preload=2 once=1",
         "row_threads=64 rows=4 preload=0",
         "row_threads=512 rows=1 preload=0 stream=1",
         "cluster=2 row_threads=64",
-        "cluster=8 row_threads=32 preload=1",
+        "cluster=8 row_threads=32 preload=2",
         "cluster=8 row_threads=32 preload=0 stream=1",
     ],
 )
@@ -75,6 +78,39 @@ def test_every_way_to_share_out_a_row_gives_the_same(parameters: str, rows: int,
             for _ in range(3):
                 for mine, wanted in zip(call(), expected, strict=True):
                     torch.testing.assert_close(mine, wanted, rtol=1.6e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("columns", [1024, 4096, 4104])
+@pytest.mark.parametrize("parameters", ["block=4096 warps=8 again=1", "block=1024 warps=4"])
+def test_a_row_that_triton_reads_twice_gives_the_same(parameters: str, columns: int) -> None:
+    x, residual = (torch.randn(37, columns, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    weight = torch.randn(columns, device="cuda", dtype=torch.bfloat16)
+    with only("eager"):
+        expected = add_rmsnorm(x, residual, weight)
+    with only("triton"), forced(Choice("", "add_rmsnorm", "", 0, 0, "triton", parameters, "a test")):
+        for mine, wanted in zip(add_rmsnorm(x, residual, weight), expected, strict=True):
+            torch.testing.assert_close(mine, wanted, rtol=1.6e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("table", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("batch", "length"), [(1, 1), (3, 1), (1, 300), (2, 300)])
+def test_rope_is_the_same_for_few_tokens_and_for_many(
+    batch: int, length: int, layout: Layout, table: torch.dtype
+) -> None:
+    # A thread moves two vectors of 16 bytes, or of two features where those would leave most of the GPU idle.
+    cos, sin = (angles.to(table) for angles in rope_table(length, 48, device="cuda"))
+    x = torch.randn(batch, length, 24, 64, device="cuda", dtype=torch.bfloat16)
+    for call in (
+        lambda: (rope(x, cos, sin, layout),),
+        lambda: qkv_rope(x.flatten(2), cos, sin, 16, 4, layout),
+    ):
+        with only("eager"):
+            expected = call()
+        with only("hip"):
+            got = call()
+        for mine, wanted in zip(got, expected, strict=True):
+            torch.testing.assert_close(mine, wanted, rtol=1.6e-2, atol=1e-2)
 
 
 @pytest.mark.parametrize("add", [False, True])

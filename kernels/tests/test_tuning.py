@@ -76,7 +76,7 @@ def test_a_bad_table_says_where(table: Path, text: str, says: str) -> None:
 
 PARAMETERS = {
     "hip": {"row_threads", "rows", "cluster", "preload", "stream", "threads", "vectors", "bytes", "once"},
-    "triton": {"block", "warps"},
+    "triton": {"block", "warps", "again"},
 }
 
 

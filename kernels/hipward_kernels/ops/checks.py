@@ -39,7 +39,7 @@ def norm_weight(op: str, x: Tensor, weight: Tensor | None) -> None:
         raise ValueError(f"{op}: x is a scalar; a last dimension to normalize is needed")
     if weight is None:
         return
-    if weight.ndim != 1 or weight.numel() != shape[-1]:
+    if weight.shape != shape[-1:]:
         raise ValueError(
             f"{op}: weight has shape {list(weight.shape)}; the last dimension of x needs {list(x.shape[-1:])}"
         )

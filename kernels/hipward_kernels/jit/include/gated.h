@@ -12,6 +12,7 @@
 //   HIPWARD_VECTORS  vectors that a thread reads from each input
 //   HIPWARD_BYTES    bytes of a vector: 16, or less for tensors too small to keep all threads busy
 //   HIPWARD_ONCE     1: inputs leave the caches first
+//   HIPWARD_STREAM   1: so do results
 //   HIPWARD_FLAT     1: all tensors are contiguous. Else a row is `row_vectors` vectors, and the rows of one tensor may be any
 //                    distance apart
 #pragma once
@@ -26,6 +27,14 @@ using Part = Vec<T, BYTES>;
 constexpr int N = Part::size;
 
 __device__ __forceinline__ Part read(const T* from) { return HIPWARD_ONCE ? load_once<BYTES>(from) : load<BYTES>(from); }
+
+__device__ __forceinline__ void put(T* to, const Part& values) {
+  if constexpr (HIPWARD_STREAM) {
+    store_once(to, values);
+  } else {
+    store(to, values);
+  }
+}
 
 template <typename Body>
 __device__ __forceinline__ void for_each_vector(u32 vectors, u32 row_vectors, Body body) {
@@ -53,10 +62,11 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(HIPWARD_THREADS)
     u[v] = read(up + row * up_stride + column);
   });
   for_each_vector(vectors, row_vectors, [&](int v, i64, i64, i64 at) {
-    Part out;
+    const Wide<N> from = widen(g[v]);
+    Wide<N> out = widen(u[v]);
 #pragma unroll
-    for (int i = 0; i < N; ++i) out.at[i] = narrow<T>(Activation(widen(g[v].at[i])).value * widen(u[v].at[i]));
-    store_once(y + at, out);
+    for (int i = 0; i < N; ++i) out.at[i] *= Activation(from.at[i]).value;
+    put(y + at, narrow<T>(out));
   });
 }
 
@@ -70,14 +80,15 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(HIPWARD_THREADS)
     u[v] = read(up + row * up_stride + column);
   });
   for_each_vector(vectors, row_vectors, [&](int v, i64, i64, i64 at) {
-    Part to_gate, to_up;
+    const Wide<N> slope = widen(d[v]), from = widen(g[v]), factor = widen(u[v]);
+    Wide<N> to_gate, to_up;
 #pragma unroll
     for (int i = 0; i < N; ++i) {
-      const Activation activation(widen(g[v].at[i]));
-      to_gate.at[i] = narrow<T>(widen(d[v].at[i]) * widen(u[v].at[i]) * activation.derivative);
-      to_up.at[i] = narrow<T>(widen(d[v].at[i]) * activation.value);
+      const Activation activation(from.at[i]);
+      to_gate.at[i] = slope.at[i] * factor.at[i] * activation.derivative;
+      to_up.at[i] = slope.at[i] * activation.value;
     }
-    store_once(dgate + at, to_gate);
-    store_once(dup + at, to_up);
+    put(dgate + at, narrow<T>(to_gate));
+    put(dup + at, narrow<T>(to_up));
   });
 }

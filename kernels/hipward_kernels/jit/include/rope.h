@@ -1,7 +1,16 @@
-// Turning pairs of features, two 16-byte vectors at a time: what RoPE and the fused QKV split share.
+// Turning pairs of features, two vectors at a time: what RoPE and the fused QKV split share.
 //
-// Set when compiling: HIPWARD_T (f32, f16 or bf16), HIPWARD_C (the tables: HIPWARD_T or f32), HIPWARD_HALF (1: a pair is
-// `i` and `i + pairs`; 0: `2 i` and `2 i + 1`), HIPWARD_INVERSE (1: turns back), HIPWARD_THREADS of a block.
+// Set when compiling:
+//   HIPWARD_T         f32, f16 or bf16
+//   HIPWARD_C         the tables: HIPWARD_T, or f32
+//   HIPWARD_HALF      1: a pair is `i` and `i + PAIRS`; 0: `2 i` and `2 i + 1`
+//   HIPWARD_INVERSE   1: turns back
+//   HIPWARD_HEADS     heads of a token, all of them
+//   HIPWARD_HEAD_DIM  features of a head
+//   HIPWARD_PAIRS     pairs of a head that turn
+//   HIPWARD_BATCHED   0: there is one sequence
+//   HIPWARD_BYTES     bytes of a vector: 16, or less for tensors too small to keep all threads busy
+//   HIPWARD_THREADS   threads of a block
 #pragma once
 
 using namespace hipward;
@@ -9,44 +18,67 @@ using namespace hipward;
 using T = HIPWARD_T;
 using C = HIPWARD_C;
 
-constexpr int N = Vec<T>::size;
+constexpr int BYTES = HIPWARD_BYTES;
+using Part = Vec<T, BYTES>;
+
+constexpr int N = Part::size;
+static_assert(HIPWARD_HALF || N % 2 == 0, "a vector holds whole pairs");
+
+constexpr int PAIRS = HIPWARD_PAIRS;
+constexpr u32 HEADS = HIPWARD_HEADS, HEAD_DIM = HIPWARD_HEAD_DIM, HEAD_UNITS = HEAD_DIM / (2 * N);
+
+// Where a thread's unit is. The divisors are constants, but for the length: dividing by numbers that only the launch knows was
+// half of all instructions.
+struct Place {
+  u32 index, unit, head, token;
+  i64 batch, position;
+  __device__ __forceinline__ explicit Place(u32 length) : index(block() * HIPWARD_THREADS + thread()) {
+    const u32 row = index / HEAD_UNITS;
+    unit = index % HEAD_UNITS;
+    head = row % HEADS;
+    token = row / HEADS;
+    batch = HIPWARD_BATCHED ? token / length : 0;
+    position = HIPWARD_BATCHED ? token % length : token;
+  }
+};
 
 // N numbers of a table, in single precision.
 struct Angles {
   float at[N];
   __device__ __forceinline__ explicit Angles(const C* from) {
-    constexpr int M = Vec<C>::size;
-    static_assert(M <= N, "a table is no narrower than what it turns");
+    // A vector of the table is no wider than 16 bytes.
+    constexpr int M = N < Vec<C>::size ? N : Vec<C>::size;
+    static_assert(sizeof(C) >= sizeof(T), "a table is no narrower than what it turns");
 #pragma unroll
     for (int part = 0; part < N / M; ++part) {
-      const Vec<C> values = load(from + part * M);
+      const Wide<M> values = widen(load<M * sizeof(C)>(from + part * M));
 #pragma unroll
-      for (int i = 0; i < M; ++i) at[part * M + i] = widen(values.at[i]);
+      for (int i = 0; i < M; ++i) at[part * M + i] = values.at[i];
     }
   }
 };
 
-// A head has head_dim / (2 N) units of two vectors each. The first `pairs / N` turn N pairs, the others are copied, as are
-// all units of a head that does not turn. `cos` and `sin` point to the position's row.
-__device__ __forceinline__ void move_unit(const T* x, T* y, const C* cos, const C* sin, int unit, int pairs, bool turns) {
+// A head has HEAD_UNITS units of two vectors each. The first PAIRS / N turn N pairs, the others are copied, as are all units of a
+// head that does not turn. `cos` and `sin` point to the position's row.
+__device__ __forceinline__ void move_unit(const T* x, T* y, const C* cos, const C* sin, int unit, bool turns) {
   int first = 2 * unit * N, second = first + N;
-  if (!turns || unit * N >= pairs) {
-    const Vec<T> a = load(x + first), b = load(x + second);
+  if (!turns || unit * N >= PAIRS) {
+    const Part a = load<BYTES>(x + first), b = load<BYTES>(x + second);
     store(y + first, a);
     store(y + second, b);
     return;
   }
   if (HIPWARD_HALF) {
     first = unit * N;
-    second = first + pairs;
+    second = first + PAIRS;
   }
-  const Vec<T> a = load(x + first), b = load(x + second);
+  const Wide<N> a = widen(load<BYTES>(x + first)), b = widen(load<BYTES>(x + second));
   const Angles c(cos + unit * N), s(sin + unit * N);
-  Vec<T> out_a, out_b;
-  const auto turned = [&](T p, T q, int angle, T& to_p, T& to_q) {
-    const float from_p = widen(p), from_q = widen(q), sine = HIPWARD_INVERSE ? -s.at[angle] : s.at[angle];
-    to_p = narrow<T>(from_p * c.at[angle] - from_q * sine);
-    to_q = narrow<T>(from_q * c.at[angle] + from_p * sine);
+  Wide<N> out_a, out_b;
+  const auto turned = [&](float p, float q, int angle, float& to_p, float& to_q) {
+    const float sine = HIPWARD_INVERSE ? -s.at[angle] : s.at[angle];
+    to_p = p * c.at[angle] - q * sine;
+    to_q = q * c.at[angle] + p * sine;
   };
 #pragma unroll
   for (int i = 0; i < N; ++i) {
@@ -58,6 +90,6 @@ __device__ __forceinline__ void move_unit(const T* x, T* y, const C* cos, const 
       turned(b.at[2 * i - N], b.at[2 * i + 1 - N], i, out_b.at[2 * i - N], out_b.at[2 * i + 1 - N]);
     }
   }
-  store(y + first, out_a);
-  store(y + second, out_b);
+  store(y + first, narrow<T>(out_a));
+  store(y + second, narrow<T>(out_b));
 }

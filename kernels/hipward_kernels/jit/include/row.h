@@ -46,8 +46,13 @@ struct Scale {
 #pragma unroll
     for (int part = 0; part < parts; ++part) values[part] = load(from + part * Vec<W>::size);
   }
+  // The row's vector waits for these; see `together`.
+  __device__ __forceinline__ void come_with(Vec<T>& of_row) const {
+#pragma unroll
+    for (int part = 0; part < parts; ++part) together(of_row, values[part]);
+  }
   __device__ __forceinline__ float at(int i) const {
-    return HAS_WEIGHT ? widen(values[i / Vec<W>::size].at[i % Vec<W>::size]) : 1.0f;
+    return HAS_WEIGHT ? widen(values[i / Vec<W>::size]).at[i % Vec<W>::size] : 1.0f;
   }
 };
 

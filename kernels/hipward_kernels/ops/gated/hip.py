@@ -35,6 +35,7 @@ def macros(chosen: Mapping[str, int], flat: bool) -> dict[str, int]:
         "VECTORS": chosen.get("vectors", VECTORS),
         "BYTES": chosen.get("bytes", VECTOR_BYTES),
         "ONCE": chosen.get("once", 0),
+        "STREAM": chosen.get("stream", 1),
         "FLAT": int(flat),
     }
 

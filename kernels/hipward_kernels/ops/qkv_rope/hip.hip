@@ -1,33 +1,31 @@
 // QKV split + RoPE: from the joined tensor into queries, keys and values, and (HIPWARD_INVERSE) their gradients back. A thread
-// moves one unit of a head; see rope.h.
+// moves one unit of a head; see rope.h. Set when compiling, beside what stands there: HIPWARD_KV_HEADS, heads of the keys.
 #include "hipward.h"
 
 #include "rope.h"
 
+constexpr u32 KV_HEADS = HIPWARD_KV_HEADS, Q_HEADS = HEADS - 2 * KV_HEADS;
+
 extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(HIPWARD_THREADS)
     split(T* qkv, T* q, T* k, T* v, const C* cos, const C* sin, i64 qkv_batch, i64 qkv_position, i64 q_batch, i64 q_position,
           i64 q_head, i64 k_batch, i64 k_position, i64 k_head, i64 v_batch, i64 v_position, i64 v_head, i64 table_batch,
-          i64 table_position, u32 units, u32 length, u32 heads, u32 kv_heads, u32 head_units, int pairs) {
-  const u32 index = block() * HIPWARD_THREADS + thread();
-  if (index >= units) return;
-  const u32 all_heads = heads + 2 * kv_heads;
-  const u32 unit = index % head_units, row = index / head_units;
-  const u32 head = row % all_heads, token = row / all_heads;
-  const i64 position = token % length, batch = token / length;
-  T* joined = qkv + batch * qkv_batch + position * qkv_position + i64(head) * (2 * N * head_units);
+          i64 table_position, u32 units, u32 length) {
+  const Place at(length);
+  if (at.index >= units) return;
+  T* joined = qkv + at.batch * qkv_batch + at.position * qkv_position + at.head * HEAD_DIM;
   T* part;
-  if (head < heads) {
-    part = q + batch * q_batch + position * q_position + head * q_head;
-  } else if (head < heads + kv_heads) {
-    part = k + batch * k_batch + position * k_position + (head - heads) * k_head;
+  if (at.head < Q_HEADS) {
+    part = q + at.batch * q_batch + at.position * q_position + at.head * q_head;
+  } else if (at.head < Q_HEADS + KV_HEADS) {
+    part = k + at.batch * k_batch + at.position * k_position + (at.head - Q_HEADS) * k_head;
   } else {
-    part = v + batch * v_batch + position * v_position + (head - heads - kv_heads) * v_head;
+    part = v + at.batch * v_batch + at.position * v_position + (at.head - Q_HEADS - KV_HEADS) * v_head;
   }
-  const i64 table = batch * table_batch + position * table_position;
-  const bool turns = head < heads + kv_heads;
+  const i64 table = at.batch * table_batch + at.position * table_position;
+  const bool turns = at.head < Q_HEADS + KV_HEADS;
   if (HIPWARD_INVERSE) {
-    move_unit(part, joined, cos + table, sin + table, unit, pairs, turns);
+    move_unit(part, joined, cos + table, sin + table, at.unit, turns);
   } else {
-    move_unit(joined, part, cos + table, sin + table, unit, pairs, turns);
+    move_unit(joined, part, cos + table, sin + table, at.unit, turns);
   }
 }

@@ -9,16 +9,16 @@ import torch
 
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.ops.autograd import trains
-from hipward_kernels.ops.hip_launch import NAMES, VECTOR_BYTES, Launches
+from hipward_kernels.ops.hip_launch import Launches
 from hipward_kernels.ops.qkv_rope.autograd import function
-from hipward_kernels.ops.rope.hip import THREADS, table_strides, takes
+from hipward_kernels.ops.rope.hip import macros, shares, table_strides, takes
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from hipward_kernels.ops.rope.layout import Layout
 
-LAUNCHES = Launches(Kernel(Path(__file__).with_name("hip.hip"), "split", "PPPPPPqqqqqqqqqqqqqIIIIIi"))
+LAUNCHES = Launches(Kernel(Path(__file__).with_name("hip.hip"), "split", "PPPPPPqqqqqqqqqqqqqII"))
 
 
 def move(
@@ -33,22 +33,14 @@ def move(
     if not qkv.numel():
         return
     q, k, _ = parts
-    _, length, heads, head_dim = q.shape
-    head_units = head_dim * qkv.itemsize // (2 * VECTOR_BYTES)
-    units = qkv.numel() // head_dim * head_units
-    launch = LAUNCHES.get(
-        qkv.get_device(),
-        THREADS,
-        T=NAMES[qkv.dtype],
-        C=NAMES[cos.dtype],
-        HALF=int(layout == "half"),
-        INVERSE=int(inverse),
-        THREADS=THREADS,
-    )
+    batch, length, heads, head_dim = q.shape
+    kv_heads = k.shape[2]
+    share = shares(qkv.numel(), qkv.itemsize, qkv.get_device())
+    form = macros(qkv.dtype, cos, layout, inverse, (batch, length, heads + 2 * kv_heads, head_dim), share)
+    launch = LAUNCHES.get(qkv.get_device(), share.threads, **form, KV_HEADS=kv_heads)
     addresses = (x.data_ptr() for x in (qkv, *parts, cos, sin))
     strides = (stride for part in parts for stride in part.stride()[:3])
-    sizes = (units, length, heads, k.shape[2], head_units, cos.shape[-1])
-    launch(-(-units // THREADS), *addresses, *qkv.stride()[:2], *strides, *table_strides(cos), *sizes)
+    launch(share.blocks, *addresses, *qkv.stride()[:2], *strides, *table_strides(cos), share.units, length)
 
 
 def forward(

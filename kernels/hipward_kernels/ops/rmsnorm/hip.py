@@ -43,6 +43,10 @@ MOST_VECTORS = 16
 PRELOADED_VECTORS = 8
 """Of a thread, of all inputs and the weight: up to this many are on their way at once."""
 
+TOGETHER_THREADS = 256
+"""Of a block: up to this many, the weight is held together with the row. With more, its registers leave no room for a
+second block, which costs a fifth on an H200."""
+
 CLUSTERED_VECTORS = 4096
 """Rows from this length on are shared by blocks of a cluster: each SM of an H200 then holds several rows."""
 
@@ -111,8 +115,14 @@ def forward_plan(
     found = plan(columns, itemsize, MOST_VECTORS // inputs, cluster, chosen)
     if found is None:
         return None
-    preload = found.vectors * (inputs + 1) <= PRELOADED_VECTORS
-    how = {"PRELOAD": chosen.get("preload", int(preload)), "STREAM": chosen.get("stream", 0)}
+    preload = 0
+    if found.vectors * (inputs + 1) <= PRELOADED_VECTORS:
+        preload = 2 if found.threads <= TOGETHER_THREADS else 1
+    how = {
+        "PRELOAD": chosen.get("preload", preload),
+        "ONCE": chosen.get("once", 0),
+        "STREAM": chosen.get("stream", 0),
+    }
     return found, {**found.macros(), **how, "ADD": inputs - 1}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +19,23 @@ from hipward_kernels.ops.hip_launch import (
     at_least_as_wide,
     whole_vectors,
 )
+from hipward_kernels.ops.launch import compute_units
 from hipward_kernels.ops.rope.autograd import function
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch import Tensor
 
     from hipward_kernels.ops.rope.layout import Layout
 
-LAUNCHES = Launches(Kernel(Path(__file__).with_name("hip.hip"), "rotate", "PPPPqqqqqIIIIi"))
+LAUNCHES = Launches(Kernel(Path(__file__).with_name("hip.hip"), "rotate", "PPPPqqqqqII"))
 
 THREADS = 256
+FEW_THREADS = 64
+"""Of a block, where there are too few units for all of a GPU."""
+FEW_FEATURES = 2
+"""Of a vector there: more threads share the work, each waits for less."""
 
 
 def takes(x: Tensor, cos: Tensor, sin: Tensor) -> bool:
@@ -53,27 +61,59 @@ def table_strides(cos: Tensor) -> tuple[int, int]:
     return (cos.stride(0) if cos.dim() == 3 else 0), cos.stride(-2)
 
 
+@dataclass(frozen=True)
+class Shares:
+    """How the work is shared out."""
+
+    threads: int
+    """Of a block."""
+    vector_bytes: int
+    units: int
+    """Of two vectors each, one for a thread."""
+
+    @property
+    def blocks(self) -> int:
+        """Of the launch."""
+        return -(-self.units // self.threads)
+
+
+def shares(count: int, itemsize: int, device: int) -> Shares:
+    """For as many elements."""
+    units = count * itemsize // (2 * VECTOR_BYTES)
+    if units > FEW_THREADS * compute_units(device):
+        return Shares(THREADS, VECTOR_BYTES, units)
+    return Shares(FEW_THREADS, FEW_FEATURES * itemsize, count // (2 * FEW_FEATURES))
+
+
+def macros(
+    dtype: torch.dtype, table: Tensor, layout: Layout, inverse: bool, shape: Sequence[int], share: Shares
+) -> dict[str, object]:
+    """For the kernels of this op and of the one that also splits; `shape` is `[B, S, H, D]`."""
+    batch, _, heads, head_dim = shape
+    return {
+        "T": NAMES[dtype],
+        "C": NAMES[table.dtype],
+        "HALF": int(layout == "half"),
+        "INVERSE": int(inverse),
+        "HEADS": heads,
+        "HEAD_DIM": head_dim,
+        "PAIRS": table.shape[-1],
+        "BATCHED": int(batch > 1),
+        "BYTES": share.vector_bytes,
+        "THREADS": share.threads,
+    }
+
+
 def rotate(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout, inverse: bool) -> Tensor:
     """RoPE, or the other way round."""
     y = torch.empty_like(x, memory_format=torch.contiguous_format)
     if not y.numel():
         return y
-    _, length, heads, head_dim = x.shape
-    head_units = head_dim * x.itemsize // (2 * VECTOR_BYTES)
-    units = y.numel() // head_dim * head_units
-    half = int(layout == "half")
-    launch = LAUNCHES.get(
-        x.get_device(),
-        THREADS,
-        T=NAMES[x.dtype],
-        C=NAMES[cos.dtype],
-        HALF=half,
-        INVERSE=int(inverse),
-        THREADS=THREADS,
-    )
+    length = x.shape[1]
+    share = shares(y.numel(), x.itemsize, x.get_device())
+    launch = LAUNCHES.get(x.get_device(), share.threads, **macros(x.dtype, cos, layout, inverse, x.shape, share))
     addresses = (x.data_ptr(), cos.data_ptr(), sin.data_ptr(), y.data_ptr())
-    sizes = (units, length, heads, head_units, cos.shape[-1])
-    launch(-(-units // THREADS), *addresses, *x.stride()[:3], *table_strides(cos), *sizes)
+    launch(share.blocks, *addresses, *x.stride()[:3], *table_strides(cos), share.units, length)
     return y
 
 
