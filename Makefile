@@ -52,7 +52,7 @@ check: setup-test build ## Formatting, lints, types and links
 	cd content && $(HIPWARD_PYTHON) -m ruff check . && $(HIPWARD_PYTHON) -m mypy --strict check.py
 	cargo $(NEXTEST) $(ALL) --test static_site
 
-bench: build ## Measure speed and size on this machine as one table
+bench: setup-test build ## Measure speed and size on this machine as one table
 	@tools/bench $(PARTS)
 
 fuzz: ## Fuzz the analyzer: make fuzz SECONDS=60 (for each target)

@@ -4,12 +4,22 @@ import * as glue from "./glue.js";
 
 const ask = (method, request) => JSON.parse(glue[method](JSON.stringify(request)));
 
+// Options as the module names them; what is undefined is not sent.
+const named = ({ upTo, pytorchExtension, ownModules, ...options }) => ({
+  ...options,
+  up_to: upTo,
+  pytorch_extension: pytorchExtension,
+  own_modules: ownModules,
+});
+
 const analyzer = Object.freeze({
-  analyze: (source, options = {}) => ask("analyze", { ...options, source }),
-  apply: (source, indices, options = {}) => ask("apply", { ...options, source, indices }),
-  fixAll: (source, { upTo = "safe", ...options } = {}) => ask("fix_all", { ...options, source, up_to: upTo }),
+  analyze: (source, options = {}) => ask("analyze", { ...named(options), source }),
+  apply: (source, indices, options = {}) => ask("apply", { ...named(options), source, indices }),
+  fixAll: (source, options = {}) => ask("fix_all", { ...named(options), source }),
+  project: (files, options = {}) => ask("project", { ...options, files }),
   diff: (before, after) => ask("diff", { before, after }),
-  skeleton: (source, options = {}) => ask("skeleton", { ...options, source }).source,
+  patch: (path, before, after) => ask("patch", { path, before, after }),
+  skeleton: (source, options = {}) => ask("skeleton", { ...named(options), source }).source,
   language: (source, path) => ask("language", { source, path }),
   rules: () => JSON.parse(glue.rules()),
 });

@@ -21,16 +21,24 @@ export interface Target {
   python: string;
 }
 
-/** How to analyze. The default is every rule, for the default target, in the language that the source reads like. */
-export interface Options {
+/** Which rules to run, and for what. The default is every rule, for the default target. */
+export interface ProjectOptions {
   target?: Partial<Target>;
   /** Run only these rules: names, ids, or the beginning of an id such as `HW1`. */
   select?: readonly string[];
   /** Leave these rules out. */
   ignore?: readonly string[];
-  language?: Language;
   /** A team's own rules. */
   rules?: readonly TeamRule[];
+}
+
+/** How to analyze one source. What is not said is what the source reads like. */
+export interface Options extends ProjectOptions {
+  language?: Language;
+  /** Whether C++ is built as a PyTorch extension, whose names PyTorch's hipify changes. */
+  pytorchExtension?: boolean;
+  /** Modules that the source's own project holds or builds. */
+  ownModules?: readonly string[];
 }
 
 export type Severity = "error" | "warning" | "advice" | "info";
@@ -108,6 +116,60 @@ export interface Report {
   };
 }
 
+/** A file of a project; the path is relative to its root, with `/` between its parts. */
+export interface SourceFile {
+  path: string;
+  source: string;
+}
+
+export interface FamilyCount {
+  family: string;
+  error: number;
+  warning: number;
+  advice: number;
+  info: number;
+}
+
+/** A file whose port lies beside it. */
+export interface Twin {
+  path: string;
+  twin: string;
+  findings: number;
+}
+
+export interface EffortItem {
+  kind: string;
+  findings: number;
+  /** Least and most. */
+  minutes_each: [number, number];
+  minutes: [number, number];
+}
+
+/** Reckoned from what was found, not measured. */
+export interface Effort {
+  minutes: [number, number];
+  items: EffortItem[];
+  note: string;
+}
+
+/** What a project's reports come to. */
+export interface Summary {
+  files: number;
+  files_with_findings: number;
+  families: FamilyCount[];
+  by_you: number;
+  by_hipify: number;
+  by_rocm_wheel: number;
+  /** Not counted in the numbers above. */
+  ported: Twin[];
+  effort: Effort;
+}
+
+export interface Project {
+  files: { path: string; report: Report }[];
+  summary: Summary;
+}
+
 export interface DiffLine {
   kind: "equal" | "removed" | "added" | "gap";
   old: number | null;
@@ -152,7 +214,14 @@ export interface Analyzer {
   apply(source: string, indices: readonly number[], options?: Options): { source: string; applied: number[] };
   /** Applies every fix up to `upTo`, again and again until nothing is left to apply. */
   fixAll(source: string, options?: Options & { upTo?: "safe" | "unsafe" }): { source: string; applied: number };
+  /**
+   * Analyzes files together: what lies around a file says whether PyTorch's hipify deals with it, and which modules are
+   * the project's own. Files of kinds that are not read are left out of the answer.
+   */
+  project(files: readonly SourceFile[], options?: ProjectOptions): Project;
   diff(before: string, after: string): DiffLine[];
+  /** A patch that `git apply` takes; empty when nothing changed. */
+  patch(path: string, before: string, after: string): string;
   /** The source, completed to what a benchmark runs. */
   skeleton(source: string, options?: Options): string;
   language(source: string, path?: string): Language;

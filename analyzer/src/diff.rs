@@ -1,6 +1,5 @@
 //! Before and after, for a page and for `git apply`.
 
-use std::fmt::Write;
 use std::ops::Range;
 
 use crate::report::{DiffKind, DiffLine};
@@ -254,16 +253,21 @@ pub fn unified_diff(path: &str, before: &str, after: &str) -> String {
         let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else {
             continue;
         };
-        let range = |start: usize, end: usize| match end - start {
+        patch.push_str("@@");
+        for (sign, start, end) in [
+            (" -", first.old.start, last.old.end),
+            (" +", first.new.start, last.new.end),
+        ] {
+            let length = end - start;
+            patch.push_str(sign);
             // An empty range names the line before it.
-            0 => format!("{start},0"),
-            1 => format!("{}", start + 1),
-            length => format!("{},{length}", start + 1),
-        };
-        let old = range(first.old.start, last.old.end);
-        let new = range(first.new.start, last.new.end);
-        // Writing to a string does not fail.
-        let _ = writeln!(patch, "@@ -{old} +{new} @@");
+            patch.push_str(&(start + length.min(1)).to_string());
+            if length != 1 {
+                patch.push(',');
+                patch.push_str(&length.to_string());
+            }
+        }
+        patch.push_str(" @@\n");
         for (kind, _, _, text) in comparison.lines(hunk) {
             patch.push(match kind {
                 DiffKind::Removed => '-',

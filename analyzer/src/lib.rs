@@ -45,6 +45,8 @@ mod skeleton;
 mod summary;
 #[cfg(feature = "engine")]
 mod suppression;
+#[cfg(feature = "all-languages")]
+mod surroundings;
 #[cfg(feature = "engine")]
 mod syntax;
 #[cfg(feature = "all-languages")]
@@ -68,6 +70,8 @@ pub use selection::{Selection, UnknownRule};
 pub use skeleton::skeleton;
 #[cfg(feature = "all-languages")]
 pub use summary::Survey;
+#[cfg(feature = "all-languages")]
+pub use surroundings::{Files, Surroundings};
 #[cfg(feature = "engine")]
 pub use syntax::MAX_SOURCE_BYTES;
 #[cfg(feature = "engine")]

@@ -148,6 +148,100 @@ fn a_browser_reads_a_folder_a_file_at_a_time() {
     }
 }
 
+/// A header that its own text does not show to be an extension's, and a test of a package that is the project itself.
+const AROUND: &[(&str, &str)] = &[
+    ("repo/.git/HEAD", ""),
+    (
+        "repo/setup.py",
+        "from torch.utils.cpp_extension import CUDAExtension\nCUDAExtension(name=\"apex_C\", sources=[])\n",
+    ),
+    ("repo/apex/__init__.py", ""),
+    (
+        "repo/csrc/wait.cuh",
+        "#include <cuda_runtime.h>\ninline void wait() { cudaDeviceSynchronize(); }\n",
+    ),
+    ("repo/tests/test_it.py", "import apex\nimport apex_C\n"),
+    (
+        "other/wait.cuh",
+        "#include <cuda_runtime.h>\ninline void wait() { cudaDeviceSynchronize(); }\n",
+    ),
+    ("other/use.py", "import apex\n"),
+];
+
+#[test]
+fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
+    let files: Vec<Value> = AROUND
+        .iter()
+        .map(|(path, source)| json!({ "path": path, "source": source }))
+        .collect();
+    let answer = api::project(&json!({ "files": files }).to_string()).expect("a good request");
+    let value: Value = serde_json::from_str(&answer).expect("JSON");
+    assert!(value["summary"]["by_hipify"].as_u64() > Some(0));
+    let reports = value["files"].as_array().expect("a list");
+    let rules = |path: &str| -> Vec<&str> {
+        let file = reports.iter().find(|file| file["path"] == path);
+        let findings = file.and_then(|file| file["report"]["findings"].as_array());
+        let findings = findings.expect("a report").iter();
+        findings
+            .filter_map(|finding| finding["rule"].as_str())
+            .collect()
+    };
+    assert_eq!(rules("repo/tests/test_it.py"), [""; 0]);
+    assert_eq!(rules("other/use.py"), ["apex"]);
+
+    // The same, for those who ask file by file. Texts that tell nothing need not be given.
+    let named: Vec<Value> = AROUND
+        .iter()
+        .map(|(path, source)| match path.ends_with("setup.py") {
+            true => json!({ "path": path, "source": source }),
+            false => json!({ "path": path }),
+        })
+        .collect();
+    let answer = api::surroundings(&json!({ "files": named }).to_string()).expect("a good request");
+    let folders: Value = serde_json::from_str(&answer).expect("JSON");
+    let of = |path: &str| {
+        let folders = folders.as_array().expect("a list");
+        folders
+            .iter()
+            .find(|folder| folder["path"] == path)
+            .expect("a folder")
+    };
+    assert_eq!(of("repo/csrc")["pytorch_extension"], true);
+    assert_eq!(of("other")["pytorch_extension"], Value::Null);
+    assert_eq!(
+        of("repo/tests")["own_modules"],
+        json!(["apex", "setup", "apex_C"])
+    );
+    for (path, source) in AROUND
+        .iter()
+        .filter(|(path, _)| path.contains("wait") || path.contains("test_it"))
+    {
+        let folder = of(path.rsplit_once('/').expect("a folder").0);
+        let mut request = json!({ "source": source, "language": Language::of_path(path), "own_modules": folder["own_modules"] });
+        if !folder["pytorch_extension"].is_null() {
+            request["pytorch_extension"] = folder["pytorch_extension"].clone();
+        }
+        let alone = api::analyze(&request.to_string()).expect("a good request");
+        let alone: Value = serde_json::from_str(&alone).expect("JSON");
+        let found = reports
+            .iter()
+            .find(|file| file["path"] == *path)
+            .expect("a report");
+        assert_eq!(alone, found["report"], "{path}");
+    }
+}
+
+#[test]
+fn a_patch_is_what_git_takes() {
+    let request = json!({ "path": "a/b.py", "before": "x = 1\n", "after": "x = 2\n" });
+    let patch = api::patch(&request.to_string()).expect("a good request");
+    let patch: String = serde_json::from_str(&patch).expect("JSON");
+    assert_eq!(
+        patch,
+        "--- a/a/b.py\n+++ b/a/b.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
+    );
+}
+
 #[test]
 fn a_browser_asks_for_the_same() {
     let mut files: Vec<Value> = FILES

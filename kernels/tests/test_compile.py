@@ -75,6 +75,8 @@ def test_a_triton_kernel_shows_what_it_uses_on_each_gpu(tmp_path: Path) -> None:
         used = kernel["resources"]
         assert used["name"] == "norm"
         assert used["vgpr_spills"] == used["sgpr_spills"] == used["scratch_bytes"] == 0
+        # Asked for at the launch, so not among what the code itself declares: a number for each of four wavefronts.
+        assert used["lds_bytes"] == 16
         assert moves(kernel) >= {("global load", 16), ("global store", 16)}
         assert kernel["occupancy"]["workgroup_waves"] == answer["num_warps"] == 4
         assert 0 < target["seconds"] < answer["seconds"]

@@ -3,7 +3,10 @@
 //
 // There are two modules: a small one for Python, which every page needs, and one that reads every
 // language, which is fetched with the first source that is not Python. Where the site's team has rules of
-// its own, they go with every source, and only the second module reads them.
+// its own, they go with every source, and only the second module reads them; projects are its business too.
+
+// What is asked about projects and not about a source is for the second module.
+const ofProjects = new Set(["patch", "surroundings", "survey_finish"]);
 
 let addresses;
 let python;
@@ -32,7 +35,7 @@ self.addEventListener("message", async ({ data }) => {
 
 async function answer(method, request) {
   const small = await python;
-  if (method === "survey_finish") return (await everyLanguage())[method]("{}");
+  if (ofProjects.has(method)) return (await everyLanguage())[method](JSON.stringify(request));
   if (request.source === undefined || method === "language") return small[method](JSON.stringify(request));
   const { source, path, ...rest } = request;
   const language = rest.language || JSON.parse(small.language(JSON.stringify({ source, path })));
@@ -40,7 +43,8 @@ async function answer(method, request) {
   const asked = { ...rest, source, language, rules };
   // A project is counted in the second module, whatever its files are.
   if (method === "survey_add") return (await everyLanguage())[method](JSON.stringify({ ...asked, path }));
-  const module = language === "python" && rules.length === 0 ? small : await everyLanguage();
+  const isPlain = language === "python" && rules.length === 0 && !rest.own_modules;
+  const module = isPlain ? small : await everyLanguage();
   return module[method](JSON.stringify(asked));
 }
 

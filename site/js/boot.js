@@ -6,6 +6,7 @@ import { asset } from "./assets.js";
 import { benchmarkForm } from "./benchmark-form.js";
 import { copyButtons, copyText } from "./copy.js";
 import { isaForm, onCompiled } from "./isa-form.js";
+import { targetOf } from "./project.js";
 import { fill } from "./regions.js";
 import { base, cancelButton, follow, runnerState, servedSeq, submit } from "./runner.js";
 import { pack, unpack } from "./share.js";
@@ -24,8 +25,9 @@ if (islands.length > 0) hydrate();
 
 async function hydrate() {
   // What the islands call; declared in src/browser.rs.
+  let workspace;
   globalThis.hipward = {
-    ask: (method, source, settings, index) => askAnalyzer(method, question(source, settings, index)),
+    ask: (method, source, settings, index) => askAnalyzer(method, question(workspace, source, settings, index)),
     base: () => base,
     diff: (before, after) => askAnalyzer("diff", { before, after }),
     fill,
@@ -35,7 +37,7 @@ async function hydrate() {
     later: (milliseconds, callback) => setTimeout(callback, milliseconds),
     nextFrame: (callback) => requestAnimationFrame(callback),
     onCompiled,
-    openWorkspace,
+    openWorkspace: (report) => (workspace = openWorkspace(report)),
     pack,
     parse: (json) => JSON.parse(json),
     recall,
@@ -53,12 +55,15 @@ async function hydrate() {
   for (const island of islands) module[island.dataset.component](island);
 }
 
-function question(source, settings, index) {
-  const [arch, rocm, torch, python, extension, language, ...path] = settings.split(",");
-  const asked = { source, target: { arch, rocm, torch, python } };
-  if (extension) asked.pytorch_extension = true;
+function question(workspace, source, settings, index) {
+  const [language, ...path] = settings.split(",").slice(4);
+  const asked = { source, target: targetOf(settings) };
+  if (path.length > 0) {
+    asked.path = path.join(",");
+    // Of a folder's file more is known than it says itself.
+    Object.assign(asked, workspace?.request(asked.path));
+  }
   if (language) asked.language = language;
-  if (path.length > 0) asked.path = path.join(",");
   if (index !== undefined) asked.indices = [index];
   return asked;
 }

@@ -1,4 +1,4 @@
-// Reads a file a person chose or dropped, or says in a sentence why not.
+// Reads a file a person chose or dropped, or says why not.
 
 // The same as TEXT_LIMIT in src/playground/update.rs.
 export const textLimit = 2 << 20;
@@ -8,14 +8,33 @@ export function tooLarge(what, size) {
   return `${what} has ${megabytes} MB; the playground reads up to 2 MB. Paste one module at a time, or run hipward check on the folder.`;
 }
 
+// The text, or a sentence thrown.
 export async function readFile(file) {
-  if (file.size > textLimit) throw new Error(tooLarge(file.name, file.size));
-  const bytes = await file.arrayBuffer();
+  const { text, why } = await textOf({ read: async () => file });
+  if (text !== undefined) return text;
+  if (why === "large") throw new Error(tooLarge(file.name, file.size));
+  throw new Error(
+    why === "binary" ? `${file.name} is not a text file in UTF-8.` : `${file.name} could not be read.`,
+  );
+}
+
+// The text of a file, or why it is left out.
+export async function textOf({ read }) {
+  let file;
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    if (!text.includes("\0")) return text;
-  } catch {
-    // Falls through: not UTF-8.
+    file = await read();
+    if (file.size > textLimit) return { why: "large" };
+    // A byte order mark is part of the text: what is written back has it too.
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await file.arrayBuffer());
+    return text.includes("\0") ? { why: "binary" } : { text };
+  } catch (error) {
+    // Only the decoder throws a TypeError; anything else is the browser that may not read.
+    return { why: error instanceof TypeError ? "binary" : "unreadable" };
   }
-  throw new Error(`${file.name} is not a text file in UTF-8.`);
+}
+
+// Notes in `skipped` that a path was left out.
+export function skip(skipped, why, path) {
+  if (!skipped.has(why)) skipped.set(why, []);
+  skipped.get(why).push(path);
 }

@@ -1,47 +1,38 @@
 // A folder that a person dropped or chose: which of its files are worth reading, and what is left out and why. The
-// files stay where they are; each is read when its turn comes.
+// files stay where they are; each is read when its turn comes. Loaded with the first folder.
 
-import { textLimit } from "./files.js";
+import ignore from "ignore";
+import { skip } from "./files.js";
 
 // Folders that hold no code of the project, as `hipward check` sees them.
 const foreign = new Set(["node_modules", "__pycache__"]);
 const readHidden = new Set([".github", ".circleci", ".devcontainer", ".buildkite"]);
 const isForeign = (name) => foreign.has(name) || (name.startsWith(".") && !readHidden.has(name));
 
+// Files of patterns, by folder, first the ones that have the last word.
+const ignoreFiles = [".ignore", ".gitignore", ".git/info/exclude"];
+
 // More than any project has; a home folder that was dropped by mistake has more.
 const mostFiles = 50_000;
 
-// What a drop holds: `{name, files: [{path, file}], skipped}`; nothing for a single file, which is no folder.
-// Browsers forget the items of a drop with the event, so this begins before the first await.
-export function ofDrop(items) {
-  const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
-  if (entries.length === 0 || (entries.length === 1 && entries[0].isFile)) return undefined;
-  return walk(entries);
+// What a drop holds, by the entries of its items.
+export function ofDrop(entries) {
+  const [only] = entries;
+  const isFolder = entries.length === 1 && only.isDirectory;
+  return walk(isFolder ? only.name : `${entries.length} dropped items`, isFolder ? droppedFolder(only) : dropped(entries));
 }
 
-async function walk(entries) {
-  const folder = opened(entries.length === 1 ? entries[0].name : `${entries.length} dropped items`);
-  const below = entries.length === 1 && entries[0].isDirectory ? await children(entries[0]) : entries;
-  const waiting = below.map((entry) => ({ entry, path: entry.name }));
-  // Siblings are read in one go, so that a virtual environment is known before its files are.
-  while (waiting.length > 0 && folder.files.length < mostFiles) {
-    const { entry, path } = waiting.pop();
-    if (entry.isFile) {
-      folder.files.push({ path, read: () => new Promise((done, fail) => entry.file(done, fail)) });
-    } else if (isForeign(entry.name)) {
-      skip(folder.skipped, "folder", path);
-    } else {
-      const inside = await children(entry);
-      if (inside.some(({ name }) => name === "pyvenv.cfg")) skip(folder.skipped, "folder", path);
-      else waiting.push(...inside.map((entry) => ({ entry, path: `${path}/${entry.name}` })));
-    }
-  }
-  if (waiting.length > 0) skip(folder.skipped, "many", waiting[0].path);
-  return folder;
-}
+const droppedFolder = (entry) => async () => dropped(await entriesOf(entry))();
+
+const dropped = (entries) => async () =>
+  entries.map((entry) =>
+    entry.isFile
+      ? { name: entry.name, read: () => new Promise((done, fail) => entry.file(done, fail)) }
+      : { name: entry.name, inside: droppedFolder(entry) },
+  );
 
 // A reader gives some of a folder's entries at each call, and none at the end.
-async function children(directory) {
+async function entriesOf(directory) {
   const reader = directory.createReader();
   const found = [];
   for (;;) {
@@ -52,44 +43,72 @@ async function children(directory) {
 }
 
 // What a file input with `webkitdirectory` holds: every file below the folder, hidden ones and all.
-export function ofInput(list) {
-  const all = [...list].map((file) => ({ file, parts: file.webkitRelativePath.split("/") }));
-  const folder = opened(all[0].parts[0]);
-  const environments = all
-    .filter(({ parts }) => parts.at(-1) === "pyvenv.cfg")
-    .map(({ parts }) => `${parts.slice(1, -1).join("/")}/`);
-  const left = new Set();
-  for (const { file, parts } of all) {
-    const path = parts.slice(1).join("/");
-    const depth = parts.slice(1, -1).findIndex(isForeign);
-    const environment = environments.find((start) => path.startsWith(start));
-    if (depth >= 0) left.add(parts.slice(1, depth + 2).join("/"));
-    else if (environment) left.add(environment.slice(0, -1));
-    else if (folder.files.length >= mostFiles) left.add(path);
-    else folder.files.push({ path, read: async () => file });
+export function ofInput(files) {
+  const root = new Map();
+  for (const file of files) {
+    const parts = file.webkitRelativePath.split("/").slice(1);
+    const name = parts.pop();
+    let folder = root;
+    for (const part of parts) {
+      if (!folder.has(part)) folder.set(part, new Map());
+      folder = folder.get(part);
+    }
+    folder.set(name, file);
   }
-  for (const path of left) skip(folder.skipped, folder.files.length >= mostFiles ? "many" : "folder", path);
+  return walk(files[0].webkitRelativePath.split("/")[0], chosen(root));
+}
+
+const chosen = (folder) => async () =>
+  [...folder].map(([name, what]) =>
+    what instanceof Map ? { name, inside: chosen(what) } : { name, read: async () => what },
+  );
+
+// `{name, files: [{path, read}], repositories, skipped}`: `repositories` are the folders with a `.git`, `skipped` holds
+// the paths that were left out, by why. `inside` lists what lies in the folder.
+async function walk(name, inside) {
+  const folder = { name, files: [], repositories: [], skipped: new Map() };
+  const waiting = [{ path: "", inside, above: undefined }];
+  while (waiting.length > 0 && folder.files.length < mostFiles) {
+    const { path, inside, above } = waiting.pop();
+    const start = path && `${path}/`;
+    const entries = await inside();
+    const names = new Set(entries.map(({ name }) => name));
+    if (path && names.has("pyvenv.cfg")) {
+      skip(folder.skipped, "folder", path);
+      continue;
+    }
+    if (names.has(".git")) folder.repositories.push(path);
+    const rules = { above, start, isRepository: names.has(".git"), patterns: await patternsIn(entries) };
+    for (const { name, read, inside } of entries) {
+      const at = start + name;
+      if (inside && isForeign(name)) skip(folder.skipped, "folder", at);
+      else if (isIgnored(rules, inside ? `${at}/` : at)) skip(folder.skipped, "ignored", at);
+      else if (inside) waiting.push({ path: at, inside, above: rules });
+      else folder.files.push({ path: at, read });
+    }
+  }
+  if (waiting.length > 0) skip(folder.skipped, "many", waiting[0].path);
   return folder;
 }
 
-// `skipped` holds the paths that were left out, by why.
-const opened = (name) => ({ name, files: [], skipped: new Map() });
-
-export function skip(skipped, why, path) {
-  if (!skipped.has(why)) skipped.set(why, []);
-  skipped.get(why).push(path);
+// The patterns of a folder's ignore files, in their order.
+async function patternsIn(entries) {
+  const read = async (entries, [name, ...rest]) => {
+    const found = entries.find((entry) => entry.name === name);
+    if (rest.length > 0) return found?.inside && read(await found.inside(), rest);
+    const text = await found?.read?.().then((file) => file.text(), () => undefined);
+    return text && ignore({ ignoreCase: false }).add(text);
+  };
+  return Promise.all(ignoreFiles.map((path) => read(entries, path.split("/"))));
 }
 
-// The text of a file, or why it is left out.
-export async function textOf({ read }) {
-  let file;
-  try {
-    file = await read();
-    if (file.size > textLimit) return { why: "large" };
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
-    return text.includes("\0") ? { why: "binary" } : { text };
-  } catch (error) {
-    // Only the decoder throws a TypeError; anything else is the browser that may not read.
-    return { why: error instanceof TypeError ? "binary" : "unreadable" };
+// What git would say, and ripgrep: the nearest file that names a path decides, up to the repository's root.
+function isIgnored(rules, path) {
+  for (const [kind, file] of ignoreFiles.entries()) {
+    for (let at = rules; at; at = at.isRepository && file !== ".ignore" ? undefined : at.above) {
+      const { ignored, unignored } = at.patterns[kind]?.test(path.slice(at.start.length)) ?? {};
+      if (ignored || unignored) return ignored;
+    }
   }
+  return false;
 }

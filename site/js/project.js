@@ -1,93 +1,94 @@
-// Checks a folder file by file, in the worker, and says how far it is; then what it comes to. See folder.js for which
-// files those are, and src/playground/project.rs for what is told.
+// The folder that is open in the playground: what was found of its files, and what a person changed in them.
 
-import { analyzerStops, askAnalyzer } from "./analyzer-client.js";
-import { skip, textOf } from "./folder.js";
+import { asset } from "./assets.js";
+import { textOf } from "./files.js";
+import { download } from "./fixes.js";
+import { survey } from "./survey.js";
 
-const severities = ["error", "warning", "advice", "info"];
-const tellEvery = 100;
-// The analyzer gives up on a file that takes too long, and its count is lost with it.
-const mostStops = 5;
+// `text` gives what stands in the editor; `report` takes acts, as in src/playground/message.rs.
+export function openProject(text, report) {
+  let folder;
+  let checks = 0;
+  let requests = new Map();
+  let shown;
+  let changed = new Map();
 
-// `target` is what to judge for; `tell` gets every state; once `isWanted` is false, nothing more is read or told.
-export async function checkProject(folder, target, tell, isWanted) {
-  const stopped = new Set();
-  while (isWanted()) {
-    const stops = analyzerStops();
-    const state = await once(folder, target, tell, isWanted, stopped);
-    if (!state) return;
-    if (analyzerStops() === stops) return tell(state);
-    if (stopped.size > mostStops) throw new Error("The analyzer was stopped too often on this folder. Run hipward check on it.");
+  // Keeps what a person made of the file in the editor, which is at `path` of the folder.
+  function keep(path) {
+    if (shown?.path !== path) return;
+    const now = withEnds(text(), shown.read);
+    if (now === shown.read) changed.delete(path);
+    else changed.set(path, now);
   }
+
+  return {
+    // What a drop or a file input holds, read by a function of folder.js.
+    async take(how, what) {
+      try {
+        folder = await (await import(asset("folder.js")))[how](what);
+      } catch {
+        report("trouble", "The part of this page that reads folders did not load. Check the connection and try again.");
+        return;
+      }
+      shown = undefined;
+      changed = new Map();
+      report("folder", folder.name);
+    },
+    async check(target) {
+      const check = ++checks;
+      const isWanted = () => check === checks;
+      const tell = (state) => isWanted() && report("project", JSON.stringify(state));
+      try {
+        requests = (await survey(folder, targetOf(target), tell, isWanted)) ?? requests;
+      } catch (error) {
+        if (isWanted()) report("trouble", error.message);
+      }
+    },
+    // How to ask about a file by the name that it is shown by.
+    request(name) {
+      const start = `${folder?.name}/`;
+      return name.startsWith(start) ? requests.get(name.slice(start.length)) : undefined;
+    },
+    async open(path, left) {
+      keep(left);
+      const file = folder?.files.find((one) => one.path === path);
+      if (!file) return;
+      const { text: read } = await textOf(file);
+      if (read === undefined) {
+        report("trouble", `${path} cannot be read any more.`);
+        return;
+      }
+      shown = { path, read };
+      report("opened", changed.get(path) ?? read);
+      // On a phone the editor is below the list.
+      const panes = document.querySelector("#playground .panes");
+      if (panes.getBoundingClientRect().top > innerHeight * 0.6) panes.scrollIntoView();
+    },
+    async download(kind, target, left) {
+      keep(left);
+      try {
+        report("notice", await download(kind, folder, { requests, changed, target: targetOf(target) }));
+      } catch (error) {
+        report("trouble", error.message);
+      }
+    },
+    close() {
+      checks++;
+      folder = shown = undefined;
+      requests = new Map();
+    },
+  };
 }
 
-async function once({ name, files, skipped: outside }, target, tell, isWanted, stopped) {
-  // What an earlier check has left behind is not this one's.
-  await askAnalyzer("survey_finish", {});
-  const skipped = new Map([...outside].map(([why, paths]) => [why, [...paths]]));
-  const known = await readable(files, skipped);
-  const extensions = await extensionFolders(known);
-  const found = [];
-  let told = 0;
-  for (const [done, file] of known.entries()) {
-    if (performance.now() - told > tellEvery) {
-      told = performance.now();
-      tell({ name, done, total: known.length });
-      // Lets the page breathe between files.
-      await new Promise((resolve) => setTimeout(resolve));
-    }
-    const { text, why } = stopped.has(file.path) ? { why: "slow" } : await textOf(file);
-    if (!isWanted()) return undefined;
-    if (text === undefined) {
-      skip(skipped, why, file.path);
-      continue;
-    }
-    const stops = analyzerStops();
-    const extension = extensions.some((start) => file.path.startsWith(start));
-    try {
-      const report = await askAnalyzer("survey_add", { ...asked(file, extension, target), source: text });
-      found.push({ path: file.path, extension, counts: counted(report) });
-    } catch (error) {
-      stopped.add(file.path);
-      if (analyzerStops() !== stops) return {};
-      skip(skipped, "slow", file.path);
-    }
-  }
-  if (!isWanted()) return undefined;
-  const summary = await askAnalyzer("survey_finish", {});
-  const left = [...skipped].map(([why, paths]) => ({ why, count: paths.length, paths: paths.slice(0, 20) }));
-  return { name, done: known.length, total: known.length, files: found, skipped: left, summary };
+// `gfx942,7.1,2.11,3.12` as the analyzer wants it.
+export function targetOf(text) {
+  const [arch, rocm, torch, python] = text.split(",");
+  return { arch, rocm, torch, python };
 }
 
-function asked({ path, language }, extension, target) {
-  const request = { path, language, target };
-  return extension ? { ...request, pytorch_extension: true } : request;
-}
-
-// Files of the kinds that the analyzer reads, by their names.
-async function readable(files, skipped) {
-  const known = [];
-  for (let at = 0; at < files.length; at += 1000) {
-    const some = files.slice(at, at + 1000);
-    const languages = await askAnalyzer("languages", { paths: some.map(({ path }) => path) });
-    some.forEach((file, index) => {
-      if (languages[index]) known.push({ ...file, language: languages[index] });
-      else skip(skipped, "kind", file.path);
-    });
-  }
-  return known.sort((a, b) => (a.path < b.path ? -1 : 1));
-}
-
-// Folders whose setup.py builds extensions with PyTorch: there its hipify renames what is CUDA.
-async function extensionFolders(known) {
-  const folders = [];
-  for (const file of known.filter(({ path }) => /(^|\/)setup\.py$/.test(path))) {
-    const { text } = await textOf(file);
-    if (/cpp_extension|CUDAExtension/.test(text ?? "")) folders.push(file.path.slice(0, -"setup.py".length));
-  }
-  return folders;
-}
-
-function counted({ findings }) {
-  return severities.map((severity) => findings.filter((finding) => finding.severity === severity).length);
+// An editor ends each line its own way; what is written back ends them as the file does.
+function withEnds(text, read) {
+  const lines = (text) => text.replaceAll("\r\n", "\n");
+  if (lines(text) === lines(read)) return read;
+  return read.includes("\r\n") ? lines(text).replaceAll("\n", "\r\n") : text;
 }

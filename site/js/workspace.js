@@ -4,8 +4,7 @@
 
 import { asset } from "./assets.js";
 import { readFile, textLimit, tooLarge } from "./files.js";
-import { ofDrop, ofInput, textOf } from "./folder.js";
-import { checkProject } from "./project.js";
+import { openProject } from "./project.js";
 
 export function openWorkspace(report) {
   const root = document.getElementById("playground");
@@ -19,9 +18,11 @@ export function openWorkspace(report) {
 
   return {
     text,
-    checkProject: project.check,
+    checkProject: (target) => project.check(target),
     openFile: project.open,
+    download: project.download,
     closeProject: project.close,
+    request: project.request,
     example: () => textarea.defaultValue,
     setText(text) {
       textarea.value = text;
@@ -74,52 +75,6 @@ export function openWorkspace(report) {
   };
 }
 
-// The folder that is open. What a person changes in one of its files is kept until the folder is closed.
-function openProject(text, report) {
-  let folder;
-  let checks = 0;
-  let shown;
-  let changed = new Map();
-  return {
-    take(next) {
-      folder = next;
-      shown = undefined;
-      changed = new Map();
-      report("folder", folder.name);
-    },
-    async check(target) {
-      const check = ++checks;
-      const isWanted = () => check === checks;
-      const tell = (state) => isWanted() && report("project", JSON.stringify(state));
-      const [arch, rocm, torch, python] = target.split(",");
-      try {
-        await checkProject(folder, { arch, rocm, torch, python }, tell, isWanted);
-      } catch (error) {
-        if (isWanted()) report("trouble", error.message);
-      }
-    },
-    async open(path, left) {
-      if (shown?.path === left && text() !== shown.text) changed.set(left, text());
-      const file = folder?.files.find((one) => one.path === path);
-      if (!file) return;
-      const { text: read } = await textOf(file);
-      if (read === undefined) {
-        report("trouble", `${path} cannot be read any more.`);
-        return;
-      }
-      shown = { path, text: read };
-      report("opened", changed.get(path) ?? read);
-      // On a phone the editor is below the list.
-      const panes = document.querySelector("#playground .panes");
-      if (panes.getBoundingClientRect().top > innerHeight * 0.6) panes.scrollIntoView();
-    },
-    close() {
-      checks++;
-      folder = shown = undefined;
-    },
-  };
-}
-
 function listen(root, textarea, report, takeFolder) {
   const open = async (file) => {
     if (!file) return;
@@ -150,7 +105,7 @@ function listen(root, textarea, report, takeFolder) {
   });
   root.addEventListener("change", ({ target }) => {
     if (target.type === "file") {
-      if (target.webkitdirectory && target.files.length > 0) takeFolder(ofInput(target.files));
+      if (target.webkitdirectory && target.files.length > 0) takeFolder("ofInput", [...target.files]);
       else open(target.files[0]);
       // The same file may be chosen again after it changed.
       target.value = "";
@@ -165,15 +120,15 @@ function listen(root, textarea, report, takeFolder) {
   });
   root.addEventListener(
     "drop",
-    async (event) => {
+    (event) => {
       if (!event.dataTransfer.types.includes("Files")) return;
       event.preventDefault();
       // The editor would put a dropped file's text where it fell.
       event.stopPropagation();
-      const [file] = event.dataTransfer.files;
-      const folder = await ofDrop(event.dataTransfer.items);
-      if (folder) takeFolder(folder);
-      else open(file);
+      // Browsers forget what a drop holds with the event.
+      const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+      if (entries.length > 1 || entries[0]?.isDirectory) takeFolder("ofDrop", entries);
+      else open(event.dataTransfer.files[0]);
     },
     { capture: true },
   );

@@ -9,9 +9,8 @@ extern "C" {
     /// Fills the region of that name and keeps the focus where it was.
     pub(crate) fn fill(region: &str, html: &str);
 
-    /// One question to the analyzer about a source; `settings` are a target, whether it belongs to a PyTorch
-    /// extension (empty for no), a language (empty for the one that the source reads like) and a file's name, such as
-    /// `gfx942,7.1,2.11,3.12,,cuda-cpp,kernel.cu`. `index` is the finding
+    /// One question to the analyzer about a source; `settings` are a target, a language (empty for the one that the
+    /// source reads like) and a file's name, such as `gfx942,7.1,2.11,3.12,cuda-cpp,kernel.cu`. `index` is the finding
     /// that is asked about. The answer is parsed JSON.
     #[wasm_bindgen(catch)]
     pub(crate) async fn ask(
@@ -128,6 +127,10 @@ extern "C" {
     /// Reads a file of the open folder; its text comes as an act. `left` is the file that was in the editor.
     #[wasm_bindgen(method, js_name = openFile)]
     pub(crate) fn open_file(this: &Workspace, path: &str, left: &str);
+
+    /// Saves the fixed files of the open folder as `form`; `open` is the file in the editor.
+    #[wasm_bindgen(method)]
+    pub(crate) fn download(this: &Workspace, form: &str, target: &str, open: &str);
 
     /// Forgets the folder.
     #[wasm_bindgen(method, js_name = closeProject)]

@@ -20,6 +20,9 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
+// A part that takes longer has come to a stop; the others are worth having.
+const mostMinutes = 15;
+
 const load = loadavg()[0];
 const rows = [];
 let failed = false;
@@ -27,9 +30,8 @@ for (const [name, measure] of Object.entries(parts)) {
   if (asked.length > 0 && !asked.includes(name)) continue;
   console.error(`bench: ${name} …`);
   try {
-    for (const row of await measure()) rows.push({ part: name, ...row });
+    for (const row of await inTime(measure())) rows.push({ part: name, ...row });
   } catch (error) {
-    // The other parts are worth having.
     failed = true;
     console.error(error);
     rows.push({ part: name, what: 'not measured', note: error.message.split('\n')[0] });
@@ -40,7 +42,16 @@ const [cpu] = cpus();
 console.log(`${cpus().length} × ${cpu.model.trim()}; ${load.toFixed(1)} processes wanted to run before it began`);
 if (load > 0.5) console.log('The machine was busy: the times are too long, and comparisons are rough.');
 console.log('\n' + table(['Part', 'What', 'Value', 'Unit', 'How'], rows.map(cells)));
-process.exitCode = failed ? 1 : 0;
+// Ends what a part that was given up has left running, too.
+process.exit(failed ? 1 : 0);
+
+function inTime(part) {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new Error(`it took more than ${mostMinutes} minutes`));
+    const timer = setTimeout(late, mostMinutes * 60_000);
+    part.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
 
 function cells({ part, what, value, unit, note }) {
   return [part, what, value === undefined ? '–' : digits(value), unit ?? '', note ?? ''];

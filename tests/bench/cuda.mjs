@@ -1,41 +1,80 @@
-// `hipward check` on CUDA C++, beside hipify-perl where that is on the path: the headers and sources that PyTorch installs.
+// CUDA C++: the .cu and .cuh files that the environment has installed, checked, and translated beside PyTorch's own
+// hipify and, where that is on the path, hipify-perl.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fastest } from './process.mjs';
+import { fastest, run } from './process.mjs';
 import { hipward, python } from '../support/server.mjs';
 
 const rounds = 3;
-const code = `
+// hipify-perl takes seconds for a file, so it gets as many as it reads in this time.
+const perlSeconds = 30;
+const installed = `
 import pathlib, sysconfig
 root = pathlib.Path(sysconfig.get_path("purelib"))
 print("\\n".join(str(path) for path in sorted(root.rglob("*")) if path.suffix in (".cu", ".cuh")))`;
 
+// Its import is not its speed, so it times itself.
+const torchHipify = `
+import sys, time
+from torch.utils.hipify.hipify_python import hipify
+start = time.perf_counter()
+hipify(sys.argv[1], output_directory=sys.argv[2], extensions=(".cu", ".cuh"), show_progress=False, is_pytorch_extension=True)
+print("\\n", time.perf_counter() - start)`;
+
 export default async function () {
-  const files = execFileSync(python, ['-c', code], { encoding: 'utf8', maxBuffer: 1 << 26 }).trim().split('\n');
+  const files = execFileSync(python, ['-c', installed], { encoding: 'utf8', maxBuffer: 1 << 26 }).trim().split('\n');
   const megabytes = files.reduce((sum, file) => sum + statSync(file).size, 0) / 1e6;
-  const folder = mkdtempSync(join(tmpdir(), 'hipward-bench-'));
+  const scratch = mkdtempSync(join(tmpdir(), 'hipward-bench-'));
+  let copies = 0;
+  const copy = () => {
+    const folder = join(scratch, `copy${copies++}`);
+    mkdirSync(folder);
+    files.forEach((file, index) => copyFileSync(file, join(folder, `f${index}${file.endsWith('.cu') ? '.cu' : '.cuh'}`)));
+    return folder;
+  };
   try {
-    const copies = files.map((file, index) => join(folder, `f${index}${file.endsWith('.cu') ? '.cu' : '.cuh'}`));
-    files.forEach((file, index) => copyFileSync(file, copies[index]));
-    const ours = await fastest(rounds, hipward, ['check', '--isolated', '--format', 'json', '--exit-zero', folder]);
+    const folder = copy();
+    const check = (...args) => ['check', '--isolated', '--format', 'json', '--exit-zero', ...args];
+    const ours = await fastest(rounds, hipward, check(folder));
+
+    const fixed = [];
+    const theirs = [];
+    for (let round = 0; round < rounds; round++) {
+      // What was translated is not translated again.
+      fixed.push((await run(hipward, check('--fix', copy()))).seconds);
+      const { text } = await run(python, ['-c', torchHipify, copy(), join(scratch, `out${round}`)], { keep: true });
+      theirs.push(Number(text.trim().split('\n').at(-1)));
+    }
+
     const note = `${files.length} installed .cu and .cuh files, ${megabytes.toFixed(1)} MB, best of ${rounds}`;
+    const speed = (what, seconds, note) => ({ what, value: megabytes / seconds, unit: 'MB/s', note });
     const rows = [
-      { what: 'hipward check', value: ours.seconds, unit: 's', note },
-      { what: 'hipward check', value: megabytes / ours.seconds, unit: 'MB/s' },
+      speed('hipward check', ours.seconds, note),
+      speed('hipward check --fix', Math.min(...fixed), 'the same; translates and writes'),
+      speed('torch.utils.hipify', Math.min(...theirs), 'the same, without the import of torch'),
     ];
     if (spawnSync('hipify-perl', ['--version']).error) {
       return [...rows, { what: 'hipify-perl', note: 'not on the path, so there is no comparison' }];
     }
-    // It takes a second for a small file, so a sample has to do. `-examine` counts and writes nothing.
-    const sample = copies.filter((_, index) => index % 100 === 50);
-    const size = sample.reduce((sum, file) => sum + statSync(file).size, 0) / 1e6;
-    const perl = await fastest(1, 'hipify-perl', ['-examine', ...sample]);
-    const how = `-examine on every 100th of the files, ${(size * 1000).toFixed(0)} KB in ${perl.seconds.toFixed(1)} s`;
-    return [...rows, { what: 'hipify-perl', value: size / perl.seconds, unit: 'MB/s', note: how }];
+    const perl = await sampled(files);
+    const how = `-examine on ${perl.files} of the files, ${(perl.bytes / 1000).toFixed(0)} KB in ${perl.seconds.toFixed(1)} s`;
+    return [...rows, { what: 'hipify-perl', value: perl.bytes / 1e6 / perl.seconds, unit: 'MB/s', note: how }];
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(scratch, { recursive: true });
   }
+}
+
+/** hipify-perl on files from all over the list, one by one. `-examine` counts and writes nothing. */
+async function sampled(files) {
+  const done = { files: 0, bytes: 0, seconds: 0 };
+  for (let at = 0; at < files.length && done.seconds < perlSeconds; at += Math.ceil(files.length / 50)) {
+    const { seconds } = await run('hipify-perl', ['-examine', files[at]]);
+    done.files++;
+    done.bytes += statSync(files[at]).size;
+    done.seconds += seconds;
+  }
+  return done;
 }

@@ -21,6 +21,8 @@ export function run(program, args, { keep = false, cwd } = {}) {
   return new Promise((resolve, reject) => {
     const start = performance.now();
     const child = spawn(program, args, { cwd, stdio: ['ignore', keep ? 'pipe' : 'ignore', keep ? 'inherit' : 'ignore'] });
+    const end = () => child.kill('SIGTERM');
+    process.once('exit', end);
     let text = '';
     child.stdout?.setEncoding('utf8').on('data', (part) => (text += part));
     let mebibytes = 0;
@@ -35,6 +37,7 @@ export function run(program, args, { keep = false, cwd } = {}) {
     child.on('error', reject);
     child.on('close', (status) => {
       clearInterval(look);
+      process.off('exit', end);
       const seconds = (performance.now() - start) / 1000;
       if (status === 0) resolve({ seconds, mebibytes, text });
       else reject(new Error(`${program} ended with ${status}`));

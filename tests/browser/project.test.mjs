@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
-import { hipward, require, startBrowser, startServer } from '../support/server.mjs';
+import { hipward, python, require, startBrowser, startServer } from '../support/server.mjs';
 
 const deep = `src/${'deep/'.repeat(30)}net.py`;
 const notebook = {
@@ -40,6 +40,21 @@ const files = {
   'node_modules/some/index.py': 'import apex\n',
   'venv/pyvenv.cfg': 'home = /usr\n',
   'venv/lib/python3/site.py': 'import apex\n',
+  // What git ignores, at the root and below; a later line and a nearer file have the last word.
+  '.gitignore': '*.pyc\n/gen/\ndata/*\n!data/keep.py\nScratch.py\n',
+  'gen/built.py': 'import apex\n',
+  'data/raw.py': 'import apex\n',
+  'data/keep.py': 'x = 1\n',
+  'src/gen/kept.py': 'x = 1\n',
+  'src/.gitignore': '*_pb2.py\n!gen\n',
+  'src/proto_pb2.py': 'import apex\n',
+  'src/.ignore': '/unread.py\n!read_pb2.py\n',
+  'src/unread.py': 'import apex\n',
+  'src/read_pb2.py': 'x = 1\n',
+  'scratch.py': 'x = 1\n',
+  'hipward.toml': 'ignore = []\n',
+  // What is said with other line ends, and after a byte order mark, stays as it is.
+  'windows.py': '\ufeffimport os\r\nos.environ["PYTORCH_CUDA_ALLOC_CONF"] = "a:1"\r\n',
 };
 
 let folder;
@@ -74,6 +89,8 @@ beforeEach(async () => {
   requests.length = 0;
 });
 
+// What is read: everything of a known kind but what is left out.
+const read = 15;
 const project = () => page.getByRole('region', { name: 'model' });
 const loud = () => project().getByRole('list', { name: 'Files with findings' });
 const findings = () => page.getByRole('list', { name: 'Findings', exact: true }).getByRole('listitem');
@@ -81,16 +98,16 @@ const code = () => page.evaluate(() => document.querySelector('.cm-content').cmT
 
 async function choose() {
   await page.getByLabel('Check a folder').setInputFiles(folder);
-  await project().getByText(/findings in \d+ of 10 files/).waitFor({ timeout: 30_000 });
+  await project().getByText(/findings in \d+ of 15 files/).waitFor({ timeout: 30_000 });
 }
 
 test('a chosen folder is summed up: what there is, who does it, how long it may take, what was left out', async () => {
   await choose();
-  assert.equal(await loud().getByRole('listitem').count(), 8);
-  for (const name of ['train.py', 'notebooks/train.ipynb', 'csrc/wait.cu', 'csrc/lanes.cuh', 'requirements.txt', 'docker/Dockerfile', deep, '.github/workflows/test.yml']) {
+  assert.equal(await loud().getByRole('listitem').count(), 9);
+  for (const name of ['train.py', 'windows.py', 'notebooks/train.ipynb', 'csrc/wait.cu', 'csrc/lanes.cuh', 'requirements.txt', 'docker/Dockerfile', deep, '.github/workflows/test.yml']) {
     assert.equal(await loud().getByRole('button', { name, exact: true }).count(), 1, name);
   }
-  await project().getByText('2 files without findings').click();
+  await project().getByText('6 files without findings').click();
   assert.ok(await project().getByRole('button', { name: 'quiet.py' }).isVisible());
 
   const families = await project().locator('.families').innerText();
@@ -114,11 +131,18 @@ test('a chosen folder is summed up: what there is, who does it, how long it may 
     [/over 2 MB/, 'large.py'],
     [/not text/, 'binary.py'],
     [/not text/, 'latin.py'],
+    [/\.gitignore/, 'gen'],
+    [/\.gitignore/, 'data/raw.py'],
+    [/\.gitignore/, 'src/proto_pb2.py'],
+    [/\.gitignore/, 'src/unread.py'],
   ]) {
     assert.match(skipped, why);
     assert.ok(skipped.includes(name), `${name} is not in ${skipped}`);
   }
-  assert.ok(!skipped.includes('config.py'), 'a folder that is left out is named, not walked');
+  assert.match(await project().innerText(), /settings in hipward\.toml/);
+  for (const inside of ['config.py', 'built.py']) {
+    assert.ok(!skipped.includes(inside), 'a folder that is left out is named, not walked');
+  }
 });
 
 test('the command line comes to the same numbers of the same folder', async () => {
@@ -128,6 +152,9 @@ test('the command line comes to the same numbers of the same folder', async () =
   const [, person, hipify] = said.match(/For a person: (\d+)\. Done by PyTorch's hipify: (\d+)/) ?? [];
   assert.ok(person, said);
   assert.deepEqual((await project().locator('.tiles dd').allInnerTexts()).slice(0, 2), [person, hipify]);
+  const { stdout: json } = spawnSync(hipward, ['check', '--format', 'json', folder], { encoding: 'utf8' });
+  const theirs = JSON.parse(json).filter(({ findings }) => findings.length > 0).map(({ path }) => relative(folder, path));
+  assert.deepEqual((await loud().getByRole('button').allInnerTexts()).sort(), theirs.sort());
 });
 
 test('a file opens in the editor with its findings, by keyboard, and a fix in it is kept', async () => {
@@ -156,15 +183,56 @@ test('a file opens in the editor with its findings, by keyboard, and a fix in it
   assert.equal(await code(), fixed, 'the text stays');
 });
 
+for (const [kind, name, unpack] of [
+  ['patch', 'a patch for git', (file) => ['git', ['apply', file]]],
+  ['zip', 'a zip of the fixed files', (file) => [python, ['-m', 'zipfile', '-e', file, '.']]],
+]) {
+  test(`safe fixes and what was typed come as ${name}: to the byte what the command line makes of the folder`, async () => {
+    await choose();
+    await loud().getByRole('button', { name: 'csrc/lanes.cuh' }).click();
+    await findings().filter({ hasText: 'lane-mask' }).waitFor();
+    await page.locator('.cm-content').focus();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('// mine');
+    const typed = `${files['csrc/lanes.cuh']}// mine`;
+    assert.equal(await code(), typed);
+    // Looked at, and not changed.
+    await loud().getByRole('button', { name: 'windows.py' }).click();
+    await page.waitForFunction(() => document.querySelector('.cm-content').textContent.includes('a:1'));
+    const [download] = await Promise.all([page.waitForEvent('download'), project().getByRole('button', { name }).click()]);
+    assert.equal(download.suggestedFilename(), `model-rocm.${kind}`);
+    await page.getByRole('status').filter({ hasText: /model-rocm\.\w+ changes 3 files/ }).waitFor();
+
+    const scratch = mkdtempSync(join(tmpdir(), 'hipward-fixed-'));
+    try {
+      const [ours, theirs] = ['ours', 'theirs'].map((name) => join(scratch, name));
+      for (const to of [ours, theirs]) cpSync(folder, to, { recursive: true });
+      const file = join(scratch, download.suggestedFilename());
+      await download.saveAs(file);
+      const [program, args] = unpack(file);
+      const { status, stderr } = spawnSync(program, args, { cwd: ours, encoding: 'utf8' });
+      assert.equal(status, 0, stderr);
+      writeFileSync(join(theirs, 'csrc/lanes.cuh'), typed);
+      spawnSync(hipward, ['check', '--fix', theirs]);
+      for (const path of Object.keys(files)) {
+        assert.deepEqual(readFileSync(join(ours, path), 'utf8'), readFileSync(join(theirs, path), 'utf8'), path);
+      }
+      assert.notEqual(readFileSync(join(ours, 'windows.py'), 'utf8'), files['windows.py']);
+    } finally {
+      rmSync(scratch, { recursive: true, force: true });
+    }
+  });
+}
+
 test('another target is another summary, and nothing leaves the browser', async () => {
   await choose();
-  const of = async () => (await project().getByText(/findings in \d+ of 10 files/).innerText()).match(/\d+/g).map(Number);
+  const of = async () => (await project().getByText(/findings in \d+ of 15 files/).innerText()).match(/\d+/g).map(Number);
   const [count, loudFiles] = await of();
   // The second choice comes while the first is being read; nothing of that is counted.
   await page.getByLabel(/^GPU/).selectOption('gfx950');
   await page.getByLabel(/^Python/).selectOption('3.9');
   await loud().getByRole('button', { name: 'quiet.py' }).waitFor();
-  assert.deepEqual(await of(), [count + 1, loudFiles + 1, 10]);
+  assert.deepEqual(await of(), [count + 1, loudFiles + 1, read]);
   for (const request of requests) {
     assert.equal(request.method(), 'GET', request.url());
     assert.ok(request.url().startsWith(server.url) || request.url().startsWith('blob:'), request.url());
@@ -202,7 +270,7 @@ test('a dropped folder is walked by the browser', async () => {
     DataTransferItem.prototype.webkitGetAsEntry = () => entry('model', tree);
     document.querySelector('.cm-content').dispatchEvent(event);
   }, Object.fromEntries(Object.entries(files).filter(([, text]) => typeof text === 'string')));
-  await project().getByText(/findings in \d+ of 10 files/).waitFor({ timeout: 30_000 });
+  await project().getByText(/findings in \d+ of 15 files/).waitFor({ timeout: 30_000 });
   assert.equal(await loud().getByRole('button', { name: deep, exact: true }).count(), 1);
   await project().getByText(/^Not read: \d+/).click();
   assert.match(await project().locator('.skipped').innerText(), /venv/);

@@ -37,7 +37,15 @@ const report = analyzer.analyze(source, { target: { arch: 'gfx950' }, rules });
 const cut = ({ span }) => source.slice(span.start.utf16, span.end.utf16);
 let refusal;
 try { analyzer.analyze(source, { select: ['nothing'] }); } catch (error) { refusal = error.message; }
+const cuda = '#include <cuda_runtime.h>\\nvoid wait() { cudaDeviceSynchronize(); }\\n';
+const setup = { path: 'setup.py', source: 'from torch.utils.cpp_extension import CUDAExtension\\n' };
+const project = analyzer.project([setup, { path: 'csrc/wait.cu', source: cuda }, { path: 'x.bin', source: '' }]);
 console.log(JSON.stringify({
+  project: [project.files.map(({ path }) => path), project.summary.by_hipify > 0],
+  extension: [true, false].map((pytorchExtension) =>
+    analyzer.analyze(cuda, { language: 'cuda-cpp', pytorchExtension }).findings.some((one) => one.handled_by === 'hipify')),
+  own: analyzer.analyze('import apex\\n', { ownModules: ['apex'] }).findings.length,
+  patch: analyzer.patch('a.py', 'x\\n', 'y\\n'),
   found: report.findings.map((finding) => [finding.rule, cut(finding)]),
   arch: report.target.arch,
   applied: analyzer.apply(source, [0], { rules }).applied,
@@ -49,6 +57,10 @@ console.log(JSON.stringify({
 `;
 
 const EXPECTED = {
+  project: [['setup.py', 'csrc/wait.cu'], true],
+  extension: [true, false],
+  own: 0,
+  patch: '--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n+y\n',
   found: [['cuda-alloc-conf', '"PYTORCH_CUDA_ALLOC_CONF"'], ['acme', 'acme.f']],
   arch: 'gfx950',
   applied: [0],
@@ -112,6 +124,7 @@ test('TypeScript knows its types, and holds users to them', () => {
     const report: Report = analyzer.analyze('', { target: { arch: 'gfx942' }, select: ['HW1'] as const });
     export const first: Finding | undefined = report.findings[0];
     export const lines: string[] = analyzer.diff('a', 'b').map((line) => line.text);
+    export const left: number = analyzer.project([{ path: 'a.py', source: '' }]).summary.by_you;
     export const link: string | null | undefined = first?.link;
   `;
   assert.equal(check(use), '');

@@ -23,6 +23,8 @@ export async function startServer(flags = []) {
   const data = mkdtempSync(join(tmpdir(), 'hipward-data-'));
   const args = ['serve', '--bind', '127.0.0.1:0', '--data', data, '--python', python, ...flags];
   const child = spawn(hipward, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const end = () => child.kill('SIGTERM');
+  process.once('exit', end);
   const url = await new Promise((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`hipward serve ended with ${code}`)));
     createInterface({ input: child.stdout }).once('line', (line) => {
@@ -33,7 +35,8 @@ export async function startServer(flags = []) {
   });
   const stop = async () => {
     const ended = new Promise((resolve) => child.once('exit', resolve));
-    child.kill('SIGTERM');
+    process.off('exit', end);
+    end();
     const forced = setTimeout(() => child.kill('SIGKILL'), 5000);
     await ended;
     clearTimeout(forced);

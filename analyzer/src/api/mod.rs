@@ -7,6 +7,8 @@ pub(crate) mod json;
 mod request;
 
 use std::cell::RefCell;
+#[cfg(feature = "all-languages")]
+use std::sync::Arc;
 
 use self::encode::{Encode, encode};
 use self::request::Request;
@@ -15,6 +17,8 @@ use crate::report::{Applicability, Language, Report};
 #[cfg(feature = "all-languages")]
 use crate::rules::RULES;
 use crate::selection::Selection;
+#[cfg(feature = "all-languages")]
+use crate::surroundings::{Given, Surroundings, parent};
 use crate::team::TeamRules;
 
 thread_local! {
@@ -45,24 +49,16 @@ impl SourceRequest {
             "rules",
             "language",
             "pytorch_extension",
+            #[cfg(feature = "all-languages")]
+            "own_modules",
             "path",
             "indices",
             "up_to",
         ];
         let request = Request::read(text, &known)?;
         request.text("source")?;
-        let team = TeamRules::read(request.list("rules")?).map_err(|error| error.to_string())?;
-        let (select, ignore) = (request.texts("select")?, request.texts("ignore")?);
-        let rules = Selection::with_team(&select, &ignore, &team);
         Ok(SourceRequest {
-            options: Options {
-                target: request.target()?,
-                rules: rules.map_err(|error| error.to_string())?,
-                language: request.language()?,
-                pytorch_extension: request.truth("pytorch_extension")?,
-                team,
-                ..Options::default()
-            },
+            options: options(&request)?,
             request,
         })
     }
@@ -74,6 +70,28 @@ impl SourceRequest {
     fn report(&self) -> Report {
         crate::analyze(self.source(), &self.options)
     }
+}
+
+/// How a request wants sources to be analyzed.
+fn options(request: &Request) -> Result<Options, String> {
+    let team = TeamRules::read(request.list("rules")?).map_err(|error| error.to_string())?;
+    let (select, ignore) = (request.texts("select")?, request.texts("ignore")?);
+    let rules = Selection::with_team(&select, &ignore, &team);
+    Ok(Options {
+        target: request.target()?,
+        rules: rules.map_err(|error| error.to_string())?,
+        language: request.language()?,
+        pytorch_extension: request.truth("pytorch_extension")?,
+        #[cfg(feature = "all-languages")]
+        own_modules: request
+            .texts("own_modules")?
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+        #[cfg(not(feature = "all-languages"))]
+        own_modules: Vec::new(),
+        team,
+    })
 }
 
 /// The answer of [`skeleton`].
@@ -108,7 +126,8 @@ pub fn languages(request: &str) -> Result<String, String> {
     Ok(encode(&named))
 }
 
-/// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?}` → `Report`; `rules` are a team's own.
+/// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, own_modules?}` → `Report`; `rules` are a
+/// team's own.
 pub fn analyze(request: &str) -> Result<String, String> {
     let read = SourceRequest::read(request)?;
     let report = SESSION.with_borrow_mut(|session| session.analyze(read.source(), &read.options));
@@ -160,26 +179,30 @@ impl Encode for Project {
     }
 }
 
-/// `{files: [{path, source}], target?, select?, ignore?}` → `{files: [{path, report}], summary}`.
+/// `{files: [{path, source}], target?, select?, ignore?, rules?}` → `{files: [{path, report}], summary}`.
 ///
-/// A file whose name is of no kind that is read is left out.
+/// A file whose name is of no kind that is read is left out; it may still say something of those beside it.
 #[cfg(feature = "all-languages")]
 pub fn project(request: &str) -> Result<String, String> {
-    let request = Request::read(request, &["files", "target", "select", "ignore"])?;
-    let rules = Selection::new(&request.texts("select")?, &request.texts("ignore")?);
-    let mut options = Options {
-        target: request.target()?,
-        rules: rules.map_err(|error| error.to_string())?,
-        ..Options::default()
-    };
+    let request = Request::read(request, &["files", "target", "select", "ignore", "rules"])?;
+    let mut options = options(&request)?;
+    let given = request.objects("files", &["path", "source"])?;
+    let mut sources = Vec::new();
+    let mut beside = Given::default();
+    for file in &given {
+        let (path, source) = (file.text("path")?, file.text("source")?);
+        sources.push((path, source));
+        beside.add(path, Some(source));
+    }
+    let surroundings = Surroundings::new(beside);
     let mut survey = crate::Survey::default();
     let mut files = Vec::new();
-    for file in request.objects("files", &["path", "source"])? {
-        let (path, source) = (file.text("path")?, file.text("source")?);
+    for (path, source) in sources {
         let Some(language) = Language::of_path(path) else {
             continue;
         };
         options.language = Some(language);
+        surroundings.complete(path, &mut options);
         let report = crate::analyze(source, &options);
         survey.add(path, &report);
         files.push(ProjectFile {
@@ -191,6 +214,55 @@ pub fn project(request: &str) -> Result<String, String> {
         files,
         summary: survey.finish(),
     }))
+}
+
+/// What [`surroundings`] answers for a folder.
+#[cfg(feature = "all-languages")]
+struct Folder {
+    path: String,
+    pytorch_extension: Option<bool>,
+    own_modules: Arc<Vec<String>>,
+}
+
+#[cfg(feature = "all-languages")]
+impl Encode for Folder {
+    fn encode(&self, out: &mut String) {
+        encode::object(
+            out,
+            &[
+                ("path", &self.path),
+                ("pytorch_extension", &self.pytorch_extension),
+                ("own_modules", &*self.own_modules),
+            ],
+        );
+    }
+}
+
+/// `{files: [{path, source?}]}` → `[{path, pytorch_extension, own_modules}]`, for each folder that holds one of the files
+/// what to tell [`analyze`] of those in it. What lies there counts; of Python modules the text does too.
+#[cfg(feature = "all-languages")]
+pub fn surroundings(request: &str) -> Result<String, String> {
+    let given = Request::read(request, &["files"])?.objects("files", &["path", "source"])?;
+    let mut files = Given::default();
+    let mut folders: Vec<&str> = Vec::new();
+    for file in &given {
+        let path = file.text("path")?;
+        files.add(path, file.optional_text("source")?);
+        let folder = parent(path).unwrap_or_default();
+        if let Err(at) = folders.binary_search(&folder) {
+            folders.insert(at, folder);
+        }
+    }
+    let surroundings = Surroundings::new(files);
+    let answers: Vec<Folder> = folders
+        .into_iter()
+        .map(|path| Folder {
+            pytorch_extension: surroundings.pytorch_extension(path),
+            own_modules: surroundings.own_modules(path),
+            path: path.to_owned(),
+        })
+        .collect();
+    Ok(encode(&answers))
 }
 
 /// As [`analyze`], with `path`: the file is counted in a summary that [`survey_finish`] gives. One file at a time, so
@@ -215,6 +287,17 @@ pub fn survey_finish(request: &str) -> Result<String, String> {
 pub fn diff(request: &str) -> Result<String, String> {
     let request = Request::read(request, &["before", "after"])?;
     Ok(encode(&crate::diff(
+        request.text("before")?,
+        request.text("after")?,
+    )))
+}
+
+/// `{path, before, after}` → a patch that `git apply` takes, empty when nothing changed.
+#[cfg(feature = "all-languages")]
+pub fn patch(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["path", "before", "after"])?;
+    Ok(encode(&crate::unified_diff(
+        request.text("path")?,
         request.text("before")?,
         request.text("after")?,
     )))

@@ -55,6 +55,12 @@ impl Request {
         Ok(texts)
     }
 
+    /// A string that may be left out.
+    #[cfg(feature = "all-languages")]
+    pub(super) fn optional_text(&self, name: &str) -> Result<Option<&str>, String> {
+        self.field(name).map(|_| self.text(name)).transpose()
+    }
+
     /// A list of objects whose fields are among `known`; empty when it is not there.
     #[cfg(feature = "all-languages")]
     pub(super) fn objects(self, name: &str, known: &[&str]) -> Result<Vec<Request>, String> {

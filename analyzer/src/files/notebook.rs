@@ -5,6 +5,7 @@
 
 mod cells;
 mod magics;
+mod module;
 
 use super::Checker;
 use super::facts::Facts;
@@ -16,7 +17,8 @@ use crate::position::LineIndex;
 use crate::python;
 use crate::report::{Applicability, Language, Note};
 use crate::syntax::{LastParse, MAX_SOURCE_BYTES};
-use cells::{Module, cells};
+use cells::cells;
+use module::Module;
 
 /// Reads a notebook.
 pub(super) fn read(source: &str, options: &Options) -> Reading {

@@ -6,14 +6,16 @@ mod backend;
 mod classes;
 mod constants;
 mod environment;
+mod guards;
 mod names;
 mod resolve;
 
-pub(crate) use backend::{follows_an_exit, is_import_guarded, names_rocm, never_runs_on_target};
+pub(crate) use backend::names_rocm;
 pub(crate) use classes::is_nn_module;
 #[cfg(feature = "all-languages")]
 pub(crate) use constants::literal_text;
 pub(crate) use constants::{folded, integer, string, string_parts};
 pub(crate) use environment::{Access, environment_variable};
+pub(crate) use guards::{follows_an_exit, is_import_guarded, never_runs_on_target};
 pub(crate) use names::Value;
 pub(crate) use resolve::{QualifiedName, Semantics};

@@ -21,7 +21,7 @@ pub fn languages(request: &str) -> Result<String, JsError> {
     answer(api::languages(request))
 }
 
-/// `{source, target?, select?, ignore?, language?, pytorch_extension?}` → `Report`.
+/// `{source, target?, select?, ignore?, language?, pytorch_extension?, own_modules?}` → `Report`.
 #[wasm_bindgen]
 pub fn analyze(request: &str) -> Result<String, JsError> {
     answer(api::analyze(request))
@@ -39,11 +39,18 @@ pub fn fix_all(request: &str) -> Result<String, JsError> {
     answer(api::fix_all(request))
 }
 
-/// `{files: [{path, source}], target?, select?, ignore?}` → `{files: [{path, report}], summary}`.
+/// `{files: [{path, source}], target?, select?, ignore?, rules?}` → `{files: [{path, report}], summary}`.
 #[cfg(feature = "all-languages")]
 #[wasm_bindgen]
 pub fn project(request: &str) -> Result<String, JsError> {
     answer(api::project(request))
+}
+
+/// `{files: [{path, source?}]}` → `[{path, pytorch_extension, own_modules}]`, for each folder.
+#[cfg(feature = "all-languages")]
+#[wasm_bindgen]
+pub fn surroundings(request: &str) -> Result<String, JsError> {
+    answer(api::surroundings(request))
 }
 
 /// As `analyze`, with `path`; the file is counted in the next summary.
@@ -64,6 +71,13 @@ pub fn survey_finish(request: &str) -> Result<String, JsError> {
 #[wasm_bindgen]
 pub fn diff(request: &str) -> Result<String, JsError> {
     answer(api::diff(request))
+}
+
+/// `{path, before, after}` → a patch that `git apply` takes.
+#[cfg(feature = "all-languages")]
+#[wasm_bindgen]
+pub fn patch(request: &str) -> Result<String, JsError> {
+    answer(api::patch(request))
 }
 
 /// `{source, target?}` → `{source}`, completed to the snippet contract.

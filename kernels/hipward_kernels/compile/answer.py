@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from hipward_kernels.compile.listing import LineRange, Resources, line_map, resources
@@ -88,10 +88,10 @@ def target(
     """
     assembly = texts["amdgcn"]
     kernels = []
-    for used in resources(assembly):
+    for declared in resources(assembly):
+        used = replace(declared, lds_bytes=declared.lds_bytes + dynamic_lds)
         waves = workgroup_waves or max(used.most_threads // WAVEFRONT, 1)
-        lds = used.lds_bytes + dynamic_lds
-        kernels.append(Kernel(used, occupancy(arch, used.waves_per_simd, lds, waves)))
+        kernels.append(Kernel(used, occupancy(arch, used.waves_per_simd, used.lds_bytes, waves)))
     shown = {name: _cut(text) for name, text in texts.items()}
     return Target(arch, seconds, kernels, shown, line_map(assembly, source_name))
 

@@ -6,7 +6,6 @@ use hipward_analyzer::{Arch, Version};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::ConfigError;
-use super::extension::SETUP;
 use super::toml_text::{Entry, Section, TomlText};
 
 /// In the order in which they are looked for in a folder.
@@ -33,7 +32,8 @@ pub(super) struct Settings {
 
 /// True for a file that may decide how others are judged.
 pub(crate) fn is_configuration(path: &Path) -> bool {
-    let names = NAMES.iter().chain([&SETUP]);
+    // What a project builds decides about its C++ and its modules.
+    let names = NAMES.iter().chain([&"setup.py"]);
     names.into_iter().any(|name| path.ends_with(name))
 }
 

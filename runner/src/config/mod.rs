@@ -3,10 +3,8 @@
 //! Read here for every command that checks. What is wrong in a file is told with the file, the line, the key and what
 //! is allowed.
 
-mod by_folder;
-mod extension;
+mod disk;
 mod file;
-mod own_modules;
 mod project;
 mod rules;
 mod toml_text;

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hipward_analyzer::{Arch, Language, Options, Selection, Target, UnknownRule, Version};
+use hipward_analyzer::{
+    Arch, Language, Options, Selection, Surroundings, Target, UnknownRule, Version,
+};
 use ignore::gitignore::Gitignore;
 
-use super::extension::Extensions;
+use super::disk::{self, Disk};
 use super::file::{self, Settings};
-use super::own_modules::OwnModules;
 use super::{ConfigError, LoadedRules, load_rules};
 use crate::commands::explain::unknown;
 
@@ -54,8 +55,7 @@ pub(crate) struct Project {
     pub(crate) team: LoadedRules,
     /// What is known from before.
     pub(crate) baseline: Option<PathBuf>,
-    own_modules: OwnModules,
-    extensions: Extensions,
+    surroundings: Surroundings<Disk>,
 }
 
 /// Why a file cannot be checked.
@@ -207,8 +207,7 @@ impl Projects {
                 true => None,
                 false => over.baseline.clone().or(settings.baseline),
             },
-            own_modules: OwnModules::default(),
-            extensions: Extensions::default(),
+            surroundings: Surroundings::default(),
         })
     }
 }
@@ -219,15 +218,7 @@ impl Project {
         let file = absolute(file);
         let mut options = self.options.clone();
         options.language = language.or_else(|| Language::of_path(&file.to_string_lossy()));
-        match options.language {
-            Some(Language::CudaCpp) => {
-                options.pytorch_extension = self.extensions.of_file(&file);
-            }
-            Some(Language::Python | Language::Notebook) => {
-                options.own_modules = self.own_modules.of_file(&file).to_vec();
-            }
-            _ => {}
-        }
+        disk::complete(&self.surroundings, &file, &mut options);
         for (files, rules) in &self.per_file_ignores {
             if matches(files, &file, false)
                 && let Ok(fewer) = options.rules.clone().without(rules, &self.team.rules)

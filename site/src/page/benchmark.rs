@@ -1,6 +1,7 @@
 //! The page to send a benchmark from: the form, and what this site's runner has or lacks.
 
 use super::frame::Page;
+use super::no_runner::no_runner;
 use super::playground::textarea;
 use crate::Site;
 use crate::content::document::{code_figure, inline, plain};
@@ -17,14 +18,19 @@ pub(super) fn page(site: &Site, capabilities: Option<&Capabilities>) -> Page {
         </p>
         {match capabilities {
             Some(capabilities) => runner(capabilities),
-            None => no_runner(),
+            None => no_runner(
+                "No runner here",
+                "benchmark something",
+                "a machine with PyTorch (an AMD GPU, an NVIDIA GPU or just a processor)",
+            ),
         }}
         <noscript>
             <p class="admonition note">
-                "Sending needs JavaScript. In a terminal: "
-                <code>
-                    "python3 -c 'import json, sys; print(json.dumps({\"code\": sys.stdin.read()}))' < model.py | curl --json @- http://127.0.0.1:8717/api/v1/jobs"
-                </code>
+                "Sending needs JavaScript. In a terminal, "
+                <code>"hipward bench model.py"</code>
+                " does the same, and "
+                <code>"--host"</code>
+                " names the machine that runs it."
             </p>
         </noscript>
         {form(site, capabilities)}
@@ -38,20 +44,6 @@ pub(super) fn page(site: &Site, capabilities: Option<&Capabilities>) -> Page {
         main: main.into_any(),
         sidebar: None,
     }
-}
-
-fn no_runner() -> AnyView {
-    view! {
-        <section class="admonition note" aria-labelledby="runner">
-            <h2 id="runner">"No runner here"</h2>
-            <p>
-                "This copy of the site is only pages. On a machine with PyTorch (an AMD GPU, an NVIDIA GPU or just a processor), run "
-                <code>"hipward serve"</code>
-                " and open this page there."
-            </p>
-        </section>
-    }
-    .into_any()
 }
 
 fn runner(capabilities: &Capabilities) -> AnyView {

@@ -1,6 +1,7 @@
 //! The page for machine code: a form for a kernel's source, and what the recorded example became.
 
 use super::frame::Page;
+use super::no_runner::no_runner;
 use super::playground::textarea;
 use crate::isa::{MachineCode, Recorded, answer};
 use crate::{Route, Site};
@@ -15,7 +16,9 @@ pub(super) fn page(site: &Site, capabilities: Option<&Capabilities>) -> Page {
         <p class="lead">
             "See what a Triton or HIP kernel becomes on an AMD GPU: registers, LDS, spills, occupancy, how wide it loads, and each instruction under the line it came from. It is compiled, not run, so no GPU is needed."
         </p>
-        {capabilities.is_none().then(no_runner)}
+        {capabilities
+            .is_none()
+            .then(|| no_runner("No compiler here", "compile a kernel of your own", "any machine with Triton or clang"))}
         <noscript>
             <p class="admonition note">
                 "Sending needs JavaScript. In a terminal, "
@@ -43,20 +46,6 @@ pub(super) fn page(site: &Site, capabilities: Option<&Capabilities>) -> Page {
         main: main.into_any(),
         sidebar: None,
     }
-}
-
-fn no_runner() -> AnyView {
-    view! {
-        <section class="admonition note" aria-labelledby="runner">
-            <h2 id="runner">"No compiler here"</h2>
-            <p>
-                "This copy of the site is only pages; below is what was recorded of one kernel. To compile your own, run "
-                <code>"hipward serve"</code>
-                " on any machine with Triton or clang, and open this page there."
-            </p>
-        </section>
-    }
-    .into_any()
 }
 
 fn form(recorded: Option<&Recorded>) -> AnyView {

@@ -21,6 +21,8 @@ pub(super) fn page(site: &Site, job: &JobPage) -> Page {
         .map(|variant| job.view.label(variant))
         .collect::<Vec<_>>()
         .join(", ");
+    // Their names come with the first events.
+    let is_named = !job.view.variants.is_empty();
     // Without a sequence number the page does not follow anything: the job has ended.
     let seq = (!job.view.state.is_final()).then(|| job.view.last_seq.to_string());
     let body = crate::regions::render(&regions(&job.view));
@@ -46,10 +48,10 @@ pub(super) fn page(site: &Site, job: &JobPage) -> Page {
             <dl class="facts">
                 <div><dt>"Job"</dt><dd><code>{summary.id.clone()}</code></dd></div>
                 <div>
-                    <dt>"Asked for"</dt>
+                    <dt>"Asked at"</dt>
                     <dd><time datetime=summary.created_at.clone()>{summary.created_at.clone()}</time></dd>
                 </div>
-                <div><dt>"Variants"</dt><dd>{requested}</dd></div>
+                {is_named.then(|| view! { <div><dt>"Variants"</dt><dd>{requested}</dd></div> })}
             </dl>
         </section>
         <section aria-labelledby="snippet">

@@ -81,15 +81,18 @@ pub(super) fn contents(headings: &[Heading]) -> Option<AnyView> {
                 .into_any()
         })
         .collect();
-    Some(
-        view! {
-            <nav class="contents" aria-labelledby="contents">
-                <p id="contents">"On this page"</p>
-                <ul>{entries}</ul>
-            </nav>
-        }
-        .into_any(),
-    )
+    Some(on_this_page(entries))
+}
+
+/// Links to the parts of a page, each a list's item.
+pub(super) fn on_this_page(entries: Vec<AnyView>) -> AnyView {
+    view! {
+        <nav class="contents" aria-labelledby="contents">
+            <p id="contents">"On this page"</p>
+            <ul>{entries}</ul>
+        </nav>
+    }
+    .into_any()
 }
 
 fn neighbours(site: &Site, part: &Part, lesson: &Lesson) -> impl IntoView {

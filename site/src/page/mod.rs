@@ -8,6 +8,7 @@ mod home;
 mod isa;
 mod job;
 mod lesson;
+mod no_runner;
 mod not_found;
 mod ops;
 mod playground;

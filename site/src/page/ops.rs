@@ -1,6 +1,7 @@
 //! The list of ops, and each op's page: its contract, its backends, and the tables that were recorded of it.
 
 use super::frame::Page;
+use super::lesson::on_this_page;
 use crate::content::csv::Table;
 use crate::content::document::code_figure;
 use crate::content::ops::{Op, Source};
@@ -67,7 +68,7 @@ pub(super) fn index(site: &Site) -> Page {
         those
             .map(|op| {
                 let href = site.href(&Route::Op(op.name.clone()));
-                view! { <li><a href=href>{op.name.clone()}</a><p>{op.summary.clone()}</p></li> }
+                view! { <li><a href=href>{op.name.clone()}</a><p>{linked(&op.summary)}</p></li> }
                     .into_any()
             })
             .collect()
@@ -110,10 +111,11 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
                 </ol>
             </nav>
             <h1>{op.name.clone()}</h1>
-            <p class="lead">{op.summary.clone()}</p>
-            <h2>"Contract"</h2>
+            <p class="lead">{linked(&op.summary)}</p>
+            {contents(op)}
+            <h2 id="contract">"Contract"</h2>
             {code(&op.contract)}
-            <h2>"Backends"</h2>
+            <h2 id="backends">"Backends"</h2>
             {backends}
             {measured(op)}
             {sweep(op)}
@@ -122,6 +124,41 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
         .into_any(),
         sidebar: None,
     })
+}
+
+/// The parts that the page has: its tables are long.
+fn contents(op: &Op) -> AnyView {
+    let entries = [
+        ("#contract", "Contract", true),
+        ("#backends", "Backends", true),
+        (
+            "#measured",
+            "Measured",
+            op.measured.len() + op.sweep.len() > 0,
+        ),
+        (
+            "#machine-code",
+            "Machine code on AMD",
+            op.machine_code.len() > 0,
+        ),
+    ]
+    .into_iter()
+    .filter(|(_, _, is_there)| *is_there)
+    .map(|(href, title, _)| view! { <li><a href=href>{title}</a></li> }.into_any());
+    on_this_page(entries.collect())
+}
+
+/// A sentence whose first address is a link.
+fn linked(sentence: &str) -> AnyView {
+    let Some(at) = sentence.find("https://") else {
+        return sentence.to_owned().into_any();
+    };
+    let (before, rest) = sentence.split_at(at);
+    let end = rest.find([')', ',', ' ']).unwrap_or(rest.len());
+    let (address, after) = rest.split_at(end);
+    let shown = address.trim_start_matches("https://").to_owned();
+    let (before, address, after) = (before.to_owned(), address.to_owned(), after.to_owned());
+    view! { {before}<a href=address>{shown}</a>{after} }.into_any()
 }
 
 fn backend(source: &Source) -> AnyView {
@@ -151,7 +188,7 @@ fn measured(op: &Op) -> Option<AnyView> {
         .collect();
     (op.measured.len() > 0).then(|| {
         view! {
-            <h2>"Measured"</h2>
+            <h2 id="measured">"Measured"</h2>
             <p>"Ratios compare medians of one run, in which the variants took turns."</p>
             {outcomes(&op.measured).map(|said| view! { <p>{said}</p> })}
             {table("Measured", &op.measured, &MEASURED)}
@@ -165,7 +202,7 @@ fn measured(op: &Op) -> Option<AnyView> {
 fn sweep(op: &Op) -> Option<AnyView> {
     (op.sweep.len() > 0).then(|| {
         view! {
-            <h2>"Measured"</h2>
+            <h2 id="measured">"Measured"</h2>
             <p>
                 "A bfloat16 weight of N × K, times M rows. Where one route is faster for few rows and another for many, the number that parts them is fitted to this table. On: "
                 {op.sweep.distinct("source").join("; ")} "."
@@ -204,7 +241,7 @@ fn outcomes(measured: &Table) -> Option<String> {
 fn machine_code(site: &Site, op: &Op) -> Option<AnyView> {
     (op.machine_code.len() > 0).then(|| {
         view! {
-            <h2>"Machine code on AMD"</h2>
+            <h2 id="machine-code">"Machine code on AMD"</h2>
             <p>
                 "Compiled, not run: no AMD GPU was at hand. The tests compile each kernel again and hold it to this table: no spills, 16-byte loads, and at least as many wavefronts on a SIMD as it takes to keep the memory busy. "
                 <a href=site.href(&Route::Isa)>"See a kernel’s instructions"</a>

@@ -20,8 +20,12 @@ pub(super) enum Message {
     OpenFile(usize),
     /// Its text.
     Opened(String),
+    /// Save the folder's fixed files, as a patch or a zip.
+    Download(String),
     /// Close the folder.
     CloseProject,
+    /// Something was done, in a sentence.
+    Notice(String),
     /// Something could not be done, in a sentence.
     Trouble(String),
     /// The address has a new fragment.
@@ -70,7 +74,9 @@ impl Message {
             "project" => Message::Project(argument),
             "open-file" => Message::OpenFile(argument.parse().ok()?),
             "opened" => Message::Opened(argument),
+            "download" => Message::Download(argument),
             "close-project" => Message::CloseProject,
+            "notice" => Message::Notice(argument),
             "trouble" => Message::Trouble(argument),
             "fragment" => Message::Fragment(argument),
             "reset" => Message::Reset,

@@ -1,6 +1,7 @@
 //! A folder in the playground: what js/project.js tells of it, and how that is shown. Pure.
 
 use super::state::State;
+use super::view::has_safe_fix;
 use crate::html::Html;
 use crate::wire::decode_struct;
 use hipward_analyzer::{Report, Severity, Summary};
@@ -8,6 +9,8 @@ use hipward_analyzer::{Report, Severity, Summary};
 /// An open folder.
 pub(super) struct Project {
     pub(super) progress: Progress,
+    /// A file of it was changed in the editor.
+    is_changed: bool,
 }
 
 /// How far its check is. What it comes to is there at the end.
@@ -18,6 +21,8 @@ pub(super) struct Progress {
     total: usize,
     files: Vec<File>,
     skipped: Vec<Skipped>,
+    /// Files with settings for the command line.
+    settings: Vec<String>,
     summary: Option<Summary>,
 }
 decode_struct!(Progress {
@@ -26,21 +31,22 @@ decode_struct!(Progress {
     total,
     files,
     skipped,
+    settings,
     summary
 });
 
 /// A file that was read.
 pub(super) struct File {
     pub(super) path: String,
-    /// Whether PyTorch's hipify takes part in building it.
-    extension: bool,
     /// Errors, warnings, advice, information.
     counts: Vec<usize>,
+    /// How many of them have a safe fix.
+    fixes: usize,
 }
 decode_struct!(File {
     path,
-    extension,
-    counts
+    counts,
+    fixes
 });
 
 /// Files that were left out for one reason.
@@ -59,7 +65,10 @@ impl Project {
             name,
             ..Progress::default()
         };
-        Project { progress }
+        Project {
+            progress,
+            is_changed: false,
+        }
     }
 
     /// The file at a place of the list.
@@ -73,21 +82,22 @@ impl Project {
     }
 
     /// The path in the folder of a file that is shown by that name.
-    pub(super) fn path<'a>(&self, shown: &'a str) -> Option<&'a str> {
+    fn path<'a>(&self, shown: &'a str) -> Option<&'a str> {
         shown.strip_prefix(&self.progress.name)?.strip_prefix('/')
     }
 
-    pub(super) fn is_extension(&self, shown: &str) -> bool {
-        let path = self.path(shown);
-        let mut files = self.progress.files.iter();
-        files.any(|file| Some(file.path.as_str()) == path && file.extension)
+    /// The path of the file in the editor, empty for one from elsewhere.
+    pub(super) fn open_path<'a>(&self, shown: &'a str) -> &'a str {
+        self.path(shown).unwrap_or_default()
     }
 
     /// A file of it was analyzed again, in the editor.
-    pub(super) fn recount(&mut self, shown: &str, report: &Report) {
+    pub(super) fn recount(&mut self, shown: &str, report: &Report, is_changed: bool) {
         let path = self.path(shown);
         let mut files = self.progress.files.iter_mut();
         if let Some(file) = files.find(|file| Some(file.path.as_str()) == path) {
+            self.is_changed |= is_changed;
+            file.fixes = report.findings.iter().filter(|f| has_safe_fix(f)).count();
             file.counts = vec![0; 4];
             for finding in &report.findings {
                 file.counts[match finding.severity {
@@ -128,8 +138,9 @@ pub(super) fn project(state: &State) -> Html {
     }
     html.raw("</span> <button type=\"button\" id=\"close-project\" data-act=\"close-project\">Close the folder</button></p>");
     if let Some(summary) = &progress.summary {
+        downloads(&mut html, project);
         html.raw("<div class=\"project-parts\">");
-        let open = project.path(&state.file).unwrap_or_default();
+        let open = project.open_path(&state.file);
         files(&mut html, &progress.files, open);
         html.raw("<div>");
         handled(&mut html, summary);
@@ -138,6 +149,11 @@ pub(super) fn project(state: &State) -> Html {
         ported(&mut html, summary);
         html.raw("</div></div>");
         skipped(&mut html, &progress.skipped);
+        if !progress.settings.is_empty() {
+            html.raw("<p class=\"hint\">Every rule was asked. The settings in ");
+            paths(&mut html, &progress.settings);
+            html.raw(" are for <code>hipward check</code>.</p>");
+        }
     }
     html.raw("</section>");
     html
@@ -153,11 +169,30 @@ fn headline(html: &mut Html, summary: &Summary) {
     html.raw(".");
 }
 
+/// What can be taken away: nothing where nothing would change.
+fn downloads(html: &mut Html, project: &Project) {
+    let files = &project.progress.files;
+    let fixes = files.iter().map(|file| file.fixes).sum();
+    if fixes == 0 && !project.is_changed {
+        return;
+    }
+    html.raw("<p class=\"actions downloads\"><span>");
+    counted(html, fixes, "safe fix");
+    html.raw(" in ");
+    let fixable = files.iter().filter(|file| file.fixes > 0).count();
+    counted(html, fixable, "file");
+    html.raw(
+        ". Take them, and what you change here, as</span> \
+         <button type=\"button\" id=\"patch\" data-act=\"download\" data-arg=\"patch\">a patch for git</button> \
+         <button type=\"button\" id=\"zip\" data-act=\"download\" data-arg=\"zip\">a zip of the fixed files</button></p>",
+    );
+}
+
 /// `1 file`, `2 files`.
 fn counted(html: &mut Html, count: usize, word: &'static str) {
     html.number(count).raw(" ").raw(word);
     if count != 1 {
-        html.raw("s");
+        html.raw(if word.ends_with('x') { "es" } else { "s" });
     }
 }
 
@@ -339,6 +374,7 @@ fn skipped(html: &mut Html, skipped: &[Skipped]) {
     for one in skipped {
         html.raw("<li>").number(one.count).raw(match one.why.as_str() {
             "folder" => " hidden, installed or generated (<code>.git</code>, <code>node_modules</code>, virtual environments): ",
+            "ignored" => " that <code>.gitignore</code> or <code>.ignore</code> leaves out: ",
             "kind" => " of kinds that Hipward does not read: ",
             "large" => " over 2 MB: ",
             "binary" => " not text in UTF-8: ",
@@ -346,12 +382,7 @@ fn skipped(html: &mut Html, skipped: &[Skipped]) {
             "many" => " beyond the first 50,000 files, such as ",
             _ => " that could not be opened: ",
         });
-        for (at, path) in one.paths.iter().enumerate() {
-            html.raw(if at > 0 { ", " } else { "" })
-                .raw("<code>")
-                .text(path)
-                .raw("</code>");
-        }
+        paths(html, &one.paths);
         html.raw(if one.count > one.paths.len() {
             ", …</li>"
         } else {
@@ -361,19 +392,28 @@ fn skipped(html: &mut Html, skipped: &[Skipped]) {
     html.raw("</ul></details>");
 }
 
+fn paths(html: &mut Html, paths: &[String]) {
+    for (at, path) in paths.iter().enumerate() {
+        html.raw(if at > 0 { ", " } else { "" })
+            .raw("<code>")
+            .text(path)
+            .raw("</code>");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use hipward_analyzer::{Effort, Options, analyze};
 
     fn folder() -> Project {
-        let file = |path: &str, extension| File {
+        let file = |path: &str| File {
             path: path.to_owned(),
-            extension,
             counts: vec![0; 4],
+            fixes: 0,
         };
         let mut project = Project::named("model".to_owned());
-        project.progress.files = vec![file("train.py", false), file("csrc/<k>.cu", true)];
+        project.progress.files = vec![file("train.py"), file("csrc/<k>.cu")];
         project.progress.summary = Some(Summary {
             files: 2,
             files_with_findings: 0,
@@ -395,11 +435,12 @@ mod tests {
     fn a_file_of_the_folder_is_not_another_file_of_its_name() {
         let mut project = folder();
         let report = analyze("import pynvml\n", &Options::default());
-        project.recount("train.py", &report);
+        project.recount("train.py", &report, true);
         assert_eq!(project.progress.files[0].counts, [0; 4]);
-        project.recount(&project.shown("train.py"), &report);
+        assert!(!project.is_changed);
+        project.recount(&project.shown("train.py"), &report, true);
         assert_eq!(project.progress.files[0].counts, [1, 0, 0, 0]);
-        assert!(project.is_extension("model/csrc/<k>.cu") && !project.is_extension("csrc/<k>.cu"));
+        assert!(project.is_changed);
     }
 
     #[test]

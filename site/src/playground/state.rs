@@ -65,9 +65,7 @@ impl State {
     pub(super) fn settings(&self) -> String {
         let language = self.language.map(Language::name).unwrap_or_default();
         let mut settings = write_target(&self.target);
-        let project = self.project.as_ref();
-        let is_extension = project.is_some_and(|project| project.is_extension(&self.file));
-        settings.push_str(if is_extension { ",extension," } else { ",," });
+        settings.push(',');
         settings.push_str(language);
         if !self.file.is_empty() {
             settings.push(',');

@@ -84,10 +84,12 @@ impl Session {
             Message::Project(json) => self.project(&json),
             Message::OpenFile(at) => self.open_file(at),
             Message::Opened(text) => self.load(text),
+            Message::Download(form) => self.download(&form),
             Message::CloseProject => {
                 self.workspace.close_project();
                 self.state.borrow_mut().project = None;
             }
+            Message::Notice(sentence) => self.state.borrow_mut().notice = sentence,
             Message::Trouble(sentence) => self.trouble(sentence),
             Message::Fragment(fragment) => {
                 self.clone().load_fragment(&fragment).await;
@@ -153,7 +155,7 @@ impl Session {
         let project = state.project.as_ref();
         let Some((path, shown, left)) = project.and_then(|project| {
             let path = project.file(at)?.path.clone();
-            let left = project.path(&state.file).unwrap_or_default().to_owned();
+            let left = project.open_path(&state.file).to_owned();
             let shown = project.shown(&path);
             Some((path, shown, left))
         }) else {
@@ -164,6 +166,20 @@ impl Session {
         drop(state);
         self.workspace.set_language("");
         self.workspace.open_file(&path, &left);
+    }
+
+    /// What comes of it is a notice.
+    fn download(&self, form: &str) {
+        let mut state = self.state.borrow_mut();
+        let project = state.project.as_ref();
+        let Some(open) = project.map(|project| project.open_path(&state.file).to_owned()) else {
+            return;
+        };
+        state.trouble.clear();
+        state.notice = "Applying the fixes.".to_owned();
+        let target = write_target(&state.target);
+        drop(state);
+        self.workspace.download(form, &target, &open);
     }
 
     async fn find_runner(self: Rc<Self>) {
@@ -299,7 +315,7 @@ impl Session {
                 let mut state = self.state.borrow_mut();
                 let State { project, file, .. } = &mut *state;
                 if let Some(project) = project {
-                    project.recount(file, &report);
+                    project.recount(file, &report, before != text);
                 }
                 state.report = Some(report);
                 state.fresh = true;

@@ -92,7 +92,8 @@ fn findings(state: &State, base: &str) -> Html {
     html
 }
 
-fn has_safe_fix(finding: &Finding) -> bool {
+/// Whether it can be mended without a look.
+pub(super) fn has_safe_fix(finding: &Finding) -> bool {
     finding
         .fix
         .as_ref()

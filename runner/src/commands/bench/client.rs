@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 use tokio::{sync::mpsc, task};
-use ureq::{Agent, Body, http::Response};
+use ureq::{Agent, Body, RequestBuilder, http::Response};
 
 /// Times that a lost stream is taken up again without an event in between.
 const TRIES: u32 = 10;
@@ -71,6 +71,14 @@ impl Client {
         }
     }
 
+    /// With the token, which a server wants of those who start or stop something.
+    fn authorized<B>(&self, request: RequestBuilder<B>) -> RequestBuilder<B> {
+        match &self.authorization {
+            Some(authorization) => request.header("authorization", authorization),
+            None => request,
+        }
+    }
+
     /// Where people see a job.
     pub(super) fn page(&self, job: &str) -> String {
         format!("{}/jobs/{job}/", self.base)
@@ -79,10 +87,7 @@ impl Client {
     pub(super) async fn submit(self, request: JobRequest) -> Result<JobSummary, ClientError> {
         let url = format!("{}/api/v1/jobs", self.base);
         task::spawn_blocking(move || {
-            let mut post = self.agent.post(&url);
-            if let Some(authorization) = &self.authorization {
-                post = post.header("authorization", authorization);
-            }
+            let post = self.authorized(self.agent.post(&url));
             read(&url, post.send_json(&request))
         })
         .await?
@@ -91,10 +96,7 @@ impl Client {
     pub(super) async fn cancel(self, job: &str) -> Result<JobSummary, ClientError> {
         let url = format!("{}/api/v1/jobs/{job}", self.base);
         task::spawn_blocking(move || {
-            let mut delete = self.agent.delete(&url);
-            if let Some(authorization) = &self.authorization {
-                delete = delete.header("authorization", authorization);
-            }
+            let delete = self.authorized(self.agent.delete(&url));
             read(&url, delete.call())
         })
         .await?

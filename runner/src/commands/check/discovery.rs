@@ -96,8 +96,13 @@ pub(super) fn discover(
                 continue;
             }
         }
+        // An unpacked archive of a repository is read as its clone is, but what lies above it is no business of its.
+        let is_repository = std::path::absolute(path)
+            .is_ok_and(|path| path.ancestors().any(|folder| folder.join(".git").exists()));
         let walk = WalkBuilder::new(path)
             .hidden(false)
+            .require_git(is_repository)
+            .parents(is_repository)
             .filter_entry(is_walked)
             .sort_by_file_path(Path::cmp)
             .build();
@@ -228,6 +233,26 @@ mod tests {
         assert_eq!(complaints, [""; 0]);
         let (names, complaints) = found(folder.path(), &[path("missing")], Source::None);
         assert_eq!((names.len(), complaints.len()), (0, 1));
+    }
+
+    #[test]
+    fn what_git_ignores_is_left_out_in_a_clone_and_in_an_archive() {
+        let folder = folder(&[
+            "above.py",
+            "repo/a.py",
+            "repo/gen/b.py",
+            "repo/sub/c_pb2.py",
+            "repo/sub/d.py",
+        ]);
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path(".gitignore"), "*.py\n").expect("a file");
+        fs::write(path("repo/.gitignore"), "/gen/\n").expect("a file");
+        fs::write(path("repo/sub/.gitignore"), "*_pb2.py\n").expect("a file");
+        for _ in 0..2 {
+            let (names, _) = found(folder.path(), &[path("repo")], Source::None);
+            assert_eq!(names, ["repo/a.py", "repo/sub/d.py"]);
+            fs::create_dir_all(path("repo/.git")).expect("a folder");
+        }
     }
 
     #[test]

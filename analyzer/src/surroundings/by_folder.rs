@@ -1,0 +1,31 @@
+//! Answers to one question about folders, kept: many files share a folder, and all share those above.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::by_path::ByPath;
+
+/// `T` is cheap to clone.
+#[derive(Debug)]
+pub(super) struct ByFolder<T>(Mutex<ByPath<T>>);
+
+impl<T> Default for ByFolder<T> {
+    fn default() -> Self {
+        ByFolder(Mutex::default())
+    }
+}
+
+impl<T: Clone> ByFolder<T> {
+    /// What is known of a folder, or else what `find` says, which may ask about the folder above.
+    pub(super) fn answer(&self, folder: &str, find: impl FnOnce() -> T) -> T {
+        if let Some(known) = self.folders().get(folder) {
+            return known.clone();
+        }
+        let found = find();
+        self.folders().insert(folder, found.clone());
+        found
+    }
+
+    fn folders(&self) -> MutexGuard<'_, ByPath<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,48 @@
+//! Files that a caller names, with the texts it cares to give.
+
+use std::borrow::Cow;
+
+use super::Files;
+use super::by_path::ByPath;
+
+/// Paths, each with its text where that was given.
+#[derive(Debug, Default)]
+pub(crate) struct Given<'t>(ByPath<Option<&'t str>>);
+
+impl<'t> Given<'t> {
+    /// Adds a file.
+    pub(crate) fn add(&mut self, path: &str, text: Option<&'t str>) {
+        self.0.insert(path, text);
+    }
+
+    /// What lies below a folder, each by its path from there.
+    fn below(&self, folder: &str) -> impl Iterator<Item = &str> {
+        let mut start = folder.to_owned();
+        if !start.is_empty() {
+            start.push('/');
+        }
+        self.0.below(start)
+    }
+}
+
+impl Files for Given<'_> {
+    fn names(&self, folder: &str) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for path in self.below(folder) {
+            let name = path.split('/').next().unwrap_or(path);
+            // What lies in one folder stands together.
+            if names.last().is_none_or(|last| last != name) {
+                names.push(name.to_owned());
+            }
+        }
+        names
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        self.0.get(path).is_some() || self.below(path).next().is_some()
+    }
+
+    fn text(&self, path: &str) -> Option<Cow<'_, str>> {
+        self.0.get(path)?.map(Cow::Borrowed)
+    }
+}

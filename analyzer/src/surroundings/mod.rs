@@ -1,0 +1,189 @@
+//! What the files around a file say of it: whether PyTorch's hipify renames what is in it, and which modules its own
+//! project holds.
+//!
+//! Where those files are is the caller's business ([`Files`]): on a disk, or in a request. Nothing about rules.
+
+mod by_folder;
+mod by_path;
+mod extension;
+mod given;
+mod own_modules;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::analysis::Options;
+use crate::report::Language;
+use by_folder::ByFolder;
+
+pub(crate) use given::Given;
+
+/// Files below one root. Paths are relative to it, with `/` between their parts; the root itself is empty.
+pub trait Files {
+    /// The names of what lies in a folder, files and folders.
+    fn names(&self, folder: &str) -> Vec<String>;
+
+    /// Whether there is a file or folder.
+    fn exists(&self, path: &str) -> bool;
+
+    /// What stands in a file, if that can be read.
+    fn text(&self, path: &str) -> Option<Cow<'_, str>>;
+}
+
+/// Answers about files, kept by folder: many files share them.
+#[derive(Debug, Default)]
+pub struct Surroundings<F> {
+    files: F,
+    extensions: ByFolder<Option<bool>>,
+    own_modules: ByFolder<Arc<Vec<String>>>,
+}
+
+impl<F: Files> Surroundings<F> {
+    /// Nothing is read yet.
+    pub fn new(files: F) -> Self {
+        Surroundings {
+            files,
+            extensions: ByFolder::default(),
+            own_modules: ByFolder::default(),
+        }
+    }
+
+    /// Whether C++ in a folder is built as a PyTorch extension: true below Python code that builds extensions, nothing
+    /// where no file says so.
+    pub fn pytorch_extension(&self, folder: &str) -> Option<bool> {
+        self.extensions.answer(folder, || {
+            if extension::is_built_in(&self.files, folder) {
+                Some(true)
+            } else {
+                above(&self.files, folder).and_then(|above| self.pytorch_extension(above))
+            }
+        })
+    }
+
+    /// The modules of every project that holds a folder, up to its repository's root.
+    pub fn own_modules(&self, folder: &str) -> Arc<Vec<String>> {
+        self.own_modules.answer(folder, || {
+            let above = above(&self.files, folder);
+            let mut found = above.map_or_else(Vec::new, |above| self.own_modules(above).to_vec());
+            own_modules::add(&self.files, folder, &mut found);
+            Arc::new(found)
+        })
+    }
+
+    /// Tells the options for a file of `options.language` what its surroundings say.
+    pub fn complete(&self, path: &str, options: &mut Options) {
+        let folder = parent(path).unwrap_or_default();
+        // Each answer takes some reading, so only what is of use is asked.
+        let (is_cpp, is_python) = match options.language {
+            Some(Language::CudaCpp) => (true, false),
+            Some(Language::Python | Language::Notebook) => (false, true),
+            _ => (false, false),
+        };
+        options.pytorch_extension = match is_cpp {
+            true => self.pytorch_extension(folder),
+            false => None,
+        };
+        options.own_modules = match is_python {
+            true => self.own_modules(folder).to_vec(),
+            false => Vec::new(),
+        };
+    }
+}
+
+/// The folder above, within the repository.
+fn above<'p>(files: &dyn Files, folder: &'p str) -> Option<&'p str> {
+    parent(folder).filter(|_| !is_repository(files, folder))
+}
+
+fn is_repository(files: &dyn Files, folder: &str) -> bool {
+    files.exists(&join(folder, ".git"))
+}
+
+/// The folder that a path lies in; none for the root.
+pub(crate) fn parent(path: &str) -> Option<&str> {
+    match path.rsplit_once('/') {
+        Some((folder, _)) => Some(folder),
+        None => Some("").filter(|_| !path.is_empty()),
+    }
+}
+
+fn join(folder: &str, name: &str) -> String {
+    match (folder, name) {
+        ("", only) | (only, "") => only.to_owned(),
+        _ => [folder, name].join("/"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn surroundings<'t>(files: &[(&'t str, &'t str)]) -> Surroundings<Given<'t>> {
+        let mut given = Given::default();
+        for (path, text) in files {
+            given.add(path, Some(text));
+        }
+        Surroundings::new(given)
+    }
+
+    #[test]
+    fn the_python_code_above_decides_within_the_repository() {
+        let all = surroundings(&[
+            ("setup.py", "CUDAExtension"),
+            ("ours/.git/HEAD", ""),
+            (
+                "ours/setup.py",
+                "from torch.utils import cpp_extension as cpp",
+            ),
+            ("ours/csrc/deep/x.cuh", ""),
+            ("plain/.git/HEAD", ""),
+            ("plain/x.cu", "CUDAExtension"),
+            ("inline/.git", ""),
+            ("inline/ext.py", "torch.utils.cpp_extension.load()"),
+            ("inline/kernels/x.cu", ""),
+        ]);
+        for _ in 0..2 {
+            assert_eq!(all.pytorch_extension("ours/csrc/deep"), Some(true));
+            assert_eq!(all.pytorch_extension("inline/kernels"), Some(true));
+            assert_eq!(all.pytorch_extension("plain"), None);
+            assert_eq!(all.pytorch_extension("new/folder"), Some(true));
+            assert_eq!(all.pytorch_extension(""), Some(true));
+        }
+    }
+
+    #[test]
+    fn a_module_belongs_to_the_projects_that_hold_the_file_within_its_repository() {
+        let all = surroundings(&[
+            ("b.py", ""),
+            ("a/.git/HEAD", ""),
+            ("a/flash_attn/__init__.py", ""),
+            ("a/src/inner/__init__.py", ""),
+            ("a/docs/index.md", ""),
+            (
+                "a/setup.py",
+                "CUDAExtension(name=\"flash_attn_2_cuda\", sources=[])",
+            ),
+            ("a/hopper/setup.py", "setup(name='flash_attn_3')"),
+            ("a/hopper/flash_attn_interface.py", ""),
+            ("a/tests/test_it.py", ""),
+        ]);
+        let of = |folder: &str| {
+            let mut modules = all.own_modules(folder).to_vec();
+            modules.sort();
+            modules.dedup();
+            modules
+        };
+        let root = ["flash_attn", "flash_attn_2_cuda", "inner", "setup"];
+        assert_eq!(of("a/tests"), root);
+        let hopper = [
+            "flash_attn",
+            "flash_attn_2_cuda",
+            "flash_attn_3",
+            "flash_attn_interface",
+            "inner",
+            "setup",
+        ];
+        assert_eq!(of("a/hopper"), hopper);
+        assert_eq!(of(""), [""; 0]);
+    }
+}

@@ -1,0 +1,50 @@
+// The fixed files of a folder as a download: one patch, or a zip of the files that changed.
+
+import { askAnalyzer } from "./analyzer-client.js";
+import { asset } from "./assets.js";
+import { textOf } from "./files.js";
+
+const forms = {
+  patch: { type: "text/x-patch", how: (file) => `Run \`git apply ${file}\` in the folder (\`patch -p1 < ${file}\` below a repository's root).` },
+  zip: { type: "application/zip", how: () => "Unpack it in the folder; it holds nothing but the files that changed." },
+};
+
+// `kind` is a form; `requests` are how to ask about each file, `changed` what a person made of some. The answer is a
+// sentence.
+export async function download(kind, { name, files }, { requests, changed, target }) {
+  const fixed = [];
+  for (const file of files.filter(({ path }) => requests.has(path))) {
+    const { text: before } = await textOf(file);
+    if (before === undefined) continue;
+    const { path } = file;
+    const source = changed.get(path) ?? before;
+    const { source: after } = await askAnalyzer("fix_all", { ...requests.get(path), target, source });
+    if (after !== before) fixed.push({ path, before, text: after });
+  }
+  if (fixed.length === 0) return "There is nothing to download: no safe fix is left, and no file was changed.";
+  fixed.sort((a, b) => (a.path < b.path ? -1 : 1));
+  const file = `${name.replaceAll(/[^\w.-]+/g, "-")}-rocm.${kind}`;
+  const { type, how } = forms[kind];
+  save(file, new Blob([await (kind === "zip" ? zipped(fixed) : patched(fixed))], { type }));
+  return `\`${file}\` changes ${fixed.length === 1 ? "1 file" : `${fixed.length} files`}. ${how(file)}`;
+}
+
+async function patched(files) {
+  let patch = "";
+  for (const { path, before, text } of files) patch += await askAnalyzer("patch", { path, before, after: text });
+  return patch;
+}
+
+async function zipped(files) {
+  const { zip } = await import(asset("zip.js"));
+  return zip(files);
+}
+
+function save(name, blob) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  // The browser has taken it over by then.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

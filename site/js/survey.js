@@ -1,0 +1,114 @@
+// Checks a folder file by file, in the worker, and says how far it is; then what it comes to. See folder.js for which
+// files those are, and src/playground/project.rs for what is told.
+
+import { analyzerStops, askAnalyzer } from "./analyzer-client.js";
+import { skip, textOf } from "./files.js";
+
+const severities = ["error", "warning", "advice", "info"];
+const tellEvery = 100;
+// The analyzer gives up on a file that takes too long, and its count is lost with it.
+const mostStops = 5;
+
+// `target` is what to judge for; `tell` gets every state; once `isWanted` is false, nothing more is read or told. The
+// answer is how to ask about each file again, by its path.
+export async function survey(folder, target, tell, isWanted) {
+  const stopped = new Set();
+  while (isWanted()) {
+    const stops = analyzerStops();
+    const found = await once(folder, target, tell, isWanted, stopped);
+    if (!found) return undefined;
+    if (analyzerStops() === stops) {
+      tell(found.state);
+      return found.requests;
+    }
+    if (stopped.size > mostStops) throw new Error("The analyzer was stopped too often on this folder. Run hipward check on it.");
+  }
+  return undefined;
+}
+
+async function once({ name, files, repositories, skipped: outside }, target, tell, isWanted, stopped) {
+  // What an earlier check has left behind is not this one's.
+  await askAnalyzer("survey_finish", {});
+  const skipped = new Map([...outside].map(([why, paths]) => [why, [...paths]]));
+  const known = await readable(files, skipped);
+  const surroundings = await surroundingsOf(known, repositories);
+  const requests = new Map();
+  const found = [];
+  // The command line reads them.
+  const settings = files.map(({ path }) => path).filter((path) => /(^|\/)hipward\.toml$/.test(path));
+  let told = 0;
+  for (const [done, file] of known.entries()) {
+    if (performance.now() - told > tellEvery) {
+      told = performance.now();
+      tell({ name, done, total: known.length });
+      // Lets the page breathe between files.
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    const { path, language } = file;
+    const { text, why } = stopped.has(path) ? { why: "slow" } : await textOf(file);
+    if (!isWanted()) return undefined;
+    if (text === undefined) {
+      skip(skipped, why, path);
+      continue;
+    }
+    if (/(^|\/)pyproject\.toml$/.test(path) && text.includes("[tool.hipward")) settings.push(path);
+    const stops = analyzerStops();
+    const request = { language, ...surroundings.get(folderOf(path)) };
+    try {
+      const report = await askAnalyzer("survey_add", { ...request, path, target, source: text });
+      requests.set(path, request);
+      found.push({ path, counts: counted(report), fixes: report.findings.filter(isSafelyFixed).length });
+    } catch (error) {
+      if (analyzerStops() === stops) throw error;
+      stopped.add(path);
+      return {};
+    }
+  }
+  if (!isWanted()) return undefined;
+  const summary = await askAnalyzer("survey_finish", {});
+  const left = [...skipped].map(([why, paths]) => ({ why, count: paths.length, paths: paths.slice(0, 20) }));
+  const { length: total } = known;
+  return { requests, state: { name, done: total, total, files: found, skipped: left, settings, summary } };
+}
+
+// Files of the kinds that the analyzer reads, by their names.
+async function readable(files, skipped) {
+  const known = [];
+  for (let at = 0; at < files.length; at += 1000) {
+    const some = files.slice(at, at + 1000);
+    const languages = await askAnalyzer("languages", { paths: some.map(({ path }) => path) });
+    some.forEach((file, index) => {
+      if (languages[index]) known.push({ ...file, language: languages[index] });
+      else skip(skipped, "kind", file.path);
+    });
+  }
+  return known.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+// What to tell the analyzer of the files in each folder: what lies around them says it, and some Python code there.
+async function surroundingsOf(known, repositories) {
+  const aboveCpp = new Set();
+  for (const { path } of known.filter(({ language }) => language === "cuda-cpp")) {
+    for (let folder = folderOf(path); !aboveCpp.has(folder); folder = folderOf(folder)) aboveCpp.add(folder);
+  }
+  const tells = (path) => /(^|\/)setup\.py$/.test(path) || (path.endsWith(".py") && aboveCpp.has(folderOf(path)));
+  const files = repositories.map((path) => ({ path: path ? `${path}/.git` : ".git" }));
+  for (const file of known) {
+    const { text: source } = tells(file.path) ? await textOf(file) : {};
+    files.push({ path: file.path, source });
+  }
+  const folders = await askAnalyzer("surroundings", { files });
+  return new Map(
+    folders.map(({ path, own_modules, pytorch_extension }) => [
+      path,
+      { own_modules, pytorch_extension: pytorch_extension ?? undefined },
+    ]),
+  );
+}
+
+const folderOf = (path) => path.slice(0, Math.max(0, path.lastIndexOf("/")));
+
+const counted = ({ findings }) =>
+  severities.map((severity) => findings.filter((finding) => finding.severity === severity).length);
+
+const isSafelyFixed = ({ fix }) => fix?.applicability === "safe" && fix.edits.length > 0;

@@ -1,0 +1,6 @@
+// Files to a zip archive. Loaded with the first one.
+
+import { strToU8, zipSync } from "fflate";
+
+// `files` are `{path, text}`.
+export const zip = (files) => zipSync(Object.fromEntries(files.map(({ path, text }) => [path, strToU8(text)])));
