@@ -40,9 +40,13 @@ async function answer(method, request) {
   const asked = { ...rest, source, language, rules };
   // A project is counted in the second module, whatever its files are.
   if (method === "survey_add") return (await everyLanguage())[method](JSON.stringify({ ...asked, path }));
-  const module = language === "python" && rules.length === 0 ? small : await everyLanguage();
+  const isAlone = language === "python" && !holdsCuda(source);
+  const module = isAlone && rules.length === 0 ? small : await everyLanguage();
   return module[method](JSON.stringify(asked));
 }
+
+// A string for CuPy or load_inline: the second module reads it.
+const holdsCuda = (source) => source.includes("__global__") || source.includes("__device__");
 
 async function loadRules(address) {
   const answer = await fetch(address).catch(() => undefined);

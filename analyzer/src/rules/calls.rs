@@ -262,3 +262,27 @@ pub(super) fn has_text(cx: &Checker<'_>, word: &'static str) -> bool {
     };
     !cx.once(word, find).is_empty()
 }
+
+/// True in what decides whether a test is skipped: `@pytest.mark.skipif(…)`, `if …: self.skipTest("…")`.
+pub(super) fn decides_a_skip(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    let mut child = node;
+    for ancestor in tree.ancestors(node) {
+        let decision = match tree.kind(ancestor) {
+            Kind::Decorator => ancestor,
+            Kind::IfStatement if tree.field(child) == Field::Condition => {
+                match tree.child(ancestor, Field::Consequence) {
+                    Some(consequence) => tree.parts(consequence).next().unwrap_or(consequence),
+                    None => return false,
+                }
+            }
+            Kind::Block => return false,
+            _ => {
+                child = ancestor;
+                continue;
+            }
+        };
+        return tree.text(decision).contains("skip");
+    }
+    false
+}
