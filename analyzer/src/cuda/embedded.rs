@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::{Checker, Source};
 use crate::analysis::Options;
 use crate::draft::{Draft, MAX_FINDINGS, Suggestion};
-use crate::report::Applicability;
+use crate::report::{Applicability, Severity};
 use crate::semantic::{Semantics, never_runs_on_target};
 use crate::syntax::{Kind, Node, Tree};
 
@@ -195,16 +195,28 @@ impl Literal {
         }
     }
 
-    /// A finding in the source's places. Its fix is for a person to judge: the string may be compiled for CUDA as well.
+    /// A finding in the source's places.
+    ///
+    /// What a rename settles is information: the string is often a fragment, and who compiles it may have shims for names.
     fn place(&self, draft: Draft, source: &str) -> Draft {
+        let is_rename = draft
+            .fix
+            .as_ref()
+            .is_some_and(|fix| fix.applicability == Applicability::Safe);
         Draft {
             message: format!("In this CUDA C++ string: {}", draft.message),
+            severity: if is_rename {
+                Severity::Info
+            } else {
+                draft.severity
+            },
             span: self.range(draft.span),
             fix: draft.fix.map(|fix| self.place_fix(fix, source)),
             ..draft
         }
     }
 
+    /// A fix is for a person to judge: the string may be compiled for CUDA as well.
     fn place_fix(&self, fix: Suggestion, source: &str) -> Suggestion {
         let edits: Option<Vec<_>> = fix
             .edits

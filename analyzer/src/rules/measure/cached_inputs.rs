@@ -1,7 +1,7 @@
 //! HW806: a benchmark whose inputs never leave the cache.
 
 use super::super::calls::{arguments, called, has_text, keyword, values};
-use super::super::timing::{is_gpu_timing, region, repeating_loop, subjects};
+use super::super::timing::{is_benchmark, is_gpu_timing, region, repeating_loop, subjects};
 use crate::checker::{Checker, Suggestion};
 use crate::report::Arch;
 use crate::semantic::{Value, integer};
@@ -10,8 +10,8 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds timed loops that call one operation on the same tensors, whose sizes the source gives and which together
-    /// fit into the GPU's last cache.
+    /// Finds timed loops that call one operation on the same tensors, which together fit into the GPU's last cache, or may:
+    /// not every source gives their sizes.
     ///
     /// ## Why on ROCm
     ///
@@ -92,7 +92,6 @@ fn check(cx: &Checker<'_>, node: Node) {
     else {
         return;
     };
-    // A loop that does one thing to the same tensors is a benchmark, whatever becomes of its time.
     if !is_gpu_timing(cx, start, end) {
         return;
     }
@@ -113,24 +112,32 @@ fn check(cx: &Checker<'_>, node: Node) {
         },
         _ => return,
     };
-    let Some(bytes) = input_bytes(cx, call) else {
-        return;
-    };
-    if bytes == 0 || bytes > cache {
-        return;
-    }
-    let size = match bytes >> 20 {
-        0 => "under 1".to_owned(),
-        megabytes => megabytes.to_string(),
+    let message = match input_bytes(cx, call) {
+        Some(Some(0)) | None => return,
+        Some(Some(bytes)) if bytes > cache => return,
+        Some(Some(bytes)) => {
+            let size = match bytes >> 20 {
+                0 => "under 1".to_owned(),
+                megabytes => megabytes.to_string(),
+            };
+            format!(
+                "The inputs take {size} MB and stay in this GPU's {} MB cache from the second round on.",
+                cache >> 20
+            )
+        }
+        Some(None) if is_benchmark(cx, node, start, end) => format!(
+            "Each round has the same inputs: together under {} MB, they come from this GPU's cache from the second round on.",
+            cache >> 20
+        ),
+        Some(None) => return,
     };
     cx.report(
         &RULE,
         call,
-        format!(
-            "The inputs take {size} MB and stay in this GPU's {} MB cache from the second round on.",
-            cache >> 20
+        message,
+        Suggestion::display_only(
+            "Rotate inputs larger than the cache together, or call the number hot",
         ),
-        Suggestion::display_only("Rotate inputs larger than the cache together, or call the number hot"),
     );
 }
 
@@ -149,8 +156,9 @@ fn operation(cx: &Checker<'_>, body: Node) -> Option<Node> {
     (tree.kind(value) == Kind::BinaryOperator).then_some(value)
 }
 
-/// The bytes of all tensors that a call or an operation gets; none when one is not known, or when a module's weights come in.
-fn input_bytes(cx: &Checker<'_>, call: Node) -> Option<i64> {
+/// The bytes of all tensors that a call or an operation gets, where their sizes are known; nothing when one is not made
+/// here, or when a module's weights come in.
+fn input_bytes(cx: &Checker<'_>, call: Node) -> Option<Option<i64>> {
     let tree = cx.tree();
     let inputs = if tree.kind(call) == Kind::BinaryOperator {
         vec![
@@ -166,16 +174,19 @@ fn input_bytes(cx: &Checker<'_>, call: Node) -> Option<i64> {
         }
         values(cx, call)
     };
-    let mut total: i64 = 0;
+    let mut total = Some(0_i64);
     for value in inputs {
         match tree.kind(value) {
             Kind::Identifier => {
                 let made = element(cx, value);
-                total = total.checked_add(match tree.kind(made) {
-                    Kind::Call => tensor_bytes(cx, made)?,
-                    Kind::Integer | Kind::Float | Kind::True | Kind::False | Kind::None => 0,
+                match tree.kind(made) {
+                    Kind::Call => {
+                        let bytes = tensor_bytes(cx, made)?;
+                        total = total.zip(bytes).and_then(|(a, b)| a.checked_add(b));
+                    }
+                    Kind::Integer | Kind::Float | Kind::True | Kind::False | Kind::None => {}
                     _ => return None,
-                })?;
+                }
             }
             Kind::Integer | Kind::Float | Kind::True | Kind::False | Kind::None | Kind::String => {}
             _ => return None,
@@ -198,7 +209,7 @@ fn element(cx: &Checker<'_>, name: Node) -> Node {
 }
 
 /// `torch.randn(4096, 4096, dtype=torch.bfloat16, device="cuda")`, moved afterwards or not.
-fn tensor_bytes(cx: &Checker<'_>, made: Node) -> Option<i64> {
+fn tensor_bytes(cx: &Checker<'_>, made: Node) -> Option<Option<i64>> {
     let tree = cx.tree();
     if matches!(
         called(cx, made),
@@ -207,7 +218,7 @@ fn tensor_bytes(cx: &Checker<'_>, made: Node) -> Option<i64> {
         let inner = super::super::calls::receiver(cx, made)?;
         let bytes = tensor_bytes(cx, inner)?;
         let halves = matches!(called(cx, made), "half" | "bfloat16");
-        return Some(if halves { bytes / 2 } else { bytes });
+        return Some(bytes.map(|bytes| if halves { bytes / 2 } else { bytes }));
     }
     let is_factory = FACTORIES.contains(&called(cx, made))
         && cx.callee(made).is_some_and(|name| name.root() == "torch");
@@ -221,9 +232,14 @@ fn tensor_bytes(cx: &Checker<'_>, made: Node) -> Option<i64> {
             "float32" | "float" | "int32" => 4,
             "float64" | "double" | "int64" => 8,
             "int8" | "uint8" | "bool" => 1,
-            _ => return None,
+            _ => return Some(None),
         },
     };
+    Some(elements(cx, made).and_then(|elements| elements.checked_mul(width)))
+}
+
+fn elements(cx: &Checker<'_>, made: Node) -> Option<i64> {
+    let tree = cx.tree();
     let mut elements: i64 = 1;
     for argument in arguments(cx, made) {
         match tree.kind(argument) {
@@ -237,5 +253,5 @@ fn tensor_bytes(cx: &Checker<'_>, made: Node) -> Option<i64> {
             _ => elements = elements.checked_mul(integer(&cx.semantics, element(cx, argument))?)?,
         }
     }
-    elements.checked_mul(width)
+    Some(elements)
 }

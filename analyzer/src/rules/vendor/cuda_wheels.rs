@@ -124,7 +124,8 @@ fn requirements(cx: &Checker<'_>, of: &'static RuleMeta, argument: Node) {
     };
     for item in tree
         .subtree(value)
-        .filter(|item| tree.kind(*item) == Kind::String)
+        // An extra's name is the project's own word.
+        .filter(|item| tree.kind(*item) == Kind::String && tree.field(*item) != Field::Key)
     {
         if let Some(text) = string_parts(&cx.semantics, item).first() {
             report(cx, of, item, text);
