@@ -40,13 +40,22 @@ pub(crate) fn read(
     let (semantics, mut drafts) = checker.finish();
     drafts.extend(team);
     let tree = &semantics.tree;
+    #[cfg_attr(not(feature = "all-languages"), expect(unused_mut))]
+    let mut comments: Vec<_> = tree
+        .nodes()
+        .filter(|node| tree.kind(*node) == Kind::Comment)
+        .map(|node| tree.span(node))
+        .collect();
+    #[cfg(feature = "all-languages")]
+    {
+        let embedded = crate::cuda::embedded(&semantics, options);
+        drafts.extend(embedded.drafts);
+        comments.extend(embedded.comments);
+        comments.sort_unstable_by_key(|comment| comment.start);
+    }
     Reading {
         drafts,
-        comments: tree
-            .nodes()
-            .filter(|node| tree.kind(*node) == Kind::Comment)
-            .map(|node| tree.span(node))
-            .collect(),
+        comments,
         code_start: code_start(tree),
         notes,
         contract: contract::detect(&semantics),

@@ -424,3 +424,33 @@ fn a_build_says_whose_names_they_are() {
     assert_eq!(severities(None), [Severity::Error]);
     assert_eq!(severities(Some(true)), [Severity::Info]);
 }
+
+#[test]
+fn a_finding_in_a_python_string_is_where_the_source_has_it() {
+    let source = concat!(
+        "import cupy\n",
+        "code = 'é\\n\\t\\'' \"__global__ void f(int* x) {\\n\\tx[0] = __ballot_sync(0xffffffff, 1);\\n}\"\n",
+        "f = cupy.RawKernel(code, 'f')\n",
+    );
+    let report = analyze(source, &options(Language::Python, ""));
+    let finding = report
+        .findings
+        .iter()
+        .find(|finding| finding.id == "HW906")
+        .unwrap_or_else(|| panic!("{report:#?}"));
+    let span = finding.span.start.byte as usize..finding.span.end.byte as usize;
+    assert_eq!(&source[span], "0xffffffff");
+    // Whatever is put into a string leaves it one.
+    let fixed = fix_all(
+        source,
+        &options(Language::Python, ""),
+        Applicability::Unsafe,
+    )
+    .source;
+    assert!(
+        analyze(&fixed, &options(Language::Python, ""))
+            .notes
+            .is_empty(),
+        "{fixed}"
+    );
+}

@@ -43,10 +43,13 @@ async function answer(method, request) {
   const asked = { ...rest, source, language, rules };
   // A project is counted in the second module, whatever its files are.
   if (method === "survey_add") return (await everyLanguage())[method](JSON.stringify({ ...asked, path }));
-  const isPlain = language === "python" && rules.length === 0 && !rest.own_modules;
+  const isPlain = language === "python" && !holdsCuda(source) && rules.length === 0 && !rest.own_modules;
   const module = isPlain ? small : await everyLanguage();
   return module[method](JSON.stringify(asked));
 }
+
+// A string for CuPy or load_inline: the second module reads it.
+const holdsCuda = (source) => source.includes("__global__") || source.includes("__device__");
 
 async function loadRules(address) {
   const answer = await fetch(address).catch(() => undefined);

@@ -8,6 +8,7 @@
 
 mod checker;
 mod conditions;
+mod embedded;
 mod headers;
 mod lexer;
 mod names;
@@ -15,6 +16,7 @@ mod source;
 
 pub(crate) use checker::{Checker, Setting};
 pub(crate) use conditions::{CUDA_NUMBERS, CudaArch, chains, evaluate, names_amd};
+pub(crate) use embedded::embedded;
 pub(crate) use headers::hip_header;
 pub(crate) use lexer::Kind;
 pub(crate) use names::{Name, is_the_projects, name};

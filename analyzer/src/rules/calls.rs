@@ -262,3 +262,41 @@ pub(super) fn has_text(cx: &Checker<'_>, word: &'static str) -> bool {
     };
     !cx.once(word, find).is_empty()
 }
+
+/// True in what decides whether a test is skipped: `@pytest.mark.skipif(…)`, `if …: self.skipTest("…")`.
+pub(super) fn decides_a_skip(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    let mut child = node;
+    for ancestor in tree.ancestors(node) {
+        let decision = match tree.kind(ancestor) {
+            Kind::Decorator => Some(ancestor),
+            Kind::Call => tree.child(ancestor, Field::Function),
+            Kind::IfStatement if tree.field(child) == Field::Condition => tree
+                .child(ancestor, Field::Consequence)
+                .and_then(|consequence| tree.parts(consequence).next()),
+            Kind::Block => return false,
+            _ => None,
+        };
+        if decision.is_some_and(|decision| tree.text(decision).contains("skip")) {
+            return true;
+        }
+        child = ancestor;
+    }
+    false
+}
+
+/// True in a function or class that its author named after AMD: `class ROCmAttention`.
+pub(super) fn is_named_after_amd(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    tree.ancestors(node)
+        .filter(|ancestor| {
+            matches!(
+                tree.kind(*ancestor),
+                Kind::FunctionDefinition | Kind::ClassDefinition
+            )
+        })
+        .any(|definition| {
+            let name = name_of(cx, definition).to_ascii_lowercase();
+            contains_any(&name, &["rocm", "_hip", "hip_", "amd"])
+        })
+}

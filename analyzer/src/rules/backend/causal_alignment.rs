@@ -1,6 +1,8 @@
 //! HW309: a causal mask over a key-value cache.
 
-use super::super::calls::contains_any;
+use super::super::calls::{
+    argument, called, contains_any, function_around, own_attribute, receiver,
+};
 use super::super::edits::module_expression;
 use crate::checker::{Checker, Suggestion};
 use crate::semantic::Value;
@@ -64,46 +66,56 @@ declare_rule! {
         visit: [KeywordArgument],
     }
 }
-fn check(cx: &Checker<'_>, argument: Node) {
+fn check(cx: &Checker<'_>, setting: Node) {
     let tree = cx.tree();
     let Some((name, value)) = tree
-        .child(argument, Field::Name)
-        .zip(tree.child(argument, Field::Value))
+        .child(setting, Field::Name)
+        .zip(tree.child(setting, Field::Value))
     else {
         return;
     };
-    if tree.text(name) != "is_causal" || tree.kind(value) != Kind::True {
+    // `self.causal` is what the layer is built with; a plain name is the caller's business.
+    let is_set = match tree.kind(value) {
+        Kind::True => true,
+        Kind::Attribute => own_attribute(cx, value).is_some_and(|own| own.contains("causal")),
+        _ => false,
+    };
+    if tree.text(name) != "is_causal" || !is_set {
         return;
     }
-    let Some(arguments) = tree.parent(argument) else {
+    let Some(call) = tree
+        .parent(setting)
+        .and_then(|arguments| tree.parent(arguments))
+    else {
         return;
     };
-    let is_attention = tree
-        .parent(arguments)
-        .and_then(|call| cx.callee(call))
+    let is_attention = cx
+        .callee(call)
         .is_some_and(|name| name.is("torch.nn.functional.scaled_dot_product_attention"));
-    let Some((query, key)) = argument_of(cx, arguments, 0, "query")
-        .zip(argument_of(cx, arguments, 1, "key"))
+    let Some((query, key)) = argument(cx, call, 0, "query")
+        .zip(argument(cx, call, 1, "key"))
         .filter(|_| is_attention)
     else {
         return;
     };
-    if !comes_from_cache(cx, key) || is_chosen_by_length(cx, argument) {
+    if !comes_from_cache(cx, key, MAX_DEPTH) || is_chosen_by_length(cx, setting) {
         return;
     }
     let title = "Align the mask to the lower right";
-    let has_mask = argument_of(cx, arguments, 3, "attn_mask").is_some();
-    let are_names =
-        tree.kind(query) == Kind::Identifier && tree.kind(key) == Kind::Identifier && !has_mask;
+    let has_mask = argument(cx, call, 3, "attn_mask").is_some();
+    let are_names = tree.kind(value) == Kind::True
+        && tree.kind(query) == Kind::Identifier
+        && tree.kind(key) == Kind::Identifier
+        && !has_mask;
     let fix = if are_names {
         let (mask, import) =
-            module_expression(cx, "torch.nn.attention.bias.causal_lower_right", argument);
+            module_expression(cx, "torch.nn.attention.bias.causal_lower_right", setting);
         let text = format!(
             "attn_mask={mask}({}.size(-2), {}.size(-2))",
             tree.text(query),
             tree.text(key)
         );
-        let mut edits = vec![(tree.span(argument), text)];
+        let mut edits = vec![(tree.span(setting), text)];
         edits.extend(import);
         Suggestion::unsafe_edits(title, edits)
     } else {
@@ -111,72 +123,120 @@ fn check(cx: &Checker<'_>, argument: Node) {
     };
     cx.report(
         &RULE,
-        argument,
+        setting,
         "With fewer queries than keys is_causal=True lets the first query see the first key alone, which is wrong behind a cache.",
         fix,
     );
 }
 
-fn argument_of(cx: &Checker<'_>, arguments: Node, position: usize, name: &str) -> Option<Node> {
-    let tree = cx.tree();
-    let named = tree.parts(arguments).find(|argument| {
-        tree.kind(*argument) == Kind::KeywordArgument
-            && tree
-                .child(*argument, Field::Name)
-                .is_some_and(|key| tree.text(key) == name)
-    });
-    if let Some(named) = named {
-        return tree.child(named, Field::Value);
-    }
-    tree.parts(arguments)
-        .nth(position)
-        .filter(|argument| tree.kind(*argument) != Kind::KeywordArgument)
-}
+/// How many names and calls the keys are followed through.
+const MAX_DEPTH: u8 = 6;
 
-/// True when one of the values that the name has had before is a cache, or is put behind earlier keys.
-fn comes_from_cache(cx: &Checker<'_>, key: Node) -> bool {
-    let tree = cx.tree();
-    if tree.kind(key) != Kind::Identifier {
-        return is_cached(cx, key);
-    }
-    let names = &cx.semantics.names;
-    let Some((_, bindings)) = names.lookup(names.scope_of(key), tree.text(key)) else {
+/// True when one of the values that the keys have had before is a cache, or is put behind earlier keys.
+fn comes_from_cache(cx: &Checker<'_>, keys: Node, depth: u8) -> bool {
+    let Some(depth) = depth.checked_sub(1) else {
         return false;
     };
-    bindings
-        .before(key)
-        .iter()
-        .any(|binding| match binding.value {
-            Value::Expression(value) | Value::Unpacked(value, _) => is_cached(cx, value),
-            _ => false,
-        })
+    let tree = cx.tree();
+    if is_cached(cx, keys) {
+        return true;
+    }
+    match tree.kind(keys) {
+        Kind::Identifier => {
+            let names = &cx.semantics.names;
+            let Some((_, bindings)) = names.lookup(names.scope_of(keys), tree.text(keys)) else {
+                return false;
+            };
+            bindings
+                .before(keys)
+                .iter()
+                .rev()
+                .take(MAX_BINDINGS)
+                .any(|binding| match binding.value {
+                    Value::Expression(value) | Value::Unpacked(value, _) => {
+                        !tree.contains(value, keys) && comes_from_cache(cx, value, depth)
+                    }
+                    _ => false,
+                })
+        }
+        // `k.transpose(1, 2)`, `kv.unbind(dim=2)`, `torch.repeat_interleave(k, 4)`
+        Kind::Call => {
+            let reshaped = match called(cx, keys) {
+                "repeat_interleave" | "repeat_kv" if cx.callee(keys).is_some() => {
+                    argument(cx, keys, 0, "input")
+                }
+                _ => receiver(cx, keys),
+            };
+            reshaped.is_some_and(|inner| comes_from_cache(cx, inner, depth))
+        }
+        _ => false,
+    }
 }
+
+/// How many values of one name are looked at.
+const MAX_BINDINGS: usize = 8;
 
 /// `if cache is None or q.size(-2) == k.size(-2):`: the mask is right where the lengths are the same.
 fn is_chosen_by_length(cx: &Checker<'_>, argument: Node) -> bool {
     let tree = cx.tree();
-    tree.ancestors(argument)
-        .take_while(|ancestor| tree.kind(*ancestor) != Kind::FunctionDefinition)
+    let around = function_around(cx, argument);
+    let encloses = tree
+        .ancestors(argument)
+        .take_while(|ancestor| Some(*ancestor) != around)
         .filter_map(|ancestor| tree.child(ancestor, Field::Condition))
-        .any(|condition| {
-            let lower = tree.text(condition).to_ascii_lowercase();
-            contains_any(&lower, &["len", "size", "shape", "prefill", "is none"])
+        .any(|condition| asks_for_length(cx, condition));
+    // `if q_len == 1: return …` before it
+    encloses
+        || around.is_some_and(|function| {
+            cx.within(function)
+                .take_while(|node| *node < argument)
+                .filter(|node| tree.kind(*node) == Kind::ReturnStatement)
+                .filter_map(|leave| {
+                    let branch = tree.parent(tree.block(leave))?;
+                    tree.child(branch, Field::Condition)
+                })
+                .any(|condition| asks_for_length(cx, condition))
         })
 }
 
-/// `torch.cat([past_k, k])`, `cache.update(k, v)`, `self.k_cache[:, :end]`
+/// True when each way into the branch asks for a length, or for whether there is a cache.
+fn asks_for_length(cx: &Checker<'_>, condition: Node) -> bool {
+    let tree = cx.tree();
+    let condition = tree.unparenthesized(condition);
+    let sides = [Field::Left, Field::Right].map(|side| tree.child(condition, side));
+    if let [Some(left), Some(right)] = sides
+        && tree.kind(condition) == Kind::BooleanOperator
+        && tree
+            .children(condition)
+            .any(|word| tree.kind(word) == Kind::Or)
+    {
+        return asks_for_length(cx, left) && asks_for_length(cx, right);
+    }
+    // `flash_attn_with_kvcache is None`: whether a package is there says nothing of lengths.
+    let first = tree.parts(condition).next().unwrap_or(condition);
+    if tree.kind(first) == Kind::Identifier
+        && !cx.semantics.names.at_top_level(tree.text(first)).is_empty()
+    {
+        return false;
+    }
+    let lower = tree.text(condition).to_ascii_lowercase();
+    contains_any(
+        &lower,
+        &[
+            "len", "size", "shape", "prefill", "is none", "offset", "> 0",
+        ],
+    )
+}
+
+/// `torch.cat([past_k, k])`, `cache.update(k, v)`, `self._update_kv_cache(kv)`, `self.k_cache[:, :end]`
 fn is_cached(cx: &Checker<'_>, value: Node) -> bool {
     let tree = cx.tree();
     let joins = match tree.kind(value) {
-        Kind::Call => tree
-            .child(value, Field::Function)
-            .and_then(|function| tree.child(function, Field::Attribute))
-            .is_some_and(|method| {
-                matches!(
-                    tree.text(method),
-                    "cat" | "concat" | "concatenate" | "update"
-                )
-            }),
+        Kind::Call => {
+            let function = called(cx, value);
+            matches!(function, "cat" | "concat" | "concatenate" | "update")
+                || function.contains("update") && function.contains("cache")
+        }
         Kind::Subscript => true,
         _ => false,
     };

@@ -5,7 +5,7 @@ use crate::report::Severity;
 use crate::rules::counterparts::sets_any;
 use crate::rules::uses::{self, Condition, Fix, Use, What};
 use crate::semantic::{environment_variable, string};
-use crate::syntax::Node;
+use crate::syntax::{Field, Node};
 
 declare_rule! {
     /// ## What it does
@@ -53,25 +53,46 @@ declare_rule! {
         files: [Dockerfile, Shell, Yaml] check_files,
     }
 }
-const USES: &[Use] = &[Use {
-    what: What::Variable("TORCH_CUDA_ARCH_LIST", &[]),
-    when: Condition::ALWAYS,
-    severity: Severity::Warning,
-    message: "A ROCm build does not read TORCH_CUDA_ARCH_LIST; extensions are built for what PYTORCH_ROCM_ARCH names.",
-    fix: Fix::unsafe_edit(
-        "Set PYTORCH_ROCM_ARCH to {arch}",
-        "PYTORCH_ROCM_ARCH={arch}",
-    ),
-}];
+const NAMES: &[&str] = &["TORCH_CUDA_ARCH_LIST"];
+
+const fn variable(severity: Severity) -> Use {
+    Use {
+        what: What::Variable("TORCH_CUDA_ARCH_LIST", &[]),
+        when: Condition::ALWAYS,
+        severity,
+        message: "A ROCm build does not read TORCH_CUDA_ARCH_LIST; extensions are built for what PYTORCH_ROCM_ARCH names.",
+        fix: Fix::unsafe_edit(
+            "Set PYTORCH_ROCM_ARCH to {arch}",
+            "PYTORCH_ROCM_ARCH={arch}",
+        ),
+    }
+}
+
+const USES: &[Use] = &[variable(Severity::Warning)];
+/// Where it is set once more, as in each branch of a `setup.py`.
+const AGAIN: &[Use] = &[variable(Severity::Info)];
 
 fn check(cx: &Checker<'_>, node: Node) {
     // An empty list stands for the GPUs that are there, as it does on ROCm.
-    let asks = environment_variable(&cx.semantics, node, &["TORCH_CUDA_ARCH_LIST"])
+    let asks = environment_variable(&cx.semantics, node, NAMES)
         .and_then(|variable| variable.value)
         .is_some_and(|value| string(&cx.semantics, value) != Some(""));
-    if asks && !sets_any(cx, RULE.id, &["PYTORCH_ROCM_ARCH"]) {
-        uses::check(cx, &RULE, USES, node);
+    if asks && !sets_any(cx, RULE.id, &["PYTORCH_ROCM_ARCH"]) && !corrects(cx, node) {
+        let rows = match cx.has_reported(&RULE, &|_, _| true) {
+            true => AGAIN,
+            false => USES,
+        };
+        uses::check(cx, &RULE, rows, node);
     }
+}
+
+/// `if arch_list:` around it, where that is what the user asked for: a list that is only put right.
+fn corrects(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    tree.ancestors(node)
+        .filter_map(|ancestor| tree.child(ancestor, Field::Condition))
+        .map(|condition| cx.semantics.expression(condition))
+        .any(|asked| environment_variable(&cx.semantics, asked, NAMES).is_some())
 }
 
 /// Where files set it.

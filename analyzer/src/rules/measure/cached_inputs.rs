@@ -10,8 +10,8 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds timed loops that call one operation on the same tensors, whose sizes the source gives and which together
-    /// fit into the GPU's last cache.
+    /// Finds timed loops that call one operation on the same tensors, which together fit into the GPU's last cache, or may:
+    /// not every source gives their sizes.
     ///
     /// ## Why on ROCm
     ///
@@ -92,7 +92,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     else {
         return;
     };
-    if !is_gpu_timing(cx, start, end) || !is_benchmark(cx, node, start, end) {
+    if !is_gpu_timing(cx, start, end) {
         return;
     }
     let cache: i64 = match cx.target().arch {
@@ -103,49 +103,90 @@ fn check(cx: &Checker<'_>, node: Node) {
     if has_text(cx, "flush") || has_text(cx, "cache.zero_") || has_text(cx, "rotat") {
         return;
     }
-    let [call] = subjects(cx, body)[..] else {
-        return;
+    let call = match subjects(cx, body)[..] {
+        [call] => call,
+        // `c = a @ b`
+        [] => match operation(cx, body) {
+            Some(operation) => operation,
+            None => return,
+        },
+        _ => return,
     };
-    let Some(bytes) = input_bytes(cx, call) else {
-        return;
-    };
-    if bytes == 0 || bytes > cache {
-        return;
-    }
-    let size = match bytes >> 20 {
-        0 => "under 1".to_owned(),
-        megabytes => megabytes.to_string(),
+    let message = match input_bytes(cx, call) {
+        Some(Some(0)) | None => return,
+        Some(Some(bytes)) if bytes > cache => return,
+        Some(Some(bytes)) => {
+            let size = match bytes >> 20 {
+                0 => "under 1".to_owned(),
+                megabytes => megabytes.to_string(),
+            };
+            format!(
+                "The inputs take {size} MB and stay in this GPU's {} MB cache from the second round on.",
+                cache >> 20
+            )
+        }
+        Some(None) if is_benchmark(cx, node, start, end) => format!(
+            "Each round has the same inputs: together under {} MB, they come from this GPU's cache from the second round on.",
+            cache >> 20
+        ),
+        Some(None) => return,
     };
     cx.report(
         &RULE,
         call,
-        format!(
-            "The inputs take {size} MB and stay in this GPU's {} MB cache from the second round on.",
-            cache >> 20
+        message,
+        Suggestion::display_only(
+            "Rotate inputs larger than the cache together, or call the number hot",
         ),
-        Suggestion::display_only("Rotate inputs larger than the cache together, or call the number hot"),
     );
 }
 
-/// The bytes of all tensors that `call` gets; none when one is not known, or when a module's weights come in.
-fn input_bytes(cx: &Checker<'_>, call: Node) -> Option<i64> {
+/// The one operation of a loop's body that has only that statement.
+fn operation(cx: &Checker<'_>, body: Node) -> Option<Node> {
     let tree = cx.tree();
-    let function = tree.child(call, Field::Function)?;
-    let is_function = cx.resolve(function).is_some()
-        || matches!(cx.semantics.binding(function)?.value, Value::Function(_));
-    if !is_function {
-        return None;
-    }
-    let mut total: i64 = 0;
-    for value in values(cx, call) {
+    let mut statements = tree.parts(body);
+    let only = statements.next().filter(|_| statements.next().is_none())?;
+    let expression = tree.parts(only).next()?;
+    let value = tree.child(expression, Field::Right).unwrap_or(expression);
+    let value = if tree.kind(expression) == Kind::Assignment {
+        value
+    } else {
+        expression
+    };
+    (tree.kind(value) == Kind::BinaryOperator).then_some(value)
+}
+
+/// The bytes of all tensors that a call or an operation gets, where their sizes are known; nothing when one is not made
+/// here, or when a module's weights come in.
+fn input_bytes(cx: &Checker<'_>, call: Node) -> Option<Option<i64>> {
+    let tree = cx.tree();
+    let inputs = if tree.kind(call) == Kind::BinaryOperator {
+        vec![
+            tree.child(call, Field::Left)?,
+            tree.child(call, Field::Right)?,
+        ]
+    } else {
+        let function = tree.child(call, Field::Function)?;
+        let is_function = cx.resolve(function).is_some()
+            || matches!(cx.semantics.binding(function)?.value, Value::Function(_));
+        if !is_function {
+            return None;
+        }
+        values(cx, call)
+    };
+    let mut total = Some(0_i64);
+    for value in inputs {
         match tree.kind(value) {
             Kind::Identifier => {
-                let made = cx.semantics.expression(value);
-                total = total.checked_add(match tree.kind(made) {
-                    Kind::Call => tensor_bytes(cx, made)?,
-                    Kind::Integer | Kind::Float | Kind::True | Kind::False | Kind::None => 0,
+                let made = element(cx, value);
+                match tree.kind(made) {
+                    Kind::Call => {
+                        let bytes = tensor_bytes(cx, made)?;
+                        total = total.zip(bytes).and_then(|(a, b)| a.checked_add(b));
+                    }
+                    Kind::Integer | Kind::Float | Kind::True | Kind::False | Kind::None => {}
                     _ => return None,
-                })?;
+                }
             }
             Kind::Integer | Kind::Float | Kind::True | Kind::False | Kind::None | Kind::String => {}
             _ => return None,
@@ -154,8 +195,21 @@ fn input_bytes(cx: &Checker<'_>, call: Node) -> Option<i64> {
     Some(total)
 }
 
+/// What a name was given, also as one of several: `a, b = torch.randn(64, 64), torch.randn(64, 64)`.
+fn element(cx: &Checker<'_>, name: Node) -> Node {
+    let tree = cx.tree();
+    match cx.semantics.binding(name).map(|binding| binding.value) {
+        Some(Value::Unpacked(list, at))
+            if matches!(tree.kind(list), Kind::ExpressionList | Kind::Tuple) =>
+        {
+            tree.parts(list).nth(at).unwrap_or(name)
+        }
+        _ => cx.semantics.expression(name),
+    }
+}
+
 /// `torch.randn(4096, 4096, dtype=torch.bfloat16, device="cuda")`, moved afterwards or not.
-fn tensor_bytes(cx: &Checker<'_>, made: Node) -> Option<i64> {
+fn tensor_bytes(cx: &Checker<'_>, made: Node) -> Option<Option<i64>> {
     let tree = cx.tree();
     if matches!(
         called(cx, made),
@@ -164,7 +218,7 @@ fn tensor_bytes(cx: &Checker<'_>, made: Node) -> Option<i64> {
         let inner = super::super::calls::receiver(cx, made)?;
         let bytes = tensor_bytes(cx, inner)?;
         let halves = matches!(called(cx, made), "half" | "bfloat16");
-        return Some(if halves { bytes / 2 } else { bytes });
+        return Some(bytes.map(|bytes| if halves { bytes / 2 } else { bytes }));
     }
     let is_factory = FACTORIES.contains(&called(cx, made))
         && cx.callee(made).is_some_and(|name| name.root() == "torch");
@@ -178,21 +232,26 @@ fn tensor_bytes(cx: &Checker<'_>, made: Node) -> Option<i64> {
             "float32" | "float" | "int32" => 4,
             "float64" | "double" | "int64" => 8,
             "int8" | "uint8" | "bool" => 1,
-            _ => return None,
+            _ => return Some(None),
         },
     };
+    Some(elements(cx, made).and_then(|elements| elements.checked_mul(width)))
+}
+
+fn elements(cx: &Checker<'_>, made: Node) -> Option<i64> {
+    let tree = cx.tree();
     let mut elements: i64 = 1;
     for argument in arguments(cx, made) {
         match tree.kind(argument) {
             Kind::KeywordArgument => continue,
             Kind::Tuple | Kind::List => {
                 for size in tree.parts(argument) {
-                    elements = elements.checked_mul(integer(&cx.semantics, size)?)?;
+                    elements = elements.checked_mul(integer(&cx.semantics, element(cx, size))?)?;
                 }
                 break;
             }
-            _ => elements = elements.checked_mul(integer(&cx.semantics, argument)?)?,
+            _ => elements = elements.checked_mul(integer(&cx.semantics, element(cx, argument))?)?,
         }
     }
-    elements.checked_mul(width)
+    Some(elements)
 }

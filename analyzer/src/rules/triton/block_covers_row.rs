@@ -1,6 +1,6 @@
 //! HW706: a fixed block for rows of any length.
 
-use super::super::calls::{function_around, mentions, mentions_any, values};
+use super::super::calls::{called, function_around, mentions, mentions_any, sides, values};
 use super::super::kernels::{
     constants, given, is_tl, kernel_around, launched, launches, parameters,
 };
@@ -98,7 +98,12 @@ fn check(cx: &Checker<'_>, call: Node) {
         .copied()
         .filter(|launch| launched(cx, *launch) == Some(kernel))
         .collect();
-    for (value, size) in constants(cx, kernel, tree.text(block)) {
+    let mut sizes = constants(cx, kernel, tree.text(block));
+    sizes.extend(launches.iter().filter_map(|launch| {
+        let value = given(cx, kernel, *launch, tree.text(block))?;
+        Some((value, most(cx, value)?))
+    }));
+    for (value, size) in sizes {
         // A value in a launch is for that launch; one in a configuration for all.
         let own = launches
             .iter()
@@ -132,25 +137,37 @@ fn check(cx: &Checker<'_>, call: Node) {
     }
 }
 
+/// The 1024 of `min(1024, triton.next_power_of_2(n))`.
+fn most(cx: &Checker<'_>, value: Node) -> Option<i64> {
+    let value = cx.semantics.expression(value);
+    if called(cx, value) != "min" || !mentions(cx, value, "next_power_of_2") {
+        return None;
+    }
+    values(cx, value)
+        .into_iter()
+        .find_map(|limit| integer(&cx.semantics, limit))
+}
+
 /// The parameter that masks the columns, for a kernel that reduces one block of them and never moves on.
 fn row_length<'a>(cx: &Checker<'a>, kernel: Node, arange: Node, block: &str) -> Option<&'a str> {
     let tree = cx.tree();
-    let uses = cx
-        .within(kernel)
-        .filter(|node| tree.kind(*node) == Kind::Identifier && tree.text(*node) == block)
-        .count();
-    // Its parameter, and this one range.
+    // `tl.program_id(1) * BLOCK`: other programs have the rest of the row.
+    let moves_on = cx.within(kernel).any(|node| {
+        let product = sides(cx, node, "*");
+        product
+            .is_some_and(|(left, right)| [left, right].map(|side| tree.text(side)).contains(&block))
+    });
     let assignment = tree.parent(arange)?;
     let columns = tree.child(assignment, crate::syntax::Field::Left)?;
     let has_loop = cx
         .within(kernel)
         .any(|node| matches!(tree.kind(node), Kind::ForStatement | Kind::WhileStatement));
     let reduces = cx.within(kernel).any(|node| {
-        ["sum", "max", "min"]
+        ["sum", "max", "min", "softmax", "argmax", "cumsum"]
             .iter()
             .any(|name| is_tl(cx, node, name))
     });
-    if uses != 2 || has_loop || !reduces || tree.kind(assignment) != Kind::Assignment {
+    if moves_on || has_loop || !reduces || tree.kind(assignment) != Kind::Assignment {
         return None;
     }
     let name = tree.text(columns);

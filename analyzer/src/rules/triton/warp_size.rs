@@ -1,6 +1,6 @@
 //! HW712: Triton code that counts threads in warps of 32.
 
-use super::super::calls::{argument, called, has_text, sides};
+use super::super::calls::{argument, called, function_around, has_text, mentions, sides};
 use super::super::kernels::is_named_after_nvidia;
 use crate::checker::{Checker, Suggestion};
 use crate::semantic::integer;
@@ -64,7 +64,7 @@ fn check(cx: &Checker<'_>, node: Node) {
         _ => is_maths_with_32(cx, node),
     };
     let is_triton = assumes && (has_text(cx, "import triton") || has_text(cx, "from triton"));
-    if !is_triton || is_named_after_nvidia(cx, node) {
+    if !is_triton || is_named_after_nvidia(cx, node) || asks_elsewhere(cx, node) {
         return;
     }
     cx.report(
@@ -73,6 +73,11 @@ fn check(cx: &Checker<'_>, node: Node) {
         "This counts 32 lanes in a warp; Instinct GPUs have 64.",
         Suggestion::display_only("Ask the target for its warp size"),
     );
+}
+
+/// `return num_warps * (properties.warp_size or 32)` beside it: 32 is for what has no answer.
+fn asks_elsewhere(cx: &Checker<'_>, node: Node) -> bool {
+    function_around(cx, node).is_some_and(|function| mentions(cx, function, "warp_size"))
 }
 
 fn is_maths_with_32(cx: &Checker<'_>, node: Node) -> bool {

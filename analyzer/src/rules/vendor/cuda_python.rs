@@ -1,5 +1,6 @@
 //! HW111: Python bindings of CUDA itself: cuda-python, PyCUDA, numba.cuda.
 
+use super::cuda_wheels::installed;
 use crate::checker::Checker;
 use crate::report::Severity;
 use crate::rules::uses::{self, Use, What, imported, may_import, row};
@@ -50,7 +51,7 @@ declare_rule! {
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),
-        visit: [ImportStatement, ImportFromStatement, Call],
+        visit: [ImportStatement, ImportFromStatement, Call, KeywordArgument],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check_files,
     }
 }
@@ -84,6 +85,7 @@ const USES: &[Use] = &[
 ];
 
 fn check(cx: &Checker<'_>, node: Node) {
+    installed(cx, &RULE, node);
     if !may_import(cx, node) {
         return;
     }

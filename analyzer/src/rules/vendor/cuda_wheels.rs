@@ -1,6 +1,8 @@
 //! HW115: CUDA packages that Python code installs or requires.
 
 use crate::checker::{Checker, Suggestion};
+use crate::report::Severity;
+use crate::rules::RuleMeta;
 use crate::rules::commands::{RUNNERS, command};
 use crate::semantic::string_parts;
 use crate::syntax::{Field, Kind, Node};
@@ -9,7 +11,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds CUDA packages in a `pip install` that Python code runs, and in `install_requires` of a `setup.py`: NVIDIA's own
-    /// (`nvidia-cublas-cu12`), wheels built for CUDA (`cupy-cuda12x`, `onnxruntime-gpu`, `tensorrt`), and PyTorch's CUDA index.
+    /// (`nvidia-cublas-cu12`), `onnxruntime-gpu`, and PyTorch's CUDA index. A package that another rule speaks of in requirements, such
+    /// as `cupy-cuda12x` or `tensorrt`, is reported under that rule here too.
     ///
     /// ## Why on ROCm
     ///
@@ -54,21 +57,38 @@ declare_rule! {
         visit: [Call, KeywordArgument],
     }
 }
-/// Packages for NVIDIA's stack, with what to install instead.
-const PACKAGES: &[(&str, &str)] = &[
-    ("nvidia-ml-py", "Install amdsmi, which comes with ROCm"),
-    ("pynvml", "Install amdsmi, which comes with ROCm"),
-    ("onnxruntime-gpu", "Install onnxruntime-migraphx"),
-    ("tensorrt", "Leave it out; MIGraphX comes with ROCm"),
-    ("torch-tensorrt", "Install torch_migraphx"),
-    ("cuda-python", "Install hip-python"),
-    ("pycuda", "Install hip-python"),
+/// Packages for NVIDIA's stack: the rule that speaks of each, here as in requirements, and what to install instead.
+const PACKAGES: &[(&str, &str, &str)] = &[
+    (
+        "nvidia-ml-py",
+        "pynvml",
+        "Install amdsmi, which comes with ROCm",
+    ),
+    ("pynvml", "pynvml", "Install amdsmi, which comes with ROCm"),
+    (
+        "onnxruntime-gpu",
+        "cuda-wheels",
+        "Install onnxruntime-migraphx",
+    ),
+    (
+        "tensorrt",
+        "tensorrt",
+        "Leave it out; MIGraphX comes with ROCm",
+    ),
+    ("torch-tensorrt", "tensorrt", "Install torch_migraphx"),
+    ("cuda-python", "cuda-python", "Install hip-python"),
+    ("pycuda", "cuda-python", "Install hip-python"),
 ];
 
 fn check(cx: &Checker<'_>, node: Node) {
+    installed(cx, &RULE, node);
+}
+
+/// Reports what Python code installs or requires at `node`, of the packages that `of` speaks of.
+pub(in crate::rules) fn installed(cx: &Checker<'_>, of: &'static RuleMeta, node: Node) {
     let tree = cx.tree();
     if tree.kind(node) == Kind::KeywordArgument {
-        requirements(cx, node);
+        requirements(cx, of, node);
         return;
     }
     let runs = cx.callee(node).is_some_and(|name| name.is_any(RUNNERS));
@@ -80,16 +100,14 @@ fn check(cx: &Checker<'_>, node: Node) {
         .iter()
         .any(|word| matches!(*word, "pip" | "pip3" | "uv") || word.ends_with("/pip"))
         && words.contains(&"install");
-    if !installs {
-        return;
-    }
-    if let Some((word, title)) = words.iter().find_map(|word| Some((*word, for_cuda(word)?))) {
-        report(cx, node, word, title);
+    if installs {
+        // One finding says that the command is for CUDA.
+        words.iter().any(|word| report(cx, of, node, word));
     }
 }
 
 /// `install_requires=["nvidia-cublas-cu12"]` of `setup()`
-fn requirements(cx: &Checker<'_>, argument: Node) {
+fn requirements(cx: &Checker<'_>, of: &'static RuleMeta, argument: Node) {
     let tree = cx.tree();
     let is_requirements = tree.child(argument, Field::Name).is_some_and(|name| {
         matches!(
@@ -106,32 +124,38 @@ fn requirements(cx: &Checker<'_>, argument: Node) {
     };
     for item in tree
         .subtree(value)
-        .filter(|item| tree.kind(*item) == Kind::String)
+        // An extra's name is the project's own word.
+        .filter(|item| tree.kind(*item) == Kind::String && tree.field(*item) != Field::Key)
     {
-        if let Some(text) = string_parts(&cx.semantics, item).first()
-            && let Some(title) = for_cuda(text)
-        {
-            report(cx, item, text, title);
+        if let Some(text) = string_parts(&cx.semantics, item).first() {
+            report(cx, of, item, text);
         }
     }
 }
 
-fn report(cx: &Checker<'_>, node: Node, word: &str, title: &'static str) {
-    cx.report(
-        &RULE,
+/// Reports `word` where it is a package that `of` speaks of.
+fn report(cx: &Checker<'_>, of: &'static RuleMeta, node: Node, word: &str) -> bool {
+    let Some((_, title)) = for_cuda(word).filter(|(owner, _)| *owner == of.name) else {
+        return false;
+    };
+    cx.report_as(
+        of,
+        Severity::Warning,
         node,
         format!("{word} is for CUDA: on a ROCm host it is of no use, or replaces the ROCm build."),
         Suggestion::display_only(title),
     );
+    true
 }
 
-/// What to do instead of installing `word`.
-fn for_cuda(word: &str) -> Option<&'static str> {
+/// The rule that speaks of installing `word`, and what to do instead.
+fn for_cuda(word: &str) -> Option<(&'static str, &'static str)> {
     if let Some((_, build)) = word.split_once("download.pytorch.org/whl/") {
         let build = build.trim_start_matches("nightly/");
-        return build
-            .starts_with("cu")
-            .then_some("Install from PyTorch's index for the host's ROCm version");
+        return build.starts_with("cu").then_some((
+            "cuda-wheels",
+            "Install from PyTorch's index for the host's ROCm version",
+        ));
     }
     let name = word
         .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_')))
@@ -141,13 +165,16 @@ fn for_cuda(word: &str) -> Option<&'static str> {
         .iter()
         .any(|build| name.ends_with(build));
     if name.starts_with("cupy-cuda") {
-        Some("Install cupy-rocm-7-0 or AMD's amd-cupy")
+        Some(("cupy", "Install cupy-rocm-7-0 or AMD's amd-cupy"))
     } else if name.starts_with("nvidia-") && is_build {
-        Some("Leave it out: the ROCm build of PyTorch brings its own libraries")
+        Some((
+            "cuda-wheels",
+            "Leave it out: the ROCm build of PyTorch brings its own libraries",
+        ))
     } else {
         PACKAGES
             .iter()
-            .find(|(package, _)| *package == name)
-            .map(|(_, title)| *title)
+            .find(|(package, _, _)| *package == name)
+            .map(|(_, owner, title)| (*owner, *title))
     }
 }

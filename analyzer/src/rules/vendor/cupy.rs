@@ -1,5 +1,6 @@
 //! HW105: CuPy, and the CUDA source that goes through it.
 
+use super::cuda_wheels::installed;
 use crate::checker::Checker;
 use crate::report::Severity;
 use crate::rules::uses::{self, Use, What, row};
@@ -16,7 +17,7 @@ declare_rule! {
     /// The usual wheels, `cupy-cuda12x` and `cupy-cuda13x`, load CUDA's libraries and fail on import without them. CuPy's support
     /// for ROCm is experimental and comes as another package: `cupy-rocm-7-0`, or AMD's own `amd-cupy`. Kernels given as text are
     /// compiled by hipRTC there. Most CUDA C++ compiles, but nobody converts it: 32 lanes to a warp, 32-bit lane masks and inline
-    /// PTX stay as they are written.
+    /// PTX stay as they are written. The source is read as CUDA C++, and what matters in it is reported there.
     ///
     /// ## Example
     ///
@@ -66,7 +67,7 @@ declare_rule! {
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),
-        visit: [ImportStatement, ImportFromStatement, Call],
+        visit: [ImportStatement, ImportFromStatement, Call, KeywordArgument],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check_files,
     }
 }
@@ -80,18 +81,8 @@ const USES: &[Use] = &[
         "The usual wheels of cupy need CUDA's libraries, so this import fails on a ROCm host; its ROCm wheels are a package of their own.",
         "Install cupy-rocm-7-0 or AMD's amd-cupy",
     ),
-    row(
-        What::Call("cupy.RawKernel"),
-        Severity::Warning,
-        SOURCE,
-        CHECK,
-    ),
-    row(
-        What::Call("cupy.RawModule"),
-        Severity::Warning,
-        SOURCE,
-        CHECK,
-    ),
+    row(What::Call("cupy.RawKernel"), Severity::Info, SOURCE, CHECK),
+    row(What::Call("cupy.RawModule"), Severity::Info, SOURCE, CHECK),
     row(
         What::Call("cupy.ElementwiseKernel"),
         Severity::Info,
@@ -107,6 +98,7 @@ const USES: &[Use] = &[
 ];
 
 fn check(cx: &Checker<'_>, node: Node) {
+    installed(cx, &RULE, node);
     uses::check(cx, &RULE, USES, node);
 }
 

@@ -94,7 +94,7 @@ const USES: &[Use] = &[
     for_hopper("flash_attn.cute"),
     row(
         What::Import("flash_attn"),
-        Severity::Warning,
+        Severity::Info,
         "flash-attn's ready-made wheels are for CUDA; for {arch} it has to be built from source, and this import fails without that.",
         REBUILD,
     ),

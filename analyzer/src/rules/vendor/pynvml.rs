@@ -1,5 +1,6 @@
 //! HW101: the Python binding of NVIDIA's management library.
 
+use super::cuda_wheels::installed;
 use crate::checker::{Checker, Replacement, Suggestion};
 use crate::report::Arch;
 use crate::rules::uses::is_awaited;
@@ -72,12 +73,13 @@ declare_rule! {
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),
-        visit: [ImportStatement, ImportFromStatement],
+        visit: [ImportStatement, ImportFromStatement, Call, KeywordArgument],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check_files,
     }
 }
 
 fn check(cx: &Checker<'_>, statement: Node) {
+    installed(cx, &RULE, statement);
     let Some(import) = pynvml_item(cx, statement) else {
         return;
     };

@@ -1,5 +1,6 @@
 //! HW108: TensorRT in its many packages.
 
+use super::cuda_wheels::installed;
 use crate::checker::Checker;
 use crate::report::Severity;
 use crate::rules::uses::{self, Condition, Fix, Use, What, row};
@@ -92,6 +93,7 @@ const USES: &[Use] = &[
 ];
 
 fn check(cx: &Checker<'_>, node: Node) {
+    installed(cx, &RULE, node);
     uses::check(cx, &RULE, USES, node);
 }
 
