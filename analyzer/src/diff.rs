@@ -296,8 +296,8 @@ fn quoted(side: &str, path: &str) -> String {
             '\n' => text.push_str("\\n"),
             '"' | '\\' => text.extend(['\\', c]),
             _ if c.is_ascii_control() => {
-                // Writing to a string does not fail.
-                let _ = write!(text, "\\{:03o}", u32::from(c));
+                text.push('\\');
+                text.extend([6, 3, 0].map(|shift| char::from(b'0' + (c as u8 >> shift & 7))));
             }
             _ => text.push(c),
         }
