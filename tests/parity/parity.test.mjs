@@ -14,8 +14,15 @@ const hipward = process.env.HIPWARD ?? join(root, 'target/debug/hipward');
 const assets = process.env.HIPWARD_ASSETS ?? join(root, 'target/assets');
 const manifest = JSON.parse(readFileSync(join(assets, 'manifest.json'), 'utf8'));
 
-const analyzer = await import(join(assets, manifest['analyzer.js']));
-analyzer.initSync({ module: readFileSync(join(assets, manifest['analyzer_bg.wasm'])) });
+async function load(name) {
+  const module = await import(join(assets, manifest[`${name}.js`]));
+  module.initSync({ module: readFileSync(join(assets, manifest[`${name}_bg.wasm`])) });
+  return module;
+}
+const analyzer = await load('analyzer');
+const everyLanguage = await load('analyzer-all');
+// As the worker chooses.
+const moduleFor = (source) => (/__(global|device)__/.test(source) ? everyLanguage : analyzer);
 
 function pythonFiles(folder) {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
@@ -53,7 +60,7 @@ test('the browser module and the command line report the same', () => {
     let findings = 0;
     for (const file of files) {
       const source = readFileSync(file, 'utf8');
-      const browser = JSON.parse(analyzer.analyze(JSON.stringify({ source })));
+      const browser = JSON.parse(moduleFor(source).analyze(JSON.stringify({ source })));
       findings += browser.findings.length;
       assert.deepEqual(browser, native.get(file), file);
     }

@@ -1,6 +1,7 @@
 //! HW307: 32 threads to a warp, in Python.
 
 use crate::checker::{Checker, Suggestion};
+use crate::report::Severity;
 use crate::rules::calls::has_text;
 use crate::rules::uses::imported;
 use crate::syntax::{Field, Kind, Node};
@@ -94,8 +95,17 @@ fn check(cx: &Checker<'_>, node: Node) {
         return;
     }
     let arch = cx.target().arch.name();
-    cx.report(
+    // The first product speaks for the source's other ones.
+    let is_repeated = tree.kind(node) == Kind::BinaryOperator
+        && cx.has_reported(&RULE, &|text, _| text.contains('*'));
+    let severity = if is_repeated {
+        Severity::Info
+    } else {
+        Severity::Warning
+    };
+    cx.report_as(
         &RULE,
+        severity,
         node,
         format!("A warp has 64 threads on {arch}, so what is computed with 32 is off by a factor of two."),
         Suggestion::display_only("Read torch.cuda.get_device_properties(device).warp_size"),
