@@ -2,8 +2,10 @@
 // question {id, method, request}, answered in order with {id, answer} or {id, error}.
 //
 // There are two modules: a small one for Python, which every page needs, and one that reads every
-// language, which is fetched with the first source that is not Python. Where the site's team has rules of
+// language, which is fetched with the first source that is not plain Python. Where the site's team has rules of
 // its own, they go with every source, and only the second module reads them; projects are its business too.
+
+import { isPlainPython } from "./plain-python.js";
 
 // What is asked about projects and not about a source is for the second module.
 const ofProjects = new Set(["patch", "surroundings", "survey_finish"]);
@@ -43,13 +45,10 @@ async function answer(method, request) {
   const asked = { ...rest, source, language, rules };
   // A project is counted in the second module, whatever its files are.
   if (method === "survey_add") return (await everyLanguage())[method](JSON.stringify({ ...asked, path }));
-  const isPlain = language === "python" && !holdsCuda(source) && rules.length === 0 && !rest.own_modules;
+  const isPlain = language === "python" && isPlainPython(source) && rules.length === 0 && !rest.own_modules;
   const module = isPlain ? small : await everyLanguage();
   return module[method](JSON.stringify(asked));
 }
-
-// A string for CuPy or load_inline: the second module reads it.
-const holdsCuda = (source) => source.includes("__global__") || source.includes("__device__");
 
 async function loadRules(address) {
   const answer = await fetch(address).catch(() => undefined);

@@ -9,6 +9,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
+import { isPlainPython } from '../../site/js/plain-python.js';
+
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const hipward = process.env.HIPWARD ?? join(root, 'target/debug/hipward');
 const assets = process.env.HIPWARD_ASSETS ?? join(root, 'target/assets');
@@ -22,7 +24,7 @@ async function load(name) {
 const analyzer = await load('analyzer');
 const everyLanguage = await load('analyzer-all');
 // As the worker chooses.
-const moduleFor = (source) => (/__(global|device)__/.test(source) ? everyLanguage : analyzer);
+const moduleFor = (source) => (isPlainPython(source) ? analyzer : everyLanguage);
 
 function pythonFiles(folder) {
   return readdirSync(folder, { withFileTypes: true, recursive: true })

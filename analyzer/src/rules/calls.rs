@@ -76,6 +76,7 @@ pub(super) fn argument(cx: &Checker<'_>, call: Node, position: usize, name: &str
 
 /// The name of the keyword argument, dictionary pair, assignment or default that `value` is given to, through
 /// `a if b else c`, parentheses, lists and tuples.
+#[cfg(feature = "all-languages")]
 pub(super) fn given_to<'a>(cx: &Checker<'a>, value: Node) -> Option<&'a str> {
     let tree = cx.tree();
     let mut child = value;

@@ -7,6 +7,7 @@ mod calls;
 mod commands;
 mod counterparts;
 pub(crate) mod edits;
+#[cfg(feature = "all-languages")]
 mod kernels;
 mod modules;
 #[cfg(feature = "all-languages")]
@@ -166,6 +167,16 @@ table! {
         constant_in_forward,
         expert_loop,
     }
+    measure {
+        unsynchronized_timing,
+        wall_clock,
+        no_warm_up,
+        first_call_timed,
+        mean_only,
+        cached_inputs,
+        unchecked_speedup,
+    }
+    ;
     triton {
         num_warps,
         num_stages,
@@ -181,16 +192,6 @@ table! {
         warp_size,
         without_backward,
     }
-    measure {
-        unsynchronized_timing,
-        wall_clock,
-        no_warm_up,
-        first_call_timed,
-        mean_only,
-        cached_inputs,
-        unchecked_speedup,
-    }
-    ;
     build {
         cuda_wheel_index,
         cuda_local_version,
