@@ -29,6 +29,8 @@ export interface Options {
   /** Leave these rules out. */
   ignore?: readonly string[];
   language?: Language;
+  /** CUDA C++ that PyTorch's extension builder compiles, which renames by itself. Without it the source decides. */
+  pytorch_extension?: boolean;
   /** A team's own rules. */
   rules?: readonly TeamRule[];
 }
@@ -141,6 +143,11 @@ export interface TeamRule {
     call?: string | readonly string[];
     pattern?: string | readonly string[];
     arguments?: Readonly<Record<string, string | number | boolean>>;
+    cuda?: string | readonly string[];
+    include?: string | readonly string[];
+    package?: string | readonly string[];
+    image?: string | readonly string[];
+    variable?: string | readonly string[];
   };
   fix?: { title: string; replace?: string; applicability?: Applicability; import?: string };
 }

@@ -134,3 +134,23 @@ test('the types name the fields that there are', () => {
   assert.ok(path);
   assert.deepEqual(fields('Report'), Object.keys(report).sort());
 });
+
+/** The module names every key there is when it is given one that is not; the types have the same. */
+test('the types name everything that a request and a team rule may have', () => {
+  writeFileSync(join(folder, 'keys.js'), `
+import { load } from 'hipward-analyzer';
+const analyzer = await load();
+const refusal = (options) => { try { analyzer.analyze('', options); } catch (error) { return error.message; } };
+const rule = (match) => refusal({ rules: [{ id: 'ACME001', name: 'acme', message: 'Not here.', match }] });
+console.log(JSON.stringify([refusal({ nothing: 1 }), rule({ nothing: 'x' })]));
+`);
+  const [options, match] = JSON.parse(run(process.execPath, ['keys.js'])).map((text) => text.replace(/^.*there are | *\.$/g, '').split(', '));
+  const types = readFileSync(join(root, 'analyzer/npm/index.d.ts'), 'utf8');
+  const [, optionFields] = types.match(/export interface Options \{\n([\s\S]*?)\n\}/);
+  const [, matchFields] = types.match(/ {2}match: \{\n([\s\S]*?)\n {2}\};/);
+  const names = (text) => [...text.matchAll(/^ +(\w+)\??:/gm)].map(([, name]) => name).sort();
+  // These belong to other functions' arguments.
+  const elsewhere = ['source', 'path', 'indices', 'up_to'];
+  assert.deepEqual(names(optionFields), options.filter((name) => !elsewhere.includes(name)).sort());
+  assert.deepEqual(names(matchFields), match.sort());
+});
