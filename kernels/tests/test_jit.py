@@ -68,7 +68,7 @@ def test_a_file_system_without_locks_keeps_what_was_built_all_the_same(monkeypat
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(store.fcntl, "flock", refuse)
+    monkeypatch.setattr("fcntl.flock", refuse)
     build = Build()
     assert [cached("k", build), cached("k", build)] == [b"code"] * 2
     assert build.times == 1
