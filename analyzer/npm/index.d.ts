@@ -203,6 +203,11 @@ export interface TeamRule {
     call?: string | readonly string[];
     pattern?: string | readonly string[];
     arguments?: Readonly<Record<string, string | number | boolean>>;
+    cuda?: string | readonly string[];
+    include?: string | readonly string[];
+    package?: string | readonly string[];
+    image?: string | readonly string[];
+    variable?: string | readonly string[];
   };
   fix?: { title: string; replace?: string; applicability?: Applicability; import?: string };
 }

@@ -216,7 +216,7 @@ impl TryFrom<String> for Version {
         match (number(), number()) {
             (Some(major), Some(minor)) => Ok(Version { major, minor }),
             _ => Err(format!(
-                "{text:?} is not a version; write it as major.minor, such as 2.11"
+                "`{text}` is not a version; write it as major.minor, such as 2.11"
             )),
         }
     }

@@ -233,6 +233,9 @@ class Op:
         choice = tuning.choice(get_gfx(x.get_device()), self.name, x.dtype, x.numel() // max(columns, 1), columns)
         if choice is not None and choice.tier in usable:
             usable.sort(key=lambda tier: tier != choice.tier)
+        elif choice is not None and choice.tier not in TIERS:
+            known = ", ".join(TIERS)
+            log.warning("%s: the tuned table wants the tier %r; there are %s", self.name, choice.tier, known)
         log.info(
             "%s of %s %s on %s: %s (%s)",
             self.name,

@@ -69,20 +69,27 @@ def read(path: Path) -> list[Choice]:
         TableError: The file is missing, has other columns, or a row that is not one.
     """
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             if reader.fieldnames != COLUMNS:
                 raise TableError(f"{path} has the columns {reader.fieldnames}; a table of choices has {COLUMNS}")
             rows = list(reader)
-    except OSError as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise TableError(f"{path} cannot be read: {error}") from error
     choices = []
     for line, row in enumerate(rows, start=2):
+        if None in row or None in row.values():
+            raise TableError(f"{path}, line {line}: a row has {len(COLUMNS)} cells")
+        numbers = {}
+        for name in ("rows", "columns"):
+            if not (row[name].isascii() and row[name].isdigit()):
+                raise TableError(f"{path}, line {line}: {name} is {row[name]!r}, not a number from 0")
+            numbers[name] = int(row[name])
+        choice = Choice(**{**row, **numbers})  # type: ignore[arg-type]
         try:
-            choice = Choice(**{**row, "rows": int(row["rows"]), "columns": int(row["columns"])})  # type: ignore[arg-type]
             choice.numbers()
-        except (TypeError, ValueError) as error:
-            raise TableError(f"{path}, line {line}: {error}") from error
+        except ValueError as error:
+            raise TableError(f"{path}, line {line}: parameters are name=number, not {choice.parameters!r}") from error
         choices.append(choice)
     return choices
 

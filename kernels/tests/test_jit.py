@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import subprocess
 import sys
@@ -61,6 +62,16 @@ def test_a_damaged_file_is_built_again(folder: Path, damage: object) -> None:
     assert build.times == 2
     assert cached("k", build) == b"code"
     assert build.times == 2
+
+
+def test_a_file_system_without_locks_keeps_what_was_built_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    build = Build()
+    assert [cached("k", build), cached("k", build)] == [b"code"] * 2
+    assert build.times == 1
 
 
 def test_the_rebuild_switch_builds_once_more_in_a_process() -> None:

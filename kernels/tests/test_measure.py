@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -103,6 +104,8 @@ def test_both_rules_of_precision_speak(
     snippet = contract.load(EXAMPLE.read_text(), tmp_path, CPU)
     found = verify_precision(optimized(snippet.build("Model")), snippet)  # type: ignore[operator]
     assert found.passed == (guides is None and float64 is None)
+    # NaN is no difference of 0.
+    assert (found.max_difference == math.inf) == found.has_nan == math.isnan(found.cosine)
     for reason, says in ((found.guides_reason, guides), (found.float64_reason, float64)):
         assert (reason is None) == (says is None), reason
         assert says is None or re.search(says, str(reason))

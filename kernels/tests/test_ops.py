@@ -188,6 +188,7 @@ TABLE = torch.ones(3, 4)
         (lambda: qkv_rope(torch.ones(2, 3, 30), TABLE, TABLE, 2, 1), r"\[B, S, 4 \* D\] is needed"),
         (lambda: qkv_rope(torch.ones(2, 3, 32), TABLE, TABLE, 3, 2), "cannot share"),
         (lambda: cross_entropy(X, torch.zeros(3, dtype=torch.int64)), "labels must have the shape"),
+        (lambda: cross_entropy(torch.ones(2, 0), torch.zeros(2, dtype=torch.int64)), "without a class to choose"),
         (lambda: cross_entropy(X, torch.zeros(2, dtype=torch.int32)), "int64 is needed"),
         (lambda: cross_entropy(X, torch.zeros(2, dtype=torch.int64, device="meta")), "labels are on meta"),
         (lambda: cross_entropy(X, torch.zeros(2, dtype=torch.int64), reduction="all"), "none of mean, sum"),  # type: ignore[arg-type]

@@ -97,6 +97,25 @@ def test_an_exception_puts_everything_back() -> None:
     assert places() == before
 
 
+def test_patches_are_made_once_and_stay_until_the_last_block_ends(calls: dict[str, int]) -> None:
+    model, ids, before = tiny_llama(), torch.randint(0, 64, (1, 5)), places()
+    registered = dict(vars(transformers.modeling_utils.ALL_ATTENTION_FUNCTIONS))
+    keys = {name: set(mapping) for name, mapping in registered.items()}
+    first, second = patched(llama), patched(llama)
+    with first:
+        once = places()
+        second.__enter__()
+        assert places() == once
+    # The first block to begin ends first, as it may in threads.
+    assert places() == once
+    model(input_ids=ids)
+    assert calls["attention"] == 2
+    second.__exit__(None, None, None)
+    assert places() == before
+    # What transformers had from its shared table it has from there again, so that a later registration is seen.
+    assert {name: set(mapping) for name, mapping in registered.items()} == keys
+
+
 @pytest.mark.parametrize("version", ["4.52.9", "6.0.0", "3.1", "unknown"])
 def test_another_version_is_refused(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["transformers"], "__version__", version)

@@ -9,6 +9,7 @@ import gzip
 import json
 import sqlite3
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -221,6 +222,46 @@ def test_rocprofv3_is_called_and_read(tmp_path: Path) -> None:
         summary([])
 
 
+def test_columns_that_a_version_of_rocprofv3_lacks_are_left_unsaid(tmp_path: Path) -> None:
+    path = tmp_path / "1_kernel_trace.csv"
+    # ROCm 6 names memory otherwise and tells no accumulation registers; a template's name holds quotes and commas.
+    text = TRACE_CSV.replace("LDS_Block_Size", "Group_Segment_Size").replace("Scratch_Size", "Private_Segment_Size")
+    text = text.replace("Accum_VGPR_Count", "Other").replace("<float>", '<int, ""x"">')
+    path.write_text("\ufeff" + text, encoding="utf-8", newline="\r\n")
+    gemm, norm = rocprofv3.read_kernel_trace(path)
+    assert gemm == replace(DISPATCHES[0], agprs=None)
+    assert norm == replace(DISPATCHES[1], agprs=None, kernel='void norm_kernel<int, "x">(float*, int)')
+
+
+def test_a_table_that_was_cut_off_or_is_damaged_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "1_kernel_trace.csv"
+    for text, says in (
+        (TRACE_CSV + '"KERNEL_DISPATCH","Agent 4"', "near line 4: it lacks the columns Kernel_Name, Start"),
+        (TRACE_CSV.replace("5000", "soon"), "the column End_Timestamp holds 'soon', which is no whole number"),
+        (TRACE_CSV.replace("Grid_Size_Y", "Other"), "lacks the columns Grid_Size_Y"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=says):
+            rocprofv3.read(tmp_path)
+    compressed = tmp_path / "pmc_perf.csv.gz"
+    compressed.write_bytes(gzip.compress(COUNTER_ROWS.encode())[:60])
+    with pytest.raises(ValueError, match="ended before the end"):
+        rocprof_compute.read(tmp_path)
+
+
+def test_a_recording_with_gaps_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    more = """
+    INSERT INTO "rocpd_kernel_dispatch{id}" VALUES
+      (3, 'g', 4, 13, 3, 8000, NULL, 0, 0, 64, 1, 1, 64, 1, 1),
+      (4, 'g', 4, 99, 4, 8000, 9000, 0, 0, 64, 1, 1, 64, 1, 1);
+    """
+    # A name that is an address with a query and a fragment, if it is read as one.
+    found = rocpd.read(database(tmp_path / "a #1?b%20.db", TIMES_INSIDE + more))
+    # A kernel that was still running has no time; one whose symbol is missing has no name and no registers.
+    assert found == [*DISPATCHES, Dispatch("kernel 99", 8000, 9000, None, None, None, 0, 0, 64, 64)]
+    assert summary(found).launches == 3
+
+
 def test_statistics_of_kernels_are_read(tmp_path: Path) -> None:
     path = tmp_path / "123_kernel_stats.csv"
     path.write_text(
@@ -243,12 +284,14 @@ def test_rocprof_sys_is_called_and_read(tmp_path: Path) -> None:
         return {"prefix": prefix, "depth": depth, "entry": {"laps": laps, "value": ms * 1e6, "repr_data": ms}}
 
     graph = [node("|00>>> main", 0, 1, 1500.0), node("|00>>> |_hipLaunchKernel", 1, 30, 12.5)]
+    graph += [node("|00>>> |   |___init__ >>> x", 2, 1, 1.0)]
     clock = {"timemory": {"wall_clock": {"unit_value": 1_000_000, "ranks": [{"graph": graph}]}}}
     path = tmp_path / "wall-clock.json"
     path.write_text(json.dumps(clock))
     assert rocprof_sys.read_wall_clock(path) == [
         rocprof_sys.Region("main", 0, 1, 1.5),
         rocprof_sys.Region("hipLaunchKernel", 1, 30, 0.0125),
+        rocprof_sys.Region("__init__ >>> x", 2, 1, 0.001),
     ]
     path.write_text("{}")
     with pytest.raises(ValueError, match="does not hold wall-clock times"):

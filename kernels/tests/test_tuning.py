@@ -57,21 +57,33 @@ def test_a_later_table_replaces_rows_of_an_earlier_one(tmp_path: Path, monkeypat
     assert found.source == "second"
 
 
+HEAD = ",".join(tuning.COLUMNS) + "\n"
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("arch,op\n", "has the columns"),
-        (",".join(tuning.COLUMNS) + "\ncpu,twice,float32,many,8,hip,,x\n", "line 2"),
-        (",".join(tuning.COLUMNS) + "\ncpu,twice,float32,1,8,hip,threads,x\n", "line 2"),
+        (HEAD + "cpu,twice,float32,many,8,hip,,x\n", "line 2: rows is 'many', not a number from 0"),
+        (HEAD + "cpu,twice,float32,1,-8,hip,,x\n", "line 2: columns is '-8', not a number from 0"),
+        (HEAD + "cpu,twice,float32,1,8,hip,threads,x\n", "line 2: parameters are name=number, not 'threads'"),
+        (HEAD + "cpu,twice,float32,1,8,hip,,x\ncpu,twice\n", "line 3: a row has 8 cells"),
+        (HEAD + "cpu,twice,float32,1,8,hip,,x,y\n", "line 2: a row has 8 cells"),
+        (HEAD.replace("arch", "\udcff"), "cannot be read"),
     ],
 )
 def test_a_bad_table_says_where(table: Path, text: str, says: str) -> None:
-    table.write_text(text)
+    table.write_text(text, errors="surrogateescape")
     with pytest.raises(TableError, match=says):
         choice("cpu", "twice", torch.float32, 1, 8)
     table.unlink()
     with pytest.raises(TableError, match="cannot be read"):
         choice("cpu", "twice", torch.float32, 2, 8)
+
+
+def test_a_table_that_a_spreadsheet_saved_is_read(table: Path) -> None:
+    table.write_text(f"\ufeff{HEAD}cpu,twice,float32,1,8,hip,,x\n", newline="\r\n", encoding="utf-8")
+    assert read(table) == [made(1, source="x")]
 
 
 PARAMETERS = {
@@ -149,6 +161,14 @@ def test_the_table_decides_the_order_and_the_choice_is_logged(
         assert who_ran(twice, torch.ones(3, 8)) == ["hip"]
     assert "twice of 4x8 torch.float32 on cpu: triton → hip → eager (tuned: an earlier sweep)" in caplog.text
     assert "twice of 3x8 torch.float32 on cpu: hip → triton → eager (no tuned choice)" in caplog.text
+
+
+def test_a_tier_that_there_is_not_is_told_and_passed_over(
+    twice: Op, table: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    table.write_text(f"{HEAD}cpu,twice,float32,0,8,hop,,x\n")
+    assert torch.equal(twice(torch.ones(1, 8)), torch.full((1, 8), 2.0))
+    assert "twice: the tuned table wants the tier 'hop'; there are hip, triton, eager" in caplog.text
 
 
 def test_a_sweep_forces_what_it_tries(twice: Op) -> None:

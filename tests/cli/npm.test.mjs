@@ -147,3 +147,29 @@ test('the types name the fields that there are', () => {
   assert.ok(path);
   assert.deepEqual(fields('Report'), Object.keys(report).sort());
 });
+
+/** The module names every key there is when it is given one that is not; the types have the same. */
+test('the types name everything that a request and a team rule may have', () => {
+  writeFileSync(join(folder, 'keys.js'), `
+import { load } from 'hipward-analyzer';
+const analyzer = await load();
+const refusal = (options) => { try { analyzer.analyze('', options); } catch (error) { return error.message; } };
+const rule = (match) => refusal({ rules: [{ id: 'ACME001', name: 'acme', message: 'Not here.', match }] });
+const version = refusal({ target: { rocm: 'seven' } });
+console.log(JSON.stringify([refusal({ nothing: 1 }), rule({ nothing: 'x' }), version]));
+`);
+  const [options, match, version] = JSON.parse(run(process.execPath, ['keys.js'])).map((text) => text.replace(/^.*there are | *\.$/g, '').split(', '));
+  const types = readFileSync(join(root, 'analyzer/npm/index.d.ts'), 'utf8');
+  const optionFields = ['ProjectOptions', 'Options extends ProjectOptions']
+    .map((name) => types.match(new RegExp(`export interface ${name} \\{\\n([\\s\\S]*?)\\n\\}`))[1])
+    .join('\n');
+  const [, matchFields] = types.match(/ {2}match: \{\n([\s\S]*?)\n {2}\};/);
+  // JavaScript's names are camelCase.
+  const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const names = (text) => [...text.matchAll(/^ +(\w+)\??:/gm)].map(([, name]) => snake(name)).sort();
+  // These belong to other functions' arguments.
+  const elsewhere = ['source', 'path', 'indices', 'up_to'];
+  assert.deepEqual(names(optionFields), options.filter((name) => !elsewhere.includes(name)).sort());
+  assert.deepEqual(names(matchFields), match.sort());
+  assert.match(version.join(), /`seven` is not a version/);
+});

@@ -17,7 +17,7 @@ impl Format for Markdown {
         if report.findings.is_empty() && report.notes.is_empty() {
             return String::new();
         }
-        let mut out = format!("\n## {}\n\n", escape(file.path));
+        let mut out = format!("\n## {}\n\n", name(file.path));
         for note in &report.notes {
             out.push_str(&format!("> {}\n\n", escape(&note.message)));
         }
@@ -82,6 +82,12 @@ fn fix(finding: &Finding) -> String {
         Applicability::DisplayOnly => "",
     };
     format!("{}{how}", escape(&fix.title))
+}
+
+/// A file's name, in which a backtick is a letter like any other.
+fn name(path: &str) -> String {
+    let parts: Vec<String> = path.split('`').map(escape).collect();
+    parts.join("\\`")
 }
 
 /// A text without meaning for Markdown but for its backticks, in one table cell.

@@ -9,6 +9,8 @@ sheet's where there is one, else what was measured and a margin. Williams, Water
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
@@ -35,6 +37,8 @@ PEAK_MARGIN = 1.5
 """Over the measured rate of one large matrix product, which libraries do not run at the peak."""
 
 COPY_SAMPLES = 10
+LOOK_SECONDS = 0.2
+"""For so long a CPU is watched for its best: the turn of another program outlasts ten small copies."""
 COPY_BYTES = {"cpu": 1 << 27, "cuda": 1 << 30}
 SMALLEST_COPY = 1 << 20
 
@@ -150,10 +154,30 @@ def _copy_rates(device: torch.device, clock: Clock, moved: int) -> tuple[float, 
     most = COPY_BYTES[device.type if device.type == "cpu" else "cuda"]
     size = most // 2 if device.type != "cpu" else min(max(moved // 2, SMALLEST_COPY), most // 2)
     source, target = (torch.zeros(size // 4, dtype=torch.int32, device=device) for _ in range(2))
-    copies, _ = clock.samples(target.copy_, [(source,)] * COPY_SAMPLES)
-    sums, _ = clock.samples(torch.Tensor.max, [(source,)] * COPY_SAMPLES)
-    copied = 2 * size / (sorted(copies)[COPY_SAMPLES // 2] * 1e6)
-    return copied, max(copied, 2 * size / (min(copies) * 1e6), size / (min(sums) * 1e6))
+    copied, fastest = _times(device, clock, target.copy_, source)
+    _, read = _times(device, clock, torch.Tensor.max, source)
+    return 2 * size / (copied * 1e6), max(2 * size / (fastest * 1e6), size / (read * 1e6))
+
+
+def _times(device: torch.device, clock: Clock, call: Callable[..., Any], *arguments: Any) -> tuple[float, float]:
+    """Milliseconds of a call: the median, and the shortest of many, since a floor must not rest on a moment of load.
+
+    On a CPU the shortest may be that of one thread: beside another program several wait for each other, while
+    what is too small to be shared among them does not.
+    """
+    times: list[float] = []
+    alone: list[float] = []
+    threads = torch.get_num_threads()
+    until = perf_counter() + LOOK_SECONDS
+    while not times or (device.type == "cpu" and perf_counter() < until):
+        times += clock.samples(call, [arguments] * COPY_SAMPLES)[0]
+        if device.type == "cpu" and threads > 1:
+            torch.set_num_threads(1)
+            try:
+                alone += clock.samples(call, [arguments] * COPY_SAMPLES)[0]
+            finally:
+                torch.set_num_threads(threads)
+    return median(times), min(times + alone)
 
 
 def _peak(gpu: Gpu | None, device: torch.device, dtype: torch.dtype, clock: Clock) -> tuple[float, str]:
@@ -163,5 +187,5 @@ def _peak(gpu: Gpu | None, device: torch.device, dtype: torch.dtype, clock: Cloc
         return rates.get(dtype, gpu.bf16), "the data sheet"
     size = 512 if device.type == "cpu" else 4096
     a = torch.randn(size, size, device=device).to(dtype)
-    times, _ = clock.samples(torch.matmul, [(a, a)] * COPY_SAMPLES)
-    return PEAK_MARGIN * 2 * size**3 / (min(times) * 1e9), f"a matrix product of {size}, and {PEAK_MARGIN - 1:.0%}"
+    _, shortest = _times(device, clock, torch.matmul, a, a)
+    return PEAK_MARGIN * 2 * size**3 / (shortest * 1e9), f"a matrix product of {size}, and {PEAK_MARGIN - 1:.0%}"

@@ -61,7 +61,11 @@ def cached(key: str, build: Callable[[], bytes]) -> bytes:
         log.warning("compiled code is not kept: %s", error)
         return build()
     with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        except OSError as error:
+            # Some network file systems have no locks; then two processes build the same, and both files are whole.
+            log.warning("not waiting for others that build %s: %s", path, error)
         # Another process may have built it while this one waited.
         if (content := _read(path, key)) is not None:
             return content

@@ -8,6 +8,7 @@ float64 at most twice eager's own. Both must hold.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -47,8 +48,9 @@ class Verified:
     """What both rules say."""
 
     cosine: float
-    """With eager; the worst of all outputs and seeds."""
+    """With eager; the worst of all outputs and seeds. No number where an output holds none."""
     max_difference: float
+    """Infinite where an output holds NaN or infinity."""
     has_nan: bool
     guides_reason: str | None
     """Why the guides' thresholds do not hold, or None."""
@@ -78,7 +80,9 @@ def verify_precision(optimized: Callable[..., Any], snippet: Snippet) -> Verifie
             if not isinstance(got, Tensor) or got.shape != eager.shape:
                 reason = f"output {name} is missing or has another shape"
                 continue
-            has_nan |= not is_finite(got)
+            if not is_finite(got):
+                has_nan, cosine, largest = True, math.nan, math.inf
+                continue
             apart = distance(got, eager, 0.0)
             cosine, largest = min(cosine, apart.cosine), max(largest, apart.max_abs)
     if has_nan:

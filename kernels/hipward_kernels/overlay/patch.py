@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import threading
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -63,26 +65,65 @@ class _Place:
         else:
             setattr(self.owner, self.name, value)
 
+    def put_back(self, original: Any) -> None:
+        """Undoes `set`: what the owner had from a base class or a shared mapping, it has from there again."""
+        if self.keyed:
+            del self.owner[self.name]
+        else:
+            delattr(self.owner, self.name)
+        try:
+            if self.get() is original:
+                return
+        except (AttributeError, KeyError):
+            pass
+        self.set(original)
+
+
+_lock = threading.Lock()
+_blocks: Counter[int] = Counter()
+"""`with` blocks that run now, by the model's id: patches are made for the first and undone after the last."""
+_before: dict[int, list[tuple[_Place, Any]]] = {}
+
 
 @contextmanager
 def patched(model: Model) -> Iterator[None]:
     """Patches transformers for a model within a `with` block, for the whole process.
 
+    Blocks may be nested, overlap and run in several threads: the patches stay until the last one ends.
+
     Raises:
         OverlayError: transformers is missing, of another version, or has other functions. Nothing is changed then.
     """
+    key = id(model)
+    with _lock:
+        if not _blocks[key]:
+            _before[key] = _patch(model)
+        _blocks[key] += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _blocks[key] -= 1
+            if not _blocks[key]:
+                _put_back(_before.pop(key))
+
+
+def _patch(model: Model) -> list[tuple[_Place, Any]]:
+    """Makes every patch or none; what was there before."""
     check_version(model)
     found = [(_find(patch), patch) for patch in model.patches()]
     before = [(place, place.get()) for place, _ in found]
     for (_, original), (_, patch) in zip(before, found, strict=True):
         check_signature(patch, original)
-    try:
-        for (place, original), (_, patch) in zip(before, found, strict=True):
-            place.set(patch.make(original))
-        yield
-    finally:
-        for place, original in reversed(before):
-            place.set(original)
+    made = [patch.make(original) for (_, original), (_, patch) in zip(before, found, strict=True)]
+    for (place, _), replacement in zip(before, made, strict=True):
+        place.set(replacement)
+    return before
+
+
+def _put_back(before: list[tuple[_Place, Any]]) -> None:
+    for place, original in reversed(before):
+        place.put_back(original)
 
 
 def check_version(model: Model) -> None:

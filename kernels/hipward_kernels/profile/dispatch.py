@@ -20,11 +20,12 @@ class Dispatch:
     kernel: str
     start_ns: int
     end_ns: int
-    vgprs: int
-    agprs: int
-    sgprs: int
-    lds_bytes: int
-    scratch_bytes: int
+    vgprs: int | None
+    """None, here and below, where the recording does not say."""
+    agprs: int | None
+    sgprs: int | None
+    lds_bytes: int | None
+    scratch_bytes: int | None
     """Of a thread; above zero where registers were spilled."""
     workgroup_threads: int
     grid_threads: int

@@ -18,30 +18,32 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _TIMES_INSIDE = """
-    SELECT COALESCE(k.display_name, k.kernel_name), d.start, d.end, k.arch_vgpr_count, k.accum_vgpr_count, k.sgpr_count,
+    SELECT COALESCE(k.display_name, k.kernel_name, 'kernel ' || d.kernel_id), d.start, d.end,
+           k.arch_vgpr_count, k.accum_vgpr_count, k.sgpr_count,
            COALESCE(d.group_segment_size, 0), COALESCE(d.private_segment_size, 0),
            d.workgroup_size_x * d.workgroup_size_y * d.workgroup_size_z, d.grid_size_x * d.grid_size_y * d.grid_size_z
-    FROM "rocpd_kernel_dispatch{id}" AS d JOIN "rocpd_info_kernel_symbol{id}" AS k ON k.id = d.kernel_id
-    ORDER BY d.start"""
+    FROM "rocpd_kernel_dispatch{id}" AS d LEFT JOIN "rocpd_info_kernel_symbol{id}" AS k ON k.id = d.kernel_id
+    WHERE d.start IS NOT NULL AND d.end IS NOT NULL ORDER BY d.start"""
 
 _TIMES_APART = """
-    SELECT COALESCE(k.display_name, k.kernel_name), b.value, e.value, k.arch_vgpr_count, k.accum_vgpr_count,
-           k.sgpr_count, COALESCE(d.group_segment_size, 0), COALESCE(d.private_segment_size, 0),
+    SELECT COALESCE(k.display_name, k.kernel_name, 'kernel ' || d.kernel_id), b.value, e.value,
+           k.arch_vgpr_count, k.accum_vgpr_count, k.sgpr_count,
+           COALESCE(d.group_segment_size, 0), COALESCE(d.private_segment_size, 0),
            d.workgroup_size_x * d.workgroup_size_y * d.workgroup_size_z, d.grid_size_x * d.grid_size_y * d.grid_size_z
-    FROM "rocpd_kernel_dispatch{id}" AS d JOIN "rocpd_info_kernel_symbol{id}" AS k ON k.id = d.kernel_id
+    FROM "rocpd_kernel_dispatch{id}" AS d LEFT JOIN "rocpd_info_kernel_symbol{id}" AS k ON k.id = d.kernel_id
     JOIN "rocpd_timestamp{id}" AS b ON b.id = d.start_id JOIN "rocpd_timestamp{id}" AS e ON e.id = d.end_id
-    ORDER BY b.value"""
+    WHERE b.value IS NOT NULL AND e.value IS NOT NULL ORDER BY b.value"""
 
 
 def read(path: Path) -> list[Dispatch]:
-    """Every kernel that ran, in order.
+    """Every kernel that ran, in order; one that did not end has no time and is left out.
 
     Raises:
         ValueError: The file is no rocpd database.
     """
     dispatches: list[Dispatch] = []
     try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
             tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
             ids = [found[1] for (name,) in tables if (found := re.fullmatch(r"rocpd_kernel_dispatch(\w*)", name))]
             if not ids:

@@ -8,11 +8,10 @@ for each counter. All of them are read here. Columns: rocprofiler-compute, `src/
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hipward_kernels.profile.files import open_text
+from hipward_kernels.profile.files import rows, whole
 from hipward_kernels.profile.tool import run
 
 if TYPE_CHECKING:
@@ -115,20 +114,16 @@ def read_file(path: Path) -> list[Counters]:
         ValueError: It has neither.
     """
     found: dict[int, Counters] = {}
-    with open_text(path) as file:
-        reader = csv.DictReader(file)
-        columns = set(reader.fieldnames or [])
-        if missing := {"Kernel_Name", "Start_Timestamp", "End_Timestamp"} - columns:
-            raise ValueError(f"{path} lacks the columns {', '.join(sorted(missing))}")
-        for at, row in enumerate(reader):
-            dispatch = int(row.get("Dispatch_ID") or at)
-            ns = int(row["End_Timestamp"]) - int(row["Start_Timestamp"])
-            counters = found.setdefault(dispatch, Counters(dispatch, row["Kernel_Name"], ns, {}))
-            if {"Counter_Name", "Counter_Value"} <= columns:
-                counters.values[row["Counter_Name"]] = float(row["Counter_Value"])
-            else:
-                shown = {name: value for name, value in row.items() if name not in _DESCRIPTIONS and _is_number(value)}
-                counters.values.update({name: float(value) for name, value in shown.items()})
+    for at, row in enumerate(rows(path, "Kernel_Name", "Start_Timestamp", "End_Timestamp")):
+        dispatch = whole(row, "Dispatch_ID") if row.get("Dispatch_ID") else at
+        ns = whole(row, "End_Timestamp") - whole(row, "Start_Timestamp")
+        counters = found.setdefault(dispatch, Counters(dispatch, row["Kernel_Name"], ns, {}))
+        counted = row.items()
+        if {"Counter_Name", "Counter_Value"} <= row.keys():
+            counted = {row["Counter_Name"]: row["Counter_Value"]}.items()
+        # A counter that this pass did not read is an empty cell.
+        shown = {name: value for name, value in counted if name not in _DESCRIPTIONS and _is_number(value)}
+        counters.values.update({name: float(value) for name, value in shown.items()})
     return list(found.values())
 
 

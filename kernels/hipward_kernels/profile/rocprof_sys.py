@@ -8,6 +8,7 @@ Optiq; the times are read here.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 TOOL = "rocprof-sys-run"
 SECONDS = 3600.0
+
+_INDENTATION = re.compile(r"^\|[\d|]*>>>[ |]*?(?:\|_|(?=[^ |]))")
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def _regions(graph: Any, unit: Any) -> Iterator[Region]:
     # Times are in the unit of `repr_data`; the file says how many nanoseconds that is.
     scale = float(unit) * 1e-9 if unit else 1.0
     for node in graph:
-        # `|00>>> |_name`: thread and indentation, then the name.
-        name = str(node["prefix"]).rpartition(">>>")[2].lstrip(" |_")
+        # `|00>>> |_name`: thread and indentation, then the name, which may itself begin with underscores.
+        name = _INDENTATION.sub("", str(node["prefix"]))
         entry = node["entry"]
         yield Region(name, int(node["depth"]), int(entry["laps"]), float(entry["repr_data"]) * scale)

@@ -5,13 +5,13 @@ It writes rocpd by default; CSV directly is deprecated, and `rocpd convert` make
 
 from __future__ import annotations
 
-import csv
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hipward_kernels.profile import rocpd
 from hipward_kernels.profile.dispatch import Dispatch
-from hipward_kernels.profile.files import open_text
+from hipward_kernels.profile.files import rows, whole
 from hipward_kernels.profile.tool import run
 
 if TYPE_CHECKING:
@@ -80,22 +80,24 @@ def read_kernel_trace(path: Path) -> list[Dispatch]:
     """Reads `…_kernel_trace.csv`.
 
     Raises:
-        ValueError: Its columns are not those of a kernel trace.
+        ValueError: It is no kernel trace, or was cut off.
     """
+    needed = ("Kernel_Name", "Start_Timestamp", "End_Timestamp", *_sides("Workgroup_Size"), *_sides("Grid_Size"))
     return [
         Dispatch(
             kernel=row["Kernel_Name"],
-            start_ns=int(row["Start_Timestamp"]),
-            end_ns=int(row["End_Timestamp"]),
-            vgprs=int(row["VGPR_Count"]),
-            agprs=int(row["Accum_VGPR_Count"]),
-            sgprs=int(row["SGPR_Count"]),
-            lds_bytes=int(row["LDS_Block_Size"]),
-            scratch_bytes=int(row["Scratch_Size"]),
-            workgroup_threads=_volume(row, "Workgroup_Size"),
-            grid_threads=_volume(row, "Grid_Size"),
+            start_ns=whole(row, "Start_Timestamp"),
+            end_ns=whole(row, "End_Timestamp"),
+            vgprs=_maybe(row, "VGPR_Count"),
+            agprs=_maybe(row, "Accum_VGPR_Count"),
+            sgprs=_maybe(row, "SGPR_Count"),
+            # The second names are those of ROCm 6.
+            lds_bytes=_maybe(row, "LDS_Block_Size", "Group_Segment_Size"),
+            scratch_bytes=_maybe(row, "Scratch_Size", "Private_Segment_Size"),
+            workgroup_threads=math.prod(whole(row, side) for side in _sides("Workgroup_Size")),
+            grid_threads=math.prod(whole(row, side) for side in _sides("Grid_Size")),
         )
-        for row in _rows(path, "Kernel_Name", "Start_Timestamp", "End_Timestamp", "VGPR_Count", "Grid_Size_X")
+        for row in rows(path, *needed)
     ]
 
 
@@ -103,27 +105,25 @@ def read_kernel_stats(path: Path) -> list[KernelStats]:
     """Reads `…_kernel_stats.csv`, in the order of the file: longest first.
 
     Raises:
-        ValueError: Its columns are not those of kernel statistics.
+        ValueError: It holds no statistics of kernels, or was cut off.
     """
     return [
         KernelStats(
             row["Name"],
-            int(row["Calls"]),
+            whole(row, "Calls"),
             float(row["TotalDurationNs"]),
             float(row["AverageNs"]),
-            float(row["Percentage"]),
+            # What is next to nothing may be written as `<0.01`.
+            float(row["Percentage"].lstrip("<")),
         )
-        for row in _rows(path, "Name", "Calls", "TotalDurationNs", "AverageNs", "Percentage")
+        for row in rows(path, "Name", "Calls", "TotalDurationNs", "AverageNs", "Percentage")
     ]
 
 
-def _rows(path: Path, *columns: str) -> list[dict[str, str]]:
-    with open_text(path) as file:
-        reader = csv.DictReader(file)
-        if missing := [name for name in columns if name not in (reader.fieldnames or [])]:
-            raise ValueError(f"{path} lacks the columns {', '.join(missing)}")
-        return list(reader)
+def _sides(name: str) -> list[str]:
+    return [f"{name}_{side}" for side in "XYZ"]
 
 
-def _volume(row: dict[str, str], name: str) -> int:
-    return int(row[f"{name}_X"]) * int(row[f"{name}_Y"]) * int(row[f"{name}_Z"])
+def _maybe(row: dict[str, str], *names: str) -> int | None:
+    """The number in the first of these columns that is there."""
+    return next((whole(row, name) for name in names if row.get(name)), None)

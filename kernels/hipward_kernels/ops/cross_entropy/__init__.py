@@ -39,6 +39,8 @@ def cross_entropy(logits: Tensor, labels: Tensor, *, ignore_index: int = -100, r
             f"cross_entropy: logits have shape {list(logits.shape)}, labels {list(labels.shape)}; "
             "labels must have the shape of logits without its last dimension"
         )
+    if logits.shape[-1] == 0:
+        raise ValueError(f"cross_entropy: logits have shape {list(logits.shape)}, without a class to choose")
     if labels.dtype is not torch.int64:
         raise TypeError(f"cross_entropy: labels have dtype {labels.dtype}; int64 is needed")
     if labels.device != logits.device:
