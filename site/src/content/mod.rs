@@ -8,6 +8,7 @@ pub(crate) mod csv;
 pub(crate) mod document;
 mod error;
 pub(crate) mod highlight;
+pub(crate) mod models;
 pub(crate) mod ops;
 pub(crate) mod reference;
 pub(crate) mod results;
