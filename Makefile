@@ -58,8 +58,9 @@ bench: setup-test build ## Measure speed and size on this machine as one table
 fuzz: ## Fuzz the analyzer: make fuzz SECONDS=60 (for each target)
 	@tools/fuzz $(SECONDS)
 
-bench-gpu: setup ## Measure the ops on this machine's GPU and append rows to kernels/results/results.csv
+bench-gpu: setup ## Measure the ops on this machine's GPU and append rows to kernels/results/
 	cd kernels && $(HIPWARD_PYTHON) -m hipward_kernels.bench --device cuda
+	cd kernels && $(HIPWARD_PYTHON) -m hipward_kernels.bench_routed --device cuda
 
 new-rule: ## Start a rule: make new-rule NAME=my-rule FAMILY=vendor
 	@analyzer/new-rule "$(NAME)" "$(FAMILY)"

@@ -274,7 +274,7 @@ def read_beside(folder: Path, name: str) -> str:
 
 def is_page(link: str) -> bool:
     page = link.partition("#")[0]
-    if page in ("/", "/playground/", "/benchmark/", "/rules/", "/reference/"):
+    if page in ("/", "/playground/", "/benchmark/", "/rules/", "/ops/", "/models/", "/isa/", "/reference/"):
         return True
     if table := REFERENCE_LINK.fullmatch(page):
         return (CONTENT / "reference" / f"{table[1]}.toml").is_file()

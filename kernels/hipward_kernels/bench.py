@@ -78,19 +78,27 @@ def measure(case: Case, clock: Clock, rule: StopRule, rate: float) -> list[Measu
     half = case.bytes_moved() // 2
     source, target = (torch.empty(half, dtype=torch.uint8, device=case.device) for _ in range(2))
     calls[COPY] = lambda *_: target.copy_(source)
+    taken = timings(calls, buffers, clock, rule)
+    host = {}
+    if case.shape[0] <= HOST_ROWS and case.device.type == "cuda":
+        host = host_microseconds(calls, buffers[0])
+    return _measurements(case, taken, rate, host)
+
+
+def timings(
+    calls: Mapping[str, Callable[..., Any]], buffers: Sequence[Sequence[Any]], clock: Clock, rule: StopRule
+) -> Timings:
+    """Times calls in interleaved rounds, each warm, on the buffers in turn."""
     taken = Timings(calls, buffers, clock)
     interleave(
-        {name: warm(call, buffers[0], case.device) for name, call in calls.items()},
+        {name: warm(call, buffers[0], buffers[0][0].device) for name, call in calls.items()},
         taken.take,
         rule,
         random.Random(0),  # noqa: S311 - only shuffles
         taken,
         lambda: None,
     )
-    host = {}
-    if case.shape[0] <= HOST_ROWS and case.device.type == "cuda":
-        host = host_microseconds(calls, buffers[0])
-    return _measurements(case, taken, rate, host)
+    return taken
 
 
 def _measurements(case: Case, taken: Timings, rate: float, host: Mapping[str, float]) -> list[Measurement]:

@@ -64,8 +64,8 @@ class Measurement:
 
 
 @dataclass(frozen=True)
-class Row(Measurement):
-    """A measurement with its conditions."""
+class Conditions:
+    """What a measurement is worth nothing without."""
 
     device: str
     arch: str
@@ -85,36 +85,42 @@ class Row(Measurement):
     """UTC, RFC 3339."""
 
 
+@dataclass(frozen=True)
+class Row(Conditions, Measurement):
+    """A measurement, then its conditions."""
+
+
 COLUMNS = [field.name for field in fields(Row)]
 
 
-def rows(measurements: Sequence[Measurement], environment: Environment) -> list[Row]:
-    """Joins measurements of one run with its conditions, as of now."""
+def conditions_of(environment: Environment) -> Conditions:
+    """The conditions of a run, as of now."""
     runtime = ""
     if environment.hip:
         runtime = f"HIP {environment.hip}"
     elif environment.cuda and environment.arch.startswith("sm_"):
         runtime = f"CUDA {environment.cuda}"
-    now = dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds")
-    return [
-        Row(
-            **asdict(measurement),
-            device=environment.device_name,
-            arch=environment.arch,
-            torch=environment.torch,
-            triton=environment.triton or "",
-            runtime=runtime,
-            driver=environment.driver or "",
-            python=environment.python,
-            clock=environment.clock,
-            clock_overhead_ms=environment.clock_overhead_ms,
-            cache=environment.cache,
-            stop_rule=environment.stop_rule,
-            variables=" ".join(f"{name}={value}" for name, value in environment.variables),
-            date=now,
-        )
-        for measurement in measurements
-    ]
+    return Conditions(
+        device=environment.device_name,
+        arch=environment.arch,
+        torch=environment.torch,
+        triton=environment.triton or "",
+        runtime=runtime,
+        driver=environment.driver or "",
+        python=environment.python,
+        clock=environment.clock,
+        clock_overhead_ms=environment.clock_overhead_ms,
+        cache=environment.cache,
+        stop_rule=environment.stop_rule,
+        variables=" ".join(f"{name}={value}" for name, value in environment.variables),
+        date=dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds"),
+    )
+
+
+def rows(measurements: Sequence[Measurement], environment: Environment) -> list[Row]:
+    """Joins measurements of one run with its conditions."""
+    conditions = asdict(conditions_of(environment))
+    return [Row(**asdict(measurement), **conditions) for measurement in measurements]
 
 
 def append(path: Path, new: Sequence[Row]) -> None:

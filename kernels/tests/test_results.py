@@ -7,8 +7,11 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
 
-from hipward_kernels import bench, results
+from hipward_kernels import bench, bench_routed, results
+from hipward_kernels.bench_routed_cases import SIZES, cases
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +33,38 @@ def test_a_real_run_appends_rows_with_their_conditions(tmp_path: Path, monkeypat
         assert all(row[name] for name in ("device", "arch", "torch", "python", "clock", "cache", "stop_rule", "date"))
         assert (row["outcome"] in ("FASTER", "SAME", "SLOWER", "AMBIGUOUS")) == (row["variant"] == "hipward")
         assert row["variant"] != "eager" or float(row["speedup"]) == 1.0
+
+
+def test_routed_parts_are_measured_beside_their_rivals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "routed.csv"
+    arguments = ["bench_routed", "--device", "cpu", "--size", "tiny", "--time-cap", "0.01", "--results", str(file)]
+    monkeypatch.setattr(sys, "argv", arguments)
+    monkeypatch.setattr("torch.compile", lambda function, **_: function)
+    bench_routed.main()
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert {(row["op"], row["part"]) for row in rows} == {
+        *(("attention", part) for part in ("prompt", "chunk of a prompt", "decode", "padded")),
+        *(("projections", part) for part in ("query, key and value", "gate and up")),
+        *(("linear", part) for part in ("shuffled weight, product", "shuffled weight, at load")),
+    }
+    for row in rows:
+        ours = row["variant"] == "hipward"
+        assert all(row[name] for name in ("device", "arch", "torch", "clock", "cache", "stop_rule", "date"))
+        assert (row["outcome"] != "") == (row["route"] != "") == ours
+        assert float(row["teraflops"]) == pytest.approx(float(row["flops"]) / float(row["median_ms"]) / 1e9, rel=1e-4)
+
+
+def test_operations_are_those_that_pytorch_counts_less_what_a_mask_hides() -> None:
+    for _, make in cases(SIZES["tiny"], torch.bfloat16, torch.device("cpu")):
+        case = make()
+        arguments = case.arguments()
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            case.eager(*arguments)
+        shown = 1.0
+        if case.op == "attention" and (mask := case.eager.keywords["mask"]) is not None:  # type: ignore[attr-defined]
+            shown = float((mask == 0).float().mean())
+        assert case.flops == pytest.approx(counter.get_total_flops() * shown), case
 
 
 def test_a_file_with_other_columns_is_left_alone(tmp_path: Path) -> None:

@@ -73,6 +73,8 @@ pub enum Route {
     Ops,
     /// `/ops/<name>/`
     Op(String),
+    /// `/models/`
+    Models,
     /// `/reference/`
     References,
     /// `/reference/<name>/`
@@ -102,6 +104,7 @@ impl Route {
             Route::Rule(name) => format!("/rules/{name}/"),
             Route::Ops => "/ops/".to_owned(),
             Route::Op(name) => format!("/ops/{name}/"),
+            Route::Models => "/models/".to_owned(),
             Route::References => "/reference/".to_owned(),
             Route::Reference(slug) => format!("/reference/{slug}/"),
             Route::NotFound => "/404.html".to_owned(),
@@ -166,6 +169,7 @@ impl Site {
             Route::Isa,
             Route::Rules,
             Route::Ops,
+            Route::Models,
             Route::References,
         ];
         let lessons = self.content.lessons();
@@ -194,6 +198,7 @@ impl Site {
             ["rules", name] => self.rule(name).map(|_| Route::Rule((*name).to_owned())),
             ["ops"] => Some(Route::Ops),
             ["ops", name] => self.ops.get(name).map(|_| Route::Op((*name).to_owned())),
+            ["models"] => Some(Route::Models),
             ["reference"] => Some(Route::References),
             ["reference", slug] => {
                 let table = self.content.reference(slug)?;

@@ -284,3 +284,30 @@ fn a_rule_page_is_its_documentation_with_an_example_to_open() {
         assert!(html.contains("href=\"/playground/#text="), "{}", rule.name);
     }
 }
+
+#[test]
+fn the_models_page_shows_every_recorded_study_with_its_conditions() {
+    let csv = include_str!("../../kernels/results/models.csv");
+    let ops = Ops::parse([("results/models.csv".to_owned(), csv.to_owned())]);
+    let site = Site::new(Content::default(), ops, assets(), "/");
+    let html = render_page(&site, &Route::Models, &PageData::None);
+    let studies: BTreeSet<&str> = csv
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split(',').next())
+        .collect();
+    assert_eq!(count(&html, "<h2"), studies.len() + 1, "{studies:?}");
+    assert_eq!(count(&html, "<table"), count(&html, "<caption"));
+    assert_eq!(count(&html, "<table"), count(&html, "class=\"scroll\""));
+    for text in [
+        "NVIDIA H200",
+        "Speed-up",
+        "3.14 ×",
+        "fused_qkv flash_attention compile",
+    ] {
+        assert!(html.contains(text), "{text}");
+    }
+    let none = Site::new(Content::default(), Ops::default(), assets(), "/");
+    let html = render_page(&none, &Route::Models, &PageData::None);
+    assert!(html.contains("Nothing is recorded"), "{html}");
+}

@@ -18,6 +18,7 @@ const pages = [
   '/ops/',
   '/ops/rmsnorm/',
   '/ops/linear/',
+  '/models/',
   '/rules/',
   '/rules/pynvml/',
   '/reference/',

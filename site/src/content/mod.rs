@@ -8,6 +8,7 @@ pub(crate) mod csv;
 pub(crate) mod document;
 mod error;
 pub(crate) mod highlight;
+pub(crate) mod models;
 pub(crate) mod ops;
 pub(crate) mod reference;
 pub(crate) mod results;
@@ -193,7 +194,10 @@ impl Content {
         let path = link.split(['#', '?']).next().unwrap_or_default();
         let segments: Vec<&str> = path.split('/').filter(|s| !s.is_empty()).collect();
         match segments.as_slice() {
-            [] | ["playground" | "benchmark" | "isa" | "rules" | "reference"] => true,
+            []
+            | ["playground" | "benchmark" | "isa" | "rules" | "ops" | "models" | "reference"] => {
+                true
+            }
             ["reference", slug] => self.reference(slug).is_some(),
             ["rules", name] => RULES.iter().any(|rule| rule.name == *name),
             ["learn", part, lesson] => self.lesson(part, lesson).is_some(),

@@ -3,6 +3,7 @@
 
 use super::csv::Table;
 use super::highlight::highlight;
+use super::models::{self, Study};
 use crate::isa::Recorded;
 use crate::wire::Decode;
 use serde_json::Value;
@@ -19,6 +20,8 @@ const ROUTED: [&str; 4] = ["attention", "linear", "projections", "quantization"]
 #[derive(Clone, Debug, Default)]
 pub struct Ops {
     pub(crate) list: Vec<Op>,
+    /// `results/models.csv`: what was measured of models that are made of them.
+    pub(crate) models: Vec<Study>,
     /// `results/isa_example.json`: a kernel and its machine code.
     pub(crate) recorded: Option<Recorded>,
 }
@@ -35,7 +38,7 @@ pub(crate) struct Op {
     pub(crate) contract: Source,
     /// Reference first.
     pub(crate) backends: Vec<Source>,
-    /// Rows of `results/results.csv`.
+    /// Rows of `results/results.csv`, or of `results/routed.csv`.
     pub(crate) measured: Table,
     /// `results/linear.csv`, for what it measures.
     pub(crate) sweep: Table,
@@ -60,6 +63,7 @@ impl Ops {
         let files: BTreeMap<String, String> = files.into_iter().collect();
         let table = |path: &str| Table::parse(files.get(path).map_or("", String::as_str));
         let measured = table("results/results.csv");
+        let routed = table("results/routed.csv");
         let sweep = table("results/linear.csv");
         let machine_code = table("results/amd_code.csv");
         let list = files
@@ -82,7 +86,10 @@ impl Ops {
                     summary: summary(text).to_owned(),
                     contract: source("__init__.py", text),
                     backends: backends(&files, folder, is_routed),
-                    measured: measured.matching("op", name),
+                    measured: match is_routed {
+                        true => routed.matching("op", name),
+                        false => measured.matching("op", name),
+                    },
                     sweep: match name {
                         "linear" | "quantization" => sweep.clone(),
                         _ => Table::default(),
@@ -94,7 +101,11 @@ impl Ops {
         let recorded = files
             .get("results/isa_example.json")
             .and_then(|json| Recorded::decode(&serde_json::from_str::<Value>(json).ok()?));
-        Ops { list, recorded }
+        Ops {
+            list,
+            models: models::parse(&table("results/models.csv")),
+            recorded,
+        }
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Op> {
@@ -173,6 +184,7 @@ mod tests {
                 "\"\"\"Measures.\"\"\"\n",
             ),
             file("results/results.csv", "op,shape\nadd,2x2\nmul,2x2\n"),
+            file("results/routed.csv", "op,part\nattention,prompt\n"),
         ]);
         let names: Vec<_> = ops
             .list
@@ -196,5 +208,6 @@ mod tests {
             .collect();
         assert_eq!(files, ["eager.py", "hip.hip"]);
         assert_eq!((add.measured.len(), add.machine_code.len()), (1, 0));
+        assert_eq!(attention.measured.len(), 1);
     }
 }

@@ -107,7 +107,7 @@ fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
         (
             Some(Route::Ops),
             "Ops",
-            matches!(route, Route::Ops | Route::Op(_)),
+            matches!(route, Route::Ops | Route::Op(_) | Route::Models),
         ),
         (Some(Route::Isa), "ISA", *route == Route::Isa),
         (

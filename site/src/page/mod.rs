@@ -8,6 +8,7 @@ mod home;
 mod isa;
 mod job;
 mod lesson;
+mod models;
 mod no_runner;
 mod not_found;
 mod ops;
@@ -69,6 +70,7 @@ fn page(site: &Site, route: &Route, data: &PageData) -> Page {
         (Route::Rule(name), _) => rules::page(site, name),
         (Route::Ops, _) => Some(ops::index(site)),
         (Route::Op(name), _) => ops::page(site, name),
+        (Route::Models, _) => Some(models::page(site)),
         (Route::References, _) => Some(reference::index(site)),
         (Route::Reference(slug), _) => reference::page(site, slug),
         (Route::Job(_), PageData::Job(job)) => Some(job::page(site, job)),

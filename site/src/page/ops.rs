@@ -11,11 +11,16 @@ use leptos::prelude::*;
 /// A column of a table: its heading, the column of the file, and how a field is shown.
 type Column = (&'static str, &'static str, fn(&str) -> String);
 
-const MEASURED: [Column; 12] = [
+const MEASURED: [Column; 17] = [
+    ("Part", "part", as_it_is),
     ("Shape", "shape", as_it_is),
     ("Type", "dtype", as_it_is),
     ("Variant", "variant", as_it_is),
+    ("Route", "route", as_it_is),
     ("Median, µs", "median_ms", microseconds),
+    ("TFLOP/s", "teraflops", rounded),
+    ("Bound by", "bound", as_it_is),
+    ("Of the roofline", "roofline_share", percent),
     ("Of a copy", "same_copy_share", percent),
     ("Of 2 GiB copied", "copy_share", percent),
     ("Eager ÷ this", "speedup", times),
@@ -85,6 +90,10 @@ pub(super) fn index(site: &Site) -> Page {
                 ": each with a reference in PyTorch, a Triton kernel and a HIP kernel, what was measured of it, and the machine code it becomes on AMD GPUs."
             </p>
             <p><a class="button" href=site.href(&Route::Isa)>"See the machine code of your own kernel"</a></p>
+            <p>
+                "What they do for whole models, in training and in decoding: "
+                <a href=site.href(&Route::Models)>"the models, measured"</a> "."
+            </p>
             <ul class="references">{fused}</ul>
             {(!routed.is_empty()).then(|| view! {
                 <h2>"Routed"</h2>
@@ -131,11 +140,8 @@ fn contents(op: &Op) -> AnyView {
     let entries = [
         ("#contract", "Contract", true),
         ("#backends", "Backends", true),
-        (
-            "#measured",
-            "Measured",
-            op.measured.len() + op.sweep.len() > 0,
-        ),
+        ("#measured", "Measured", op.measured.len() > 0),
+        ("#routes", "Routes over rows", op.sweep.len() > 0),
         (
             "#machine-code",
             "Machine code on AMD",
@@ -178,36 +184,41 @@ fn code(source: &Source) -> AnyView {
 }
 
 fn measured(op: &Op) -> Option<AnyView> {
-    let conditions: Vec<AnyView> = CONDITIONS
-        .iter()
-        .filter_map(|(name, column)| {
-            let values = op.measured.distinct(column).join("; ");
-            (!values.is_empty())
-                .then(|| view! { <div><dt>{*name}</dt><dd>{values}</dd></div> }.into_any())
-        })
-        .collect();
     (op.measured.len() > 0).then(|| {
         view! {
             <h2 id="measured">"Measured"</h2>
             <p>"Ratios compare medians of one run, in which the variants took turns."</p>
             {outcomes(&op.measured).map(|said| view! { <p>{said}</p> })}
             {table("Measured", &op.measured, &MEASURED)}
-            <dl class="facts">{conditions}</dl>
+            {conditions(&op.measured)}
         }
         .into_any()
     })
+}
+
+/// Under which conditions rows were measured.
+pub(super) fn conditions(rows: &Table) -> AnyView {
+    let entries: Vec<AnyView> = CONDITIONS
+        .iter()
+        .filter_map(|(name, column)| {
+            let values = rows.distinct(column).join("; ");
+            (!values.is_empty())
+                .then(|| view! { <div><dt>{*name}</dt><dd>{values}</dd></div> }.into_any())
+        })
+        .collect();
+    view! { <dl class="facts">{entries}</dl> }.into_any()
 }
 
 /// Products of a layer's weight with more and more rows, by each route.
 fn sweep(op: &Op) -> Option<AnyView> {
     (op.sweep.len() > 0).then(|| {
         view! {
-            <h2 id="measured">"Measured"</h2>
+            <h2 id="routes">"Routes over rows"</h2>
             <p>
                 "A bfloat16 weight of N × K, times M rows. Where one route is faster for few rows and another for many, the number that parts them is fitted to this table. On: "
                 {op.sweep.distinct("source").join("; ")} "."
             </p>
-            {table("Measured", &op.sweep, &SWEEP)}
+            {table("Routes over rows", &op.sweep, &SWEEP)}
         }
         .into_any()
     })
