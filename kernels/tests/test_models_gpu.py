@@ -98,7 +98,8 @@ def test_captured_decoding_gives_the_plain_text() -> None:
 
 def test_peak_memory_is_that_of_one_subject() -> None:
     subject = Subject("v1", VERSIONS["v1"], "tiny", 2, 32, "float32")
-    measured = [measure(prepare(subject, GPU), GPU, steps=5).peak_memory_mib for _ in range(2)]
+    # The first in a process also holds what libraries keep once, such as their workspaces.
+    _, *measured = [measure(prepare(subject, GPU), GPU, steps=5).peak_memory_mib for _ in range(3)]
     weights_and_moments = 16 * sum(p.numel() for p in TinyLlama(TINY, VERSIONS["v1"]).parameters()) / 2**20
     for peak in measured:
         assert peak is not None
