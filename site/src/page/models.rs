@@ -254,7 +254,7 @@ fn number(text: &str, unit: &str) -> String {
 fn grouped(digits: &str) -> String {
     let mut text = String::new();
     for (index, digit) in digits.char_indices() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push('\u{202f}');
         }
         text.push(digit);
