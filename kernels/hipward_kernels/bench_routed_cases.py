@@ -19,7 +19,8 @@ from hipward_kernels.attention import eager as definition_of_attention
 from hipward_kernels.attention.call import Call
 from hipward_kernels.attention.mask import causal_mask
 from hipward_kernels.linear import choose, refusal
-from hipward_kernels.linear.preshuffle import PreshuffledLinear, Shuffled
+from hipward_kernels.linear.preshuffle import Shuffled
+from hipward_kernels.linear.preshuffled import PreshuffledLinear
 from hipward_kernels.projections import FusedGateUp, FusedQKV
 
 if TYPE_CHECKING:
@@ -245,7 +246,7 @@ def _preshuffled(rows: int, sizes: Sizes, dtype: torch.dtype, device: torch.devi
     ours = PreshuffledLinear(layer, rows=1)
 
     def route(x: Tensor) -> str:
-        return "plain" if refusal("aiter", x, layer.weight, None) else "aiter, shuffled"
+        return "plain" if refusal("preshuffled", x, layer.weight, None) else "preshuffled"
 
     return _product(
         "linear",

@@ -159,7 +159,8 @@ def test_a_shuffled_weight_is_neither_lost_nor_stale(fake: FakeAiter) -> None:
 
 @torch.no_grad()
 def test_the_rung_of_matrix_products_takes_shuffled_weights_from_some_number_of_rows_on(fake: FakeAiter) -> None:
-    model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10)).bfloat16()
+    first = nn.Linear(64, 32)
+    model = nn.Sequential(first, nn.ReLU(), nn.Linear(32, 10)).bfloat16()
     inputs = [torch.randn(8, 64).bfloat16()]
     want = Switches((GEMM,))
     with switched(PRESHUFFLE_M_THRESH="8"):
@@ -170,8 +171,8 @@ def test_the_rung_of_matrix_products_takes_shuffled_weights_from_some_number_of_
         ]
         for change in (
             lambda: None,
-            lambda: model[0].weight.mul_(-1),
-            lambda: model[0].weight.set_(torch.randn(32, 64).bfloat16()),
+            lambda: first.weight.mul_(-1),
+            lambda: first.weight.set_(torch.randn(32, 64).bfloat16()),  # type: ignore[call-overload] # a tensor is taken, too
         ):
             change()
             fake.shuffled.clear()
