@@ -102,7 +102,7 @@ test('without a binary and without Rust it says what to install', () => {
     const path = execFileSync('which', [program], { encoding: 'utf8' }).trim();
     symlinkSync(path, join(bare, program));
   }
-  const { status, text } = run(where, { HIPWARD: '', PATH: bare });
+  const { status, text } = run(where, { HIPWARD: '', PATH: bare, CARGO_TARGET_DIR: bare });
   assert.equal(status, 1);
   assert.match(text, /hipward is not on the PATH, and there is no Rust/);
 });
