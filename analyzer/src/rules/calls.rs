@@ -288,6 +288,13 @@ pub(super) fn decides_a_skip(cx: &Checker<'_>, node: Node) -> bool {
 
 /// True in a function or class that its author named after AMD: `class ROCmAttention`.
 pub(super) fn is_named_after_amd(cx: &Checker<'_>, node: Node) -> bool {
+    is_within_name(cx, node, &|name| {
+        contains_any(name, &["rocm", "_hip", "hip_", "amd"])
+    })
+}
+
+/// True in a function or class whose name, in lower case, is one that `is_such` accepts.
+pub(super) fn is_within_name(cx: &Checker<'_>, node: Node, is_such: &dyn Fn(&str) -> bool) -> bool {
     let tree = cx.tree();
     tree.ancestors(node)
         .filter(|ancestor| {
@@ -296,8 +303,5 @@ pub(super) fn is_named_after_amd(cx: &Checker<'_>, node: Node) -> bool {
                 Kind::FunctionDefinition | Kind::ClassDefinition
             )
         })
-        .any(|definition| {
-            let name = name_of(cx, definition).to_ascii_lowercase();
-            contains_any(&name, &["rocm", "_hip", "hip_", "amd"])
-        })
+        .any(|definition| is_such(&name_of(cx, definition).to_ascii_lowercase()))
 }

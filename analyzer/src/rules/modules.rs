@@ -1,8 +1,8 @@
 //! PyTorch's notions that rules share: inside `forward`, inside compiled code, a tensor, a reference implementation.
 
 use super::calls::{
-    called, class_of, contains_any, decorators, earlier, function_around, keyword, name_of,
-    own_attribute, receiver, values,
+    called, class_of, contains_any, decorators, earlier, function_around, is_within_name, keyword,
+    name_of, own_attribute, receiver, values,
 };
 use crate::checker::Checker;
 use crate::semantic::Value;
@@ -178,21 +178,12 @@ pub(super) fn is_reference(cx: &Checker<'_>, node: Node) -> bool {
         "golden",
         "test",
     ];
-    let tree = cx.tree();
-    tree.ancestors(node)
-        .filter(|ancestor| {
-            matches!(
-                tree.kind(*ancestor),
-                Kind::FunctionDefinition | Kind::ClassDefinition
-            )
-        })
-        .any(|definition| {
-            let name = name_of(cx, definition).to_ascii_lowercase();
-            contains_any(&name, SIGNS)
-                || name
-                    .split('_')
-                    .any(|word| matches!(word, "ref" | "torch" | "pytorch" | "py"))
-        })
+    is_within_name(cx, node, &|name| {
+        contains_any(name, SIGNS)
+            || name
+                .split('_')
+                .any(|word| matches!(word, "ref" | "torch" | "pytorch" | "py"))
+    })
 }
 
 /// True when the expression at `node` is a tensor for all the source says.
