@@ -101,7 +101,7 @@ class Seals:
                 if now.get(key) is not value and f"{name}.{key}" not in PYTORCHS_OWN:
                     yield f"{name}.{key}"
         ours = {path: value for name, path, value in _ours() if name in self._modules}
-        for path in self._ours.keys() | ours.keys():
+        for path in self._ours | ours:
             before, after = self._ours.get(path, self), ours.get(path, self)
             if before is not after and before != after:
                 yield path
@@ -109,7 +109,7 @@ class Seals:
     def _classes_broken(self) -> Iterator[str]:
         for name, kind in self._classes.items():
             before, members = self._members[name], vars(kind)
-            for key in before.keys() | members.keys():
+            for key in before | dict(members):
                 if before.get(key) is not members.get(key) and f"{name}.{key}" not in PYTORCHS_OWN:
                     yield f"{name}.{key}"
         for kind, methods in self._model:
