@@ -71,7 +71,8 @@ def captured(model: nn.Module, passes: Sequence[Pass], mode: str | None) -> Call
         done: Callable[..., Any] = inductor(graph, inputs, config_patches=_options(mode))
         return done
 
-    rewritten: Callable[..., Any] = torch.compile(model, backend=backend)
+    # A pass judges by sizes. Left to itself, Dynamo makes one unknown that differed in any model with the same code.
+    rewritten: Callable[..., Any] = torch.compile(model, backend=backend, dynamic=False)
     if mode is not None:
         return rewritten
 
