@@ -273,6 +273,13 @@ def selected(options: argparse.Namespace, device: torch.device) -> list[Case]:
     return chosen[part - 1 :: parts]
 
 
+def call_each(calls: Mapping[str, Callable[..., Any]], arguments: Sequence[Any]) -> None:
+    """Calls each once, so that it is compiled."""
+    with torch.no_grad():
+        for call in calls.values():
+            call(*arguments)
+
+
 def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(prog="python -m hipward_kernels.bench", description="Measures the ops.")
@@ -292,10 +299,7 @@ def main() -> None:
         parser.error("there is no GPU here; --device cpu measures on the processor")
     if options.compile_only:
         for case in selected(options, device):
-            arguments = case.arguments()
-            with torch.no_grad():
-                for call in implementations(case).values():
-                    call(*arguments)
+            call_each(implementations(case), case.arguments())
         return
     rule = replace(RULE, time_cap_s=options.time_cap)
     clock = clock_of(device)

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hipward_kernels.bench import AGAIN, COMPILE, HOST_OVER_TORCH_US, OURS, RULE, host_microseconds, timings
+from hipward_kernels.bench import (
+    AGAIN,
+    COMPILE,
+    HOST_OVER_TORCH_US,
+    OURS,
+    RULE,
+    call_each,
+    host_microseconds,
+    timings,
+)
 from hipward_kernels.bench_routed_cases import HOST_ROWS, SIZES, RoutedCase, cases
 from hipward_kernels.comparison import outcome, ratio
 from hipward_kernels.harness.distance import distance, root_mean_square
@@ -198,10 +207,7 @@ def main() -> None:
         torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
         case = make()
         if options.compile_only:
-            arguments = case.arguments()
-            with torch.no_grad():
-                for call in implementations(case).values():
-                    call(*arguments)
+            call_each(implementations(case), case.arguments())
             continue
         print(f"{case}: {case.bytes_moved / 1e6:.1f} MB, {case.flops / 1e9:.1f} GFLOP")
         measured = measure(case, clock, rule)
