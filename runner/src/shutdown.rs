@@ -1,7 +1,8 @@
 //! The wish to stop: a person's, and the server's, as everything that runs for long hears it.
 
+use std::io;
 use tokio::{
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     sync::watch,
 };
 
@@ -39,16 +40,47 @@ impl Shutdown {
     }
 }
 
-/// Ctrl-C or SIGTERM. Where neither can be listened to, only SIGKILL is left.
-pub(crate) async fn told_to_stop() {
-    let (Ok(mut interrupt), Ok(mut terminate)) = (
-        signal(SignalKind::interrupt()),
-        signal(SignalKind::terminate()),
-    ) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+/// A person's wish to stop this process: Ctrl-C, or SIGTERM.
+#[derive(Debug)]
+pub(crate) struct Interrupts {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Interrupts {
+    /// Listens from now on: what comes before [`Interrupts::next`] is called is kept for it.
+    pub(crate) fn listen() -> io::Result<Interrupts> {
+        Ok(Interrupts {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    /// Resolves at the next one. May be dropped and called again; none is missed in between.
+    pub(crate) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::signal::{self, raise};
+    use std::time::Duration;
+    use tokio::time::{sleep, timeout};
+
+    #[tokio::test]
+    async fn an_interrupt_between_two_waits_is_heard_by_the_second() {
+        let mut interrupts = Interrupts::listen().expect("signals can be listened to");
+        let pause = Duration::from_millis(1);
+        assert!(timeout(pause, interrupts.next()).await.is_err());
+        raise(signal::SIGINT).expect("is raised");
+        sleep(pause).await;
+        let heard = timeout(Duration::from_secs(5), interrupts.next()).await;
+        assert!(heard.is_ok());
+        assert!(timeout(pause, interrupts.next()).await.is_err(), "once");
     }
 }

@@ -4,7 +4,7 @@ use super::host::HostArgs;
 use crate::{
     jobs::{Runner, Store},
     server::{listen, run_server},
-    shutdown::told_to_stop,
+    shutdown::Interrupts,
     web::pages::Pages,
 };
 use std::{
@@ -85,9 +85,10 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         );
     }
 
+    let mut interrupts = Interrupts::listen()?;
     println!("Hipward is at http://{bound}/");
-    let told = async {
-        told_to_stop().await;
+    let told = async move {
+        interrupts.next().await;
         tracing::info!("stopping; jobs that run now will run again after the next start");
     };
     run_server(listener, token, store, Arc::new(runner), pages, told).await?;

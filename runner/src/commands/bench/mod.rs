@@ -11,7 +11,7 @@ use super::{host::HostArgs, scratch::Scratch};
 use crate::{
     jobs::{Runner, Store, unguessable},
     server::{listen, run_server},
-    shutdown::told_to_stop,
+    shutdown::Interrupts,
     web::pages::Pages,
 };
 use clap::ValueEnum;
@@ -96,12 +96,13 @@ async fn bench(args: Args) -> Result<u8, Box<dyn Error>> {
         variants: args.variants.clone(),
         device: args.device.clone(),
     };
+    let mut interrupts = Interrupts::listen()?;
     let Some(host) = &args.host else {
         let local = tokio::select! {
             local = Local::start(args.runner.clone(), args.device.as_deref()) => local?,
-            () = told_to_stop() => return Ok(INTERRUPTED),
+            () = interrupts.next() => return Ok(INTERRUPTED),
         };
-        let ended = run_job(&local.client, request, &args).await;
+        let ended = run_job(&local.client, request, &args, interrupts).await;
         local.stop().await?;
         return ended;
     };
@@ -109,13 +110,18 @@ async fn bench(args: Args) -> Result<u8, Box<dyn Error>> {
         .token
         .clone()
         .or_else(|| env::var("HIPWARD_TOKEN").ok());
-    run_job(&Client::new(host, token), request, &args).await
+    run_job(&Client::new(host, token), request, &args, interrupts).await
 }
 
 const INTERRUPTED: u8 = 130;
 
 /// Sends the job, follows it to its end and prints what came of it.
-async fn run_job(client: &Client, request: JobRequest, args: &Args) -> Result<u8, Box<dyn Error>> {
+async fn run_job(
+    client: &Client,
+    request: JobRequest,
+    args: &Args,
+    mut interrupts: Interrupts,
+) -> Result<u8, Box<dyn Error>> {
     let job = client.clone().submit(request).await?;
     let mut events = client.follow(&job.id);
     let mut view = JobView::default();
@@ -131,7 +137,7 @@ async fn run_job(client: &Client, request: JobRequest, args: &Args) -> Result<u8
                 Some(Err(error)) => return Err(error.into()),
                 None => return Err(ClientError::Ended.into()),
             },
-            () = told_to_stop() => {
+            () = interrupts.next() => {
                 // Whoever asks twice does not want to wait for the server's answer.
                 if cancelled {
                     return Ok(INTERRUPTED);
