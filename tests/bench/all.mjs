@@ -3,7 +3,8 @@
 // `make bench` calls it. Each part gives rows {what, value, unit, note?}; with names as arguments only those parts run.
 // What goes on is told on standard error, the table on standard output.
 
-import { cpus, loadavg } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cpus } from 'node:os';
 import sizes from './sizes.mjs';
 import analyzer from './analyzer.mjs';
 import throughput from './throughput.mjs';
@@ -23,7 +24,7 @@ if (unknown.length > 0) {
 // A part that takes longer has come to a stop; the others are worth having.
 const mostMinutes = 15;
 
-const load = loadavg()[0];
+const others = await busyShare();
 const rows = [];
 let failed = false;
 for (const [name, measure] of Object.entries(parts)) {
@@ -39,11 +40,24 @@ for (const [name, measure] of Object.entries(parts)) {
 }
 
 const [cpu] = cpus();
-console.log(`${cpus().length} × ${cpu.model.trim()}; ${load.toFixed(1)} processes wanted to run before it began`);
-if (load > 0.5) console.log('The machine was busy: the times are too long, and comparisons are rough.');
+console.log(`${cpus().length} × ${cpu.model.trim()}; others took ${Math.round(100 * others)} % of it before it began`);
+if (others > 0.1) console.log('The machine was busy: the times are too long, and comparisons are rough.');
 console.log('\n' + table(['Part', 'What', 'Value', 'Unit', 'How'], rows.map(cells)));
 // Ends what a part that was given up has left running, too.
 process.exit(failed ? 1 : 0);
+
+// How much of all processors other programs take. The load average would still tell of the build before.
+async function busyShare() {
+  const sums = () => {
+    const times = cpus().map((one) => one.times);
+    const sum = (pick) => times.reduce((total, time) => total + pick(time), 0);
+    return { idle: sum((time) => time.idle), all: sum((time) => time.user + time.nice + time.sys + time.irq + time.idle) };
+  };
+  const before = sums();
+  await sleep(2000);
+  const after = sums();
+  return 1 - (after.idle - before.idle) / (after.all - before.all);
+}
 
 function inTime(part) {
   return new Promise((resolve, reject) => {
