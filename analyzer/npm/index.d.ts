@@ -39,6 +39,8 @@ export interface Options extends ProjectOptions {
   pytorchExtension?: boolean;
   /** Modules that the source's own project holds or builds. */
   ownModules?: readonly string[];
+  /** Whether AMD has a file of its own beside this one: what is found is then information. */
+  hasCounterpart?: boolean;
 }
 
 export type Severity = "error" | "warning" | "advice" | "info";

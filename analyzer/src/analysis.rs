@@ -7,7 +7,8 @@ use crate::order;
 use crate::position::LineIndex;
 use crate::python;
 use crate::report::{
-    Applicability, Contract, Edit, Finding, Fix, Language, Note, Report, SCHEMA_VERSION, Target,
+    Applicability, Contract, Edit, Finding, Fix, Language, Note, Report, SCHEMA_VERSION, Severity,
+    Target,
 };
 use crate::rules::{RULES, RuleMeta};
 use crate::selection::Selection;
@@ -29,6 +30,8 @@ pub struct Options {
     pub pytorch_extension: Option<bool>,
     /// Modules that the source's own project is or builds: in flash-attn's repository `flash_attn` needs no port.
     pub own_modules: Vec<String>,
+    /// Whether AMD has a file of its own beside the source's, which is then for NVIDIA's hosts: what is found is information.
+    pub has_counterpart: bool,
     /// A team's own rules, beside the built-in ones.
     pub team: TeamRules,
 }
@@ -94,6 +97,16 @@ fn report(source: &str, options: &Options, last: &mut LastParse) -> Report {
         Some(note) => Reading::refused(note),
         None => read(source, language, &lines, options, last),
     };
+    if cfg!(feature = "all-languages") && options.has_counterpart {
+        for draft in &mut reading.drafts {
+            draft.severity = Severity::Info;
+        }
+        reading.notes.push(Note {
+            code: "counterpart".to_owned(),
+            message: "This file is for NVIDIA's hosts: beside it is AMD's.".to_owned(),
+            line: None,
+        });
+    }
     if reading.drafts.len() >= MAX_FINDINGS {
         reading.notes.push(Note {
             code: "too-many".to_owned(),

@@ -326,7 +326,7 @@ pub struct Position {
 /// Something to say about the source as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// Stable: `not-python`, `syntax-error`, `too-large`, `binary`.
+    /// Stable: `not-python`, `syntax-error`, `too-large`, `binary`, `counterpart`.
     pub code: String,
     /// One sentence.
     pub message: String,

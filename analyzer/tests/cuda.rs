@@ -314,6 +314,8 @@ fn fixes_keep_what_they_do_not_change() {
             }
         }
     }
+    // The same in every file system.
+    texts.sort();
     for (path, source) in &texts {
         let name = path.display().to_string();
         for up_to in [Applicability::Safe, Applicability::Unsafe] {

@@ -166,6 +166,14 @@ const AROUND: &[(&str, &str)] = &[
         "#include <cuda_runtime.h>\ninline void wait() { cudaDeviceSynchronize(); }\n",
     ),
     ("other/use.py", "import apex\n"),
+    (
+        "repo/docker/cuda/Dockerfile",
+        "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n",
+    ),
+    (
+        "repo/docker/rocm/Dockerfile",
+        "FROM rocm/dev-ubuntu-22.04:7.2\n",
+    ),
 ];
 
 #[test]
@@ -187,6 +195,14 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
             .collect()
     };
     assert_eq!(rules("repo/tests/test_it.py"), [""; 0]);
+    // NVIDIA's hosts have this one; AMD's is beside it.
+    let image = reports
+        .iter()
+        .find(|file| file["path"] == "repo/docker/cuda/Dockerfile")
+        .map(|file| &file["report"]);
+    let image = image.expect("a report");
+    assert_eq!(image["findings"][0]["severity"], "info");
+    assert_eq!(image["notes"][0]["code"], "counterpart");
     assert_eq!(rules("other/use.py"), ["apex"]);
 
     // The same, for those who ask file by file. Texts that tell nothing need not be given.
@@ -208,16 +224,18 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
     };
     assert_eq!(of("repo/csrc")["pytorch_extension"], true);
     assert_eq!(of("other")["pytorch_extension"], Value::Null);
+    assert_eq!(of("repo/docker/rocm")["counterparts"], json!([]));
     assert_eq!(
         of("repo/tests")["own_modules"],
         json!(["apex", "setup", "apex_C"])
     );
-    for (path, source) in AROUND
-        .iter()
-        .filter(|(path, _)| path.contains("wait") || path.contains("test_it"))
-    {
+    for (path, source) in AROUND.iter().filter(|(path, _)| {
+        ["wait", "test_it", "cuda/"]
+            .iter()
+            .any(|part| path.contains(part))
+    }) {
         let folder = of(path.rsplit_once('/').expect("a folder").0);
-        let mut request = json!({ "source": source, "language": Language::of_path(path), "own_modules": folder["own_modules"] });
+        let mut request = json!({ "source": source, "language": Language::of_path(path), "own_modules": folder["own_modules"], "has_counterpart": folder["counterparts"] == json!([path]) });
         if !folder["pytorch_extension"].is_null() {
             request["pytorch_extension"] = folder["pytorch_extension"].clone();
         }

@@ -53,7 +53,7 @@ async function once({ name, files, repositories, skipped: outside }, target, tel
     }
     if (/(^|\/)pyproject\.toml$/.test(path) && text.includes("[tool.hipward")) settings.push(path);
     const stops = analyzerStops();
-    const request = { language, ...surroundings.get(folderOf(path)) };
+    const request = { language, ...surroundings.get(folderOf(path))(path) };
     try {
       const report = await askAnalyzer("survey_add", { ...request, path, target, source: text });
       requests.set(path, request);
@@ -91,17 +91,24 @@ async function surroundingsOf(known, repositories) {
   for (const { path } of known.filter(({ language }) => language === "cuda-cpp")) {
     for (let folder = folderOf(path); !aboveCpp.has(folder); folder = folderOf(folder)) aboveCpp.add(folder);
   }
-  const tells = (path) => /(^|\/)setup\.py$/.test(path) || (path.endsWith(".py") && aboveCpp.has(folderOf(path)));
+  const tells = ({ path, language }) =>
+    /(^|\/)setup\.py$/.test(path) ||
+    (path.endsWith(".py") && aboveCpp.has(folderOf(path))) ||
+    (language === "requirements" && /rocm|amd|hip/.test(path));
   const files = repositories.map((path) => ({ path: path ? `${path}/.git` : ".git" }));
   for (const file of known) {
-    const { text: source } = tells(file.path) ? await textOf(file) : {};
+    const { text: source } = tells(file) ? await textOf(file) : {};
     files.push({ path: file.path, source });
   }
   const folders = await askAnalyzer("surroundings", { files });
   return new Map(
-    folders.map(({ path, own_modules, pytorch_extension }) => [
+    folders.map(({ path, own_modules, pytorch_extension, counterparts }) => [
       path,
-      { own_modules, pytorch_extension: pytorch_extension ?? undefined },
+      (file) => ({
+        own_modules,
+        pytorch_extension: pytorch_extension ?? undefined,
+        has_counterpart: counterparts.includes(file),
+      }),
     ]),
   );
 }

@@ -51,6 +51,8 @@ impl SourceRequest {
             "pytorch_extension",
             #[cfg(feature = "all-languages")]
             "own_modules",
+            #[cfg(feature = "all-languages")]
+            "has_counterpart",
             "path",
             "indices",
             "up_to",
@@ -90,6 +92,10 @@ fn options(request: &Request) -> Result<Options, String> {
             .collect(),
         #[cfg(not(feature = "all-languages"))]
         own_modules: Vec::new(),
+        #[cfg(feature = "all-languages")]
+        has_counterpart: request.truth("has_counterpart")? == Some(true),
+        #[cfg(not(feature = "all-languages"))]
+        has_counterpart: false,
         team,
     })
 }
@@ -126,7 +132,7 @@ pub fn languages(request: &str) -> Result<String, String> {
     Ok(encode(&named))
 }
 
-/// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, own_modules?}` → `Report`; `rules` are a
+/// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, own_modules?, has_counterpart?}` → `Report`; `rules` are a
 /// team's own.
 pub fn analyze(request: &str) -> Result<String, String> {
     let read = SourceRequest::read(request)?;
@@ -222,6 +228,7 @@ struct Folder {
     path: String,
     pytorch_extension: Option<bool>,
     own_modules: Arc<Vec<String>>,
+    counterparts: Vec<String>,
 }
 
 #[cfg(feature = "all-languages")]
@@ -233,13 +240,15 @@ impl Encode for Folder {
                 ("path", &self.path),
                 ("pytorch_extension", &self.pytorch_extension),
                 ("own_modules", &*self.own_modules),
+                ("counterparts", &self.counterparts),
             ],
         );
     }
 }
 
-/// `{files: [{path, source?}]}` → `[{path, pytorch_extension, own_modules}]`, for each folder that holds one of the files
-/// what to tell [`analyze`] of those in it. What lies there counts; of Python modules the text does too.
+/// `{files: [{path, source?}]}` → `[{path, pytorch_extension, own_modules, counterparts}]`, for each folder that holds one
+/// of the files what to tell [`analyze`] of those in it; `counterparts` are the files there that AMD has its own of. What
+/// lies there counts; of Python modules the text does too.
 #[cfg(feature = "all-languages")]
 pub fn surroundings(request: &str) -> Result<String, String> {
     let given = Request::read(request, &["files"])?.objects("files", &["path", "source"])?;
@@ -254,14 +263,24 @@ pub fn surroundings(request: &str) -> Result<String, String> {
         }
     }
     let surroundings = Surroundings::new(files);
-    let answers: Vec<Folder> = folders
-        .into_iter()
-        .map(|path| Folder {
+    let mut answers: Vec<Folder> = folders
+        .iter()
+        .map(|&path| Folder {
             pytorch_extension: surroundings.pytorch_extension(path),
             own_modules: surroundings.own_modules(path),
+            counterparts: Vec::new(),
             path: path.to_owned(),
         })
         .collect();
+    for file in &given {
+        let path = file.text("path")?;
+        let folder = folders.binary_search(&parent(path).unwrap_or_default());
+        if surroundings.has_counterpart(path, Language::of_path(path))
+            && let Some(answer) = folder.ok().and_then(|at| answers.get_mut(at))
+        {
+            answer.counterparts.push(path.to_owned());
+        }
+    }
     Ok(encode(&answers))
 }
 

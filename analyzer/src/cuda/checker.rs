@@ -1,6 +1,6 @@
 //! What a rule on CUDA C++ works with.
 
-use super::conditions::Vendors;
+use super::conditions::{Vendors, knows_amd};
 use super::source::{Source, Tokens};
 use crate::analysis::Options;
 use crate::draft::{Draft, Drafts, Suggestion};
@@ -22,6 +22,7 @@ pub(crate) struct Checker<'a> {
     pub(crate) source: &'a Source<'a>,
     pub(crate) target: &'a Target,
     pub(crate) setting: Setting,
+    knows_amd: bool,
     drafts: Drafts,
 }
 
@@ -36,6 +37,7 @@ impl<'a> Checker<'a> {
                 Some(false) => Setting::Plain,
                 None => setting(source),
             },
+            knows_amd: knows_amd(source),
             drafts: Drafts::default(),
         };
         for rule in options.selected() {
@@ -51,6 +53,9 @@ impl<'a> Checker<'a> {
 
     /// Puts a finding of `rule` at some tokens, unless they are compiled for one vendor alone: NVIDIA's branch is
     /// never seen on the target, and in AMD's its author had the target in mind.
+    ///
+    /// In a source that asks for AMD anywhere, an error is information: it would have stopped its author. What compiles
+    /// and is wrong, such as a warp of 32, would not.
     pub(crate) fn report(
         &self,
         rule: &'static RuleMeta,
@@ -58,7 +63,11 @@ impl<'a> Checker<'a> {
         message: impl Into<String>,
         fix: impl Into<Option<Suggestion>>,
     ) {
-        self.report_as(rule, rule.severity, HandledBy::You, tokens, message, fix);
+        let severity = match rule.severity {
+            Severity::Error if self.knows_amd => Severity::Info,
+            severity => severity,
+        };
+        self.report_as(rule, severity, HandledBy::You, tokens, message, fix);
     }
 
     /// [`Checker::report`] with a severity and a person of its own.

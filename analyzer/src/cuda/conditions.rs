@@ -157,14 +157,14 @@ pub(crate) fn chains(source: &Source<'_>) -> Vec<Chain> {
 /// Numbers that HIP does not define, so that they count as 0.
 pub(crate) const CUDA_NUMBERS: &[&str] = &["__CUDA_ARCH__", "CUDART_VERSION", "CUDA_VERSION"];
 
-/// How `__CUDA_ARCH__` is taken, which is not defined on AMD.
+/// How those numbers are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CudaArch {
-    /// As something that says nothing of AMD: without another branch its author had no other GPU in mind.
+    /// As something that says nothing of AMD: without another branch its author had no other case in mind.
     Unknown,
     /// As not defined on AMD.
     Absent,
-    /// As not defined on AMD, and as past every number on NVIDIA; CUDA's versions too.
+    /// As not defined on AMD, and as past every number on NVIDIA.
     Newest,
 }
 
@@ -333,12 +333,11 @@ fn is_defined(source: &Source<'_>, name: &str, arch: CudaArch) -> Verdict {
         "__HIP_DEVICE_COMPILE__" | "__AMDGCN__" | "__AMDGCN_WAVEFRONT_SIZE" => {
             Verdict::new(None, Some(false))
         }
-        "__CUDA_ARCH__" if arch == CudaArch::Absent => Verdict::new(Some(false), None),
-        "__CUDA_ARCH__" if arch == CudaArch::Newest => Verdict::new(Some(false), Some(true)),
-        // What a branch for a newer CUDA holds is for AMD as much as for NVIDIA.
-        "CUDART_VERSION" | "CUDA_VERSION" if arch == CudaArch::Newest => {
-            Verdict::new(Some(false), Some(true))
-        }
+        _ if CUDA_NUMBERS.contains(&name) => match arch {
+            CudaArch::Unknown => Verdict::UNKNOWN,
+            CudaArch::Absent => Verdict::new(Some(false), None),
+            CudaArch::Newest => Verdict::new(Some(false), Some(true)),
+        },
         _ if name.starts_with("__gfx") => Verdict::new(None, Some(false)),
         _ if names_amd(name) => Verdict::new(Some(true), Some(false)),
         // `BUILD_CUDA` beside a `BUILD_HIP`.
@@ -348,9 +347,19 @@ fn is_defined(source: &Source<'_>, name: &str, arch: CudaArch) -> Verdict {
         {
             Verdict::new(Some(false), Some(true))
         }
-        _ if names_sm(name) => Verdict::new(Some(false), None),
+        _ if names_nvidias_part(name) => Verdict::new(Some(false), None),
         _ => Verdict::UNKNOWN,
     }
+}
+
+/// True for a source with a condition of its own for AMD: its author has compiled it there.
+pub(crate) fn knows_amd(source: &Source<'_>) -> bool {
+    source.directives.iter().any(|line| {
+        source.directive_name(line).contains("if")
+            && line
+                .clone()
+                .any(|token| names_amd(source.token_text(token)))
+    })
 }
 
 /// `USE_ROCM`, `__HIP_PLATFORM_AMD__`, `__HIPCC__`, `GGML_USE_HIP` and what projects make up in their way.
@@ -371,13 +380,35 @@ pub(crate) fn names_amd(name: &str) -> bool {
         })
 }
 
-/// `HAS_GEMM_SM75`: a part for one of NVIDIA's GPUs. `DISABLE_SM80` asks for the contrary.
-fn names_sm(name: &str) -> bool {
+/// Libraries and generations of NVIDIA's, which a build for AMD has no option for.
+const NVIDIAS: &[&str] = &[
+    "AMPERE",
+    "BLACKWELL",
+    "CUDNN",
+    "CUFILE",
+    "CUPTI",
+    "CUSPARSELT",
+    "CUTENSOR",
+    "CUTLASS",
+    "HOPPER",
+    "NVML",
+    "NVSHMEM",
+    "OPTIX",
+    "TENSORRT",
+    "TURING",
+    "VOLTA",
+];
+
+/// `HAS_GEMM_SM75`, `USE_CUDNN`, `TURING_MMA_AVAILABLE`: a part for one of NVIDIA's GPUs or libraries. `DISABLE_SM80` asks for the contrary.
+fn names_nvidias_part(name: &str) -> bool {
     let is_number = |part: &str| {
         part.strip_prefix("SM")
             .is_some_and(|number| number.len() > 1 && number.as_bytes()[0].is_ascii_digit())
     };
-    name.split('_').any(is_number) && !name.contains("DISABLE") && !name.contains("NO_")
+    name.split('_')
+        .any(|part| is_number(part) || NVIDIAS.contains(&part))
+        && !name.contains("DISABLE")
+        && !name.contains("NO_")
 }
 
 #[cfg(test)]
@@ -423,7 +454,13 @@ mod tests {
             ("#if BUILD_CUDA\na\n#endif", "."),
             ("#ifdef HAS_GEMM_SM75\na\n#else\nb\n#endif", "N."),
             ("#ifndef DISABLE_SM80\na\n#endif", "."),
-            ("#if CUDART_VERSION >= 13000\na\n#else\nb\n#endif", ".."),
+            ("#if CUDART_VERSION >= 13000\na\n#else\nb\n#endif", "N."),
+            ("#if CUDA_VERSION < 9000\na\n#else\nb\n#endif", ".."),
+            ("#if CUDART_VERSION >= 13000\na\n#endif", "."),
+            ("#ifdef HAS_CUPTI\na\n#endif\nb", "N."),
+            ("#if !defined(USE_CUDNN)\na\n#else\nb\n#endif", ".N"),
+            ("#ifdef TURING_MMA_AVAILABLE\na\n#endif", "N"),
+            ("#ifndef NO_CUTLASS\na\n#endif", "."),
             ("#if GGML_USE_HIP\na\n#endif", "A"),
             ("#endif\n#else\na", "."),
         ] {

@@ -84,7 +84,7 @@ pub(super) fn clock_readings(cx: &Checker<'_>, difference: Node) -> Option<(Node
     (start < end && scope(start) == scope(end)).then_some((start, end))
 }
 
-/// The last call between the readings that puts work on the GPU.
+/// The last call or operator between the readings that puts work on the GPU.
 pub(super) fn last_gpu_work(cx: &Checker<'_>, start: Node, end: Node) -> Option<Node> {
     let tree = cx.tree();
     let between = end.index().saturating_sub(start.index() + 1);
@@ -94,8 +94,7 @@ pub(super) fn last_gpu_work(cx: &Checker<'_>, start: Node, end: Node) -> Option<
     tree.nodes()
         .skip(start.index() + 1)
         .take(between)
-        .filter(|node| tree.kind(*node) == Kind::Call && runs_here(cx, start, *node))
-        .filter(|call| is_gpu_work(cx, *call))
+        .filter(|node| is_gpu_work(cx, *node) && runs_here(cx, start, *node))
         .last()
 }
 
@@ -115,6 +114,10 @@ pub(super) fn runs_here(cx: &Checker<'_>, start: Node, node: Node) -> bool {
 
 pub(super) fn is_gpu_work(cx: &Checker<'_>, call: Node) -> bool {
     let tree = cx.tree();
+    // `x @ y`
+    if tree.kind(call) == Kind::BinaryOperator {
+        return is_on_gpu(cx, call, MAX_DEPTH);
+    }
     let Some(function) = tree.child(call, Field::Function) else {
         return false;
     };

@@ -183,7 +183,8 @@ fn call_truth(semantics: &Semantics<'_>, call: Node, depth: u8) -> Option<bool> 
         return Some(false);
     }
     // Triton's and SGLang's habit: `is_cuda()` next to `is_hip()`, or imported from where both are.
-    let asks_for_cuda = tree.text(function) == "is_cuda" && arguments.is_empty();
+    let asks_for_cuda =
+        tree.text(function).trim_start_matches('_') == "is_cuda" && arguments.is_empty();
     if asks_for_cuda {
         let imported = matches!(
             semantics.binding(function).map(|binding| binding.value),

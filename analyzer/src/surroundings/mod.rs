@@ -1,10 +1,11 @@
-//! What the files around a file say of it: whether PyTorch's hipify renames what is in it, and which modules its own
-//! project holds.
+//! What the files around a file say of it: whether PyTorch's hipify renames what is in it, which modules its own
+//! project holds, and whether AMD has a file of its own for it.
 //!
 //! Where those files are is the caller's business ([`Files`]): on a disk, or in a request. Nothing about rules.
 
 mod by_folder;
 mod by_path;
+mod counterpart;
 mod extension;
 mod given;
 mod own_modules;
@@ -36,6 +37,7 @@ pub struct Surroundings<F> {
     files: F,
     extensions: ByFolder<Option<bool>>,
     own_modules: ByFolder<Arc<Vec<String>>>,
+    unmarked: ByFolder<Arc<Vec<String>>>,
 }
 
 impl<F: Files> Surroundings<F> {
@@ -45,6 +47,7 @@ impl<F: Files> Surroundings<F> {
             files,
             extensions: ByFolder::default(),
             own_modules: ByFolder::default(),
+            unmarked: ByFolder::default(),
         }
     }
 
@@ -87,6 +90,26 @@ impl<F: Files> Surroundings<F> {
             true => self.own_modules(folder).to_vec(),
             false => Vec::new(),
         };
+        options.has_counterpart = self.has_counterpart(path, options.language);
+    }
+
+    /// Whether a file is for NVIDIA's hosts alone, because AMD's stands beside it.
+    pub fn has_counterpart(&self, path: &str, language: Option<Language>) -> bool {
+        if counterpart::is_renamed(&self.files, path) {
+            return true;
+        }
+        let is_for_a_host = matches!(
+            language,
+            Some(Language::Dockerfile | Language::Requirements | Language::Yaml)
+        );
+        let folder = parent(path).unwrap_or_default();
+        let find = || Arc::new(counterpart::unmarked(&self.files, folder));
+        is_for_a_host
+            && self
+                .unmarked
+                .answer(folder, find)
+                .iter()
+                .any(|name| path.ends_with(name) && join(folder, name) == path)
     }
 }
 
@@ -148,6 +171,71 @@ mod tests {
             assert_eq!(all.pytorch_extension("plain"), None);
             assert_eq!(all.pytorch_extension("new/folder"), Some(true));
             assert_eq!(all.pytorch_extension(""), Some(true));
+        }
+    }
+
+    #[test]
+    fn a_file_of_nvidias_has_amds_counterpart_within_its_repository() {
+        let all = surroundings(&[
+            ("a/.git/HEAD", ""),
+            ("a/docker/cuda/Dockerfile", ""),
+            ("a/docker/rocm/Dockerfile", ""),
+            ("a/platforms/cuda.py", ""),
+            ("a/platforms/cuda_only.py", ""),
+            ("a/platforms/rocm.py", ""),
+            ("a/src/CudaStream.h", ""),
+            ("a/src/HipStream.h", ""),
+            ("a/Dockerfile", ""),
+            ("a/Dockerfile.rocm", "# Dockerfile"),
+            ("a/requirements.txt", ""),
+            ("a/requirements-rocm.txt", "-r requirements.txt\ntorch"),
+            ("a/constraints.txt", ""),
+            ("a/rocm-constraints.txt", ""),
+            ("a/targets/cuda/target_cuda.cmake", ""),
+            ("a/targets/hip/target_hip.cmake", ""),
+            ("a/targets/cuda/cuda.cmake", ""),
+            ("a/kernels/nvidia/gemm.py", ""),
+            ("a/kernels/amd/common.py", ""),
+            ("a/nv_utils.py", ""),
+            ("a/amd_utils.py", ""),
+            ("a/setup.py", ""),
+            ("a/setup_rocm.py", ""),
+            ("mine-cuda/.git/HEAD", ""),
+            ("mine-cuda/x.py", ""),
+            ("mine-rocm/x.py", ""),
+        ]);
+        let of = |path: &str| {
+            let mut options = Options {
+                language: Language::of_path(path),
+                ..Options::default()
+            };
+            all.complete(path, &mut options);
+            options.has_counterpart
+        };
+        for (path, amds) in [
+            ("a/docker/cuda/Dockerfile", "a/docker/rocm/Dockerfile"),
+            ("a/platforms/cuda.py", "a/platforms/rocm.py"),
+            ("a/src/CudaStream.h", "a/src/HipStream.h"),
+            ("a/Dockerfile", "a/Dockerfile.rocm"),
+            ("a/constraints.txt", "a/rocm-constraints.txt"),
+            ("a/kernels/nvidia/gemm.py", "a/kernels/amd/common.py"),
+            ("a/nv_utils.py", "a/amd_utils.py"),
+            (
+                "a/targets/cuda/target_cuda.cmake",
+                "a/targets/hip/target_hip.cmake",
+            ),
+        ] {
+            assert!(of(path), "{path}");
+            assert!(!of(amds), "{amds}");
+        }
+        for path in [
+            "a/targets/cuda/cuda.cmake",
+            "a/platforms/cuda_only.py",
+            "a/requirements.txt",
+            "a/setup.py",
+            "mine-cuda/x.py",
+        ] {
+            assert!(!of(path), "{path}");
         }
     }
 

@@ -21,7 +21,7 @@ pub fn languages(request: &str) -> Result<String, JsError> {
     answer(api::languages(request))
 }
 
-/// `{source, target?, select?, ignore?, language?, pytorch_extension?, own_modules?}` → `Report`.
+/// `{source, target?, select?, ignore?, language?, pytorch_extension?, own_modules?, has_counterpart?}` → `Report`.
 #[wasm_bindgen]
 pub fn analyze(request: &str) -> Result<String, JsError> {
     answer(api::analyze(request))
@@ -46,7 +46,7 @@ pub fn project(request: &str) -> Result<String, JsError> {
     answer(api::project(request))
 }
 
-/// `{files: [{path, source?}]}` → `[{path, pytorch_extension, own_modules}]`, for each folder.
+/// `{files: [{path, source?}]}` → `[{path, pytorch_extension, own_modules, counterparts}]`, for each folder.
 #[cfg(feature = "all-languages")]
 #[wasm_bindgen]
 pub fn surroundings(request: &str) -> Result<String, JsError> {

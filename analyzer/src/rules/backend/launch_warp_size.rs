@@ -9,7 +9,8 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds names such as `WARP_SIZE` and `threads_per_warp` that are 32, and `32 * num_warps`, in code that computes a launch.
+    /// Finds names such as `WARP_SIZE` and `threads_per_warp` that are 32, and, as information, `32 * num_warps`, in code that
+    /// computes a launch.
     ///
     /// ## Why on ROCm
     ///
@@ -95,10 +96,8 @@ fn check(cx: &Checker<'_>, node: Node) {
         return;
     }
     let arch = cx.target().arch.name();
-    // The first product speaks for the source's other ones.
-    let is_repeated = tree.kind(node) == Kind::BinaryOperator
-        && cx.has_reported(&RULE, &|text, _| text.contains('*'));
-    let severity = if is_repeated {
+    // A block that is given as so many threads has them on AMD, too: its kernel decides.
+    let severity = if tree.kind(node) == Kind::BinaryOperator {
         Severity::Info
     } else {
         Severity::Warning

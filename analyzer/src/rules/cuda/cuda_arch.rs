@@ -13,7 +13,8 @@ declare_rule! {
     /// ## Why on ROCm
     ///
     /// A HIP compiler does not define them, and a macro that is not defined counts as 0: AMD gets the path of the oldest
-    /// GPU or toolkit, or none. Whether code is compiled for the device is asked with `__HIP_DEVICE_COMPILE__`.
+    /// GPU or toolkit, or none. (PyTorch's hipify writes `TORCH_HIP_VERSION` for `CUDA_VERSION`, whose numbers are smaller
+    /// than any of CUDA's.) Whether code is compiled for the device is asked with `__HIP_DEVICE_COMPILE__`.
     ///
     /// ## Example
     ///
@@ -45,7 +46,8 @@ declare_rule! {
     ///
     /// A comparison such as `__CUDA_ARCH__ >= 800` asks for a feature: write down what AMD's side is, as in
     /// `__CUDA_ARCH__ >= 800 || defined(USE_ROCM)`, once the branch works there. Where another branch follows, AMD has a
-    /// path that works, and the finding is advice.
+    /// path that works, and the finding is advice. What only a newer toolkit has is mostly an option that is not missed
+    /// on AMD, so a version's branch that stands alone is information.
     ///
     /// ## Fix safety
     ///
@@ -121,11 +123,12 @@ fn check(cx: &Checker<'_>) {
             Setting::Plain => "__HIP_PLATFORM_AMD__",
         };
         let arch = cx.target.arch.name();
-        // What CUDA's old toolkits lacked, HIP has; an old GPU's way works.
-        let (severity, takes) = if chain.has_else && *number == "__CUDA_ARCH__" {
-            (Severity::Advice, "takes the other one")
-        } else {
+        let (severity, takes) = if chain.has_else {
+            (Severity::Advice, "takes the other branch")
+        } else if *number == "__CUDA_ARCH__" {
             (Severity::Warning, "never gets this branch")
+        } else {
+            (Severity::Info, "never gets this branch")
         };
         cx.report_as(
             &RULE,

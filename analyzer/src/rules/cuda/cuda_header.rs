@@ -78,9 +78,14 @@ fn check(cx: &Checker<'_>) {
             } else {
                 format!("`{header}` is `{hip}` in HIP, which is included already.")
             };
-            let whole = whole_line(source.text, source.span(line.clone()));
-            let edits = vec![(whole, String::new())];
-            (message, Suggestion::safe_edits("Remove the include", edits))
+            let title = "Remove the include";
+            let fix = if token + 1 == line.end {
+                let whole = whole_line(source.text, source.span(line.clone()));
+                Suggestion::safe_edits(title, vec![(whole, String::new())])
+            } else {
+                Suggestion::display_only(title)
+            };
+            (message, fix)
         } else {
             present.push(hip);
             let edits = vec![(source.span(token..token + 1), format!("<{hip}>"))];

@@ -7,8 +7,8 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds a warp size of 32 written down: a constant named for it, a lane or warp number computed with 32 or 31, a
-    /// reduction over shuffles that begins at 16. Other uses of 32 (tiles, packed bits, sizes) are left alone, and so are
-    /// lane numbers in a source whose shuffles all give a width or that works in cooperative-group tiles of 32.
+    /// reduction over shuffles that begins at 16. Other uses of 32 (tiles, packed bits, sizes) are left alone, and so is
+    /// a source whose shuffles all give a width or that works in cooperative-group tiles of 32.
     ///
     /// ## Why on ROCm
     ///
@@ -75,7 +75,13 @@ fn check(cx: &Checker<'_>) {
         }
         match source.token_text(number) {
             "32" | "32u" | "32U" => {
+                if in_halves {
+                    continue;
+                }
                 if let Some(name) = constant(source, number) {
+                    if is_of_a_host(source, name) {
+                        continue;
+                    }
                     let text = source.token_text(name);
                     let message =
                         format!("`{text}` is 32 here; a wavefront of {arch} has 64 lanes.");
@@ -87,7 +93,7 @@ fn check(cx: &Checker<'_>) {
                     );
                     continue;
                 }
-                if !in_halves && matches!(source.before(number, 1), "%" | "/") {
+                if matches!(source.before(number, 1), "%" | "/") {
                     lane(cx, number);
                 }
             }
@@ -148,6 +154,17 @@ fn constant(source: &Source<'_>, number: u32) -> Option<u32> {
         .is_some_and(|line| line.end == number + 1);
     (ends && source.kind(name) == Kind::Word && means_warp_size(source.token_text(name)))
         .then_some(name)
+}
+
+/// True for a constant of a function, in a source without code for the device: how it cuts a block is its own choice.
+fn is_of_a_host(source: &Source<'_>, name: u32) -> bool {
+    let is_in_function = source
+        .enclosing_braces(name)
+        .is_some_and(|braces| matches!(source.before(braces.start, 1), ")" | "const"));
+    is_in_function
+        && source
+            .words()
+            .all(|(word, _)| !matches!(word, "__global__" | "__device__"))
 }
 
 fn means_warp_size(name: &str) -> bool {

@@ -1,15 +1,13 @@
 //! HW206: where the toolkit is installed.
 
 use crate::checker::{Checker, Suggestion};
-use crate::report::Severity;
-use crate::rules::uses::{self, Use, What, row};
 use crate::semantic::{Access, environment_variable, string};
 use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds the first place where code looks for the CUDA toolkit: `torch.utils.cpp_extension.CUDA_HOME`, and `CUDA_HOME`,
+    /// Finds the first place where code looks for the CUDA toolkit: the use of `torch.utils.cpp_extension.CUDA_HOME`, and `CUDA_HOME`,
     /// `CUDA_PATH` or `CUDA_ROOT` read from the environment where they have to be there, or with a CUDA path to fall back to.
     /// In scripts, images and workflows: `CUDA_HOME` being set.
     ///
@@ -55,28 +53,43 @@ declare_rule! {
         files: [Dockerfile, Shell, Yaml] check_files,
     }
 }
-const TITLE: &str = "Take ROCM_HOME where torch.version.hip is set";
-
-const USES: &[Use] = &[row(
-    What::Name("torch.utils.cpp_extension.CUDA_HOME"),
-    Severity::Warning,
-    "CUDA_HOME is None in a ROCm build of PyTorch; the toolkit's path is ROCM_HOME.",
-    TITLE,
-)];
-
 const VARIABLES: &[&str] = &["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"];
 
 fn check(cx: &Checker<'_>, node: Node) {
-    if matches!(
-        cx.tree().kind(node),
-        Kind::Attribute | Kind::ImportFromStatement
-    ) {
-        let is_target = cx.tree().field(node) == Field::Left;
-        if !is_target && !is_reported(cx) && !knows_rocm(cx) {
-            uses::check(cx, &RULE, USES, node);
+    let tree = cx.tree();
+    let used = match tree.kind(node) {
+        Kind::Attribute | Kind::ImportFromStatement if !tree.text(node).contains("CUDA_HOME") => {
+            None
         }
-        return;
+        Kind::Attribute => Some(node).filter(|node| tree.field(*node) != Field::Left),
+        // To import it does no harm; to use it does.
+        Kind::ImportFromStatement => tree
+            .nodes()
+            .skip_while(|other| *other <= node || tree.contains(node, *other))
+            .filter(|other| tree.kind(*other) == Kind::Identifier)
+            .find(|other| is_it(cx, *other)),
+        _ => return check_variable(cx, node),
+    };
+    if let Some(used) = used
+        && is_it(cx, used)
+        && !is_reported(cx)
+        && !knows_rocm(cx)
+    {
+        cx.report(
+            &RULE,
+            used,
+            "CUDA_HOME is None in a ROCm build of PyTorch; the toolkit's path is ROCM_HOME.",
+            Suggestion::display_only("Take ROCM_HOME where torch.version.hip is set"),
+        );
     }
+}
+
+fn is_it(cx: &Checker<'_>, node: Node) -> bool {
+    cx.resolve(node)
+        .is_some_and(|name| name.is("torch.utils.cpp_extension.CUDA_HOME"))
+}
+
+fn check_variable(cx: &Checker<'_>, node: Node) {
     let Some(variable) = environment_variable(&cx.semantics, node, VARIABLES) else {
         return;
     };

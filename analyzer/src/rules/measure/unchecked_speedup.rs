@@ -8,7 +8,7 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds a `speedup = a / b` in a source that times PyTorch code and compares results nowhere.
+    /// Finds a `speedup = a / b`, or one that is printed, in a source that times PyTorch code and compares results nowhere.
     ///
     /// ## Why on ROCm
     ///
@@ -75,6 +75,10 @@ declare_rule! {
     }
 }
 
+/// Words that claim it, in a name or in what is printed; a longer text is no line of a report.
+const CLAIMS: &[&str] = &["speedup", "speed_up", "faster"];
+const MOST: usize = 200;
+
 /// Words of a source that looks at results.
 const CHECKS: &[&str] = &[
     "allclose",
@@ -110,21 +114,16 @@ fn check(cx: &Checker<'_>, quotient: Node) {
     let is_claim = tree
         .ancestors(quotient)
         .take_while(|node| !matches!(tree.kind(*node), Kind::Block | Kind::Module))
-        .find(|node| {
-            matches!(
-                tree.kind(*node),
-                Kind::Assignment | Kind::Pair | Kind::KeywordArgument
-            )
+        .filter_map(|holder| match tree.kind(holder) {
+            Kind::Assignment => tree.child(holder, Field::Left),
+            Kind::Pair => tree.child(holder, Field::Key),
+            Kind::KeywordArgument => tree.child(holder, Field::Name),
+            // `print("speedup", a / b)`, `f"{a / b:.2f}x faster"`
+            Kind::ArgumentList | Kind::String => Some(holder),
+            _ => None,
         })
-        .and_then(|holder| {
-            tree.child(holder, Field::Left)
-                .or_else(|| tree.child(holder, Field::Key))
-                .or_else(|| tree.child(holder, Field::Name))
-        })
-        .is_some_and(|name| {
-            let name = tree.text(name).to_ascii_lowercase();
-            contains_any(&name, &["speedup", "speed_up"])
-        });
+        .map(|holder| tree.text(holder))
+        .any(|text| text.len() < MOST && contains_any(&text.to_ascii_lowercase(), CLAIMS));
     if !is_claim || !has_text(cx, "torch") || !times(cx) || checks(cx) {
         return;
     }

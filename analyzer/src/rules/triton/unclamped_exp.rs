@@ -8,8 +8,8 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds, in Triton kernels, `(e - 1) / (e + 1)` with `e = tl.exp(…)` of something unbounded, and a softmax that
-    /// does not subtract the maximum.
+    /// Finds, in Triton kernels, `(e - 1) / (e + 1)` and `(e - f) / (e + f)` with `e = tl.exp(…)` of something unbounded,
+    /// and a softmax that does not subtract the maximum.
     ///
     /// ## Why on ROCm
     ///
@@ -82,17 +82,19 @@ fn check(cx: &Checker<'_>, quotient: Node) {
         return;
     }
     let (above, below) = (latest(cx, above), latest(cx, below));
-    if let Some(e) = tanh_form(cx, above, below) {
-        let text = tree.text(e);
-        let edit = format!("(1 - 2 / ({text} + 1))");
+    if let Some((e, other)) = tanh_form(cx, above, below) {
+        let fix = if is_one(cx, other) {
+            let edit = format!("(1 - 2 / ({} + 1))", tree.text(e));
+            let edits = vec![(tree.span(quotient), edit)];
+            Suggestion::unsafe_edits("Write it as 1 - 2 / (e + 1)", edits)
+        } else {
+            Suggestion::display_only("Write it as 2 * tl.sigmoid(2 * x) - 1")
+        };
         cx.report(
             &RULE,
             quotient,
             "Where the exponential overflows this is inf / inf: NaN.",
-            Suggestion::unsafe_edits(
-                "Write it as 1 - 2 / (e + 1)",
-                vec![(tree.span(quotient), edit)],
-            ),
+            fix,
         );
     } else if is_plain_softmax(cx, above, below) {
         cx.report(
@@ -104,15 +106,18 @@ fn check(cx: &Checker<'_>, quotient: Node) {
     }
 }
 
-/// `(e - 1) / (e + 1)`: the `e`, when it is an unbounded exponential.
-fn tanh_form(cx: &Checker<'_>, above: Node, below: Node) -> Option<Node> {
+/// `(e - 1) / (e + 1)` and `(e - f) / (e + f)`: the `e`, when it is an unbounded exponential, and what is taken from it.
+fn tanh_form(cx: &Checker<'_>, above: Node, below: Node) -> Option<(Node, Node)> {
     let tree = cx.tree();
-    let (e, one) = sides(cx, above, "-")?;
+    let (e, other) = sides(cx, above, "-")?;
     let (left, right) = sides(cx, below, "+")?;
-    let is_one = |node: Node| matches!(tree.text(node), "1" | "1.0" | "1.");
-    let same = if is_one(right) { left } else { right };
-    let has_one = is_one(left) || is_one(right);
-    (is_one(one) && has_one && tree.text(same) == tree.text(e) && is_unbounded(cx, e)).then_some(e)
+    let same = |a: Node, b: Node| tree.text(a) == tree.text(b) || (is_one(cx, a) && is_one(cx, b));
+    let is_it = same(e, left) && same(other, right) || same(e, right) && same(other, left);
+    (is_it && is_unbounded(cx, e)).then_some((e, other))
+}
+
+fn is_one(cx: &Checker<'_>, node: Node) -> bool {
+    matches!(cx.tree().text(node), "1" | "1.0" | "1.")
 }
 
 /// `exp(x) / sum(exp(x))` where `x` is not a difference.

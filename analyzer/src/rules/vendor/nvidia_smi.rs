@@ -2,7 +2,7 @@
 
 use crate::checker::{Checker, Suggestion};
 use crate::report::Severity;
-use crate::rules::calls::{contains_any, function_around};
+use crate::rules::calls::{contains_any, function_around, has_text};
 use crate::rules::commands::{Command, LENIENT_RUNNERS, RUNNERS, command};
 use crate::semantic::is_import_guarded;
 use crate::syntax::Node;
@@ -10,7 +10,8 @@ use crate::syntax::Node;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `nvidia-smi` run through `subprocess`, `os.system`, `os.popen` or `asyncio`.
+    /// Finds `nvidia-smi` run through `subprocess`, `os.system`, `os.popen` or `asyncio`. Where its failure is dealt with, and
+    /// AMD's tool is not known, the finding is information.
     ///
     /// ## Why on ROCm
     ///
@@ -87,9 +88,18 @@ fn check(cx: &Checker<'_>, call: Node) {
         "CalledProcessError",
         "SubprocessError",
     ];
-    if is_import_guarded(&cx.semantics, call, &errors) || is_looked_for(cx, call) {
+    if is_looked_for(cx, call) {
         return;
     }
+    let severity = if is_import_guarded(&cx.semantics, call, &errors) {
+        if has_text(cx, "rocm-smi") || has_text(cx, "amd-smi") {
+            return;
+        }
+        // Its failure is dealt with; what it was for is missing all the same.
+        Severity::Info
+    } else {
+        severity
+    };
     let message = if severity == Severity::Error {
         "nvidia-smi belongs to NVIDIA's driver; a ROCm host does not have it, and this call raises."
     } else {
