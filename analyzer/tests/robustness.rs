@@ -5,8 +5,8 @@ mod common;
 pub mod promises;
 
 use std::fs;
-use std::time::Instant;
 
+use common::work::seconds_of;
 use common::{all_fixtures, language, regressions};
 use hipward_analyzer::{
     Applicability, Language, MAX_SOURCE_BYTES, Options, Report, analyze, apply_fixes, diff,
@@ -187,9 +187,7 @@ fn a_long_function_takes_as_long_as_its_length() {
         (forward, "  for i in self.experts: i.x(x)\n"),
     ] {
         let source = format!("{head}{}", line.repeat(n));
-        let start = Instant::now();
-        analyze(&source, &Options::default());
-        let seconds = start.elapsed().as_secs_f64();
+        let (_, seconds) = seconds_of(|| analyze(&source, &Options::default()));
         // A second or two in a busy debug build; minutes if a look at the function were made for each line.
         assert!(seconds < 30.0, "{line:?}: {seconds:.1} s");
     }
@@ -233,11 +231,9 @@ fn many_findings_end_in_a_note_in_every_language() {
     assert_eq!(FINDINGS.map(|row| row.0), Language::ALL);
     for (language, head, line, tail) in FINDINGS {
         let source = format!("{head}{}{tail}", line.repeat(20_000));
-        let start = Instant::now();
-        let report = everything_as(language, &source);
+        let (report, seconds) = seconds_of(|| everything_as(language, &source));
         assert_eq!(report.findings.len(), 1000, "{language:?}");
         assert_eq!(report.notes[0].code, "too-many", "{language:?}");
-        let seconds = start.elapsed().as_secs_f64();
         assert!(seconds < 30.0, "{language:?}: {seconds:.1} s");
     }
 }
@@ -253,9 +249,7 @@ fn too_large_a_text_is_refused_in_every_language() {
             language: Some(language),
             ..Options::default()
         };
-        let start = Instant::now();
-        let report = analyze(&source, &options);
-        let seconds = start.elapsed().as_secs_f64();
+        let (report, seconds) = seconds_of(|| analyze(&source, &options));
         assert_eq!(report.notes.len(), 1, "{language:?}");
         assert_eq!(report.notes[0].code, "too-large", "{language:?}");
         assert!(report.findings.is_empty());

@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod work;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
