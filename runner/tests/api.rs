@@ -2,7 +2,9 @@
 
 mod support;
 
-use hipward_protocol::{Event, EventBody, JobState, JobSummary, JobView, Outcome, Variant};
+use hipward_protocol::{
+    Event, EventBody, FailureCode, JobState, JobSummary, JobView, Outcome, Variant,
+};
 use serde_json::{Value, json};
 use std::{
     io::{Read, Write},
@@ -192,6 +194,25 @@ fn cancelling_ends_a_job_wherever_it_stands_and_can_be_repeated() {
     assert_eq!(state(&server.run("print('next')")), JobState::Done);
     support::assert_nothing_left(server.data.path(), 1);
     assert_eq!(server.cancel("nobody").0, 404);
+}
+
+#[test]
+fn a_failed_job_says_why_and_what_to_do() {
+    let server = Server::start(&[]);
+    let id = server.submit("raise ValueError('no width')").id;
+    let failed = server.wait_for(&id, |job| job.state.is_final());
+    let failure = failed.failure.expect("it failed");
+    assert_eq!(failure.code, FailureCode::ForwardError);
+    assert!(failure.message.contains("no width"), "{failure:?}");
+    assert!(!failure.help.is_empty());
+    let EventBody::Failed(told) = support::final_body(&server.events(&id, 0)) else {
+        panic!("its log ends otherwise");
+    };
+    assert_eq!(failure, told);
+
+    let id = server.submit("print('well')").id;
+    let done = server.wait_for(&id, |job| job.state.is_final());
+    assert_eq!(done.failure, None);
 }
 
 #[test]

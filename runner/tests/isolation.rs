@@ -81,10 +81,10 @@ fn memory_cannot_be_hidden_in_files_without_a_name() {
 fn printing_a_hundred_megabytes_is_stopped_and_its_start_is_kept() {
     let server = Server::start(STRICT);
     let events = server.run("import sys\nfor _ in range(100): sys.stdout.write('x' * (1 << 20))");
-    let EventBody::Failed { code, .. } = support::final_body(&events) else {
+    let EventBody::Failed(failure) = support::final_body(&events) else {
         panic!("it did not fail");
     };
-    assert_eq!(code, FailureCode::OutputLimit);
+    assert_eq!(failure.code, FailureCode::OutputLimit);
     let kept = printed(&events).len();
     assert!((64 * 1024..66 * 1024).contains(&kept), "{kept}");
     assert_well(&server);

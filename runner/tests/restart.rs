@@ -58,10 +58,10 @@ fn a_job_that_the_server_dies_under_twice_is_not_tried_a_third_time() {
         server.restart(&[]);
     }
     let events = server.events(&id, 0);
-    let EventBody::Failed { code, message, .. } = final_body(&events) else {
+    let EventBody::Failed(failure) = final_body(&events) else {
         panic!("{events:?}");
     };
-    assert_eq!(code, FailureCode::Interrupted, "{message}");
+    assert_eq!(failure.code, FailureCode::Interrupted, "{failure:?}");
     assert_eq!(state(&server.run("print('next')")), JobState::Done);
 }
 

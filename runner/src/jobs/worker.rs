@@ -90,7 +90,7 @@ impl Worker {
                     continue;
                 }
                 Some(Heard::Line(message)) => match message.line {
-                    HarnessLine::Error { message, .. } => message,
+                    HarnessLine::Error(failure) => failure.message,
                     other => format!("it said {other:?} before it was ready"),
                 },
                 Some(Heard::Garbage(problem) | Heard::Lost(problem)) => problem,
@@ -323,19 +323,8 @@ impl Run<'_> {
                 stats.floor_share = self.samples.floor_ms().map(|floor| floor / stats.median);
                 EventBody::VariantDone { variant, stats }
             }
-            HarnessLine::Error {
-                code,
-                message,
-                help,
-                traceback,
-            } => {
-                let failed = EventBody::Failed {
-                    code,
-                    message,
-                    help,
-                    traceback,
-                };
-                return Ok((Vec::new(), Some(failed)));
+            HarnessLine::Error(failure) => {
+                return Ok((Vec::new(), Some(EventBody::Failed(failure))));
             }
             HarnessLine::Finished => {
                 let verdict = statistics::verdict(&self.samples).map(EventBody::Verdict);
@@ -407,7 +396,7 @@ impl Run<'_> {
         };
         let conclusion = match (over_limit, self.conclusion.take(), self.ending) {
             // What a snippet said while it was being stopped for a limit is not the reason.
-            (Some(ending), Some(EventBody::Failed { .. }) | None, _) => {
+            (Some(ending), Some(EventBody::Failed(_)) | None, _) => {
                 failure::ended_early(ending, self.settings)
             }
             (_, Some(conclusion), _) => conclusion,

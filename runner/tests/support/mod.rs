@@ -139,14 +139,9 @@ impl Server {
     /// The code and message of a job that must fail.
     pub(crate) fn failure(&self, code: &str) -> (FailureCode, String) {
         match final_body(&self.run(code)) {
-            EventBody::Failed {
-                code,
-                message,
-                help,
-                ..
-            } => {
-                assert!(!help.is_empty(), "a failure says what to do");
-                (code, message)
+            EventBody::Failed(failure) => {
+                assert!(!failure.help.is_empty(), "a failure says what to do");
+                (failure.code, failure.message)
             }
             other => panic!("it did not fail: {other:?}"),
         }
