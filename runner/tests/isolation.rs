@@ -253,7 +253,7 @@ fn other_peoples_secrets_cannot_be_read() {
     }
     let code = format!(
         "import glob
-for path in [{database:?}, '/etc/shadow', '/proc/{pid}/environ', '/proc/{pid}/mem', '/proc/{pid}/maps', '/root/.bashrc', '/root/.ssh/id_rsa']:
+for path in [{database:?}, '/etc/shadow', '/etc/passwd', '/etc/group', '/proc/{pid}/environ', '/proc/{pid}/mem', '/proc/{pid}/maps', '/root/.bashrc', '/root/.ssh/id_rsa']:
     try:
         with open(path, 'rb') as file:
             file.read(1)
@@ -265,6 +265,16 @@ print('tried')",
         pid = server.pid(),
     );
     assert_eq!(attempt(&server, &code).trim(), "tried");
+}
+
+#[test]
+fn a_worker_knows_a_name_and_a_home_without_the_list_of_accounts() {
+    let server = Server::start(STRICT);
+    // What PyTorch and Triton ask for the folders of their caches.
+    let code = "import getpass, os, pathlib
+home = os.environ['HOME']
+print(getpass.getuser(), {home} == {os.path.expanduser('~'), str(pathlib.Path.home())})";
+    assert_eq!(attempt(&server, code).trim(), "hipward True");
 }
 
 #[test]
