@@ -10,21 +10,9 @@ use std::{
     io::{Read, Write},
     net::TcpStream,
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
-use support::{Server, agent, hipward, problem, read_events, state};
-
-/// A job that measures: `torch.compile` is twice as fast.
-const MEASURES: &str = "
-environment()
-for variant, ms in [('eager', 2.0), ('eager-control', 2.0), ('compile', 1.0)]:
-    sample(variant, ms)
-say('unavailable', variant='fused-ops', reason='Triton needs a GPU.')
-print('hello')
-";
-
-/// Runs until it is stopped.
-const WAITS: &str = "import time\nprint('waiting', flush=True)\ntime.sleep(600)";
+use support::{MEASURES, Server, WAITS, agent, hipward, problem, read_events, state};
 
 #[test]
 fn a_job_goes_from_post_to_verdict() {
@@ -97,14 +85,9 @@ fn the_first_event_is_there_at_once_while_a_device_is_busy() {
     let server = Server::start(&[]);
     let running = server.submit(WAITS).id;
     server.wait_for(&running, |job| job.state == JobState::Running);
-    let start = Instant::now();
+    // Long before the device is free: the other one waits ten minutes.
     let job = server.submit(WAITS).id;
     let first = server.stream(&job, 0, 1);
-    assert!(
-        start.elapsed() < Duration::from_millis(50),
-        "{:?}",
-        start.elapsed()
-    );
     assert!(matches!(
         first[0].body,
         EventBody::Queued { position: 0, .. }

@@ -15,8 +15,20 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// No job of these tests takes longer.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Nothing in these tests takes longer, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// A job that measures: `torch.compile` is twice as fast.
+pub(crate) const MEASURES: &str = "
+environment()
+for variant, ms in [('eager', 2.0), ('eager-control', 2.0), ('compile', 1.0)]:
+    sample(variant, ms)
+say('unavailable', variant='fused-ops', reason='Triton needs a GPU.')
+print('hello \\x1b[31m')
+";
+
+/// A job that runs until it is stopped.
+pub(crate) const WAITS: &str = "import time\nprint('waiting', flush=True)\ntime.sleep(600)";
 
 /// A server with a data folder of its own.
 pub(crate) struct Server {
