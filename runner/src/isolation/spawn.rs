@@ -120,6 +120,11 @@ impl Sandboxed {
         pipes.ok_or_else(|| io::Error::other("the pipes are taken already"))
     }
 
+    /// Whether it still runs, as far as we know.
+    pub(crate) fn is_there(&mut self) -> bool {
+        matches!(self.supervisor.try_wait(), Ok(None))
+    }
+
     /// Waits until the supervisor, and so everything it ran, is gone.
     pub(crate) async fn gone(&mut self) -> io::Result<()> {
         self.supervisor.wait().await.map(drop)
