@@ -22,6 +22,7 @@ mod supervisor;
 mod sys;
 
 pub(crate) use control::{Ending, Limit, Report};
+pub(crate) use footprint::remove_folder;
 pub(crate) use identity::Identity;
 pub(crate) use limits::Limits;
 pub(crate) use plan::{FileRules, Plan};
