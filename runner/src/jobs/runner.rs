@@ -4,7 +4,7 @@
 use super::PrivateDirectory;
 use crate::{
     devices,
-    isolation::{FileRules, Host, Identity, Limits, Plan},
+    isolation::{FileRules, Host, Limits, Plan, Reserved},
     python::{self, Interpreter},
 };
 use hipward_protocol::{Capabilities, Device, Isolation, IsolationLevel, Missing, Rung};
@@ -61,6 +61,8 @@ pub(crate) struct Runner {
     pub(crate) settings: Settings,
     host: Host,
     isolation: Isolation,
+    /// The users that workers become, by slot; none where we are not root.
+    users: Vec<Reserved>,
     python: Result<Python, Refusal>,
     /// Counts up when the queue changes.
     queue: watch::Sender<u64>,
@@ -93,16 +95,23 @@ impl Runner {
             None => python::unpack(&settings.data)?,
         };
         let host = Host::detect();
-        let identity = host.root.then(|| Identity::unused(0, false)).flatten();
-        let isolation = host.isolation(identity.as_ref());
-        let python = match refuse_weak(&isolation, settings.minimum_isolation) {
+        let python = match refuse_weak(&host.isolation(None), settings.minimum_isolation) {
             Some(refusal) => Err(refusal),
             None => Python::discover(&settings, package).await,
         };
+        // A slot for each device, and one for compiling.
+        let slots = 1 + python.as_ref().map_or(0, |python| python.devices.len());
+        let users = if host.root {
+            Reserved::some(slots)
+        } else {
+            Vec::new()
+        };
+        let identity = users.first().map(|user| user.identity(false));
         Ok(Runner {
             settings,
             host,
-            isolation,
+            isolation: host.isolation(identity.as_ref()),
+            users,
             python,
             queue: watch::Sender::new(0),
             running: Mutex::default(),
@@ -214,7 +223,7 @@ impl Runner {
             .map_err(|refusal| std::io::Error::other(refusal.missing.consequence.clone()))?;
         let identity = if self.host.root {
             let nobody = || std::io::Error::other("no user id is free for the worker");
-            Some(Identity::unused(slot, gpu).ok_or_else(nobody)?)
+            Some(self.users.get(slot).ok_or_else(nobody)?.identity(gpu))
         } else {
             None
         };
