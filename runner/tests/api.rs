@@ -92,6 +92,9 @@ fn the_first_event_is_there_at_once_while_a_device_is_busy() {
         first[0].body,
         EventBody::Queued { position: 0, .. }
     ));
+    // The other one says so itself, and by then holds the device.
+    let mut running = server.follow(&running, 0);
+    assert!(running.any(|event| matches!(event.body, EventBody::Log { .. })));
     let (_, metrics) = server.get("/metrics");
     assert!(
         metrics.contains("hipward_jobs{state=\"queued\"} 1"),
@@ -129,6 +132,12 @@ fn a_stream_resumes_by_header_or_query_whichever_is_further_and_ends_with_204() 
     assert_eq!(first_seq(resume(Some("5"), "?after=3")), 6);
     assert_eq!(resume(Some(&last.to_string()), "").status(), 204);
     assert_eq!(resume(Some("18446744073709551615"), "").status(), 204);
+    // Nor is there anything past the end of a log that still grows: what comes is after it.
+    let waiting = server.submit(WAITS).id;
+    let rest = server.follow(&waiting, 1_000_000);
+    server.cancel(&waiting);
+    let end = rest.last().expect("an event");
+    assert!(matches!(end.body, EventBody::Cancelled), "{end:?}");
     let answer = resume(None, "");
     assert_eq!(answer.headers()["x-accel-buffering"], "no");
     let text = answer.into_body().read_to_string().expect("text");

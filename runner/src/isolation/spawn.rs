@@ -69,6 +69,7 @@ pub(crate) async fn spawn(plan: Plan) -> io::Result<Sandboxed> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
+    sys::in_its_own_session(&mut command);
     sys::pass_descriptors(
         &mut command,
         (events_out, EVENTS_FD),

@@ -66,13 +66,13 @@ pub(crate) struct Runner {
     python: Result<Python, Refusal>,
     /// Counts up when the queue changes.
     queue: watch::Sender<u64>,
-    /// How to stop each job that runs, and the device it holds.
+    /// The job on each device that has one, and how to stop it.
     running: Mutex<HashMap<String, Running>>,
 }
 
 #[derive(Debug)]
 struct Running {
-    device: String,
+    job: String,
     stop: Arc<Notify>,
 }
 
@@ -143,7 +143,7 @@ impl Runner {
             .cloned()
             .map(|mut device| {
                 // Not the job's id: whoever knows it may read and cancel the job.
-                let busy = running.values().any(|job| job.device == device.id);
+                let busy = running.contains_key(&device.id);
                 device.busy_with = busy.then(|| "a job".to_owned());
                 device
             })
@@ -193,7 +193,7 @@ impl Runner {
 
     /// Stops a job that runs here. Its log must say so already.
     pub(crate) fn stop(&self, job: &str) {
-        if let Some(running) = self.running().get(job) {
+        for running in self.running().values().filter(|running| running.job == job) {
             running.stop.notify_one();
         }
     }
@@ -202,16 +202,16 @@ impl Runner {
     pub(super) fn started(&self, job: &str, device: &Device) -> Arc<Notify> {
         let stop = Arc::new(Notify::new());
         let running = Running {
-            device: device.id.clone(),
+            job: job.to_owned(),
             stop: stop.clone(),
         };
-        self.running().insert(job.to_owned(), running);
+        self.running().insert(device.id.clone(), running);
         stop
     }
 
-    /// Notes that it does not run any more.
-    pub(super) fn ended(&self, job: &str) {
-        self.running().remove(job);
+    /// Notes that the job of a device does not run any more.
+    pub(super) fn ended(&self, device: &Device) {
+        self.running().remove(&device.id);
     }
 
     /// The plan of a worker that runs a module of the measuring package, with the directory it owns

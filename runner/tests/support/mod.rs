@@ -76,6 +76,29 @@ impl Server {
         self.child.as_ref().expect("it runs").id()
     }
 
+    /// The process of the one worker there is, while there is no job.
+    pub(crate) fn idle_worker(&self) -> u32 {
+        let start = Instant::now();
+        loop {
+            let folders = fs::read_dir(self.data.path().join("workers"));
+            let folders = folders.into_iter().flatten().flatten();
+            let workers: Vec<String> = folders
+                .flat_map(|folder| alive(&format!("HOME={}", folder.path().display())))
+                .collect();
+            if let [worker] = &workers[..]
+                && self
+                    .get("/metrics")
+                    .1
+                    .contains("hipward_device_busy{device=\"cpu\"} 0")
+                && let Some((pid, _)) = worker.split_once(' ')
+            {
+                return pid.parse().expect("a process id");
+            }
+            assert!(start.elapsed() < PATIENCE, "{workers:?}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     pub(crate) fn port(&self) -> &str {
         self.url.rsplit(':').next().expect("a port")
     }
@@ -166,6 +189,11 @@ impl Server {
 
     /// The same, but hangs up after `count` events.
     pub(crate) fn stream(&self, id: &str, after: u64, count: usize) -> Vec<Event> {
+        self.follow(id, after).take(count).collect()
+    }
+
+    /// What it gives, as it comes.
+    pub(crate) fn follow(&self, id: &str, after: u64) -> impl Iterator<Item = Event> + use<> {
         let answer = agent()
             .get(format!(
                 "{}/api/v1/jobs/{id}/events?after={after}",
@@ -174,7 +202,7 @@ impl Server {
             .call()
             .expect("answers");
         assert_eq!(answer.headers()["content-type"], "text/event-stream");
-        read_events(answer.into_body()).take(count).collect()
+        read_events(answer.into_body())
     }
 }
 
