@@ -340,7 +340,12 @@ fn a_bad_rule_is_told_by_key() {
         ("colour", json!("red"), "colour", "no such key"),
         ("severity", json!("fatal"), "severity", "error, warning"),
         ("link", json!("wiki"), "link", "https://"),
-        ("match", json!({}), "match", "one of import"),
+        (
+            "match",
+            json!({}),
+            "match",
+            "one of import, use, call, pattern, cuda, include, package, image, variable",
+        ),
         (
             "match",
             json!({ "pattern": "f(" }),

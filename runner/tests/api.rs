@@ -2,27 +2,17 @@
 
 mod support;
 
-use hipward_protocol::{Event, EventBody, JobState, JobSummary, JobView, Outcome, Variant};
+use hipward_protocol::{
+    Event, EventBody, FailureCode, JobState, JobSummary, JobView, Outcome, Variant,
+};
 use serde_json::{Value, json};
 use std::{
     io::{Read, Write},
     net::TcpStream,
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
-use support::{Server, agent, hipward, problem, read_events, state};
-
-/// A job that measures: `torch.compile` is twice as fast.
-const MEASURES: &str = "
-environment()
-for variant, ms in [('eager', 2.0), ('eager-control', 2.0), ('compile', 1.0)]:
-    sample(variant, ms)
-say('unavailable', variant='fused-ops', reason='Triton needs a GPU.')
-print('hello')
-";
-
-/// Runs until it is stopped.
-const WAITS: &str = "import time\nprint('waiting', flush=True)\ntime.sleep(600)";
+use support::{MEASURES, Server, WAITS, agent, hipward, problem, read_events, state};
 
 #[test]
 fn a_job_goes_from_post_to_verdict() {
@@ -95,18 +85,16 @@ fn the_first_event_is_there_at_once_while_a_device_is_busy() {
     let server = Server::start(&[]);
     let running = server.submit(WAITS).id;
     server.wait_for(&running, |job| job.state == JobState::Running);
-    let start = Instant::now();
+    // Long before the device is free: the other one waits ten minutes.
     let job = server.submit(WAITS).id;
     let first = server.stream(&job, 0, 1);
-    assert!(
-        start.elapsed() < Duration::from_millis(50),
-        "{:?}",
-        start.elapsed()
-    );
     assert!(matches!(
         first[0].body,
         EventBody::Queued { position: 0, .. }
     ));
+    // The other one says so itself, and by then holds the device.
+    let mut running = server.follow(&running, 0);
+    assert!(running.any(|event| matches!(event.body, EventBody::Log { .. })));
     let (_, metrics) = server.get("/metrics");
     assert!(
         metrics.contains("hipward_jobs{state=\"queued\"} 1"),
@@ -144,6 +132,12 @@ fn a_stream_resumes_by_header_or_query_whichever_is_further_and_ends_with_204() 
     assert_eq!(first_seq(resume(Some("5"), "?after=3")), 6);
     assert_eq!(resume(Some(&last.to_string()), "").status(), 204);
     assert_eq!(resume(Some("18446744073709551615"), "").status(), 204);
+    // Nor is there anything past the end of a log that still grows: what comes is after it.
+    let waiting = server.submit(WAITS).id;
+    let rest = server.follow(&waiting, 1_000_000);
+    server.cancel(&waiting);
+    let end = rest.last().expect("an event");
+    assert!(matches!(end.body, EventBody::Cancelled), "{end:?}");
     let answer = resume(None, "");
     assert_eq!(answer.headers()["x-accel-buffering"], "no");
     let text = answer.into_body().read_to_string().expect("text");
@@ -192,6 +186,25 @@ fn cancelling_ends_a_job_wherever_it_stands_and_can_be_repeated() {
     assert_eq!(state(&server.run("print('next')")), JobState::Done);
     support::assert_nothing_left(server.data.path(), 1);
     assert_eq!(server.cancel("nobody").0, 404);
+}
+
+#[test]
+fn a_failed_job_says_why_and_what_to_do() {
+    let server = Server::start(&[]);
+    let id = server.submit("raise ValueError('no width')").id;
+    let failed = server.wait_for(&id, |job| job.state.is_final());
+    let failure = failed.failure.expect("it failed");
+    assert_eq!(failure.code, FailureCode::ForwardError);
+    assert!(failure.message.contains("no width"), "{failure:?}");
+    assert!(!failure.help.is_empty());
+    let EventBody::Failed(told) = support::final_body(&server.events(&id, 0)) else {
+        panic!("its log ends otherwise");
+    };
+    assert_eq!(failure, told);
+
+    let id = server.submit("print('well')").id;
+    let done = server.wait_for(&id, |job| job.state.is_final());
+    assert_eq!(done.failure, None);
 }
 
 #[test]

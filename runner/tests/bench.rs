@@ -6,19 +6,11 @@ use hipward_protocol::JobState;
 use serde_json::Value;
 use std::{
     fs,
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, BufReader, Lines, Read},
     path::Path,
-    process::{Command, Output, Stdio},
+    process::{Child, ChildStderr, Command, Output, Stdio},
 };
-use support::{Server, hipward, signal};
-
-const MEASURES: &str = "
-environment()
-for variant, ms in [('eager', 2.0), ('eager-control', 2.0), ('compile', 1.0)]:
-    sample(variant, ms)
-say('unavailable', variant='fused-ops', reason='Triton needs a GPU.')
-print('hello \\x1b[31m')
-";
+use support::{MEASURES, Server, WAITS, hipward, signal};
 
 const REJECTS: &str = "
 environment()
@@ -26,8 +18,6 @@ for variant in ['eager', 'eager-control']:
     sample(variant, 2.0)
 say('precision', variant='model-new', passed=False, outputs=[], seeds=5, reference='float64', reason='It is off.')
 ";
-
-const WAITS: &str = "import time\nprint('waiting', flush=True)\ntime.sleep(600)";
 
 /// `hipward bench` on a snippet, with the scripted measuring package where it starts a server of its own.
 fn bench(folder: &Path, snippet: &str, flags: &[&str]) -> Command {
@@ -50,6 +40,18 @@ fn told(output: &Output) -> (Option<i32>, String, String) {
         String::from_utf8_lossy(&output.stdout).into_owned(),
         String::from_utf8_lossy(&output.stderr).into_owned(),
     )
+}
+
+/// Starts it, and waits until the job says that it is waiting; the rest of what is said.
+fn waiting(mut bench: Command) -> (Child, Lines<BufReader<ChildStderr>>) {
+    let mut child = bench
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("is piped")).lines();
+    assert!(lines.any(|line| line.is_ok_and(|line| line.contains("waiting"))));
+    (child, lines)
 }
 
 fn run(snippet: &str, flags: &[&str]) -> (Option<i32>, String, String) {
@@ -151,20 +153,15 @@ fn a_running_server_does_the_job_and_keeps_it() {
 
 #[test]
 fn a_server_that_is_started_again_is_followed_on() {
-    let mut server = Server::start(&[]);
+    // An address of its own: at 127.0.0.1 another test may be given the port while nobody has it.
+    let mut server = Server::start(&["--bind", "127.0.0.2:0"]);
     let folder = tempfile::tempdir().expect("a folder");
     // Long enough to be killed in; the second try goes to the end.
     let snippet = format!("import time\nprint('waiting', flush=True)\ntime.sleep(3){MEASURES}");
     let port = server.port().to_owned();
-    let mut child = bench(folder.path(), &snippet, &["--host", &server.url])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("starts");
-    let mut lines = BufReader::new(child.stderr.take().expect("is piped")).lines();
-    assert!(lines.any(|line| line.is_ok_and(|line| line.contains("waiting"))));
+    let (child, lines) = waiting(bench(folder.path(), &snippet, &["--host", &server.url]));
     server.kill();
-    server.restart(&["--bind", &format!("127.0.0.1:{port}")]);
+    server.restart(&["--bind", &format!("127.0.0.2:{port}")]);
     let output = child.wait_with_output().expect("ends");
     let rest: Vec<_> = lines.map_while(Result::ok).collect();
     assert_eq!(output.status.code(), Some(0), "{rest:?}");
@@ -175,13 +172,8 @@ fn ctrl_c_cancels_the_job() {
     let server = Server::start(&[]);
     let folder = tempfile::tempdir().expect("a folder");
     for flags in [vec!["--host", server.url.as_str()], vec![]] {
-        let mut child = bench(folder.path(), WAITS, &flags)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("starts");
-        let mut lines = BufReader::new(child.stderr.take().expect("is piped")).lines();
-        assert!(lines.any(|line| line.is_ok_and(|line| line.contains("waiting"))));
+        // Not dropped: who cannot tell any more stops.
+        let (mut child, _lines) = waiting(bench(folder.path(), WAITS, &flags));
         signal(child.id(), "-INT");
         let status = child.wait().expect("ends");
         let mut text = String::new();

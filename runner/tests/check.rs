@@ -141,13 +141,33 @@ fn a_mistake_in_the_configuration_is_told_with_file_line_key_and_what_is_allowed
         ("hipward.toml", "select = [\n", "hipward.toml:"),
         (
             "hipward.toml",
-            "ignore = [\"pynvm\"]\n",
-            "hipward.toml: `ignore`: there is no rule `pynvm`; did you mean pynvml",
+            "ignore = [\n    \"HW2\",\n    \"pynvm\",\n]\n",
+            "hipward.toml:3: `ignore`: there is no rule `pynvm`; did you mean pynvml",
+        ),
+        (
+            "pyproject.toml",
+            "[tool.hipward]\nselect = [\"HW1\", \"HX1\"]\n",
+            "pyproject.toml:2: `tool.hipward.select`: there is no rule `HX1`; `hipward explain` lists",
         ),
         (
             "hipward.toml",
             "[per-file-ignores]\n\"a.py\" = [\"nothing-like-it\"]\n",
-            "`per-file-ignores`: there is no rule",
+            "hipward.toml:2: `per-file-ignores.a.py`: there is no rule",
+        ),
+        (
+            "hipward.toml",
+            "exclude = [\n    \"build/\",\n    \"[\",\n]\n",
+            "hipward.toml:3: `exclude`: `[` is no pattern such as tests/ or *_pb2.py",
+        ),
+        (
+            "hipward.toml",
+            "exclude = [\"# later\"]\n",
+            "hipward.toml:1: `exclude`: `# later` names no file",
+        ),
+        (
+            "hipward.toml",
+            "[per-file-ignores]\n\"tests/[a-\" = []\n",
+            "hipward.toml:2: `per-file-ignores.tests/[a-`: `tests/[a-` is no pattern",
         ),
         (
             "pyproject.toml",

@@ -4,11 +4,8 @@
 mod support;
 
 use hipward_protocol::{EventBody, FailureCode, JobState};
-use std::process::Stdio;
-use support::{Server, final_body, hipward, printed, state};
-
-/// Runs until a limit or a restart ends it.
-const WAITS: &str = "import time\nprint('begun', flush=True)\ntime.sleep(600)";
+use std::{fs, process::Stdio, thread, time::Duration};
+use support::{Server, WAITS, final_body, hipward, printed, signal, state};
 
 #[test]
 fn a_server_that_is_killed_in_mid_job_loses_no_job_and_no_event() {
@@ -19,7 +16,7 @@ fn a_server_that_is_killed_in_mid_job_loses_no_job_and_no_event() {
         .collect();
     let seen = server.stream(&interrupted, 0, 3);
     server.kill();
-    server.restart(&["--wall-limit", "2"]);
+    server.restart(&["--wall-limit", "5"]);
 
     // The interrupted one was first and goes first again; then the limit ends it.
     let job = server.wait_for(&interrupted, |job| job.state.is_final());
@@ -36,7 +33,7 @@ fn a_server_that_is_killed_in_mid_job_loses_no_job_and_no_event() {
     assert!(reason.contains("restarted"), "{reason}");
     let whole = server.events(&interrupted, 0);
     assert_eq!(whole, [seen, resumed].concat());
-    assert_eq!(printed(&whole).matches("begun").count(), 2);
+    assert_eq!(printed(&whole).matches("waiting").count(), 2);
 
     for (n, id) in queued.iter().enumerate() {
         server.wait_for(id, |job| job.state.is_final());
@@ -58,11 +55,26 @@ fn a_job_that_the_server_dies_under_twice_is_not_tried_a_third_time() {
         server.restart(&[]);
     }
     let events = server.events(&id, 0);
-    let EventBody::Failed { code, message, .. } = final_body(&events) else {
+    let EventBody::Failed(failure) = final_body(&events) else {
         panic!("{events:?}");
     };
-    assert_eq!(code, FailureCode::Interrupted, "{message}");
+    assert_eq!(failure.code, FailureCode::Interrupted, "{failure:?}");
     assert_eq!(state(&server.run("print('next')")), JobState::Done);
+}
+
+#[test]
+fn a_worker_that_dies_before_its_job_costs_no_job() {
+    let server = Server::start(&[]);
+    for _ in 0..3 {
+        assert_eq!(state(&server.run("print('warm')")), JobState::Done);
+        let worker = server.idle_worker();
+        signal(worker, "-KILL");
+        // Dead, whether the server has noticed or not.
+        while fs::read(format!("/proc/{worker}/environ")).is_ok_and(|text| !text.is_empty()) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(state(&server.run("print('next')")), JobState::Done);
+    }
 }
 
 #[test]
@@ -72,7 +84,7 @@ fn a_server_that_is_asked_to_stop_hands_its_job_back() {
     let seen = server.stream(&id, 0, 3);
     server.stop();
     support::assert_nothing_left(server.data.path(), 0);
-    server.restart(&["--wall-limit", "2"]);
+    server.restart(&["--wall-limit", "5"]);
     server.wait_for(&id, |job| job.attempt == 2 && job.state.is_final());
     let next = &server.events(&id, seen.last().expect("seen").seq)[0];
     let EventBody::Queued {
@@ -90,18 +102,11 @@ fn streams_end_when_the_server_is_asked_to_stop() {
     let mut server = Server::start(&[]);
     let id = server.submit(WAITS).id;
     server.wait_for(&id, |job| job.state == JobState::Running);
-    let url = server.url.clone();
-    let stream = std::thread::spawn(move || {
-        let body = support::agent()
-            .get(format!("{url}/api/v1/jobs/{id}/events"))
-            .call()
-            .expect("answers")
-            .into_body();
-        support::read_events(body).count()
-    });
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    let mut stream = server.follow(&id, 0);
+    // It is under way, and waits for more.
+    assert!(stream.any(|event| matches!(event.body, EventBody::Log { .. })));
     server.stop();
-    assert!(stream.join().expect("ends") >= 2);
+    stream.for_each(drop);
 }
 
 #[test]

@@ -5,9 +5,9 @@
 mod support;
 
 use hipward_protocol::{
-    Advice, Comparison, Device, Environment, Event, EventBody, FailureCode, Hot, Idle, Isolation,
-    IsolationLevel, JobSummary, JobView, LogStream, Measurement, Outcome, OutputError, Roofline,
-    Rung, Stats, StopReason, Variant, Vendor, Verdict,
+    Advice, Comparison, Device, Environment, Event, EventBody, Failure, FailureCode, Hot, Idle,
+    Isolation, IsolationLevel, JobSummary, JobView, LogStream, Measurement, Outcome, OutputError,
+    Roofline, Rung, Stats, StopReason, Variant, Vendor, Verdict,
 };
 use hipward_site::{JobPage, PageData, Route, benchmark_markdown, render_page};
 use support::{BLOCKS, folder, site};
@@ -50,6 +50,7 @@ fn page(bodies: Vec<EventBody>) -> JobPage {
             variants: rungs().into_iter().map(|rung| rung.id).collect(),
             code_sha256: "00".repeat(32),
             last_seq: view.last_seq,
+            failure: view.failure.clone(),
         },
         view,
         code: format!("# ```` {HOSTILE}\nclass Model: ...\n"),
@@ -386,12 +387,12 @@ fn a_waiting_a_cancelled_and_a_failed_job_say_so() {
     assert!(html(&page(bodies)).contains("The job was cancelled."));
 
     let mut bodies = started();
-    bodies.push(EventBody::Failed {
+    bodies.push(EventBody::Failed(Failure {
         code: FailureCode::ForwardError,
         message: "`forward` raised ValueError.".into(),
         help: "Call it with `get_inputs()` by hand.".into(),
         traceback: Some(HOSTILE.into()),
-    });
+    }));
     let failed = html(&page(bodies));
     assert!(
         failed.contains("<code>forward</code> raised ValueError."),

@@ -20,16 +20,18 @@ async function start(files, capabilities = {}, options = {}) {
   };
   for (const [name, text] of Object.entries(files)) write(name, text);
   const child = spawn(hipward, ['lsp', '--stdio'], { stdio: ['pipe', 'pipe', 'inherit'], cwd: folder });
-  const connection = lsp.createProtocolConnection(
-    new lsp.StreamMessageReader(child.stdout),
-    new lsp.StreamMessageWriter(child.stdin),
-  );
-  const heard = { diagnostics: [], messages: [], registrations: [] };
+  const heard = { diagnostics: [], messages: [], registrations: [], errors: [] };
   const waiting = [];
   const hear = (list, value) => {
     list.push(value);
     for (const look of waiting.splice(0)) look();
   };
+  const nothing = () => {};
+  const connection = lsp.createProtocolConnection(
+    new lsp.StreamMessageReader(child.stdout),
+    new lsp.StreamMessageWriter(child.stdin),
+    { error: (text) => hear(heard.errors, text), warn: nothing, info: nothing, log: nothing },
+  );
   connection.onNotification('textDocument/publishDiagnostics', (value) => hear(heard.diagnostics, value));
   connection.onNotification('window/showMessage', (value) => hear(heard.messages, value));
   connection.onRequest('client/registerCapability', (value) => hear(heard.registrations, value));
@@ -76,7 +78,9 @@ async function start(files, capabilities = {}, options = {}) {
     rmSync(folder, { recursive: true });
     return code;
   };
-  return { server, connection, folder, write, uri, open, change, diagnostics, ask, heard, until, stop };
+  /** Bytes past the client's library. */
+  const writeRaw = (text) => child.stdin.write(text);
+  return { server, writeRaw, connection, folder, write, uri, open, change, diagnostics, ask, heard, until, stop };
 }
 
 const range = (startLine, start, endLine, end) => ({
@@ -234,5 +238,47 @@ test('what it does not read or answer does no harm', async () => {
   });
   const untitled = await session.until(session.heard.diagnostics, ({ uri }) => uri.startsWith('untitled:'));
   assert.equal(untitled.diagnostics[0].code, 'HW101');
+  assert.equal(await session.stop(), 0);
+});
+
+const frame = (text) => `Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
+
+test('a frame that holds no message is answered, and the session goes on', async () => {
+  const session = await start({});
+  for (const [text, code] of [
+    ['{"jsonrpc": "2.0", ', -32700],
+    ['[]', -32600],
+  ]) {
+    session.heard.errors.length = 0;
+    session.writeRaw(frame(text));
+    // How the library tells of an answer that belongs to no request.
+    assert.match(await session.until(session.heard.errors, () => true), new RegExp(`without id[^]*${code}`));
+  }
+  await session.open('a.py', 'import pynvml\n');
+  assert.equal((await session.diagnostics('a.py'))[0].code, 'HW101');
+  assert.equal(await session.stop(), 0);
+});
+
+test('edits that wait are judged once', async () => {
+  const session = await start({});
+  await session.open('a.py', 'import pynvml\n'.repeat(2000));
+  await session.diagnostics('a.py');
+  const last = 200;
+  const edits = Array.from({ length: last - 1 }, (_, index) =>
+    frame(
+      JSON.stringify({
+        jsonrpc: '2.0',
+        method: 'textDocument/didChange',
+        params: {
+          textDocument: { uri: session.uri('a.py'), version: index + 2 },
+          contentChanges: [{ range: range(0, 0, 0, 0), text: '#' }],
+        },
+      }),
+    ),
+  );
+  session.writeRaw(edits.join(''));
+  await session.diagnostics('a.py', last);
+  // One, or a few where the machine has other things to do; not one for each.
+  assert.ok(session.heard.diagnostics.length < 20, `${session.heard.diagnostics.length} times`);
   assert.equal(await session.stop(), 0);
 });

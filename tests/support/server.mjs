@@ -40,7 +40,8 @@ export async function startServer(flags = []) {
     const forced = setTimeout(() => child.kill('SIGKILL'), 5000);
     await ended;
     clearTimeout(forced);
-    rmSync(data, { recursive: true, force: true });
+    // What the server leaves is removed by its supervisors meanwhile.
+    rmSync(data, { recursive: true, force: true, maxRetries: 10 });
   };
   return { url, stop };
 }

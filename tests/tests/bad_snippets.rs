@@ -172,9 +172,10 @@ fn cases() -> Vec<Case> {
 #[test]
 fn every_bad_snippet_ends_clearly_and_the_next_job_runs() {
     let data = tempfile::tempdir().expect("a folder");
+    // The limit on time is for the one that sleeps: on a busy machine the others take long to come to theirs.
     let flags = [
         "--wall-limit",
-        "25",
+        "60",
         "--memory-limit",
         "3GiB",
         "--time-cap",
@@ -186,17 +187,9 @@ fn every_bad_snippet_ends_clearly_and_the_next_job_runs() {
         let request = json!({ "code": case.code, "variants": ["eager", "model-new"] });
         let events = server.run(&request);
         let said = match (&case.fails_with, end(&events)) {
-            (
-                Some(codes),
-                EventBody::Failed {
-                    code,
-                    message,
-                    help,
-                    ..
-                },
-            ) if codes.contains(code) => {
-                assert!(!help.is_empty(), "{}: no help", case.name);
-                message.clone()
+            (Some(codes), EventBody::Failed(failure)) if codes.contains(&failure.code) => {
+                assert!(!failure.help.is_empty(), "{}: no help", case.name);
+                failure.message.clone()
             }
             (None, EventBody::Done) => {
                 let view = JobView::from_events(&events);

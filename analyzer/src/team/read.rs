@@ -225,18 +225,20 @@ fn read_match(table: &Table<'_>) -> Result<Vec<Matcher>, Wrong> {
         "import",
         "use",
         "call",
-        "arguments",
         "pattern",
         "cuda",
         "include",
         "package",
         "image",
         "variable",
+        "arguments",
     ];
+    // What can be looked for; arguments are only a part of a call.
+    let things = || known[..known.len() - 1].join(", ");
     let Some(json) = table.get("match") else {
         return wrong(
             "match",
-            format!("it has to be there, with one of {}", known.join(", ")),
+            format!("it has to be there, with one of {}", things()),
         );
     };
     let table = Table::new("match", json, &known)?;
@@ -293,7 +295,7 @@ fn read_match(table: &Table<'_>) -> Result<Vec<Matcher>, Wrong> {
         }
     }
     if matchers.is_empty() {
-        return wrong("match", format!("it needs one of {}", known.join(", ")));
+        return wrong("match", format!("it needs one of {}", things()));
     }
     Ok(matchers)
 }

@@ -1,6 +1,6 @@
 //! The event log of a job: what the runner stores, and what the browser is streamed.
 
-use crate::{Device, Measurement, Stats, Variant, Verdict};
+use crate::{Device, Failure, Measurement, Stats, Variant, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// One line of a job's log. `seq` starts at 1 and has no gaps; it is the SSE `id`.
@@ -57,17 +57,7 @@ pub enum EventBody {
     /// Final: all went well.
     Done,
     /// Final: it ended early.
-    Failed {
-        /// Stable code.
-        code: FailureCode,
-        /// What happened, in a sentence.
-        message: String,
-        /// What to do about it, in a sentence.
-        help: String,
-        /// The end of the Python traceback, where there is one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        traceback: Option<String>,
-    },
+    Failed(Failure),
     /// Final: it was cancelled.
     Cancelled,
     /// What the harness said, as it said it.
@@ -80,7 +70,7 @@ impl EventBody {
     pub fn is_final(&self) -> bool {
         matches!(
             self,
-            EventBody::Done | EventBody::Failed { .. } | EventBody::Cancelled
+            EventBody::Done | EventBody::Failed(_) | EventBody::Cancelled
         )
     }
 }
@@ -95,40 +85,4 @@ pub enum LogStream {
     Stderr,
     /// Hipward itself: truncation, retries.
     Runner,
-}
-
-/// Why a job failed. Stable: clients may match on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FailureCode {
-    /// The code is not Python.
-    SyntaxError,
-    /// `Model`, `get_inputs` or `get_init_inputs` is missing or has the wrong form.
-    ContractMissing,
-    /// The snippet raised while being imported.
-    ImportError,
-    /// `__init__` raised.
-    InitError,
-    /// `forward` raised in eager mode.
-    ForwardError,
-    /// Eager itself gives NaN or infinity, so nothing can be compared with it.
-    NotFinite,
-    /// Over the wall-clock limit.
-    Timeout,
-    /// Over the memory limit.
-    MemoryLimit,
-    /// Over the process limit.
-    ProcessLimit,
-    /// The snippet replaced what it is measured with.
-    Tampered,
-    /// Over the output limit.
-    OutputLimit,
-    /// The process died by itself (signal, `os._exit`).
-    Crashed,
-    /// The runner stopped while the job ran, once too often.
-    Interrupted,
-    /// The isolation that the operator demands was not reached.
-    Isolation,
-    /// Something in Hipward or its Python environment.
-    Internal,
 }

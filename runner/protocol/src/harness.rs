@@ -1,7 +1,7 @@
 //! What the runner and the harness say to each other: a job on standard input, lines on a private
 //! pipe. The runner turns each line into events.
 
-use crate::{FailureCode, Measurement, StopReason, Variant};
+use crate::{Failure, Measurement, StopReason, Variant};
 use serde::{Deserialize, Serialize};
 
 /// A line of the harness with the job's secret on it. What writes to the pipe without knowing the
@@ -37,17 +37,7 @@ pub enum HarnessLine {
         dropped: usize,
     },
     /// The job cannot go on.
-    Error {
-        /// Stable code.
-        code: FailureCode,
-        /// What happened.
-        message: String,
-        /// What to do.
-        help: String,
-        /// End of the traceback.
-        #[serde(default)]
-        traceback: Option<String>,
-    },
+    Error(Failure),
     /// All rungs ended.
     Finished,
     /// All others: they become events as they are.

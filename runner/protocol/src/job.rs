@@ -1,6 +1,6 @@
 //! What a client asks for, and what a job is.
 
-use crate::Variant;
+use crate::{Failure, Variant};
 use serde::{Deserialize, Serialize};
 
 /// The body of `POST /api/v1/jobs`.
@@ -32,7 +32,7 @@ pub enum JobState {
     Running,
     /// Every requested rung ended; the verdict is in the event log.
     Done,
-    /// Ended early; the last event says why and what to do.
+    /// Ended early; [`JobSummary::failure`] says why and what to do.
     Failed,
     /// Ended on request.
     Cancelled,
@@ -68,4 +68,7 @@ pub struct JobSummary {
     pub code_sha256: String,
     /// Sequence number of the newest event.
     pub last_seq: u64,
+    /// Why it failed, once it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
 }

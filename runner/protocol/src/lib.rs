@@ -6,6 +6,7 @@
 
 mod device;
 mod event;
+mod failure;
 mod harness;
 mod job;
 mod measurement;
@@ -15,7 +16,8 @@ mod stats;
 mod view;
 
 pub use device::{Capabilities, Device, Isolation, IsolationLevel, Missing, Vendor};
-pub use event::{Event, EventBody, FailureCode, LogStream};
+pub use event::{Event, EventBody, LogStream};
+pub use failure::{Failure, FailureCode};
 pub use harness::{HarnessJob, HarnessLine, HarnessMessage};
 pub use job::{JobRequest, JobState, JobSummary};
 pub use measurement::{Advice, Environment, Hot, Idle, Measurement, OutputError, Roofline};

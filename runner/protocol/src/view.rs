@@ -2,7 +2,7 @@
 //! log, the browser folds the stream; both then render the same component.
 
 use crate::{
-    Comparison, Device, Environment, Event, EventBody, FailureCode, Hot, JobState, LogStream,
+    Comparison, Device, Environment, Event, EventBody, Failure, Hot, JobState, LogStream,
     Measurement, OutputError, Roofline, Rung, Stats, Variant, Verdict, label,
 };
 use serde::{Deserialize, Serialize};
@@ -42,8 +42,8 @@ pub struct JobView {
     pub log: Vec<(LogStream, String)>,
     /// The verdict.
     pub verdict: Option<Verdict>,
-    /// Code, message, help and traceback of a failure.
-    pub failure: Option<(FailureCode, String, String, Option<String>)>,
+    /// Why it failed.
+    pub failure: Option<Failure>,
 }
 
 /// One row of the table.
@@ -178,14 +178,9 @@ impl JobView {
             EventBody::Log { stream, text } => self.append_log(*stream, text),
             EventBody::Verdict(verdict) => self.verdict = Some(verdict.clone()),
             EventBody::Done => self.state = JobState::Done,
-            EventBody::Failed {
-                code,
-                message,
-                help,
-                traceback,
-            } => {
+            EventBody::Failed(failure) => {
                 self.state = JobState::Failed;
-                self.failure = Some((*code, message.clone(), help.clone(), traceback.clone()));
+                self.failure = Some(failure.clone());
             }
             EventBody::Cancelled => self.state = JobState::Cancelled,
         }

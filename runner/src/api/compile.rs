@@ -47,10 +47,7 @@ pub(crate) async fn compile(
     })?;
     check_runner(&app)?;
     // Written anew: a worker reads one line.
-    let answer = app
-        .compiler
-        .compile(&app.runner, &request.to_string())
-        .await;
+    let answer = app.compiler.compile(&app.runner, request.to_string()).await;
     let answer = answer.map_err(|error| {
         ApiError::new(
             StatusCode::UNPROCESSABLE_ENTITY,

@@ -46,7 +46,9 @@ pub(crate) async fn stream(
     let job = id.clone();
     let summary = app.store.with(move |store| store.summary(&job)).await?;
     let summary = summary.ok_or_else(ApiError::job_not_found)?;
-    if summary.state.is_final() && after >= summary.last_seq {
+    // Past the end is the end: a stream from there would wait for events that never come.
+    let after = after.min(summary.last_seq);
+    if summary.state.is_final() && after == summary.last_seq {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let cursor = Cursor {
@@ -82,8 +84,7 @@ fn position(query: Option<&str>, headers: &HeaderMap) -> ApiResult<u64> {
             .map_err(|_| not_a_position(&format!("{text:?} is not a sequence number.")))?;
         furthest = furthest.max(seq);
     }
-    // SQLite's integers are signed.
-    Ok(furthest.min(i64::MAX.cast_unsigned()))
+    Ok(furthest)
 }
 
 fn not_a_position(detail: &str) -> ApiError {

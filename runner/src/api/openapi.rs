@@ -13,6 +13,7 @@ pub(crate) async fn show() -> impl IntoResponse {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hipward_protocol::FailureCode;
     use serde_json::Value;
     use std::collections::BTreeSet;
 
@@ -26,6 +27,14 @@ mod tests {
             .map(|(path, _)| *path)
             .collect();
         assert_eq!(described, served);
+    }
+
+    #[test]
+    fn every_failure_that_is_described_is_one() {
+        let document: Value = serde_json::from_str(OPENAPI).expect("is JSON");
+        let codes = &document["components"]["schemas"]["Failure"]["properties"]["code"]["enum"];
+        let codes: Vec<FailureCode> = serde_json::from_value(codes.clone()).expect("are codes");
+        assert!(codes.contains(&FailureCode::Internal));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use hipward_analyzer::{Arch, Version};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::ConfigError;
-use super::toml_text::{Entry, Section, TomlText};
+use super::toml_text::{Entry, Section, TomlText, Written};
 
 /// In the order in which they are looked for in a folder.
 const NAMES: [&str; 2] = ["hipward.toml", "pyproject.toml"];
@@ -16,10 +16,10 @@ const NAMES: [&str; 2] = ["hipward.toml", "pyproject.toml"];
 pub(super) struct Settings {
     /// The file, for what turns out to be wrong later.
     pub(super) path: PathBuf,
-    pub(super) select: Vec<String>,
-    pub(super) ignore: Vec<String>,
+    pub(super) select: Vec<Written>,
+    pub(super) ignore: Vec<Written>,
     /// Files by pattern, and the rules that are not asked of them.
-    pub(super) per_file_ignores: Vec<(Gitignore, Vec<String>)>,
+    pub(super) per_file_ignores: Vec<(Gitignore, Vec<Written>)>,
     pub(super) exclude: Option<Gitignore>,
     pub(super) arch: Option<Arch>,
     pub(super) rocm: Option<Version>,
@@ -103,7 +103,7 @@ fn settings(section: &Section<'_>) -> Result<Settings, ConfigError> {
             "ignore" => settings.ignore = entry.texts()?,
             "per-file-ignores" => {
                 for entry in entry.section()?.all() {
-                    let files = patterns(folder, &entry, std::slice::from_ref(&entry.key))?;
+                    let files = patterns(folder, &entry, &[entry.name()])?;
                     settings.per_file_ignores.push((files, entry.texts()?));
                 }
             }
@@ -139,15 +139,30 @@ pub(crate) fn parse_arch(text: &str) -> Result<Arch, String> {
 }
 
 /// Patterns as in `.gitignore`, from the folder of the file that they are in.
-fn patterns(folder: &Path, entry: &Entry<'_>, texts: &[String]) -> Result<Gitignore, ConfigError> {
-    let wrong = |error: ignore::Error| {
-        entry.error(format!(
-            "it is no pattern such as tests/ or *_pb2.py: {error}"
-        ))
-    };
+fn patterns(
+    folder: &Path,
+    entry: &Entry<'_>,
+    patterns: &[Written],
+) -> Result<Gitignore, ConfigError> {
     let mut builder = GitignoreBuilder::new(folder);
-    for text in texts {
-        builder.add_line(None, text).map_err(wrong)?;
+    // Git takes a bracket without its partner for itself, and so would never say that a pattern is half of one.
+    builder.allow_unclosed_class(false);
+    for pattern in patterns {
+        let text = pattern.text.as_str();
+        if text.trim().is_empty() || text.starts_with('#') {
+            let message = format!(
+                "`{text}` names no file, as in .gitignore; patterns are such as tests/ or *_pb2.py"
+            );
+            return Err(pattern.error(message));
+        }
+        builder.add_line(None, text).map_err(|error| {
+            pattern.error(format!(
+                "`{text}` is no pattern such as tests/ or *_pb2.py: {error}; a backslash before `[`, `{{` or `*` takes it \
+                 for itself"
+            ))
+        })?;
     }
-    builder.build().map_err(wrong)
+    builder
+        .build()
+        .map_err(|error| entry.error(error.to_string()))
 }

@@ -11,6 +11,7 @@ use ignore::gitignore::Gitignore;
 
 use super::disk::{self, Disk};
 use super::file::{self, Settings};
+use super::toml_text::Written;
 use super::{ConfigError, LoadedRules, load_rules};
 use crate::commands::explain::unknown;
 
@@ -48,7 +49,7 @@ pub(crate) enum Source {
 pub(crate) struct Project {
     options: Options,
     exclude: Option<Gitignore>,
-    per_file_ignores: Vec<(Gitignore, Vec<String>)>,
+    per_file_ignores: Vec<(Gitignore, Vec<Written>)>,
     /// The folder of the team's rules.
     rules: Option<PathBuf>,
     /// What was read there.
@@ -153,37 +154,23 @@ impl Projects {
             Some(folder) => load_rules(folder)?,
             None => LoadedRules::default(),
         };
-        let in_file = |error: &UnknownRule, key: &str| -> ProjectError {
-            ConfigError {
-                path: settings.path.clone(),
-                line: None,
-                key: key.to_owned(),
-                message: unknown(error, &team.rules),
-            }
-            .into()
-        };
-        let on_line =
-            |error: &UnknownRule, _: &str| ProjectError::Rule(unknown(error, &team.rules));
-        type Tell<'t> = &'t dyn Fn(&UnknownRule, &str) -> ProjectError;
-        let chosen = |ours: &Vec<String>, theirs: &Vec<String>| -> (Vec<String>, bool) {
-            if ours.is_empty() {
-                (theirs.clone(), true)
-            } else {
-                (ours.clone(), false)
+        let wrong = |error: &UnknownRule, written: &[Written]| -> ProjectError {
+            let message = unknown(error, &team.rules);
+            match written.iter().find(|name| name.text.trim() == error.asked) {
+                Some(name) => name.error(message).into(),
+                None => ProjectError::Rule(message),
             }
         };
-        let teller = |is_file: bool| -> Tell<'_> { if is_file { &in_file } else { &on_line } };
-        let (select, select_in_file) = chosen(&over.select, &settings.select);
-        let (ignore, ignore_in_file) = chosen(&over.ignore, &settings.ignore);
-        let none: [String; 0] = [];
-        let selection = Selection::with_team(&select, &none, &team.rules)
-            .map_err(|error| teller(select_in_file)(&error, "select"))?
+        let (select, select_written) = chosen(&over.select, &settings.select);
+        let (ignore, ignore_written) = chosen(&over.ignore, &settings.ignore);
+        let selection = Selection::with_team(&select, &[], &team.rules)
+            .map_err(|error| wrong(&error, select_written))?
             .without(&ignore, &team.rules)
-            .map_err(|error| teller(ignore_in_file)(&error, "ignore"))?;
+            .map_err(|error| wrong(&error, ignore_written))?;
         for (_, rules) in &settings.per_file_ignores {
             Selection::default()
                 .without(rules, &team.rules)
-                .map_err(|error| in_file(&error, "per-file-ignores"))?;
+                .map_err(|error| wrong(&error, rules))?;
         }
         let default = Target::default();
         let target = Target {
@@ -209,6 +196,15 @@ impl Projects {
             },
             surroundings: Surroundings::default(),
         })
+    }
+}
+
+/// The rules that the command line names, or else those that the file does, with their places.
+fn chosen<'n>(ours: &'n [String], theirs: &'n [Written]) -> (Vec<&'n str>, &'n [Written]) {
+    if ours.is_empty() {
+        (theirs.iter().map(AsRef::as_ref).collect(), theirs)
+    } else {
+        (ours.iter().map(AsRef::as_ref).collect(), &[])
     }
 }
 

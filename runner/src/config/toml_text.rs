@@ -31,6 +31,15 @@ pub(super) struct Entry<'t> {
     pub(super) value: &'t DeValue<'t>,
 }
 
+/// A text that a user wrote, which knows where.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    pub(super) text: String,
+    path: PathBuf,
+    line: usize,
+    key: String,
+}
+
 impl TomlText {
     pub(super) fn read(path: &Path) -> Result<TomlText, ConfigError> {
         let text = fs::read_to_string(path).map_err(|error| ConfigError {
@@ -137,14 +146,28 @@ impl<'t> Entry<'t> {
             .ok_or_else(|| self.error("it is a string"))
     }
 
-    pub(super) fn texts(&self) -> Result<Vec<String>, ConfigError> {
+    pub(super) fn texts(&self) -> Result<Vec<Written>, ConfigError> {
         let items = self.value.as_array().and_then(|items| {
             items
                 .iter()
-                .map(|item| item.get_ref().as_str().map(str::to_owned))
+                .map(|item| Some(self.written(item.get_ref().as_str()?, item.span().start)))
                 .collect()
         });
         items.ok_or_else(|| self.error("it is a list of strings"))
+    }
+
+    /// The key itself, where a user chooses it.
+    pub(super) fn name(&self) -> Written {
+        self.written(&self.key, self.at.start)
+    }
+
+    fn written(&self, text: &str, at: usize) -> Written {
+        Written {
+            text: text.to_owned(),
+            path: self.file.path.clone(),
+            line: self.file.line(at),
+            key: self.full_key(),
+        }
     }
 
     pub(super) fn section(&self) -> Result<Section<'t>, ConfigError> {
@@ -157,5 +180,22 @@ impl<'t> Entry<'t> {
             path: self.full_key(),
             table,
         })
+    }
+}
+
+impl Written {
+    pub(super) fn error(&self, message: impl Into<String>) -> ConfigError {
+        ConfigError {
+            path: self.path.clone(),
+            line: Some(self.line),
+            key: self.key.clone(),
+            message: message.into(),
+        }
+    }
+}
+
+impl AsRef<str> for Written {
+    fn as_ref(&self) -> &str {
+        &self.text
     }
 }

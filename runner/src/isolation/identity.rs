@@ -4,24 +4,33 @@
 use super::{plan::gpu_nodes, sys};
 use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid};
 use serde::{Deserialize, Serialize};
-use std::{collections::HashSet, fs, io, os::unix::fs::MetadataExt};
+use std::{
+    collections::HashSet,
+    fs, io,
+    os::{
+        linux::net::SocketAddrExt,
+        unix::{
+            fs::MetadataExt,
+            net::{SocketAddr, UnixDatagram},
+        },
+    },
+};
 
 /// Where systemd, too, takes users from that exist only while a process runs.
 const FIRST_UID: u32 = 61_184;
 const LAST_UID: u32 = 65_519;
 
-/// A user that nobody else is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Identity {
-    /// User and group id.
-    pub(crate) uid: u32,
-    /// Groups that own the GPU's device files.
-    pub(crate) groups: Vec<u32>,
+/// A user id that no account, no process and no other Hipward of this host has, for as long as this value lives.
+#[derive(Debug)]
+pub(crate) struct Reserved {
+    uid: u32,
+    /// A name that one process at a time can have, and that the system takes back however it dies.
+    _name: UnixDatagram,
 }
 
-impl Identity {
-    /// Picks a user for the worker slot `slot`: one without an account and without a process.
-    pub(crate) fn unused(slot: usize, gpu: bool) -> Option<Self> {
+impl Reserved {
+    /// Reserves up to `count` of them.
+    pub(crate) fn some(count: usize) -> Vec<Reserved> {
         let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
         let named: HashSet<u32> = accounts
             .lines()
@@ -34,13 +43,38 @@ impl Identity {
             .filter_map(|entry| entry.metadata().ok())
             .map(|metadata| metadata.uid())
             .collect();
-        let uid = (FIRST_UID..=LAST_UID)
+        (FIRST_UID..=LAST_UID)
             .filter(|uid| !named.contains(uid) && !running.contains(uid))
-            .nth(slot)?;
-        let groups = if gpu { gpu_groups() } else { Vec::new() };
-        Some(Identity { uid, groups })
+            .filter_map(|uid| {
+                let name = SocketAddr::from_abstract_name(format!("hipward-uid-{uid}")).ok()?;
+                Some(Reserved {
+                    uid,
+                    _name: UnixDatagram::bind_addr(&name).ok()?,
+                })
+            })
+            .take(count)
+            .collect()
     }
 
+    /// Its user, who may use GPUs or not.
+    pub(crate) fn identity(&self, gpu: bool) -> Identity {
+        Identity {
+            uid: self.uid,
+            groups: if gpu { gpu_groups() } else { Vec::new() },
+        }
+    }
+}
+
+/// A user that nobody else is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    /// User and group id.
+    pub(crate) uid: u32,
+    /// Groups that own the GPU's device files.
+    pub(crate) groups: Vec<u32>,
+}
+
+impl Identity {
     /// Becomes this user, for good. The one capability that is kept lets the worker read a Python
     /// that lives in a folder of root's; which folders those are is Landlock's business.
     pub(super) fn assume(&self) -> io::Result<()> {
@@ -68,4 +102,18 @@ fn gpu_groups() -> Vec<u32> {
     groups.sort_unstable();
     groups.dedup();
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reserved_user_is_nobody_elses() {
+        let (ours, theirs) = (Reserved::some(3), Reserved::some(3));
+        let mut uids: Vec<u32> = ours.iter().chain(&theirs).map(|user| user.uid).collect();
+        uids.sort_unstable();
+        uids.dedup();
+        assert_eq!(uids.len(), 6);
+    }
 }

@@ -22,7 +22,8 @@ mod supervisor;
 mod sys;
 
 pub(crate) use control::{Ending, Limit, Report};
-pub(crate) use identity::Identity;
+pub(crate) use footprint::remove_folder;
+pub(crate) use identity::{Identity, Reserved};
 pub(crate) use limits::Limits;
 pub(crate) use plan::{FileRules, Plan};
 pub(crate) use spawn::{Sandboxed, spawn};

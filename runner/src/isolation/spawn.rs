@@ -69,6 +69,7 @@ pub(crate) async fn spawn(plan: Plan) -> io::Result<Sandboxed> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
+    sys::in_its_own_session(&mut command);
     sys::pass_descriptors(
         &mut command,
         (events_out, EVENTS_FD),
@@ -118,6 +119,11 @@ impl Sandboxed {
     pub(crate) fn take_pipes(&mut self) -> io::Result<Pipes> {
         let pipes = self.pipes.take();
         pipes.ok_or_else(|| io::Error::other("the pipes are taken already"))
+    }
+
+    /// Whether it still runs, as far as we know.
+    pub(crate) fn is_there(&mut self) -> bool {
+        matches!(self.supervisor.try_wait(), Ok(None))
     }
 
     /// Waits until the supervisor, and so everything it ran, is gone.

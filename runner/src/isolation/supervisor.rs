@@ -21,9 +21,10 @@ use nix::{
         signalfd::{SfdFlags, SignalFd},
         wait::{WaitPidFlag, WaitStatus, waitpid},
     },
-    unistd::{Pid, setsid},
+    unistd::{Pid, dup2_stdin},
 };
 use std::{
+    fs::File,
     io::{self, BufRead, BufReader, ErrorKind, Write},
     os::{fd::AsFd, unix::net::UnixStream},
     process::ExitCode,
@@ -50,7 +51,6 @@ fn try_supervise() -> io::Result<()> {
     let control = UnixStream::from(sys::inherited(CONTROL_FD).map_err(|_| {
         io::Error::other("this command is started by `hipward serve`, not by hand")
     })?);
-    setsid()?;
     set_child_subreaper(true)?;
     set_dumpable(false)?;
     sys::raise_priority();
@@ -73,12 +73,13 @@ fn try_supervise() -> io::Result<()> {
         Ok(worker) => Pid::from_raw(worker.id().cast_signed()),
         Err(message) => return send(&control, &Report::NotStarted { message }),
     };
-    send(
-        &control,
-        &Report::Started {
-            pid: worker.as_raw(),
-        },
-    )?;
+    // The worker alone reads its job: without it, whoever hands the job over hears that nobody does.
+    dup2_stdin(File::open("/dev/null")?)?;
+    // The server may be gone already; the first look at its orders will tell.
+    let started = Report::Started {
+        pid: worker.as_raw(),
+    };
+    let _ = send(&control, &started);
 
     control.set_nonblocking(true)?;
     let ending = Watch {

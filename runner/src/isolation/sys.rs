@@ -34,6 +34,13 @@ pub(super) fn before_exec(
     unsafe { command.pre_exec(setup) };
 }
 
+/// Starts the child in a session of its own, so that what a terminal sends to us, such as Ctrl-C, never reaches it. Safe
+/// in a program with threads.
+pub(super) fn in_its_own_session(command: &mut Command) {
+    // SAFETY: `setsid` is async-signal-safe.
+    unsafe { command.pre_exec(|| check(libc::setsid().into())) };
+}
+
 /// Gives the child the two descriptors under these numbers, besides its standard three. Safe in a
 /// program with threads.
 pub(super) fn pass_descriptors(

@@ -11,7 +11,7 @@ use std::{io, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, copy, sink},
     net::unix::pipe::Receiver,
-    sync::Mutex,
+    sync::{Mutex, oneshot},
     time::timeout,
 };
 
@@ -44,28 +44,46 @@ impl Compiler {
     pub(crate) async fn compile(
         self: &Arc<Self>,
         runner: &Arc<Runner>,
-        request: &str,
+        request: String,
     ) -> io::Result<String> {
-        let answer = {
-            let mut warm = self.warm.lock().await;
-            let worker = match warm.take() {
-                Some(worker) => worker,
-                None => Worker::start(runner).await?,
-            };
-            worker.ask(request).await
-        };
+        let (tell, answer) = oneshot::channel();
         let (compiler, runner) = (self.clone(), runner.clone());
-        tokio::spawn(async move { compiler.warm_up(&runner).await });
+        // Not within this call, which ends when its client hangs up: the worker's end and the next one's start do not.
+        tokio::spawn(async move { compiler.answer(&runner, &request, tell).await });
         answer
+            .await
+            .unwrap_or_else(|_| Err(io::Error::other("the server is stopping")))
     }
 
-    async fn warm_up(&self, runner: &Runner) {
+    async fn answer(
+        &self,
+        runner: &Runner,
+        request: &str,
+        mut tell: oneshot::Sender<io::Result<String>>,
+    ) {
         let mut warm = self.warm.lock().await;
-        if warm.is_none() {
-            match Worker::start(runner).await {
-                Ok(worker) => *warm = Some(worker),
-                Err(error) => tracing::warn!("no compile worker is kept warm: {error}"),
-            }
+        let mut kept = warm.take();
+        let is_there = kept
+            .as_mut()
+            .is_some_and(|worker| worker.process.is_there());
+        let mut worker = match kept.filter(|_| is_there) {
+            Some(worker) => worker,
+            None if tell.is_closed() => return,
+            None => match Worker::start(runner).await {
+                Ok(worker) => worker,
+                Err(error) => return drop(tell.send(Err(error))),
+            },
+        };
+        tokio::select! {
+            answer = worker.ask(request) => drop(tell.send(answer)),
+            // Nobody waits for it any more.
+            () = tell.closed() => {}
+        }
+        // Used once: whatever the source has left in the process goes with it.
+        worker.end().await;
+        match Worker::start(runner).await {
+            Ok(worker) => *warm = Some(worker),
+            Err(error) => tracing::warn!("no compile worker is kept warm: {error}"),
         }
     }
 }
@@ -91,28 +109,28 @@ impl Worker {
         match timeout(WARM_UP, worker.line()).await {
             Ok(Ok(_ready)) => Ok(worker),
             Ok(Err(error)) => {
-                worker.process.kill().await;
+                worker.end().await;
                 Err(error)
             }
             Err(_) => {
-                worker.process.kill().await;
+                worker.end().await;
                 Err(io::Error::other("a compile worker took too long to start"))
             }
         }
     }
 
-    async fn ask(mut self, request: &str) -> io::Result<String> {
-        let answer = timeout(WALL_LIMIT + GRACE, self.exchange(request)).await;
-        // Used once: whatever the source has left in the process goes with it.
+    async fn ask(&mut self, request: &str) -> io::Result<String> {
+        timeout(WALL_LIMIT + GRACE, self.exchange(request))
+            .await
+            .unwrap_or_else(|_| Err(io::Error::other("compiling took too long")))
+    }
+
+    /// Kills it and waits until nothing of it is left.
+    async fn end(mut self) {
         self.process.kill().await;
-        tokio::spawn(async move {
-            if let Err(error) = self.process.gone().await {
-                tracing::warn!("cannot wait for a compile worker: {error}");
-            }
-            // Its folder is removed when nothing can write there any more.
-            drop(self);
-        });
-        answer.unwrap_or_else(|_| Err(io::Error::other("compiling took too long")))
+        if let Err(error) = self.process.gone().await {
+            tracing::warn!("cannot wait for a compile worker: {error}");
+        }
     }
 
     async fn exchange(&mut self, request: &str) -> io::Result<String> {

@@ -2,15 +2,15 @@
 
 use super::Settings;
 use crate::isolation::{Ending, Limit};
-use hipward_protocol::{EventBody, FailureCode};
+use hipward_protocol::{EventBody, Failure, FailureCode};
 
 fn failed(code: FailureCode, message: impl Into<String>, help: impl Into<String>) -> EventBody {
-    EventBody::Failed {
+    EventBody::Failed(Failure {
         code,
         message: message.into(),
         help: help.into(),
         traceback: None,
-    }
+    })
 }
 
 /// The worker ended before its job did.

@@ -1,9 +1,9 @@
-//! The one place a worker may write: made before it, removed after it.
+//! The one place a worker may write: made before it, and removed after it, by its supervisor if there was one.
 
-use crate::isolation::Identity;
+use crate::isolation::{Identity, remove_folder};
 use nix::unistd::{Gid, Uid, chown};
 use std::{
-    fs::{self, DirBuilder},
+    fs::DirBuilder,
     io,
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
@@ -54,7 +54,7 @@ fn parent(data: &Path) -> PathBuf {
 }
 
 fn remove(path: &Path) {
-    match fs::remove_dir_all(path) {
+    match remove_folder(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             tracing::warn!("cannot remove {}: {error}", path.display());
         }

@@ -4,7 +4,7 @@
 use super::PrivateDirectory;
 use crate::{
     devices,
-    isolation::{FileRules, Host, Identity, Limits, Plan},
+    isolation::{FileRules, Host, Limits, Plan, Reserved},
     python::{self, Interpreter},
 };
 use hipward_protocol::{Capabilities, Device, Isolation, IsolationLevel, Missing, Rung};
@@ -61,16 +61,18 @@ pub(crate) struct Runner {
     pub(crate) settings: Settings,
     host: Host,
     isolation: Isolation,
+    /// The users that workers become, by slot; none where we are not root.
+    users: Vec<Reserved>,
     python: Result<Python, Refusal>,
     /// Counts up when the queue changes.
     queue: watch::Sender<u64>,
-    /// How to stop each job that runs, and the device it holds.
+    /// The job on each device that has one, and how to stop it.
     running: Mutex<HashMap<String, Running>>,
 }
 
 #[derive(Debug)]
 struct Running {
-    device: String,
+    job: String,
     stop: Arc<Notify>,
 }
 
@@ -93,16 +95,23 @@ impl Runner {
             None => python::unpack(&settings.data)?,
         };
         let host = Host::detect();
-        let identity = host.root.then(|| Identity::unused(0, false)).flatten();
-        let isolation = host.isolation(identity.as_ref());
-        let python = match refuse_weak(&isolation, settings.minimum_isolation) {
+        let python = match refuse_weak(&host.isolation(None), settings.minimum_isolation) {
             Some(refusal) => Err(refusal),
             None => Python::discover(&settings, package).await,
         };
+        // A slot for each device, and one for compiling.
+        let slots = 1 + python.as_ref().map_or(0, |python| python.devices.len());
+        let users = if host.root {
+            Reserved::some(slots)
+        } else {
+            Vec::new()
+        };
+        let identity = users.first().map(|user| user.identity(false));
         Ok(Runner {
             settings,
             host,
-            isolation,
+            isolation: host.isolation(identity.as_ref()),
+            users,
             python,
             queue: watch::Sender::new(0),
             running: Mutex::default(),
@@ -134,7 +143,7 @@ impl Runner {
             .cloned()
             .map(|mut device| {
                 // Not the job's id: whoever knows it may read and cancel the job.
-                let busy = running.values().any(|job| job.device == device.id);
+                let busy = running.contains_key(&device.id);
                 device.busy_with = busy.then(|| "a job".to_owned());
                 device
             })
@@ -184,7 +193,7 @@ impl Runner {
 
     /// Stops a job that runs here. Its log must say so already.
     pub(crate) fn stop(&self, job: &str) {
-        if let Some(running) = self.running().get(job) {
+        for running in self.running().values().filter(|running| running.job == job) {
             running.stop.notify_one();
         }
     }
@@ -193,16 +202,16 @@ impl Runner {
     pub(super) fn started(&self, job: &str, device: &Device) -> Arc<Notify> {
         let stop = Arc::new(Notify::new());
         let running = Running {
-            device: device.id.clone(),
+            job: job.to_owned(),
             stop: stop.clone(),
         };
-        self.running().insert(job.to_owned(), running);
+        self.running().insert(device.id.clone(), running);
         stop
     }
 
-    /// Notes that it does not run any more.
-    pub(super) fn ended(&self, job: &str) {
-        self.running().remove(job);
+    /// Notes that the job of a device does not run any more.
+    pub(super) fn ended(&self, device: &Device) {
+        self.running().remove(&device.id);
     }
 
     /// The plan of a worker that runs a module of the measuring package, with the directory it owns
@@ -214,7 +223,7 @@ impl Runner {
             .map_err(|refusal| std::io::Error::other(refusal.missing.consequence.clone()))?;
         let identity = if self.host.root {
             let nobody = || std::io::Error::other("no user id is free for the worker");
-            Some(Identity::unused(slot, gpu).ok_or_else(nobody)?)
+            Some(self.users.get(slot).ok_or_else(nobody)?.identity(gpu))
         } else {
             None
         };

@@ -51,14 +51,47 @@ struct DeviceLoop {
 
 impl DeviceLoop {
     async fn serve(mut self) {
-        while !self.shutdown.is_requested() {
-            let warm = tokio::select! {
-                warm = Worker::warm(&self.runner, self.slot, &self.device) => warm,
-                () = self.shutdown.requested() => return,
-            };
-            match warm {
-                Ok(worker) => self.serve_one(worker).await,
-                Err(error) => self.fail_one(&error).await,
+        let mut failures = 0;
+        while let Some(worker) = self.warm().await {
+            match worker {
+                Ok(worker) => {
+                    failures = 0;
+                    self.serve_one(worker).await;
+                }
+                Err(error) => {
+                    failures += 1;
+                    tracing::error!("no worker for {}: {error}", self.device.id);
+                    // One may have been killed, or ended with the server.
+                    if failures > 1 && !self.shutdown.is_requested() {
+                        self.fail_one(&error).await;
+                    }
+                    tokio::select! {
+                        () = sleep(PAUSE) => {}
+                        () = self.shutdown.requested() => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// A worker that is ready; none once the server stops.
+    async fn warm(&mut self) -> Option<io::Result<Worker>> {
+        if self.shutdown.is_requested() {
+            return None;
+        }
+        let mut worker = match Worker::start(&self.runner, self.slot, &self.device).await {
+            Ok(worker) => worker,
+            Err(error) => return Some(Err(error)),
+        };
+        let ready = tokio::select! {
+            ready = worker.ready() => Some(ready),
+            () = self.shutdown.requested() => None,
+        };
+        match ready {
+            Some(Ok(())) => Some(Ok(worker)),
+            failed_or_stopped => {
+                worker.end().await;
+                failed_or_stopped.and_then(Result::err).map(Err)
             }
         }
     }
@@ -68,11 +101,15 @@ impl DeviceLoop {
         let mut shutdown = self.shutdown.clone();
         let lease = loop {
             queue.mark_unchanged();
-            if let Some(lease) = self.claim().await {
+            // A stopping server begins nothing.
+            if !shutdown.is_requested()
+                && let Some(lease) = self.claim().await
+            {
                 break lease;
             }
             tokio::select! {
-                _ = queue.changed() => {}
+                biased;
+                // First: no job is for a dead worker.
                 () = worker.died() => {
                     tracing::warn!("an idle worker for {} died", self.device.id);
                     worker.end().await;
@@ -82,6 +119,7 @@ impl DeviceLoop {
                     worker.end().await;
                     return;
                 }
+                _ = queue.changed() => {}
             }
         };
         let stop = self.runner.started(&lease.job, &self.device);
@@ -93,7 +131,7 @@ impl DeviceLoop {
         );
         if self.ended_meanwhile(&lease).await {
             worker.end().await;
-            self.runner.ended(&lease.job);
+            self.runner.ended(&self.device);
             return;
         }
         let settings = &self.runner.settings;
@@ -106,9 +144,10 @@ impl DeviceLoop {
             &mut shutdown,
         );
         let outcome = run.await;
-        self.runner.ended(&lease.job);
+        self.runner.ended(&self.device);
         if outcome == Outcome::Interrupted {
-            tracing::info!(job = lease.job, "will run again when the runner is back");
+            tracing::info!(job = lease.job, "waits again");
+            self.runner.queue_changed();
         }
     }
 
@@ -120,8 +159,7 @@ impl DeviceLoop {
     }
 
     /// Without workers a waiting job is told so, rather than left to wait for ever.
-    async fn fail_one(&mut self, error: &io::Error) {
-        tracing::error!("no worker for {}: {error}", self.device.id);
+    async fn fail_one(&self, error: &io::Error) {
         if let Some(lease) = self.claim().await {
             let failed = failure::no_worker(&error.to_string());
             let result = self
@@ -132,7 +170,6 @@ impl DeviceLoop {
                 tracing::error!("{error}");
             }
         }
-        sleep(PAUSE).await;
     }
 
     async fn claim(&self) -> Option<Lease> {

@@ -51,36 +51,32 @@ pub(super) struct Worker {
 pub(super) enum Outcome {
     /// The job has its final event.
     Concluded,
-    /// The server is shutting down; the job waits again.
+    /// The job waits again: the server is shutting down, or the worker was dead before the job began.
     Interrupted,
 }
 
 impl Worker {
-    /// Starts one for this device and waits until it is ready.
-    pub(super) async fn warm(runner: &Runner, slot: usize, device: &Device) -> io::Result<Self> {
+    /// Starts one for this device.
+    pub(super) async fn start(runner: &Runner, slot: usize, device: &Device) -> io::Result<Self> {
         let prepared = runner.plan(slot, device.vendor != Vendor::Cpu, MODULE)?;
         let mut process = isolation::spawn(prepared.plan).await?;
-        let heard = listen(&mut process)?;
-        let mut worker = Worker {
+        Ok(Worker {
+            heard: listen(&mut process)?,
             process,
-            heard,
             isolation: prepared.isolation,
             _directory: prepared.directory,
-        };
-        match timeout(WARM_UP, worker.ready()).await {
-            Ok(Ok(())) => Ok(worker),
-            Ok(Err(error)) => {
-                worker.end().await;
-                Err(error)
-            }
-            Err(_) => {
-                worker.end().await;
-                Err(io::Error::other("it took too long to import PyTorch"))
-            }
-        }
+        })
     }
 
-    async fn ready(&mut self) -> io::Result<()> {
+    /// Waits until it has imported PyTorch.
+    pub(super) async fn ready(&mut self) -> io::Result<()> {
+        let too_long = |_| Err(io::Error::other("it took too long to import PyTorch"));
+        timeout(WARM_UP, self.warm_up())
+            .await
+            .unwrap_or_else(too_long)
+    }
+
+    async fn warm_up(&mut self) -> io::Result<()> {
         let mut said = Vec::new();
         loop {
             let problem = match self.heard.recv().await {
@@ -90,7 +86,7 @@ impl Worker {
                     continue;
                 }
                 Some(Heard::Line(message)) => match message.line {
-                    HarnessLine::Error { message, .. } => message,
+                    HarnessLine::Error(failure) => failure.message,
                     other => format!("it said {other:?} before it was ready"),
                 },
                 Some(Heard::Garbage(problem) | Heard::Lost(problem)) => problem,
@@ -152,15 +148,19 @@ impl Worker {
             ending: None,
             fenced: false,
         };
-        let mut interrupted = false;
-        let mut deadline = None;
         let handed_over = match nonce {
             Ok(nonce) => hand_over(&mut self.process, settings, lease, device, nonce).await,
             Err(error) => Err(error),
         };
         if let Err(error) = handed_over {
-            run.conclude(failure::lost(&error.to_string()));
+            // Whatever ended the worker, it was not this job.
+            run.interrupt(format!("its worker was dead before it began ({error})"))
+                .await;
+            self.end().await;
+            return Outcome::Interrupted;
         }
+        let mut interrupted = false;
+        let mut deadline = None;
         let mut tick = interval(OUTPUT_EVERY);
         let mut killed = false;
         loop {
@@ -193,7 +193,8 @@ impl Worker {
         }
         run.hand_output_on(true).await;
         let outcome = if interrupted && run.conclusion.is_none() {
-            run.interrupt().await;
+            let reason = "the runner was stopped while this job ran";
+            run.interrupt(reason.to_owned()).await;
             Outcome::Interrupted
         } else {
             run.end().await;
@@ -323,19 +324,8 @@ impl Run<'_> {
                 stats.floor_share = self.samples.floor_ms().map(|floor| floor / stats.median);
                 EventBody::VariantDone { variant, stats }
             }
-            HarnessLine::Error {
-                code,
-                message,
-                help,
-                traceback,
-            } => {
-                let failed = EventBody::Failed {
-                    code,
-                    message,
-                    help,
-                    traceback,
-                };
-                return Ok((Vec::new(), Some(failed)));
+            HarnessLine::Error(failure) => {
+                return Ok((Vec::new(), Some(EventBody::Failed(failure))));
             }
             HarnessLine::Finished => {
                 let verdict = statistics::verdict(&self.samples).map(EventBody::Verdict);
@@ -407,7 +397,7 @@ impl Run<'_> {
         };
         let conclusion = match (over_limit, self.conclusion.take(), self.ending) {
             // What a snippet said while it was being stopped for a limit is not the reason.
-            (Some(ending), Some(EventBody::Failed { .. }) | None, _) => {
+            (Some(ending), Some(EventBody::Failed(_)) | None, _) => {
                 failure::ended_early(ending, self.settings)
             }
             (_, Some(conclusion), _) => conclusion,
@@ -417,12 +407,11 @@ impl Run<'_> {
         self.append(vec![conclusion]).await;
     }
 
-    async fn interrupt(&mut self) {
+    async fn interrupt(&mut self, reason: String) {
         let lease = self.lease.clone();
-        let reason = "the runner was stopped while this job ran";
         let result = self
             .store
-            .with(move |store| store.interrupt(&lease, reason))
+            .with(move |store| store.interrupt(&lease, &reason))
             .await;
         match result {
             Ok(()) | Err(StoreError::Fenced) => {}

@@ -1,15 +1,17 @@
 //! The language server: an editor's documents in, diagnostics, quick fixes and rule pages out.
 //!
-//! One thread, one loop: a document is judged when no message waits, so that fast typing is judged once.
+//! One thread, one loop: a document is judged when the editor pauses, so that fast typing is judged once.
 
 mod answers;
 mod document;
+mod frames;
 mod text;
 mod uri;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::error::Error;
 use std::path::Path;
+use std::time::Duration;
 
 use gen_lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionParams, DidChangeTextDocumentParams,
@@ -33,6 +35,10 @@ use text::Encoding;
 /// What ends the server: the editor went away, or speaks no protocol that we know.
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
+/// Changes that follow each other faster are judged as one. Nobody sees diagnostics come this much later, and what an
+/// editor wrote in one go is read within it.
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// What the server is told when it starts.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
@@ -43,7 +49,7 @@ pub(crate) struct Settings {
 
 /// Serves an editor on standard input and output until it says goodbye.
 pub(crate) fn serve(settings: Settings) -> Result<()> {
-    let (connection, threads) = Connection::stdio();
+    let (connection, threads) = frames::connect();
     let (id, params) = connection.initialize_start()?;
     let client = Client::new(&params);
     let result = serde_json::to_value(initialize_result(client.encoding))?;
@@ -161,9 +167,9 @@ impl Server {
                     Err(_) => return Ok(()),
                 }
             } else {
-                match self.connection.receiver.try_recv() {
+                match self.connection.receiver.recv_timeout(PAUSE) {
                     Ok(message) => message,
-                    Err(error) if error.is_empty() => {
+                    Err(error) if error.is_timeout() => {
                         self.publish()?;
                         continue;
                     }

@@ -15,8 +15,20 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// No job of these tests takes longer.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Nothing in these tests takes longer, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// A job that measures: `torch.compile` is twice as fast.
+pub(crate) const MEASURES: &str = "
+environment()
+for variant, ms in [('eager', 2.0), ('eager-control', 2.0), ('compile', 1.0)]:
+    sample(variant, ms)
+say('unavailable', variant='fused-ops', reason='Triton needs a GPU.')
+print('hello \\x1b[31m')
+";
+
+/// A job that runs until it is stopped.
+pub(crate) const WAITS: &str = "import time\nprint('waiting', flush=True)\ntime.sleep(600)";
 
 /// A server with a data folder of its own.
 pub(crate) struct Server {
@@ -62,6 +74,29 @@ impl Server {
 
     pub(crate) fn pid(&self) -> u32 {
         self.child.as_ref().expect("it runs").id()
+    }
+
+    /// The process of the one worker there is, while there is no job.
+    pub(crate) fn idle_worker(&self) -> u32 {
+        let start = Instant::now();
+        loop {
+            let folders = fs::read_dir(self.data.path().join("workers"));
+            let folders = folders.into_iter().flatten().flatten();
+            let workers: Vec<String> = folders
+                .flat_map(|folder| alive(&format!("HOME={}", folder.path().display())))
+                .collect();
+            if let [worker] = &workers[..]
+                && self
+                    .get("/metrics")
+                    .1
+                    .contains("hipward_device_busy{device=\"cpu\"} 0")
+                && let Some((pid, _)) = worker.split_once(' ')
+            {
+                return pid.parse().expect("a process id");
+            }
+            assert!(start.elapsed() < PATIENCE, "{workers:?}");
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     pub(crate) fn port(&self) -> &str {
@@ -139,14 +174,9 @@ impl Server {
     /// The code and message of a job that must fail.
     pub(crate) fn failure(&self, code: &str) -> (FailureCode, String) {
         match final_body(&self.run(code)) {
-            EventBody::Failed {
-                code,
-                message,
-                help,
-                ..
-            } => {
-                assert!(!help.is_empty(), "a failure says what to do");
-                (code, message)
+            EventBody::Failed(failure) => {
+                assert!(!failure.help.is_empty(), "a failure says what to do");
+                (failure.code, failure.message)
             }
             other => panic!("it did not fail: {other:?}"),
         }
@@ -159,6 +189,11 @@ impl Server {
 
     /// The same, but hangs up after `count` events.
     pub(crate) fn stream(&self, id: &str, after: u64, count: usize) -> Vec<Event> {
+        self.follow(id, after).take(count).collect()
+    }
+
+    /// What it gives, as it comes.
+    pub(crate) fn follow(&self, id: &str, after: u64) -> impl Iterator<Item = Event> + use<> {
         let answer = agent()
             .get(format!(
                 "{}/api/v1/jobs/{id}/events?after={after}",
@@ -167,7 +202,7 @@ impl Server {
             .call()
             .expect("answers");
         assert_eq!(answer.headers()["content-type"], "text/event-stream");
-        read_events(answer.into_body()).take(count).collect()
+        read_events(answer.into_body())
     }
 }
 

@@ -22,9 +22,9 @@ pub fn benchmark_markdown(page: &JobPage) -> String {
         state_word(view.state),
         line(&sentence(view))
     );
-    if let Some((_, _, help, traceback)) = &view.failure {
-        let _ = writeln!(out, "{}\n", line(help));
-        if let Some(traceback) = traceback {
+    if let Some(failure) = &view.failure {
+        let _ = writeln!(out, "{}\n", line(&failure.help));
+        if let Some(traceback) = &failure.traceback {
             fenced(&mut out, "text", traceback);
         }
     }

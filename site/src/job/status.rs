@@ -24,7 +24,7 @@ pub(crate) fn sentence(view: &JobView) -> String {
             None => "The job is done; nothing was compared.".to_owned(),
         },
         JobState::Failed => match &view.failure {
-            Some((_, message, _, _)) => message.clone(),
+            Some(failure) => failure.message.clone(),
             None => "The job ended early.".to_owned(),
         },
         JobState::Cancelled => "The job was cancelled.".to_owned(),

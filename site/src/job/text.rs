@@ -70,9 +70,9 @@ pub fn benchmark_table(view: &JobView) -> String {
 /// A job that has ended: verdict, table, precision and conditions.
 pub fn benchmark_text(view: &JobView) -> String {
     let mut text = format!("{}. {}\n", state_word(view.state), sentence(view));
-    if let Some((_, _, help, traceback)) = &view.failure {
-        text.push_str(&format!("{help}\n"));
-        if let Some(traceback) = traceback {
+    if let Some(failure) = &view.failure {
+        text.push_str(&format!("{}\n", failure.help));
+        if let Some(traceback) = &failure.traceback {
             text.push_str(&format!("\n{}\n", traceback.trim_end()));
         }
     }

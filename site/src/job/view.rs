@@ -45,13 +45,13 @@ fn state(view: &JobView) -> Html {
 
 fn failure(view: &JobView) -> Html {
     let mut html = Html::new();
-    let Some((_, _, help, traceback)) = &view.failure else {
+    let Some(failure) = &view.failure else {
         return html;
     };
     html.raw("<section class=\"failure\" aria-labelledby=\"failure\"><h2 id=\"failure\">What to do</h2><p>")
-        .prose(help)
+        .prose(&failure.help)
         .raw("</p>");
-    if let Some(traceback) = traceback {
+    if let Some(traceback) = &failure.traceback {
         html.raw("<details open><summary>End of the traceback</summary><pre tabindex=\"0\">")
             .text(traceback)
             .raw("</pre></details>");

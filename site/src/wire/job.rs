@@ -2,8 +2,8 @@
 
 use super::{Decode, Json, decode_enum, decode_struct, field};
 use hipward_protocol::{
-    Advice, Comparison, Device, Environment, Event, EventBody, FailureCode, Hot, Idle, Isolation,
-    IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Rung, Stats,
+    Advice, Comparison, Device, Environment, Event, EventBody, Failure, FailureCode, Hot, Idle,
+    Isolation, IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Rung, Stats,
     StopReason, Variant, Vendor, Verdict,
 };
 
@@ -38,12 +38,7 @@ fn body(json: &impl Json) -> Option<EventBody> {
         },
         "verdict" => EventBody::Verdict(Verdict::decode(json)?),
         "done" => EventBody::Done,
-        "failed" => EventBody::Failed {
-            code: field(json, "code")?,
-            message: field(json, "message")?,
-            help: field(json, "help")?,
-            traceback: field(json, "traceback")?,
-        },
+        "failed" => EventBody::Failed(Failure::decode(json)?),
         "cancelled" => EventBody::Cancelled,
         other => EventBody::Measured(measurement(other, json)?),
     })
@@ -215,6 +210,12 @@ decode_enum!(StopReason {
 decode_enum!(Outcome {
     "FASTER" => Faster, "SLOWER" => Slower, "SAME" => Same, "AMBIGUOUS" => Ambiguous,
     "IMPOSSIBLE" => Impossible,
+});
+decode_struct!(Failure {
+    code,
+    message,
+    help,
+    traceback
 });
 decode_enum!(FailureCode {
     "syntax-error" => SyntaxError, "contract-missing" => ContractMissing,

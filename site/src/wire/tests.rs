@@ -3,8 +3,8 @@
 use super::Decode;
 use hipward_analyzer::{Options, Report, analyze};
 use hipward_protocol::{
-    Advice, Comparison, Device, Environment, Event, EventBody, FailureCode, Hot, Idle, Isolation,
-    IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Rung, Stats,
+    Advice, Comparison, Device, Environment, Event, EventBody, Failure, FailureCode, Hot, Idle,
+    Isolation, IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Rung, Stats,
     StopReason, Variant, Vendor, Verdict,
 };
 
@@ -169,12 +169,12 @@ fn bodies() -> Vec<EventBody> {
             summary: text(),
         }),
         EventBody::Done,
-        EventBody::Failed {
+        EventBody::Failed(Failure {
             code: FailureCode::ForwardError,
             message: text(),
             help: text(),
             traceback: None,
-        },
+        }),
         EventBody::Cancelled,
     ]
 }

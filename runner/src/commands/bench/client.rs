@@ -9,8 +9,9 @@ use std::{
 use tokio::{sync::mpsc, task};
 use ureq::{Agent, Body, RequestBuilder, http::Response};
 
-/// Times that a lost stream is taken up again without an event in between.
-const TRIES: u32 = 10;
+/// Times that a lost stream is taken up again without an event in between: a server that is started again first asks its
+/// Python for PyTorch, which takes long on a cold disk.
+const TRIES: u32 = 120;
 const PAUSE: Duration = Duration::from_secs(1);
 /// Largest report: samples of every variant, many times over.
 const REPORT_BYTES: u64 = 256 << 20;

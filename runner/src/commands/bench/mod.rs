@@ -24,8 +24,10 @@ use std::{
     error::Error,
     fs, io,
     io::{Read, Write},
+    mem,
     net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
+    pin::pin,
     process::ExitCode,
     sync::Arc,
 };
@@ -115,19 +117,56 @@ async fn bench(args: Args) -> Result<u8, Box<dyn Error>> {
 
 const INTERRUPTED: u8 = 130;
 
+/// Who waits for the result: the first Ctrl-C asks for the job's end, and the second for ours.
+struct Person {
+    interrupts: Interrupts,
+    has_asked: bool,
+}
+
+impl Person {
+    /// What a call to the server gives; none for whoever asked twice, and does not want to wait for it.
+    async fn wait_for<T>(&mut self, call: impl Future<Output = T>) -> Option<T> {
+        let mut call = pin!(call);
+        loop {
+            tokio::select! {
+                answer = &mut call => return Some(answer),
+                () = self.interrupts.next() => {
+                    if mem::replace(&mut self.has_asked, true) {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Sends the job, follows it to its end and prints what came of it.
 async fn run_job(
     client: &Client,
     request: JobRequest,
     args: &Args,
-    mut interrupts: Interrupts,
+    interrupts: Interrupts,
 ) -> Result<u8, Box<dyn Error>> {
-    let job = client.clone().submit(request).await?;
+    let mut person = Person {
+        interrupts,
+        has_asked: false,
+    };
+    let Some(job) = person.wait_for(client.clone().submit(request)).await else {
+        return Ok(INTERRUPTED);
+    };
+    let job = job?;
     let mut events = client.follow(&job.id);
     let mut view = JobView::default();
     let mut screen = Screen::new(args.quiet);
-    let mut cancelled = false;
+    let mut is_cancelled = false;
     while !view.state.is_final() {
+        if person.has_asked && !is_cancelled {
+            is_cancelled = true;
+            match person.wait_for(client.clone().cancel(&job.id)).await {
+                Some(answer) => drop(answer?),
+                None => return Ok(INTERRUPTED),
+            }
+        }
         tokio::select! {
             event = events.recv() => match event {
                 Some(Ok(event)) => {
@@ -137,28 +176,32 @@ async fn run_job(
                 Some(Err(error)) => return Err(error.into()),
                 None => return Err(ClientError::Ended.into()),
             },
-            () = interrupts.next() => {
-                // Whoever asks twice does not want to wait for the server's answer.
-                if cancelled {
+            () = person.interrupts.next() => {
+                if mem::replace(&mut person.has_asked, true) {
                     return Ok(INTERRUPTED);
                 }
-                cancelled = true;
-                client.clone().cancel(&job.id).await?;
             }
         }
     }
     screen.end();
-    let text = match args.format {
-        Format::Text => benchmark_text(&view),
-        Format::Json => client.clone().report(&job.id, "report.json").await?,
-        Format::Markdown => client.clone().report(&job.id, "report.md").await?,
+    let report = match args.format {
+        Format::Text => None,
+        Format::Json => Some("report.json"),
+        Format::Markdown => Some("report.md"),
+    };
+    let text = match report {
+        None => benchmark_text(&view),
+        Some(name) => match person.wait_for(client.clone().report(&job.id, name)).await {
+            Some(text) => text?,
+            None => return Ok(INTERRUPTED),
+        },
     };
     // A closed pipe (`| head`) is the reader's wish.
     let _ = io::stdout().write_all(text.as_bytes());
     if args.host.is_some() && !args.quiet {
         eprintln!("The result is at {}", client.page(&job.id));
     }
-    Ok(match (cancelled, is_good(&view)) {
+    Ok(match (person.has_asked, is_good(&view)) {
         (true, _) if view.state == JobState::Cancelled => INTERRUPTED,
         (_, true) => 0,
         (_, false) => 1,

@@ -29,6 +29,7 @@ use baseline::NewBaseline;
 use discovery::{Found, STDIN, discover};
 use judge::{Judge, Judged};
 use output::Output;
+use watch::Watch;
 
 /// Checks, prints, and says by the exit code what was found.
 pub(crate) fn run(args: Args) -> ExitCode {
@@ -42,11 +43,16 @@ pub(crate) fn run(args: Args) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let code = check.once();
     if check.args.watch {
-        return check.watch();
+        return match check.watch() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(message) => {
+                eprintln!("hipward: {message}");
+                ExitCode::from(2)
+            }
+        };
     }
-    code
+    check.once()
 }
 
 fn print_schema() -> ExitCode {
@@ -190,26 +196,23 @@ impl Check {
         }
     }
 
-    /// Waits for changes, and judges what changed.
-    fn watch(&mut self) -> ExitCode {
-        let paths = self.args.paths.clone();
-        let rules = self.projects.rule_folders();
-        let watched = watch::run(&paths, &rules, |changes| {
-            // A person looks at one state, not at a log.
-            let clear = || {
-                if io::stdout().is_terminal() {
-                    print!("\x1b[2J\x1b[H");
-                }
-            };
+    /// Judges everything, and then what changes. Watching begins first, so that no change falls between the two.
+    fn watch(&mut self) -> Result<(), String> {
+        let mut watch = Watch::new(&self.args.paths)?;
+        self.once();
+        watch.add_rules(self.projects.rule_folders())?;
+        eprintln!("hipward: watching for changes; Ctrl-C ends it");
+        while let Some(changes) = watch.next() {
             if changes.configuration {
                 clear();
                 self.projects.reload();
                 self.once();
-                return;
+                watch.add_rules(self.projects.rule_folders())?;
+                continue;
             }
             let mut failed = false;
             let found: Vec<_> = discover(
-                &paths,
+                &self.args.paths,
                 self.args.force_exclude,
                 None,
                 &self.projects,
@@ -225,13 +228,14 @@ impl Check {
                 clear();
                 self.files(&found, None, failed);
             }
-        });
-        match watched {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(message) => {
-                eprintln!("hipward: {message}");
-                ExitCode::from(2)
-            }
         }
+        Ok(())
+    }
+}
+
+/// A person looks at one state, not at a log.
+fn clear() {
+    if io::stdout().is_terminal() {
+        print!("\x1b[2J\x1b[H");
     }
 }

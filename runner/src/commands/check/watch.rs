@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use notify::{EventKind, RecursiveMode, Watcher};
 
@@ -11,6 +11,8 @@ use crate::config::is_configuration;
 
 /// An editor writes a file in several steps, and a checkout writes many files: this long after the last one it is over.
 const SETTLED: Duration = Duration::from_millis(100);
+/// Where something is written all the time, such as a log, it is looked at this often all the same.
+const UNSETTLED: Duration = Duration::from_secs(2);
 
 /// What changed since the last time.
 #[derive(Debug, Default)]
@@ -29,36 +31,70 @@ impl Changes {
     }
 }
 
-/// Calls `changed` after each change below `paths`, of their configuration and of the rules, until the process is ended.
-pub(super) fn run(
-    paths: &[PathBuf],
-    rules: &[PathBuf],
-    mut changed: impl FnMut(Changes),
-) -> Result<(), String> {
-    let scope = Scope {
-        paths: paths.iter().map(|path| whole(path)).collect(),
-        rules: rules.iter().map(|path| whole(path)).collect(),
-    };
-    let (sender, receiver) = mpsc::channel();
-    let mut watcher =
-        notify::recommended_watcher(sender).map_err(|error| format!("cannot watch: {error}"))?;
-    for (folder, mode) in scope.folders() {
-        watcher
-            .watch(&folder, mode)
-            .map_err(|error| format!("{} cannot be watched: {error}", folder.display()))?;
-    }
-    eprintln!("hipward: watching for changes; Ctrl-C ends it");
-    while let Ok(first) = receiver.recv() {
-        let mut changes = Changes::default();
-        scope.add(first, &mut changes);
-        while let Ok(next) = receiver.recv_timeout(SETTLED) {
-            scope.add(next, &mut changes);
+/// Some paths and what is said about them elsewhere, watched.
+pub(super) struct Watch {
+    scope: Scope,
+    events: mpsc::Receiver<notify::Result<notify::Event>>,
+    watcher: notify::RecommendedWatcher,
+}
+
+impl Watch {
+    /// Watches `paths` and their configuration from now on: what changes before [`Watch::next`] is called is kept for it.
+    pub(super) fn new(paths: &[PathBuf]) -> Result<Watch, String> {
+        let (sender, events) = mpsc::channel();
+        let watcher = notify::recommended_watcher(sender)
+            .map_err(|error| format!("cannot watch: {error}"))?;
+        let scope = Scope {
+            paths: paths.iter().map(|path| whole(path)).collect(),
+            rules: Vec::new(),
+        };
+        let folders = scope.folders();
+        let mut watch = Watch {
+            scope,
+            events,
+            watcher,
+        };
+        for (folder, mode) in folders {
+            watch.watch(&folder, mode)?;
         }
-        if changes.configuration || !changes.files.is_empty() {
-            changed(changes);
+        Ok(watch)
+    }
+
+    /// Watches these folders of rules too; which they are is known once the configuration was read.
+    pub(super) fn add_rules(&mut self, folders: Vec<PathBuf>) -> Result<(), String> {
+        for folder in folders {
+            let folder = whole(&folder);
+            if !self.scope.rules.contains(&folder) {
+                self.watch(&folder, RecursiveMode::Recursive)?;
+                self.scope.rules.push(folder);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for changes; none when nobody can tell of any more.
+    pub(super) fn next(&self) -> Option<Changes> {
+        loop {
+            let mut changes = Changes::default();
+            self.scope.add(self.events.recv().ok()?, &mut changes);
+            let end = Instant::now() + UNSETTLED;
+            while let Ok(next) = self.events.recv_timeout(SETTLED) {
+                self.scope.add(next, &mut changes);
+                if Instant::now() > end {
+                    break;
+                }
+            }
+            if changes.configuration || !changes.files.is_empty() {
+                return Some(changes);
+            }
         }
     }
-    Ok(())
+
+    fn watch(&mut self, folder: &Path, mode: RecursiveMode) -> Result<(), String> {
+        self.watcher
+            .watch(folder, mode)
+            .map_err(|error| format!("{} cannot be watched: {error}", folder.display()))
+    }
 }
 
 /// What matters.
@@ -85,8 +121,6 @@ impl Scope {
             });
             folders.extend(above.map(|folder| (folder.to_owned(), RecursiveMode::NonRecursive)));
         }
-        let rules = self.rules.iter();
-        folders.extend(rules.map(|folder| (folder.clone(), RecursiveMode::Recursive)));
         folders
     }
 

@@ -2,7 +2,7 @@
 //! a transaction of the store; reading is the store's.
 
 use super::Result;
-use hipward_protocol::{EventBody, FailureCode, JobState};
+use hipward_protocol::{EventBody, Failure, FailureCode, JobState};
 use rusqlite::{Transaction, params};
 use time::{OffsetDateTime, format_description::BorrowedFormatItem, macros::format_description};
 
@@ -100,14 +100,14 @@ impl Log {
             self.queue(tx, job, attempt, 0, Some(reason))?;
             return Ok(true);
         }
-        let failed = EventBody::Failed {
+        let failed = EventBody::Failed(Failure {
             code: FailureCode::Interrupted,
             message: format!("It was tried {attempt} times, and each time {reason}."),
             help: "Submit it again. If it happens again, the job may be what stops the runner: \
                    look at the runner's own log."
                 .to_owned(),
             traceback: None,
-        };
+        });
         self.add(tx, job, attempt, &failed)?;
         Ok(false)
     }
@@ -119,7 +119,7 @@ fn state_after(body: &EventBody) -> Option<JobState> {
         EventBody::Queued { .. } => Some(JobState::Queued),
         EventBody::Leased { .. } => Some(JobState::Running),
         EventBody::Done => Some(JobState::Done),
-        EventBody::Failed { .. } => Some(JobState::Failed),
+        EventBody::Failed(_) => Some(JobState::Failed),
         EventBody::Cancelled => Some(JobState::Cancelled),
         EventBody::Measured(_)
         | EventBody::VariantDone { .. }

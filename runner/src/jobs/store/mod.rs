@@ -183,9 +183,10 @@ impl Store {
                     ":variants": variants, ":device": job.device, ":now": now(),
                 },
             )?;
-            log.announce_positions(tx)
-        })?;
-        self.summary(&id)?.ok_or(StoreError::Fenced)
+            log.announce_positions(tx)?;
+            // Here, before anyone can lease it: whoever submits a job is told that it waits.
+            summary(tx, &id)?.ok_or(StoreError::Fenced)
+        })
     }
 
     /// Leases the next job for this device: one that asked for it, or with `unassigned` one that
@@ -309,20 +310,7 @@ impl Store {
 
     /// A job without its events.
     pub(crate) fn summary(&self, id: &str) -> Result<Option<JobSummary>> {
-        let summary = self
-            .connection()
-            .prepare_cached(
-                "select id, title, state, attempt, created_at, variants, code_sha256, last_seq
-                 from jobs where id = ?1",
-            )?
-            .query_row([id], summary_columns)
-            .optional()?;
-        let Some((mut summary, state, variants)) = summary else {
-            return Ok(None);
-        };
-        summary.state = word(&state)?;
-        summary.variants = serde_json::from_str(&variants)?;
-        Ok(Some(summary))
+        summary(&self.connection(), id)
     }
 
     /// A job's snippet.
@@ -411,19 +399,40 @@ impl Store {
     }
 }
 
-/// The summary but for the two columns that need parsing.
-fn summary_columns(row: &Row) -> rusqlite::Result<(JobSummary, String, String)> {
+fn summary(connection: &Connection, id: &str) -> Result<Option<JobSummary>> {
+    let found = connection
+            .prepare_cached(
+                "select id, title, attempt, created_at, code_sha256, last_seq, state, variants,
+                    case state when 'failed' then (select body from events where job = id and seq = last_seq) end
+                 from jobs where id = ?1",
+            )?
+            .query_row([id], summary_columns)
+            .optional()?;
+    let Some((mut summary, state, variants, failed)) = found else {
+        return Ok(None);
+    };
+    summary.state = word(&state)?;
+    summary.variants = serde_json::from_str(&variants)?;
+    summary.failure = failed
+        .map(|event| serde_json::from_str(&event))
+        .transpose()?;
+    Ok(Some(summary))
+}
+
+/// The summary but for the three columns that need parsing: state, rungs, and the event that says why it failed.
+fn summary_columns(row: &Row) -> rusqlite::Result<(JobSummary, String, String, Option<String>)> {
     let summary = JobSummary {
         id: row.get(0)?,
         title: row.get(1)?,
         state: JobState::Queued,
-        attempt: row.get(3)?,
-        created_at: row.get(4)?,
+        attempt: row.get(2)?,
+        created_at: row.get(3)?,
         variants: Vec::new(),
-        code_sha256: row.get(6)?,
-        last_seq: row.get::<_, i64>(7)?.cast_unsigned(),
+        code_sha256: row.get(4)?,
+        last_seq: row.get::<_, i64>(5)?.cast_unsigned(),
+        failure: None,
     };
-    Ok((summary, row.get(2)?, row.get(5)?))
+    Ok((summary, row.get(6)?, row.get(7)?, row.get(8)?))
 }
 
 fn word<T: DeserializeOwned>(name: &str) -> Result<T> {

@@ -169,7 +169,10 @@ fn a_job_that_dies_with_the_server_twice_fails_and_waiting_ones_stay() {
     let store = store.expect("open");
     let failed = view(&store, &dying);
     assert_eq!(failed.state, JobState::Failed);
-    assert_eq!(failed.failure.map(|f| f.0), Some(FailureCode::Interrupted));
+    let why = failed.failure.expect("it says why");
+    assert_eq!(why.code, FailureCode::Interrupted);
+    let summary = store.summary(&dying).expect("readable").expect("is there");
+    assert_eq!(summary.failure, Some(why), "the summary says the same");
     let next = store.claim(&cpu(), true).expect("works").expect("waits");
     assert_eq!(next.job, waiting);
 }
