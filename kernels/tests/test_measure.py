@@ -33,7 +33,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=240,
+        # Against a hang, on hosts that are busy with other things too.
+        timeout=1200,
     )
 
 
