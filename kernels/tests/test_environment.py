@@ -149,7 +149,7 @@ class FakeNvml:
 )
 def test_an_nvidia_gpu_is_read_from_the_drivers_library(reasons: int, slowed: str | None) -> None:
     sensors = Nvml("aa-bb", FakeNvml(reasons))
-    assert sensors.read() == Reading(1755, 3201, 44, 412.5, 93.0, slowed)
+    assert sensors.read() == Reading(1755, 3201, 44, 412.5, 93.0, slowed, power_capped=bool(reasons & 0x4))
     assert (sensors.max_sm_mhz(), sensors.other_processes(), sensors.partition()) == (1980, [99], None)
     with pytest.raises(UnreadableError, match="does not know the GPU GPU-cc"):
         Nvml("cc", FakeNvml())
