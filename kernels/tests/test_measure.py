@@ -166,6 +166,22 @@ def test_scripts_end_with_a_sentence_where_they_cannot_go_on(tmp_path: Path) -> 
     assert "has no Model" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("script", "given", "says"),
+    [
+        (".benchmark_inference", ["--iterations", "1"], "1 is no whole number from 2 on"),
+        (".benchmark_inference", ["--warmup", "-1"], "-1 is no whole number from 0 on"),
+        (".benchmark_training", ["--iterations", "0"], "0 is no whole number from 1 on"),
+        (".benchmark_ddp", ["--iterations", "many"], "many is no whole number from 1 on"),
+        ("", ["--iterations", "0"], "0 is no whole number from 2 on"),
+    ],
+)
+def test_too_few_iterations_are_refused(script: str, given: list[str], says: str) -> None:
+    done = run(f"hipward_kernels.measure{script}", str(EXAMPLE), "--device", "cpu", *given)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says in done.stderr
+
+
 def test_a_whole_benchmark_md_is_written() -> None:
     done = run("hipward_kernels.measure", str(EXAMPLE), "--device", "cpu", "--iterations", "5")
     assert done.returncode == 0, done.stderr

@@ -115,8 +115,7 @@ def main() -> None:
         prog="torchrun --nproc_per_node=N -m hipward_kernels.measure.benchmark_ddp", description=__doc__
     )
     subject.add_arguments(parser)
-    parser.add_argument("--warmup", type=int, default=WARMUP)
-    parser.add_argument("--iterations", type=int, default=ITERATIONS)
+    subject.add_counts(parser, ITERATIONS, warmup=WARMUP)
     options = parser.parse_args()
     if "RANK" not in os.environ:
         parser.exit(2, f"Start it with torchrun: torchrun --nproc_per_node=2 -m {__package__}.benchmark_ddp FILE\n")
@@ -129,7 +128,7 @@ def main() -> None:
             snippet.inputs(rank),
             device,
             warmup=options.warmup,
-            iterations=max(options.iterations, 1),
+            iterations=options.iterations,
         )
     finally:
         dist.destroy_process_group()
