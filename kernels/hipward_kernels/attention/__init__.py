@@ -101,8 +101,10 @@ def attention(
 
 
 def _scale(query: Tensor, scale: float | None) -> float:
+    if scale is not None:
+        return float(scale)
     # Of a tensor without a last dimension it does not matter: `Call` refuses it.
-    return max(query.shape[-1:].numel(), 1) ** -0.5 if scale is None else float(scale)
+    return max(query.shape[-1], 1) ** -0.5 if len(query.shape) else 1.0
 
 
 def _prepared(call: Call, *, use_aiter: bool | None) -> Attend:
