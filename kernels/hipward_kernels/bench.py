@@ -258,7 +258,7 @@ def shape_from(text: str) -> tuple[int, int]:
     return int(rows_), int(columns)
 
 
-def selected(options: argparse.Namespace, device: torch.device) -> list[Case]:
+def selected(options: argparse.Namespace, device: torch.device) -> Sequence[Case]:
     """The cases that the command line asks for."""
     chosen = [
         case
@@ -269,8 +269,7 @@ def selected(options: argparse.Namespace, device: torch.device) -> list[Case]:
         shape = shape_from(options.shape)
         ops = dict.fromkeys(case.op for case in chosen if case.op not in ("rope", "qkv_rope", "cross_entropy"))
         chosen = [Case(op, shape, getattr(torch, options.dtype), device) for op in ops]
-    part, parts = (int(number) for number in options.part.split("/"))
-    return chosen[part - 1 :: parts]
+    return part_of(options, chosen)
 
 
 def call_each(calls: Mapping[str, Callable[..., Any]], arguments: Sequence[Any]) -> None:
@@ -280,23 +279,39 @@ def call_each(calls: Mapping[str, Callable[..., Any]], arguments: Sequence[Any])
             call(*arguments)
 
 
-def main() -> None:
-    """Entry point."""
-    parser = argparse.ArgumentParser(prog="python -m hipward_kernels.bench", description="Measures the ops.")
-    parser.add_argument("--device", default="cuda", help="cuda, cuda:1, cpu")
-    parser.add_argument("--dtype", default="bfloat16", choices=["bfloat16", "float16", "float32"])
-    parser.add_argument(
-        "--time-cap", type=float, default=RULE.time_cap_s, help="most seconds of sampling for a variant"
-    )
-    parser.add_argument("--op", help="only these, separated by commas")
-    parser.add_argument("--shape", help="ROWSxCOLUMNS instead of the whole grid, for the row-wise ops")
-    parser.add_argument("--part", default="1/1", help="2/8: the second of eight parts of the grid")
-    parser.add_argument("--compile-only", action="store_true", help="fill the compilers' caches, and measure nothing")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="CSV to append to")
-    options = parser.parse_args()
+def parser(module: str, description: str, results: Path) -> argparse.ArgumentParser:
+    """The options that the benches share."""
+    made = argparse.ArgumentParser(prog=f"python -m hipward_kernels.{module}", description=description)
+    made.add_argument("--device", default="cuda", help="cuda, cuda:1, cpu")
+    made.add_argument("--dtype", default="bfloat16", choices=["bfloat16", "float16", "float32"])
+    made.add_argument("--time-cap", type=float, default=RULE.time_cap_s, help="most seconds of sampling for a variant")
+    made.add_argument("--op", help="only these, separated by commas")
+    made.add_argument("--part", default="1/1", help="2/8: the second of eight parts of the cases")
+    made.add_argument("--compile-only", action="store_true", help="fill the compilers' caches, and measure nothing")
+    made.add_argument("--results", type=Path, default=results, help="CSV to append to")
+    return made
+
+
+def device_of(options: argparse.Namespace, made: argparse.ArgumentParser) -> torch.device:
+    """The device that is asked for; ends the program with a sentence where there is no GPU."""
     device = torch.device(options.device)
     if device.type == "cuda" and not torch.cuda.is_available():
-        parser.error("there is no GPU here; --device cpu measures on the processor")
+        made.error("there is no GPU here; --device cpu measures on the processor")
+    return device
+
+
+def part_of(options: argparse.Namespace, chosen: Sequence[Any]) -> Sequence[Any]:
+    """The cases that `--part` asks for."""
+    part, parts = (int(number) for number in options.part.split("/"))
+    return chosen[part - 1 :: parts]
+
+
+def main() -> None:
+    """Entry point."""
+    made = parser("bench", "Measures the ops.", RESULTS)
+    made.add_argument("--shape", help="ROWSxCOLUMNS instead of the whole grid, for the row-wise ops")
+    options = made.parse_args()
+    device = device_of(options, made)
     if options.compile_only:
         for case in selected(options, device):
             call_each(implementations(case), case.arguments())

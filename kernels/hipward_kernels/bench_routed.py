@@ -7,7 +7,6 @@ measured is in `bench_routed_cases.py`.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -22,7 +21,10 @@ from hipward_kernels.bench import (
     OURS,
     RULE,
     call_each,
+    device_of,
     host_microseconds,
+    parser,
+    part_of,
     timings,
 )
 from hipward_kernels.bench_routed_cases import HOST_ROWS, SIZES, RoutedCase, cases
@@ -178,32 +180,20 @@ def note(ours: Routed, best: str, medians: Mapping[str, float]) -> str:
 
 def main() -> None:
     """Entry point."""
-    parser = argparse.ArgumentParser(prog="python -m hipward_kernels.bench_routed", description="Measures what routes.")
-    parser.add_argument("--device", default="cuda", help="cuda, cuda:1, cpu")
-    parser.add_argument("--dtype", default="bfloat16", choices=["bfloat16", "float16", "float32"])
-    parser.add_argument("--size", default="8b", choices=list(SIZES), help="of the layer")
-    parser.add_argument(
-        "--time-cap", type=float, default=RULE.time_cap_s, help="most seconds of sampling for a variant"
-    )
-    parser.add_argument("--op", help="only these, separated by commas: attention, projections, linear")
-    parser.add_argument("--part", default="1/1", help="2/8: the second of eight parts of the cases")
-    parser.add_argument("--compile-only", action="store_true", help="fill the compilers' caches, and measure nothing")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="CSV to append to")
-    options = parser.parse_args()
-    device = torch.device(options.device)
-    if device.type == "cuda" and not torch.cuda.is_available():
-        parser.error("there is no GPU here; --device cpu --size tiny measures on the processor")
+    options_of = parser("bench_routed", "Measures what routes.", RESULTS)
+    options_of.add_argument("--size", default="8b", choices=list(SIZES), help="of the layer; tiny for a processor")
+    options = options_of.parse_args()
+    device = device_of(options, options_of)
     made = [
         make
         for op, make in cases(SIZES[options.size], getattr(torch, options.dtype), device)
         if options.op is None or op in options.op.split(",")
     ]
-    part, parts = (int(number) for number in options.part.split("/"))
     clock = clock_of(device)
     rule = replace(RULE, time_cap_s=options.time_cap)
     conditions = environment(device, clock, rule)
     print(f"{conditions.device_name}, PyTorch {conditions.torch}, {conditions.cache}")
-    for make in made[part - 1 :: parts]:
+    for make in part_of(options, made):
         torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
         case = make()
         if options.compile_only:

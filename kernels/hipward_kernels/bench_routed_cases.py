@@ -15,13 +15,13 @@ from torch.nn import functional as F
 from torch.nn.attention.bias import causal_lower_right
 
 from hipward_kernels.attention import attention, refusals
-from hipward_kernels.attention import eager as definition_of_attention
 from hipward_kernels.attention.call import Call
 from hipward_kernels.attention.mask import causal_mask
 from hipward_kernels.linear import choose, refusal
 from hipward_kernels.linear.preshuffle import Shuffled
 from hipward_kernels.linear.preshuffled import PreshuffledLinear
 from hipward_kernels.projections import FusedGateUp, FusedQKV
+from hipward_kernels.registry import disabled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -142,12 +142,18 @@ def _attention(part: str, sizes: Sizes, dtype: torch.dtype, device: torch.device
             MASKED: partial(_sdpa, mask=mask, causal=False),
         }
 
+    ours = partial(attention, mask=None if causal else mask, causal=causal)
+
     def arguments() -> tuple[Tensor, ...]:
         shapes = (queries_shape, keys_shape, keys_shape)
         return tuple(torch.randn(shape, dtype=dtype, device=device) for shape in shapes)
 
     def call(query: Tensor, key: Tensor, value: Tensor) -> Call:
         return Call(query, key, value, None if causal else mask, causal, sizes.head_dim**-0.5, 0.0)
+
+    def definition(*qkv: Tensor) -> Tensor:
+        with disabled("aiter", "sdpa"):
+            return ours(*(x.double() for x in qkv))
 
     elements = 2 * batch * queries * sizes.hidden + 2 * batch * keys * sizes.kv_heads * sizes.head_dim
     return RoutedCase(
@@ -158,10 +164,10 @@ def _attention(part: str, sizes: Sizes, dtype: torch.dtype, device: torch.device
         dtype=dtype,
         arguments=arguments,
         eager=partial(plain_attention, mask=added),
-        ours=partial(attention, mask=None if causal else mask, causal=causal),
+        ours=ours,
         rivals=rivals,
         torch_op=SDPA,
-        definition=lambda *qkv: definition_of_attention.attention(call(*(x.double() for x in qkv))),
+        definition=definition,
         route=lambda *qkv: next(route for route, why in refusals(call(*qkv)).items() if why is None),
         bytes_moved=elements * dtype.itemsize + (0 if causal or mask is None else mask.nbytes),
         flops=4 * sizes.heads * sizes.head_dim * pairs,

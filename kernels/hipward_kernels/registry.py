@@ -27,6 +27,7 @@ from torch._subclasses.fake_tensor import is_fake
 from hipward_kernels import tuning
 from hipward_kernels.arch import get_gfx
 from hipward_kernels.jit.toolchain import BuildError, toolchain
+from hipward_kernels.kept import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -38,9 +39,6 @@ log = logging.getLogger(__name__)
 _compiling = torch.compiler.is_compiling
 
 EAGER = "eager"
-
-KEPT_CHOICES = 4096
-"""Shapes whose choice an op remembers; past it, it starts anew."""
 
 
 def _interpreting() -> bool:
@@ -149,6 +147,11 @@ def is_disabled(name: str) -> bool:
     return name in _disabled
 
 
+def all_disabled() -> frozenset[str]:
+    """The tiers and routes that are switched off at the moment."""
+    return _disabled
+
+
 _ops: dict[str, Op] = {}
 _whole = False
 
@@ -189,7 +192,7 @@ class Op:
         }
         self.definition = self._functions[EAGER]
         _ops[name] = self
-        self._chosen: dict[Any, tuple[tuple[str, Callable[..., Any]], ...]] = {}
+        self._chosen: Kept[tuple[tuple[str, Callable[..., Any]], ...]] = Kept()
 
     def __call__(self, x: Tensor, *rest: Any) -> Any:
         """Runs the op; `x` is the argument that decides where."""
@@ -245,11 +248,7 @@ class Op:
             " → ".join(usable),
             f"tuned: {choice.source}" if choice is not None else "no tuned choice",
         )
-        chosen = tuple((tier, self._functions[tier]) for tier in usable)
-        if len(self._chosen) >= KEPT_CHOICES:
-            self._chosen.clear()
-        self._chosen[key] = chosen
-        return chosen
+        return self._chosen.keep(key, tuple((tier, self._functions[tier]) for tier in usable))
 
     def _give_up(self, tier: str, error: BuildError) -> None:
         """Uses a tier no more whose kernels do not build, and says so once."""

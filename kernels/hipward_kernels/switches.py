@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Hashable, Iterator
 
 _overrides: dict[str, str] = {}
+
+_beneath = os.environ._data  # type: ignore[attr-defined] # noqa: SLF001 - see `setting_of`
 
 
 def value(name: str, default: str) -> str:
@@ -36,6 +38,22 @@ def number(name: str) -> int | None:
         return int(found) if found else None
     except ValueError:
         raise ValueError(f"{name} is {found!r}; a whole number is needed") from None
+
+
+def setting_of(*names: str) -> Callable[[], Hashable]:
+    """A function that tells one setting of these switches from another, to keep by it what they decide.
+
+    It is for each call of an op, so it looks into the dictionary beneath `os.environ`: that encodes a name at each use,
+    and raises inside where it is not set.
+    """
+    keys = [os.environ.encodekey(name) for name in names]
+
+    def setting() -> Hashable:
+        if _overrides:
+            return tuple([value(name, "") for name in names])
+        return tuple(map(_beneath.get, keys))
+
+    return setting
 
 
 @contextmanager

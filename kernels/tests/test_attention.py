@@ -10,8 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
+import hipward_kernels.attention as router
 from hipward_kernels.attention import MaskKind, attention, classify, refusals
 from hipward_kernels.attention import aiter as amd
 from hipward_kernels.attention.call import Call
@@ -117,10 +119,16 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Callable[..
         module.__spec__ = type("Spec", (), {"name": "aiter"})()
         module.flash_attn_func = function  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, "aiter", module)
-        amd._find.cache_clear()
+        forget()
 
     yield install
+    forget()
+
+
+def forget() -> None:
+    """What was found installed, and chosen by it."""
     amd._find.cache_clear()
+    router._kept.clear()
 
 
 def reference(q: Tensor, k: Tensor, v: Tensor, seen: Seen) -> Tensor:
@@ -192,9 +200,87 @@ def test_why_each_route_is_left() -> None:
         refusals(call)
 
 
+def test_a_choice_is_made_once_for_a_form_and_anew_when_a_switch_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def counted(name: str, prepared: Callable[[Call], Any]) -> Callable[[Call], Any]:
+        def count(call: Call) -> Any:
+            made.append(name)
+            return prepared(call)
+
+        return count
+
+    for name, prepared in list(router.ROUTES.items()):
+        monkeypatch.setitem(router.ROUTES, name, counted(name, prepared))
+    forget()
+    q, k, v = qkv(3, 7)
+    for _ in range(3):
+        attention(q, k, v, causal=True)
+    assert made == ["sdpa"]
+    monkeypatch.setenv("FORCE_EAGER_ATTENTION", "1")
+    attention(q, k, v, causal=True)
+    with switched(FORCE_EAGER_ATTENTION="0"):
+        attention(q, k, v, causal=True)
+    monkeypatch.delenv("FORCE_EAGER_ATTENTION")
+    with disabled("sdpa"):
+        attention(q, k, v, causal=True)
+    attention(q, k, v, causal=True)
+    assert made == ["sdpa", "eager", "sdpa", "eager"]
+    monkeypatch.setenv("FORCE_EAGER_ATTENTION", "yes")
+    with pytest.raises(ValueError, match="switched by 0 and 1"):
+        attention(q, k, v, causal=True)
+
+
+def test_what_aiter_reads_in_a_mask_is_read_at_each_call(installed: Callable[[Callable[..., Any]], None]) -> None:
+    installed(lambda q, k, v, dropout_p, softmax_scale, causal: F.relu(v) * (2.0 if causal else 1.0))  # noqa: ARG005
+    q, k, v = qkv(4, 4, heads=2, dtype=torch.bfloat16)
+    v = torch.ones_like(k)
+    masks = {"full": torch.ones(4, 4).bool(), "causal": torch.ones(4, 4).bool().tril(), "other": torch.eye(4).bool()}
+    with switched(USE_AITER_ATTENTION="1"):
+        got = {name: attention(q, k, v, mask=mask) for name, mask in masks.items()}
+    assert torch.equal(got["full"], v)
+    assert torch.equal(got["causal"], 2 * v)
+    torch.testing.assert_close(got["other"], v)
+
+
+def calls_of(run: Callable[[], Any]) -> list[str]:
+    """The functions in Python that a call runs, once what it chose is known."""
+    run()
+    seen: list[str] = []
+    sys.setprofile(lambda frame, event, _: seen.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return seen
+
+
+def test_a_later_call_does_no_more_than_look_its_choice_up() -> None:
+    """A small decode step waits for the host: checking and choosing took it 16 µs, and PyTorch's own call takes 8."""
+    q, k, v = qkv(1, 7)
+    seen = calls_of(lambda: attention(q, k, v, causal=True))
+    assert len(seen) <= 8, seen
+
+
+@pytest.mark.parametrize("kind", ["fake", "symbolic", "real"])
+def test_a_tracer_that_is_no_compiler_sees_the_router(kind: Any) -> None:
+    q, k, v = qkv(7, 7)
+    graph = make_fx(lambda q, k, v: attention(q, k, v, causal=True), tracing_mode=kind)(q, k, v)
+    torch.testing.assert_close(graph(q, k, v), attention(q, k, v, causal=True))
+
+
+def test_torch_func_sees_the_router() -> None:
+    q, k, v = qkv(3, 7)
+    many = torch.func.vmap(lambda q: attention(q, k, v, causal=True))(torch.stack([q, 2 * q]))
+    torch.testing.assert_close(many[1], attention(2 * q, k, v, causal=True))
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
+        (lambda q, k, v: attention(q.tolist(), k, v), "query is a list; a tensor is needed"),
+        (lambda q, k, v: attention(q, k.numpy(), v), "key is a ndarray; a tensor is needed"),
+        (lambda q, k, v: attention(q, k, v, mask=v.tolist()), "mask is a list; a tensor is needed"),
         (lambda q, k, v: attention(q[0], k, v), r"\[B, S, H, D\] is needed"),
         (lambda q, k, v: attention(q[:, :, :3], k, v), "multiple of the key's"),
         (lambda q, k, v: attention(q, k[:, :2], v), "must share"),

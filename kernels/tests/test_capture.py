@@ -419,7 +419,7 @@ def test_pytorchs_own_call_is_routed_where_aiter_can_take_it(monkeypatch: pytest
     alone = taken(Call(), inputs, ATTENTION)
     assert "stays PyTorch's: aiter is not installed" in str(alone.reason(ATTENTION))
     monkeypatch.setattr(attention.amd, "refusal", lambda _: None)
-    monkeypatch.setitem(attention.ROUTES, "aiter", attention.sdpa.attention)
+    monkeypatch.setitem(attention.ROUTES, "aiter", attention.sdpa.prepared)
     torch._dynamo.reset()
     routed = taken(Call(), inputs, ATTENTION)
     assert routed.holds() == ["Attention routing: scaled_dot_product_attention of the model"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 
+from hipward_kernels.environment.allocator import NAMES, problem
 from hipward_kernels.environment.audit import audit, precision_note
 from hipward_kernels.environment.gpu_utils import (
     configure_memory_optimizations,
@@ -147,7 +149,7 @@ class FakeNvml:
 )
 def test_an_nvidia_gpu_is_read_from_the_drivers_library(reasons: int, slowed: str | None) -> None:
     sensors = Nvml("aa-bb", FakeNvml(reasons))
-    assert sensors.read() == Reading(1755, 3201, 44, 412.5, 93.0, slowed)
+    assert sensors.read() == Reading(1755, 3201, 44, 412.5, 93.0, slowed, power_capped=bool(reasons & 0x4))
     assert (sensors.max_sm_mhz(), sensors.other_processes(), sensors.partition()) == (1980, [99], None)
     with pytest.raises(UnreadableError, match="does not know the GPU GPU-cc"):
         Nvml("cc", FakeNvml())
@@ -180,6 +182,45 @@ def test_the_audit_leaves_other_vendors_settings_out(tmp_path: Path) -> None:
     assert all(finding.state != "change" for finding in audit("nvidia", {}, tmp_path))
     assert precision_note("highest").command
     assert not precision_note("high").command
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", None),
+        ("expandable_segments:True", None),
+        (" max_split_size_mb : 512, expandable_segments:False,", None),
+        ("roundup_power2_divisions:[256:1,512:2,>:8],backend:native", None),
+        ("foo", "'foo' is no name:value"),
+        ("expandable_segments=True", "'expandable_segments=True' is no name:value"),
+        ("expandable_segments:true", "neither True nor False"),
+        ("max_split_size_mb:", "is no name:value"),
+        ("a:b:c", "is no name:value"),
+        (",", "'' is no name:value"),
+        ("roundup_power2_divisions:[256:1,512:2", "is no name:value"),
+    ],
+)
+def test_the_form_of_the_allocators_variable(text: str, says: str | None) -> None:
+    wrong = problem(text)
+    assert (wrong is None) == (says is None)
+    assert says is None or says in str(wrong)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_audit_says_what_importing_pytorch_would_abort_at(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "hipward_kernels.environment.audit"],
+        cwd=ROOT,
+        env={**os.environ, name: "expandable_segments=True"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert f"change {name} is expandable_segments=True" in done.stdout
+    assert f"$ export {name}=expandable_segments:True," in done.stdout
+    with pytest.raises(ValueError, match="is no name:value"):
+        configure_memory_optimizations("none", {name: "expandable_segments=True"})
 
 
 def test_memory_settings_are_made_before_the_import_and_keep_what_was_chosen(tmp_path: Path) -> None:

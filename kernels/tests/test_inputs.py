@@ -219,6 +219,16 @@ def test_whole_numbers_and_the_wrong_rank_are_refused(name: str) -> None:
             call(first, *arguments[1:])
 
 
+@pytest.mark.parametrize("name", CALLS)
+def test_what_is_no_tensor_is_refused_by_its_name(name: str) -> None:
+    call, arguments = CALLS[name]
+    for at, argument in enumerate(arguments):
+        for other in (argument.tolist(), argument.float().numpy()):
+            given: list[Any] = [*arguments[:at], other, *arguments[at + 1 :]]
+            with pytest.raises(TypeError, match=rf": \w+ is a {type(other).__name__}; a tensor is needed"):
+                call(*given)
+
+
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", [name for name, (_, arguments) in CALLS.items() if len(arguments) > 1])
 def test_arguments_on_two_devices_are_refused(name: str, device: str) -> None:

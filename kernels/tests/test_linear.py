@@ -11,9 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+import hipward_kernels.linear as router
 from hipward_kernels.ladder import GEMM, Switches, optimize
 from hipward_kernels.linear import aiter as amd
-from hipward_kernels.linear import linear, refusals, wanted
+from hipward_kernels.linear import linear, preshuffled, refusals, wanted
 from hipward_kernels.linear import threshold as thresholds
 from hipward_kernels.linear.preshuffle import Shuffled
 from hipward_kernels.linear.preshuffled import PreshuffledLinear
@@ -51,9 +52,45 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAiter]:
     module.gemm_a16w16 = gemm  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "aiter", package)
     monkeypatch.setitem(sys.modules, "aiter.tuned_gemm", module)
-    amd.find.cache_clear()
+    forget()
     yield gemm
+    forget()
+
+
+def forget() -> None:
+    """What was found installed, and chosen by it."""
     amd.find.cache_clear()
+    router._kept.clear()
+    preshuffled._kept.clear()
+
+
+def test_a_choice_is_made_once_for_a_form_and_anew_when_something_it_depends_on_changes(
+    monkeypatch: pytest.MonkeyPatch, fake: FakeAiter
+) -> None:
+    made: list[str] = []
+    choose = router.choose
+
+    def counted(*arguments: Any) -> str:
+        made.append(choose(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(router, "choose", counted)
+    x, weight = torch.randn(2, 3, 8).bfloat16(), torch.randn(5, 8).bfloat16()
+    for _ in range(3):
+        linear(x, weight)
+    assert made == ["plain"]
+    monkeypatch.setenv("USE_AITER_GEMM", "1")
+    linear(x, weight)
+    with disabled("aiter"):
+        linear(x, weight)
+    weight.requires_grad_()
+    linear(x, weight)
+    with torch.no_grad():
+        linear(x, weight)
+    with switched(GEMM_M_THRESHOLD="5"):
+        linear(x, weight.detach())
+    assert made == ["plain", "aiter", "plain", "plain", "plain"]
+    assert len(fake.shuffled) == 2
 
 
 def test_a_cpu_takes_the_plain_route_and_says_why() -> None:

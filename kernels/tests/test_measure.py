@@ -33,7 +33,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=240,
+        # Against a hang, on hosts that are busy with other things too.
+        timeout=1200,
     )
 
 
@@ -163,6 +164,22 @@ def test_scripts_end_with_a_sentence_where_they_cannot_go_on(tmp_path: Path) -> 
     done = run("hipward_kernels.measure.benchmark_inference", str(broken), "--device", "cpu")
     assert done.returncode == 1
     assert "has no Model" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("script", "given", "says"),
+    [
+        (".benchmark_inference", ["--iterations", "1"], "1 is no whole number from 2 on"),
+        (".benchmark_inference", ["--warmup", "-1"], "-1 is no whole number from 0 on"),
+        (".benchmark_training", ["--iterations", "0"], "0 is no whole number from 1 on"),
+        (".benchmark_ddp", ["--iterations", "many"], "many is no whole number from 1 on"),
+        ("", ["--iterations", "0"], "0 is no whole number from 2 on"),
+    ],
+)
+def test_too_few_iterations_are_refused(script: str, given: list[str], says: str) -> None:
+    done = run(f"hipward_kernels.measure{script}", str(EXAMPLE), "--device", "cpu", *given)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says in done.stderr
 
 
 def test_a_whole_benchmark_md_is_written() -> None:

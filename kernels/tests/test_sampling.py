@@ -110,6 +110,7 @@ def test_few_samples_give_the_widest_interval(samples: list[float], interval: tu
 
 def test_the_rule_says_itself_in_words() -> None:
     assert "±1%" in StopRule().in_words()
+    assert "±0.2%" in StopRule(half_width=0.002).in_words()
     assert "at most 1000 samples or 15 s" in StopRule().in_words()
 
 

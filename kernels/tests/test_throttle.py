@@ -54,11 +54,13 @@ def seen(*readings: Reading, busy_for: int) -> bool:
     [
         (Reading(sm_mhz=1980), "full speed"),
         (Reading(sm_mhz=1499), "slowed"),
+        (Reading(sm_mhz=1300, power_capped=True), "full speed"),
+        (Reading(sm_mhz=1300, power_capped=True, slowed_by="heat"), "slowed"),
         (Reading(sm_mhz=1980, slowed_by="heat"), "slowed"),
         (Reading(), "full speed"),
     ],
 )
-def test_a_low_clock_or_heat_while_the_gpu_works_is_seen(reading: Reading, says: str) -> None:
+def test_a_low_clock_or_heat_while_the_gpu_works_is_seen_and_a_power_cap_is_not(reading: Reading, says: str) -> None:
     assert seen(reading, busy_for=2) == (says == "slowed")
 
 
@@ -145,5 +147,5 @@ def test_turns_of_a_slowed_device_are_dropped_and_counted_with_growing_rests(mon
 def test_a_rung_that_only_ever_met_a_slowed_device_is_out(monkeypatch: pytest.MonkeyPatch) -> None:
     told, failures, pauses = timed(monkeypatch, lambda _: True)
     assert told.lines == []
-    assert failures == [f"{SlowedError.__name__}: could not be timed: the device was slowed by heat or power all along"]
+    assert failures == [f"{SlowedError.__name__}: could not be timed: the device was slowed down all along"]
     assert max(pauses) == 0.5

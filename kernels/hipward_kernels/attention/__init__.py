@@ -2,32 +2,45 @@
 
 `USE_AITER_ATTENTION=1` lets aiter be tried; `FORCE_EAGER_ATTENTION=1` leaves only plain PyTorch. `HIPWARD_DISABLE` can
 name `aiter` and `sdpa` too.
+
+Arguments are checked, and a route is chosen, once for each form of a call; what is kept is a function that runs it.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import torch
 
 from hipward_kernels import switches
 from hipward_kernels.attention import aiter as amd
 from hipward_kernels.attention import eager, sdpa
 from hipward_kernels.attention.call import Call
 from hipward_kernels.attention.mask import MaskKind, classify
-from hipward_kernels.registry import is_disabled
+from hipward_kernels.kept import Kept
+from hipward_kernels.ops.checks import tensors
+from hipward_kernels.registry import all_disabled, is_disabled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torch import Tensor
 
+    from hipward_kernels.attention.call import Attend
+
 __all__ = ["MaskKind", "attention", "classify", "refusals"]
 
-ROUTES: dict[str, Callable[[Call], Tensor]] = {
-    "aiter": amd.attention,
-    "sdpa": sdpa.attention,
-    "eager": eager.attention,
+ROUTES: dict[str, Callable[[Call], Attend]] = {
+    "aiter": amd.prepared,
+    "sdpa": sdpa.prepared,
+    "eager": eager.prepared,
 }
-"""Fastest first."""
+"""Fastest first; each is made ready for the calls of one form."""
+
+_kept: Kept[Attend] = Kept()
+_setting = switches.setting_of("FORCE_EAGER_ATTENTION", "USE_AITER_ATTENTION")
+_compiling = torch.compiler.is_compiling
 
 
 def attention(
@@ -60,14 +73,50 @@ def attention(
     Returns:
         Shape `[B, Sq, H, Dv]`, the query's dtype.
     """
-    if scale is None:
-        # Of a tensor without a last dimension it does not matter: `Call` refuses it.
-        scale = max(query.shape[-1:].numel(), 1) ** -0.5
-    call = Call(query, key, value, mask, causal, float(scale), dropout)
-    for name, run in ROUTES.items():
+    if _compiling():
+        call = Call(query, key, value, mask, causal, _scale(query, scale), dropout)
+        return _prepared(call, use_aiter=use_aiter)(query, key, value, mask)
+    keeps = True
+    try:
+        form = (
+            query.shape, query.dtype, query.device, key.shape, key.dtype, key.device,
+            value.shape, value.dtype, value.device,
+            None if mask is None else (mask.shape, mask.dtype, mask.device, mask.requires_grad),
+            bool(causal), None if scale is None else float(scale), float(dropout),
+            use_aiter, _setting(), all_disabled(),
+        )  # fmt: skip
+    except AttributeError:
+        tensors("attention", query=query, key=key, value=value, mask=mask)
+        raise
+    try:
+        attend = _kept.get(form)
+    except TypeError:  # A size that is a symbol, which some tracers use, cannot be looked up.
+        attend, keeps = None, False
+    if attend is None:
+        call = Call(query, key, value, mask, causal, _scale(query, scale), dropout)
+        attend = _prepared(call, use_aiter=use_aiter)
+        if keeps and _lasts(call, use_aiter=use_aiter):
+            _kept.keep(form, attend)
+    return attend(query, key, value, mask)
+
+
+def _scale(query: Tensor, scale: float | None) -> float:
+    if scale is not None:
+        return float(scale)
+    # Of a tensor without a last dimension it does not matter: `Call` refuses it.
+    return max(query.shape[-1], 1) ** -0.5 if len(query.shape) else 1.0
+
+
+def _prepared(call: Call, *, use_aiter: bool | None) -> Attend:
+    for name, prepared in ROUTES.items():
         if refusal(name, call, use_aiter=use_aiter) is None:
-            return run(call)
+            return prepared(call)
     raise RuntimeError("no route for attention is switched on")
+
+
+def _lasts(call: Call, *, use_aiter: bool | None) -> bool:
+    """Whether a choice is for every call of this form: aiter, where it could be taken, reads what is in a mask."""
+    return call.mask is None or refusal("aiter", replace(call, mask=None), use_aiter=use_aiter) is not None
 
 
 def refusal(route: str, call: Call, *, use_aiter: bool | None = None) -> str | None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from hipward_kernels.attention.call import Call
+    from hipward_kernels.attention.call import Attend, Call
 
 NEEDED = {"dropout_p", "softmax_scale", "causal"}
 """Without these keywords the result would be another."""
@@ -77,13 +77,17 @@ def _kind(call: Call) -> MaskKind:
     return classify(call.mask, call.query.shape[1], call.key.shape[1])
 
 
-def attention(call: Call) -> Tensor:
+def prepared(call: Call) -> Attend:
     """See `hipward_kernels.attention`."""
     function, names, _ = _find()
     assert function is not None  # noqa: S101 - `refusal` has said that it is there
     causal = call.causal or (call.mask is not None and _kind(call) is MaskKind.CAUSAL)
     keywords = {"dropout_p": call.dropout, "softmax_scale": call.scale, "causal": causal}
     keywords |= {name: value for name, value in OPTIONAL.items() if name in names}
-    result = function(call.query, call.key, call.value, **keywords)
-    out: Tensor = result[0] if isinstance(result, tuple | list) else result
-    return out
+
+    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:  # noqa: ARG001
+        result = function(query, key, value, **keywords)
+        out: Tensor = result[0] if isinstance(result, tuple | list) else result
+        return out
+
+    return attend

@@ -1,14 +1,18 @@
-"""One attention call, with its arguments checked: what every route is given."""
+"""One attention call, with its arguments checked: what every route is asked about, and what it makes of it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import torch
+from torch import Tensor
 
-if TYPE_CHECKING:
-    from torch import Tensor
+from hipward_kernels.ops.checks import tensors
+
+Attend: TypeAlias = Callable[[Tensor, Tensor, Tensor, "Tensor | None"], Tensor]
+"""Runs calls of one form: all in which only the contents of query, key, value and mask, and their strides, differ."""
 
 
 @dataclass(frozen=True)
@@ -25,25 +29,28 @@ class Call:
 
     def __post_init__(self) -> None:
         q, k, v = self.query, self.key, self.value
-        shapes = f"query is {list(q.shape)}, key {list(k.shape)}, value {list(v.shape)}"
+        tensors("attention", query=q, key=k, value=v, mask=self.mask)
         if not q.dim() == k.dim() == v.dim() == 4:
-            raise ValueError(f"attention: {shapes}; [B, S, H, D] is needed")
+            raise ValueError(f"attention: {self._shapes()}; [B, S, H, D] is needed")
         if k.shape[:3] != v.shape[:3] or q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
-            raise ValueError(f"attention: {shapes}; they must share B, key and value S and H, query and key D")
+            raise ValueError(f"attention: {self._shapes()}; they must share B, key and value S and H, query and key D")
         if k.shape[2] == 0 or q.shape[2] % k.shape[2]:
-            raise ValueError(f"attention: {shapes}; heads of the query must be a multiple of the key's")
+            raise ValueError(f"attention: {self._shapes()}; heads of the query must be a multiple of the key's")
         if not q.dtype == k.dtype == v.dtype or not q.is_floating_point():
             raise TypeError(f"attention: dtypes are {q.dtype}, {k.dtype} and {v.dtype}; one floating dtype is needed")
         if not q.device == k.device == v.device:
             raise ValueError(f"attention: devices are {q.device}, {k.device} and {v.device}; one is needed")
         if self.causal and q.shape[1] > k.shape[1]:
             raise ValueError(
-                f"attention: {shapes}; a causal mask that ends at the last key lets the first "
+                f"attention: {self._shapes()}; a causal mask that ends at the last key lets the first "
                 f"{q.shape[1] - k.shape[1]} queries see nothing"
             )
         if not 0.0 <= self.dropout < 1.0:
             raise ValueError(f"attention: dropout is {self.dropout}; a probability below 1 is needed")
         self._check_mask()
+
+    def _shapes(self) -> str:
+        return f"query is {list(self.query.shape)}, key {list(self.key.shape)}, value {list(self.value.shape)}"
 
     def _check_mask(self) -> None:
         if self.mask is None:

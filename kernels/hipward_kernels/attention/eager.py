@@ -12,20 +12,25 @@ from hipward_kernels.attention.mask import causal_mask
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hipward_kernels.attention.call import Call
+    from hipward_kernels.attention.call import Attend, Call
 
 
-def attention(call: Call) -> Tensor:
+def prepared(call: Call) -> Attend:
     """See `hipward_kernels.attention`."""
-    # [B, H, S, D]; each head of keys and values serves a group of query heads.
-    q = call.query.transpose(1, 2)
     groups = call.query.shape[2] // call.key.shape[2]
-    k, v = (x.transpose(1, 2).repeat_interleave(groups, dim=1) for x in (call.key, call.value))
-    wide = q.dtype if q.dtype == torch.float64 else torch.float32
-    scores = (q @ k.transpose(-1, -2)).to(wide) * call.scale
-    if call.mask is not None:
-        scores = scores.masked_fill(~call.mask, -torch.inf) if call.mask.dtype == torch.bool else scores + call.mask
-    if call.causal:
-        scores = scores.masked_fill(~causal_mask(q.shape[2], k.shape[2], q.device), -torch.inf)
-    weights = F.dropout(scores.softmax(-1).to(q.dtype), call.dropout)
-    return (weights @ v).transpose(1, 2)
+    causal, scale, dropout = call.causal, call.scale, call.dropout
+
+    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        # [B, H, S, D]; each head of keys and values serves a group of query heads.
+        q = query.transpose(1, 2)
+        k, v = (x.transpose(1, 2).repeat_interleave(groups, dim=1) for x in (key, value))
+        wide = q.dtype if q.dtype == torch.float64 else torch.float32
+        scores = (q @ k.transpose(-1, -2)).to(wide) * scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+        if causal:
+            scores = scores.masked_fill(~causal_mask(q.shape[2], k.shape[2], q.device), -torch.inf)
+        weights = F.dropout(scores.softmax(-1).to(q.dtype), dropout)
+        return (weights @ v).transpose(1, 2)
+
+    return attend

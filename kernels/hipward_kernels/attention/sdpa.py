@@ -9,9 +9,11 @@ between ends the process with a misaligned address (PyTorch 2.11 on an H200). Su
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 from torch._subclasses.fake_tensor import is_fake
 from torch.nn import functional as F
 from torch.nn.attention.bias import causal_lower_right
@@ -19,9 +21,7 @@ from torch.nn.attention.bias import causal_lower_right
 from hipward_kernels.attention.mask import causal_mask
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from hipward_kernels.attention.call import Call
+    from hipward_kernels.attention.call import Attend, Call
 
 
 VECTOR_BYTES = 16
@@ -35,9 +35,7 @@ def refusal(call: Call) -> str | None:
 
 
 def aligned(x: Tensor) -> Tensor:
-    """`x`, or a copy of it where vectors of 16 bytes cannot read its rows."""
-    if not x.is_cuda or torch.compiler.is_compiling():
-        return x
+    """`x` on a GPU, or a copy of it where vectors of 16 bytes cannot read its rows."""
     itemsize = x.itemsize
     # Rows of another width are copied by PyTorch, which fills them up.
     whole = x.shape[-1] * itemsize % VECTOR_BYTES == 0
@@ -52,33 +50,62 @@ def _begins_at(x: Tensor) -> int:
 
     A compiler's own tensors begin at vectors, and it copies arguments that do not.
     """
-    return int(x.storage_offset()) * x.itemsize if is_fake(x) else x.data_ptr()
+    if not is_fake(x):
+        with suppress(RuntimeError):  # A wrapper of `torch.func` has no address either.
+            return x.data_ptr()
+    return int(x.storage_offset()) * x.itemsize
 
 
-def attention(call: Call) -> Tensor:
+def _all_aligned(q: Tensor, k: Tensor, v: Tensor, itemsize: int) -> bool:
+    """Whether `aligned` would return all three as they are; false where that takes a longer look.
+
+    Sums of bits in place of three conditions each: this is asked at every call.
+    """
+    if not (type(q) is type(k) is type(v) is Tensor):
+        return False
+    try:
+        addresses = q.data_ptr() | k.data_ptr() | v.data_ptr()
+    except RuntimeError:
+        return False
+    qb, qs, qh, _ = q.stride()
+    kb, ks, kh, _ = k.stride()
+    vb, vs, vh, _ = v.stride()
+    return (addresses | (qb | qs | qh | kb | ks | kh | vb | vs | vh) * itemsize) % VECTOR_BYTES == 0
+
+
+def prepared(call: Call) -> Attend:
     """See `hipward_kernels.attention`."""
-    q, k, v = (aligned(x).transpose(1, 2) for x in (call.query, call.key, call.value))
-    queries, keys = q.shape[2], k.shape[2]
-    mask = call.mask
-    if mask is not None and mask.is_floating_point():
-        mask = mask.to(q.dtype)
+    queries, keys = call.query.shape[1], call.key.shape[1]
+    scale, dropout = call.scale, call.dropout
+    shared = bool(call.query.shape[2] != call.key.shape[2])
+    dtype, itemsize = call.query.dtype, call.query.itemsize
+    on_gpu = call.query.is_cuda and not torch.compiler.is_compiling()
+    converts = call.mask is not None and call.mask.is_floating_point() and call.mask.dtype != dtype
     # One query at the end of the keys sees all of them.
     causal = call.causal and queries > 1
-    if causal and mask is not None:
-        allowed = causal_mask(queries, keys, q.device)
-        mask = mask & allowed if mask.dtype == torch.bool else mask.masked_fill(~allowed, -torch.inf)
-        causal = False
-    if causal and queries != keys:
-        mask = causal_lower_right(queries, keys)
-        causal = False
-    out = F.scaled_dot_product_attention(
-        q,
-        k,
-        v,
-        attn_mask=mask,
-        dropout_p=call.dropout,
-        is_causal=causal,
-        scale=call.scale,
-        enable_gqa=q.shape[1] != k.shape[1],
-    )
-    return out.transpose(1, 2)
+    joins = causal and call.mask is not None
+    chunk = causal and not joins and queries != keys
+    flag = causal and not joins and not chunk
+
+    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        if on_gpu and not _all_aligned(query, key, value, itemsize):
+            query, key, value = aligned(query), aligned(key), aligned(value)
+        if mask is not None:
+            mask = mask.to(dtype) if converts else mask
+            if joins:
+                allowed = causal_mask(queries, keys, query.device)
+                mask = mask & allowed if mask.dtype == torch.bool else mask.masked_fill(~allowed, -torch.inf)
+        elif chunk:
+            mask = causal_lower_right(queries, keys)
+        return F.scaled_dot_product_attention(
+            query.transpose(1, 2),
+            key.transpose(1, 2),
+            value.transpose(1, 2),
+            mask,
+            dropout,
+            flag,
+            scale=scale,
+            enable_gqa=shared,
+        ).transpose(1, 2)
+
+    return attend

@@ -8,10 +8,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from hipward_kernels.environment import allocator
 from hipward_kernels.environment.settings import SETTINGS, UNSET
 
 if TYPE_CHECKING:
@@ -70,6 +72,14 @@ def _look(setting: Setting, variables: Mapping[str, str], root: Path) -> Finding
     return Finding(name, state, shown, setting.why, "" if good else setting.command)
 
 
+def malformed(variables: Mapping[str, str]) -> list[Finding]:
+    """Variables with which importing PyTorch ends the process, or its first tensor on a GPU does."""
+    return [
+        Finding(name, "change", variables[name], f"PyTorch stops at it: {wrong}.", allocator.command(name))
+        for name, wrong in allocator.problems(variables).items()
+    ]
+
+
 def precision_note(precision: str) -> Finding:
     """Float32 matrix products in a shorter format: faster, and other results, so it is a choice.
 
@@ -93,13 +103,21 @@ def main() -> None:
     parser.add_argument("--vendor", choices=["amd", "nvidia", "none"], help="unless given, that of this host's GPU")
     parser.add_argument("--json", action="store_true", help="one JSON list")
     options = parser.parse_args()
+    if broken := malformed(os.environ):
+        # Nothing more can be looked at: that needs PyTorch.
+        _print(broken, as_json=options.json)
+        sys.exit(1)
     import torch  # noqa: PLC0415 - tells the vendor and the precision; the audit itself needs neither
 
     from hipward_kernels.environment.gpu_utils import detect_gpu_vendor  # noqa: PLC0415
 
     findings = audit(options.vendor or detect_gpu_vendor())
     findings.append(precision_note(torch.get_float32_matmul_precision()))
-    if options.json:
+    _print(findings, as_json=options.json)
+
+
+def _print(findings: list[Finding], *, as_json: bool) -> None:
+    if as_json:
         print(json.dumps([asdict(finding) for finding in findings]))
         return
     for finding in findings:

@@ -17,6 +17,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from hipward_kernels.environment import allocator
+
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
@@ -62,9 +64,6 @@ MEMORY_SETTINGS: dict[Vendor, dict[str, str]] = {
     "none": {},
 }
 
-OLDER_NAMES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
-"""PyTorch still reads these; whoever set one has chosen."""
-
 
 def configure_memory_optimizations(
     vendor: Vendor | None = None, environment: MutableMapping[str, str] | None = None
@@ -77,6 +76,9 @@ def configure_memory_optimizations(
 
     Returns:
         What was set.
+
+    Raises:
+        ValueError: One of the variables is malformed, so that importing PyTorch would abort.
     """
     ours = environment is None
     variables = os.environ if environment is None else environment
@@ -84,8 +86,11 @@ def configure_memory_optimizations(
         warnings.warn(
             "PyTorch is imported already: its allocator may have read its settings. Call this first.", stacklevel=2
         )
+    for name, wrong in allocator.problems(variables).items():
+        raise ValueError(f"{name} is {variables[name]!r}: {wrong}. Write: {allocator.command(name)}")
     settings = MEMORY_SETTINGS[expected_vendor() if vendor is None else vendor]
-    chosen = any(name in variables for name in OLDER_NAMES)
-    made = {name: value for name, value in settings.items() if name not in variables and not chosen}
+    # Whoever set one of the names, an older one too, has chosen.
+    chosen = any(name in variables for name in allocator.NAMES)
+    made = {} if chosen else dict(settings)
     variables.update(made)
     return made

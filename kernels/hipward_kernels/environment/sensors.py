@@ -37,6 +37,8 @@ class Reading:
     busy_percent: float | None = None
     slowed_by: str | None = None
     """Why the driver holds the clock down, if it says so: heat or power brake; not a power cap, which is normal."""
+    power_capped: bool = False
+    """The driver says that the power cap holds the clock down, as it does in any long matrix product."""
 
 
 class Sensors(Protocol):
@@ -105,6 +107,7 @@ class Nvml:
     source = "NVML"
 
     SM, MEMORY = 1, 2
+    POWER_CAP = 0x04
     SLOWDOWNS = ((0x40, "heat"), (0x20, "heat"), (0x80, "power brake"), (0x08, "hardware slowdown"))
     MOST_PROCESSES = 64
 
@@ -139,6 +142,7 @@ class Nvml:
             power_w=None if milliwatts is None else milliwatts / 1e3,
             busy_percent=None if idle else float(load.gpu),
             slowed_by=next((word for bit, word in self.SLOWDOWNS if reasons & bit), None),
+            power_capped=bool(reasons & self.POWER_CAP),
         )
 
     def max_sm_mhz(self) -> int | None:

@@ -189,9 +189,7 @@ class Race:
         self._dropped[variant] += len(times)
         self._dropped_s[variant] += sum(times) * 1e-3
         if variant not in self._ms and self._dropped_s[variant] >= self._rule.time_cap_s:
-            self._on_failure(
-                variant, SlowedError("could not be timed: the device was slowed by heat or power all along")
-            )
+            self._on_failure(variant, SlowedError("could not be timed: the device was slowed down all along"))
             return None
         sleep(self._pause_s)
         self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)

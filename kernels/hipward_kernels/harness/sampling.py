@@ -39,7 +39,7 @@ class StopRule:
     def in_words(self) -> str:
         """For the conditions of a result."""
         return (
-            f"until the 95 % interval of the median is within ±{self.half_width:.0%}, with at least "
+            f"until the 95 % interval of the median is within ±{self.half_width * 100:g}%, with at least "
             f"{self.min_samples} samples and {self.min_seconds:g} s in {self.min_rounds} rounds; "
             f"at most {self.max_samples} samples or {self.time_cap_s:g} s"
         )

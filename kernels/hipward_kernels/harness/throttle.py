@@ -1,7 +1,9 @@
 """Notices that a device was slowed down while it was timed, so that those samples can be dropped and counted.
 
-The rule is Tensara's and NVBench's: a sample taken under three quarters of the highest clock tells about heat or power,
-not about code. Only what the sensors say counts; where they say nothing, nothing is dropped and the conditions say so.
+The rule is Tensara's and NVBench's: a sample taken under three quarters of the highest clock tells about heat, not
+about code. Where the driver says that the power cap alone holds the clock down, the sample counts: a large matrix
+product runs like that for as long as it runs. Only what the sensors say counts; where they say nothing, nothing is
+dropped and the conditions say so.
 """
 
 from __future__ import annotations
@@ -49,8 +51,8 @@ class GpuWatch:
 
     def __init__(self, sensors: Sensors, highest_mhz: int) -> None:
         self.in_words = (
-            f"turns are dropped in which {sensors.source} says less than {LOWEST_SHARE:.0%} of {highest_mhz} MHz, or a "
-            "slowdown by heat"
+            f"turns are dropped in which {sensors.source} says less than {LOWEST_SHARE:.0%} of {highest_mhz} MHz for "
+            "another reason than the power cap, or a slowdown by heat"
         )
         self._sensors = sensors
         self._limit_mhz = LOWEST_SHARE * highest_mhz
@@ -73,7 +75,7 @@ class GpuWatch:
             if not done():
                 self.mhz = reading.sm_mhz
                 slow = reading.sm_mhz is not None and reading.sm_mhz < self._limit_mhz
-                self._slowed |= slow or reading.slowed_by is not None
+                self._slowed |= (slow and not reading.power_capped) or reading.slowed_by is not None
 
     def slowed(self) -> bool:
         """See `Watch`."""

@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def leave() -> None:
-    """Ends the process at once: threads and exit handlers of a snippet get no say."""
+    """Ends the process at once, with everything written: threads and exit handlers get no say."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -9,6 +9,7 @@
 
 Where one route is faster for few rows and another for many, the number of rows that parts them is fitted to a sweep
 (`threshold.py`) and kept in a table for each architecture and weight; `GEMM_M_THRESHOLD` overrides it.
+Arguments are checked, and a route is chosen, once for each form of them.
 """
 
 from __future__ import annotations
@@ -21,27 +22,31 @@ from torch.nn import functional as F
 
 from hipward_kernels import switches
 from hipward_kernels.arch import get_gfx
+from hipward_kernels.kept import Kept
 from hipward_kernels.linear import aiter as amd
 from hipward_kernels.linear import lt, preshuffle
-from hipward_kernels.linear.arguments import check
+from hipward_kernels.linear.arguments import check, form
 from hipward_kernels.linear.threshold import Threshold, threshold_for
 from hipward_kernels.registry import is_disabled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from torch import Tensor
+
+    from hipward_kernels.linear.arguments import Product
 
 __all__ = ["linear", "refusals"]
 
 log = logging.getLogger(__name__)
 
-ROUTES: dict[str, Callable[[Tensor, Tensor, Tensor | None], Tensor]] = {
+ROUTES: dict[str, Product] = {
     "preshuffled": preshuffle.linear,
     "aiter": amd.linear,
     "lt": lt.linear,
     "plain": F.linear,
 }
+
+_kept: Kept[Product] = Kept()
+_compiling = torch.compiler.is_compiling
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -55,11 +60,14 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     Returns:
         Shape `[..., N]`.
     """
-    if torch.compiler.is_compiling():
+    if _compiling():
         return F.linear(x, weight, bias)
-    check(x, weight, bias)
-    route = choose(x, weight, bias)
-    return ROUTES[route](x, weight, bias)
+    key = form(x, weight, bias)
+    product = _kept.get(key)
+    if product is None:
+        check(x, weight, bias)
+        product = _kept.keep(key, ROUTES[choose(x, weight, bias)])
+    return product(x, weight, bias)
 
 
 def choose(x: Tensor, weight: Tensor, bias: Tensor | None, *, use_aiter: bool | None = None) -> str:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from hipward_kernels.kept import Kept
 from hipward_kernels.linear import preshuffle, refusal
-from hipward_kernels.linear.arguments import check
+from hipward_kernels.linear.arguments import check, form
 
 if TYPE_CHECKING:
+    from hipward_kernels.linear.arguments import Product
     from hipward_kernels.linear.preshuffle import Shuffled
+
+_kept: Kept[Product] = Kept()
 
 
 class PreshuffledLinear(nn.Module):
@@ -31,10 +36,16 @@ class PreshuffledLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """`x` of shape `[..., K]` to `[..., N]`."""
-        check(x, self.weight, self.bias)
+        weight, bias = self.weight, self.bias
+        if torch.compiler.is_compiling():
+            return self._route(x, weight, bias)(x, weight, bias)
+        key = (self.rows, form(x, weight, bias))
+        product = _kept.get(key) or _kept.keep(key, self._route(x, weight, bias))
+        return product(x, weight, bias)
+
+    def _route(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Product:
+        check(x, weight, bias)
         limit = preshuffle.rows_wanted()
         rows = x.numel() // max(x.shape[-1], 1)
         wanted = rows >= (self.rows if limit is None else limit)
-        if wanted and refusal("preshuffled", x, self.weight, self.bias) is None:
-            return preshuffle.linear(x, self.weight, self.bias)
-        return F.linear(x, self.weight, self.bias)
+        return preshuffle.linear if wanted and refusal("preshuffled", x, weight, bias) is None else F.linear

@@ -74,10 +74,10 @@ def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(prog="python -m hipward_kernels.measure", description=__doc__)
     subject.add_arguments(parser)
-    parser.add_argument("--iterations", type=int, default=ITERATIONS)
+    subject.add_counts(parser, ITERATIONS, least=2)
     options = parser.parse_args()
     snippet = subject.load(parser, options)
-    steps = climb(snippet, max(options.iterations, 2))
+    steps = climb(snippet, options.iterations)
     if steps[0].latency is None:
         parser.exit(1, f"Model does not run: {steps[0].note}\n")
     here = conditions(snippet.device)

@@ -16,6 +16,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+from hipward_kernels.harness.worker import leave
 from hipward_kernels.measure import subject
 from hipward_kernels.measure.benchmark_training import ITERATIONS, WARMUP, training
 
@@ -114,8 +115,7 @@ def main() -> None:
         prog="torchrun --nproc_per_node=N -m hipward_kernels.measure.benchmark_ddp", description=__doc__
     )
     subject.add_arguments(parser)
-    parser.add_argument("--warmup", type=int, default=WARMUP)
-    parser.add_argument("--iterations", type=int, default=ITERATIONS)
+    subject.add_counts(parser, ITERATIONS, warmup=WARMUP)
     options = parser.parse_args()
     if "RANK" not in os.environ:
         parser.exit(2, f"Start it with torchrun: torchrun --nproc_per_node=2 -m {__package__}.benchmark_ddp FILE\n")
@@ -128,7 +128,7 @@ def main() -> None:
             snippet.inputs(rank),
             device,
             warmup=options.warmup,
-            iterations=max(options.iterations, 1),
+            iterations=options.iterations,
         )
     finally:
         dist.destroy_process_group()
@@ -138,3 +138,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+    # gloo's threads outlive their group where DistributedDataParallel has used it (PyTorch 2.15). One that lets go of a
+    # tensor while the interpreter is torn down is stopped in the middle of C++, which ends the process with SIGABRT, as
+    # was seen on a busy host. So it is not torn down.
+    leave()

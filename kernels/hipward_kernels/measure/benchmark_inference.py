@@ -85,15 +85,12 @@ def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(prog="python -m hipward_kernels.measure.benchmark_inference", description=__doc__)
     subject.add_arguments(parser)
-    parser.add_argument("--warmup", type=int, default=WARMUP)
-    parser.add_argument("--iterations", type=int, default=ITERATIONS)
+    subject.add_counts(parser, ITERATIONS, least=2, warmup=WARMUP)
     options = parser.parse_args()
     snippet = subject.load(parser, options)
     model = snippet.build(options.model)
     call = torch.compile(model) if options.compile else model
-    latency = inference(
-        call, snippet.inputs(0), snippet.device, warmup=options.warmup, iterations=max(options.iterations, 2)
-    )
+    latency = inference(call, snippet.inputs(0), snippet.device, warmup=options.warmup, iterations=options.iterations)
     print(json.dumps(asdict(latency), indent=2))
     if latency.unsteady:
         print("The standard deviation is over 10 % of the mean: look for recompilation or another program.")

@@ -114,8 +114,7 @@ def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(prog="python -m hipward_kernels.measure.benchmark_training", description=__doc__)
     subject.add_arguments(parser)
-    parser.add_argument("--warmup", type=int, default=WARMUP)
-    parser.add_argument("--iterations", type=int, default=ITERATIONS)
+    subject.add_counts(parser, ITERATIONS, warmup=WARMUP)
     options = parser.parse_args()
     snippet = subject.load(parser, options)
     model = snippet.build(options.model)
@@ -128,7 +127,7 @@ def main() -> None:
         snippet.device,
         call=call,
         warmup=options.warmup,
-        iterations=max(options.iterations, 1),
+        iterations=options.iterations,
     )
     print(json.dumps(asdict(measured), indent=2))
     if measured.without_gradient:

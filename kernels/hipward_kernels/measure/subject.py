@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import functools
 import tempfile
 from pathlib import Path
@@ -13,7 +14,6 @@ from hipward_kernels.harness import contract
 from hipward_kernels.harness.failure import JobFailedError
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable
 
     from hipward_kernels.harness.contract import Snippet
@@ -25,6 +25,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--model", default="Model", choices=["Model", "ModelNew"])
     parser.add_argument("--compile", action="store_true", help="torch.compile it first")
+
+
+def add_counts(parser: argparse.ArgumentParser, iterations: int, *, least: int = 1, warmup: int | None = None) -> None:
+    """How many calls or steps count, and how many go before them where the script has a `warmup`."""
+    if warmup is not None:
+        parser.add_argument("--warmup", type=at_least(0), default=warmup)
+    parser.add_argument("--iterations", type=at_least(least), default=iterations)
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """Reads a whole number from `least` on; for `argparse`, which makes a sentence of the refusal."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise argparse.ArgumentTypeError(f"{text} is no whole number from {least} on")
+        return number
+
+    return read
 
 
 def named_device(text: str) -> torch.device:

@@ -7,29 +7,42 @@ sentence.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from torch import Tensor
 
 FLOATING = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
 
 
+def tensors(op: str, **arguments: object) -> None:
+    """Each argument is a tensor, or None."""
+    for name, x in arguments.items():
+        if x is not None and not isinstance(x, Tensor):
+            raise TypeError(f"{op}: {name} is a {type(x).__name__}; a tensor is needed")
+
+
 def floating(op: str, name: str, x: Tensor) -> None:
     """`x` has a floating dtype of 16 bits or more."""
-    if x.dtype not in FLOATING:
-        raise TypeError(f"{op}: {name} has dtype {x.dtype}; a floating dtype of 16 bits or more is needed")
+    try:
+        if x.dtype in FLOATING:
+            return
+    except AttributeError:
+        pass
+    tensors(op, **{name: x})
+    raise TypeError(f"{op}: {name} has dtype {x.dtype}; a floating dtype of 16 bits or more is needed")
 
 
 def alike(op: str, name: str, x: Tensor, other_name: str, other: Tensor) -> None:
     """Both have one shape, dtype and device: nothing is broadcast or converted."""
-    if x.dtype is not other.dtype or x.shape != other.shape or x.device != other.device:
-        raise ValueError(
-            f"{op}: {name} is {list(x.shape)} {x.dtype} on {x.device}, "
-            f"{other_name} is {list(other.shape)} {other.dtype} on {other.device}; they must be alike"
-        )
+    try:
+        if x.dtype is other.dtype and x.shape == other.shape and x.device == other.device:
+            return
+    except AttributeError:
+        pass
+    tensors(op, **{name: x, other_name: other})
+    raise ValueError(
+        f"{op}: {name} is {list(x.shape)} {x.dtype} on {x.device}, "
+        f"{other_name} is {list(other.shape)} {other.dtype} on {other.device}; they must be alike"
+    )
 
 
 def norm_weight(op: str, x: Tensor, weight: Tensor | None) -> None:
@@ -39,10 +52,10 @@ def norm_weight(op: str, x: Tensor, weight: Tensor | None) -> None:
         raise ValueError(f"{op}: x is a scalar; a last dimension to normalize is needed")
     if weight is None:
         return
+    floating(op, "weight", weight)
     if weight.shape != shape[-1:]:
         raise ValueError(
             f"{op}: weight has shape {list(weight.shape)}; the last dimension of x needs {list(x.shape[-1:])}"
         )
     if weight.device != x.device:
         raise ValueError(f"{op}: weight is on {weight.device}, x on {x.device}")
-    floating(op, "weight", weight)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from hipward_kernels.kept import Kept
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -28,9 +30,6 @@ WARP_SIZE = 64 if torch.version.hip else 32
 """Threads of a warp: 64 on AMD Instinct, 32 on NVIDIA. It sizes launches; no result depends on it."""
 
 INTERPRETING = os.environ.get("TRITON_INTERPRET") == "1"
-
-KEPT_KERNELS = 4096
-"""Compiled kernels that `launch` remembers by their arguments; past it, it starts anew."""
 
 
 def next_power_of_two(n: int) -> int:
@@ -79,7 +78,7 @@ def launch_device(x: Tensor) -> AbstractContextManager[object]:
     return torch.cuda.device(x.device)
 
 
-_compiled: dict[tuple[Any, ...], Any] = {}
+_compiled: Kept[Any] = Kept()
 
 
 def launch(
@@ -112,11 +111,10 @@ def launch(
         else:
             values.append(argument)
             key.append(argument)
-    found = _compiled.get(tuple(key))
+    arguments_key = tuple(key)
+    found = _compiled.get(arguments_key)
     if found is None:
-        if len(_compiled) >= KEPT_KERNELS:
-            _compiled.clear()
-        _compiled[tuple(key)] = kernel[grid](*arguments, **constants, num_warps=num_warps)
+        _compiled.keep(arguments_key, kernel[grid](*arguments, **constants, num_warps=num_warps))
         return
     stream = torch._C._cuda_getCurrentRawStream(device)  # noqa: SLF001 - what Triton itself uses
     x, y, z = (*grid, 1, 1)[:3]

@@ -11,6 +11,7 @@ import torch
 from hipward_kernels.harness import contract
 from hipward_kernels.harness.failure import JobFailedError
 from hipward_kernels.harness.outputs import tensors
+from hipward_kernels.measure.subject import at_least
 from hipward_kernels.profile.breakdown import table
 from hipward_kernels.profile.graph_breaks import graph_breaks
 from hipward_kernels.profile.pytorch import profile
@@ -24,7 +25,7 @@ def main() -> None:
     parser.add_argument("--model", default="Model", choices=["Model", "ModelNew"])
     parser.add_argument("--compile", action="store_true", help="profile torch.compile of it")
     parser.add_argument("--training", action="store_true", help="forward and backward of the outputs' sum")
-    parser.add_argument("--calls", type=int, default=5)
+    parser.add_argument("--calls", type=at_least(1), default=5)
     parser.add_argument("--trace", type=Path, help="keep the Chrome trace here")
     parser.add_argument("--graph-breaks", action="store_true", help="say where torch.compile breaks the graph")
     options = parser.parse_args()

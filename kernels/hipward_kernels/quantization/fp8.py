@@ -49,9 +49,9 @@ def quantize(x: Tensor, dtype: torch.dtype) -> Quantized:
     """
     if dtype not in (torch.float8_e4m3fn, torch.float8_e4m3fnuz):
         raise TypeError(f"quantize: {dtype} is no format of weights; float8_e4m3fn or float8_e4m3fnuz is needed")
+    floating("quantize", "x", x)
     if x.dim() != 2:
         raise ValueError(f"quantize: x has shape {list(x.shape)}; [R, K] is needed")
-    floating("quantize", "x", x)
     if x.requires_grad and torch.is_grad_enabled():
         raise RuntimeError("quantize has no backward: rounding has no gradient. Use it under torch.no_grad()")
     return Quantized(*OP(x, dtype))

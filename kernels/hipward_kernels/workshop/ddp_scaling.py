@@ -17,6 +17,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+from hipward_kernels.harness.worker import leave
 from hipward_kernels.measure.benchmark_ddp import replicas_agree, setup
 from hipward_kernels.models.data import batches
 from hipward_kernels.models.training import matmul_precision
@@ -169,3 +170,4 @@ def main(arguments: Sequence[str] | None = None) -> list[Scaled]:
 
 if __name__ == "__main__":
     main()
+    leave()  # For the reason that `benchmark_ddp` gives.

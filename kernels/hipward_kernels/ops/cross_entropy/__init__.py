@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 
-from hipward_kernels.ops.checks import floating
+from hipward_kernels.ops.checks import floating, tensors
 from hipward_kernels.registry import Op
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def cross_entropy(logits: Tensor, labels: Tensor, *, ignore_index: int = -100, r
         float32 (float64 for float64 logits): a scalar, or the shape of `labels` for `none`.
     """
     floating("cross_entropy", "logits", logits)
+    tensors("cross_entropy", labels=labels)
     if logits.dim() == 0 or labels.shape != logits.shape[:-1]:
         raise ValueError(
             f"cross_entropy: logits have shape {list(logits.shape)}, labels {list(labels.shape)}; "
@@ -47,8 +48,10 @@ def cross_entropy(logits: Tensor, labels: Tensor, *, ignore_index: int = -100, r
         raise ValueError(f"cross_entropy: labels are on {labels.device}, logits on {logits.device}")
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"cross_entropy: the reduction {reduction!r} is none of mean, sum, none")
-    flat = labels.reshape(-1)
-    losses: Tensor = OP(logits.reshape(-1, logits.shape[-1]), flat, ignore_index)
+    flat = labels
+    if labels.dim() != 1:
+        logits, flat = logits.reshape(-1, logits.shape[-1]), labels.reshape(-1)
+    losses: Tensor = OP(logits, flat, ignore_index)
     if reduction == "none":
         return losses.view(labels.shape)
     total = losses.sum()

@@ -46,6 +46,8 @@ def check_table(op: str, x: Tensor, head_dim: int, cos: Tensor, sin: Tensor, lay
     """Refuses tables that do not fit `x`, whose first two dimensions are batch and sequence."""
     if layout not in LAYOUTS:
         raise ValueError(f"{op}: the layout {layout!r} is none of {', '.join(LAYOUTS)}")
+    floating(op, "cos", cos)
+    floating(op, "sin", sin)
     batch, length = x.shape[:2]
     fits = cos.dim() >= 2 and tuple(cos.shape[:-1]) in ((length,), (batch, length))
     if cos.shape != sin.shape or not fits or 2 * cos.shape[-1] > head_dim:
@@ -57,5 +59,3 @@ def check_table(op: str, x: Tensor, head_dim: int, cos: Tensor, sin: Tensor, lay
         raise ValueError(f"{op}: cos is on {cos.device}, sin on {sin.device}, x on {x.device}")
     if cos.requires_grad or sin.requires_grad:
         raise ValueError(f"{op}: cos or sin requires a gradient; the tables are constants here, so detach them")
-    floating(op, "cos", cos)
-    floating(op, "sin", sin)
