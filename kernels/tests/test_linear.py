@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
 import hipward_kernels.linear as router
@@ -154,6 +156,13 @@ def test_the_table_of_thresholds_decides_and_the_environment_overrides_it(
     finally:
         thresholds._table.cache_clear()
     assert read(TABLE) == sorted(read(TABLE), key=lambda row: (row.arch, row.dtype, row.n, row.k))
+
+
+@pytest.mark.parametrize("kind", ["fake", "symbolic", "real"])
+def test_a_tracer_that_is_no_compiler_sees_the_router(kind: Any) -> None:
+    x, weight = torch.randn(3, 8), torch.randn(4, 8)
+    graph = make_fx(partial(linear, bias=None), tracing_mode=kind)(x, weight)
+    torch.testing.assert_close(graph(x, weight), F.linear(x, weight))
 
 
 def test_shuffling_puts_16_bytes_of_16_rows_next_to_each_other() -> None:

@@ -76,7 +76,6 @@ def attention(
     if _compiling():
         call = Call(query, key, value, mask, causal, _scale(query, scale), dropout)
         return _prepared(call, use_aiter=use_aiter)(query, key, value, mask)
-    keeps = True
     try:
         form = (
             query.shape, query.dtype, query.device, key.shape, key.dtype, key.device,
@@ -88,14 +87,11 @@ def attention(
     except AttributeError:
         tensors("attention", query=query, key=key, value=value, mask=mask)
         raise
-    try:
-        attend = _kept.get(form)
-    except TypeError:  # A size that is a symbol, which some tracers use, cannot be looked up.
-        attend, keeps = None, False
+    attend = _kept.find(form)
     if attend is None:
         call = Call(query, key, value, mask, causal, _scale(query, scale), dropout)
         attend = _prepared(call, use_aiter=use_aiter)
-        if keeps and _lasts(call, use_aiter=use_aiter):
+        if _lasts(call, use_aiter=use_aiter):
             _kept.keep(form, attend)
     return attend(query, key, value, mask)
 

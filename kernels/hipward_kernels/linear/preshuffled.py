@@ -40,7 +40,7 @@ class PreshuffledLinear(nn.Module):
         if torch.compiler.is_compiling():
             return self._route(x, weight, bias)(x, weight, bias)
         key = (self.rows, form(x, weight, bias))
-        product = _kept.get(key) or _kept.keep(key, self._route(x, weight, bias))
+        product = _kept.find(key) or _kept.keep(key, self._route(x, weight, bias))
         return product(x, weight, bias)
 
     def _route(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Product:

@@ -109,5 +109,7 @@ def _table() -> Mapping[tuple[str, str, int, int], Threshold]:
 
 
 def threshold_for(arch: str, dtype: torch.dtype, n: int, k: int) -> Threshold | None:
-    """What was fitted for a weight `[n, k]`, or None."""
+    """What was fitted for a weight `[n, k]`, or None; a size that is a symbol, which some tracers use, has nothing."""
+    if not (isinstance(n, int) and isinstance(k, int)):
+        return None
     return _table().get((arch, str(dtype).removeprefix("torch."), n, k))
