@@ -9,12 +9,14 @@ import { isaForm, onCompiled } from "./isa-form.js";
 import { targetOf } from "./project.js";
 import { fill } from "./regions.js";
 import { base, cancelButton, follow, runnerState, servedSeq, submit } from "./runner.js";
+import { searchButton } from "./search-button.js";
 import { pack, unpack } from "./share.js";
 import { recall, remember } from "./storage.js";
 import { themeToggle } from "./theme-toggle.js";
 import { openWorkspace } from "./workspace.js";
 
 themeToggle();
+searchButton();
 copyButtons();
 benchmarkForm();
 cancelButton();
