@@ -8,7 +8,7 @@ import { copyButtons, copyText } from "./copy.js";
 import { isaForm, onCompiled } from "./isa-form.js";
 import { targetOf } from "./project.js";
 import { fill } from "./regions.js";
-import { base, cancelButton, follow, runnerState, servedSeq, submit } from "./runner.js";
+import { base, cancelButton, entitle, follow, runnerState, servedSeq, submit } from "./runner.js";
 import { searchButton } from "./search-button.js";
 import { pack, unpack } from "./share.js";
 import { recall, remember } from "./storage.js";
@@ -32,6 +32,7 @@ async function hydrate() {
     ask: (method, source, settings, index) => askAnalyzer(method, question(workspace, source, settings, index)),
     base: () => base,
     diff: (before, after) => askAnalyzer("diff", { before, after }),
+    entitle,
     fill,
     follow,
     fragment: () => location.hash.slice(1),

@@ -48,6 +48,9 @@ extern "C" {
     #[wasm_bindgen(js_name = servedSeq)]
     pub(crate) fn served_seq() -> Option<u32>;
 
+    /// Puts a job's state into the window's title: somebody waits for it in another tab.
+    pub(crate) fn entitle(state: &str);
+
     /// Calls `on_event` with every event of the page's job, parsed, until it answers true.
     pub(crate) fn follow(on_event: &Closure<dyn FnMut(JsValue) -> bool>);
 
