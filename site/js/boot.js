@@ -7,7 +7,7 @@ import { benchmarkForm } from "./benchmark-form.js";
 import { copyButtons, copyText } from "./copy.js";
 import { isaForm, onCompiled } from "./isa-form.js";
 import { targetOf } from "./project.js";
-import { fill } from "./regions.js";
+import { fill, say } from "./regions.js";
 import { base, cancelButton, entitle, follow, runnerState, servedSeq, submit } from "./runner.js";
 import { searchButton } from "./search-button.js";
 import { pack, unpack } from "./share.js";
@@ -23,7 +23,9 @@ cancelButton();
 isaForm();
 
 const islands = [...document.querySelectorAll("leptos-island")];
-if (islands.length > 0) hydrate();
+if (islands.length > 0) {
+  hydrate().catch(() => say("trouble", "A part of this page did not load. Check the connection and reload the page."));
+}
 
 async function hydrate() {
   // What the islands call; declared in src/browser.rs.
