@@ -39,6 +39,9 @@ async function hydrate() {
     follow,
     fragment: () => location.hash.slice(1),
     go: (address) => location.assign(address),
+    keep,
+    keptHere: () => history.state?.text,
+    keptLast: () => recall("playground.text"),
     later: (milliseconds, callback) => setTimeout(callback, milliseconds),
     nextFrame: (callback) => requestAnimationFrame(callback),
     onCompiled,
@@ -73,8 +76,17 @@ function question(workspace, source, settings, index) {
   return asked;
 }
 
+function keep(text) {
+  remember("playground.text", text);
+  try {
+    history.replaceState({ text }, "");
+  } catch {
+    // Too large, or too often for this browser.
+  }
+}
+
 function shareAddress(fragment) {
   // Unlike setting the hash, this fires no event and adds no entry to the history.
-  history.replaceState(null, "", `#${fragment}`);
+  history.replaceState(history.state, "", `#${fragment}`);
   return copyText(location.href);
 }

@@ -76,6 +76,17 @@ extern "C" {
     /// What stands behind `#` in the address.
     pub(crate) fn fragment() -> String;
 
+    /// Keeps the playground's text: for this place in the history, and for the next visit.
+    pub(crate) fn keep(text: &str);
+
+    /// What was kept for this place in the history, after a reload or a step back.
+    #[wasm_bindgen(js_name = keptHere)]
+    pub(crate) fn kept_here() -> Option<String>;
+
+    /// What was kept last.
+    #[wasm_bindgen(js_name = keptLast)]
+    pub(crate) fn kept_last() -> Option<String>;
+
     /// A remembered value; `None` also where the browser keeps nothing for us.
     pub(crate) fn recall(key: &str) -> Option<String>;
 
