@@ -18,7 +18,9 @@ let team;
 self.addEventListener("message", async ({ data }) => {
   if (data.modules) {
     addresses = data.modules;
-    python = load(addresses.python);
+    python = load(addresses.python).catch(() => {
+      throw new Error("The analyzer did not load. Check the connection and reload the page.");
+    });
     team = data.rules ? loadRules(data.rules) : [];
     await python;
     self.postMessage({ ready: true });

@@ -1,5 +1,6 @@
 // The benchmark page's form: choose an example, send, go to the job.
 
+import { sayIn } from "./regions.js";
 import { capabilities, submit } from "./runner.js";
 
 export async function benchmarkForm() {
@@ -28,7 +29,7 @@ export async function benchmarkForm() {
     try {
       await submit(request(form, snippets));
     } catch (error) {
-      trouble.textContent = error.message;
+      sayIn(trouble, error.message);
       button.disabled = false;
     }
   });

@@ -7,21 +7,25 @@ import { benchmarkForm } from "./benchmark-form.js";
 import { copyButtons, copyText } from "./copy.js";
 import { isaForm, onCompiled } from "./isa-form.js";
 import { targetOf } from "./project.js";
-import { fill } from "./regions.js";
-import { base, cancelButton, follow, runnerState, servedSeq, submit } from "./runner.js";
+import { fill, say } from "./regions.js";
+import { base, cancelButton, entitle, follow, runnerState, servedSeq, submit } from "./runner.js";
+import { searchButton } from "./search-button.js";
 import { pack, unpack } from "./share.js";
 import { recall, remember } from "./storage.js";
 import { themeToggle } from "./theme-toggle.js";
 import { openWorkspace } from "./workspace.js";
 
 themeToggle();
+searchButton();
 copyButtons();
 benchmarkForm();
 cancelButton();
 isaForm();
 
 const islands = [...document.querySelectorAll("leptos-island")];
-if (islands.length > 0) hydrate();
+if (islands.length > 0) {
+  hydrate().catch(() => say("trouble", "A part of this page did not load. Check the connection and reload the page."));
+}
 
 async function hydrate() {
   // What the islands call; declared in src/browser.rs.
@@ -30,10 +34,14 @@ async function hydrate() {
     ask: (method, source, settings, index) => askAnalyzer(method, question(workspace, source, settings, index)),
     base: () => base,
     diff: (before, after) => askAnalyzer("diff", { before, after }),
+    entitle,
     fill,
     follow,
     fragment: () => location.hash.slice(1),
     go: (address) => location.assign(address),
+    keep,
+    keptHere: () => history.state?.text,
+    keptLast: () => recall("playground.text"),
     later: (milliseconds, callback) => setTimeout(callback, milliseconds),
     nextFrame: (callback) => requestAnimationFrame(callback),
     onCompiled,
@@ -68,8 +76,17 @@ function question(workspace, source, settings, index) {
   return asked;
 }
 
+function keep(text) {
+  remember("playground.text", text);
+  try {
+    history.replaceState({ text }, "");
+  } catch {
+    // Too large, or too often for this browser.
+  }
+}
+
 function shareAddress(fragment) {
   // Unlike setting the hash, this fires no event and adds no entry to the history.
-  history.replaceState(null, "", `#${fragment}`);
+  history.replaceState(history.state, "", `#${fragment}`);
   return copyText(location.href);
 }

@@ -30,6 +30,8 @@ export const frame = EditorView.theme({
     color: "var(--text)",
     border: "1px solid var(--edge)",
   },
+  ".cm-tooltip": { maxWidth: "min(36rem, 90vw)" },
+  ".cm-diagnostic": { whiteSpace: "pre-wrap" },
   ".cm-diagnosticAction": {
     backgroundColor: "var(--accent)",
     color: "var(--on-accent)",

@@ -10,6 +10,7 @@ import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { colors, frame } from "./editor-theme.js";
+import { sayIn } from "./regions.js";
 
 export function mount(textarea, onChange, onFix) {
   // A change that comes from the page is not told back to it.
@@ -87,8 +88,13 @@ function diagnostic(length, onFix) {
     const [from, to] = [span.start.utf16, span.end.utf16];
     if (to > length) return [];
     const actions =
-      fix && fix.edits.length > 0 ? [{ name: fix.title, apply: () => onFix(index) }] : [];
-    return [{ from, to, severity: severities[severity], source: `${id} ${rule}`, message, actions }];
+      fix && fix.edits.length > 0 ? [{ name: fix.title.replaceAll("`", ""), apply: () => onFix(index) }] : [];
+    const renderMessage = () => {
+      const shown = document.createElement("span");
+      sayIn(shown, message);
+      return shown;
+    };
+    return [{ from, to, severity: severities[severity], source: `${id} ${rule}`, message, renderMessage, actions }];
   };
 }
 

@@ -36,7 +36,7 @@ export async function isaForm() {
     try {
       const asked = request(form);
       const answer = await compile(asked);
-      say("isa-state", "");
+      say("isa-state", "The answer is below.");
       draw(answer, asked.source);
     } catch (error) {
       say("isa-state", "");

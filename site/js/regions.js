@@ -29,5 +29,16 @@ export function fill(name, html) {
 // Fills it with a sentence.
 export function say(name, sentence) {
   const region = document.querySelector(`[data-region="${name}"]`);
-  if (region) region.textContent = sentence;
+  if (region) sayIn(region, sentence);
+}
+
+// Fills an element with a sentence in which backticks mark code.
+export function sayIn(element, sentence) {
+  const pieces = sentence.split("`").map((piece, at) => {
+    if (at % 2 === 0) return piece;
+    const code = document.createElement("code");
+    code.textContent = piece;
+    return code;
+  });
+  element.replaceChildren(...pieces.filter((piece) => piece !== ""));
 }

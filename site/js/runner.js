@@ -64,12 +64,20 @@ export function follow(onEvent) {
   });
 }
 
+// `Llama block: Running · Hipward`, and what it is now.
+export function entitle(state) {
+  document.title = document.title.replace(/: \w+ · Hipward$/, `: ${state} · Hipward`);
+}
+
 export function cancelButton() {
   document.addEventListener("click", async (event) => {
-    if (!event.target.closest?.("[data-cancel]")) return;
+    const button = event.target.closest?.("[data-cancel]");
+    if (!button) return;
+    button.disabled = true;
     try {
       await call(job().job, { method: "DELETE" });
     } catch (error) {
+      button.disabled = false;
       say("trouble", error.message);
     }
   });

@@ -10,7 +10,7 @@ export function themeToggle() {
   if (!button) return;
   let theme = recall("theme") in next ? recall("theme") : "auto";
   const show = () => {
-    button.textContent = `Theme: ${theme}`;
+    button.querySelector("[data-theme-name]").textContent = theme;
     if (theme === "auto") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
   };

@@ -48,6 +48,9 @@ extern "C" {
     #[wasm_bindgen(js_name = servedSeq)]
     pub(crate) fn served_seq() -> Option<u32>;
 
+    /// Puts a job's state into the window's title: somebody waits for it in another tab.
+    pub(crate) fn entitle(state: &str);
+
     /// Calls `on_event` with every event of the page's job, parsed, until it answers true.
     pub(crate) fn follow(on_event: &Closure<dyn FnMut(JsValue) -> bool>);
 
@@ -72,6 +75,17 @@ extern "C" {
 
     /// What stands behind `#` in the address.
     pub(crate) fn fragment() -> String;
+
+    /// Keeps the playground's text: for this place in the history, and for the next visit.
+    pub(crate) fn keep(text: &str);
+
+    /// What was kept for this place in the history, after a reload or a step back.
+    #[wasm_bindgen(js_name = keptHere)]
+    pub(crate) fn kept_here() -> Option<String>;
+
+    /// What was kept last.
+    #[wasm_bindgen(js_name = keptLast)]
+    pub(crate) fn kept_last() -> Option<String>;
 
     /// A remembered value; `None` also where the browser keeps nothing for us.
     pub(crate) fn recall(key: &str) -> Option<String>;

@@ -19,6 +19,8 @@ mod content;
 #[cfg(feature = "ssr")]
 mod page;
 #[cfg(feature = "ssr")]
+mod search;
+#[cfg(feature = "ssr")]
 mod site;
 
 #[cfg(feature = "ssr")]
@@ -29,6 +31,8 @@ pub use job::{
 };
 #[cfg(feature = "ssr")]
 pub use page::{CONTENT_SECURITY_POLICY, JobPage, PageData, render_page};
+#[cfg(feature = "ssr")]
+pub use search::{SEARCH_INDEX, search_index};
 #[cfg(feature = "ssr")]
 pub use site::{Assets, AssetsError, Route, Site, TEAM_RULES};
 

@@ -16,7 +16,12 @@ pub(crate) fn render(regions: &[Region]) -> String {
     for region in regions {
         html.raw("<div data-region=\"")
             .raw(region.name)
-            .raw("\">")
+            // A screen reader speaks what comes into an element that was there before.
+            .raw(if region.name == "state" {
+                "\" role=\"status\">"
+            } else {
+                "\">"
+            })
             .html(&region.html)
             .raw("</div>\n");
     }

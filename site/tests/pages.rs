@@ -7,7 +7,7 @@ mod support;
 use base64::Engine;
 use hipward_protocol::{Capabilities, Isolation, IsolationLevel, Missing};
 use hipward_site::{
-    Assets, CONTENT_SECURITY_POLICY, Content, Ops, PageData, Route, Site, render_page,
+    Assets, CONTENT_SECURITY_POLICY, Content, Ops, PageData, Route, Site, render_page, search_index,
 };
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -109,6 +109,33 @@ fn all_links_resolve_under_the_base() {
             }
         }
     }
+}
+
+#[test]
+fn the_search_knows_every_page_and_where_in_it_words_stand() {
+    for site in sites() {
+        let pages = pages(&site);
+        let index: Vec<serde_json::Value> =
+            serde_json::from_str(&search_index(&site)).expect("a list");
+        assert_eq!(index.len(), site.routes().len());
+        for entry in &index {
+            let address = entry["address"].as_str().expect("text");
+            let below = address.strip_prefix(site.base()).expect("below the base");
+            let html = &pages[&site.resolve(below).expect("a page").path()];
+            assert!(!entry["title"].as_str().expect("text").is_empty());
+            for section in entry["sections"].as_array().expect("a list") {
+                let id = section["id"].as_str().expect("text");
+                assert!(
+                    id.is_empty() || html.contains(&format!(" id=\"{id}\"")),
+                    "{address} has no #{id}"
+                );
+            }
+        }
+    }
+    // Prose is found by its words, blocks of code are not.
+    let index = search_index(&site(folder(BLOCKS), "/"));
+    assert!(index.contains("Is 1 < 2?"));
+    assert!(index.contains(r#"{"id":"example","title":"Example","text":""}"#));
 }
 
 #[test]

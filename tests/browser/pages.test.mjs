@@ -124,6 +124,15 @@ test('the theme is right before the first paint, and stays', async () => {
   await context.close();
 });
 
+test('a page that was chosen dark is printed light', async () => {
+  const page = await browser.newPage({ colorScheme: 'dark' });
+  await page.goto(`${server.url}/rules/pynvml/`);
+  await page.evaluate(() => (document.documentElement.dataset.theme = 'dark'));
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+  assert.ok(isDark(await page.evaluate(() => getComputedStyle(document.body).color)));
+  await page.close();
+});
+
 test('a code block can be copied', async () => {
   const context = await browser.newContext();
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: server.url });

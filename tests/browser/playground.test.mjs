@@ -86,7 +86,7 @@ const summary = (pattern) => page.getByRole('status').filter({ hasText: pattern 
 test('paste, find, fix, compare, benchmark, verdict', async () => {
   await open();
   await paste(snippet);
-  await summary(/2 findings/);
+  await summary(/2 findings: /);
   assert.ok((await page.locator('.cm-lintRange').count()) >= 2, 'findings are marked in the editor');
   assert.equal(await findings().count(), 2);
   await findings().filter({ hasText: 'compile-mode' }).waitFor();
@@ -110,6 +110,7 @@ test('paste, find, fix, compare, benchmark, verdict', async () => {
   await page.getByRole('button', { name: 'Benchmark this' }).click();
   await page.waitForURL(/\/jobs\/[a-z0-9]+\/$/);
   await page.locator('[data-state="Done"], .badge:has-text("Done")').first().waitFor({ timeout: 180_000 });
+  assert.match(await page.title(), /: Done · Hipward$/);
   const table = page.locator('table.variants');
   assert.match(await table.innerText(), /Eager[\s\S]*torch\.compile[\s\S]*ModelNew/);
   assert.match(await table.innerText(), /FASTER|SLOWER|SAME|AMBIGUOUS/);
@@ -228,6 +229,30 @@ test('a lesson’s exercise opens in the playground and says when it is solved',
   await page.getByText(/^Task/).first().waitFor();
   await paste('import amdsmi\n');
   await page.getByText(/Solved/).first().waitFor();
+});
+
+test('what a person made of an exercise survives a reload, and the exercise does not take the place of a paste', async () => {
+  await open();
+  await paste('import apex\n');
+  // It is kept with its report.
+  await findings().filter({ hasText: 'apex' }).first().waitFor();
+  const exercise = '/playground/#text=import%20pynvml%0A&task=Mend%20it.&gone=pynvml';
+  await open(exercise);
+  await page.getByText('Task.').waitFor();
+  assert.equal(await code(), 'import pynvml\n');
+  await open();
+  await findings().filter({ hasText: 'apex' }).first().waitFor();
+  assert.equal(await code(), 'import apex\n', 'an exercise that was only looked at is not kept');
+  await open(exercise);
+  await page.getByText('Task.').waitFor();
+  await paste('import amdsmi\n');
+  await page.getByText(/Solved/).waitFor();
+  await page.reload();
+  await page.getByText(/Solved/).waitFor();
+  assert.equal(await code(), 'import amdsmi\n');
+  await open(exercise);
+  await page.getByText('Task.').waitFor();
+  assert.equal(await code(), 'import pynvml\n', 'the link opens as it is');
 });
 
 test('a file can be opened or dropped, and one that is too large is refused with a sentence', async () => {

@@ -22,7 +22,7 @@ use crate::{
     shutdown::Shutdown,
     web::{
         assets,
-        pages::{Pages, REPORT_SCHEMA_PATH},
+        pages::{Pages, REPORT_SCHEMA_PATH, SEARCH_INDEX},
     },
 };
 use axum::{
@@ -83,7 +83,8 @@ fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
 pub(crate) fn router(app: App) -> Router {
     let mut router = Router::new()
         .route("/assets/{name}", get(assets::get))
-        .route(&format!("/{REPORT_SCHEMA_PATH}"), get(rules::schema));
+        .route(&format!("/{REPORT_SCHEMA_PATH}"), get(rules::schema))
+        .route(&format!("/{SEARCH_INDEX}"), get(page::search));
     for (path, handlers) in routes() {
         router = router.route(path, handlers);
     }

@@ -33,6 +33,15 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
     }
 }
 
+/// `GET /search.json`
+pub(crate) async fn search(State(app): State<App>) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "application/json"),
+        (header::CACHE_CONTROL, "max-age=600"),
+    ];
+    (headers, app.pages.search().to_owned()).into_response()
+}
+
 async fn job_page(app: &App, id: String) -> Response {
     match report::find(app, id).await {
         Ok(Some(job)) => page(StatusCode::OK, app.pages.job(job)),

@@ -6,7 +6,7 @@ use hipward_analyzer::output::REPORT_SCHEMA;
 use hipward_protocol::{Capabilities, JobSummary, JobView};
 use hipward_site::{
     Assets, AssetsError, CONTENT_SECURITY_POLICY, Content, ContentError, JobPage, Ops, PageData,
-    Route, Site, TEAM_RULES, benchmark_markdown, render_page,
+    Route, Site, TEAM_RULES, benchmark_markdown, render_page, search_index,
 };
 use ignore::WalkBuilder;
 use rust_embed::RustEmbed;
@@ -14,6 +14,7 @@ use serde_json::json;
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 #[derive(RustEmbed)]
@@ -32,6 +33,8 @@ struct OwnContent;
 #[include = "results/isa_example.json"]
 #[exclude = "*cache*"]
 struct OwnKernels;
+
+pub(crate) use hipward_site::SEARCH_INDEX;
 
 /// Where a site has the JSON Schema of reports.
 pub(crate) const REPORT_SCHEMA_PATH: &str = "schema/report.json";
@@ -66,6 +69,7 @@ pub(crate) enum PagesError {
 pub(crate) struct Pages {
     site: Site,
     team_rules: Option<LoadedRules>,
+    search: OnceLock<String>,
 }
 
 /// A job as its page, its `benchmark.md` and its JSON report show it.
@@ -107,7 +111,11 @@ impl Pages {
         if team_rules.is_some() {
             site = site.with_team_rules();
         }
-        Ok(Pages { site, team_rules })
+        Ok(Pages {
+            site,
+            team_rules,
+            search: OnceLock::new(),
+        })
     }
 
     /// The team's rules as the playground asks for them.
@@ -116,9 +124,17 @@ impl Pages {
         json!({ "rules": rules.unwrap_or(&json!([])) }).to_string()
     }
 
+    /// What the pages' search looks through. Made when it is first asked for: every page is rendered for it.
+    pub(crate) fn search(&self) -> &str {
+        self.search.get_or_init(|| search_index(&self.site))
+    }
+
     /// Files that are no pages, with where they go below the output folder: what programs read.
     pub(crate) fn data(&self) -> Vec<(&'static str, String)> {
-        let mut data = vec![(REPORT_SCHEMA_PATH, REPORT_SCHEMA.to_owned())];
+        let mut data = vec![
+            (REPORT_SCHEMA_PATH, REPORT_SCHEMA.to_owned()),
+            (SEARCH_INDEX, self.search().to_owned()),
+        ];
         if self.team_rules.is_some() {
             data.push((TEAM_RULES, self.team_rules()));
         }

@@ -8,7 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Scripts that a page or a worker loads by itself; everything else in site/js is imported.
-const ENTRIES: [&str; 5] = ["boot", "editor", "analyzer-worker", "folder", "zip"];
+const ENTRIES: [&str; 6] = [
+    "boot",
+    "editor",
+    "analyzer-worker",
+    "folder",
+    "search",
+    "zip",
+];
 
 /// wasm-bindgen's glue, bundled so that its snippets need no files of their own.
 const GLUE: [&str; 3] = ["analyzer", "analyzer-all", "islands"];

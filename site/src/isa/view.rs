@@ -17,7 +17,7 @@ pub(super) fn constant(value: f64) -> String {
 /// The whole answer.
 pub(crate) fn answer(answer: &Answer, source: &str) -> Html {
     let mut html = Html::new();
-    html.raw("<p role=\"status\">Compiled with ")
+    html.raw("<p>Compiled with ")
         .text(&answer.compiler)
         .raw(" in ")
         .text(&number(answer.seconds * 1000.0))

@@ -5,6 +5,7 @@
     reason = "the macro of an island makes public functions"
 )]
 
+use super::status::state_word;
 use super::view::regions;
 use crate::browser;
 use crate::regions::Painter;
@@ -43,7 +44,9 @@ fn follow(served: u32) {
             let (view, painter, drawing) = (view.clone(), painter.clone(), drawing.clone());
             browser::next_frame(Closure::once_into_js(move || {
                 drawing.set(false);
-                painter.borrow_mut().paint(regions(&view.borrow()));
+                let view = view.borrow();
+                painter.borrow_mut().paint(regions(&view));
+                browser::entitle(state_word(view.state));
             }));
         }
         event.body.is_final()

@@ -57,7 +57,10 @@ fn running(view: &JobView) -> String {
     let stage = if timing {
         "timing the variants in turn"
     } else if view.variants.iter().any(|row| row.precision.is_some()) {
-        "checking precision and compiling"
+        let (done, all) = (view.variants.len(), view.rungs.len());
+        return format!(
+            "{device}: checking precision and compiling, {done} of {all} variants so far."
+        );
     } else if view.environment.is_some() {
         "running the snippet for the first time"
     } else {

@@ -14,6 +14,7 @@ use hipward_protocol::{JobView, LogStream};
 pub(crate) fn regions(view: &JobView) -> Vec<Region> {
     [
         ("state", state(view)),
+        ("cancel", cancel(view)),
         ("failure", failure(view)),
         ("variants", table(view)),
         ("floor", floor(view)),
@@ -27,16 +28,21 @@ pub(crate) fn regions(view: &JobView) -> Vec<Region> {
     .collect()
 }
 
-/// Spoken when it changes, so it does not change with every sample.
+/// Spoken when it changes (see `regions::render`), so it does not change with every sample.
 fn state(view: &JobView) -> Html {
     let mut html = Html::new();
-    html.raw("<p class=\"job-state\" role=\"status\"><strong class=\"badge\" data-state=\"")
+    html.raw("<p class=\"job-state\"><strong class=\"badge\" data-state=\"")
         .text(state_word(view.state))
         .raw("\">")
         .text(state_word(view.state))
         .raw("</strong> ")
         .prose(&sentence(view))
         .raw("</p>");
+    html
+}
+
+fn cancel(view: &JobView) -> Html {
+    let mut html = Html::new();
     if !view.state.is_final() {
         html.raw("<p class=\"needs-js\"><button type=\"button\" id=\"cancel\" data-cancel>Cancel this job</button></p>");
     }

@@ -14,7 +14,7 @@ pub(super) fn page(site: &Site, capabilities: Option<&Capabilities>) -> Page {
     let main = view! {
         <h1>"Benchmark"</h1>
         <p class="lead">
-            "A runner checks that each variant computes the same, then times them in turn until their medians are known to 1 %. You watch the numbers arrive."
+            "A runner checks that each variant computes the same, then times them in turn until their medians are known to 1 %. You watch the numbers arrive."
         </p>
         {match capabilities {
             Some(capabilities) => runner(capabilities),
@@ -138,7 +138,7 @@ fn form(site: &Site, capabilities: Option<&Capabilities>) -> AnyView {
         .filter(|rung| rung.id != Variant::EAGER)
         .map(|rung| {
             view! {
-                <label class="switch" title=rung.about.clone()>
+                <label class="switch">
                     <input type="checkbox" name="variant" value=rung.id.name().to_owned() checked autocomplete="off" />
                     {rung.label.clone()}
                 </label>
@@ -147,6 +147,17 @@ fn form(site: &Site, capabilities: Option<&Capabilities>) -> AnyView {
         })
         .collect();
     let nothing_to_choose = variants.is_empty();
+    let about: Vec<AnyView> = capabilities
+        .into_iter()
+        .flat_map(|runner| &runner.rungs)
+        .map(|rung| {
+            view! { <div><dt>{rung.label.clone()}</dt><dd>{rung.about.clone()}</dd></div> }
+                .into_any()
+        })
+        .collect();
+    let about = (!about.is_empty()).then(|| {
+        view! { <details><summary>"What each of them is"</summary><dl class="facts">{about}</dl></details> }
+    });
     let devices: Vec<AnyView> = capabilities
         .into_iter()
         .flat_map(|runner| &runner.devices)
@@ -169,6 +180,7 @@ fn form(site: &Site, capabilities: Option<&Capabilities>) -> AnyView {
             <fieldset class="needs-js" hidden=nothing_to_choose>
                 <legend>"Variants, beside eager"</legend>
                 {variants}
+                {about}
             </fieldset>
             <p class="needs-js">
                 <label>

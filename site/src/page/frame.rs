@@ -65,8 +65,19 @@ pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
                     <nav aria-label="Site">
                         <ul role="list">{navigation(site, route)}</ul>
                     </nav>
+                    <button
+                        type="button"
+                        class="search needs-js"
+                        data-search
+                        aria-haspopup="dialog"
+                        aria-keyshortcuts="/"
+                    >
+                        "Search "
+                        <kbd aria-hidden="true">"/"</kbd>
+                    </button>
                     <button type="button" class="theme needs-js" data-theme-toggle>
-                        "Theme: auto"
+                        <span>"Theme: "</span>
+                        <span data-theme-name>"auto"</span>
                     </button>
                 </header>
                 <div class=layout>

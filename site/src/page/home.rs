@@ -30,7 +30,7 @@ pub(super) fn page(site: &Site) -> Page {
             <ol class="workflow" role="list">
                 <li><strong>"Port"</strong>" Make it run: devices, libraries, environment, version gates."</li>
                 <li><strong>"Baseline"</strong>" Know what it computes and how long that takes, before changing it."</li>
-                <li><strong>"Optimize"</strong>" One rung at a time: compile, fuse, route."</li>
+                <li><strong>"Optimize"</strong>" One step at a time: compile, fuse, route."</li>
                 <li><strong>"Re-benchmark"</strong>" Same precision gate, same conditions, an honest interval."</li>
             </ol>
         </section>
@@ -54,7 +54,7 @@ pub(super) fn page(site: &Site) -> Page {
                 </li>
                 <li>
                     <h3>"Host it"</h3>
-                    <p>"One program, your own lessons and machines, inside your network: "<code>"hipward serve"</code></p>
+                    <p>"One program with your own lessons, rules and machines, inside your network: "<code>"hipward serve --content lessons --rules rules"</code></p>
                     <a href=site.href(&Route::Rules)>"What it checks"</a>
                 </li>
             </ul>

@@ -8,6 +8,12 @@ use crate::content::highlight::highlight;
 use crate::job::{JobLive, regions, state_word};
 use leptos::prelude::*;
 
+/// `2026-11-22T05:49:35.607Z` → `2026-11-22 05:49 UTC`.
+fn minute(time: &str) -> String {
+    let minute = time.get(..16).unwrap_or(time);
+    format!("{} UTC", minute.replacen('T', " ", 1))
+}
+
 pub(super) fn page(site: &Site, job: &JobPage) -> Page {
     let summary = &job.summary;
     let title = summary
@@ -49,7 +55,7 @@ pub(super) fn page(site: &Site, job: &JobPage) -> Page {
                 <div><dt>"Job"</dt><dd><code>{summary.id.clone()}</code></dd></div>
                 <div>
                     <dt>"Asked at"</dt>
-                    <dd><time datetime=summary.created_at.clone()>{summary.created_at.clone()}</time></dd>
+                    <dd><time datetime=summary.created_at.clone()>{minute(&summary.created_at)}</time></dd>
                 </div>
                 {is_named.then(|| view! { <div><dt>"Variants"</dt><dd>{requested}</dd></div> })}
             </dl>

@@ -45,6 +45,29 @@ pub struct JobPage {
     pub code: String,
 }
 
+/// What a page says, for the search.
+pub(crate) struct Contents {
+    pub(crate) title: String,
+    pub(crate) description: String,
+    /// What `<main>` holds.
+    pub(crate) html: String,
+}
+
+/// What a page says where nothing is known but content and rules.
+pub(crate) fn contents(site: &Site, route: &Route) -> Contents {
+    let owner = Owner::new();
+    let contents = owner.with(|| {
+        let page = page(site, route, &PageData::None);
+        Contents {
+            title: page.title,
+            description: page.description,
+            html: page.main.to_html(),
+        }
+    });
+    owner.unset();
+    contents
+}
+
 /// The complete HTML of a page. Pure: the same arguments give the same bytes.
 pub fn render_page(site: &Site, route: &Route, data: &PageData) -> String {
     let owner = Owner::new();

@@ -27,9 +27,10 @@ pub(super) fn page(site: &Site) -> Page {
             </p>
         </noscript>
         <div id="playground" class="playground">
-            <div data-region="task"></div>
+            <div data-region="task" role="status"></div>
             {toolbar()}
             <div data-region="notice" role="status"></div>
+            <div data-region="project-state" role="status" class="visually-hidden"></div>
             <div data-region="project"></div>
             <div class="panes">
                 <div class="pane">

@@ -67,7 +67,7 @@ pub(super) fn page(site: &Site, slug: &str) -> Option<Page> {
             <h1>{table.title.clone()}</h1>
             <p class="lead">{table.summary.clone()}</p>
             <div class="scroll" tabindex="0" role="group" aria-label=table.title.clone()>
-                <table>
+                <table class="stack">
                     <thead><tr>{head}</tr></thead>
                     <tbody>{rows}</tbody>
                 </table>
@@ -89,13 +89,17 @@ fn cells(site: &Site, table: &Reference, row: &[String]) -> AnyView {
         .enumerate()
         .map(|(index, (column, cell))| {
             let text = cell.clone();
-            if index == 0 {
+            let label = column.clone();
+            if text.is_empty() {
+                // Nothing inside, not even a space: on a narrow screen such a cell is left out.
+                view! { <td data-label=label></td> }.into_any()
+            } else if index == 0 {
                 view! { <th scope="row">{text}</th> }.into_any()
             } else if column == RULE_COLUMN && site.rule(cell).is_some() {
                 let href = site.href(&Route::Rule(text.clone()));
-                view! { <td><a href=href>{text}</a></td> }.into_any()
+                view! { <td data-label=label><a href=href>{text}</a></td> }.into_any()
             } else {
-                view! { <td>{text}</td> }.into_any()
+                view! { <td data-label=label>{text}</td> }.into_any()
             }
         })
         .collect();

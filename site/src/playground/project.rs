@@ -4,7 +4,7 @@ use super::state::State;
 use super::view::has_safe_fix;
 use crate::html::Html;
 use crate::wire::decode_struct;
-use hipward_analyzer::{Report, Severity, Summary};
+use hipward_analyzer::{Finding, Report, Severity, Summary};
 
 /// An open folder.
 pub(super) struct Project {
@@ -98,17 +98,53 @@ impl Project {
         if let Some(file) = files.find(|file| Some(file.path.as_str()) == path) {
             self.is_changed |= is_changed;
             file.fixes = report.findings.iter().filter(|f| has_safe_fix(f)).count();
-            file.counts = vec![0; 4];
-            for finding in &report.findings {
-                file.counts[match finding.severity {
-                    Severity::Error => 0,
-                    Severity::Warning => 1,
-                    Severity::Advice => 2,
-                    Severity::Info => 3,
-                }] += 1;
+            file.counts = severities(&report.findings).to_vec();
+        }
+    }
+}
+
+/// How many errors, warnings, advice and pieces of information there are.
+pub(super) fn severities(findings: &[Finding]) -> [usize; 4] {
+    let mut counts = [0; 4];
+    for finding in findings {
+        counts[match finding.severity {
+            Severity::Error => 0,
+            Severity::Warning => 1,
+            Severity::Advice => 2,
+            Severity::Info => 3,
+        }] += 1;
+    }
+    counts
+}
+
+/// What is spoken of the folder: that it is read, and what came of it.
+pub(super) fn state(state: &State) -> Html {
+    let mut html = Html::new();
+    if let Some(Project { progress, .. }) = &state.project {
+        match &progress.summary {
+            Some(summary) => headline(&mut html, summary),
+            None => {
+                html.raw("Reading the folder.");
             }
         }
     }
+    html
+}
+
+/// How far it is: drawn often, so it is a region of its own inside [`project`], whose button can then be pressed.
+pub(super) fn progress(state: &State) -> Html {
+    let mut html = Html::new();
+    if let Some(Project { progress, .. }) = &state.project
+        && progress.summary.is_none()
+        && progress.total > 0
+    {
+        html.raw("<progress aria-label=\"Files read\" max=\"")
+            .number(progress.total)
+            .raw("\" value=\"")
+            .number(progress.done)
+            .raw("\"></progress>");
+    }
+    html
 }
 
 /// Everything about the folder; nothing where none is open.
@@ -120,7 +156,7 @@ pub(super) fn project(state: &State) -> Html {
     let progress = &project.progress;
     html.raw("<section class=\"project\" aria-labelledby=\"project\"><h2 id=\"project\">")
         .text(&progress.name)
-        .raw("</h2><p class=\"actions\"><span role=\"status\">");
+        .raw("</h2><p class=\"actions\"><span>");
     match &progress.summary {
         Some(summary) => headline(&mut html, summary),
         None if progress.total == 0 => {
@@ -129,11 +165,7 @@ pub(super) fn project(state: &State) -> Html {
         None => {
             html.raw("Reading ")
                 .number(progress.total)
-                .raw(" files. <progress aria-label=\"Files read\" max=\"")
-                .number(progress.total)
-                .raw("\" value=\"")
-                .number(progress.done)
-                .raw("\"></progress>");
+                .raw(" files. <span data-region=\"project-progress\"></span>");
         }
     }
     html.raw("</span> <button type=\"button\" id=\"close-project\" data-act=\"close-project\">Close the folder</button></p>");
@@ -282,7 +314,7 @@ fn effort(html: &mut Html, summary: &Summary) {
     }
     html.raw("<details class=\"effort\"><summary><strong>Porting effort: ");
     range(html, effort.minutes);
-    html.raw("</strong>, reckoned</summary><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Effort\"><table><thead><tr>\
+    html.raw("</strong> (an estimate)</summary><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Effort\"><table><thead><tr>\
          <th scope=\"col\">Work</th><th scope=\"col\">Findings</th><th scope=\"col\">Minutes each</th>\
          <th scope=\"col\">Minutes</th></tr></thead><tbody>");
     for item in &effort.items {

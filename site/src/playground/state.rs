@@ -11,6 +11,8 @@ pub(super) struct State {
     pub(super) text: String,
     /// What stood there before the first fix: the paste.
     pub(super) before: String,
+    /// A person wrote or chose it, so that it is worth keeping; a link's text can be had again.
+    pub(super) own: bool,
     /// True once a fix was applied to `before`.
     pub(super) fixed: bool,
     pub(super) target: Target,
@@ -54,6 +56,7 @@ pub(super) enum Runner {
 impl State {
     /// Replaces everything: a file, a link, the example.
     pub(super) fn load(&mut self, text: String) {
+        self.own = false;
         self.fixed = false;
         self.task = None;
         self.before.clone_from(&text);
@@ -84,12 +87,14 @@ impl State {
         if is_new_paste(&self.text, &text) {
             self.file.clear();
         }
+        self.own = true;
         self.set_text(text);
     }
 
     /// A fix was applied.
     pub(super) fn apply(&mut self, text: String) {
         self.fixed = true;
+        self.own = true;
         self.set_text(text);
     }
 

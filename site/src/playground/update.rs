@@ -18,7 +18,6 @@ use wasm_bindgen::prelude::*;
 const TEXT_LIMIT: usize = 2 << 20;
 /// How long typing rests before the analyzer is asked, milliseconds.
 const DEBOUNCE: u32 = 200;
-const KEPT_TEXT: &str = "playground.text";
 const KEPT_PLAIN: &str = "playground.plain";
 
 /// The one playground of a page.
@@ -68,14 +67,18 @@ impl Session {
         match message {
             Message::Edit(text) => {
                 self.state.borrow_mut().edit(text);
-                self.text_changed(DEBOUNCE);
+                self.analyze_later(DEBOUNCE);
             }
             Message::File(name) => self.state.borrow_mut().file = name,
-            Message::Open(text) => self.load(text),
+            Message::Open(text) => {
+                self.load(text);
+                self.state.borrow_mut().own = true;
+            }
             Message::Folder(name) => {
                 let target = {
                     let mut state = self.state.borrow_mut();
                     state.trouble.clear();
+                    state.notice.clear();
                     state.project = Some(Project::named(name));
                     write_target(&state.target)
                 };
@@ -99,6 +102,7 @@ impl Session {
                 self.state.borrow_mut().file.clear();
                 self.read_as(None);
                 self.load(example);
+                self.state.borrow_mut().own = true;
             }
             Message::Fix(index) => self.change("apply", Some(index)).await,
             Message::FixSafe => self.change("fix_all", None).await,
@@ -133,7 +137,10 @@ impl Session {
     }
 
     fn trouble(&self, sentence: String) {
-        self.state.borrow_mut().trouble = sentence;
+        let mut state = self.state.borrow_mut();
+        state.trouble = sentence;
+        state.notice.clear();
+        drop(state);
         self.draw();
     }
 
@@ -192,13 +199,13 @@ impl Session {
         self.draw();
     }
 
-    /// The address decides; else what was typed before this ran; else the last visit.
+    /// What was kept for this place decides, then the address, what was typed before this ran, and the last visit.
     async fn load_first_text(self: Rc<Self>) {
         let plain = browser::recall(KEPT_PLAIN).as_deref() == Some("yes");
         let fragment = browser::fragment();
         if !self.clone().load_fragment(&fragment).await {
             let typed = self.workspace.text();
-            let kept = browser::recall(KEPT_TEXT).filter(|kept| !kept.trim().is_empty());
+            let kept = browser::kept_last().filter(|kept| !kept.trim().is_empty());
             let text = match kept {
                 Some(kept) if typed == self.workspace.example() => kept,
                 _ => typed,
@@ -221,25 +228,30 @@ impl Session {
         if fragment.language.is_some() {
             self.read_as(fragment.language);
         }
-        let text = match (fragment.code, fragment.text) {
-            (Some(packed), _) => match browser::unpack(&packed).await {
+        let kept = browser::kept_here();
+        let own = kept.is_some();
+        let text = match (fragment.code, kept.or(fragment.text)) {
+            (Some(packed), None) => match browser::unpack(&packed).await {
                 Ok(text) => text.as_string(),
                 Err(error) => {
                     self.trouble(browser::sentence(&error));
                     return false;
                 }
             },
-            (None, text) => text,
+            (_, text) => text,
         };
         let Some(text) = text else {
             return false;
         };
         self.state.borrow_mut().file.clear();
         self.load(text);
-        self.state.borrow_mut().task = fragment.task.map(|text| Task {
+        let mut state = self.state.borrow_mut();
+        state.own = own;
+        state.task = fragment.task.map(|text| Task {
             text,
             gone: fragment.gone,
         });
+        drop(state);
         self.draw();
         true
     }
@@ -247,15 +259,7 @@ impl Session {
     fn load(self: &Rc<Self>, text: String) {
         self.workspace.set_text(&text);
         self.state.borrow_mut().load(text);
-        self.text_changed(0);
-    }
-
-    fn text_changed(self: &Rc<Self>, wait: u32) {
-        let state = self.state.borrow();
-        if state.text.len() <= TEXT_LIMIT {
-            browser::remember(KEPT_TEXT, &state.text);
-        }
-        self.analyze_later(wait);
+        self.analyze_later(0);
     }
 
     fn retarget(self: &Rc<Self>, change: impl FnOnce(&mut Target)) {
@@ -302,6 +306,9 @@ impl Session {
                 text.len() >> 20
             ));
             return;
+        }
+        if self.state.borrow().own {
+            browser::keep(&text);
         }
         let answer = browser::ask("analyze", &text, &settings, None).await;
         if generation != self.generation.get() {
@@ -350,7 +357,7 @@ impl Session {
                 if self.state.borrow().text == text {
                     self.workspace.set_text(&changed.source);
                     self.state.borrow_mut().apply(changed.source);
-                    self.text_changed(0);
+                    self.analyze_later(0);
                 }
             }
             Err(sentence) => self.trouble(sentence),

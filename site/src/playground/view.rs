@@ -1,6 +1,6 @@
 //! What the playground shows around the text: pure functions from [`State`] to regions.
 
-use super::project::project;
+use super::project::{progress, project, severities, state as project_state};
 use super::state::{Runner, State};
 use crate::diff::diff_table;
 use crate::html::Html;
@@ -16,7 +16,9 @@ pub(super) fn regions(state: &State, base: &str) -> Vec<Region> {
         ("trouble", line(&state.trouble)),
         ("notice", line(&state.notice)),
         ("task", task(state)),
+        ("project-state", project_state(state)),
         ("project", project(state)),
+        ("project-progress", progress(state)),
         ("findings", findings(state, base)),
         ("contract", contract(state)),
         ("changes", changes(state)),
@@ -39,14 +41,35 @@ fn summary(state: &State) -> Html {
     html.raw("<p>");
     if !state.file.is_empty() {
         html.raw("<code>").text(&state.file).raw("</code> ");
+    } else if state.project.is_some() {
+        html.raw("The text in the editor is not from the folder. ");
     }
     match state.report.as_ref().map(|report| report.findings.len()) {
         None if !state.trouble.is_empty() => html.raw("Not checked."),
         None => html.raw("Reading the code."),
         Some(0) => html.raw("No findings."),
-        Some(1) => html.raw("1 finding."),
-        Some(n) => html.number(n).raw(" findings."),
+        Some(1) => html.raw("1 finding: "),
+        Some(n) => html.number(n).raw(" findings: "),
     };
+    if let Some(report) = &state.report {
+        let counts = severities(&report.findings);
+        let names = [" errors", " warnings", " advice", " information"];
+        let mut mark = "";
+        for (count, name) in counts
+            .into_iter()
+            .zip(names)
+            .filter(|(count, _)| *count > 0)
+        {
+            let name = if count == 1 {
+                name.trim_end_matches('s')
+            } else {
+                name
+            };
+            html.raw(mark).number(count).raw(name);
+            mark = ", ";
+        }
+        html.raw(if mark.is_empty() { "" } else { "." });
+    }
     if let Some(language) = state.report.as_ref().map(|report| report.language)
         && language != Language::Python
     {
@@ -123,7 +146,8 @@ fn finding(html: &mut Html, index: usize, finding: &Finding, base: &str) {
         .number(finding.span.end.utf16 as usize)
         .raw("\">Line ")
         .number(finding.span.start.line as usize)
-        .raw("</button> <a href=\"");
+        // Another tab: a folder that is open here would be lost.
+        .raw("</button> <a target=\"_blank\" href=\"");
     match &finding.link {
         // A team's own rule is explained in its own place.
         Some(link) => html.text(link),

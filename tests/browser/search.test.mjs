@@ -1,0 +1,74 @@
+// The search: by key and by button, to the very heading, on a page of any kind; and what it does when it cannot load.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startBrowser, startServer } from '../support/server.mjs';
+
+let server;
+let browser;
+let page;
+before(async () => {
+  server = await startServer();
+  browser = await startBrowser();
+  page = await browser.newPage();
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const dialog = () => page.getByRole('dialog', { name: 'Search' });
+const answers = () => dialog().getByRole('listitem');
+
+test('/ opens it, words find pages, and Enter goes to the best one', async () => {
+  await page.goto(`${server.url}/learn/port/device-abstraction/`);
+  await page.keyboard.press('/');
+  await dialog().waitFor();
+  await page.keyboard.type('pynvml');
+  await answers().first().waitFor();
+  assert.match(await answers().first().innerText(), /^Rule\s*pynvml \(HW101\)/);
+  assert.match(await dialog().getByRole('status').innerText(), /^\d+ pages\.$/);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/rules\/pynvml\//);
+});
+
+test('an answer leads to the heading under which the words stand', async () => {
+  await page.goto(`${server.url}/`);
+  await page.getByRole('button', { name: 'Search' }).click();
+  await dialog().getByRole('searchbox').fill('infinity cache flush');
+  await answers().filter({ hasText: 'Honest timing' }).first().waitFor();
+  await page.keyboard.press('ArrowDown');
+  const address = await page.evaluate(() => document.activeElement.getAttribute('href'));
+  assert.equal(address, '/learn/baseline/honest-timing/#cold-and-hot');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`**${address}`);
+  assert.ok(await page.locator('#cold-and-hot').isVisible());
+});
+
+test('in a field / is a character; Escape closes the search and gives the focus back', async () => {
+  await page.goto(`${server.url}/benchmark/`);
+  await page.getByLabel('Code to benchmark').fill('');
+  await page.keyboard.type('a / b');
+  assert.equal(await page.getByLabel('Code to benchmark').inputValue(), 'a / b');
+  const button = page.getByRole('button', { name: 'Search' });
+  await button.focus();
+  await page.keyboard.press('Enter');
+  await dialog().waitFor();
+  await dialog().getByRole('searchbox').fill('no page has <b>this</b>');
+  await dialog().getByText('Nothing has all of these words.').waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  await dialog().waitFor({ state: 'hidden' });
+  assert.ok(await button.evaluate((button) => button === document.activeElement));
+});
+
+test('an index that does not load is said, and asked for again', async () => {
+  await page.goto(`${server.url}/rules/`);
+  await page.route('**/search.json', (route) => route.abort());
+  await page.keyboard.press('/');
+  await dialog().getByRole('searchbox').fill('apex');
+  await dialog().getByText(/did not load/).waitFor();
+  await page.unroute('**/search.json');
+  await dialog().getByRole('searchbox').fill('apex ');
+  await answers().first().waitFor();
+});
