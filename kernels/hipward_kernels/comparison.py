@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 DRAWS = 400
 CLOSE = 1.02
 """An interval that holds 1 but is wider than this, and than the noise, tells nothing."""
+MOST_ALIKE = 1.10
+"""What may differ by more is not the same, whatever the noise."""
 
 Rounds = list[list[float]]
 """Samples of one variant, round by round; all variants of a run take their turn in each round."""
@@ -65,5 +67,5 @@ def outcome(found: Ratio, noise: float) -> Outcome:
         return "FASTER"
     if found.high < 1 / noise:
         return "SLOWER"
-    within = max(noise, CLOSE)
+    within = min(max(noise, CLOSE), MOST_ALIKE)
     return "SAME" if found.low >= 1 / within and found.high <= within else "AMBIGUOUS"

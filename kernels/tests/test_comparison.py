@@ -33,3 +33,4 @@ def test_a_certain_loss_is_a_loss_however_small() -> None:
     assert outcome(Ratio(0.994, 0.993, 0.995), 1.002) == "SLOWER"
     assert outcome(Ratio(0.994, 0.993, 0.995), 1.01) == "SAME"
     assert outcome(Ratio(1.0, 0.9, 1.1), 1.002) == "AMBIGUOUS"
+    assert outcome(Ratio(1.0, 0.6, 1.2), 2.0) == "AMBIGUOUS"

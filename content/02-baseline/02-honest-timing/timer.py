@@ -112,13 +112,13 @@ def stop_rule(samples: list[list[float]], elapsed_s: float, time_cap_s: float) -
 
 # anchor: verdict
 def verdict(baseline: Median, control: Median, candidate: Median) -> str:
-    """Speak from intervals. What differs by less than baseline from itself does not differ."""
+    """Speak from intervals. A difference smaller than baseline's from itself is no gain and no loss."""
     noise = max(baseline.high, control.high) / min(baseline.low, control.low)
     if candidate.high * noise < baseline.low:
         return "FASTER"
     if candidate.low > baseline.high * noise:
         return "SLOWER"
-    if candidate.low <= baseline.high and baseline.low <= candidate.high:
+    if max(candidate.high, baseline.high) <= 1.1 * min(candidate.low, baseline.low):
         return "SAME"
     return "AMBIGUOUS"
 # end: verdict
@@ -160,6 +160,7 @@ def check_the_statistics() -> None:
     assert verdict(near, near, far) == "FASTER"
     assert verdict(near, near, Median(100.5, 99.5, 101.5)) == "SAME"
     assert verdict(near, Median(120, 119, 121), far) == "AMBIGUOUS"
+    assert verdict(near, near, Median(100, 80, 120)) == "AMBIGUOUS"
 
 
 if __name__ == "__main__":

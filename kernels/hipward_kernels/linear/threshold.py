@@ -108,7 +108,7 @@ def _table() -> Mapping[tuple[str, str, int, int], Threshold]:
     return {(row.arch, row.dtype, row.n, row.k): row for row in read(TABLE)}
 
 
-def threshold_for(arch: str, dtype: torch.dtype, n: int, k: int) -> Threshold | None:
+def threshold_for(arch: str, dtype: torch.dtype, n: int | torch.SymInt, k: int | torch.SymInt) -> Threshold | None:
     """What was fitted for a weight `[n, k]`, or None; a size that is a symbol, which some tracers use, has nothing."""
     if not (isinstance(n, int) and isinstance(k, int)):
         return None

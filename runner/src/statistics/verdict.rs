@@ -6,6 +6,8 @@ use hipward_protocol::{Comparison, Outcome, Variant, Verdict};
 
 /// Differences under 2 % are not worth a claim.
 const NOT_WORTH_A_CLAIM: f64 = 1.02;
+/// What may differ by more than 10 % is not the same, however much eager differs from itself.
+const MOST_ALIKE: f64 = 1.10;
 
 /// Compares every measured rung with eager; nothing if eager was not measured.
 pub(crate) fn verdict(samples: &Samples) -> Option<Verdict> {
@@ -65,7 +67,7 @@ fn noise_floor(control: &Comparison) -> f64 {
 
 /// "Same" comes first: a difference that is certain but under 2 % is still not worth a claim.
 fn outcome(low: f64, high: f64, floor: f64) -> Outcome {
-    let same = floor.max(NOT_WORTH_A_CLAIM);
+    let same = floor.clamp(NOT_WORTH_A_CLAIM, MOST_ALIKE);
     if low >= same.recip() && high <= same {
         Outcome::Same
     } else if low > floor {
@@ -232,7 +234,13 @@ mod tests {
             (Variant::CONTROL, 8.0, 0.001),
             (Variant::named("compile"), 9.0, 0.001),
         ]);
-        assert_eq!(noisy_control.comparisons[0].outcome, Outcome::Same);
+        assert_eq!(noisy_control.comparisons[0].outcome, Outcome::Ambiguous);
+        let uneasy_control = judged(&[
+            (Variant::EAGER, 10.0, 0.001),
+            (Variant::CONTROL, 9.4, 0.001),
+            (Variant::named("compile"), 9.6, 0.001),
+        ]);
+        assert_eq!(uneasy_control.comparisons[0].outcome, Outcome::Same);
         let quiet_control = judged(&[
             (Variant::EAGER, 10.0, 0.001),
             (Variant::CONTROL, 10.0, 0.001),

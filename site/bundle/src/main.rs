@@ -15,7 +15,7 @@ mod traps;
 mod wasm;
 
 use anyhow::{Context, Result};
-use std::path::PathBuf;
+use std::path::{PathBuf, absolute};
 
 /// Where things are, all absolute.
 struct Layout {
@@ -36,7 +36,11 @@ fn main() -> Result<()> {
     let out = std::env::args_os()
         .nth(1)
         .map_or_else(|| root.join("target/assets"), PathBuf::from);
-    let layout = Layout { root, target, out };
+    let layout = Layout {
+        root,
+        target: absolute(target)?,
+        out: absolute(out)?,
+    };
 
     let mut files = Vec::new();
     wasm::build(&layout, &mut files).context("building the wasm modules")?;
