@@ -280,7 +280,7 @@ fn the_benchmark_page_says_what_is_missing_and_how_to_mend_it() {
         code_limit_bytes: 262_144,
         missing: vec![Missing {
             what: "PyTorch".into(),
-            consequence: "No benchmark can run.".into(),
+            consequence: "`<python>` has none.".into(),
             mend: "pip install torch".into(),
         }],
     };
@@ -291,6 +291,10 @@ fn the_benchmark_page_says_what_is_missing_and_how_to_mend_it() {
     );
     assert!(html.contains("cannot run benchmarks yet"), "{html}");
     assert!(html.contains("<code>pip install torch</code>"), "{html}");
+    assert!(
+        html.contains("<code>&lt;python&gt;</code> has none."),
+        "{html}"
+    );
     // The snippets of the lessons are on the page, for the form and for a reader without a script.
     assert!(html.contains("data-snippet=\"first.before\""), "{html}");
 }

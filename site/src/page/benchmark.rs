@@ -6,6 +6,7 @@ use super::playground::textarea;
 use crate::Site;
 use crate::content::document::{code_figure, inline, plain};
 use crate::content::highlight::highlight;
+use crate::html::Html;
 use crate::job::{bytes, isolation_level};
 use hipward_protocol::{Capabilities, Variant};
 use leptos::prelude::*;
@@ -90,10 +91,11 @@ fn missing(capabilities: &Capabilities) -> Option<AnyView> {
         .missing
         .iter()
         .map(|missing| {
+            let consequence = Html::new().prose(&missing.consequence).as_str().to_owned();
             view! {
                 <li>
                     <strong>{missing.what.clone()}</strong>
-                    ": "{missing.consequence.clone()}" Mend it with "
+                    ": "<span inner_html=consequence></span>" Mend it with "
                     <code>{missing.mend.clone()}</code>
                 </li>
             }
