@@ -68,8 +68,12 @@ fn links_that_go_round_or_nowhere_are_no_trouble() {
 /// A first file that takes long, and a second that is gone by then.
 #[test]
 fn a_file_that_is_gone_when_its_turn_comes_is_no_mistake() {
+    // Seconds of work, so that a late test is early enough.
     let long = "x = f(a, b, c)\n".repeat(60_000);
-    let folder = folder(&[("a.py", &long), ("z.py", NVML)]);
+    let names: Vec<String> = (0..10).map(|at| format!("a{at}.py")).collect();
+    let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), &*long)).collect();
+    files.push(("z.py", NVML));
+    let folder = folder(&files);
     let child = hipward(folder.path())
         .args([".", "--jobs", "1"])
         .stdout(Stdio::piped())

@@ -4,7 +4,7 @@
 mod support;
 
 use hipward_protocol::{EventBody, FailureCode, JobState};
-use std::{fs, process::Stdio, thread, time::Duration};
+use std::{fs, io::Write, net::TcpStream, process::Stdio, thread, time::Duration};
 use support::{Server, WAITS, final_body, hipward, printed, signal, state};
 
 #[test]
@@ -121,4 +121,19 @@ fn a_second_server_on_the_same_data_says_why_it_does_not_start() {
     assert!(!second.status.success());
     let said = String::from_utf8_lossy(&second.stderr);
     assert!(said.contains("another Hipward serves"), "{said}");
+}
+
+#[test]
+fn a_second_interrupt_does_not_wait_for_a_client() {
+    let mut server = Server::start(&[]);
+    let address = server.url.trim_start_matches("http://").to_owned();
+    let mut slow = TcpStream::connect(&address).expect("connects");
+    // The rest of the body never comes.
+    let head = format!(
+        "POST /api/v1/jobs HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
+         content-length: 9\r\n\r\n{{"
+    );
+    slow.write_all(head.as_bytes()).expect("is sent");
+    assert_eq!(server.get("/healthz").0, 200, "it is heard by then");
+    assert_eq!(server.interrupt(), Some(130));
 }

@@ -8,7 +8,13 @@ use crate::{
     web::pages::Pages,
 };
 use std::{
-    env, error::Error, io::IsTerminal, net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc,
+    env,
+    error::Error,
+    io::IsTerminal,
+    net::SocketAddr,
+    path::PathBuf,
+    process::{self, ExitCode},
+    sync::Arc,
 };
 use tracing_subscriber::filter::LevelFilter;
 
@@ -89,7 +95,14 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     println!("Hipward is at http://{bound}/");
     let told = async move {
         interrupts.next().await;
-        tracing::info!("stopping; jobs that run now will run again after the next start");
+        tracing::info!(
+            "stopping; jobs that run now will run again after the next start. Once more stops at once"
+        );
+        // Whoever still sends or reads an answer is waited for otherwise. Supervisors end with us.
+        tokio::spawn(async move {
+            interrupts.next().await;
+            process::exit(130);
+        });
     };
     run_server(listener, token, store, Arc::new(runner), pages, told).await?;
     Ok(())

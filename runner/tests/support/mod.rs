@@ -64,6 +64,18 @@ impl Server {
         assert!(status.success(), "{status}");
     }
 
+    /// Presses Ctrl-C until it is gone; its exit code.
+    pub(crate) fn interrupt(&mut self) -> Option<i32> {
+        let mut child = self.child.take().expect("it runs");
+        loop {
+            signal(child.id(), "-INT");
+            thread::sleep(Duration::from_millis(100));
+            if let Some(status) = child.try_wait().expect("it is ours") {
+                return status.code();
+            }
+        }
+    }
+
     /// Starts it again with the same data.
     pub(crate) fn restart(&mut self, flags: &[&str]) {
         assert!(self.child.is_none(), "it still runs");
