@@ -179,6 +179,17 @@ def test_shuffling_puts_16_bytes_of_16_rows_next_to_each_other() -> None:
         Shuffled.of(weight[:, :48])
 
 
+def test_shuffling_keeps_all_bits_wherever_the_weight_lies() -> None:
+    # Every pattern of 16 bits, NaN among them, in a view that begins between vectors and in a transpose.
+    bits = torch.arange(-(1 << 15), 1 << 15, dtype=torch.int32).to(torch.int16).view(256, 256)
+    shuffled = Shuffled.of(bits.clone()).data
+    moved = torch.cat([bits.new_zeros(1), bits.flatten()])[1:].view(256, 256)
+    for weight in (moved, bits.t().contiguous().t()):
+        assert torch.equal(Shuffled.of(weight).data, shuffled)
+    assert torch.equal(Shuffled.of(moved).plain(), bits)
+    assert Shuffled.of(bits[:0]).plain().shape == (0, 256)
+
+
 def test_a_shuffled_weight_is_neither_lost_nor_stale(fake: FakeAiter) -> None:
     layer = nn.Linear(64, 32).bfloat16().requires_grad_(False)
     shuffling = PreshuffledLinear(layer, rows=4)
