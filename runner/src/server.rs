@@ -1,7 +1,7 @@
 //! Store, runner, scheduler and API put together: what `serve` runs until it is told to stop, and `bench` for one job.
 
 use crate::{
-    api::{App, Guard, router},
+    api::{Access, App, Guard, router},
     jobs::{Runner, Store, schedule},
     shutdown::shutdown,
     web::pages::Pages,
@@ -22,7 +22,7 @@ pub(crate) async fn listen(bind: SocketAddr) -> Result<(TcpListener, SocketAddr)
 /// Serves until `told` is over; then jobs in progress wait again.
 pub(crate) async fn run_server(
     listener: TcpListener,
-    token: Option<String>,
+    access: Access,
     store: Store,
     runner: Arc<Runner>,
     pages: Pages,
@@ -36,7 +36,7 @@ pub(crate) async fn run_server(
         runner,
         compiler: Arc::default(),
         pages: Arc::new(pages),
-        guard: Arc::new(Guard::new(bound, token)),
+        guard: Arc::new(Guard::new(bound, access)),
         shutdown,
     };
     axum::serve(listener, router(app))

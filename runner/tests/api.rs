@@ -423,6 +423,37 @@ fn with_a_token_only_its_holder_runs_and_stops_code() {
 }
 
 #[test]
+fn behind_a_proxy_the_server_answers_to_its_name_and_runs_code_for_a_token_only() {
+    let server = Server::start(&["--allow-host", "hip.example"]);
+    let named = |host: &str| {
+        let request = "GET /api/v1/capabilities HTTP/1.1\r\nHost: ".to_owned() + host;
+        raw(&server, &request)
+    };
+    assert!(named("hip.example").starts_with("HTTP/1.1 200"));
+    assert!(named("evil.example").starts_with("HTTP/1.1 403"));
+    let (status, body) = server.post(&json!({"code": "x"}));
+    assert_eq!(
+        (status, problem(&body).code.as_str()),
+        (403, "token-not-set")
+    );
+}
+
+#[test]
+fn a_token_that_no_header_can_carry_is_refused_at_the_start() {
+    for token in ["ключ", "open sesame "] {
+        let data = tempfile::tempdir().expect("a folder");
+        let refused = hipward()
+            .args(["serve", "--token", token, "--bind", "127.0.0.1:0", "--data"])
+            .arg(data.path())
+            .output()
+            .expect("runs");
+        assert_eq!(refused.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(said.contains("no header can carry this token"), "{said}");
+    }
+}
+
+#[test]
 fn without_torch_everything_but_benchmarks_works_and_says_so() {
     // An interpreter without the scripted package has no PyTorch for us.
     let server = Server::start(&["--python", "/nonexistent/python"]);

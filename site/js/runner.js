@@ -1,6 +1,7 @@
 // The runner's API, as the pages use it. Every failure becomes a sentence.
 
 import { say } from "./regions.js";
+import { askToken, authorization } from "./token.js";
 
 export const base = document.documentElement.dataset.base;
 const silent = "The runner does not answer. Is hipward serve still running?";
@@ -84,13 +85,15 @@ export function cancelButton() {
 }
 
 async function call(url, options) {
+  const known = authorization();
   let answer;
   try {
-    answer = await fetch(url, options);
+    answer = await fetch(url, { ...options, headers: { ...options.headers, ...known } });
   } catch {
     throw new Error(silent);
   }
   const body = await answer.json().catch(() => undefined);
   if (answer.ok) return body;
+  if (body?.code === "token-required" && (await askToken("authorization" in known))) return call(url, options);
   throw new Error(body?.detail ? `${body.detail} ${body.help ?? ""}` : `The runner answered with status ${answer.status}.`);
 }

@@ -1,6 +1,7 @@
 // The search: a dialog over any page. It looks through one file, which is made of the site's pages (src/search.rs), and
 // leads to the heading under which the words stand.
 
+import { element } from "./element.js";
 import { base } from "./runner.js";
 
 const most = 20;
@@ -30,7 +31,7 @@ function build() {
   const list = element("ul", { className: "answers" });
   list.setAttribute("role", "list");
   const close = element("button", { type: "button", textContent: "Close" });
-  const made = element("dialog", { className: "search-dialog" }, [element("div", { className: "actions" }, [input, close]), status, list]);
+  const made = element("dialog", { className: "dialog search-dialog" }, [element("div", { className: "actions" }, [input, close]), status, list]);
   made.setAttribute("aria-label", "Search");
 
   const show = async () => {
@@ -127,10 +128,4 @@ function excerpt(text, words) {
 function marked(text, words) {
   const pattern = new RegExp(`(${words.map((word) => word.replaceAll(/[^\p{L}\p{N}]/gu, "\\$&")).join("|")})`, "gi");
   return text.split(pattern).map((piece, at) => (at % 2 ? element("mark", { textContent: piece }) : piece));
-}
-
-function element(name, properties, children = []) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
 }

@@ -11,30 +11,42 @@ use axum::{
 };
 use std::{net::SocketAddr, sync::Arc};
 
+/// Who may ask a server, and who may have it run code.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Access {
+    /// Runs code only for those who have it.
+    pub(crate) token: Option<String>,
+    /// Names by which a proxy passes on what others ask.
+    pub(crate) hosts: Vec<String>,
+}
+
+impl Access {
+    /// True when everybody who can reach a server on `address` is on this machine.
+    pub(crate) fn is_local(&self, address: SocketAddr) -> bool {
+        address.ip().is_loopback() && self.hosts.is_empty()
+    }
+}
+
 /// The rules of one server.
 #[derive(Debug)]
 pub(crate) struct Guard {
     bound: SocketAddr,
-    token: Option<String>,
+    access: Access,
 }
 
 impl Guard {
     /// The rules of a server that listens on `bound`.
-    pub(crate) fn new(bound: SocketAddr, token: Option<String>) -> Self {
-        Guard { bound, token }
-    }
-
-    /// True when everybody who can reach the server is on this machine.
-    fn is_local(&self) -> bool {
-        self.bound.ip().is_loopback()
+    pub(crate) fn new(bound: SocketAddr, access: Access) -> Self {
+        Guard { bound, access }
     }
 
     fn check_host(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let host = headers
             .get(header::HOST)
             .and_then(|host| host.to_str().ok());
-        // Whoever opened the server to a network has given it names that we cannot know.
-        if !self.is_local() || host.is_some_and(|host| self.is_ours(host)) {
+        // Whoever opened the server to a network has given it names that we cannot know, or told us.
+        let is_open = !self.bound.ip().is_loopback() && self.access.hosts.is_empty();
+        if is_open || host.is_some_and(|host| self.is_ours(host) || self.is_told(host)) {
             return Ok(());
         }
         Err(ApiError::new(
@@ -45,7 +57,10 @@ impl Guard {
                 "The request was meant for the host {:?}.",
                 host.unwrap_or_default()
             ),
-            format!("Open http://{}/ instead.", self.bound),
+            format!(
+                "Open http://{}/ instead; for a server behind a proxy, start it with --allow-host.",
+                self.bound
+            ),
         ))
     }
 
@@ -75,8 +90,8 @@ impl Guard {
 
     /// Whether the request may run or stop code.
     pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), ApiError> {
-        let Some(token) = &self.token else {
-            if self.is_local() {
+        let Some(token) = &self.access.token else {
+            if self.access.is_local(self.bound) {
                 return Ok(());
             }
             return Err(ApiError::new(
@@ -84,7 +99,7 @@ impl Guard {
                 "token-not-set",
                 "This server runs no code",
                 "This server can be reached from a network and has no token, so it runs no code.",
-                "Start it with --token (or HIPWARD_TOKEN), or bind it to 127.0.0.1.",
+                "Start it with --token (or HIPWARD_TOKEN), or for this machine alone: on 127.0.0.1, without --allow-host.",
             ));
         };
         let given = headers
@@ -119,6 +134,15 @@ impl Guard {
             .iter()
             .any(|name| without_port.eq_ignore_ascii_case(name))
     }
+
+    /// A name that we were told, on any port where it was told without one.
+    fn is_told(&self, host: &str) -> bool {
+        let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+        self.access
+            .hosts
+            .iter()
+            .any(|told| told.eq_ignore_ascii_case(host) || told.eq_ignore_ascii_case(name))
+    }
 }
 
 /// Takes as long for a wrong guess as for a right one of the same length.
@@ -152,7 +176,11 @@ mod tests {
 
     fn guard(bound: &str, token: Option<&str>) -> Guard {
         let bound = bound.parse().expect("an address");
-        Guard::new(bound, token.map(str::to_owned))
+        let access = Access {
+            token: token.map(str::to_owned),
+            hosts: Vec::new(),
+        };
+        Guard::new(bound, access)
     }
 
     fn headers(pairs: &[(header::HeaderName, &'static str)]) -> HeaderMap {
@@ -186,6 +214,31 @@ mod tests {
             guard.check_host(&HeaderMap::new()).is_err(),
             "no Host at all"
         );
+    }
+
+    #[test]
+    fn a_server_behind_a_proxy_answers_to_the_names_it_was_told() {
+        let access = Access {
+            token: None,
+            hosts: vec!["hip.example".to_owned(), "gpu.example:8443".to_owned()],
+        };
+        for bound in ["127.0.0.1:8717", "0.0.0.0:8717"] {
+            let guard = Guard::new(bound.parse().expect("an address"), access.clone());
+            let asks = |host| guard.check_host(&headers(&[(header::HOST, host)]));
+            for host in ["hip.example", "HIP.example:443", "gpu.example:8443"] {
+                assert!(asks(host).is_ok(), "{host}");
+            }
+            for host in [
+                "gpu.example",
+                "evil.example",
+                "hip.example.evil.example",
+                "",
+            ] {
+                assert!(asks(host).is_err(), "{host}");
+            }
+            let error = guard.check_token(&HeaderMap::new()).expect_err("no token");
+            assert_eq!(error.status(), StatusCode::FORBIDDEN);
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod problem;
 mod report;
 mod rules;
 
-pub(crate) use guard::Guard;
+pub(crate) use guard::{Access, Guard};
 
 use crate::{
     jobs::{Compiler, Runner, Store},

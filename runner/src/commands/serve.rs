@@ -2,6 +2,7 @@
 
 use super::host::HostArgs;
 use crate::{
+    api::Access,
     jobs::{Runner, Store},
     server::{listen, run_server},
     shutdown::Interrupts,
@@ -30,6 +31,9 @@ pub(crate) struct Args {
     /// Run code only for requests that carry this token [default: $HIPWARD_TOKEN]
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
+    /// Answer requests for this host name too, as a proxy in front passes them on; code then needs --token
+    #[arg(long, value_name = "NAME")]
+    allow_host: Vec<String>,
     /// Show what a team's own rules (TOML) find in the playground too
     #[arg(long, value_name = "DIR")]
     rules: Option<PathBuf>,
@@ -63,6 +67,17 @@ pub(crate) fn run(args: Args) -> ExitCode {
 async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     // Snippets that run as our own user must not be able to look into us.
     nix::sys::prctl::set_dumpable(false)?;
+    let token = args.token.or_else(|| env::var("HIPWARD_TOKEN").ok());
+    let token = token.filter(|token| !token.is_empty());
+    if token.as_deref().is_some_and(|token| !can_be_sent(token)) {
+        return Err(
+            "no header can carry this token; choose one of ASCII letters, digits and signs".into(),
+        );
+    }
+    let access = Access {
+        token,
+        hosts: args.allow_host,
+    };
     let data = args.data.or_else(default_data);
     let data =
         data.ok_or("there is no home folder to keep jobs in; choose a folder with --data")?;
@@ -82,11 +97,9 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     tell_what_there_is(&runner);
 
     let (listener, bound) = listen(args.bind).await?;
-    let token = args.token.or_else(|| env::var("HIPWARD_TOKEN").ok());
-    let token = token.filter(|token| !token.is_empty());
-    if !bound.ip().is_loopback() && token.is_none() {
+    if !access.is_local(bound) && access.token.is_none() {
         tracing::warn!(
-            "{bound} can be reached from a network, so no code is run for anyone; \
+            "this server can be reached from a network, so no code is run for anyone; \
              start with --token to run code for those who have the token"
         );
     }
@@ -104,8 +117,13 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
             process::exit(130);
         });
     };
-    run_server(listener, token, store, Arc::new(runner), pages, told).await?;
+    run_server(listener, access, store, Arc::new(runner), pages, told).await?;
     Ok(())
+}
+
+/// True for what arrives as it was written when a browser puts it into a header.
+fn can_be_sent(token: &str) -> bool {
+    token.trim() == token && token.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 fn default_data() -> Option<PathBuf> {

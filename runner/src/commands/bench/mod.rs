@@ -9,6 +9,7 @@ mod screen;
 
 use super::{host::HostArgs, scratch::Scratch};
 use crate::{
+    api::Access,
     jobs::{Runner, Store, unguessable},
     server::{listen, run_server},
     shutdown::Interrupts,
@@ -262,7 +263,11 @@ impl Local {
             // A sender that is gone says the same.
             let _ = stopped.await;
         };
-        let server = run_server(listener, Some(token), store, Arc::new(runner), pages, told);
+        let access = Access {
+            token: Some(token),
+            hosts: Vec::new(),
+        };
+        let server = run_server(listener, access, store, Arc::new(runner), pages, told);
         Ok(Local {
             client,
             stop,

@@ -1,0 +1,7 @@
+// An element of the page with its properties and what is in it.
+
+export function element(name, properties, children = []) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
