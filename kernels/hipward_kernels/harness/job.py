@@ -180,8 +180,10 @@ class _Run:
             return self._objection(entrant.call, results_last=entrant.results_last)
 
         race = Race(self.rungs, ring, self.clock, self.eager_errors, out, self.check_seals, objection)
-        for variant, timed in race.start(self.rule, self.lines).items():
-            self._time_hot(variant, ring, timed)
+        timed = race.start(self.rule, self.lines)
+        waiting = [variant for variant, cold in timed.items() if self._time_hot(variant, ring, cold)]
+        if waiting:
+            self.lines.caution(_small(waiting))
         self.check_seals()
 
     def check_seals(self) -> None:
@@ -207,18 +209,20 @@ class _Run:
         dtype = floating[0] if floating else torch.float32
         self.lines.roofline(roofline(work, self.device, dtype, self.clock))
 
-    def _time_hot(self, variant: Variant, ring: Ring, cold: Timed) -> None:
-        """The second figure, with warm caches. On a CPU the first one has them already."""
+    def _time_hot(self, variant: Variant, ring: Ring, cold: Timed) -> bool:
+        """The second figure, with warm caches, and whether it is the host's time. A CPU's caches are warm already."""
         if not isinstance(self.clock, DeviceClock):
-            return
+            return False
         with torch.no_grad():
-            times, calls, wall_ms = self.clock.hot(self.rungs[variant].call, ring.take(), cold.shortest_ms * 1e-3)
-        self.lines.hot(variant, times, calls, wall_ms)
-        if (hot_ms := median(times)) > worth.COSTS * cold.median_ms:
+            hot = self.clock.hot(self.rungs[variant].call, ring.take(), cold.shortest_ms * 1e-3)
+        self.lines.hot(variant, hot)
+        hot_ms = median(hot.ms)
+        if not hot.waits_for_host and hot_ms > worth.COSTS * cold.median_ms:
             what = (
                 f"{LABELS[variant]} is slower with warm caches, {hot_ms:.3g} ms, than with cold, {cold.median_ms:.3g}"
             )
             self.lines.caution(f"{what}: {_clocks(self.clock.watch.mhz, cold.mhz)}")
+        return hot.waits_for_host
 
     def _weigh(self, variant: Variant, stands_on: Sequence[Variant], ring: Ring, reference: Reference) -> None:
         """Has the rungs above do without a step that costs. It is timed all the same: a reader sees by how much."""
@@ -327,6 +331,16 @@ def _sentence(variant: Variant, error: BaseException) -> str:
     if is_out_of_memory(error):
         return f"{subject(variant)} needed more memory than this job may use."
     return f"{subject(variant)} raised {summary(error)}"
+
+
+def _small(waiting: Sequence[Variant]) -> str:
+    """What to think of times that are the host's."""
+    *others, last = (LABELS[variant] for variant in waiting)
+    names = f"{', '.join(others)} and {last}" if others else last
+    return (
+        f"The device waits for the host in {names}: launching a call takes as long as running it. Such times vary with "
+        "the host; larger inputs would say more about the device."
+    )
 
 
 def _clocks(hot_mhz: float | None, cold_mhz: float | None) -> str:

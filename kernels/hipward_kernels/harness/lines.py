@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hipward_kernels.harness.timing import Hot
+
 Variant = str
 """The name of a rung of the ladder; `variants.RUNGS` has them all."""
 
@@ -226,9 +228,9 @@ class Lines:
         """A rung's sampling ended; `dropped` samples were taken while the device was slowed."""
         self._line("sampled", variant=variant, stop=stop, dropped=dropped)
 
-    def hot(self, variant: Variant, ms: Sequence[float], calls: int, wall_ms: float) -> None:
-        """Milliseconds of a call with warm caches: of each batch of `calls`, and on the host's clock."""
-        self._line("hot", variant=variant, hot={"ms": list(ms), "calls": calls, "wall_ms": wall_ms})
+    def hot(self, variant: Variant, hot: Hot) -> None:
+        """What a call takes with warm caches."""
+        self._line("hot", variant=variant, hot={"ms": hot.ms, "calls": hot.calls, "wall_ms": hot.wall_ms})
 
     def error(self, failure: Failure) -> None:
         """The job cannot go on. The last line."""

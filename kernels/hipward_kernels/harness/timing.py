@@ -7,6 +7,7 @@ collector, and of PyTorch's events the class in C, whose methods cannot be repla
 from __future__ import annotations
 
 import gc
+from dataclasses import dataclass
 from statistics import median
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Protocol
@@ -32,6 +33,27 @@ HOT_BATCH_MS = 0.2
 """A batch of hot calls lasts at least this long: far more than the two events around it cost."""
 HOT_BATCHES = 30
 MOST_HOT_CALLS = 2000
+WAITS_FOR_HOST = 0.9
+"""From this share of a call's time on that the host takes to launch it, the device waits for the host."""
+
+
+@dataclass(frozen=True)
+class Hot:
+    """What a call takes that follows another of its kind at once."""
+
+    ms: list[float]
+    """Of a call, in each batch."""
+    calls: int
+    """Of a batch."""
+    wall_ms: float
+    """Of a call on the host's clock, waiting for the device after each batch included."""
+    launch_ms: float
+    """Of it, until the host was done with launching."""
+
+    @property
+    def waits_for_host(self) -> bool:
+        """The time is the host's: the device is done with a call before the next has been launched."""
+        return self.launch_ms >= WAITS_FOR_HOST * median(self.ms)
 
 
 class Clock(Protocol):
@@ -147,7 +169,7 @@ class DeviceClock:
             self.hidden_ms = (perf_counter_ns() - seen) / 1e6
         return [start.elapsed_time(end) for start, end in pairs], result
 
-    def hot(self, call: Callable[..., Any], arguments: Sequence[Any], call_s: float) -> tuple[list[float], int, float]:
+    def hot(self, call: Callable[..., Any], arguments: Sequence[Any], call_s: float) -> Hot:
         """Warm caches: batches of calls with the same arguments, and no flush between them.
 
         A call that is not timed goes before each batch: while the device is at work on it, the host launches the next.
@@ -157,13 +179,9 @@ class DeviceClock:
             call: What is timed.
             arguments: Of every call.
             call_s: About how long a call takes on the device.
-
-        Returns:
-            Milliseconds of a call in each batch; calls of a batch; milliseconds of a call on the host's clock, waiting
-            for the device after each batch included.
         """
         calls = min(max(int(HOT_BATCH_MS * 1e-3 / max(call_s, 1e-9)) + 1, 1), MOST_HOT_CALLS)
-        times, walls = [], []
+        times, walls, launches = [], [], []
         with torch.cuda.device(self._device):
             stream = _current_stream(self._device)
             # The first batch finds cold caches.
@@ -175,10 +193,12 @@ class DeviceClock:
                 for _ in range(calls):
                     call(*arguments)
                 end.record(stream)
+                launched = perf_counter_ns()
                 _synchronize()
-                wall_ms = (perf_counter_ns() - began) / 1e6
+                ended = perf_counter_ns()
                 if batch:
-                    walls.append(wall_ms / (calls + 1))
+                    launches.append((launched - began) / 1e6 / (calls + 1))
+                    walls.append((ended - began) / 1e6 / (calls + 1))
                     times.append(start.elapsed_time(end) / calls)
             # Once more, not timed, to see at what clock: a call that follows another finds no rested device.
             self.watch.begin()
@@ -187,7 +207,7 @@ class DeviceClock:
             end.record(stream)
             self.watch.wait(end.query)
             _synchronize()
-        return times, calls, median(walls)
+        return Hot(times, calls, median(walls), median(launches))
 
 
 def _event() -> Any:
