@@ -242,6 +242,23 @@ fn a_teams_rules_find_fix_and_fail_like_the_built_in_ones() {
 }
 
 #[test]
+fn the_rules_and_settings_that_the_lesson_for_teams_shows_do_what_it_says() {
+    let rules = include_str!("../../content/04-team/01-keep-it-ported/rules.toml");
+    let settings =
+        "rules = \"rules\"\n[per-file-ignores]\n\"tools/old_cluster/**\" = [\"pynvml\"]\n";
+    let folder = folder(&[
+        ("rules/acme.toml", rules),
+        ("hipward.toml", settings),
+        ("tools/old_cluster/gpu.py", NVML),
+        ("a.py", "from acme import softmax as s\ny = s(x, dim=-1)\n"),
+        ("Dockerfile", "FROM acme/train-cuda:1\n"),
+    ]);
+    let mut fired = fired(folder.path(), &["."]);
+    fired.sort();
+    assert_eq!(fired, ["Dockerfile:1 acme-image", "a.py:2 acme-softmax"]);
+}
+
+#[test]
 fn a_mistake_in_a_teams_rule_is_told_with_file_line_and_key() {
     let bad = TEAM.replace("\"acme.softmax($X, dim=$D)\"", "\"acme.softmax($X\"");
     let folder = folder(&[("rules/acme.toml", &bad), ("a.py", "x = 1\n")]);

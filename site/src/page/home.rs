@@ -13,6 +13,8 @@ pub(super) fn page(site: &Site) -> Page {
     let start = first.as_ref().map(|route| {
         view! { <a class="button primary" href=site.href(route)>"Start with lesson one"</a> }
     });
+    let hosting = site.content.lesson_at("team/keep-it-ported");
+    let hosting = hosting.map(|(part, lesson)| Route::lesson(part, lesson));
     let main = view! {
         <section class="hero">
             <h1>"PyTorch code, from NVIDIA‑only to fast on AMD"</h1>
@@ -55,7 +57,7 @@ pub(super) fn page(site: &Site) -> Page {
                 <li>
                     <h3>"Host it"</h3>
                     <p>"One program with your own lessons, rules and machines, inside your network: "<code>"hipward serve --content lessons --rules rules"</code></p>
-                    <a href=site.href(&Route::Rules)>"What it checks"</a>
+                    {hosting.map(|route| view! { <a href=site.href(&route)>"How a team uses it"</a> })}
                 </li>
             </ul>
         </section>

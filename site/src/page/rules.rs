@@ -90,10 +90,7 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
         .lesson
         .and_then(|reference| site.content.lesson_at(&without_numbers(reference)))
         .map(|(part, lesson)| {
-            let route = Route::Lesson {
-                part: part.slug.clone(),
-                lesson: lesson.slug.clone(),
-            };
+            let route = Route::lesson(part, lesson);
             view! {
                 <div><dt>"Lesson"</dt><dd><a href=site.href(&route)>{plain(&lesson.meta.title)}</a></dd></div>
             }
