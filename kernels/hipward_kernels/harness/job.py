@@ -181,7 +181,8 @@ class _Run:
 
         race = Race(self.rungs, ring, self.clock, self.eager_errors, out, self.check_seals, objection)
         timed = race.start(self.rule, self.lines)
-        waiting = [variant for variant, cold in timed.items() if self._time_hot(variant, ring, cold)]
+        in_order = [variant for variant in self.job.variants if variant in timed]
+        waiting = [variant for variant in in_order if self._time_hot(variant, ring, timed[variant])]
         if waiting:
             self.lines.caution(_small(waiting))
         self.check_seals()
