@@ -509,6 +509,13 @@ fn the_teams_rules_are_handed_to_the_playground() {
     );
     let (_, page) = server.get("/playground/");
     assert!(page.contains("\"team-rules\":\"/api/v1/rules\""));
+    let (_, page) = server.get("/rules/");
+    let (_, team) = page.split_once("Your team’s own").expect("a table");
+    let (team, _) = team.split_once("</table>").expect("its end");
+    assert!(
+        team.contains("ACME001") && team.contains("Not here."),
+        "{team}"
+    );
 }
 
 #[test]

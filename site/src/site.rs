@@ -3,7 +3,7 @@
 use crate::content::block::{self, Block, Code};
 use crate::content::document::Document;
 use crate::content::{Content, Lesson, Ops, Part};
-use hipward_analyzer::{RULES, RuleMeta};
+use hipward_analyzer::{RULES, RuleMeta, TeamRules};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use thiserror::Error;
@@ -35,7 +35,7 @@ pub struct Site {
     pub(crate) ops: Ops,
     assets: Assets,
     base: String,
-    has_team_rules: bool,
+    pub(crate) team_rules: Option<TeamRules>,
 }
 
 /// A rule and its page.
@@ -143,14 +143,14 @@ impl Site {
             ops,
             assets,
             base,
-            has_team_rules: false,
+            team_rules: None,
         }
     }
 
-    /// The same site whose playground asks [`TEAM_RULES`] for a team's own rules.
-    pub fn with_team_rules(self) -> Site {
+    /// The same site with a team's own rules: its list of rules shows them, its playground asks [`TEAM_RULES`] for them.
+    pub fn with_team_rules(self, rules: TeamRules) -> Site {
         Site {
-            has_team_rules: true,
+            team_rules: Some(rules),
             ..self
         }
     }
@@ -244,7 +244,7 @@ impl Site {
             .filter(|name| name.ends_with(".js") || name.ends_with(".wasm"))
             .filter_map(|name| Some((name.as_str(), self.asset(name)?)))
             .collect();
-        if self.has_team_rules {
+        if self.team_rules.is_some() {
             addresses.insert("team-rules", format!("{}{TEAM_RULES}", self.base));
         }
         // A map of strings always serializes; `<` cannot end the script element.

@@ -50,6 +50,13 @@ pub struct TeamRule {
     fix: Option<TeamFix>,
 }
 
+impl TeamRule {
+    /// How freely its fix may be made; none for a rule that only reports.
+    pub fn applicability(&self) -> Option<Applicability> {
+        self.fix.as_ref().map(|fix| fix.applicability)
+    }
+}
+
 /// One of the forms of code that a rule looks for.
 #[derive(Debug)]
 enum Matcher {

@@ -108,8 +108,8 @@ impl Pages {
         let ops = Ops::parse(texts::<OwnKernels>());
         let mut site = Site::new(content, ops, assets, base);
         let team_rules = rules.map(load_rules).transpose()?;
-        if team_rules.is_some() {
-            site = site.with_team_rules();
+        if let Some(team) = &team_rules {
+            site = site.with_team_rules(team.rules.clone());
         }
         Ok(Pages {
             site,

@@ -6,7 +6,7 @@ use super::lesson::contents;
 use crate::content::document::{inline, plain};
 use crate::site::RulePage;
 use crate::{Route, Site};
-use hipward_analyzer::{Applicability, Language, Severity};
+use hipward_analyzer::{Applicability, Language, Severity, TeamRule};
 use leptos::prelude::*;
 
 pub(super) fn index(site: &Site) -> Page {
@@ -21,29 +21,14 @@ pub(super) fn index(site: &Site) -> Page {
     let sections: Vec<AnyView> = families
         .into_iter()
         .map(|(family, rules)| {
-            let rows: Vec<AnyView> = rules.into_iter().map(|rule| row(site, rule)).collect();
-            view! {
-                <section>
-                    <h2>{family}</h2>
-                    <div class="scroll" tabindex="0" role="group" aria-label=family>
-                        <table class="rules">
-                            <thead>
-                                <tr>
-                                    <th scope="col">"Id"</th>
-                                    <th scope="col">"Rule"</th>
-                                    <th scope="col">"What it finds"</th>
-                                    <th scope="col">"Severity"</th>
-                                    <th scope="col">"Fix"</th>
-                                </tr>
-                            </thead>
-                            <tbody>{rows}</tbody>
-                        </table>
-                    </div>
-                </section>
-            }
-            .into_any()
+            let rows = rules.into_iter().map(|rule| row(site, rule)).collect();
+            table(family, rows)
         })
         .collect();
+    let team = site.team_rules.as_ref().map(|team| {
+        let rows = team.iter().map(|rule| team_row(site, rule)).collect();
+        table("Your team’s own", rows)
+    });
     Page {
         title: "Rules".to_owned(),
         description: "What Hipward looks for in PyTorch code that is to run on ROCm, and why."
@@ -54,11 +39,54 @@ pub(super) fn index(site: &Site) -> Page {
                 "What the analyzer looks for, why it matters on ROCm, and what to write instead. Silence one with a comment: "
                 <code>"# hipward: ignore[rule-name]"</code>"."
             </p>
+            {team}
             {sections}
         }
         .into_any(),
         sidebar: None,
     }
+}
+
+fn table(title: &'static str, rows: Vec<AnyView>) -> AnyView {
+    view! {
+        <section>
+            <h2>{title}</h2>
+            <div class="scroll" tabindex="0" role="group" aria-label=title>
+                <table class="rules">
+                    <thead>
+                        <tr>
+                            <th scope="col">"Id"</th>
+                            <th scope="col">"Rule"</th>
+                            <th scope="col">"What it finds"</th>
+                            <th scope="col">"Severity"</th>
+                            <th scope="col">"Fix"</th>
+                        </tr>
+                    </thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+        </section>
+    }
+    .into_any()
+}
+
+/// A team explains its rules elsewhere, if anywhere.
+fn team_row(site: &Site, rule: &TeamRule) -> AnyView {
+    let name = rule.name.clone();
+    let name = match &rule.link {
+        Some(link) => view! { <a href=link.clone()>{name}</a> }.into_any(),
+        None => name.into_any(),
+    };
+    view! {
+        <tr>
+            <td>{rule.id.clone()}</td>
+            <th scope="row">{name}</th>
+            <td inner_html=inline(&rule.message, site.base())></td>
+            <td>{severity(rule.severity)}</td>
+            <td>{rule.applicability().map(applicability)}</td>
+        </tr>
+    }
+    .into_any()
 }
 
 fn row(site: &Site, rule: &RulePage) -> AnyView {
