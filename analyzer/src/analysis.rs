@@ -28,6 +28,8 @@ pub struct Options {
     /// Whether C++ is built as a PyTorch extension, whose names PyTorch's hipify changes; from the source's content
     /// where nothing is said. A header need not show it: its folder's `setup.py` does.
     pub pytorch_extension: Option<bool>,
+    /// Whether a header of the project's gives CUDA's names for HIP to the source: `using cudaError_t = hipError_t`.
+    pub has_hip_names: bool,
     /// Modules that the source's own project is or builds: in flash-attn's repository `flash_attn` needs no port.
     pub own_modules: Vec<String>,
     /// Whether AMD has a file of its own beside the source's, which is then for NVIDIA's hosts: what is found is information.

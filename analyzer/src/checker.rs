@@ -10,7 +10,7 @@ use crate::draft::{Draft, Drafts};
 pub(crate) use crate::draft::{Replacement, Suggestion};
 use crate::report::{HandledBy, Severity, Target};
 use crate::rules::{Family, RuleMeta};
-use crate::semantic::{QualifiedName, Semantics, never_runs_on_target};
+use crate::semantic::{QualifiedName, Semantics, never_called, never_runs_on_target};
 use crate::syntax::{KIND_COUNT, Kind, Node, Tree};
 
 /// How often each node of a source is looked at, on average, by rules that look through whole functions.
@@ -154,7 +154,15 @@ impl<'a> Checker<'a> {
     }
 
     fn push(&self, draft: Draft, node: Node) {
-        if never_runs_on_target(&self.semantics, node) {
+        let is_left_out = || {
+            let left_out = self.once("called elsewhere", || never_called(&self.semantics));
+            !left_out.is_empty()
+                && self
+                    .tree()
+                    .ancestors(node)
+                    .any(|around| left_out.contains(&around))
+        };
+        if never_runs_on_target(&self.semantics, node) || is_left_out() {
             return;
         }
         self.drafts.push(draft);

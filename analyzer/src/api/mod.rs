@@ -84,6 +84,8 @@ fn options(request: &Request) -> Result<Options, String> {
         rules: rules.map_err(|error| error.to_string())?,
         language: request.language()?,
         pytorch_extension: request.truth("pytorch_extension")?,
+        // A request holds no headers.
+        has_hip_names: false,
         #[cfg(feature = "all-languages")]
         own_modules: request
             .texts("own_modules")?

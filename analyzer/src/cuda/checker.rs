@@ -1,6 +1,7 @@
 //! What a rule on CUDA C++ works with.
 
 use super::conditions::{Vendors, knows_amd};
+use super::headers::hip_header;
 use super::source::{Source, Tokens};
 use crate::analysis::Options;
 use crate::draft::{Draft, Drafts, Suggestion};
@@ -22,6 +23,8 @@ pub(crate) struct Checker<'a> {
     pub(crate) source: &'a Source<'a>,
     pub(crate) target: &'a Target,
     pub(crate) setting: Setting,
+    /// A header gives it CUDA's names for HIP.
+    pub(crate) has_hip_names: bool,
     knows_amd: bool,
     drafts: Drafts,
 }
@@ -29,15 +32,21 @@ pub(crate) struct Checker<'a> {
 impl<'a> Checker<'a> {
     /// What the selected rules find in `source`.
     pub(crate) fn run(source: &'a Source<'a>, options: &'a Options) -> Vec<Draft> {
+        // CUDA's own header would not be there.
+        let has_hip_names = options.has_hip_names
+            && !source.includes().any(|(header, token)| {
+                hip_header(header).is_some() && source.vendors(token) == Vendors::Both
+            });
         let checker = Checker {
             source,
             target: &options.target,
+            has_hip_names,
             setting: match options.pytorch_extension {
                 Some(true) => Setting::PyTorchExtension,
                 Some(false) => Setting::Plain,
                 None => setting(source),
             },
-            knows_amd: knows_amd(source),
+            knows_amd: has_hip_names || knows_amd(source),
             drafts: Drafts::default(),
         };
         for rule in options.selected() {

@@ -416,18 +416,24 @@ impl<'a> Source<'a> {
     fn pair_brackets(&mut self) {
         let mut partners = vec![NONE; self.tokens.len()];
         let mut open: Vec<u32> = Vec::new();
-        // How deep the brackets were at each `#if` that is open.
-        let mut depths: Vec<usize> = Vec::new();
+        // How deep the brackets were at each `#if` that is open, and the last of them: a branch may close some.
+        let mut states: Vec<(usize, Vec<u32>)> = Vec::new();
         let mut lines = self.directives.iter().peekable();
         let mut at = 0;
         while at < self.len() {
             if let Some(line) = lines.next_if(|line| line.start == at) {
                 match self.directive_name(line) {
-                    "if" | "ifdef" | "ifndef" => depths.push(open.len()),
-                    "else" | "elif" => {
-                        open.truncate(depths.last().copied().unwrap_or(open.len()));
+                    "if" | "ifdef" | "ifndef" => {
+                        let below = open.len().saturating_sub(MOST_LEFT_OPEN);
+                        states.push((below, open[below..].to_vec()));
                     }
-                    "endif" => drop(depths.pop()),
+                    "else" | "elif" => {
+                        if let Some((below, last)) = states.last() {
+                            open.truncate(*below);
+                            open.extend(last);
+                        }
+                    }
+                    "endif" => drop(states.pop()),
                     _ => {}
                 }
                 // A macro's brackets pair within its line.
@@ -537,5 +543,8 @@ mod tests {
         assert_eq!(source.enclosing_braces(h), None);
         let g = source.places("g")[0];
         assert!(source.enclosing_braces(g).is_some());
+        let text = "void f(int a\n#if A\n, int b) {\n#else\n) {\n#endif\n  g();\n}\nvoid h() {}\n";
+        let source = Source::new(text);
+        assert_eq!(source.enclosing_braces(source.places("h")[0]), None);
     }
 }

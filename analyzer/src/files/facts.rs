@@ -121,7 +121,7 @@ impl CmakeCall<'_> {
 
 /// True when a condition or a group's name is about which vendor's GPU there is.
 pub(crate) fn names_a_vendor(text: &str) -> bool {
-    let words = ["cuda", "nvidia", "nvcc", "nvml"];
+    let words = ["cuda", "cublas", "nvidia", "nvcc", "nvml"];
     words.iter().any(|word| contains(text, word)) || names_rocm(text) || has_word(text, "amd")
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Enough of the grammar to know where words begin and end. A heredoc's body is data and is passed over.
 
-use super::facts::{Command, Facts, Setting, names_a_vendor};
+use super::facts::{Command, Facts, Setting, contains, names_a_vendor};
 use super::packages;
 use super::text::Text;
 
@@ -312,9 +312,9 @@ impl<'a> Reader<'a> {
                 "then" => self.reopen(Kind::Then),
                 "fi" | "esac" | "}" => drop(self.blocks.pop()),
                 "case" => {
-                    let subject = rest
-                        .first()
-                        .is_some_and(|word| names_a_vendor(word.as_str()));
+                    let subject = rest.first().is_some_and(|word| {
+                        names_a_vendor(word.as_str()) || contains(word.as_str(), "gpu")
+                    });
                     self.open(Kind::Case { subject }, false);
                     // `case x in cuda` ends at the pattern's parenthesis, which `end` sees first only on a line of its own.
                     let pattern = rest.get(2..).unwrap_or_default();

@@ -4,7 +4,7 @@
 use crate::draft::Suggestion;
 use crate::files::Checker;
 use crate::files::facts::{Installer, Requirement, names_rocm};
-use crate::report::{Severity, Version};
+use crate::report::{Language, Severity, Version};
 use crate::rules::RuleMeta;
 
 /// A package.
@@ -348,7 +348,9 @@ const EXTRAS: &[(&str, &str)] = &[
 
 /// Reports the packages that `of` speaks of.
 pub(in crate::rules) fn check(cx: &Checker<'_>, of: &'static RuleMeta) {
-    if cx.is_ported {
+    // A list is installed as a whole: what has no place on ROCm has none beside `torch==2.6.0+rocm6.2` either.
+    let only_errors = cx.is_ported && cx.language == Language::Requirements;
+    if cx.is_ported && !only_errors {
         return;
     }
     for requirement in cx
@@ -361,6 +363,7 @@ pub(in crate::rules) fn check(cx: &Checker<'_>, of: &'static RuleMeta) {
         let known = PACKAGES.iter().find(|package| matches(package.name, &name));
         if let Some(package) = known {
             if package.owner == of.name
+                && (package.severity == Severity::Error || !only_errors)
                 && !is_fine(package, requirement)
                 && !is_built_here(cx, package, requirement)
             {

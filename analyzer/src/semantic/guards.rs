@@ -3,6 +3,7 @@
 //! An author who wrote `if torch.version.hip` has been here: the other branch is theirs to keep.
 
 use super::backend::{last_name, names_rocm, truth_on_target};
+use super::names::Value;
 use super::resolve::Semantics;
 use crate::syntax::{Field, Kind, Node};
 
@@ -42,6 +43,33 @@ pub(crate) fn never_runs_on_target(semantics: &Semantics<'_>, node: Node) -> boo
         child = parent;
     }
     false
+}
+
+/// More calls of a source's own functions than a set-up script has; what has more is not looked through.
+const MAX_CALLS: usize = 1000;
+
+/// Functions that are called only where the source says that this never runs on the target:
+/// `if not IS_ROCM: check_nvcc(CUDA_HOME)`.
+pub(crate) fn never_called(semantics: &Semantics<'_>) -> Vec<Node> {
+    let tree = &semantics.tree;
+    let calls: Vec<(Node, bool)> = tree
+        .nodes()
+        .filter(|name| tree.field(*name) != Field::Name)
+        .filter_map(|name| match semantics.binding(name)?.value {
+            Value::Function(function) if !tree.contains(function, name) => Some((function, name)),
+            _ => None,
+        })
+        .take(MAX_CALLS)
+        .map(|(function, name)| (function, never_runs_on_target(semantics, name)))
+        .collect();
+    if calls.len() == MAX_CALLS {
+        return Vec::new();
+    }
+    let skipped = calls.iter().filter(|(_, never)| *never);
+    skipped
+        .map(|(function, _)| *function)
+        .filter(|function| !calls.contains(&(*function, false)))
+        .collect()
 }
 
 fn branch_is_skipped(semantics: &Semantics<'_>, statement: Node, child: Node) -> bool {
@@ -195,7 +223,7 @@ pub(crate) fn is_import_guarded(semantics: &Semantics<'_>, node: Node, errors: &
             Kind::IfStatement | Kind::ElifClause if tree.field(child) == Field::Consequence => {
                 let asks = tree
                     .child(parent, Field::Condition)
-                    .is_some_and(|condition| asks_for_availability(semantics, condition));
+                    .is_some_and(|condition| asks_for_availability(semantics, condition, node));
                 if asks {
                     return true;
                 }
@@ -209,7 +237,7 @@ pub(crate) fn is_import_guarded(semantics: &Semantics<'_>, node: Node, errors: &
                             tree.kind(statement) == Kind::IfStatement
                                 && exits(semantics, statement)
                                 && tree.child(statement, Field::Condition).is_some_and(
-                                    |condition| asks_for_availability(semantics, condition),
+                                    |condition| asks_for_availability(semantics, condition, node),
                                 )
                         });
                 if left_before {
@@ -251,8 +279,9 @@ fn catches(semantics: &Semantics<'_>, handler: Node, errors: &[&str]) -> bool {
     })
 }
 
-/// `if is_flash_attn_available():`, `if importlib.util.find_spec("flash_attn"):`, `if HAS_APEX:`.
-fn asks_for_availability(semantics: &Semantics<'_>, condition: Node) -> bool {
+/// `if is_flash_attn_available():`, `if importlib.util.find_spec("flash_attn"):`, `if HAS_APEX:`, and `if xformers_enabled():`
+/// before `import xformers`.
+fn asks_for_availability(semantics: &Semantics<'_>, condition: Node, import: Node) -> bool {
     let tree = &semantics.tree;
     tree.subtree(condition)
         .filter(|name| tree.kind(*name) == Kind::Identifier)
@@ -262,5 +291,8 @@ fn asks_for_availability(semantics: &Semantics<'_>, condition: Node) -> bool {
                 || lower.contains("installed")
                 || lower == "find_spec"
                 || lower.trim_start_matches('_').starts_with("has_")
+                || lower
+                    .split_once("_enabled")
+                    .is_some_and(|(what, _)| what.len() > 3 && tree.text(import).contains(what))
         })
 }

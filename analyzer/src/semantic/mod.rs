@@ -16,6 +16,6 @@ pub(crate) use classes::is_nn_module;
 pub(crate) use constants::literal_text;
 pub(crate) use constants::{folded, integer, string, string_parts};
 pub(crate) use environment::{Access, environment_variable};
-pub(crate) use guards::{follows_an_exit, is_import_guarded, never_runs_on_target};
+pub(crate) use guards::{follows_an_exit, is_import_guarded, never_called, never_runs_on_target};
 pub(crate) use names::Value;
 pub(crate) use resolve::{QualifiedName, Semantics};

@@ -40,6 +40,7 @@ pub(super) fn is_renamed(files: &dyn Files, path: &str) -> bool {
             let other = |rest: &str| join(&join(folder, &name.replace(nvidias, amds)), rest);
             name.contains(nvidias)
                 && (files.exists(&other(rest))
+                    || is_file && is_host_code(files, &other(rest))
                     || !is_file && files.exists(&other(&rest.replace(nvidias, amds))))
         });
         let has_folder = FOLDERS.iter().any(|(nvidias, amds)| {
@@ -55,6 +56,12 @@ pub(super) fn is_renamed(files: &dyn Files, path: &str) -> bool {
         rest = path[folder.len()..].trim_start_matches('/');
     }
     false
+}
+
+/// `rocm.cpp` for `rocm.cu`: HIP's runtime needs no compiler of its own.
+fn is_host_code(files: &dyn Files, path: &str) -> bool {
+    path.strip_suffix(".cu")
+        .is_some_and(|stem| files.exists(&format!("{stem}.cpp")))
 }
 
 /// The names of the files that a folder's files for AMD's hosts stand beside: of `Dockerfile.rocm` it is `Dockerfile`. A file

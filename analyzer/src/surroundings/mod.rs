@@ -1,5 +1,5 @@
-//! What the files around a file say of it: whether PyTorch's hipify renames what is in it, which modules its own
-//! project holds, and whether AMD has a file of its own for it.
+//! What the files around a file say of it: whether PyTorch's hipify renames what is in it, or a header gives it HIP's names,
+//! which modules its own project holds, and whether AMD has a file of its own for it.
 //!
 //! Where those files are is the caller's business ([`Files`]): on a disk, or in a request. Nothing about rules.
 
@@ -9,6 +9,7 @@ mod counterpart;
 mod extension;
 mod given;
 mod own_modules;
+mod shim;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -38,6 +39,7 @@ pub struct Surroundings<F> {
     extensions: ByFolder<Option<bool>>,
     own_modules: ByFolder<Arc<Vec<String>>>,
     unmarked: ByFolder<Arc<Vec<String>>>,
+    headers: ByFolder<Arc<shim::Header>>,
 }
 
 impl<F: Files> Surroundings<F> {
@@ -48,6 +50,7 @@ impl<F: Files> Surroundings<F> {
             extensions: ByFolder::default(),
             own_modules: ByFolder::default(),
             unmarked: ByFolder::default(),
+            headers: ByFolder::default(),
         }
     }
 
@@ -86,6 +89,12 @@ impl<F: Files> Surroundings<F> {
             true => self.pytorch_extension(folder),
             false => None,
         };
+        options.has_hip_names = is_cpp
+            && options.pytorch_extension != Some(true)
+            && shim::is_given(path, |path| {
+                let read = || Arc::new(shim::read(&self.files, path));
+                self.headers.answer(path, read)
+            });
         options.own_modules = match is_python {
             true => self.own_modules(folder).to_vec(),
             false => Vec::new(),
@@ -198,6 +207,8 @@ mod tests {
             ("a/kernels/amd/common.py", ""),
             ("a/nv_utils.py", ""),
             ("a/amd_utils.py", ""),
+            ("a/utils/cuda.cu", ""),
+            ("a/utils/rocm.cpp", ""),
             ("a/setup.py", ""),
             ("a/setup_rocm.py", ""),
             ("mine-cuda/.git/HEAD", ""),
@@ -220,6 +231,7 @@ mod tests {
             ("a/constraints.txt", "a/rocm-constraints.txt"),
             ("a/kernels/nvidia/gemm.py", "a/kernels/amd/common.py"),
             ("a/nv_utils.py", "a/amd_utils.py"),
+            ("a/utils/cuda.cu", "a/utils/rocm.cpp"),
             (
                 "a/targets/cuda/target_cuda.cmake",
                 "a/targets/hip/target_hip.cmake",
@@ -237,6 +249,36 @@ mod tests {
         ] {
             assert!(!of(path), "{path}");
         }
+    }
+
+    #[test]
+    fn a_header_gives_hips_names_to_what_includes_it() {
+        let all = surroundings(&[
+            ("a/.git/HEAD", ""),
+            ("a/include/mine/gpu.hpp", "using cudaError_t = hipError_t;"),
+            ("a/include/mine/all.hpp", "#include \"gpu.hpp\""),
+            ("a/src/deep/x.cu", "# include <mine/all.hpp>"),
+            ("a/src/deep/y.cu", "#include <cuda_runtime.h>"),
+            (
+                "a/src/gpu.h",
+                "#define gpuError_t cudaError_t\n#include \"round.h\"",
+            ),
+            ("a/src/round.h", "#include \"gpu.h\""),
+            ("a/src/z.cu", "#include \"gpu.h\""),
+            ("mine/all.hpp", "#define cudaError_t  hipError_t"),
+        ]);
+        let of = |path: &str| {
+            let mut options = Options {
+                language: Language::of_path(path),
+                ..Options::default()
+            };
+            all.complete(path, &mut options);
+            options.has_hip_names
+        };
+        assert!(of("a/src/deep/x.cu"));
+        assert!(of("mine/all.hpp"));
+        assert!(!of("a/src/deep/y.cu"));
+        assert!(!of("a/src/z.cu"));
     }
 
     #[test]

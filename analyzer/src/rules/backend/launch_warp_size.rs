@@ -2,7 +2,7 @@
 
 use crate::checker::{Checker, Suggestion};
 use crate::report::Severity;
-use crate::rules::calls::has_text;
+use crate::rules::calls::{contains_any, has_text};
 use crate::rules::uses::imported;
 use crate::syntax::{Field, Kind, Node};
 
@@ -139,19 +139,15 @@ fn counts_warps(name: &str) -> bool {
     )
 }
 
-/// True in code that is written in NVIDIA's own kernel language, and has to be replaced as a whole.
+/// True in code that is written in NVIDIA's own kernel language or for its tensor cores, and has to be replaced as a whole;
+/// or for AMD's matrix cores, whose author knows how wide a wavefront is.
 fn is_for_nvidia(cx: &Checker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
         tree.nodes()
-            .filter(|node| {
-                matches!(
-                    tree.kind(*node),
-                    Kind::ImportStatement | Kind::ImportFromStatement
-                )
-            })
-            .find(|node| {
-                [
+            .find(|node| match tree.kind(*node) {
+                Kind::Identifier => contains_any(tree.text(*node), &["TensorCore", "mfma"]),
+                Kind::ImportStatement | Kind::ImportFromStatement => [
                     "cutlass",
                     "cuda.bindings",
                     "cuda.tile",
@@ -159,7 +155,8 @@ fn is_for_nvidia(cx: &Checker<'_>) -> bool {
                     "flashinfer",
                 ]
                 .iter()
-                .any(|module| imported(cx, *node, module).is_some())
+                .any(|module| imported(cx, *node, module).is_some()),
+                _ => false,
             })
             .into_iter()
             .collect()

@@ -3,7 +3,7 @@
 use crate::draft::Suggestion;
 use crate::files::Checker;
 use crate::files::text::Text;
-use crate::report::{Severity, Version};
+use crate::report::{Language, Severity, Version};
 use crate::rules::wheels;
 
 declare_rule! {
@@ -74,6 +74,13 @@ fn check(cx: &Checker<'_>) {
     if cx.facts.indexes.iter().any(is_rocm) || cx.is_ported {
         return;
     }
+    // An index for the CPU beside it: an extra or a group says which.
+    let is_chosen = cx.language == Language::Pyproject
+        && cx
+            .facts
+            .indexes
+            .iter()
+            .any(|index| index.as_str().ends_with("/whl/cpu"));
     for index in &cx.facts.indexes {
         let url = index.as_str();
         if NVIDIA.iter().any(|host| url.contains(host)) {
@@ -89,6 +96,19 @@ fn check(cx: &Checker<'_>) {
         let Some(segment) = wheels::cuda_segment(url) else {
             continue;
         };
+        if is_chosen {
+            cx.report(
+                &RULE,
+                Severity::Info,
+                index.range(),
+                "One of the indexes to choose from is for NVIDIA GPUs; none is for AMD's.",
+                Suggestion::display_only(format!(
+                    "Add one for {} beside it",
+                    wheels::index(cx.target)
+                )),
+            );
+            continue;
+        }
         cx.report(
             &RULE,
             Severity::Error,

@@ -118,7 +118,8 @@ fn check(cx: &Checker<'_>, call: Node) {
     );
 }
 
-/// `if not torch.is_tensor(timestep): timestep = torch.tensor(…)` runs for callers that pass a number only.
+/// `if not torch.is_tensor(timestep): timestep = torch.tensor(…)` runs for callers that pass a number only, and
+/// `if self.mask is None: self.mask = torch.ones(…)` once.
 fn is_conversion(cx: &Checker<'_>, call: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(call)
@@ -133,8 +134,11 @@ fn is_conversion(cx: &Checker<'_>, call: Node) -> bool {
                 Kind::ConditionalExpression => tree.parts(ancestor).nth(1),
                 _ => tree.child(ancestor, Field::Condition),
             };
-            condition
-                .is_some_and(|condition| mentions_any(cx, condition, &["is_tensor", "isinstance"]))
+            condition.is_some_and(|condition| {
+                let text = tree.text(condition);
+                mentions_any(cx, condition, &["is_tensor", "isinstance"])
+                    || text.starts_with("self.") && text.ends_with(" is None")
+            })
         })
 }
 

@@ -20,7 +20,8 @@ declare_rule! {
     ///
     /// In a PyTorch extension nothing has to be done: `torch.utils.cpp_extension` runs PyTorch's hipify over the
     /// sources of a `CUDAExtension` when it builds on ROCm. One finding says so for the whole file, and only names that
-    /// PyTorch's hipify does not know are reported where they stand.
+    /// PyTorch's hipify does not know are reported where they stand. A source that has these names from a header of the
+    /// project's own, as `using cudaError_t = hipError_t`, is left alone.
     ///
     /// ## Example
     ///
@@ -69,6 +70,9 @@ declare_rule! {
 }
 
 fn check(cx: &Checker<'_>) {
+    if cx.has_hip_names {
+        return;
+    }
     let mut found = Vec::new();
     for (word, places) in cx.source.words() {
         let Some((hip, hipify_knows)) = counterpart(word) else {

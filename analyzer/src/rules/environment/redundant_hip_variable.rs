@@ -3,7 +3,7 @@
 use crate::checker::Checker;
 use crate::report::Severity;
 use crate::rules::uses::{self, Use, What, row};
-use crate::syntax::Node;
+use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
     /// ## What it does
@@ -18,7 +18,7 @@ declare_rule! {
     /// `TORCH_BLAS_PREFER_HIPBLASLT=1`. They do no harm, but hide which setting made the difference. `GPU_MAX_HW_QUEUES=2` is
     /// AMD's advice for some multi-node training alone; elsewhere it takes two of four hardware queues away.
     /// `HSA_OVERRIDE_GFX_VERSION` makes the runtime load code for another GPU: a way to try unsupported consumer cards, and a crash
-    /// or wrong results on an Instinct GPU.
+    /// or wrong results on an Instinct GPU. Where a condition chooses the cards that get it, nothing is said.
     ///
     /// ## Example
     ///
@@ -55,6 +55,8 @@ declare_rule! {
         files: [Dockerfile, Shell, Yaml] check_files,
     }
 }
+const OVERRIDE: &str = "HSA_OVERRIDE_GFX_VERSION";
+
 const LEAVE: &str = "Leave it out, or measure with and without it";
 
 const fn default(name: &'static str) -> Use {
@@ -78,7 +80,7 @@ const USES: &[Use] = &[
         LEAVE,
     ),
     row(
-        What::Variable("HSA_OVERRIDE_GFX_VERSION", &[]),
+        What::Variable(OVERRIDE, &[]),
         Severity::Warning,
         "This makes ROCm load code for another GPU; {arch} is supported as it is.",
         "Leave it out",
@@ -86,7 +88,21 @@ const USES: &[Use] = &[
 ];
 
 fn check(cx: &Checker<'_>, node: Node) {
-    uses::check(cx, &RULE, USES, node);
+    if !is_for_some_cards(cx, node) {
+        uses::check(cx, &RULE, USES, node);
+    }
+}
+
+/// `if card == "gfx1031": os.environ["HSA_OVERRIDE_GFX_VERSION"] = "10.3.0"`: an Instinct GPU does not get it.
+fn is_for_some_cards(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    tree.text(node).contains(OVERRIDE)
+        && tree.ancestors(node).any(|around| {
+            tree.kind(around) == Kind::IfStatement
+                && tree
+                    .child(around, Field::Condition)
+                    .is_some_and(|condition| !tree.text(condition).contains("__name__"))
+        })
 }
 
 /// Where files set it.

@@ -123,6 +123,14 @@ fn serves_once(cx: &Checker<'_>, side: Option<Node>, reading: Node) -> bool {
     let Some(kept) = cx.semantics.binding(name) else {
         return false;
     };
+    // A loop comes back to the difference with what it assigns further down.
+    let comes_back = |other: Node| {
+        tree.ancestors(name).any(|around| {
+            matches!(tree.kind(around), Kind::ForStatement | Kind::WhileStatement)
+                && tree.contains(around, other)
+                && !tree.contains(around, kept.node)
+        })
+    };
     let around = function_around(cx, reading).unwrap_or(tree.root());
     cx.within(around)
         .filter(|node| tree.kind(*node) == Kind::Identifier && tree.text(*node) == tree.text(name))
@@ -133,10 +141,12 @@ fn serves_once(cx: &Checker<'_>, side: Option<Node>, reading: Node) -> bool {
                 && tree
                     .parent(other)
                     .is_some_and(|parent| tree.kind(parent) == Kind::Assignment);
-            is_target
-                || cx
-                    .semantics
+            if is_target {
+                !comes_back(other)
+            } else {
+                cx.semantics
                     .binding(other)
                     .is_some_and(|binding| binding.node != kept.node)
+            }
         })
 }

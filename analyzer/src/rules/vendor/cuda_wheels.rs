@@ -3,15 +3,16 @@
 use crate::checker::{Checker, Suggestion};
 use crate::report::Severity;
 use crate::rules::RuleMeta;
+use crate::rules::calls::values;
 use crate::rules::commands::{RUNNERS, command};
-use crate::semantic::string_parts;
+use crate::semantic::{string, string_parts};
 use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
     /// ## What it does
     ///
     /// Finds CUDA packages in a `pip install` that Python code runs, and in `install_requires` of a `setup.py`: NVIDIA's own
-    /// (`nvidia-cublas-cu12`), `onnxruntime-gpu`, and PyTorch's CUDA index. A package that another rule speaks of in requirements, such
+    /// (`nvidia-cublas-cu12`), `onnxruntime-gpu`, and PyTorch's CUDA index, also as an environment variable's default. A package that another rule speaks of in requirements, such
     /// as `cupy-cuda12x` or `tensorrt`, is reported under that rule here too.
     ///
     /// ## Why on ROCm
@@ -91,7 +92,14 @@ pub(in crate::rules) fn installed(cx: &Checker<'_>, of: &'static RuleMeta, node:
         requirements(cx, of, node);
         return;
     }
-    let runs = cx.callee(node).is_some_and(|name| name.is_any(RUNNERS));
+    let Some(callee) = cx.callee(node) else {
+        return;
+    };
+    if callee.is_any(&["os.environ.get", "os.getenv"]) {
+        default(cx, of, node);
+        return;
+    }
+    let runs = callee.is_any(RUNNERS);
     let Some(command) = runs.then(|| command(cx, node)).flatten() else {
         return;
     };
@@ -103,6 +111,21 @@ pub(in crate::rules) fn installed(cx: &Checker<'_>, of: &'static RuleMeta, node:
     if installs {
         // One finding says that the command is for CUDA.
         words.iter().any(|word| report(cx, of, node, word));
+    }
+}
+
+/// `os.environ.get("TORCH_COMMAND", "pip install torch --index-url https://download.pytorch.org/whl/cu121")`
+fn default(cx: &Checker<'_>, of: &'static RuleMeta, call: Node) {
+    if let Some(text) = values(cx, call)
+        .get(1)
+        .and_then(|value| string(&cx.semantics, *value))
+    {
+        // A source that knows ROCm chooses between several.
+        text.split_whitespace()
+            .filter(|word| {
+                word.contains("//download.pytorch.org/") && !cx.tree().source().contains("rocm")
+            })
+            .any(|word| report(cx, of, call, word));
     }
 }
 
