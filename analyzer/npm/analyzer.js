@@ -5,12 +5,13 @@ import * as glue from "./glue.js";
 const ask = (method, request) => JSON.parse(glue[method](JSON.stringify(request)));
 
 // Options as the module names them; what is undefined is not sent.
-const named = ({ upTo, pytorchExtension, ownModules, hasCounterpart, ...options }) => ({
+const named = ({ upTo, pytorchExtension, ownModules, hasCounterpart, hasHipNames, ...options }) => ({
   ...options,
   up_to: upTo,
   pytorch_extension: pytorchExtension,
   own_modules: ownModules,
   has_counterpart: hasCounterpart,
+  has_hip_names: hasHipNames,
 });
 
 const analyzer = Object.freeze({

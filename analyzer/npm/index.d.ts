@@ -41,6 +41,8 @@ export interface Options extends ProjectOptions {
   ownModules?: readonly string[];
   /** Whether AMD has a file of its own beside this one: what is found is then information. */
   hasCounterpart?: boolean;
+  /** Whether a header of the project's gives CUDA's names for HIP to this file: `using cudaError_t = hipError_t`. */
+  hasHipNames?: boolean;
 }
 
 export type Severity = "error" | "warning" | "advice" | "info";

@@ -167,6 +167,14 @@ const AROUND: &[(&str, &str)] = &[
     ),
     ("other/use.py", "import apex\n"),
     (
+        "named/gpu.h",
+        "#define gpu_h\nusing cudaError_t = hipError_t;\ninline auto cudaDeviceSynchronize = hipDeviceSynchronize;\n",
+    ),
+    (
+        "named/wait.cu",
+        "#include \"gpu.h\"\ncudaError_t wait() { return cudaDeviceSynchronize(); }\n",
+    ),
+    (
         "repo/docker/cuda/Dockerfile",
         "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n",
     ),
@@ -204,13 +212,21 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
     assert_eq!(image["findings"][0]["severity"], "info");
     assert_eq!(image["notes"][0]["code"], "counterpart");
     assert_eq!(rules("other/use.py"), ["apex"]);
+    assert_eq!(rules("named/wait.cu"), [""; 0]);
 
     // The same, for those who ask file by file. Texts that tell nothing need not be given.
     let named: Vec<Value> = AROUND
         .iter()
-        .map(|(path, source)| match path.ends_with("setup.py") {
-            true => json!({ "path": path, "source": source }),
-            false => json!({ "path": path }),
+        .map(|(path, source)| {
+            let telling = |line: &&str| line.contains("include") || line.contains("hipError_t");
+            match path.rsplit_once('.') {
+                _ if path.ends_with("setup.py") => json!({ "path": path, "source": source }),
+                Some((_, "cu" | "cuh" | "h")) => {
+                    let lines: Vec<&str> = source.lines().filter(telling).collect();
+                    json!({ "path": path, "source": lines.join("\n") })
+                }
+                _ => json!({ "path": path }),
+            }
         })
         .collect();
     let answer = api::surroundings(&json!({ "files": named }).to_string()).expect("a good request");
@@ -235,7 +251,7 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
             .any(|part| path.contains(part))
     }) {
         let folder = of(path.rsplit_once('/').expect("a folder").0);
-        let mut request = json!({ "source": source, "language": Language::of_path(path), "own_modules": folder["own_modules"], "has_counterpart": folder["counterparts"] == json!([path]) });
+        let mut request = json!({ "source": source, "language": Language::of_path(path), "own_modules": folder["own_modules"], "has_counterpart": folder["counterparts"] == json!([path]), "has_hip_names": folder["hip_named"].as_array().is_some_and(|named| named.contains(&json!(path))) });
         if !folder["pytorch_extension"].is_null() {
             request["pytorch_extension"] = folder["pytorch_extension"].clone();
         }

@@ -97,21 +97,26 @@ async function surroundingsOf(known, repositories) {
     (language === "requirements" && /rocm|amd|hip/.test(path));
   const files = repositories.map((path) => ({ path: path ? `${path}/.git` : ".git" }));
   for (const file of known) {
-    const { text: source } = tells(file) ? await textOf(file) : {};
-    files.push({ path: file.path, source });
+    const isCpp = file.language === "cuda-cpp";
+    const { text } = isCpp || tells(file) ? await textOf(file) : {};
+    files.push({ path: file.path, source: isCpp ? text?.split("\n").filter(includesOrRenames).join("\n") : text });
   }
   const folders = await askAnalyzer("surroundings", { files });
   return new Map(
-    folders.map(({ path, own_modules, pytorch_extension, counterparts }) => [
+    folders.map(({ path, own_modules, pytorch_extension, counterparts, hip_named }) => [
       path,
       (file) => ({
         own_modules,
         pytorch_extension: pytorch_extension ?? undefined,
         has_counterpart: counterparts.includes(file),
+        has_hip_names: hip_named.includes(file),
       }),
     ]),
   );
 }
+
+// All that counts of C++: a header may give CUDA's names for HIP.
+const includesOrRenames = (line) => /^\s*#\s*include\b|hip(Error|Stream)_t/.test(line);
 
 const folderOf = (path) => path.slice(0, Math.max(0, path.lastIndexOf("/")));
 

@@ -53,6 +53,8 @@ impl SourceRequest {
             "own_modules",
             #[cfg(feature = "all-languages")]
             "has_counterpart",
+            #[cfg(feature = "all-languages")]
+            "has_hip_names",
             "path",
             "indices",
             "up_to",
@@ -84,7 +86,9 @@ fn options(request: &Request) -> Result<Options, String> {
         rules: rules.map_err(|error| error.to_string())?,
         language: request.language()?,
         pytorch_extension: request.truth("pytorch_extension")?,
-        // A request holds no headers.
+        #[cfg(feature = "all-languages")]
+        has_hip_names: request.truth("has_hip_names")? == Some(true),
+        #[cfg(not(feature = "all-languages"))]
         has_hip_names: false,
         #[cfg(feature = "all-languages")]
         own_modules: request
@@ -134,7 +138,7 @@ pub fn languages(request: &str) -> Result<String, String> {
     Ok(encode(&named))
 }
 
-/// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, own_modules?, has_counterpart?}` → `Report`; `rules` are a
+/// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, own_modules?, has_counterpart?, has_hip_names?}` → `Report`; `rules` are a
 /// team's own.
 pub fn analyze(request: &str) -> Result<String, String> {
     let read = SourceRequest::read(request)?;
@@ -231,6 +235,7 @@ struct Folder {
     pytorch_extension: Option<bool>,
     own_modules: Arc<Vec<String>>,
     counterparts: Vec<String>,
+    hip_named: Vec<String>,
 }
 
 #[cfg(feature = "all-languages")]
@@ -243,14 +248,16 @@ impl Encode for Folder {
                 ("pytorch_extension", &self.pytorch_extension),
                 ("own_modules", &*self.own_modules),
                 ("counterparts", &self.counterparts),
+                ("hip_named", &self.hip_named),
             ],
         );
     }
 }
 
-/// `{files: [{path, source?}]}` → `[{path, pytorch_extension, own_modules, counterparts}]`, for each folder that holds one
-/// of the files what to tell [`analyze`] of those in it; `counterparts` are the files there that AMD has its own of. What
-/// lies there counts; of Python modules the text does too.
+/// `{files: [{path, source?}]}` → `[{path, pytorch_extension, own_modules, counterparts, hip_named}]`, for each folder that
+/// holds one of the files what to tell [`analyze`] of those in it; `counterparts` are the files there that AMD has its own
+/// of, `hip_named` those that a header gives HIP's names. What lies there counts; of Python modules the text does too, and of
+/// C++ the lines that include something or name `hipError_t` or `hipStream_t`.
 #[cfg(feature = "all-languages")]
 pub fn surroundings(request: &str) -> Result<String, String> {
     let given = Request::read(request, &["files"])?.objects("files", &["path", "source"])?;
@@ -271,16 +278,22 @@ pub fn surroundings(request: &str) -> Result<String, String> {
             pytorch_extension: surroundings.pytorch_extension(path),
             own_modules: surroundings.own_modules(path),
             counterparts: Vec::new(),
+            hip_named: Vec::new(),
             path: path.to_owned(),
         })
         .collect();
     for file in &given {
         let path = file.text("path")?;
+        let language = Language::of_path(path);
         let folder = folders.binary_search(&parent(path).unwrap_or_default());
-        if surroundings.has_counterpart(path, Language::of_path(path))
-            && let Some(answer) = folder.ok().and_then(|at| answers.get_mut(at))
-        {
+        let Some(answer) = folder.ok().and_then(|at| answers.get_mut(at)) else {
+            continue;
+        };
+        if surroundings.has_counterpart(path, language) {
             answer.counterparts.push(path.to_owned());
+        }
+        if language == Some(Language::CudaCpp) && surroundings.has_hip_names(path) {
+            answer.hip_named.push(path.to_owned());
         }
     }
     Ok(encode(&answers))

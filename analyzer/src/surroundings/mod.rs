@@ -89,17 +89,21 @@ impl<F: Files> Surroundings<F> {
             true => self.pytorch_extension(folder),
             false => None,
         };
-        options.has_hip_names = is_cpp
-            && options.pytorch_extension != Some(true)
-            && shim::is_given(path, |path| {
-                let read = || Arc::new(shim::read(&self.files, path));
-                self.headers.answer(path, read)
-            });
+        options.has_hip_names = is_cpp && self.has_hip_names(path);
         options.own_modules = match is_python {
             true => self.own_modules(folder).to_vec(),
             false => Vec::new(),
         };
         options.has_counterpart = self.has_counterpart(path, options.language);
+    }
+
+    /// Whether a header of the project's gives CUDA's names for HIP to a C++ file, which PyTorch's hipify does not rename.
+    pub fn has_hip_names(&self, path: &str) -> bool {
+        self.pytorch_extension(parent(path).unwrap_or_default()) != Some(true)
+            && shim::is_given(path, |path| {
+                let read = || Arc::new(shim::read(&self.files, path));
+                self.headers.answer(path, read)
+            })
     }
 
     /// Whether a file is for NVIDIA's hosts alone, because AMD's stands beside it.
