@@ -224,6 +224,7 @@ table! {
         fp8_format,
         vector_operator,
         kernel_launch,
+        launch_braces,
         cuda_unsupported,
         cuda_header,
         cuda_api,

@@ -14,7 +14,7 @@ struct Graph {
 
 bool capture(Graph& to, float* x, cudaStream_t stream) {
     if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) != cudaSuccess) return false;
-    for (int i = 0; i < 4; ++i) step<<<64, 256, 0, stream>>>(x, 1.0f * i);
+    for (int i = 0; i < 4; ++i) step<<<{64, 1}, {256}, 0, stream>>>(x, 1.0f * i);
     return cudaStreamEndCapture(stream, &to.graph) == cudaSuccess &&
            cudaGraphInstantiate(&to.executable, to.graph, nullptr, nullptr, 0) == cudaSuccess &&
            cudaGraphLaunch(to.executable, stream) == cudaSuccess;
