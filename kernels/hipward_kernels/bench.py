@@ -24,7 +24,7 @@ from hipward_kernels.harness.distance import distance, root_mean_square
 from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.precision import ERROR_RATIO, tolerance
 from hipward_kernels.harness.sampling import StopRule, interleave, median_interval
-from hipward_kernels.perftest import clock_of, copy_rate
+from hipward_kernels.perftest import argument_sets, clock_of, copy_rate
 from hipward_kernels.registry import EAGER, only
 from hipward_kernels.results import Measurement, append, rows
 from hipward_kernels.roofline import peak_of
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.timing import Clock
 
 RESULTS = Path(__file__).parent.parent / "results" / "results.csv"
-BUFFERS = 3
 WARM_SECONDS = 0.02
 CHECKED_ROWS = 64
 """Rows at each end of a result that are compared with the definition: all of a large one would not fit in float64."""
@@ -45,7 +44,7 @@ CHECKED_ROWS = 64
 HOST_ROWS = 32
 """Up to this many rows the GPU is done before the host is, and the host's time is measured too."""
 HOST_CALLS = 100
-HOST_ROUNDS = 10
+HOST_ROUNDS = 30
 
 RULE = StopRule(time_cap_s=0.5, half_width=0.002, min_seconds=0.01, max_samples=300, round_samples=20)
 """Short turns: what all variants meet in a round, their ratio does not show."""
@@ -72,7 +71,7 @@ def implementations(case: Case) -> dict[str, Callable[..., Any]]:
 def measure(case: Case, clock: Clock, rule: StopRule, rate: float) -> list[Measurement]:
     """Checks and times every implementation of a case."""
     calls = implementations(case)
-    buffers = [case.arguments() for _ in range(BUFFERS)]
+    buffers = argument_sets(case.arguments)
     with torch.no_grad():
         check(case, calls, buffers[0])
     half = case.bytes_moved() // 2

@@ -34,7 +34,7 @@ from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.outputs import tensors
 from hipward_kernels.harness.precision import ERROR_RATIO, tolerance
 from hipward_kernels.harness.sampling import median_interval
-from hipward_kernels.perftest import clock_of
+from hipward_kernels.perftest import argument_sets, clock_of
 from hipward_kernels.registry import EAGER
 from hipward_kernels.results import Conditions, append_rows, conditions_of
 from hipward_kernels.roofline import floor, peak_of
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.timing import Clock
 
 RESULTS = Path(__file__).parent.parent / "results" / "routed.csv"
-BUFFERS = 3
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ def check(case: RoutedCase, calls: Mapping[str, Callable[..., Any]], arguments: 
 def measure(case: RoutedCase, clock: Clock, rule: StopRule) -> list[Routed]:
     """Checks and times every way of a case."""
     calls = implementations(case)
-    buffers = [case.arguments() for _ in range(BUFFERS)]
+    buffers = argument_sets(case.arguments)
     with torch.no_grad():
         check(case, calls, buffers[0])
     taken = timings(calls, buffers, clock, rule)

@@ -22,7 +22,7 @@ from hipward_kernels import tuning
 from hipward_kernels.arch import cluster_of, get_gfx, wave_of
 from hipward_kernels.bench_cases import Case, cases
 from hipward_kernels.ops.hip_launch import VECTOR_BYTES
-from hipward_kernels.perftest import clock_of
+from hipward_kernels.perftest import argument_sets, clock_of
 from hipward_kernels.registry import only
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 QUICK, CAREFUL = 10, 150
 """Samples of every candidate, and of the best few."""
-BUFFERS = 3
 FINALISTS = 5
 WORTH_A_ROW = 0.993
 """Of the default's time: less gain than this is noise, where a call is short."""
@@ -145,8 +144,7 @@ def build(numbered: tuple[Case, tuning.Choice]) -> None:
 
 def tune(case: Case, clock: Clock, source: str) -> tuning.Choice:
     """The best candidate for a case; the default where nothing is clearly better."""
-    # In turn, as when the ops are measured: what a call has just read is not all gone from the caches with one flush.
-    buffers = [case.arguments() for _ in range(BUFFERS)]
+    buffers = argument_sets(case.arguments)
     arguments = buffers[0]
     call = case.ours()
 
