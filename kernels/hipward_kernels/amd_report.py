@@ -25,6 +25,7 @@ from hipward_kernels.ops.cross_entropy import hip as cross_entropy_hip
 from hipward_kernels.ops.cross_entropy import triton as cross_entropy_triton
 from hipward_kernels.ops.gated import hip as gated_hip
 from hipward_kernels.ops.gated import triton as gated_triton
+from hipward_kernels.ops.hip_launch import VECTOR_BYTES
 from hipward_kernels.ops.launch import row_block, warps
 from hipward_kernels.ops.qkv_rope import triton as qkv_rope_triton
 from hipward_kernels.ops.rmsnorm import hip as rmsnorm_hip
@@ -191,7 +192,7 @@ def _gated(dtype: str) -> Iterator[Kernel]:
     name = HIP_NAMES[dtype]
     for op, gelu in (("silu_mul", False), ("gelu_mul", True)):
         for direction, inputs in (("forward", 2), ("backward", 3)):
-            macros = {"T": name, **gated_hip.macros({}, flat=True)}
+            macros = {"T": name, **gated_hip.macros({}, flat=True, size=VECTOR_BYTES)}
             on_their_way = 16 * gated_hip.VECTORS * inputs
             file = OPS / op / "hip.hip"
             yield Kernel(op, "hip", direction, dtype, "any", gated_hip.THREADS, on_their_way, file, macros)
@@ -208,7 +209,7 @@ def _rope(dtype: str) -> Iterator[Kernel]:
         for op, entry in (("rope", "rotate"), ("qkv_rope", "split")):
             heads = {"HEADS": 32} if op == "rope" else {"HEADS": 48, "KV_HEADS": 8}
             macros = {"T": name, "C": "f32", "HALF": int(half), "INVERSE": 0, "THREADS": rope_hip.THREADS}
-            macros |= {**heads, "HEAD_DIM": 128, "PAIRS": 64, "BATCHED": 1, "BYTES": 16}
+            macros |= {**heads, "HEAD_DIM": 128, "PAIRS": 64, "BATCHED": 1, "BYTES": 16, "WHOLE": 0}
             shape = f"{layout}, D=128"
             yield Kernel(op, "hip", entry, dtype, shape, rope_hip.THREADS, 32, OPS / op / "hip.hip", macros)
             constants: dict[str, Any] = {

@@ -13,6 +13,7 @@
 //   HIPWARD_BYTES    bytes of a vector: 16, or less for tensors too small to keep all threads busy
 //   HIPWARD_ONCE     1: inputs leave the caches first
 //   HIPWARD_STREAM   1: so do results
+//   HIPWARD_WHOLE    1: the threads' vectors are just the tensor. Looking where it ends costs up to 2 % of a small one's time
 //   HIPWARD_FLAT     1: all tensors are contiguous. Else a row is `row_vectors` vectors, and the rows of one tensor may be any
 //                    distance apart
 #pragma once
@@ -42,7 +43,7 @@ __device__ __forceinline__ void for_each_vector(u32 vectors, u32 row_vectors, Bo
 #pragma unroll
   for (int v = 0; v < HIPWARD_VECTORS; ++v) {
     const u32 index = first + v * HIPWARD_THREADS;
-    if (index >= vectors) continue;
+    if (!HIPWARD_WHOLE && index >= vectors) continue;
     if constexpr (HIPWARD_FLAT) {
       body(v, i64(0), i64(index) * N, i64(index) * N);
     } else {

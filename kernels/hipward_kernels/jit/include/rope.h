@@ -11,6 +11,7 @@
 //   HIPWARD_BATCHED   0: there is one sequence
 //   HIPWARD_BYTES     bytes of a vector: 16, or less for tensors too small to keep all threads busy
 //   HIPWARD_THREADS   threads of a block
+//   HIPWARD_WHOLE     1: the threads' units are just the tensor
 #pragma once
 
 using namespace hipward;

@@ -28,9 +28,9 @@ VECTORS = 1
 """Vectors that a thread reads from each input."""
 
 
-def macros(chosen: Mapping[str, int], flat: bool) -> dict[str, int]:
-    """For the kernels; `chosen` of the tuned table replaces what it names."""
-    return {
+def macros(chosen: Mapping[str, int], flat: bool, size: int) -> dict[str, int]:
+    """For the kernels, and tensors of `size` bytes; `chosen` of the tuned table replaces what it names."""
+    how = {
         "THREADS": chosen.get("threads", THREADS),
         "VECTORS": chosen.get("vectors", VECTORS),
         "BYTES": chosen.get("bytes", VECTOR_BYTES),
@@ -38,6 +38,7 @@ def macros(chosen: Mapping[str, int], flat: bool) -> dict[str, int]:
         "STREAM": chosen.get("stream", 1),
         "FLAT": int(flat),
     }
+    return {**how, "WHOLE": int(size % (how["THREADS"] * how["VECTORS"] * how["BYTES"]) == 0)}
 
 
 class Gated:
@@ -61,12 +62,13 @@ class Gated:
     ) -> tuple[Launch, int, int] | None:
         """The forward's launch, its blocks and the vectors of all rows; None where they are no whole vectors."""
         count, columns = shape.numel(), shape[-1] if shape else 1
-        if count * dtype.itemsize % VECTOR_BYTES or count * dtype.itemsize // VECTOR_BYTES > MOST_BLOCKS:
+        size = count * dtype.itemsize
+        if size % VECTOR_BYTES or size // VECTOR_BYTES > MOST_BLOCKS:
             return None
         choice = tuning.choice(get_gfx(device), self.op, dtype, count // columns, columns)
         # Only contiguous tensors are counted in smaller vectors.
-        how = macros(choice.numbers() if flat and choice is not None and choice.tier == "hip" else {}, flat)
-        vectors = count * dtype.itemsize // how["BYTES"]
+        how = macros(choice.numbers() if flat and choice is not None and choice.tier == "hip" else {}, flat, size)
+        vectors = size // how["BYTES"]
         launch = self._forward.get(device, how["THREADS"], T=NAMES[dtype], **how)
         return launch, -(-vectors // (how["THREADS"] * how["VECTORS"])), vectors
 
@@ -102,7 +104,7 @@ class Gated:
             dy = dy if takes(gate, dy) else dy.clone(memory_format=torch.contiguous_format)
             flat = dy.is_contiguous() and gate.is_contiguous() and up.is_contiguous()
             dy, gate, up = as_rows(dy), as_rows(gate), as_rows(up)
-            how = macros({}, flat)
+            how = macros({}, flat, dgate.nbytes)
             launch = self._backward.get(dgate.get_device(), THREADS, T=NAMES[dgate.dtype], **how)
             size = VECTOR_BYTES // dgate.itemsize
             strides = (dy.stride(0), gate.stride(0), up.stride(0))

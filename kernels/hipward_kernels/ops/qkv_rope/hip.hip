@@ -11,7 +11,7 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(HIPWARD_THREADS)
           i64 q_head, i64 k_batch, i64 k_position, i64 k_head, i64 v_batch, i64 v_position, i64 v_head, i64 table_batch,
           i64 table_position, u32 units, u32 length) {
   const Place at(length);
-  if (at.index >= units) return;
+  if (!HIPWARD_WHOLE && at.index >= units) return;
   T* joined = qkv + at.batch * qkv_batch + at.position * qkv_position + at.head * HEAD_DIM;
   T* part;
   if (at.head < Q_HEADS) {

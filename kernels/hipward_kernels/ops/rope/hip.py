@@ -101,6 +101,7 @@ def macros(
         "BATCHED": int(batch > 1),
         "BYTES": share.vector_bytes,
         "THREADS": share.threads,
+        "WHOLE": int(share.units % share.threads == 0),
     }
 
 
