@@ -27,7 +27,7 @@ export async function benchmarkForm() {
     trouble.textContent = "";
     button.disabled = true;
     try {
-      await submit(request(form, snippets));
+      location.assign(await submit(request(form, snippets)));
     } catch (error) {
       sayIn(trouble, error.message);
       button.disabled = false;

@@ -38,7 +38,7 @@ async function hydrate() {
     fill,
     follow,
     fragment: () => location.hash.slice(1),
-    go: (address) => location.assign(address),
+    go,
     keep,
     keptHere: () => history.state?.text,
     keptLast: () => recall("playground.text"),
@@ -83,6 +83,11 @@ function keep(text) {
   } catch {
     // Too large, or too often for this browser.
   }
+}
+
+// Beside this page, in a tab of its own, unless the browser refuses one.
+function go(address, beside) {
+  if (!beside || !window.open(address)) location.assign(address);
 }
 
 function shareAddress(fragment) {

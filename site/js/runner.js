@@ -21,14 +21,14 @@ export async function runnerState() {
   return found.ready ? "ready" : "not-ready";
 }
 
-// Sends a job and goes to its page.
+// Sends a job; the address of its page.
 export async function submit(job) {
   const created = await call(`${base}api/v1/jobs`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(job),
   });
-  location.assign(`${base}jobs/${created.id}/`);
+  return `${base}jobs/${created.id}/`;
 }
 
 // Asks for a kernel's machine code.

@@ -132,5 +132,7 @@ function listen(root, textarea, report, takeFolder) {
     },
     { capture: true },
   );
+  // Edits rest a moment before they are kept; a page that is left does not wait.
+  window.addEventListener("pagehide", () => report("leave", ""));
   window.addEventListener("hashchange", () => report("fragment", location.hash.slice(1)));
 }

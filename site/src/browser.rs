@@ -36,7 +36,7 @@ extern "C" {
     #[wasm_bindgen(catch)]
     pub(crate) async fn unpack(packed: &str) -> Result<JsValue, JsValue>;
 
-    /// Sends code as a job and goes to the job's page.
+    /// Sends code as a job; the address of its page.
     #[wasm_bindgen(catch)]
     pub(crate) async fn submit(code: &str) -> Result<JsValue, JsValue>;
 
@@ -70,8 +70,8 @@ extern "C" {
     #[wasm_bindgen(js_name = shareAddress)]
     pub(crate) async fn share_address(fragment: &str) -> JsValue;
 
-    /// Goes to a page of this site.
-    pub(crate) fn go(address: &str);
+    /// Goes to a page of this site, or opens it `beside` this one.
+    pub(crate) fn go(address: &str, beside: bool);
 
     /// What stands behind `#` in the address.
     pub(crate) fn fragment() -> String;

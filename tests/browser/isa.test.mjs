@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { paste } from '../support/editor.mjs';
 import { startBrowser, startServer } from '../support/server.mjs';
 
 const triton = `import triton
@@ -96,7 +97,7 @@ test('what the compiler refuses is shown as it says it, and the next source comp
 
 test('the playground hands a Triton kernel over', async () => {
   await page.goto(`${server.url}/playground/`);
-  await page.locator('.cm-content').fill(triton.replace('BLOCK: tl.constexpr', 'BLOCK: tl.constexpr = 256'));
+  await paste(page, triton.replace('BLOCK: tl.constexpr', 'BLOCK: tl.constexpr = 256'));
   await page.getByRole('button', { name: 'See the machine code' }).click();
   await page.waitForURL(/\/isa\/#code=/);
   assert.match(await page.getByLabel('Source of the kernel').inputValue(), /def double/);

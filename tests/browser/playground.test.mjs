@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import * as support from '../support/editor.mjs';
 import { startBrowser, startServer } from '../support/server.mjs';
 
 // Complete under the snippet contract, with one safe fix (the allocator variable) and one finding
@@ -59,26 +60,15 @@ after(async () => {
   await server?.stop();
 });
 
-const editor = () => page.locator('.cm-content');
+const editor = () => support.editor(page);
 const findings = () => page.getByRole('list', { name: /findings/i }).getByRole('listitem');
-const code = () => page.evaluate(() => document.querySelector('.cm-content').cmTile?.view.state.doc.toString() ?? document.querySelector('.cm-content').cmView.view.state.doc.toString());
+const code = () => support.code(page);
+const paste = (text) => support.paste(page, text);
 
 async function open(path = '/playground/') {
   await page.goto('about:blank');
   await page.goto(server.url + path);
   await editor().waitFor();
-}
-
-/** Puts text into the editor as a paste does. */
-async function paste(text) {
-  await editor().click();
-  await page.keyboard.press('Control+A');
-  await page.evaluate((text) => {
-    const data = new DataTransfer();
-    data.setData('text/plain', text);
-    const event = new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true });
-    document.querySelector('.cm-content').dispatchEvent(event);
-  }, text);
 }
 
 const summary = (pattern) => page.getByRole('status').filter({ hasText: pattern }).first().waitFor();
@@ -253,6 +243,23 @@ test('what a person made of an exercise survives a reload, and the exercise does
   await open(exercise);
   await page.getByText('Task.').waitFor();
   assert.equal(await code(), 'import pynvml\n', 'the link opens as it is');
+});
+
+test('what was typed last is there again, however soon the page is left', async () => {
+  await open();
+  await paste('import apex\n');
+  await findings().filter({ hasText: 'apex' }).first().waitFor();
+  await editor().focus();
+  await page.keyboard.press('Control+End');
+  await page.keyboard.insertText('last = 1\n');
+  await page.goto(`${server.url}/rules/`);
+  await page.goBack();
+  await editor().waitFor();
+  await findings().filter({ hasText: 'apex' }).first().waitFor();
+  assert.equal(await code(), 'import apex\nlast = 1\n');
+  await open();
+  await findings().filter({ hasText: 'apex' }).first().waitFor();
+  assert.equal(await code(), 'import apex\nlast = 1\n', 'on a new visit too');
 });
 
 test('a file can be opened or dropped, and one that is too large is refused with a sentence', async () => {

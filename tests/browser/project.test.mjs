@@ -6,6 +6,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
+import * as support from '../support/editor.mjs';
 import { hipward, python, require, startBrowser, startServer } from '../support/server.mjs';
 
 const deep = `src/${'deep/'.repeat(30)}net.py`;
@@ -94,7 +95,7 @@ const read = 15;
 const project = () => page.getByRole('region', { name: 'model' });
 const loud = () => project().getByRole('list', { name: 'Files with findings' });
 const findings = () => page.getByRole('list', { name: 'Findings', exact: true }).getByRole('listitem');
-const code = () => page.evaluate(() => document.querySelector('.cm-content').cmTile?.view.state.doc.toString() ?? document.querySelector('.cm-content').cmView.view.state.doc.toString());
+const code = () => support.code(page);
 
 async function choose() {
   await page.getByLabel('Check a folder').setInputFiles(folder);
@@ -181,6 +182,22 @@ test('a file opens in the editor with its findings, by keyboard, and a fix in it
   await project().getByRole('button', { name: 'Close the folder' }).click();
   assert.equal(await project().count(), 0);
   assert.equal(await code(), fixed, 'the text stays');
+});
+
+test('a file of it is benchmarked beside the page, which keeps the folder', async () => {
+  await choose();
+  await loud().getByRole('button', { name: 'train.py', exact: true }).click();
+  await findings().filter({ hasText: 'cuda-alloc-conf' }).waitFor();
+  await support.paste(
+    page,
+    'import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n\n\ndef get_inputs():\n    return [torch.ones(4)]\n\n\ndef get_init_inputs():\n    return []\n',
+  );
+  const [job] = await Promise.all([page.waitForEvent('popup'), page.getByRole('button', { name: 'Benchmark this' }).click()]);
+  await job.waitForURL(/\/jobs\/[^/]+\/$/);
+  await page.getByText('your folder stays').waitFor();
+  assert.equal(await project().count(), 1);
+  assert.ok(await page.getByRole('button', { name: 'Benchmark this' }).isEnabled());
+  await job.close();
 });
 
 for (const [kind, name, unpack] of [

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { editor, paste } from '../support/editor.mjs';
 import { startBrowser, startServer } from '../support/server.mjs';
 
 const RULES = `[[rule]]
@@ -50,9 +51,8 @@ test('a finding of the team links to the team, and its fix is made', async () =>
   const errors = [];
   page.on('pageerror', (error) => errors.push(error.message));
   await page.goto(`${server.url}/playground/`);
-  const editor = page.locator('.cm-content');
-  await editor.waitFor();
-  await editor.fill('import pynvml\nfrom acme import softmax\ny = softmax(x + 1, dim=-1)\n');
+  await editor(page).waitFor();
+  await paste(page, 'import pynvml\nfrom acme import softmax\ny = softmax(x + 1, dim=-1)\n');
   const findings = page.getByRole('list', { name: /findings/i }).getByRole('listitem');
   await findings.filter({ hasText: 'acme.softmax is slow on CDNA.' }).waitFor();
   assert.equal(await findings.count(), 2);
@@ -67,17 +67,16 @@ test('a finding of the team links to the team, and its fix is made', async () =>
 test('the files around the code and CUDA C++ have them too', async () => {
   const page = await browser.newPage();
   await page.goto(`${server.url}/playground/`);
-  const editor = page.locator('.cm-content');
-  await editor.waitFor();
+  await editor(page).waitFor();
   const found = page.getByRole('list', { name: /findings/i }).getByRole('listitem').filter({ hasText: "Acme's kernels" });
   for (const [language, source] of [
     ['requirements', 'acme-kernels==1.2\n'],
     ['cuda-cpp', 'int x = acme::gemm(1);\n'],
   ]) {
     await page.getByLabel('Read as').selectOption(language);
-    await editor.fill(source);
+    await paste(page, source);
     await found.waitFor();
-    await editor.fill('\n');
+    await paste(page, '\n');
     await found.waitFor({ state: 'detached' });
   }
 });

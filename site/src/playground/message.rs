@@ -56,6 +56,8 @@ pub(super) enum Message {
     Python(Version),
     /// Read the text as a language; as what it reads like when there is none.
     Language(Option<Language>),
+    /// The page is left.
+    Leave,
     /// Send to the runner.
     Benchmark,
     /// Take the kernel to the machine code's page.
@@ -92,6 +94,7 @@ impl Message {
             "torch" => Message::Torch(version(argument)?),
             "python" => Message::Python(version(argument)?),
             "language" => Message::Language(Language::of_name(&argument)),
+            "leave" => Message::Leave,
             "benchmark" => Message::Benchmark,
             "isa" => Message::Isa,
             _ => return None,

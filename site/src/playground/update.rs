@@ -125,6 +125,7 @@ impl Session {
             Message::Torch(version) => self.retarget(|target| target.torch = version),
             Message::Python(version) => self.retarget(|target| target.python = version),
             Message::Language(language) => self.read_as(language),
+            Message::Leave => self.keep(),
             Message::Benchmark => self.benchmark().await,
             Message::Isa => self.machine_code().await,
         }
@@ -281,6 +282,26 @@ impl Session {
         self.analyze_later(0);
     }
 
+    /// Lets the browser remember the text for the next visit.
+    fn keep(&self) {
+        let state = self.state.borrow();
+        if state.own && state.text.len() <= TEXT_LIMIT {
+            browser::keep(&state.text);
+        }
+    }
+
+    /// Goes to another page of the site. What a browser knows of a folder ends with the page, so
+    /// with one open the other page opens beside this. Whether this one stays.
+    fn go(&self, address: &str) -> bool {
+        let mut state = self.state.borrow_mut();
+        let beside = state.project.is_some();
+        if beside {
+            state.notice = "It opened beside this page, where your folder stays.".to_owned();
+        }
+        browser::go(address, beside);
+        beside
+    }
+
     /// Asks the analyzer once nothing has changed for `wait` milliseconds.
     fn analyze_later(self: &Rc<Self>, wait: u32) {
         let generation = self.generation.get() + 1;
@@ -307,9 +328,7 @@ impl Session {
             ));
             return;
         }
-        if self.state.borrow().own {
-            browser::keep(&text);
-        }
+        self.keep();
         let answer = browser::ask("analyze", &text, &settings, None).await;
         if generation != self.generation.get() {
             return;
@@ -402,7 +421,7 @@ impl Session {
                 Some(language) => language,
                 None => return,
             };
-            browser::go(&format!(
+            self.go(&format!(
                 "{}isa/#code={packed}&language={language}&arch={}",
                 self.base,
                 arch.name()
@@ -417,10 +436,16 @@ impl Session {
             state.text.clone()
         };
         self.draw();
-        if let Err(error) = browser::submit(&code).await {
-            let mut state = self.state.borrow_mut();
-            state.trouble = browser::sentence(&error);
-            state.runner = Runner::Ready;
+        let stays = match browser::submit(&code).await {
+            Ok(address) => self.go(&address.as_string().unwrap_or_default()),
+            Err(error) => {
+                self.trouble(browser::sentence(&error));
+                true
+            }
+        };
+        // A page that is about to be left does not offer to send once more.
+        if stays {
+            self.state.borrow_mut().runner = Runner::Ready;
         }
     }
 }
