@@ -14,7 +14,7 @@ use crate::team::check_cuda;
 pub(crate) enum Setting {
     /// A build of its own: names have to be HIP's.
     Plain,
-    /// A PyTorch extension: PyTorch's hipify renames at build time.
+    /// A PyTorch extension, or a build that runs hipify itself: names change at build time.
     PyTorchExtension,
 }
 
