@@ -249,6 +249,7 @@ mod tests {
             ("a/kernels/nvidia/gemm.py", "a/kernels/amd/common.py"),
             ("a/nv_utils.py", "a/amd_utils.py"),
             ("a/utils/cuda.cu", "a/utils/rocm.cpp"),
+            ("a/ops/wkv_cuda.cu", "a/ops/wkv_hip.hip"),
             (
                 "a/targets/cuda/target_cuda.cmake",
                 "a/targets/hip/target_hip.cmake",
@@ -261,6 +262,7 @@ mod tests {
             "a/targets/cuda/cuda.cmake",
             "a/platforms/cuda_only.py",
             "a/requirements.txt",
+            "a/ops/norm_cuda.cu",
             "a/setup.py",
             "mine-cuda/x.py",
         ] {
