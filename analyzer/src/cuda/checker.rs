@@ -25,7 +25,8 @@ pub(crate) struct Checker<'a> {
     pub(crate) setting: Setting,
     /// A header gives it CUDA's names for HIP.
     pub(crate) has_hip_names: bool,
-    knows_amd: bool,
+    /// A condition of its own asks for AMD, or a header gave it HIP's names.
+    pub(crate) knows_amd: bool,
     drafts: Drafts,
 }
 
