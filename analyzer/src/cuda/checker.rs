@@ -50,8 +50,12 @@ impl<'a> Checker<'a> {
             knows_amd: has_hip_names || knows_amd(source),
             drafts: Drafts::default(),
         };
+        // SYCL is no CUDA, whatever its source was made from.
+        let is_sycl = source
+            .includes()
+            .any(|(header, _)| header.ends_with("sycl.hpp"));
         for rule in options.selected() {
-            if let Some(check) = rule.cuda {
+            if let Some(check) = rule.cuda.filter(|_| !is_sycl) {
                 check(&checker);
             }
         }
