@@ -75,8 +75,12 @@ fn check(cx: &Checker<'_>) {
     {
         return;
     }
-    // Who has compiled it for AMD has met these: some define the number there.
-    let serious = if cx.knows_amd {
+    // Some projects define the number for AMD as well, and their headers for HIP do.
+    let is_defined = source.directives.iter().any(|line| {
+        source.directive_name(line) == "define"
+            && source.token_text(line.start + 2) == "__CUDA_ARCH__"
+    });
+    let serious = if is_defined || cx.has_hip_names {
         Severity::Info
     } else {
         Severity::Warning
