@@ -104,10 +104,11 @@ fn only_asks(cx: &Checker<'_>, node: Node) -> bool {
                     });
             }
             kind => {
-                return matches!(
-                    kind,
-                    Kind::ComparisonOperator | Kind::ExpressionStatement | Kind::Subscript
-                );
+                return tree.field(node) == Field::Key
+                    || matches!(
+                        kind,
+                        Kind::ComparisonOperator | Kind::ExpressionStatement | Kind::Subscript
+                    );
             }
         }
     }
