@@ -40,7 +40,7 @@ declare_rule! {
     /// ```
     ///
     /// `except torch.OutOfMemoryError` asks for the same without a text. A source that knows it, or HIP's texts, is left alone, and
-    /// so is an assertion.
+    /// so is an assertion. Other errors of the device are `torch.AcceleratorError`.
     ///
     /// ## Fix safety
     ///
@@ -77,7 +77,7 @@ fn check(cx: &Checker<'_>, node: Node) {
         || lower
             .trim_end_matches(['"', '\'', ' '])
             .ends_with("cuda error");
-    if !is_one || is_asserted(cx, node) || knows_better(tree.source()) {
+    if !is_one || is_asserted(cx, node) || knows_better(tree.source(), memory.is_some()) {
         return;
     }
     let fix = match memory {
@@ -105,15 +105,10 @@ fn is_asserted(cx: &Checker<'_>, node: Node) -> bool {
         .any(|around| tree.kind(around) == Kind::AssertStatement)
 }
 
-/// True for a source that has HIP's texts beside CUDA's, or asks for the error's class.
-fn knows_better(source: &str) -> bool {
-    [
-        "HIP out of",
-        "HIP error",
-        "hip out of",
-        "hip error",
-        "OutOfMemoryError",
-    ]
-    .iter()
-    .any(|known| source.contains(known))
+/// True for a source that has HIP's texts beside CUDA's, or asks for the class of the error when memory is short.
+fn knows_better(source: &str, about_memory: bool) -> bool {
+    about_memory && source.contains("OutOfMemoryError")
+        || ["HIP out of", "HIP error", "hip out of", "hip error"]
+            .iter()
+            .any(|known| source.contains(known))
 }
