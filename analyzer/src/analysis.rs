@@ -25,8 +25,8 @@ pub struct Options {
     pub rules: Selection,
     /// How to read the source; from its content where nothing is said.
     pub language: Option<Language>,
-    /// Whether C++ is built as a PyTorch extension, whose names PyTorch's hipify changes; from the source's content
-    /// where nothing is said. A header need not show it: its folder's `setup.py` does.
+    /// Whether C++ is built as a PyTorch extension, whose names PyTorch's hipify changes, or by a build that runs hipify; from
+    /// the source's content where nothing is said. A header need not show it: its folder's `setup.py` does.
     pub pytorch_extension: Option<bool>,
     /// Whether a header of the project's gives CUDA's names for HIP to the source: `using cudaError_t = hipError_t`.
     pub has_hip_names: bool,

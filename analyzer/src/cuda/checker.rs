@@ -14,7 +14,7 @@ use crate::team::check_cuda;
 pub(crate) enum Setting {
     /// A build of its own: names have to be HIP's.
     Plain,
-    /// A PyTorch extension: PyTorch's hipify renames at build time.
+    /// A PyTorch extension, or a build that runs hipify itself: names change at build time.
     PyTorchExtension,
 }
 
@@ -25,7 +25,8 @@ pub(crate) struct Checker<'a> {
     pub(crate) setting: Setting,
     /// A header gives it CUDA's names for HIP.
     pub(crate) has_hip_names: bool,
-    knows_amd: bool,
+    /// A condition of its own asks for AMD, or a header gave it HIP's names.
+    pub(crate) knows_amd: bool,
     drafts: Drafts,
 }
 
@@ -49,8 +50,12 @@ impl<'a> Checker<'a> {
             knows_amd: has_hip_names || knows_amd(source),
             drafts: Drafts::default(),
         };
+        // SYCL is no CUDA, whatever its source was made from.
+        let is_sycl = source
+            .includes()
+            .any(|(header, _)| header.ends_with("sycl.hpp"));
         for rule in options.selected() {
-            if let Some(check) = rule.cuda {
+            if let Some(check) = rule.cuda.filter(|_| !is_sycl) {
                 check(&checker);
             }
         }

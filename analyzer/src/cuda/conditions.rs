@@ -65,7 +65,6 @@ impl Verdict {
 struct Open {
     around: Verdict,
     before: Verdict,
-    has_else: bool,
 }
 
 /// Where the vendors change, in order.
@@ -78,6 +77,14 @@ pub(crate) fn changes(source: &Source<'_>) -> Vec<Change> {
             CudaArch::Unknown
         }
     };
+    // `#if defined(X) || defined(Y)` before an `#elif` for AMD.
+    let condition_of = |line: &Directive, chain: Chain| {
+        let mut condition = evaluate(source, line, arch(chain.has_else));
+        if chain.is_shared_out && condition.amd.is_none() && condition.nvidia != Some(false) {
+            condition.amd = Some(false);
+        }
+        condition
+    };
     let mut open: Vec<Open> = Vec::new();
     let mut now = Verdict::new(Some(true), Some(true));
     let mut changes = Vec::new();
@@ -85,12 +92,10 @@ pub(crate) fn changes(source: &Source<'_>) -> Vec<Change> {
         let name = source.directive_name(line);
         match name {
             "if" | "ifdef" | "ifndef" => {
-                let has_else = chains[index].has_else;
-                let condition = evaluate(source, line, arch(has_else));
+                let condition = condition_of(line, chains[index]);
                 open.push(Open {
                     around: now,
                     before: condition,
-                    has_else,
                 });
                 now = now.and(condition);
             }
@@ -101,7 +106,7 @@ pub(crate) fn changes(source: &Source<'_>) -> Vec<Change> {
                 let condition = if name == "else" {
                     Verdict::new(Some(true), Some(true))
                 } else {
-                    evaluate(source, line, arch(last.has_else))
+                    condition_of(line, chains[index])
                 };
                 now = last.around.and(last.before.not()).and(condition);
                 last.before = last.before.or(condition);
@@ -126,6 +131,8 @@ pub(crate) struct Chain {
     pub(crate) has_else: bool,
     /// A branch of it asks for AMD.
     pub(crate) names_amd: bool,
+    /// A branch of it is AMD's alone, so that the others are for somebody else.
+    is_shared_out: bool,
 }
 
 /// The chain that each preprocessor line opens or goes on with.
@@ -150,6 +157,8 @@ pub(crate) fn chains(source: &Source<'_>) -> Vec<Chain> {
         chains[first].names_amd |= line
             .clone()
             .any(|token| names_amd(source.token_text(token)));
+        chains[first].is_shared_out |= name != "else"
+            && evaluate(source, line, CudaArch::Unknown) == Verdict::new(Some(true), Some(false));
     }
     first_of.into_iter().map(|first| chains[first]).collect()
 }
@@ -324,6 +333,14 @@ impl Reader<'_, '_> {
     }
 }
 
+/// NVIDIA's part of a macro's name, and AMD's for it.
+const PAIRS: [(&str, &str); 4] = [
+    ("CUDA", "HIP"),
+    ("CUDA", "ROCM"),
+    ("CU", "HIP"),
+    ("CU", "ROC"),
+];
+
 /// Whether each vendor's compiler, or the build for it, defines a macro.
 fn is_defined(source: &Source<'_>, name: &str, arch: CudaArch) -> Verdict {
     match name {
@@ -340,9 +357,9 @@ fn is_defined(source: &Source<'_>, name: &str, arch: CudaArch) -> Verdict {
         },
         _ if name.starts_with("__gfx") => Verdict::new(None, Some(false)),
         _ if names_amd(name) => Verdict::new(Some(true), Some(false)),
-        // `BUILD_CUDA` beside a `BUILD_HIP`.
-        _ if ["HIP", "ROCM"].iter().any(|amd| {
-            name.contains("CUDA") && !source.places(&name.replace("CUDA", amd)).is_empty()
+        // `BUILD_CUDA` beside a `BUILD_HIP`, `USE_CUSPARSE` beside a `USE_ROCSPARSE`.
+        _ if PAIRS.iter().any(|(nvidias, amds)| {
+            name.contains(nvidias) && !source.places(&name.replace(nvidias, amds)).is_empty()
         }) =>
         {
             Verdict::new(Some(false), Some(true))
@@ -373,7 +390,7 @@ pub(crate) fn names_amd(name: &str) -> bool {
     });
     !is_guard
         && parts().any(|part| {
-            matches!(part, "ROCM" | "AMD" | "AMDGPU" | "ROCBLAS")
+            matches!(part, "ROCM" | "AMD" | "AMDGPU" | "ROCBLAS" | "CUDA2HIP")
                 || part
                     .strip_prefix("HIP")
                     .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_uppercase()))
@@ -452,6 +469,7 @@ mod tests {
             ("#ifndef MY_HIP_H\na\n#endif", "."),
             ("#if BUILD_CUDA\na\n#endif\n#if BUILD_HIP\nb\n#endif", "NA"),
             ("#if BUILD_CUDA\na\n#endif", "."),
+            ("#if USE_CUFFT\na\n#endif\n#if USE_ROCFFT\nb\n#endif", "N."),
             ("#ifdef HAS_GEMM_SM75\na\n#else\nb\n#endif", "N."),
             ("#ifndef DISABLE_SM80\na\n#endif", "."),
             ("#if CUDART_VERSION >= 13000\na\n#else\nb\n#endif", "N."),
@@ -462,6 +480,10 @@ mod tests {
             ("#ifdef TURING_MMA_AVAILABLE\na\n#endif", "N"),
             ("#ifndef NO_CUTLASS\na\n#endif", "."),
             ("#if GGML_USE_HIP\na\n#endif", "A"),
+            ("#ifndef MY_CUDA2HIP\na\n#else\nb\n#endif", "NA"),
+            ("#if X || Y\na\n#elif defined(USE_HIP)\nb\n#endif\nc", "NA."),
+            ("#if X\na\n#elif !defined(USE_HIP)\nb\n#endif", ".N"),
+            ("#if USE_HIP && X\na\n#elif USE_HIP\nb\n#endif", "AA"),
             ("#endif\n#else\na", "."),
         ] {
             assert_eq!(vendors(text), wanted, "{text}");

@@ -141,21 +141,29 @@ pub(super) fn is_named_after_nvidia(cx: &Checker<'_>, node: Node) -> bool {
         "sm80",
         "sm90",
         "sm100",
-        "sm_",
-        "tma",
         "ptx",
     ];
     let tree = cx.tree();
+    // "softmax" has a "tma" in it, so that short ones have to be words.
+    let is_nvidias = |name: &str| {
+        super::calls::contains_any(&name.to_ascii_lowercase(), SIGNS)
+            || has_word(name, &["sm", "tma"])
+    };
     tree.ancestors(node)
         .any(|ancestor| match tree.kind(ancestor) {
-            Kind::FunctionDefinition | Kind::ClassDefinition => {
-                super::calls::contains_any(&name_of(cx, ancestor).to_ascii_lowercase(), SIGNS)
-            }
-            Kind::Assignment => tree.child(ancestor, Field::Left).is_some_and(|left| {
-                super::calls::contains_any(&tree.text(left).to_ascii_lowercase(), SIGNS)
-            }),
+            Kind::FunctionDefinition | Kind::ClassDefinition => is_nvidias(name_of(cx, ancestor)),
+            Kind::Assignment => tree
+                .child(ancestor, Field::Left)
+                .is_some_and(|left| is_nvidias(tree.text(left))),
             _ => false,
         })
+}
+
+/// True when one of `words` stands in a text or a name: `npu` in `is_npu(x)`, not in `input`.
+fn has_word(text: &str, words: &[&str]) -> bool {
+    text.to_ascii_lowercase()
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|word| words.contains(&word))
 }
 
 /// The pointer of a `tl.load` or `tl.store`.
@@ -187,9 +195,7 @@ pub(super) fn is_for_other_vendor(cx: &Checker<'_>, node: Node) -> bool {
             }
             _ => None,
         };
-        if condition.is_some_and(|condition| {
-            super::calls::contains_any(&tree.text(condition).to_ascii_lowercase(), VENDORS)
-        }) {
+        if condition.is_some_and(|condition| has_word(tree.text(condition), VENDORS)) {
             return true;
         }
         child = ancestor;

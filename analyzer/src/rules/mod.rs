@@ -141,6 +141,7 @@ table! {
         causal_alignment,
         graph_capture,
         extension_libraries,
+        error_text,
     }
     python {
         datetime_utc,

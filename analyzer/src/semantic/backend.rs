@@ -241,7 +241,7 @@ fn by_name(name: &str) -> Option<bool> {
         || words.any(|word| matches!(word, "iship" | "isrocm" | "isamd"))
     {
         Some(true)
-    } else if has(&["nvidia"]) && has(&["is", "on", "vendor"]) {
+    } else if has(&["nvidia"]) && has(&["is", "has", "contains", "on", "vendor"]) {
         Some(false)
     } else {
         None

@@ -79,7 +79,9 @@ fn branch_is_skipped(semantics: &Semantics<'_>, statement: Node, child: Node) ->
             .is_some_and(|condition| truth_on_target(semantics, condition) == Some(wanted))
     };
     match tree.field(child) {
-        Field::Consequence => condition_is(statement, false),
+        Field::Consequence => {
+            condition_is(statement, false) || is_beside_amds(semantics, statement)
+        }
         Field::Alternative => {
             condition_is(statement, true)
                 || tree
@@ -91,6 +93,20 @@ fn branch_is_skipped(semantics: &Semantics<'_>, statement: Node, child: Node) ->
         }
         _ => false,
     }
+}
+
+/// `if device == "cuda":` with an `elif device == "amd":` of its own for AMD.
+fn is_beside_amds(semantics: &Semantics<'_>, statement: Node) -> bool {
+    let tree = &semantics.tree;
+    tree.child(statement, Field::Condition)
+        .is_some_and(|condition| {
+            tree.children_in(statement, Field::Alternative)
+                .filter_map(|clause| tree.child(clause, Field::Condition))
+                .filter(|amds| tree.kind(*amds) == Kind::ComparisonOperator)
+                .filter(|amds| truth_on_target(semantics, *amds) == Some(true))
+                .filter_map(|amds| tree.parts(amds).next())
+                .any(|subject| tree.text(condition).contains(tree.text(subject)))
+        })
 }
 
 /// `if torch.version.hip: return …` or `assert torch.version.hip is None` earlier in the same block, with a condition that
@@ -149,7 +165,7 @@ fn names_vendor(semantics: &Semantics<'_>, condition: Node) -> bool {
         })
 }
 
-/// True when the body of an `if` ends by leaving.
+/// True when the body of an `if` ends by leaving, a test by skipping itself.
 fn exits(semantics: &Semantics<'_>, statement: Node) -> bool {
     let tree = &semantics.tree;
     tree.child(statement, Field::Consequence)
@@ -161,7 +177,9 @@ fn exits(semantics: &Semantics<'_>, statement: Node) -> bool {
                     | Kind::RaiseStatement
                     | Kind::ContinueStatement
                     | Kind::BreakStatement
-            )
+            ) || ["pytest.skip(", "self.skipTest(", "sys.exit("]
+                .iter()
+                .any(|call| tree.text(last).starts_with(call))
         })
 }
 
@@ -279,10 +297,15 @@ fn catches(semantics: &Semantics<'_>, handler: Node, errors: &[&str]) -> bool {
     })
 }
 
-/// `if is_flash_attn_available():`, `if importlib.util.find_spec("flash_attn"):`, `if HAS_APEX:`, and `if xformers_enabled():`
-/// before `import xformers`.
+/// `if is_flash_attn_available():`, `if importlib.util.find_spec("flash_attn"):`, `if HAS_APEX:`, and what names the module:
+/// `if xformers_enabled():`, `if backend == Backend.XFORMERS:` before `import xformers`.
 fn asks_for_availability(semantics: &Semantics<'_>, condition: Node, import: Node) -> bool {
     let tree = &semantics.tree;
+    let module = tree
+        .text(import)
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .find(|word| word.len() > 3 && !matches!(*word, "from" | "import"))
+        .unwrap_or("import");
     tree.subtree(condition)
         .filter(|name| tree.kind(*name) == Kind::Identifier)
         .any(|name| {
@@ -291,8 +314,6 @@ fn asks_for_availability(semantics: &Semantics<'_>, condition: Node, import: Nod
                 || lower.contains("installed")
                 || lower == "find_spec"
                 || lower.trim_start_matches('_').starts_with("has_")
-                || lower
-                    .split_once("_enabled")
-                    .is_some_and(|(what, _)| what.len() > 3 && tree.text(import).contains(what))
+                || lower.contains(module)
         })
 }

@@ -80,11 +80,8 @@ fn check(cx: &Checker<'_>) {
         let Some((at, instead)) = asks(call) else {
             continue;
         };
-        let optional = call.is("find_package")
-            && !call
-                .arguments
-                .iter()
-                .any(|word| word.as_str() == "REQUIRED");
+        let says = |word: &str| call.arguments.iter().any(|one| one.as_str() == word);
+        let optional = call.is("find_package") && !says("REQUIRED");
         let (severity, message) = if call.guarded {
             (
                 Severity::Info,
@@ -92,7 +89,12 @@ fn check(cx: &Checker<'_>) {
             )
         } else if optional {
             (
-                Severity::Warning,
+                // Who asks quietly goes on without it.
+                if says("QUIET") {
+                    Severity::Info
+                } else {
+                    Severity::Warning
+                },
                 "A ROCm host has no CUDA, so what depends on it here is left out of the build.",
             )
         } else {

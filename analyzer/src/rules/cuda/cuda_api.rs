@@ -143,7 +143,7 @@ fn by_hipify(cx: &Checker<'_>, found: &[(u32, &str, String, bool)]) {
         more => format!(" and {more} more"),
     };
     let message = format!(
-        "PyTorch's hipify renames {}{rest} when it builds this extension on ROCm; there is nothing to do.",
+        "hipify renames {}{rest} when this is built on ROCm; there is nothing to do.",
         examples.join(", ")
     );
     cx.report_as(

@@ -75,6 +75,16 @@ fn check(cx: &Checker<'_>) {
     {
         return;
     }
+    // Some projects define the number for AMD as well, and their headers for HIP do.
+    let is_defined = source.directives.iter().any(|line| {
+        source.directive_name(line) == "define"
+            && source.token_text(line.start + 2) == "__CUDA_ARCH__"
+    });
+    let serious = if is_defined || cx.has_hip_names {
+        Severity::Info
+    } else {
+        Severity::Warning
+    };
     for (line, chain) in source.directives.iter().zip(chains(source)) {
         let asks = |word: &str| line.clone().any(|token| source.token_text(token) == word);
         let name = source.directive_name(line);
@@ -110,8 +120,10 @@ fn check(cx: &Checker<'_>) {
                 source.span(line.start + 1..line.end),
                 format!("{condition} defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)"),
             )];
-            cx.report(
+            cx.report_as(
                 &RULE,
+                serious,
+                HandledBy::You,
                 line.clone(),
                 "`__CUDA_ARCH__` is never defined on AMD, so this takes device code for host code.",
                 Suggestion::unsafe_edits("Ask for `__HIP_DEVICE_COMPILE__` too", edits),
@@ -126,7 +138,7 @@ fn check(cx: &Checker<'_>) {
         let (severity, takes) = if chain.has_else {
             (Severity::Advice, "takes the other branch")
         } else if *number == "__CUDA_ARCH__" {
-            (Severity::Warning, "never gets this branch")
+            (serious, "never gets this branch")
         } else {
             (Severity::Info, "never gets this branch")
         };

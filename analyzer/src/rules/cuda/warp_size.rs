@@ -41,8 +41,9 @@ declare_rule! {
     /// ```
     ///
     /// `warpSize` is 64 on every Instinct GPU and no compile-time constant since ROCm 7. Where one is needed, define 64
-    /// under `#ifdef USE_ROCM` (or `__HIP_PLATFORM_AMD__`) and 32 in the other branch; the rule is quiet there. An
-    /// algorithm that works on 32 lanes at a time keeps working when the shuffles are given a width of 32.
+    /// under `#ifdef USE_ROCM` (or `__HIP_PLATFORM_AMD__`) and 32 in the other branch; the rule is quiet there, and in a
+    /// source with AMD's own instructions (`__builtin_amdgcn_…`). An algorithm that works on 32 lanes at a time keeps working
+    /// when the shuffles are given a width of 32; so does one that asks for AMD elsewhere and exchanges nothing between lanes.
     ///
     /// ## Fix safety
     ///
@@ -68,7 +69,12 @@ const FIX: &str = "Use `warpSize`, or a constant that is 64 on AMD";
 fn check(cx: &Checker<'_>) {
     let source = cx.source;
     let arch = cx.target.arch.name();
+    if knows_amds_lanes(source) {
+        return;
+    }
     let in_halves = works_on_halves(source);
+    let cuts_blocks = cx.knows_amd && !exchanges(source);
+    let has_lanes = !in_halves && !cuts_blocks;
     for number in 0..source.len() {
         if source.kind(number) != Kind::Number {
             continue;
@@ -79,7 +85,7 @@ fn check(cx: &Checker<'_>) {
                     continue;
                 }
                 if let Some(name) = constant(source, number) {
-                    if is_of_a_host(source, name) {
+                    if is_in_function(source, name) && (cuts_blocks || is_of_a_host(source)) {
                         continue;
                     }
                     let text = source.token_text(name);
@@ -93,22 +99,29 @@ fn check(cx: &Checker<'_>) {
                     );
                     continue;
                 }
-                if matches!(source.before(number, 1), "%" | "/") {
+                if has_lanes && matches!(source.before(number, 1), "%" | "/") {
                     lane(cx, number);
                 }
             }
             "31" | "31u" | "31U" | "0x1f" | "0x1F"
-                if !in_halves && source.before(number, 1) == "&" =>
+                if has_lanes && source.before(number, 1) == "&" =>
             {
                 lane(cx, number);
             }
-            "5" if !in_halves && source.reads(number.saturating_sub(2), &[">", ">"]) => {
+            "5" if has_lanes && source.reads(number.saturating_sub(2), &[">", ">"]) => {
                 lane(cx, number);
             }
             "16" if source.before(number, 1) == "=" => shuffles(cx, number),
             _ => {}
         }
     }
+}
+
+/// True for a source with AMD's own instructions in it: who wrote them counts lanes knowingly.
+fn knows_amds_lanes(source: &Source<'_>) -> bool {
+    source
+        .words()
+        .any(|(word, _)| word.starts_with("__builtin_amdgcn") || word.starts_with("__gfx"))
 }
 
 /// True where every shuffle says a width of its own, or tiles of 32 do the work: lanes are then counted within half of
@@ -156,15 +169,25 @@ fn constant(source: &Source<'_>, number: u32) -> Option<u32> {
         .then_some(name)
 }
 
-/// True for a constant of a function, in a source without code for the device: how it cuts a block is its own choice.
-fn is_of_a_host(source: &Source<'_>, name: u32) -> bool {
-    let is_in_function = source
+/// True where lanes give each other something: what they are numbered by has to be right.
+fn exchanges(source: &Source<'_>) -> bool {
+    source
+        .words()
+        .any(|(word, _)| word.contains("shfl") || word.contains("ballot"))
+}
+
+/// True for a constant of a function.
+fn is_in_function(source: &Source<'_>, name: u32) -> bool {
+    source
         .enclosing_braces(name)
-        .is_some_and(|braces| matches!(source.before(braces.start, 1), ")" | "const"));
-    is_in_function
-        && source
-            .words()
-            .all(|(word, _)| !matches!(word, "__global__" | "__device__"))
+        .is_some_and(|braces| matches!(source.before(braces.start, 1), ")" | "const"))
+}
+
+/// True for a source without code for the device: how it cuts a block is its own choice.
+fn is_of_a_host(source: &Source<'_>) -> bool {
+    source
+        .words()
+        .all(|(word, _)| !matches!(word, "__global__" | "__device__"))
 }
 
 fn means_warp_size(name: &str) -> bool {
