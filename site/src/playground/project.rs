@@ -120,9 +120,9 @@ pub(super) fn severities(findings: &[Finding]) -> [usize; 4] {
 /// What is spoken of the folder: that it is read, and what came of it.
 pub(super) fn state(state: &State) -> Html {
     let mut html = Html::new();
-    if let Some(Project { progress, .. }) = &state.project {
-        match &progress.summary {
-            Some(summary) => headline(&mut html, summary),
+    if let Some(project) = &state.project {
+        match &project.progress.summary {
+            Some(summary) => headline(&mut html, project, summary),
             None => {
                 html.raw("Reading the folder.");
             }
@@ -158,7 +158,7 @@ pub(super) fn project(state: &State) -> Html {
         .text(&progress.name)
         .raw("</h2><p class=\"actions\"><span>");
     match &progress.summary {
-        Some(summary) => headline(&mut html, summary),
+        Some(summary) => headline(&mut html, project, summary),
         None if progress.total == 0 => {
             html.raw("Looking through the folder.");
         }
@@ -191,14 +191,19 @@ pub(super) fn project(state: &State) -> Html {
     html
 }
 
-fn headline(html: &mut Html, summary: &Summary) {
+fn headline(html: &mut Html, project: &Project, summary: &Summary) {
     let findings: usize = summary.families.iter().map(|family| family.total()).sum();
     counted(html, findings, "finding");
     html.raw(" in ")
         .number(summary.files_with_findings - summary.ported.len())
         .raw(" of ");
     counted(html, summary.files, "file");
-    html.raw(".");
+    // The list of files has them, the sums do not.
+    html.raw(if project.is_changed {
+        " before your changes."
+    } else {
+        "."
+    });
 }
 
 /// What can be taken away: nothing where nothing would change.
@@ -472,7 +477,12 @@ mod tests {
         assert!(!project.is_changed);
         project.recount(&project.shown("train.py"), &report, true);
         assert_eq!(project.progress.files[0].counts, [1, 0, 0, 0]);
-        assert!(project.is_changed);
+        let state = State {
+            project: Some(project),
+            ..State::default()
+        };
+        let said = super::state(&state);
+        assert!(said.as_str().ends_with("before your changes."), "{said:?}");
     }
 
     #[test]
