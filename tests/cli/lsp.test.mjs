@@ -5,11 +5,15 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { hipward, require } from '../support/server.mjs';
 
 const lsp = require('vscode-languageserver-protocol/node');
+
+const servers = [];
+// One whose test failed would keep this process, and so the whole run, from ending.
+after(() => servers.forEach((child) => child.kill()));
 
 /** A server in a folder with these files, and a client of it. */
 async function start(files, capabilities = {}, options = {}) {
@@ -18,8 +22,11 @@ async function start(files, capabilities = {}, options = {}) {
     mkdirSync(join(folder, name, '..'), { recursive: true });
     writeFileSync(join(folder, name), text);
   };
+  // A repository of its own: what else lies among the temporary files says nothing about it.
+  write('.git/HEAD', 'ref: refs/heads/main\n');
   for (const [name, text] of Object.entries(files)) write(name, text);
   const child = spawn(hipward, ['lsp', '--stdio'], { stdio: ['pipe', 'pipe', 'inherit'], cwd: folder });
+  servers.push(child);
   const heard = { diagnostics: [], messages: [], registrations: [], errors: [] };
   const waiting = [];
   const hear = (list, value) => {
