@@ -164,9 +164,9 @@ def clock_of(device: torch.device) -> Clock:
 def argument_sets(make: Callable[[], Sequence[Any]]) -> list[Sequence[Any]]:
     """Arguments for calls to take in turn, so many that none finds its own still in a cache.
 
-    Flushing alone does not see to that. What a kernel loads as `evict_last` stays through it, and reductions of
-    torch.compile do: on an H200 its RMSNorm of 32 rows of 8192 took 4.7 to 5.0 µs with 3 sets, and 5.1 to 5.3 µs with
-    8, 16, 32 or 64.
+    Flushing alone need not see to that, probably because reductions of torch.compile load as `evict_last`: on an H200
+    its RMSNorm of 32 rows of 8192 took 6 to 18 % longer with 16 to 64 sets than with 3, in each of five processes, and
+    ours, which has no such hint, 0 to 4 %.
 
     Args:
         make: Gives a new set.
