@@ -210,7 +210,7 @@ fn refusal(source: &str, language: Language, lines: &LineIndex<'_>) -> Option<No
             line: None,
         });
     }
-    let nul = source.bytes().position(|byte| byte == 0)?;
+    let nul = source.find('\0')?;
     Some(Note {
         code: "binary".to_owned(),
         message: "This is not a text: it holds NUL bytes. Was it a compiled file or UTF-16?"

@@ -16,6 +16,9 @@ use crate::syntax::{KIND_COUNT, Kind, Node, Tree};
 /// How often each node of a source is looked at, on average, by rules that look through whole functions.
 const LOOKS_PER_NODE: usize = 200;
 
+/// What a rule does with a node of a kind that it asked for.
+type Check = fn(&Checker<'_>, Node);
+
 /// Nodes that were looked for once, under the name they were asked for by.
 type Found = (&'static str, Rc<[Node]>);
 
@@ -32,7 +35,7 @@ pub(crate) struct Checker<'a> {
 impl<'a> Checker<'a> {
     /// Runs the selected rules over a source.
     pub(crate) fn run(semantics: Semantics<'a>, options: &'a Options) -> Self {
-        let mut by_kind: [Vec<&'static RuleMeta>; KIND_COUNT] = [const { Vec::new() }; KIND_COUNT];
+        let mut by_kind: [Vec<Check>; KIND_COUNT] = [const { Vec::new() }; KIND_COUNT];
         // Every rule of that family asks for a name in Triton's package, so most sources need none of them.
         let has_triton = semantics.tree.source().contains("triton");
         for rule in options
@@ -40,7 +43,7 @@ impl<'a> Checker<'a> {
             .filter(|rule| has_triton || rule.family != Family::Triton)
         {
             for kind in rule.visit {
-                by_kind[*kind as usize].push(rule);
+                by_kind[*kind as usize].extend(rule.check);
             }
         }
         let checker = Checker {
@@ -51,10 +54,8 @@ impl<'a> Checker<'a> {
             own_modules: &options.own_modules,
         };
         for node in checker.tree().nodes() {
-            for rule in &by_kind[checker.tree().kind(node) as usize] {
-                if let Some(check) = rule.check {
-                    check(&checker, node);
-                }
+            for check in &by_kind[checker.tree().kind(node) as usize] {
+                check(&checker, node);
             }
             if checker.drafts.is_full() {
                 break;
@@ -154,6 +155,9 @@ impl<'a> Checker<'a> {
     }
 
     fn push(&self, draft: Draft, node: Node) {
+        if self.drafts.is_full() {
+            return;
+        }
         let is_left_out = || {
             let left_out = self.once("called elsewhere", || never_called(&self.semantics));
             !left_out.is_empty()

@@ -6,6 +6,9 @@ use super::constants::folded;
 use super::resolve::Semantics;
 use crate::syntax::{Field, Kind, Node};
 
+/// Among how many parts of a dictionary a copy of the environment is looked for: it comes first, or after few.
+const MAX_SPLATS: usize = 64;
+
 /// What is done with the variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -72,44 +75,16 @@ fn variable_at<'a>(semantics: &Semantics<'a>, node: Node) -> Option<EnvironmentV
             })
         }
         Kind::Call => {
+            let function = tree.child(node, Field::Function)?;
+            let (access, has_value) = function_access(semantics, function)?;
             let mut arguments = tree.parts(tree.child(node, Field::Arguments)?);
             let key = arguments.next()?;
-            let name = named(key)?;
-            let value = arguments.next();
-            let function = tree.child(node, Field::Function)?;
-            let resolved = semantics.resolve(function);
-            if resolved.is_some_and(|function| function.is("os.putenv")) {
-                return Some(EnvironmentVariable {
-                    name,
-                    key,
-                    value,
-                    access: Access::Set,
-                });
-            }
-            if resolved.is_some_and(|function| function.is("os.getenv")) {
-                return Some(EnvironmentVariable {
-                    name,
-                    key,
-                    value: None,
-                    access: Access::Read,
-                });
-            }
-            let holder = holder(semantics, tree.child(function, Field::Object)?)?;
-            match tree.text(tree.child(function, Field::Attribute)?) {
-                "setdefault" => Some(EnvironmentVariable {
-                    name,
-                    key,
-                    value,
-                    access: holder,
-                }),
-                "get" => Some(EnvironmentVariable {
-                    name,
-                    key,
-                    value: None,
-                    access: Access::Read,
-                }),
-                _ => None,
-            }
+            Some(EnvironmentVariable {
+                name: named(key)?,
+                key,
+                value: arguments.next().filter(|_| has_value),
+                access,
+            })
         }
         Kind::Pair => {
             let key = tree.child(node, Field::Key)?;
@@ -171,7 +146,8 @@ fn is_copy(semantics: &Semantics<'_>, node: Node) -> bool {
                     .and_then(|arguments| tree.parts(arguments).next())
                     .is_some_and(is_environ)
         }
-        Kind::Dictionary => tree.parts(node).any(|part| {
+        // Asked for each of its pairs.
+        Kind::Dictionary => tree.parts(node).take(MAX_SPLATS).any(|part| {
             tree.kind(part) == Kind::DictionarySplat
                 && tree.parts(part).next().is_some_and(is_environ)
         }),
@@ -198,6 +174,26 @@ fn dictionary_access(semantics: &Semantics<'_>, dictionary: Node) -> Option<Acce
         }
         _ => None,
     }
+}
+
+/// `os.putenv`, `os.getenv`, `os.environ.setdefault`, `os.environ.get`: what it does, and whether it is given a value.
+fn function_access(semantics: &Semantics<'_>, function: Node) -> Option<(Access, bool)> {
+    let tree = &semantics.tree;
+    if let Some(name) = semantics.resolve(function) {
+        if name.is("os.putenv") {
+            return Some((Access::Set, true));
+        }
+        if name.is("os.getenv") {
+            return Some((Access::Read, false));
+        }
+    }
+    let (sets, has_value) = match tree.text(tree.child(function, Field::Attribute)?) {
+        "setdefault" => (true, true),
+        "get" => (false, false),
+        _ => return None,
+    };
+    let holder = holder(semantics, tree.child(function, Field::Object)?)?;
+    Some((if sets { holder } else { Access::Read }, has_value))
 }
 
 /// `os.environ.update(…)`, `dict(os.environ, …)`.

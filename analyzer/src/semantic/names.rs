@@ -65,7 +65,7 @@ pub(crate) struct Names<'a> {
     scopes: Vec<ScopeEntry>,
     /// The scope of each node of the tree.
     scope_of: Vec<Scope>,
-    /// By scope, then name, then place: the bindings of a name in a scope are a slice.
+    /// By scope, then name's rank, then place: the bindings of a name in a scope are a slice.
     bindings: Vec<Entry<'a>>,
     /// Modules that are imported with a star.
     pub(crate) stars: Vec<&'a str>,
@@ -73,12 +73,17 @@ pub(crate) struct Names<'a> {
 
 const MODULE: Scope = Scope(0);
 
+/// The order of names: most comparisons then end at their lengths, and never read the texts.
+fn rank(name: &str) -> (usize, &str) {
+    (name.len(), name)
+}
+
 impl<'a> Names<'a> {
     /// Collects the names of `tree`.
     pub(crate) fn new(tree: &Tree<'a>) -> Names<'a> {
         let mut names = collector::collect(tree);
         names.bindings.sort_unstable_by(|a, b| {
-            (a.scope, a.name, a.binding.node).cmp(&(b.scope, b.name, b.binding.node))
+            (a.scope, rank(a.name), a.binding.node).cmp(&(b.scope, rank(b.name), b.binding.node))
         });
         let mut from = 0;
         for bindings in names.bindings.chunk_by(|a, b| a.scope == b.scope) {
@@ -122,7 +127,7 @@ impl<'a> Names<'a> {
 
     fn bindings_in(&self, scope: Scope, name: &str) -> Bindings<'_, 'a> {
         let all = self.in_scope(scope);
-        let rest = &all[all.partition_point(|entry| entry.name < name)..];
+        let rest = &all[all.partition_point(|entry| rank(entry.name) < rank(name))..];
         // Most names are asked for in a scope that does not bind them.
         let length = match rest.first() {
             Some(first) if first.name == name => rest.partition_point(|entry| entry.name == name),

@@ -58,7 +58,8 @@ impl<'a> QualifiedName<'a> {
 
     /// True when it is exactly `path`.
     pub(crate) fn is(&self, path: &str) -> bool {
-        path.split('.').eq(self.parts().iter().copied())
+        // Most questions are answered by the last part.
+        path.ends_with(self.last()) && path.split('.').eq(self.parts().iter().copied())
     }
 
     /// True when it is one of `paths`.
