@@ -7,35 +7,53 @@ use crate::report::{Position, Span};
 /// Where the lines of a source begin.
 pub(crate) struct LineIndex<'a> {
     source: &'a str,
-    lines: Vec<Line>,
+    lines: Vec<Place>,
+    /// One place for every [`STEP`] bytes: a file may be one line.
+    marks: Vec<Place>,
 }
 
-struct Line {
+/// How far it is from one mark to the next, in bytes.
+const STEP: usize = 1024;
+
+/// A byte offset with what lies before it.
+#[derive(Clone, Copy, Default)]
+struct Place {
     byte: usize,
+    characters: usize,
     utf16: usize,
 }
 
 impl<'a> LineIndex<'a> {
     /// Counts the lines of `source`: `\n`, `\r\n` and a lone `\r` each end one.
     pub(crate) fn new(source: &'a str) -> Self {
-        let mut lines = vec![Line { byte: 0, utf16: 0 }];
-        let mut utf16 = 0;
-        let mut characters = source.char_indices().peekable();
-        while let Some((byte, character)) = characters.next() {
-            utf16 += character.len_utf16();
-            let ends_line = match character {
-                '\n' => true,
-                '\r' => characters.peek().is_none_or(|(_, next)| *next != '\n'),
+        let mut lines = vec![Place::default()];
+        let mut marks = Vec::with_capacity(source.len() / STEP + 1);
+        let mut place = Place::default();
+        let bytes = source.as_bytes();
+        for (at, byte) in bytes.iter().enumerate() {
+            place.byte = at;
+            if at % STEP == 0 {
+                marks.push(place);
+            }
+            // A character's first byte tells its units; the others, 0b10……, count for nothing.
+            let is_first = usize::from(byte & 0xC0 != 0x80);
+            place.characters += is_first;
+            place.utf16 += is_first + usize::from(*byte >= 0xF0);
+            let ends_line = match byte {
+                b'\n' => true,
+                b'\r' => bytes.get(at + 1) != Some(&b'\n'),
                 _ => false,
             };
             if ends_line {
-                lines.push(Line {
-                    byte: byte + 1,
-                    utf16,
-                });
+                place.byte = at + 1;
+                lines.push(place);
             }
         }
-        LineIndex { source, lines }
+        LineIndex {
+            source,
+            lines,
+            marks,
+        }
     }
 
     /// The position of a byte offset; one inside a character counts as its start.
@@ -43,18 +61,21 @@ impl<'a> LineIndex<'a> {
         let byte = self.source.floor_char_boundary(byte);
         let number = self.lines.partition_point(|line| line.byte <= byte);
         // The first line starts at 0, so there is always one before.
-        let line = &self.lines[number - 1];
-        let before = self.source.get(line.byte..byte).unwrap_or_default();
-        let shown = if number == 1 {
-            without_mark(before)
-        } else {
-            before
-        };
+        let line = self.lines[number - 1];
+        // A mark inside a character counts that character already.
+        let marks = self.marks.iter().take(byte / STEP + 1).rev().copied();
+        let near = marks
+            .take_while(|mark| mark.byte > line.byte)
+            .find(|mark| self.source.is_char_boundary(mark.byte))
+            .unwrap_or(line);
+        let between = self.source.get(near.byte..byte).unwrap_or_default();
+        let characters = near.characters - line.characters + between.chars().count();
+        let hidden = usize::from(number == 1 && byte > 0 && self.source.starts_with(MARK));
         Position {
             byte: byte as u32,
-            utf16: (line.utf16 + before.encode_utf16().count()) as u32,
+            utf16: (near.utf16 + between.encode_utf16().count()) as u32,
             line: number as u32,
-            column: shown.chars().count() as u32 + 1,
+            column: (characters - hidden) as u32 + 1,
         }
     }
 
@@ -97,8 +118,10 @@ impl<'a> LineIndex<'a> {
 }
 
 /// A byte order mark is no part of what people see and count.
+const MARK: char = '\u{feff}';
+
 fn without_mark(text: &str) -> &str {
-    text.strip_prefix('\u{feff}').unwrap_or(text)
+    text.strip_prefix(MARK).unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -125,6 +148,24 @@ mod tests {
     fn counts_bytes_utf16_units_and_characters_apart() {
         // é: 2 bytes, 1 unit. 名: 3 bytes, 1 unit. 🚀: 4 bytes, 2 units.
         assert_eq!(at("é名🚀x", "x"), (9, 4, 1, 4));
+    }
+
+    /// As it would be counted from the beginning, before, at and after each mark, and within characters.
+    #[test]
+    fn a_long_line_is_counted_from_the_mark_before() {
+        let source = format!("\u{feff}one\n{}", "aé名🚀".repeat(700));
+        let index = LineIndex::new(&source);
+        for byte in (0..=source.len()).step_by(7) {
+            let whole = &source[..source.floor_char_boundary(byte)];
+            let shown = without_mark(whole.rsplit('\n').next().unwrap_or_default());
+            let position = index.position(byte);
+            let expected = (whole.encode_utf16().count(), shown.chars().count() + 1);
+            assert_eq!(
+                (position.utf16 as usize, position.column as usize),
+                expected,
+                "{byte}"
+            );
+        }
     }
 
     #[test]

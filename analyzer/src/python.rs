@@ -1,9 +1,10 @@
 //! Python's reader: parse, walk the rules over the tree, say what could not be read.
 
+use std::mem;
 use std::ops::Range;
 
 use crate::analysis::{Options, Reading};
-use crate::checker::Checker;
+use crate::checker::{Checker, Suggestion};
 use crate::contract;
 use crate::position::LineIndex;
 use crate::report::Note;
@@ -27,7 +28,7 @@ pub(crate) fn read(
             line: None,
         });
     };
-    let notes = syntax_notes(&tree, lines);
+    let mut notes = syntax_notes(&tree, lines);
     if notes.iter().any(|note| note.code == "not-python") {
         return Reading {
             notes,
@@ -40,6 +41,13 @@ pub(crate) fn read(
     let (semantics, mut drafts) = checker.finish();
     drafts.extend(team);
     let tree = &semantics.tree;
+    if let Some(cut) = tree.first_cut() {
+        notes.push(too_deep(lines.line(cut)));
+        // What was left out may use the names that a fix changes.
+        for fix in drafts.iter_mut().filter_map(|draft| draft.fix.as_mut()) {
+            *fix = Suggestion::display_only(mem::take(&mut fix.title));
+        }
+    }
     #[cfg_attr(not(feature = "all-languages"), expect(unused_mut))]
     let mut comments: Vec<_> = tree
         .nodes()
@@ -60,6 +68,16 @@ pub(crate) fn read(
         notes,
         contract: contract::detect(&semantics),
         silenced: None,
+    }
+}
+
+fn too_deep(line: u32) -> Note {
+    Note {
+        code: "too-deep".to_owned(),
+        message: format!(
+            "Line {line} nests deeper than any program that people write: its inside was not judged, and nothing can be fixed for you in this file."
+        ),
+        line: Some(line),
     }
 }
 

@@ -167,6 +167,94 @@ fn any_nesting_is_walked() {
     }
 }
 
+/// What nests deeper than a walk goes is said to be left out, and no fix may count on having seen it.
+#[test]
+fn what_nests_too_deeply_is_not_judged_and_nothing_is_fixed() {
+    let source = |terms: usize| {
+        format!(
+            "import os\nos.environ['CUDA_LAUNCH_BLOCKING'] = '1'\nx = {}1\n",
+            "a + ".repeat(terms)
+        )
+    };
+    let report = everything(&source(900));
+    assert_eq!((report.notes.len(), report.findings.len()), (0, 1));
+    assert!(
+        report.findings[0]
+            .fix
+            .as_ref()
+            .is_some_and(|fix| !fix.edits.is_empty())
+    );
+    let report = everything(&source(1100));
+    assert_eq!(
+        (report.notes[0].code.as_str(), report.notes[0].line),
+        ("too-deep", Some(3))
+    );
+    assert_eq!(report.findings.len(), 1);
+    assert!(
+        report.findings[0]
+            .fix
+            .as_ref()
+            .is_some_and(|fix| fix.edits.is_empty())
+    );
+}
+
+/// A rule that looks at a part's neighbours, or at what is around it, must not make a broad or deep text quadratic.
+#[test]
+fn a_broad_or_deep_text_takes_as_long_as_its_length() {
+    let head = "import os\nimport time\nimport pynvml\nimport torch\nfrom torch import nn\nv = torch.version.cuda\n";
+    let module = "class M(torch.nn.Module):\n def __init__(self):\n";
+    for (before, part, after) in [
+        ("os.environ.update({", "'A': 1, ", "})\n"),
+        ("x = {", "'A': {'B': 1}, ", "}\n"),
+        (
+            "torch.compile(f, options={",
+            "'epilogue_fusion': True, ",
+            "})\n",
+        ),
+        ("x = [", "'-gencode', ", "]\n"),
+        ("", "x = ['-gencode']\n", ""),
+        (
+            "",
+            "s = time.time()\nmodel(x)\nprint(time.time() - s)\n",
+            "",
+        ),
+        (
+            "",
+            "m.to('cuda')\ns = time.time()\nm(x)\nprint(time.time() - s)\n",
+            "",
+        ),
+        (
+            "",
+            "u = pynvml.nvmlDeviceGetUtilizationRates(h)\nprint(u.gpu)\n",
+            "pynvml.nvmlInit()\n",
+        ),
+        ("y = (", "pynvml.nvmlInit() + ", "1)\n"),
+        (module, "  self.q_proj = nn.Linear(1, 2)\n", ""),
+        (
+            module,
+            "  self.q_proj = nn.Linear(1, 2)\n  self.k_proj = nn.Linear(1, 2)\n  self.v_proj = nn.Linear(1, 2)\n",
+            "",
+        ),
+        ("if (", "v and ", "1): pass\n"),
+        ("x = ", "1 if v else ", "2\n"),
+        ("x = torch", ".cuda", "\n"),
+        ("x = torch", ".a().item()", "\n"),
+        ("x = ", "y = x.cuda = ", "1\n"),
+    ] {
+        let seconds = |count: usize| {
+            let source = format!("{head}{before}{}{after}", part.repeat(count));
+            seconds_of(|| analyze(&source, &Options::default())).1
+        };
+        let (short, long) = (seconds(5_000), seconds(20_000).min(seconds(20_000)));
+        // Four times as long takes four times as long; sixteen times if each part were held against every other.
+        let limit = 8.0 * short + 0.3;
+        assert!(
+            long < limit,
+            "{part:?}: {long:.1} s, and {short:.1} s for a quarter"
+        );
+    }
+}
+
 /// Rules that look through a whole function must not do so for each of its lines.
 #[test]
 fn a_long_function_takes_as_long_as_its_length() {

@@ -84,16 +84,16 @@ pub(super) fn clock_readings(cx: &Checker<'_>, difference: Node) -> Option<(Node
     (start < end && scope(start) == scope(end)).then_some((start, end))
 }
 
+/// The nodes after `start` and before `end`, unless that is more than anyone times or the budget is spent.
+fn between(cx: &Checker<'_>, start: Node, end: Node) -> Option<impl Iterator<Item = Node> + use<>> {
+    let count = end.index().saturating_sub(start.index() + 1);
+    let may_look = count <= MAX_REGION && cx.may_look_at(count);
+    may_look.then(|| cx.tree().range(start, end).skip(1))
+}
+
 /// The last call or operator between the readings that puts work on the GPU.
 pub(super) fn last_gpu_work(cx: &Checker<'_>, start: Node, end: Node) -> Option<Node> {
-    let tree = cx.tree();
-    let between = end.index().saturating_sub(start.index() + 1);
-    if between > MAX_REGION || !cx.may_look_at(between) {
-        return None;
-    }
-    tree.nodes()
-        .skip(start.index() + 1)
-        .take(between)
+    between(cx, start, end)?
         .filter(|node| is_gpu_work(cx, *node) && runs_here(cx, start, *node))
         .last()
 }
@@ -226,9 +226,9 @@ fn is_moved_in_place(cx: &Checker<'_>, name: Node, depth: u8) -> bool {
             .lookup(names.scope_of(node), tree.text(node))
             .map(|(home, _)| home)
     };
-    cx.once("moved in place", || moved_names(cx, depth))
-        .iter()
-        .any(|moved| {
+    let moved = cx.once("moved in place", || moved_names(cx, depth));
+    cx.may_look_at(moved.len())
+        && moved.iter().any(|moved| {
             *moved < name
                 && tree.text(*moved) == tree.text(name)
                 && scope_of(*moved) == scope_of(name)
@@ -291,10 +291,7 @@ fn is_gpu_device(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
 pub(super) fn waits_after(cx: &Checker<'_>, work: Node, end: Node) -> bool {
     let tree = cx.tree();
     // A call around the work, such as `float(model(x))`, is in the same statement.
-    let first = tree.statement(work).index();
-    tree.nodes()
-        .skip(first)
-        .take(end.index().saturating_sub(first))
+    tree.range(tree.statement(work), end)
         .filter(|node| tree.kind(*node) == Kind::Call)
         .filter(|call| tree.end(*call) > tree.end(work) || *call == work)
         // `print(time.time() - start)` comes too late.
@@ -373,13 +370,9 @@ fn event_readings(cx: &Checker<'_>, call: Node) -> Option<(Node, Node)> {
 /// The calls between two readings that run there.
 pub(super) fn calls_between(cx: &Checker<'_>, start: Node, end: Node) -> Vec<Node> {
     let tree = cx.tree();
-    let between = end.index().saturating_sub(start.index() + 1);
-    if between > MAX_REGION || !cx.may_look_at(between) {
-        return Vec::new();
-    }
-    tree.nodes()
-        .skip(start.index() + 1)
-        .take(between)
+    between(cx, start, end)
+        .into_iter()
+        .flatten()
         .filter(|node| tree.kind(*node) == Kind::Call && runs_here(cx, start, *node))
         .filter(|call| !tree.contains(*call, end))
         .collect()
@@ -396,13 +389,7 @@ pub(super) fn is_gpu_timing(cx: &Checker<'_>, start: Node, end: Node) -> bool {
 /// The loop between two readings that repeats the work: `for _ in range(iterations):`.
 pub(super) fn repeating_loop(cx: &Checker<'_>, start: Node, end: Node) -> Option<Node> {
     let tree = cx.tree();
-    let between = end.index().saturating_sub(start.index() + 1);
-    if between > MAX_REGION || !cx.may_look_at(between) {
-        return None;
-    }
-    tree.nodes()
-        .skip(start.index() + 1)
-        .take(between)
+    between(cx, start, end)?
         .filter(|node| tree.kind(*node) == Kind::ForStatement && runs_here(cx, start, *node))
         .find(|node| {
             tree.child(*node, Field::Right)

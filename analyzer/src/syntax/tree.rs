@@ -36,9 +36,16 @@ pub(crate) struct Tree<'a> {
     error_nodes: Vec<Node>,
     /// Where the parser had to imagine a token.
     missing: Vec<usize>,
+    /// Where the first node begins whose inside is left out.
+    cut: Option<usize>,
 }
 
 const ROOT: Node = Node(0);
+
+/// Nodes in nodes, at most; what lies deeper is left out. A walk from a node to the root is no longer than that.
+///
+/// Every operand of `a + b + …` and every call of `a.b().c()…` lies one or two deeper than the next.
+const MAX_DEPTH: usize = 1000;
 
 impl<'a> Tree<'a> {
     pub(super) fn new(source: &'a str, parsed: &tree_sitter::Tree, grammar: &Grammar) -> Tree<'a> {
@@ -48,6 +55,7 @@ impl<'a> Tree<'a> {
             nodes: Vec::with_capacity(source.len() / 6 + 16),
             error_nodes: Vec::new(),
             missing: Vec::new(),
+            cut: None,
         };
         let broken = parsed.root_node().has_error();
         let mut cursor = parsed.walk();
@@ -75,7 +83,9 @@ impl<'a> Tree<'a> {
                 if kind == Kind::Error {
                     tree.error_nodes.push(Node(index));
                 }
-                if cursor.goto_first_child() {
+                if open.len() == MAX_DEPTH {
+                    tree.cut.get_or_insert(range.start);
+                } else if cursor.goto_first_child() {
                     open.push(index);
                     continue;
                 }
@@ -112,6 +122,12 @@ impl<'a> Tree<'a> {
         (0..self.nodes.len() as u32).map(Node)
     }
 
+    /// The nodes from `first` up to `end`, in source order; none where `end` comes first.
+    pub(crate) fn range(&self, first: Node, end: Node) -> impl Iterator<Item = Node> + use<> {
+        // Not `nodes().skip()`: that walks to where it begins.
+        (first.0..end.0).map(Node)
+    }
+
     /// Text that the parser could not place.
     pub(crate) fn error_nodes(&self) -> &[Node] {
         &self.error_nodes
@@ -122,6 +138,11 @@ impl<'a> Tree<'a> {
         let error = self.error_nodes.first().map(|node| self.span(*node).start);
         let missing = self.missing.first().copied();
         error.into_iter().chain(missing).min()
+    }
+
+    /// Byte offset of the first thing that is nested too deeply to be kept.
+    pub(crate) fn first_cut(&self) -> Option<usize> {
+        self.cut
     }
 
     fn entry(&self, node: Node) -> &Entry {

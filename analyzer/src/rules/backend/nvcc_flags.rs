@@ -76,11 +76,16 @@ const UNKNOWN: &[&str] = &[
 ];
 
 fn check(cx: &Checker<'_>, node: Node) {
-    if !is_unknown(cx, node) || cx.mentions_hip() || names_rocm(&cx.semantics, cx.tree().root()) {
+    if !is_unknown(cx, node) || cx.mentions_hip() {
+        return;
+    }
+    let tree = cx.tree();
+    let root = tree.root();
+    let find = || Vec::from_iter(names_rocm(&cx.semantics, root).then_some(root));
+    if !cx.once("names of ROCm", find).is_empty() {
         return;
     }
     // A list of options is one finding.
-    let tree = cx.tree();
     let Some(parent) = tree.parent(node) else {
         return;
     };

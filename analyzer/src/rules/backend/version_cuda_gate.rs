@@ -62,6 +62,9 @@ declare_rule! {
     }
 }
 
+/// How many operators around a test are read as its condition: `a and b and …` is one in the other.
+const MAX_DEPTH: usize = 64;
+
 fn check(cx: &Checker<'_>, node: Node) {
     let tree = cx.tree();
     match tree.kind(node) {
@@ -78,6 +81,8 @@ fn check(cx: &Checker<'_>, node: Node) {
         Kind::ConditionalExpression => {
             let parts: Vec<_> = tree.parts(node).collect();
             if let [_, condition, other] = parts[..]
+                && is_cuda_version(cx, condition)
+                && cx.may_look_at(tree.subtree(other).size_hint().0)
                 && !names_other_vendor(tree.text(other))
             {
                 truthiness(cx, condition);
@@ -229,6 +234,7 @@ fn asks_something_else(cx: &Checker<'_>, node: Node, subject: Node) -> bool {
     let tree = cx.tree();
     let whole = tree
         .ancestors(node)
+        .take(MAX_DEPTH)
         .take_while(|ancestor| {
             matches!(
                 tree.kind(*ancestor),
@@ -241,7 +247,7 @@ fn asks_something_else(cx: &Checker<'_>, node: Node, subject: Node) -> bool {
         .last();
     let text = tree.text(subject);
     whole.is_some_and(|whole| {
-        tree.subtree(whole)
+        cx.within(whole)
             .filter(|part| !tree.contains(node, *part))
             .any(|part| match tree.kind(part) {
                 Kind::Identifier => {
@@ -268,7 +274,7 @@ fn body_uses(cx: &Checker<'_>, condition: Node, text: &str) -> bool {
         .filter(|_| tree.field(condition) == Field::Condition)
         .and_then(|statement| tree.child(statement, Field::Consequence))
         .is_some_and(|body| {
-            tree.subtree(body).any(|part| {
+            cx.within(body).any(|part| {
                 matches!(tree.kind(part), Kind::Identifier | Kind::Attribute)
                     && tree.text(part) == text
             })
@@ -326,6 +332,7 @@ fn deals_with_rocm(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let whole = tree
         .ancestors(node)
+        .take(MAX_DEPTH)
         .take_while(|ancestor| {
             matches!(
                 tree.kind(*ancestor),
@@ -338,7 +345,9 @@ fn deals_with_rocm(cx: &Checker<'_>, node: Node) -> bool {
         })
         .last()
         .unwrap_or(node);
-    cx.mentions_hip() || names_rocm(&cx.semantics, whole)
+    cx.mentions_hip()
+        || !cx.may_look_at(tree.subtree(whole).size_hint().0)
+        || names_rocm(&cx.semantics, whole)
 }
 
 /// `torch.version.hip`, written as the source writes `torch.version.cuda`.

@@ -98,13 +98,6 @@ fn option(cx: &Checker<'_>, node: Node) -> Option<(String, Node)> {
         let name = tree.child(node, Field::Name).filter(|_| is_patch)?;
         return Some((tree.text(name).to_owned(), value));
     }
-    // What comes in by `**others` may be what this option turns off.
-    if tree
-        .parts(holder)
-        .any(|part| tree.kind(part) == Kind::DictionarySplat)
-    {
-        return None;
-    }
     // `options={"…": …}` of torch.compile, or config.patch({"…": …})
     let around = tree.parent(holder)?;
     let call = match tree.kind(around) {
@@ -118,6 +111,13 @@ fn option(cx: &Checker<'_>, node: Node) -> Option<(String, Node)> {
         .callee(call)
         .is_some_and(|name| name.is_any(&["torch.compile", "torch._inductor.config.patch"]));
     let key = tree.child(node, Field::Key).filter(|_| takes_options)?;
+    // What comes in by `**others` may be what this option turns off.
+    if cx
+        .within(holder)
+        .any(|part| tree.kind(part) == Kind::DictionarySplat && tree.parent(part) == Some(holder))
+    {
+        return None;
+    }
     Some((string(&cx.semantics, key)?.to_owned(), value))
 }
 

@@ -58,16 +58,17 @@ const VARIABLES: &[&str] = &["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"];
 fn check(cx: &Checker<'_>, node: Node) {
     let tree = cx.tree();
     let used = match tree.kind(node) {
-        Kind::Attribute | Kind::ImportFromStatement if !tree.text(node).contains("CUDA_HOME") => {
-            None
-        }
-        Kind::Attribute => Some(node).filter(|node| tree.field(*node) != Field::Left),
+        Kind::Attribute => tree
+            .child(node, Field::Attribute)
+            .filter(|name| tree.text(*name) == "CUDA_HOME" && tree.field(node) != Field::Left)
+            .map(|_| node),
         // To import it does no harm; to use it does.
-        Kind::ImportFromStatement => tree
-            .nodes()
+        Kind::ImportFromStatement if tree.text(node).contains("CUDA_HOME") => cx
+            .within(tree.root())
             .skip_while(|other| *other <= node || tree.contains(node, *other))
             .filter(|other| tree.kind(*other) == Kind::Identifier)
             .find(|other| is_it(cx, *other)),
+        Kind::ImportFromStatement => None,
         _ => return check_variable(cx, node),
     };
     if let Some(used) = used

@@ -3,6 +3,7 @@
 use crate::checker::Checker;
 use crate::report::Severity;
 use crate::rules::uses::{self, Use, What, row};
+use crate::semantic::environment_variable;
 use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
@@ -96,7 +97,7 @@ fn check(cx: &Checker<'_>, node: Node) {
 /// `if card == "gfx1031": os.environ["HSA_OVERRIDE_GFX_VERSION"] = "10.3.0"`: an Instinct GPU does not get it.
 fn is_for_some_cards(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
-    tree.text(node).contains(OVERRIDE)
+    environment_variable(&cx.semantics, node, &[OVERRIDE]).is_some()
         && tree.ancestors(node).any(|around| {
             tree.kind(around) == Kind::IfStatement
                 && tree

@@ -102,10 +102,11 @@ fn check(cx: &Checker<'_>, node: Node) {
             .filter(|call| tree.kind(*call) == Kind::Call && starts_runtime(cx, *call))
             .collect()
     });
-    let is_started = starts
-        .iter()
-        .take_while(|start| **start < node)
-        .any(|start| names.scope_of(*start) == scope && runs_before(cx, *start, node));
+    let is_started = cx.may_look_at(starts.len())
+        && starts
+            .iter()
+            .take_while(|start| **start < node)
+            .any(|start| names.scope_of(*start) == scope && runs_before(cx, *start, node));
     if is_started {
         let name = &variable.name;
         cx.report(

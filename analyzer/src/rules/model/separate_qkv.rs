@@ -90,16 +90,23 @@ fn check(cx: &Checker<'_>, class: Node) {
         return;
     };
     let projections = projections(cx, body);
+    if projections.len() < 3 {
+        return;
+    }
     let fused_already = tree.subtree(body).any(|node| {
         tree.kind(node) == Kind::Identifier && tree.text(node).to_ascii_lowercase().contains("qkv")
     });
-    if projections.len() < 3 || fused_already {
+    if fused_already {
         return;
     }
+    let looks = projections.len() + tree.subtree(body).size_hint().0;
     for query in projections
         .iter()
         .filter(|projection| projection.role == Role::Query)
     {
+        if !cx.may_look_at(looks) {
+            return;
+        }
         let partner = |role: Role| {
             projections
                 .iter()

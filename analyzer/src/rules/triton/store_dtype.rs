@@ -67,7 +67,10 @@ declare_rule! {
 
 fn check(cx: &Checker<'_>, store: Node) {
     let tree = cx.tree();
-    let Some((kernel, dtype)) = kernel_around(cx, store).zip(fixed_dtype(cx, store)) else {
+    let Some(dtype) = fixed_dtype(cx, store) else {
+        return;
+    };
+    let Some(kernel) = kernel_around(cx, store) else {
         return;
     };
     // A kernel that is named after the type means it; and one finding is enough for a kernel that unrolls its stores.

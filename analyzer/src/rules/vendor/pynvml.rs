@@ -360,7 +360,11 @@ impl Plan {
             opening(prefix),
             (tree.end(argument)..tree.end(call), ")".to_owned()),
         ];
-        for usage in tree.subtree(cx.semantics.names.scope_node(scope)) {
+        let usages = tree.subtree(cx.semantics.names.scope_node(scope));
+        if !cx.may_look_at(usages.size_hint().0) {
+            return None;
+        }
+        for usage in usages {
             let is_it = tree.kind(usage) == Kind::Identifier
                 && tree.text(usage) == tree.text(name)
                 && is_use(cx, usage)
