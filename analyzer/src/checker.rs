@@ -82,9 +82,9 @@ impl<'a> Checker<'a> {
 
     /// `node` and everything within, to look through a function once more; nothing when the budget is spent.
     pub(crate) fn within(&self, node: Node) -> impl Iterator<Item = Node> + use<> {
-        let subtree = self.tree().subtree(node);
-        let may_look = self.may_look_at(subtree.size_hint().0);
-        subtree.take(if may_look { usize::MAX } else { 0 })
+        let may_look = self.may_look_at(self.tree().size(node));
+        let most = if may_look { usize::MAX } else { 0 };
+        self.tree().subtree(node).take(most)
     }
 
     /// Whether `count` more nodes may be looked at.

@@ -8,7 +8,7 @@ use crate::report::{Position, Span};
 pub(crate) struct LineIndex<'a> {
     source: &'a str,
     lines: Vec<Place>,
-    /// One place for every [`STEP`] bytes: a file may be one line.
+    /// A place in every [`STEP`] bytes: a file may be one line.
     marks: Vec<Place>,
 }
 
@@ -32,13 +32,13 @@ impl<'a> LineIndex<'a> {
         let bytes = source.as_bytes();
         for (at, byte) in bytes.iter().enumerate() {
             place.byte = at;
-            if at % STEP == 0 {
+            // A character's first byte tells its units; the others, 0b10……, count for nothing.
+            let is_first = byte & 0xC0 != 0x80;
+            if is_first && at >= marks.len() * STEP {
                 marks.push(place);
             }
-            // A character's first byte tells its units; the others, 0b10……, count for nothing.
-            let is_first = usize::from(byte & 0xC0 != 0x80);
-            place.characters += is_first;
-            place.utf16 += is_first + usize::from(*byte >= 0xF0);
+            place.characters += usize::from(is_first);
+            place.utf16 += usize::from(is_first) + usize::from(*byte >= 0xF0);
             let ends_line = match byte {
                 b'\n' => true,
                 b'\r' => bytes.get(at + 1) != Some(&b'\n'),
@@ -59,14 +59,13 @@ impl<'a> LineIndex<'a> {
     /// The position of a byte offset; one inside a character counts as its start.
     pub(crate) fn position(&self, byte: usize) -> Position {
         let byte = self.source.floor_char_boundary(byte);
-        let number = self.lines.partition_point(|line| line.byte <= byte);
         // The first line starts at 0, so there is always one before.
+        let number = up_to(&self.lines, byte);
         let line = self.lines[number - 1];
-        // A mark inside a character counts that character already.
-        let marks = self.marks.iter().take(byte / STEP + 1).rev().copied();
-        let near = marks
-            .take_while(|mark| mark.byte > line.byte)
-            .find(|mark| self.source.is_char_boundary(mark.byte))
+        let mark = self.marks.get(up_to(&self.marks, byte).wrapping_sub(1));
+        let near = mark
+            .copied()
+            .filter(|mark| mark.byte > line.byte)
             .unwrap_or(line);
         let between = self.source.get(near.byte..byte).unwrap_or_default();
         let characters = near.characters - line.characters + between.chars().count();
@@ -89,7 +88,7 @@ impl<'a> LineIndex<'a> {
 
     /// The line a byte is on, from 1.
     pub(crate) fn line(&self, byte: usize) -> u32 {
-        self.lines.partition_point(|line| line.byte <= byte) as u32
+        up_to(&self.lines, byte) as u32
     }
 
     /// Where a line begins, from 1; the end of the text past its last line.
@@ -115,6 +114,11 @@ impl<'a> LineIndex<'a> {
             .trim_end_matches(['\n', '\r']);
         if line == 1 { without_mark(text) } else { text }
     }
+}
+
+/// How many of `places`, which are in order, are at `byte` or before it.
+fn up_to(places: &[Place], byte: usize) -> usize {
+    places.partition_point(|place| place.byte <= byte)
 }
 
 /// A byte order mark is no part of what people see and count.

@@ -71,12 +71,11 @@ pub(crate) fn read(
     }
 }
 
+/// Something on that line is nested more deeply than it is looked into.
 fn too_deep(line: u32) -> Note {
     Note {
         code: "too-deep".to_owned(),
-        message: format!(
-            "Line {line} nests deeper than any program that people write: its inside was not judged, and nothing can be fixed for you in this file."
-        ),
+        message: "This nests too deeply: its inside was not judged, and nothing in this file can be fixed for you.".to_owned(),
         line: Some(line),
     }
 }

@@ -88,7 +88,7 @@ pub(super) fn clock_readings(cx: &Checker<'_>, difference: Node) -> Option<(Node
 fn between(cx: &Checker<'_>, start: Node, end: Node) -> Option<impl Iterator<Item = Node> + use<>> {
     let count = end.index().saturating_sub(start.index() + 1);
     let may_look = count <= MAX_REGION && cx.may_look_at(count);
-    may_look.then(|| cx.tree().range(start, end).skip(1))
+    may_look.then(|| cx.tree().between(start, end))
 }
 
 /// The last call or operator between the readings that puts work on the GPU.
@@ -291,7 +291,7 @@ fn is_gpu_device(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
 pub(super) fn waits_after(cx: &Checker<'_>, work: Node, end: Node) -> bool {
     let tree = cx.tree();
     // A call around the work, such as `float(model(x))`, is in the same statement.
-    tree.range(tree.statement(work), end)
+    tree.between(tree.statement(work), end)
         .filter(|node| tree.kind(*node) == Kind::Call)
         .filter(|call| tree.end(*call) > tree.end(work) || *call == work)
         // `print(time.time() - start)` comes too late.

@@ -2,8 +2,6 @@
 //!
 //! A row of such a table is a [`Use`]. No rule's own text lives here, and nothing that needs more than one node.
 
-use std::cell::LazyCell;
-
 use super::RuleMeta;
 use super::edits::module_expression;
 use crate::checker::{Checker, Replacement, Suggestion};
@@ -148,9 +146,9 @@ pub(crate) const fn row(
 /// Reports the first row that `node` matches. A rule with names visits `Attribute` and `ImportFromStatement`, one with
 /// imports the import statements and `Call`, one with variables `Subscript`, `Call`, `Pair` and `KeywordArgument`.
 pub(crate) fn check(cx: &Checker<'_>, rule: &'static RuleMeta, uses: &[Use], node: Node) {
-    let may_import = LazyCell::new(|| may_import(cx, node));
+    let may_import = may_import(cx, node);
     for found in uses {
-        if matches!(found.what, What::Import(_)) && !*may_import {
+        if matches!(found.what, What::Import(_)) && !may_import {
             continue;
         }
         let Some(place) = find(cx, found.what, node) else {

@@ -122,10 +122,10 @@ impl<'a> Tree<'a> {
         (0..self.nodes.len() as u32).map(Node)
     }
 
-    /// The nodes from `first` up to `end`, in source order; none where `end` comes first.
-    pub(crate) fn range(&self, first: Node, end: Node) -> impl Iterator<Item = Node> + use<> {
+    /// The nodes after `start` and before `end`, in source order; none where `end` comes first.
+    pub(crate) fn between(&self, start: Node, end: Node) -> impl Iterator<Item = Node> + use<> {
         // Not `nodes().skip()`: that walks to where it begins.
-        (first.0..end.0).map(Node)
+        (start.0 + 1..end.0).map(Node)
     }
 
     /// Text that the parser could not place.
@@ -232,6 +232,11 @@ impl<'a> Tree<'a> {
     /// `node` and everything within, in source order.
     pub(crate) fn subtree(&self, node: Node) -> impl Iterator<Item = Node> + use<> {
         (node.0..self.entry(node).after).map(Node)
+    }
+
+    /// How many nodes `node` and everything within are.
+    pub(crate) fn size(&self, node: Node) -> usize {
+        (self.entry(node).after - node.0) as usize
     }
 
     /// `node` without the parentheses around it.

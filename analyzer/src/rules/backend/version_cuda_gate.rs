@@ -82,7 +82,7 @@ fn check(cx: &Checker<'_>, node: Node) {
             let parts: Vec<_> = tree.parts(node).collect();
             if let [_, condition, other] = parts[..]
                 && is_cuda_version(cx, condition)
-                && cx.may_look_at(tree.subtree(other).size_hint().0)
+                && cx.may_look_at(tree.size(other))
                 && !names_other_vendor(tree.text(other))
             {
                 truthiness(cx, condition);
@@ -345,9 +345,7 @@ fn deals_with_rocm(cx: &Checker<'_>, node: Node) -> bool {
         })
         .last()
         .unwrap_or(node);
-    cx.mentions_hip()
-        || !cx.may_look_at(tree.subtree(whole).size_hint().0)
-        || names_rocm(&cx.semantics, whole)
+    cx.mentions_hip() || !cx.may_look_at(tree.size(whole)) || names_rocm(&cx.semantics, whole)
 }
 
 /// `torch.version.hip`, written as the source writes `torch.version.cuda`.

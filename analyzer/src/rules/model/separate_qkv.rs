@@ -99,7 +99,7 @@ fn check(cx: &Checker<'_>, class: Node) {
     if fused_already {
         return;
     }
-    let looks = projections.len() + tree.subtree(body).size_hint().0;
+    let looks = projections.len() + tree.size(body);
     for query in projections
         .iter()
         .filter(|projection| projection.role == Role::Query)

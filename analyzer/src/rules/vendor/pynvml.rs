@@ -360,11 +360,11 @@ impl Plan {
             opening(prefix),
             (tree.end(argument)..tree.end(call), ")".to_owned()),
         ];
-        let usages = tree.subtree(cx.semantics.names.scope_node(scope));
-        if !cx.may_look_at(usages.size_hint().0) {
+        let around = cx.semantics.names.scope_node(scope);
+        if !cx.may_look_at(tree.size(around)) {
             return None;
         }
-        for usage in usages {
+        for usage in tree.subtree(around) {
             let is_it = tree.kind(usage) == Kind::Identifier
                 && tree.text(usage) == tree.text(name)
                 && is_use(cx, usage)
