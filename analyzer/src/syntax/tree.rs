@@ -83,11 +83,13 @@ impl<'a> Tree<'a> {
                 if kind == Kind::Error {
                     tree.error_nodes.push(Node(index));
                 }
-                if open.len() == MAX_DEPTH {
+                if cursor.goto_first_child() {
+                    if open.len() < MAX_DEPTH {
+                        open.push(index);
+                        continue;
+                    }
                     tree.cut.get_or_insert(range.start);
-                } else if cursor.goto_first_child() {
-                    open.push(index);
-                    continue;
+                    cursor.goto_parent();
                 }
             }
             while !cursor.goto_next_sibling() {
