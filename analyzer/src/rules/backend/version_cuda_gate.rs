@@ -228,23 +228,27 @@ fn call(cx: &Checker<'_>, node: Node) {
     }
 }
 
+/// The outermost operator that takes the answer at `node` into its own, comparisons too if `compares`.
+fn condition_around(cx: &Checker<'_>, node: Node, compares: bool) -> Option<Node> {
+    let tree = cx.tree();
+    tree.ancestors(node)
+        .take(MAX_DEPTH)
+        .take_while(|ancestor| match tree.kind(*ancestor) {
+            Kind::BooleanOperator
+            | Kind::NotOperator
+            | Kind::ParenthesizedExpression
+            | Kind::ConditionalExpression => true,
+            Kind::ComparisonOperator => compares,
+            _ => false,
+        })
+        .last()
+}
+
 /// True where the condition is not whether there is a GPU: `torch.version.cuda and int(torch.version.cuda.split(".")[0]) >= 12`
 /// asks for CUDA's version, and `torch.cuda.is_available() and torch.version.cuda`, or a capability beside it, for the vendor.
 fn asks_something_else(cx: &Checker<'_>, node: Node, subject: Node) -> bool {
     let tree = cx.tree();
-    let whole = tree
-        .ancestors(node)
-        .take(MAX_DEPTH)
-        .take_while(|ancestor| {
-            matches!(
-                tree.kind(*ancestor),
-                Kind::BooleanOperator
-                    | Kind::NotOperator
-                    | Kind::ParenthesizedExpression
-                    | Kind::ConditionalExpression
-            )
-        })
-        .last();
+    let whole = condition_around(cx, node, false);
     let text = tree.text(subject);
     whole.is_some_and(|whole| {
         cx.within(whole)
@@ -330,21 +334,7 @@ fn as_text(cx: &Checker<'_>, node: Node, subject: Node) {
 /// True when the source, or the condition around `node`, asks for ROCm too.
 fn deals_with_rocm(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
-    let whole = tree
-        .ancestors(node)
-        .take(MAX_DEPTH)
-        .take_while(|ancestor| {
-            matches!(
-                tree.kind(*ancestor),
-                Kind::BooleanOperator
-                    | Kind::NotOperator
-                    | Kind::ParenthesizedExpression
-                    | Kind::ComparisonOperator
-                    | Kind::ConditionalExpression
-            )
-        })
-        .last()
-        .unwrap_or(node);
+    let whole = condition_around(cx, node, true).unwrap_or(node);
     cx.mentions_hip() || !cx.may_look_at(tree.size(whole)) || names_rocm(&cx.semantics, whole)
 }
 
