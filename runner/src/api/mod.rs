@@ -4,6 +4,7 @@
 mod capabilities;
 mod compile;
 mod devices;
+mod entity_tag;
 mod events;
 mod guard;
 mod health;
@@ -35,6 +36,7 @@ use axum::{
 };
 use problem::ApiError;
 use std::sync::Arc;
+use tower_http::compression::CompressionLayer;
 
 /// What handlers work with.
 #[derive(Clone)]
@@ -93,6 +95,9 @@ pub(crate) fn router(app: App) -> Router {
             ApiError::method_not_allowed(request.method().as_str(), request.uri().path())
         })
         .fallback(page::show)
+        .layer(middleware::from_fn(entity_tag::revalidate))
+        // Event streams are left as they are: each event is sent when it happens.
+        .layer(CompressionLayer::new())
         .layer(middleware::from_fn(harden))
         .layer(middleware::from_fn_with_state(
             app.clone(),

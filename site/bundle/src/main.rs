@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Rust  → cargo (wasm32) → wasm-bindgen → wasm-opt ┐
-//! site/js  → esbuild                               ├→ hashed names, brotli twins, manifest.json
+//! site/js  → esbuild                               ├→ hashed names, compressed twins, manifest.json
 //! site/css → concatenated → esbuild                │
 //! site/static → as they are                        ┘
 //! ```

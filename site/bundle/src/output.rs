@@ -1,7 +1,8 @@
-//! Hashed names, brotli twins, the manifest, and a small memory of finished steps.
+//! Hashed names, brotli and gzip twins, the manifest, and a small memory of finished steps.
 
 use crate::Layout;
 use anyhow::{Context, Result};
+use flate2::{Compression, write::GzEncoder};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -40,34 +41,54 @@ impl Layout {
     }
 }
 
-/// Writes every file twice (plain and brotli) and the manifest, removes what is left of an
+/// Writes every file three times (plain, brotli and gzip) and the manifest, removes what is left of an
 /// earlier build, and prints the sizes.
 pub(crate) fn write(layout: &Layout, files: Vec<File>) -> Result<()> {
     let mut manifest = BTreeMap::new();
+    let mut changed = false;
     let mut kept = BTreeSet::from(["manifest.json".to_owned()]);
-    println!("{:<28} {:>10} {:>10}", "asset", "bytes", "brotli");
+    println!(
+        "{:<28} {:>10} {:>10} {:>10}",
+        "asset", "bytes", "brotli", "gzip"
+    );
     for file in files {
         let hashed = hashed_name(&file);
-        let compressed = layout.memo("brotli", &file.bytes, |path| {
+        let brotli = layout.memo("brotli", &file.bytes, |path| {
             let mut writer =
                 brotli::CompressorWriter::new(fs::File::create(path)?, 1 << 16, 11, 24);
             writer.write_all(&file.bytes)?;
             Ok(writer.flush()?)
         })?;
+        // Browsers accept brotli over HTTPS and on loopback only; elsewhere they ask for gzip.
+        let gzip = layout.memo("gzip", &file.bytes, |path| {
+            let mut writer = GzEncoder::new(fs::File::create(path)?, Compression::best());
+            writer.write_all(&file.bytes)?;
+            writer.finish()?;
+            Ok(())
+        })?;
         println!(
-            "{:<28} {:>10} {:>10}",
+            "{:<28} {:>10} {:>10} {:>10}",
             file.name,
             file.bytes.len(),
-            compressed.len()
+            brotli.len(),
+            gzip.len()
         );
-        let twin = format!("{hashed}.br");
-        update(&layout.out.join(&hashed), &file.bytes)?;
-        update(&layout.out.join(&twin), &compressed)?;
-        kept.extend([hashed.clone(), twin]);
+        let twins = [format!("{hashed}.br"), format!("{hashed}.gz")];
+        changed |= update(&layout.out.join(&hashed), &file.bytes)?;
+        for (twin, bytes) in twins.iter().zip([&brotli, &gzip]) {
+            changed |= update(&layout.out.join(twin), bytes)?;
+        }
+        kept.insert(hashed.clone());
+        kept.extend(twins);
         manifest.insert(file.name, hashed);
     }
     let manifest = serde_json::to_string_pretty(&manifest)?;
-    update(&layout.out.join("manifest.json"), manifest.as_bytes())?;
+    let path = layout.out.join("manifest.json");
+    // The binary watches the manifest alone, so its age must be that of the newest file.
+    if changed {
+        let _ = fs::remove_file(&path);
+    }
+    update(&path, manifest.as_bytes())?;
     for entry in fs::read_dir(&layout.out)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -79,11 +100,13 @@ pub(crate) fn write(layout: &Layout, files: Vec<File>) -> Result<()> {
 }
 
 /// Leaves a file alone that is as it should be: the binary that carries it need not be built again.
-fn update(path: &Path, bytes: &[u8]) -> Result<()> {
+/// Returns whether it was written.
+fn update(path: &Path, bytes: &[u8]) -> Result<bool> {
     if fs::read(path).is_ok_and(|there| there == bytes) {
-        return Ok(());
+        return Ok(false);
     }
-    fs::write(path, bytes).with_context(|| path.display().to_string())
+    fs::write(path, bytes).with_context(|| path.display().to_string())?;
+    Ok(true)
 }
 
 /// `site.css` → `site-1f3a9c20b7e4.css`, so that a name may be cached for ever.
