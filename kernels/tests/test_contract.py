@@ -1,13 +1,19 @@
-"""What a job line must hold. The snippet's own mistakes are in `test_harness.py`."""
+"""What a job line must hold, and where inputs are made. The snippet's own mistakes are in `test_harness.py`."""
 
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
+import torch
 
+from hipward_kernels.harness import contract
 from hipward_kernels.harness.job import Job
 from hipward_kernels.harness.variants import VARIANTS, parse_variants
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 JOB = {"code": "x = 1", "variants": ["model-new", "eager", "compile"], "device": "cpu", "time_cap_s": 15}
 
@@ -39,3 +45,41 @@ def test_a_wrong_field_is_an_error(change: dict[str, object]) -> None:
 def test_another_line_is_an_error(line: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         Job.from_json(line)
+
+
+SNIPPET = """
+import torch
+
+made_on = []
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+
+def get_inputs():
+    x = torch.rand(4)
+    made_on.append(x.device.type)
+    return [BODY]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "made_on"),
+    [("x", ["meta", "meta"]), ("torch.from_numpy(x.numpy())", ["meta", "cpu", "cpu"])],
+    ids=["on the device", "on the CPU where NumPy is used"],
+)
+def test_inputs_are_made_on_the_device_where_get_inputs_allows_it(
+    body: str, made_on: list[str], tmp_path: Path
+) -> None:
+    # PyTorch's meta device stands for a GPU: tensors there have no values that NumPy could read.
+    snippet = contract.load(SNIPPET.replace("BODY", body), tmp_path, torch.device("meta"))
+    for seed in range(2):
+        (x,) = snippet.inputs(seed)
+        assert x.device.type == "meta"
+    assert snippet.module.made_on == made_on

@@ -36,13 +36,15 @@ _SKELETON_HELP = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Snippet:
     """A loaded snippet."""
 
     path: Path
     module: types.ModuleType
     device: torch.device
+    inputs_on_device: bool = True
+    """Whether `get_inputs` makes its tensors on the device; False once it could not."""
 
     @property
     def has_model_new(self) -> bool:
@@ -63,13 +65,31 @@ class Snippet:
         return model
 
     def inputs(self, seed: int) -> list[Any]:
-        """The arguments of one call of `forward`, made with `seed` and moved to the device."""
-        seed_everything(seed)
-        arguments = self._arguments("get_inputs")
+        """The arguments of one call of `forward`, made with `seed` on the device or moved to it."""
+        arguments = self._inputs_made_on_device(seed)
+        if arguments is None:
+            seed_everything(seed)
+            arguments = self._arguments("get_inputs")
         moved: list[Any] = self._call(
             "contract-missing", "get_inputs", lambda: [to_device(a, self.device) for a in arguments]
         )
         return moved
+
+    def _inputs_made_on_device(self, seed: int) -> list[Any] | None:
+        """What `get_inputs` returns with the device as PyTorch's default device, or None where that does not work.
+
+        A GPU makes large random tensors much faster than a CPU does. `get_inputs` may need the CPU, for a generator or
+        for NumPy: then it is called without a default device, this time and from then on.
+        """
+        if self.device.type == "cpu" or not self.inputs_on_device:
+            return None
+        seed_everything(seed)
+        try:
+            with self.device:
+                return self._arguments("get_inputs")
+        except JobFailedError:
+            self.inputs_on_device = False
+            return None
 
     def failure(self, error: BaseException, code: FailureCode, doing: str) -> Failure:
         """Describes an error that the snippet's code raised."""

@@ -25,12 +25,17 @@ class Call:
     device: torch.device
     """Of the first argument."""
 
-    def random_arguments(self, scale: float, generator: torch.Generator) -> list[Tensor]:
-        """Fresh normal arguments of these shapes, with standard deviation `scale`."""
-        return [
-            (torch.randn(shape, generator=generator, dtype=torch.float64) * scale).to(self.device, dtype)
-            for shape, dtype in zip(self.shapes, self.dtypes, strict=True)
-        ]
+    def random_arguments(self, scale: float, seed: int) -> list[Tensor]:
+        """Normal arguments of these shapes, with standard deviation `scale`, made on the device of the call."""
+        generator = torch.Generator(self.device).manual_seed(seed)
+
+        def normal(shape: torch.Size, dtype: torch.dtype) -> Tensor:
+            # PyTorch has no normal numbers in 8 bits.
+            wide = dtype if dtype == torch.float64 else torch.float32
+            made = torch.randn(shape, generator=generator, device=self.device, dtype=wide)
+            return made.mul_(scale).to(dtype)
+
+        return [normal(shape, dtype) for shape, dtype in zip(self.shapes, self.dtypes, strict=True)]
 
 
 def record_calls(model: nn.Module, inputs: Sequence[Any]) -> dict[nn.Module, list[Call]]:
