@@ -6,8 +6,10 @@ import { asset } from "./assets.js";
 import { benchmarkForm } from "./benchmark-form.js";
 import { copyButtons, copyText } from "./copy.js";
 import { isaForm, onCompiled } from "./isa-form.js";
+import { progress } from "./progress.js";
 import { targetOf } from "./project.js";
 import { fill, say } from "./regions.js";
+import { ruleFilter } from "./rule-filter.js";
 import { base, cancelButton, entitle, follow, runnerState, servedSeq, submit } from "./runner.js";
 import { searchButton } from "./search-button.js";
 import { pack, unpack } from "./share.js";
@@ -21,6 +23,8 @@ copyButtons();
 benchmarkForm();
 cancelButton();
 isaForm();
+progress();
+ruleFilter();
 
 const islands = [...document.querySelectorAll("leptos-island")];
 if (islands.length > 0) {

@@ -50,6 +50,8 @@ pub(crate) struct RulePage {
 pub enum Route {
     /// `/`
     Home,
+    /// `/learn/`
+    Learn,
     /// `/learn/<part>/<lesson>/`
     Lesson {
         /// The part's folder name without its number.
@@ -95,6 +97,7 @@ impl Route {
     pub fn path(&self) -> String {
         match self {
             Route::Home => "/".to_owned(),
+            Route::Learn => "/learn/".to_owned(),
             Route::Lesson { part, lesson } => format!("/learn/{part}/{lesson}/"),
             Route::Playground => "/playground/".to_owned(),
             Route::Benchmark => "/benchmark/".to_owned(),
@@ -164,6 +167,7 @@ impl Site {
     pub fn routes(&self) -> Vec<Route> {
         let mut routes = vec![
             Route::Home,
+            Route::Learn,
             Route::Playground,
             Route::Benchmark,
             Route::Isa,
@@ -191,6 +195,7 @@ impl Site {
         let segments: Vec<&str> = path.split('/').filter(|s| !s.is_empty()).collect();
         match segments.as_slice() {
             [] => Some(Route::Home),
+            ["learn"] => Some(Route::Learn),
             ["playground"] => Some(Route::Playground),
             ["benchmark"] => Some(Route::Benchmark),
             ["isa"] => Some(Route::Isa),

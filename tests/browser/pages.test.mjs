@@ -7,6 +7,7 @@ import { require, startBrowser, startServer } from '../support/server.mjs';
 
 const pages = [
   '/',
+  '/learn/',
   '/learn/port/device-abstraction/',
   '/learn/port/vendor-libraries/',
   '/learn/baseline/precision-before-speed/',

@@ -43,6 +43,13 @@ pub(crate) struct Part {
     pub(crate) lessons: Vec<Lesson>,
 }
 
+impl Part {
+    /// What a lesson of this part is called elsewhere: `port/device-abstraction`.
+    pub(crate) fn address(&self, lesson: &Lesson) -> String {
+        format!("{}/{}", self.slug, lesson.slug)
+    }
+}
+
 /// One lesson.
 #[derive(Clone, Debug)]
 pub(crate) struct Lesson {

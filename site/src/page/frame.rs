@@ -87,7 +87,7 @@ pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
                 <footer class="bottom">
                     <p>
                         "Hipward "{env!("CARGO_PKG_VERSION")}
-                        ". Numbers on this site carry the device, versions and conditions they were measured under."
+                        ", open source under MIT or Apache-2.0. Numbers on this site carry the device, versions and conditions they were measured under."
                     </p>
                 </footer>
             </body>
@@ -97,9 +97,14 @@ pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
 }
 
 fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
-    let learn = site.first_lesson();
+    // A team's content may have no lessons.
+    let learn = site.first_lesson().map(|_| Route::Learn);
     let entries = [
-        (learn, "Learn", matches!(route, Route::Lesson { .. })),
+        (
+            learn,
+            "Learn",
+            matches!(route, Route::Learn | Route::Lesson { .. }),
+        ),
         (
             Some(Route::Playground),
             "Playground",

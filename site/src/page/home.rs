@@ -1,8 +1,9 @@
 //! The first page: what this is, the four doors, the workflow, and a real finding.
 
 use super::frame::Page;
+use super::learn;
 use super::playground::EXAMPLE;
-use crate::content::document::{inline, plain};
+use crate::content::document::inline;
 use crate::diff::diff_table;
 use crate::{Route, Site};
 use hipward_analyzer::{Applicability, Options, analyze, diff, fix_all};
@@ -42,7 +43,7 @@ pub(super) fn page(site: &Site) -> Page {
                 <li>
                     <h3>"Learn"</h3>
                     <p>"Lessons in the order of the work, with code that is run by tests."</p>
-                    {first.as_ref().map(|route| view! { <a href=site.href(route)>"First lesson"</a> })}
+                    <a href=site.href(&Route::Learn)>"All lessons"</a>
                 </li>
                 <li>
                     <h3>"Check"</h3>
@@ -61,7 +62,7 @@ pub(super) fn page(site: &Site) -> Page {
                 </li>
             </ul>
         </section>
-        {lessons(site)}
+        {learn::parts(site)}
     };
     Page {
         title: "Hipward: PyTorch code, from NVIDIA-only to fast on AMD".to_owned(),
@@ -100,47 +101,6 @@ fn sample(site: &Site) -> AnyView {
             <ul class="sample-findings">{findings}</ul>
             <div inner_html=changes></div>
             <p><a href=site.href(&Route::Playground)>"Open this example in the playground"</a></p>
-        </section>
-    }
-    .into_any()
-}
-
-fn lessons(site: &Site) -> AnyView {
-    let parts: Vec<AnyView> = site
-        .content
-        .parts
-        .iter()
-        .map(|part| {
-            let lessons: Vec<AnyView> = part
-                .lessons
-                .iter()
-                .map(|lesson| {
-                    let href = site.href(&Route::lesson(part, lesson));
-                    view! {
-                        <li>
-                            <a href=href>{plain(&lesson.meta.title)}</a>
-                            " "
-                            <span class="hint">{lesson.meta.minutes}" min"</span>
-                            <p inner_html=inline(&lesson.meta.summary, site.base())></p>
-                        </li>
-                    }
-                    .into_any()
-                })
-                .collect();
-            view! {
-                <li>
-                    <h3>{part.title.clone()}</h3>
-                    <p>{part.summary.clone()}</p>
-                    <ol>{lessons}</ol>
-                </li>
-            }
-            .into_any()
-        })
-        .collect();
-    view! {
-        <section aria-labelledby="all-lessons">
-            <h2 id="all-lessons">"Lessons"</h2>
-            <ol class="parts" role="list">{parts}</ol>
         </section>
     }
     .into_any()

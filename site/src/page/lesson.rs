@@ -14,11 +14,11 @@ pub(super) fn page(site: &Site, part: &str, lesson: &str) -> Option<Page> {
         .body
         .html(site.base(), |block| blocks::html(site, &lesson.slug, block));
     let main = view! {
-        <article class="lesson">
+        <article class="lesson" data-lesson=part.address(lesson)>
             <nav aria-label="Breadcrumbs">
                 <ol class="breadcrumbs" role="list">
-                    <li><a href=site.base().to_owned()>"Home"</a></li>
-                    <li>{part.title.clone()}</li>
+                    <li><a href=site.href(&Route::Learn)>"Learn"</a></li>
+                    <li><a href=format!("{}#{}", site.href(&Route::Learn), part.slug)>{part.title.clone()}</a></li>
                     <li aria-current="page">{plain(&meta.title)}</li>
                 </ol>
             </nav>
@@ -134,7 +134,7 @@ pub(super) fn sidebar(site: &Site, current: Option<&Lesson>) -> AnyView {
                 .map(|lesson| {
                     let here = current.is_some_and(|current| std::ptr::eq(current, lesson));
                     view! {
-                        <li>
+                        <li data-lesson=part.address(lesson)>
                             <a href=href(site, part, lesson) aria-current=here.then_some("page")>
                                 {plain(&lesson.meta.title)}
                             </a>

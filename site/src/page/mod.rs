@@ -7,6 +7,7 @@ mod frame;
 mod home;
 mod isa;
 mod job;
+mod learn;
 mod lesson;
 mod models;
 mod no_runner;
@@ -79,6 +80,7 @@ pub fn render_page(site: &Site, route: &Route, data: &PageData) -> String {
 fn page(site: &Site, route: &Route, data: &PageData) -> Page {
     let found = match (route, data) {
         (Route::Home, _) => Some(home::page(site)),
+        (Route::Learn, _) => Some(learn::page(site)),
         (Route::Lesson { part, lesson }, _) => lesson::page(site, part, lesson),
         (Route::Playground, _) => Some(playground::page(site)),
         (Route::Benchmark, PageData::Runner(capabilities)) => {

@@ -2,7 +2,7 @@
 
 use super::blocks;
 use super::frame::Page;
-use super::lesson::contents;
+use super::lesson::{contents, on_this_page};
 use crate::content::document::{inline, plain};
 use crate::site::RulePage;
 use crate::{Route, Site};
@@ -10,14 +10,22 @@ use hipward_analyzer::{Applicability, Language, Severity, TeamRule};
 use leptos::prelude::*;
 
 pub(super) fn index(site: &Site) -> Page {
+    // A family's ids need not follow one another, so its rules may lie apart in the table.
     let mut families: Vec<(&'static str, Vec<&RulePage>)> = Vec::new();
     for rule in &site.rules {
         let family = rule.meta.family.title();
-        match families.last_mut() {
-            Some((last, rules)) if *last == family => rules.push(rule),
-            _ => families.push((family, vec![rule])),
+        match families.iter_mut().find(|(title, _)| *title == family) {
+            Some((_, rules)) => rules.push(rule),
+            None => families.push((family, vec![rule])),
         }
     }
+    let entries = families
+        .iter()
+        .map(|(family, rules)| {
+            view! { <li><a href=format!("#{}", anchor(family))>{*family}</a>" "<span class="hint">{rules.len()}</span></li> }
+                .into_any()
+        })
+        .collect();
     let sections: Vec<AnyView> = families
         .into_iter()
         .map(|(family, rules)| {
@@ -39,6 +47,16 @@ pub(super) fn index(site: &Site) -> Page {
                 "What the analyzer looks for, why it matters on ROCm, and what to write instead. Silence one with a comment: "
                 <code>"# hipward: ignore[rule-name]"</code>"."
             </p>
+            {on_this_page(entries)}
+            // Wired up by js/rule-filter.js.
+            <p class="needs-js">
+                <label>
+                    "Show rules with "
+                    <input type="search" data-rule-filter placeholder="flash, env, CMake …" />
+                </label>
+                " "
+                <span class="hint" role="status" data-rule-count></span>
+            </p>
             {team}
             {sections}
         }
@@ -47,10 +65,20 @@ pub(super) fn index(site: &Site) -> Page {
     }
 }
 
+/// A heading's name in an address: `build-files`.
+fn anchor(title: &str) -> String {
+    title
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join("-")
+        .to_lowercase()
+}
+
 fn table(title: &'static str, rows: Vec<AnyView>) -> AnyView {
     view! {
-        <section>
-            <h2>{title}</h2>
+        <section data-rules>
+            <h2 id=anchor(title)>{title}</h2>
             <div class="scroll" tabindex="0" role="group" aria-label=title>
                 <table class="rules">
                     <thead>
@@ -128,7 +156,7 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
             <nav aria-label="Breadcrumbs">
                 <ol class="breadcrumbs" role="list">
                     <li><a href=site.href(&Route::Rules)>"Rules"</a></li>
-                    <li>{meta.family.title()}</li>
+                    <li><a href=format!("{}#{}", site.href(&Route::Rules), anchor(meta.family.title()))>{meta.family.title()}</a></li>
                     <li aria-current="page">{meta.name}</li>
                 </ol>
             </nav>
@@ -143,6 +171,7 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
             {contents(&rule.doc.headings)}
             <div class="prose" inner_html=rule.doc.html(site.base(), blocks::code)></div>
             {example}
+            {neighbours(site, rule)}
         </article>
     };
     Some(Page {
@@ -151,6 +180,28 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
         main: main.into_any(),
         sidebar: None,
     })
+}
+
+/// The rules before and after this one, in the order of the list.
+fn neighbours(site: &Site, rule: &RulePage) -> impl IntoView {
+    let at = site
+        .rules
+        .iter()
+        .position(|other| other.meta.name == rule.meta.name)
+        .unwrap_or_default();
+    let link = |found: Option<&RulePage>, rel: &'static str, word: &'static str| {
+        found.map(|rule| {
+            let href = site.href(&Route::Rule(rule.meta.name.to_owned()));
+            view! { <a rel=rel class=rel href=href><span>{word}</span>{rule.meta.name}</a> }
+        })
+    };
+    let previous = at.checked_sub(1).and_then(|at| site.rules.get(at));
+    view! {
+        <nav class="neighbours" aria-label="Rules in order">
+            {link(previous, "prev", "Previous")}
+            {link(site.rules.get(at + 1), "next", "Next")}
+        </nav>
+    }
 }
 
 /// Rules name lessons by their folders: `01-port/02-vendor-libraries`.
