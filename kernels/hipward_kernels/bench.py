@@ -22,8 +22,9 @@ from hipward_kernels.bench_cases import CLAIMED, Case, cases
 from hipward_kernels.comparison import outcome, ratio
 from hipward_kernels.harness.distance import distance, root_mean_square
 from hipward_kernels.harness.environment import environment
-from hipward_kernels.harness.precision import ERROR_RATIO, tolerance
+from hipward_kernels.harness.limit import Limit
 from hipward_kernels.harness.sampling import StopRule, interleave, median_interval
+from hipward_kernels.harness.sums import LongestSum
 from hipward_kernels.perftest import argument_sets, clock_of, copy_rate
 from hipward_kernels.registry import EAGER, only
 from hipward_kernels.results import Measurement, append, rows
@@ -212,13 +213,14 @@ def definition(case: Case, arguments: Sequence[Tensor]) -> list[Tensor]:
 
 def check(case: Case, calls: Mapping[str, Callable[..., Any]], arguments: Sequence[Tensor]) -> None:
     """Stops the run when an implementation is wrong: its time would mean nothing."""
-    expected = definition(case, arguments)
+    with LongestSum() as sums:
+        expected = definition(case, arguments)
+    limit = Limit(sums.length, case.dtype)
     eager = outputs(calls[EAGER](*arguments), case.shape[0])
     for name, call in calls.items():
         got = outputs(call(*arguments), case.shape[0])
         for mine, theirs, wanted in zip(got, eager, expected, strict=True):
-            slack = tolerance(case.dtype) * root_mean_square(wanted)
-            allowed = ERROR_RATIO * distance(theirs, wanted, 0.0).rms + slack
+            allowed = limit.allowed(theirs.dtype, distance(theirs, wanted, 0.0).rms, root_mean_square(wanted))
             error = distance(mine, wanted, 0.0).rms
             if not error <= allowed:
                 sys.exit(f"{name} of {case}: root mean square error {error:.3g}, {allowed:.3g} is allowed")
