@@ -1,7 +1,8 @@
 """Measures the ops of this package: `python -m hipward_kernels.bench --device cuda`.
 
 Each op's implementations are checked against its float64 definition, then timed in interleaved rounds by the harness's
-stop rule, beside a copy of as many bytes. Rows go to the results file (`results.py`). What is measured is
+stop rule, beside a copy of as many bytes. A rival that is not installed ends the run before it begins, unless it is
+left out (`--without liger`). Rows go to the results file (`results.py`). What is measured is
 in `bench_cases.py`; the sweep that finds launch parameters is in `tuner.py`.
 """
 
@@ -18,19 +19,20 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from hipward_kernels.bench_cases import CLAIMED, Case, cases
+from hipward_kernels.bench_cases import CLAIMED, LIGER, LIGER_HELP, Case, MissingRivalError, cases
 from hipward_kernels.comparison import outcome, ratio
 from hipward_kernels.harness.distance import distance, root_mean_square
 from hipward_kernels.harness.environment import environment
-from hipward_kernels.harness.precision import ERROR_RATIO, tolerance
+from hipward_kernels.harness.limit import Limit
 from hipward_kernels.harness.sampling import StopRule, interleave, median_interval
+from hipward_kernels.harness.sums import LongestSum
 from hipward_kernels.perftest import argument_sets, clock_of, copy_rate
 from hipward_kernels.registry import EAGER, only
 from hipward_kernels.results import Measurement, append, rows
 from hipward_kernels.roofline import peak_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from hipward_kernels.comparison import Rounds
     from hipward_kernels.harness.lines import StopReason
@@ -61,16 +63,23 @@ COPY = "copy of as many bytes"
 COMPILE = "torch.compile"
 
 
-def implementations(case: Case) -> dict[str, Callable[..., Any]]:
-    """What is compared; `eager` first."""
+def implementations(case: Case, without: Collection[str] = ()) -> dict[str, Callable[..., Any]]:
+    """What is compared; `eager` first. `without` names rivals to leave out."""
     torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
     compiled = torch.compile(case.eager(), dynamic=False)
-    return {EAGER: case.eager(), COMPILE: compiled, **dict(case.rivals()), OURS: case.ours(), AGAIN: case.ours()}
+    rivals = dict(case.rivals(without))
+    return {EAGER: case.eager(), COMPILE: compiled, **rivals, OURS: case.ours(), AGAIN: case.ours()}
 
 
-def measure(case: Case, clock: Clock, rule: StopRule, rate: float) -> list[Measurement]:
+def rivals_of(case: Case, without: Collection[str]) -> str:
+    """What is measured beside ours, with the versions of packages of their own; and what is left out."""
+    own = [name for name, _ in case.rivals(without) if name != "Liger"]
+    return ", ".join([COMPILE, *own, *case.packages(without)])
+
+
+def measure(case: Case, clock: Clock, rule: StopRule, rate: float, without: Collection[str] = ()) -> list[Measurement]:
     """Checks and times every implementation of a case."""
-    calls = implementations(case)
+    calls = implementations(case, without)
     buffers = argument_sets(case.arguments)
     with torch.no_grad():
         check(case, calls, buffers[0])
@@ -81,7 +90,7 @@ def measure(case: Case, clock: Clock, rule: StopRule, rate: float) -> list[Measu
     host = {}
     if case.shape[0] <= HOST_ROWS and case.device.type == "cuda":
         host = host_microseconds(calls, buffers[0])
-    return _measurements(case, taken, rate, host)
+    return _measurements(case, taken, rate, host, rivals_of(case, without))
 
 
 def timings(
@@ -100,7 +109,7 @@ def timings(
     return taken
 
 
-def _measurements(case: Case, taken: Timings, rate: float, host: Mapping[str, float]) -> list[Measurement]:
+def _measurements(case: Case, taken: Timings, rate: float, host: Mapping[str, float], rivals: str) -> list[Measurement]:
     medians = {name: median_interval(ms)[0] for name, ms in taken.ms.items()}
     best = min((name for name in medians if name not in (OURS, AGAIN, COPY, EAGER)), key=lambda name: medians[name])
     against = ratio(taken.rounds[best], taken.rounds[OURS])
@@ -135,6 +144,7 @@ def _measurements(case: Case, taken: Timings, rate: float, host: Mapping[str, fl
             host_us=host.get(name),
             host_over_torch_us=host[OURS] - host[case.torch_op()] if ours and host else None,
             note="",
+            rivals=rivals,
         )
         measured.append(replace(row, note=note(row, best, medians, rate)) if ours else row)
     return measured
@@ -212,13 +222,14 @@ def definition(case: Case, arguments: Sequence[Tensor]) -> list[Tensor]:
 
 def check(case: Case, calls: Mapping[str, Callable[..., Any]], arguments: Sequence[Tensor]) -> None:
     """Stops the run when an implementation is wrong: its time would mean nothing."""
-    expected = definition(case, arguments)
+    with LongestSum() as sums:
+        expected = definition(case, arguments)
+    limit = Limit(sums.length, case.dtype)
     eager = outputs(calls[EAGER](*arguments), case.shape[0])
     for name, call in calls.items():
         got = outputs(call(*arguments), case.shape[0])
         for mine, theirs, wanted in zip(got, eager, expected, strict=True):
-            slack = tolerance(case.dtype) * root_mean_square(wanted)
-            allowed = ERROR_RATIO * distance(theirs, wanted, 0.0).rms + slack
+            allowed = limit.allowed(theirs.dtype, distance(theirs, wanted, 0.0).rms, root_mean_square(wanted))
             error = distance(mine, wanted, 0.0).rms
             if not error <= allowed:
                 sys.exit(f"{name} of {case}: root mean square error {error:.3g}, {allowed:.3g} is allowed")
@@ -308,12 +319,23 @@ def part_of(options: argparse.Namespace, chosen: Sequence[Any]) -> Sequence[Any]
 def main() -> None:
     """Entry point."""
     made = parser("bench", "Measures the ops.", RESULTS)
+    made.epilog = LIGER_HELP
     made.add_argument("--shape", help="ROWSxCOLUMNS instead of the whole grid, for the row-wise ops")
+    made.add_argument(
+        "--without", action="append", default=[], choices=[LIGER], help="a rival to leave out; its rows say so"
+    )
     options = made.parse_args()
     device = device_of(options, made)
+    chosen = selected(options, device)
+    try:
+        # Before anything is measured: a comparison that lacks its strongest rival is worth nothing.
+        for case in chosen:
+            dict(case.rivals(options.without))
+    except MissingRivalError as error:
+        made.error(str(error))
     if options.compile_only:
-        for case in selected(options, device):
-            call_each(implementations(case), case.arguments())
+        for case in chosen:
+            call_each(implementations(case, options.without), case.arguments())
         return
     rule = replace(RULE, time_cap_s=options.time_cap)
     clock = clock_of(device)
@@ -323,8 +345,8 @@ def main() -> None:
     print(
         f"{'op':<14}{'shape':<13}{'variant':<23}{'µs':>9}{'±':>6}{'GB/s':>6}{'of copy':>8}{'× eager':>8}{'host µs':>8}"
     )
-    for case in selected(options, device):
-        measured = measure(case, clock, rule, rate)
+    for case in chosen:
+        measured = measure(case, clock, rule, rate, options.without)
         append(options.results, rows(measured, conditions))
         for m in measured:
             half = (m.ci_high_ms - m.ci_low_ms) / (2 * m.median_ms)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import sys
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from hipward_kernels.ops import add_rmsnorm, cross_entropy, gelu_mul, qkv_rope, 
 from hipward_kernels.ops.rope import rope_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 EPS = 1e-6
 ROWS = (1, 32, 2048, 16384)
@@ -30,8 +31,16 @@ LENGTH = 2048
 CLAIMED = {"rmsnorm": 3.4, "add_rmsnorm": 2.8, "gelu_mul": 1.6, "silu_mul": 1.4}
 """Speed-ups over eager that the documents this project began with claim, without device, shape or dtype."""
 
-LIGER = Path(__file__).parent.parent / ".liger"
-"""Where Liger-Kernel's wheel may be unpacked, if it is not installed."""
+LIGER = "liger"
+"""The rival that is a package of its own, as `--without` names it."""
+UNPACKED = Path(__file__).parent.parent / ".liger"
+"""Where Liger-Kernel's wheel may be unpacked, if it is neither installed nor on PYTHONPATH."""
+LIGER_HELP = (
+    "Liger-Kernel (`pip install --no-deps liger-kernel==0.8.5`) is one of the rivals. It is found where Python finds "
+    "packages. For a machine without network, download the wheel elsewhere (`pip download --no-deps "
+    "liger-kernel==0.8.5`), unpack it into a folder with `python -m zipfile -e WHEEL FOLDER`, and put the folder on "
+    "PYTHONPATH; kernels/.liger is looked into without that."
+)
 
 
 def plain_rmsnorm(x: Tensor, weight: Tensor) -> Tensor:
@@ -73,6 +82,13 @@ def plain_qkv_rope(qkv: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tenso
 def plain_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     """Cross-entropy as most models call it, in float32: the baseline."""
     return F.cross_entropy(logits.float(), labels)
+
+
+WAIVE = "`--without liger` measures without it, and the rows say so."
+
+
+class MissingRivalError(Exception):
+    """A rival that belongs to the comparison cannot be imported; the message says how to get it, or to do without."""
 
 
 @dataclass(frozen=True)
@@ -132,14 +148,31 @@ class Case:
         """The variant that is PyTorch's own op, or the fewest of its ops that do the same."""
         return {"rmsnorm": "F.rms_norm", "add_rmsnorm": "add, F.rms_norm"}.get(self.op, "eager")
 
-    def rivals(self) -> Iterator[tuple[str, Callable[..., Any]]]:
-        """What else does the same, but torch.compile, which is made when it is measured."""
+    def rivals(self, without: Collection[str] = ()) -> Iterator[tuple[str, Callable[..., Any]]]:
+        """What else does the same, but torch.compile, which is made when it is measured.
+
+        Args:
+            without: Rivals to leave out.
+
+        Raises:
+            MissingRivalError: One that is not left out is not installed.
+        """
         if self.op == "rmsnorm":
             yield "F.rms_norm", lambda x, weight: F.rms_norm(x, x.shape[-1:], weight, EPS)
         if self.op == "add_rmsnorm":
             yield "add, F.rms_norm", _add_then_rms_norm
-        if (liger := liger_function(self.op)) is not None and self.device.type == "cuda":
-            yield "Liger", liger
+        if self._liger_has_it() and LIGER not in without:
+            yield "Liger", liger_function(self.op)
+
+    def packages(self, without: Collection[str]) -> list[str]:
+        """The rivals that are packages of their own, with their versions; or that they are left out."""
+        if not self._liger_has_it():
+            return []
+        return ["without Liger" if LIGER in without else f"Liger {liger_version()}"]
+
+    def _liger_has_it(self) -> bool:
+        """Liger-Kernel's functions are Triton kernels: there are none for a CPU."""
+        return self.op in LIGER_FUNCTIONS and self.device.type == "cuda"
 
 
 def _add_then_rms_norm(x: Tensor, residual: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
@@ -168,25 +201,41 @@ OURS: dict[str, Callable[..., Any]] = {
 }
 
 
-def liger_function(op: str) -> Callable[..., Any] | None:
-    """Liger-Kernel's implementation of an op, where it is installed or unpacked and has one."""
-    if LIGER.is_dir() and str(LIGER) not in sys.path:
-        sys.path.append(str(LIGER))
+LIGER_FUNCTIONS: dict[str, tuple[str, str, tuple[Any, ...]]] = {
+    "rmsnorm": ("rms_norm", "LigerRMSNormFunction", (EPS, 0.0, "llama", False)),
+    "add_rmsnorm": ("fused_add_rms_norm", "LigerFusedAddRMSNormFunction", (EPS, 0.0, "llama", False)),
+    "silu_mul": ("swiglu", "LigerSiLUMulFunction", ()),
+    "gelu_mul": ("geglu", "LigerGELUMulFunction", ()),
+}
+"""By op: module, function and further arguments. `False` says that the backward may overwrite nothing."""
 
-    # `in_place` says what the backward may overwrite; nothing is differentiated here.
-    where = {
-        "rmsnorm": ("rms_norm", "LigerRMSNormFunction", (EPS, 0.0, "llama", False)),
-        "add_rmsnorm": ("fused_add_rms_norm", "LigerFusedAddRMSNormFunction", (EPS, 0.0, "llama", False)),
-        "silu_mul": ("swiglu", "LigerSiLUMulFunction", ()),
-        "gelu_mul": ("geglu", "LigerGELUMulFunction", ()),
-    }
-    if op not in where:
-        return None
-    module, name, rest = where[op]
+
+def liger_version() -> str:
+    """The version of Liger-Kernel.
+
+    Raises:
+        MissingRivalError: It is not here.
+    """
+    if UNPACKED.is_dir() and str(UNPACKED) not in sys.path:
+        sys.path.append(str(UNPACKED))
+    try:
+        return version("liger-kernel")
+    except PackageNotFoundError as error:
+        raise MissingRivalError(f"Liger-Kernel is not installed. {LIGER_HELP} {WAIVE}") from error
+
+
+def liger_function(op: str) -> Callable[..., Any]:
+    """Liger-Kernel's implementation of an op.
+
+    Raises:
+        MissingRivalError: It is not here, or cannot be imported.
+    """
+    found = liger_version()
+    module, name, rest = LIGER_FUNCTIONS[op]
     try:
         function = getattr(importlib.import_module(f"liger_kernel.ops.{module}"), name).apply
-    except ImportError:
-        return None
+    except (ImportError, AttributeError) as error:
+        raise MissingRivalError(f"Liger-Kernel {found} has no usable {module}.{name}: {error}. {WAIVE}") from error
     return lambda *arguments: function(*arguments, *rest)
 
 

@@ -31,9 +31,10 @@ from hipward_kernels.bench_routed_cases import HOST_ROWS, SIZES, RoutedCase, cas
 from hipward_kernels.comparison import outcome, ratio
 from hipward_kernels.harness.distance import distance, root_mean_square
 from hipward_kernels.harness.environment import environment
+from hipward_kernels.harness.limit import Limit
 from hipward_kernels.harness.outputs import tensors
-from hipward_kernels.harness.precision import ERROR_RATIO, tolerance
 from hipward_kernels.harness.sampling import median_interval
+from hipward_kernels.harness.sums import LongestSum
 from hipward_kernels.perftest import argument_sets, clock_of
 from hipward_kernels.registry import EAGER
 from hipward_kernels.results import Conditions, append_rows, conditions_of
@@ -101,14 +102,16 @@ def implementations(case: RoutedCase) -> dict[str, Callable[..., Any]]:
 
 def check(case: RoutedCase, calls: Mapping[str, Callable[..., Any]], arguments: Sequence[torch.Tensor]) -> None:
     """Stops the run when a way is wrong: its time would mean nothing."""
-    exact = tensors(case.definition(*arguments))
+    with LongestSum() as sums:
+        exact = tensors(case.definition(*arguments))
+    limit = Limit(sums.length, case.dtype)
     errors: dict[str, list[float]] = {}
     for name, call in calls.items():
         errors[name] = [
             distance(got, wanted, 0.0).rms for got, wanted in zip(tensors(call(*arguments)), exact, strict=True)
         ]
         for error, eager, wanted in zip(errors[name], errors[EAGER], exact, strict=True):
-            allowed = ERROR_RATIO * eager + tolerance(case.dtype) * root_mean_square(wanted)
+            allowed = limit.allowed(case.dtype, eager, root_mean_square(wanted))
             if not error <= allowed:
                 sys.exit(f"{name} of {case}: root mean square error {error:.3g}, {allowed:.3g} is allowed")
 

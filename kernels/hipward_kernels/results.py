@@ -45,7 +45,7 @@ class Measurement:
     peak_share: float | None
     """Of the data sheet's bandwidth; empty for a device that is not in `roofline.py`."""
     against_best: float
-    """Median of the fastest rival in the same run over this median: torch.compile, PyTorch's own op, Liger-Kernel."""
+    """Median of the fastest rival in the same run over this median; `rivals` names them."""
     against_low: float | None
     """Lower end of the 95 % interval of that ratio, for ours."""
     against_high: float | None
@@ -61,6 +61,10 @@ class Measurement:
     """That, less what PyTorch's own op, or the fewest of its ops that do the same, takes; for ours."""
     note: str
     """Where a row of ours falls short, and what the same run says about why."""
+    rivals: str
+    """What was measured beside ours in the same run: torch.compile, PyTorch's own op (both of the PyTorch that the row
+    names), Liger-Kernel with its version; `without Liger` where it was left out. Empty in rows from before this column:
+    `against_best` is then over those rivals that have rows with the same `date`."""
 
 
 @dataclass(frozen=True)

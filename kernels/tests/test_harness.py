@@ -52,7 +52,7 @@ OPTIONAL = {
     "error": {"traceback"},
     "roofline": {"peak_tflops"},
 }
-OUTPUT = {"name", "shape", "dtype", "cosine", "max_abs", "rms", "eager_max_abs", "eager_rms", "mismatch"}
+OUTPUT = {"name", "shape", "dtype", "cosine", "max_abs", "rms", "eager_max_abs", "eager_rms", "mismatch", "limit_used"}
 
 
 def refuse_constant(name: str) -> Any:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import csv
 import sys
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
 from typing import TYPE_CHECKING
 
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from hipward_kernels import bench, bench_routed, results
+from hipward_kernels import bench, bench_cases, bench_routed, results
+from hipward_kernels.bench_cases import Case, MissingRivalError
 from hipward_kernels.bench_routed_cases import SIZES, cases
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+RMSNORM = Case("rmsnorm", (8, 64), torch.bfloat16, torch.device("cuda"))
 
 
 def test_a_real_run_appends_rows_with_their_conditions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,6 +38,71 @@ def test_a_real_run_appends_rows_with_their_conditions(tmp_path: Path, monkeypat
         assert all(row[name] for name in ("device", "arch", "torch", "python", "clock", "cache", "stop_rule", "date"))
         assert (row["outcome"] in ("FASTER", "SAME", "SLOWER", "AMBIGUOUS")) == (row["variant"] == "hipward")
         assert row["variant"] != "eager" or float(row["speedup"]) == 1.0
+        own = {"rmsnorm": ", F.rms_norm", "add_rmsnorm": ", add, F.rms_norm"}.get(row["op"], "")
+        assert row["rivals"] == f"torch.compile{own}", "Liger-Kernel has nothing for a CPU"
+
+
+@pytest.fixture
+def no_liger(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine without Liger-Kernel."""
+
+    def version(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(bench_cases, "UNPACKED", tmp_path / "nothing")
+    monkeypatch.setattr(bench_cases, "version", version)
+
+
+@pytest.mark.usefixtures("no_liger")
+def test_a_run_without_a_rival_ends_before_it_measures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "results.csv"
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr(sys, "argv", ["bench", "--device", "cuda", "--op", "rmsnorm", "--results", str(file)])
+    with pytest.raises(SystemExit, match="2"):
+        bench.main()
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Liger-Kernel is not installed" in said
+    assert "PYTHONPATH" in said, "how it is found without a network"
+    assert "--without liger" in said
+    assert not file.exists()
+
+
+@pytest.mark.usefixtures("no_liger")
+def test_a_rival_that_is_left_out_is_named_in_the_row() -> None:
+    with pytest.raises(MissingRivalError):
+        dict(RMSNORM.rivals())
+    assert list(dict(RMSNORM.rivals(["liger"]))) == ["F.rms_norm"]
+    assert bench.rivals_of(RMSNORM, ["liger"]) == "torch.compile, F.rms_norm, without Liger"
+    assert bench.rivals_of(replace(RMSNORM, op="rope"), ["liger"]) == "torch.compile", "Liger is no rival there"
+
+
+def test_a_rival_is_found_in_an_unpacked_wheel_and_named_with_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "liger_kernel" / "ops").mkdir(parents=True)
+    (tmp_path / "liger_kernel" / "ops" / "rms_norm.py").write_text(
+        "class LigerRMSNormFunction:\n    apply = staticmethod(lambda x, *rest: (x, *rest))\n"
+    )
+    information = tmp_path / "liger_kernel-9.8.7.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: liger-kernel\nVersion: 9.8.7\n")
+    for name in [name for name in sys.modules if name.split(".")[0] == "liger_kernel"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert dict(RMSNORM.rivals())["Liger"]("x", "weight") == ("x", "weight", 1e-6, 0.0, "llama", False)
+    assert bench.rivals_of(RMSNORM, []) == "torch.compile, F.rms_norm, Liger 9.8.7"
+    with pytest.raises(MissingRivalError, match=r"Liger-Kernel 9\.8\.7 has no usable swiglu"):
+        dict(replace(RMSNORM, op="silu_mul").rivals())
+
+
+def test_published_rows_from_before_the_list_of_rivals_are_read() -> None:
+    with bench.RESULTS.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert rows
+    assert list(rows[0]) == results.COLUMNS
+    assert all(row["rivals"] == "" or row["rivals"].startswith("torch.compile") for row in rows)
 
 
 def test_routed_parts_are_measured_beside_their_rivals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

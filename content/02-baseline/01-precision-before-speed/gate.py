@@ -8,6 +8,7 @@ off, plus what rounding explains: eager's error is the one that its users have a
 from __future__ import annotations
 
 import copy
+import math
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,14 +35,24 @@ class Errors:
         difference = got - want
         return cls(
             cosine=F.cosine_similarity(want, got, dim=0).item(),
-            max_abs=difference.abs().max().item(),
-            rms=difference.square().mean().sqrt().item(),
+            max_abs=largest(difference),
+            rms=root_mean_square(difference),
         )
+
+
+def largest(x: torch.Tensor) -> float:
+    return x.double().abs().max().item()
+
+
+def root_mean_square(x: torch.Tensor) -> float:
+    return x.double().square().mean().sqrt().item()
 # end: errors
 
 
 # anchor: refuse
-def refuse(reference: torch.Tensor, eager: torch.Tensor, candidate: torch.Tensor) -> str | None:
+def refuse(
+    reference: torch.Tensor, eager: torch.Tensor, candidate: torch.Tensor, longest_sum: int
+) -> str | None:
     """Why this output is not acceptable; None if it is."""
     if candidate.shape != eager.shape or candidate.dtype != eager.dtype:
         return f"returned {candidate.dtype} {tuple(candidate.shape)}"
@@ -50,17 +61,22 @@ def refuse(reference: torch.Tensor, eager: torch.Tensor, candidate: torch.Tensor
     if not candidate.any() and eager.any():
         return "is all zero"
     mine, yours = Errors.between(reference, eager), Errors.between(reference, candidate)
-    slack = rounding(eager.dtype) * reference.double().square().mean().sqrt().item()
-    if yours.max_abs > 2 * mine.max_abs + slack:
-        return f"max error {yours.max_abs:.1e}, eager's is {mine.max_abs:.1e}"
-    if yours.rms > 2 * mine.rms + slack:
-        return f"RMS error {yours.rms:.1e}, eager's is {mine.rms:.1e}"
+    slack = rounding(eager.dtype, longest_sum)
+    limit = 2 * mine.max_abs + slack * largest(reference)
+    if yours.max_abs > limit:
+        return f"max error {yours.max_abs:.1e}, eager's {mine.max_abs:.1e}, limit {limit:.1e}"
+    limit = 2 * mine.rms + slack * root_mean_square(reference)
+    if yours.rms > limit:
+        return f"RMS error {yours.rms:.1e}, eager's {mine.rms:.1e}, limit {limit:.1e}"
     return None
 
 
-def rounding(dtype: torch.dtype) -> float:
-    """What rounding alone explains, as a share of the output's size."""
-    return {torch.float64: 1e-7, torch.float32: 1e-4}.get(dtype, 1e-2)
+def rounding(dtype: torch.dtype, longest_sum: int) -> float:
+    """What rounding alone explains, as a share of the output's size: one rounding of the result,
+    and those of a sum of `longest_sum` numbers, which is accumulated in float32 or finer."""
+    one = torch.finfo(dtype).eps / 2
+    in_sums = min(one, torch.finfo(torch.float32).eps / 2)
+    return one + math.sqrt(longest_sum) / 2 * in_sums
 # end: refuse
 
 
@@ -69,6 +85,7 @@ def gate(
     model: nn.Module,
     candidate: Callable[..., torch.Tensor],
     make_inputs: Callable[[], Inputs],
+    longest_sum: int = 4096,
     seeds: Sequence[int] | None = None,
 ) -> str | None:
     """Compare on fresh seeds; the first refusal wins. Ask before the first timing."""
@@ -82,7 +99,7 @@ def gate(
             eager, output = model(*inputs), candidate(*inputs)
         if not all(map(torch.equal, before, inputs)):
             return "changed its inputs"
-        reason = refuse(reference, eager, output)
+        reason = refuse(reference, eager, output, longest_sum)
         if reason is not None:
             return f"seed {seed}: {reason}"
     return None
@@ -114,6 +131,11 @@ def main() -> None:
     honest.load_state_dict(model.state_dict())
     assert gate(model, honest, get_inputs) is None
     print("accepted: torch.nn.RMSNorm")
+
+    low = copy.deepcopy(model).bfloat16()
+    reason = gate(model, lambda x: low(x.bfloat16()).float(), get_inputs)
+    assert reason is not None, "a float32 model that is computed in bfloat16"
+    print("refused:", reason)
 
     model, honest = model.bfloat16(), honest.bfloat16()
     assert gate(model, honest, lambda: [x.bfloat16() for x in get_inputs()]) is None

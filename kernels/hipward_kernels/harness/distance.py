@@ -25,10 +25,11 @@ class Distance:
     max_abs: float
     rms: float
     mismatch: float
+    """Share of the elements."""
 
 
 def distance(got: Tensor, expected: Tensor, limit: float) -> Distance:
-    """Compares in float64, a part at a time. `limit` is the tolerance, absolute and relative, of `mismatch`."""
+    """Compares in float64, a part at a time. `mismatch` counts what is further apart than `limit`."""
     dot = got_square = expected_square = error_square = largest = 0.0
     mismatches = 0
     for a, b in zip(_chunks(got), _chunks(expected), strict=True):
@@ -38,7 +39,7 @@ def distance(got: Tensor, expected: Tensor, limit: float) -> Distance:
         expected_square += float(b @ b)
         error_square += float(difference @ difference)
         largest = max(largest, float(difference.max()))
-        mismatches += int((difference > limit + limit * b.abs()).sum())
+        mismatches += int((difference > limit).sum())
     count = max(got.numel(), 1)
     norms = math.sqrt(got_square) * math.sqrt(expected_square)
     return Distance(
@@ -47,6 +48,11 @@ def distance(got: Tensor, expected: Tensor, limit: float) -> Distance:
         rms=math.sqrt(error_square / count),
         mismatch=mismatches / count,
     )
+
+
+def largest(tensor: Tensor) -> float:
+    """Largest absolute value of a tensor's elements."""
+    return max((float(part.abs().max()) for part in _chunks(tensor)), default=0.0)
 
 
 def root_mean_square(tensor: Tensor) -> float:

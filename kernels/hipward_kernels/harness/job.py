@@ -179,7 +179,8 @@ class _Run:
             entrant = self.rungs[variant]
             return self._objection(entrant.call, results_last=entrant.results_last)
 
-        race = Race(self.rungs, ring, self.clock, self.eager_errors, out, self.check_seals, objection)
+        errors, limit = self.eager_errors, reference.limit
+        race = Race(self.rungs, ring, self.clock, errors, limit, out, self.check_seals, objection)
         timed = race.start(self.rule, self.lines)
         in_order = [variant for variant in self.job.variants if variant in timed]
         waiting = [variant for variant in in_order if self._time_hot(variant, ring, timed[variant])]

@@ -113,6 +113,9 @@ class OutputError:
     eager_max_abs: float
     eager_rms: float
     mismatch: float
+    """Share of the elements whose error is above what the largest may be; of integers, that differ."""
+    limit_used: float | None
+    """Share of the limit that the larger of the two errors takes: above 1 it does not pass. None for integers."""
 
 
 @dataclass(frozen=True)

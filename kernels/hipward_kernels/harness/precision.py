@@ -1,7 +1,7 @@
 """The precision gate: a rung whose results are wrong is not timed.
 
 Each rung runs on inputs of several fresh seeds and is compared with the reference (`reference.py`). Its largest
-and root mean square errors may be twice those of eager plus a tolerance for the dtype; NaN, infinity,
+and root mean square errors may be twice those of eager plus what rounding explains (`limit.py`); NaN, infinity,
 all zeros, another shape, dtype or structure, and changed inputs do not pass.
 """
 
@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 
 from hipward_kernels.harness.contract import seed_everything
-from hipward_kernels.harness.distance import distance, is_finite, root_mean_square
+from hipward_kernels.harness.distance import distance, is_finite, largest, root_mean_square
 from hipward_kernels.harness.failure import JobFailedError, in_words
+from hipward_kernels.harness.limit import ERROR_RATIO
 from hipward_kernels.harness.lines import Failure, OutputError, Precision
 from hipward_kernels.harness.outputs import cloned, flatten, same_bits, size_in_bytes
 
@@ -24,21 +25,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from hipward_kernels.harness.contract import Snippet
+    from hipward_kernels.harness.limit import Limit
     from hipward_kernels.harness.reference import Reference
 
 SEEDS = 5
-ERROR_RATIO = 2.0
-"""Errors up to this multiple of eager's own pass."""
+
+NOTHING_ALLOWED = 1e9
+"""Share of the limit that any error takes where none is allowed: beside a reference that is zero everywhere."""
 
 KEPT_BYTES = 512 * 1024 * 1024
 """Trials are kept in memory up to this size, and computed again for each rung past it."""
-
-
-def tolerance(dtype: torch.dtype) -> float:
-    """Relative error that rounding alone explains: 1e-4 for float32, 1e-2 for 16 bits, none for integers."""
-    if not (dtype.is_floating_point or dtype.is_complex):
-        return 0.0
-    return {torch.float64: 1e-7, torch.float32: 1e-4}.get(dtype, 1e-2)
 
 
 class WrongResultError(Exception):
@@ -53,6 +49,7 @@ class Trial:
     inputs: list[Any]
     reference: dict[str, Any]
     eager: dict[str, Any]
+    limit: Limit
 
 
 class Trials:
@@ -102,7 +99,7 @@ class Trials:
             reference = self.reference(inputs, seed)
         except Exception as error:
             raise JobFailedError(in_words(error, "forward-error", "Model.forward in float64")) from error
-        trial = Trial(seed, inputs, reference, eager)
+        trial = Trial(seed, inputs, reference, eager, self.reference.limit)
         size = size_in_bytes([inputs, reference, eager])
         if self._kept_bytes + size <= KEPT_BYTES:
             self._kept_bytes += size
@@ -168,8 +165,11 @@ def compare(outputs: dict[str, Any], trial: Trial) -> list[OutputError]:
                 )
             continue
         got = _checked(name, got, eager)
-        limit = tolerance(eager.dtype)
-        error, eager_error = distance(got, expected, limit), distance(eager, expected, limit)
+        eager_error = distance(eager, expected, 0.0)
+        rms = trial.limit.allowed(eager.dtype, eager_error.rms, root_mean_square(expected))
+        furthest = trial.limit.allowed(eager.dtype, eager_error.max_abs, largest(expected))
+        floating = eager.is_floating_point() or eager.is_complex()
+        error = distance(got, expected, furthest if floating else 0.0)
         errors.append(
             OutputError(
                 name=name,
@@ -181,16 +181,24 @@ def compare(outputs: dict[str, Any], trial: Trial) -> list[OutputError]:
                 eager_max_abs=eager_error.max_abs,
                 eager_rms=eager_error.rms,
                 mismatch=error.mismatch,
+                limit_used=max(_share(error.rms, rms), _share(error.max_abs, furthest)) if floating else None,
             )
         )
     return errors
 
 
-def compare_with_eager(outputs: dict[str, Any], eager: dict[str, Any], gate: Sequence[OutputError]) -> None:
+def _share(error: float, allowed: float) -> float:
+    """Of what is allowed; where nothing is, a large number, because JSON has no infinity."""
+    return error / allowed if allowed else min(error, 1.0) * NOTHING_ALLOWED
+
+
+def compare_with_eager(
+    outputs: dict[str, Any], eager: dict[str, Any], gate: Sequence[OutputError], limit: Limit
+) -> None:
     """Compares a result with eager's for the same inputs, without computing a reference.
 
     What is as far from the reference as the gate allows, on the other side of it than eager, still passes.
-    `gate` has eager's errors.
+    `gate` has eager's errors, and `limit` is the gate's.
 
     Raises:
         WrongResultError: The result is not that of these inputs.
@@ -198,9 +206,10 @@ def compare_with_eager(outputs: dict[str, Any], eager: dict[str, Any], gate: Seq
     for error in gate:
         expected = eager[error.name]
         got = _checked(error.name, outputs.get(error.name), expected)
-        limit = tolerance(expected.dtype)
-        allowed = (1 + ERROR_RATIO) * error.eager_rms + limit * root_mean_square(expected)
-        if limit and distance(got, expected, limit).rms > allowed:
+        if not (expected.is_floating_point() or expected.is_complex()):
+            continue
+        allowed = limit.allowed(expected.dtype, error.eager_rms, root_mean_square(expected), 1 + ERROR_RATIO)
+        if distance(got, expected, 0.0).rms > allowed:
             raise WrongResultError(f"returned output {error.name} of other inputs, or changed it")
 
 
@@ -235,20 +244,19 @@ def _shares(x: Tensor) -> bool:
 
 def _too_far(error: OutputError, trial: Trial) -> str | None:
     """Why the error is too large, or None."""
-    eager = trial.eager[error.name]
-    if not (eager.is_floating_point() or eager.is_complex()):
-        exact = distance(eager, trial.reference[error.name], 0.0).mismatch
+    eager, reference = trial.eager[error.name], trial.reference[error.name]
+    if error.limit_used is None:
+        exact = distance(eager, reference, 0.0).mismatch
         if error.mismatch <= ERROR_RATIO * exact:
             return None
         return (
             f"is too far from the reference: {error.mismatch:.2%} of output {error.name} differ, {exact:.2%} of eager's"
         )
-    slack = tolerance(eager.dtype) * root_mean_square(trial.reference[error.name])
-    for what, mine, theirs in (
-        ("largest", error.max_abs, error.eager_max_abs),
-        ("root mean square", error.rms, error.eager_rms),
+    for what, mine, theirs, size in (
+        ("largest", error.max_abs, error.eager_max_abs, largest(reference)),
+        ("root mean square", error.rms, error.eager_rms, root_mean_square(reference)),
     ):
-        allowed = ERROR_RATIO * theirs + slack
+        allowed = trial.limit.allowed(eager.dtype, theirs, size)
         if mine > allowed:
             return (
                 f"is too far from the reference: the {what} error of output {error.name} is {mine:.3g}; "
@@ -266,4 +274,5 @@ def _worse(a: OutputError, b: OutputError) -> OutputError:
         eager_max_abs=max(a.eager_max_abs, b.eager_max_abs),
         eager_rms=max(a.eager_rms, b.eager_rms),
         mismatch=max(a.mismatch, b.mismatch),
+        limit_used=None if a.limit_used is None or b.limit_used is None else max(a.limit_used, b.limit_used),
     )

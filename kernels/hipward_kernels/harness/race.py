@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hipward_kernels.harness.inputs import Ring
+    from hipward_kernels.harness.limit import Limit
     from hipward_kernels.harness.lines import Lines, OutputError, StopReason, Variant
     from hipward_kernels.harness.sampling import StopRule
     from hipward_kernels.harness.timing import WatchfulClock
@@ -74,6 +75,7 @@ class Race:
         ring: Ring,
         clock: WatchfulClock,
         eager_errors: Sequence[OutputError],
+        limit: Limit,
         on_failure: Callable[[Variant, BaseException], None],
         after_turn: Callable[[], None],
         objection: Callable[[Variant], str | None],
@@ -86,6 +88,7 @@ class Race:
         self._ring = ring
         self._clock = clock
         self._eager_errors = eager_errors
+        self._limit = limit
         self._on_failure = on_failure
         self._after_turn = after_turn
         self._objection = objection
@@ -168,7 +171,7 @@ class Race:
             self._rechecked.add(variant)
             result, copy = seen[0]
             expected = run(self._rungs["eager"].call, given, 0)
-            compare_with_eager(copy, expected, self._eager_errors)
+            compare_with_eager(copy, expected, self._eager_errors, self._limit)
             if self._rungs[variant].results_last and not same_bits(result, copy):
                 raise WrongResultError("returned memory that a later call wrote over")
         return times

@@ -9,7 +9,9 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from hipward_kernels.harness.contract import seed_everything
-from hipward_kernels.harness.outputs import cloned, flatten
+from hipward_kernels.harness.limit import Limit, coarsest
+from hipward_kernels.harness.outputs import cloned, flatten, tensors
+from hipward_kernels.harness.sums import longest_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -54,8 +56,12 @@ class Reference:
                 continue
             if all(x.dtype == wide for x in got if x.is_floating_point()):
                 self.dtype = str(wide).removeprefix("torch.")
-                return
-        self._model, self._wide = model, None
+                break
+        else:
+            self._model, self._wide = model, None
+        dtypes = [x.dtype for x in (*tensors(list(inputs)), *model.parameters(), *model.buffers())]
+        self.limit = Limit(longest_sum(lambda: self(inputs, 0)), coarsest(dtypes), self._wide)
+        """What the errors of whatever computes the same may be."""
 
     def __call__(self, inputs: Sequence[Any], seed: int) -> dict[str, Any]:
         """The reference's outputs for `inputs`, by name."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from hipward_kernels.harness.precision import ERROR_RATIO
+from hipward_kernels.harness.limit import ERROR_RATIO
 from hipward_kernels.models.config import VERSIONS
 from hipward_kernels.models.data import Batch, batches
 from hipward_kernels.models.training import autocast, build, matmul_precision
