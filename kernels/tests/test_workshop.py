@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from hipward_kernels.models import SIZES, VERSIONS, llama
+from hipward_kernels.perftest import copy_rate
 from hipward_kernels.workshop import (
     analyze_kernel_launches,
     analyze_kernel_reduction,
@@ -36,11 +37,12 @@ from hipward_kernels.workshop import (
 )
 from hipward_kernels.workshop.measuring import Interval
 from hipward_kernels.workshop.optimize_batch_size import Candidate, search
+from hipward_kernels.workshop.options import Subject
 from hipward_kernels.workshop.profiling import does_work, profiled
 from hipward_kernels.workshop.records import COLUMNS, append, load, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 ROOT = Path(__file__).parent.parent
 TINY = ["--size", "tiny", "--device", "cpu"]
@@ -349,11 +351,62 @@ def test_the_traffic_of_operators(tmp_path: Path) -> None:
     assert traffic.bytes == {"add": 2 * x.nbytes, "relu_": 2 * x.nbytes}
 
 
-def test_decoding_is_timed_and_the_texts_are_compared() -> None:
-    decoded = decode_benchmark.main([*TINY, "--prompt-length", "6", "--new-tokens", "8", "--repeats", "2"])
+def test_decoding_is_timed_in_turns_and_the_texts_are_compared(tmp_path: Path) -> None:
+    results = tmp_path / "models.csv"
+    arguments = [*TINY, "--prompt-length", "6", "--new-tokens", "8", "--repeats", "3", "--results", str(results)]
+    decoded = decode_benchmark.main(arguments)
     assert [one.subject.version for one in decoded] == ["v1", "v2", "v4"]
     assert all(one.same_share == 1 for one in decoded)
     assert decoded[2].note == "no graph: graphs need a GPU" or torch.cuda.is_available()
+    with results.open(encoding="utf-8", newline="") as lines:
+        rows = {(row["version"], row["metric"]): row for row in csv.DictReader(lines)}
+    for version in ("v1", "v2", "v4"):
+        token, faster = (rows[version, metric] for metric in ("token", "speed-up over the first version"))
+        assert token["samples"] == faster["samples"] == "3"
+        assert float(faster["low"]) <= float(faster["value"]) <= float(faster["high"])
+        floor = float(rows[version, "memory roofline: parameters once, at copy speed"]["value"])
+        share = float(rows[version, "share of the memory roofline"]["value"])
+        assert share == pytest.approx(floor / float(token["value"]), rel=1e-3)
+    assert float(rows["v1", "speed-up over the first version"]["value"]) == 1
+
+
+class DriftingClock:
+    """Gives what a call returns as its milliseconds, on a machine that becomes three times as slow meanwhile."""
+
+    name, cache = "drifting", "none"
+
+    def __init__(self, calls: int) -> None:
+        self._left = self._calls = calls
+
+    def samples(self, call: Callable[..., Any], arguments: Sequence[Sequence[Any]]) -> tuple[list[float], Any]:
+        self._left -= 1
+        result = call(*arguments[0])
+        return [float(result[0, 1]) * (3 - 2 * self._left / self._calls)], result
+
+
+def test_decoders_take_turns_so_that_a_drift_of_the_machine_cancels() -> None:
+    calls: list[tuple[str, int]] = []
+    texts = 30
+
+    def decoder(name: str, milliseconds: int) -> decode_benchmark.Decoder:
+        def text(prompt: Tensor) -> Tensor:
+            calls.append((name, int(prompt[0, 0])))
+            return torch.tensor([[int(prompt[0, 0]), milliseconds]])
+
+        return decode_benchmark.Decoder(replace(subject, version=name), text, 1000, "")
+
+    subject = Subject("v1", VERSIONS["v1"], "tiny", 1, 1, "float32")
+    prompts = [torch.tensor([[index]]) for index in range(texts)]
+    decoders = [decoder("slow", 20), decoder("fast", 10)]
+    slow, fast = decode_benchmark.race(decoders, prompts, 1, DriftingClock(2 * texts))
+    assert [index for _, index in calls] == [index for index in range(texts) for _ in decoders], "text by text"
+    assert {name for name, _ in calls[::2]} == {"slow", "fast"}, "neither is always first"
+    assert fast.token_ms.samples == texts
+    assert fast.token_ms.high > 1.2 * fast.token_ms.low, "the drift shows in the times"
+    assert 1.9 < fast.speedup.low <= 2 <= fast.speedup.high < 2.1, "but not in the ratio"
+    assert slow.speedup.middle == 1
+    assert (slow.same_share, fast.same_share) == (1, 0.5)
+    assert fast.floor_ms == pytest.approx(1000 / (copy_rate(torch.device("cpu")) * 1e6))
 
 
 # Records and options

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 MEDIUM = ("--size", "medium", "--use-amp")
-DECODE = ("--size", "medium", "--precision", "bfloat16", "--repeats", "4")
+DECODE = ("--size", "medium", "--precision", "bfloat16", "--repeats", "30")
 LONG = ("--size", "medium", "--use-amp", "--batch-size", "4")
 
 STUDIES: Mapping[str, Sequence[Callable[[Sequence[str]], object]]] = {
