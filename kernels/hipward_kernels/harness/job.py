@@ -270,7 +270,7 @@ class _Run:
             if not result.passed:
                 self._without(variant)
                 return ()
-            warm_s, call_s = warm_up(rung, trials, self.device)
+            warm_s, call_s = warm_up(rung, origin.inputs, self.device)
             self._examine(built_rung)
             self.lines.compile(variant, built + warm_s, built_rung.stands_on, built_rung.holds)
         except BaseException as error:
@@ -355,18 +355,18 @@ def _clocks(hot_mhz: float | None, cold_mhz: float | None) -> str:
     return f"its clock does not explain it, {hot_mhz:.0f} MHz against {cold_mhz:.0f}."
 
 
-def warm_up(rung: Callable[..., Any], trials: precision.Trials, device: torch.device) -> tuple[float, float]:
+def warm_up(rung: Callable[..., Any], inputs: Sequence[Any], device: torch.device) -> tuple[float, float]:
     """Calls a rung until its times hold no one-time work: seconds in all, and of the last call."""
     started = perf_counter()
-    for calls, trial in enumerate(itertools.cycle(trials), start=1):
+    for calls in itertools.count(1):
         before = perf_counter()
-        precision.run(rung, cloned(trial.inputs), trial.seed)
+        precision.run(rung, cloned(list(inputs)), 0)
         if device.type != "cpu":
             torch.cuda.synchronize(device)
         now = perf_counter()
         if now - started >= WARM_SECONDS_AT_MOST or (calls >= WARM_CALLS and now - started >= WARM_SECONDS):
             return now - started, now - before
-    raise AssertionError("trials are never empty")
+    raise AssertionError("counting never ends")
 
 
 def _device(name: str) -> torch.device:

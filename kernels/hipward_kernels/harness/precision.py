@@ -8,7 +8,7 @@ all zeros, another shape, dtype or structure, and changed inputs do not pass.
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -19,12 +19,13 @@ from hipward_kernels.harness.distance import distance, is_finite, largest, root_
 from hipward_kernels.harness.failure import JobFailedError, in_words
 from hipward_kernels.harness.limit import ERROR_RATIO
 from hipward_kernels.harness.lines import Failure, OutputError, Precision
-from hipward_kernels.harness.outputs import cloned, flatten, same_bits, size_in_bytes
+from hipward_kernels.harness.outputs import cloned, flatten, same_bits, size_in_bytes, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from hipward_kernels.harness.contract import Snippet
+    from hipward_kernels.harness.distance import Distance
     from hipward_kernels.harness.limit import Limit
     from hipward_kernels.harness.reference import Reference
 
@@ -35,10 +36,24 @@ NOTHING_ALLOWED = 1e9
 
 KEPT_BYTES = 512 * 1024 * 1024
 """Trials are kept in memory up to this size, and computed again for each rung past it."""
+KEPT_SHARE = 1 / 8
+"""Of a GPU's memory, where that is more."""
 
 
 class WrongResultError(Exception):
     """A rung's result does not pass; the message is a sentence about it, without its subject."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What every other result of a trial is held against, for one output."""
+
+    error: Distance
+    """Eager's, from the reference."""
+    rms: float
+    """Of the reference."""
+    largest: float
+    """Of the reference."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +65,15 @@ class Trial:
     reference: dict[str, Any]
     eager: dict[str, Any]
     limit: Limit
+    _baselines: dict[str, Baseline] = field(default_factory=dict)
+
+    def baseline(self, name: str) -> Baseline:
+        """That of an output; computed once."""
+        if name not in self._baselines:
+            reference = self.reference[name]
+            error = distance(self.eager[name], reference, 0.0)
+            self._baselines[name] = Baseline(error, root_mean_square(reference), largest(reference))
+        return self._baselines[name]
 
 
 class Trials:
@@ -74,6 +98,8 @@ class Trials:
         try:
             eager = run(self._eager, arguments, seed)
             self.eager_changes_inputs |= not same_bits(arguments, inputs)
+            # The reference may need their memory.
+            del arguments
         except BaseException as error:
             failure = self._snippet.failure(error, "forward-error", "Model.forward")
             raise JobFailedError(failure) from error
@@ -101,10 +127,16 @@ class Trials:
             raise JobFailedError(in_words(error, "forward-error", "Model.forward in float64")) from error
         trial = Trial(seed, inputs, reference, eager, self.reference.limit)
         size = size_in_bytes([inputs, reference, eager])
-        if self._kept_bytes + size <= KEPT_BYTES:
+        if self._kept_bytes + size <= _most_bytes(tensors(eager)[0].device):
             self._kept_bytes += size
             self._kept[seed] = trial
         return trial
+
+
+def _most_bytes(device: torch.device) -> float:
+    if device.type != "cuda":
+        return KEPT_BYTES
+    return max(KEPT_BYTES, KEPT_SHARE * torch.cuda.get_device_properties(device).total_memory)
 
 
 def run(call: Callable[..., Any], arguments: Sequence[Any], seed: int) -> dict[str, Any]:
@@ -130,6 +162,8 @@ def check(call: Callable[..., Any], trials: Trials) -> Precision:
             reason = "changed its inputs, which Model leaves as they are"
         if reason is not None:
             break
+        # The next trial may need their memory.
+        del trial, arguments, outputs
     return Precision(reason is None, list(worst.values()), seeds, trials.reference.dtype, reason)
 
 
@@ -165,9 +199,9 @@ def compare(outputs: dict[str, Any], trial: Trial) -> list[OutputError]:
                 )
             continue
         got = _checked(name, got, eager)
-        eager_error = distance(eager, expected, 0.0)
-        rms = trial.limit.allowed(eager.dtype, eager_error.rms, root_mean_square(expected))
-        furthest = trial.limit.allowed(eager.dtype, eager_error.max_abs, largest(expected))
+        baseline = trial.baseline(name)
+        rms = trial.limit.allowed(eager.dtype, baseline.error.rms, baseline.rms)
+        furthest = trial.limit.allowed(eager.dtype, baseline.error.max_abs, baseline.largest)
         floating = eager.is_floating_point() or eager.is_complex()
         error = distance(got, expected, furthest if floating else 0.0)
         errors.append(
@@ -178,8 +212,8 @@ def compare(outputs: dict[str, Any], trial: Trial) -> list[OutputError]:
                 cosine=error.cosine,
                 max_abs=error.max_abs,
                 rms=error.rms,
-                eager_max_abs=eager_error.max_abs,
-                eager_rms=eager_error.rms,
+                eager_max_abs=baseline.error.max_abs,
+                eager_rms=baseline.error.rms,
                 mismatch=error.mismatch,
                 limit_used=max(_share(error.rms, rms), _share(error.max_abs, furthest)) if floating else None,
             )
@@ -244,19 +278,19 @@ def _shares(x: Tensor) -> bool:
 
 def _too_far(error: OutputError, trial: Trial) -> str | None:
     """Why the error is too large, or None."""
-    eager, reference = trial.eager[error.name], trial.reference[error.name]
+    baseline = trial.baseline(error.name)
     if error.limit_used is None:
-        exact = distance(eager, reference, 0.0).mismatch
+        exact = baseline.error.mismatch
         if error.mismatch <= ERROR_RATIO * exact:
             return None
         return (
             f"is too far from the reference: {error.mismatch:.2%} of output {error.name} differ, {exact:.2%} of eager's"
         )
     for what, mine, theirs, size in (
-        ("largest", error.max_abs, error.eager_max_abs, largest(reference)),
-        ("root mean square", error.rms, error.eager_rms, root_mean_square(reference)),
+        ("largest", error.max_abs, error.eager_max_abs, baseline.largest),
+        ("root mean square", error.rms, error.eager_rms, baseline.rms),
     ):
-        allowed = trial.limit.allowed(eager.dtype, theirs, size)
+        allowed = trial.limit.allowed(trial.eager[error.name].dtype, theirs, size)
         if mine > allowed:
             return (
                 f"is too far from the reference: the {what} error of output {error.name} is {mine:.3g}; "

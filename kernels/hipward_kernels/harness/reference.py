@@ -50,11 +50,14 @@ class Reference:
         for wide in (torch.float64, torch.float32):
             try:
                 self._model, self._wide = copy().to(wide), wide
-                got = [x for x in self(inputs, 0).values() if isinstance(x, Tensor)]
+                got = self(inputs, 0).values()
+                wanted = all(x.dtype == wide for x in got if isinstance(x, Tensor) and x.is_floating_point())
+                # What follows may need their memory.
+                del got
             # Foreign code in a dtype that it was not written for may raise anything; then the next one.
             except Exception:  # noqa: S112
                 continue
-            if all(x.dtype == wide for x in got if x.is_floating_point()):
+            if wanted:
                 self.dtype = str(wide).removeprefix("torch.")
                 break
         else:
@@ -65,20 +68,20 @@ class Reference:
 
     def __call__(self, inputs: Sequence[Any], seed: int) -> dict[str, Any]:
         """The reference's outputs for `inputs`, by name."""
-        arguments = cloned(list(inputs))
         seed_everything(seed)
         if self._wide is None:
             with torch.no_grad():
-                return flatten(self._model(*arguments))
+                return flatten(self._model(*cloned(list(inputs))))
         with torch.no_grad(), _Widened(self._wide):
-            return flatten(self._model(*_to_dtype(arguments, self._wide)))
+            return flatten(self._model(*_copied(list(inputs), self._wide)))
 
 
-def _to_dtype(value: Any, dtype: torch.dtype) -> Any:
+def _copied(value: Any, dtype: torch.dtype) -> Any:
+    """A copy, with floating-point tensors in `dtype`."""
     if isinstance(value, Tensor):
-        return value.to(dtype) if value.is_floating_point() else value
+        return value.to(dtype if value.is_floating_point() else value.dtype, copy=True)
     if type(value) in (list, tuple):
-        return type(value)(_to_dtype(item, dtype) for item in value)
+        return type(value)(_copied(item, dtype) for item in value)
     if type(value) is dict:
-        return {key: _to_dtype(item, dtype) for key, item in value.items()}
+        return {key: _copied(item, dtype) for key, item in value.items()}
     return value
