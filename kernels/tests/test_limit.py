@@ -69,6 +69,7 @@ Q = torch.randn(1, 2, 128, 16)
         (lambda: F.cross_entropy(X, torch.arange(3)), 64),
         (lambda: nn.LSTM(16, 32)(torch.randn(4, 1, 16)), 32),
         (lambda: torch.randn(1 << 16).sum(), LONGEST_ROW),
+        (lambda: torch.randn(1 << 20).sum(), 1 << 16),
         (lambda: X[:, :1].expand(3, 64), 1),
         (lambda: torch.linalg.solve(torch.eye(3) * 2, torch.ones(3)), LONGEST_ROW),
         (lambda: 1 / 0, LONGEST_ROW),

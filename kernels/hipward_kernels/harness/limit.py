@@ -27,7 +27,11 @@ SUM_SHARE = 0.5
 """Of sqrt(n) times the unit roundoff; see above."""
 
 LONGEST_ROW = 4096
-"""A row or tensor with more elements counts as one of so many: every implementation adds longer ones in parts."""
+"""A row with more elements counts as one of so many, because implementations add longer ones in parts; up to `PARTS`
+times as many, from where on one of the parts is as long."""
+
+PARTS = 16
+"""Fewest partial sums of a long row: the lanes of a CPU's vectors. GPUs have many more."""
 
 
 def unit_roundoff(dtype: torch.dtype) -> float:
@@ -43,6 +47,11 @@ def rounding(dtype: torch.dtype, longest_sum: int) -> float:
     """
     one = unit_roundoff(dtype)
     return one + SUM_SHARE * math.sqrt(longest_sum) * min(one, unit_roundoff(torch.float32))
+
+
+def row_length(elements: int) -> int:
+    """Additions in a row that rounding explains, one after the other, in a sum of so many elements."""
+    return min(elements, max(LONGEST_ROW, elements // PARTS))
 
 
 def coarsest(dtypes: Iterable[torch.dtype]) -> torch.dtype:

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-from hipward_kernels.harness.limit import LONGEST_ROW
+from hipward_kernels.harness.limit import LONGEST_ROW, row_length
 from hipward_kernels.harness.outputs import tensors
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _length(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any)
     if func.namespace not in ("aten", "prims") or any(part in name for part in _UNKNOWN):
         return LONGEST_ROW
     length = _LENGTHS[name](args) if name in _LENGTHS else max(given[0].numel() // result.numel(), 1)
-    return min(length, LONGEST_ROW)
+    return row_length(length)
 
 
 def longest_sum(call: Callable[[], Any]) -> int:
