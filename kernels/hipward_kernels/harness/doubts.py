@@ -24,12 +24,11 @@ _SO = "so a rung that ignores its inputs, or remembers a result, cannot be told 
 
 def doubts(eager: Callable[..., Any], trials: Iterable[Trial]) -> list[str]:
     """Sentences for a reader; none where the gate tells results of different inputs apart."""
-    every = list(trials)
-    pairs = list(itertools.pairwise([*every, every[0]]))
-    if all(_same(one.inputs, other.inputs) for one, other in pairs):
+    # Each trial with the next: no more than two are in memory at a time, and they may be large.
+    if all(_same(one.inputs, other.inputs) for one, other in itertools.pairwise(trials)):
         return [f"get_inputs() gives the same values each time, {_SO}"]
     # With the generators as they were for the other inputs: a model may draw numbers, too.
-    if all(passes(run(eager, cloned(other.inputs), one.seed), one) for one, other in pairs):
+    if all(passes(run(eager, cloned(other.inputs), one.seed), one) for one, other in itertools.pairwise(trials)):
         return [f"Model's results for different inputs are the same, as far as the precision gate can tell, {_SO}"]
     return []
 
