@@ -225,6 +225,54 @@ fn fixed_sources_compile_for_gfx942() {
     );
 }
 
+/// A call that is changed safely has as many arguments as HIP's function takes.
+#[test]
+fn a_renamed_call_has_as_many_arguments_as_hips_function_takes() {
+    let mut parameters: BTreeMap<&str, BTreeMap<&str, Vec<usize>>> = BTreeMap::new();
+    let said = python(include_str!("cuda-parameters.py"));
+    for line in said.lines() {
+        let mut words = line.split(' ');
+        let side = words.next().expect("a side");
+        let name = words.next().expect("a name");
+        let numbers = words.map(|number| number.parse().expect("a number"));
+        parameters
+            .entry(side)
+            .or_default()
+            .insert(name, numbers.collect());
+    }
+    let (mut judged, mut wrong) = (0, Vec::new());
+    for (name, numbers) in &parameters["cuda"] {
+        for number in numbers {
+            let arguments: Vec<String> = (0..*number).map(|index| format!("a{index}")).collect();
+            let source = format!(
+                "#include <hip/hip_runtime.h>\nint x = {name}({});\n",
+                arguments.join(", ")
+            );
+            let fixed = fix_all(&source, &cuda(), Applicability::Safe).source;
+            let line = fixed.lines().nth(1).expect("the call");
+            let (hip, rest) = line
+                .trim_start_matches("int x = ")
+                .split_once('(')
+                .expect("a call");
+            let Some(takes) = parameters["hip"].get(hip) else {
+                continue;
+            };
+            judged += 1;
+            let has = match rest.trim_end_matches(");") {
+                "" => 0,
+                rest => rest.split(", ").count(),
+            };
+            if !takes.contains(&has) {
+                wrong.push(format!(
+                    "{name} with {number} becomes {line}, but HIP's takes {takes:?}"
+                ));
+            }
+        }
+    }
+    assert!(judged > 300, "{judged} calls are too few to say anything");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn a_fixed_source_has_no_name_of_cudas_left() {
     for (path, source) in sources() {
