@@ -1,7 +1,8 @@
 //! CUDA C++ as a whole: names agree with PyTorch's, fixed sources compile for gfx942, and no text is too much.
 //!
 //! `tests/cuda/*.cu` are sources as they are written for NVIDIA. clang compiles their fixed form with the HIP headers
-//! that the Triton wheel carries, so neither ROCm nor a GPU is needed.
+//! that the Triton wheel carries, so neither ROCm nor a GPU is needed. What they need of hipCUB is declared in
+//! `tests/cuda-include`.
 
 mod common;
 
@@ -173,6 +174,11 @@ fn compile(source: &str, name: &str) -> Result<(), String> {
             .arg(format!("-isystem{amd}/include"))
             .arg(format!("-I{resource}"))
             .args(["-D__HIP_PLATFORM_AMD__", "-std=c++17"])
+            .arg(concat!(
+                "-I",
+                env!("CARGO_MANIFEST_DIR"),
+                "/tests/cuda-include"
+            ))
             .args(pass);
         for bitcode in ["ocml.bc", "ockl.bc"] {
             command

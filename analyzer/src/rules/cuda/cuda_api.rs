@@ -194,12 +194,7 @@ fn counterpart(word: &str) -> Option<(String, bool)> {
 fn is_the_api(source: &Source<'_>, word: &str, at: u32) -> bool {
     match word {
         "cuda" => source.before(at, 1) == "::" && source.before(at, 2) == "thrust",
-        "cub" => {
-            let alone = !matches!(source.before(at, 1), "::" | "." | "->");
-            let named = source.token_text(at + 1) == "::"
-                || (source.before(at, 1) == "namespace" && source.before(at, 2) == "using");
-            alone && named
-        }
+        "cub" => !source.is_qualified(at) && names_cub(source, at),
         "__CUDACC__" => {
             // Where a condition names AMD's macro too, both compilers are thought of.
             source.directive_of(at).is_none_or(|line| {
@@ -209,6 +204,27 @@ fn is_the_api(source: &Source<'_>, word: &str, at: u32) -> bool {
             })
         }
         _ => !source.is_qualified(at),
+    }
+}
+
+/// `cub::X`, `using namespace cub;`, `namespace reduction = cub;`, and `namespace cub {` where the library is included and added to.
+fn names_cub(source: &Source<'_>, at: u32) -> bool {
+    // `::cub`
+    let global = u32::from(source.before(at, 1) == "::");
+    let before = |back: u32| source.before(at, global + back);
+    match source.token_text(at + 1) {
+        "::" => true,
+        "{" => {
+            before(1) == "namespace"
+                && source
+                    .includes()
+                    .any(|(header, _)| header.starts_with("cub/") || header.starts_with("hipcub/"))
+        }
+        ";" => {
+            (before(1) == "namespace" && before(2) == "using")
+                || (before(1) == "=" && before(3) == "namespace")
+        }
+        _ => false,
     }
 }
 
