@@ -26,7 +26,7 @@ pub struct Options {
     /// How to read the source; from its content where nothing is said.
     pub language: Option<Language>,
     /// Whether C++ is built as a PyTorch extension, whose names PyTorch's hipify changes, or by a build that runs hipify; from
-    /// the source's content where nothing is said. A header need not show it: its folder's `setup.py` does.
+    /// the source's content where nothing is said. A header need not show it: the build files around it do.
     pub pytorch_extension: Option<bool>,
     /// Whether a header of the project's gives CUDA's names for HIP to the source: `using cudaError_t = hipError_t`.
     pub has_hip_names: bool,

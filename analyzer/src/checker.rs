@@ -10,7 +10,9 @@ use crate::draft::{Draft, Drafts};
 pub(crate) use crate::draft::{Replacement, Suggestion};
 use crate::report::{HandledBy, Severity, Target};
 use crate::rules::{Family, RuleMeta};
-use crate::semantic::{QualifiedName, Semantics, never_called, never_runs_on_target};
+use crate::semantic::{
+    QualifiedName, Semantics, is_asked_of_both, never_called, never_runs_on_target,
+};
 use crate::syntax::{KIND_COUNT, Kind, Node, Tree};
 
 /// How often each node of a source is looked at, on average, by rules that look through whole functions.
@@ -187,7 +189,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// True when the source asks for `torch.version.hip` anywhere: its author has ROCm in mind.
+    /// True when the source asks for `torch.version.hip` anywhere, and not only for either vendor's GPU: its author has ROCm in
+    /// mind.
     pub(crate) fn mentions_hip(&self) -> bool {
         let tree = self.tree();
         let find = || {
@@ -203,6 +206,7 @@ impl<'a> Checker<'a> {
                         && self
                             .resolve(*node)
                             .is_some_and(|name| name.is("torch.version.hip"))
+                        && !is_asked_of_both(&self.semantics, *node)
                 })
                 .into_iter()
                 .collect()

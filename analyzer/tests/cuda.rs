@@ -1,7 +1,8 @@
 //! CUDA C++ as a whole: names agree with PyTorch's, fixed sources compile for gfx942, and no text is too much.
 //!
 //! `tests/cuda/*.cu` are sources as they are written for NVIDIA. clang compiles their fixed form with the HIP headers
-//! that the Triton wheel carries, so neither ROCm nor a GPU is needed.
+//! that the Triton wheel carries, so neither ROCm nor a GPU is needed. What they need of hipCUB is declared in
+//! `tests/cuda-include`.
 
 mod common;
 
@@ -173,6 +174,11 @@ fn compile(source: &str, name: &str) -> Result<(), String> {
             .arg(format!("-isystem{amd}/include"))
             .arg(format!("-I{resource}"))
             .args(["-D__HIP_PLATFORM_AMD__", "-std=c++17"])
+            .arg(concat!(
+                "-I",
+                env!("CARGO_MANIFEST_DIR"),
+                "/tests/cuda-include"
+            ))
             .args(pass);
         for bitcode in ["ocml.bc", "ockl.bc"] {
             command
@@ -223,6 +229,54 @@ fn fixed_sources_compile_for_gfx942() {
         .is_err(),
         "what is not fixed does not compile"
     );
+}
+
+/// A call that is changed safely has as many arguments as HIP's function takes.
+#[test]
+fn a_renamed_call_has_as_many_arguments_as_hips_function_takes() {
+    let mut parameters: BTreeMap<&str, BTreeMap<&str, Vec<usize>>> = BTreeMap::new();
+    let said = python(include_str!("cuda-parameters.py"));
+    for line in said.lines() {
+        let mut words = line.split(' ');
+        let side = words.next().expect("a side");
+        let name = words.next().expect("a name");
+        let numbers = words.map(|number| number.parse().expect("a number"));
+        parameters
+            .entry(side)
+            .or_default()
+            .insert(name, numbers.collect());
+    }
+    let (mut judged, mut wrong) = (0, Vec::new());
+    for (name, numbers) in &parameters["cuda"] {
+        for number in numbers {
+            let arguments: Vec<String> = (0..*number).map(|index| format!("a{index}")).collect();
+            let source = format!(
+                "#include <hip/hip_runtime.h>\nint x = {name}({});\n",
+                arguments.join(", ")
+            );
+            let fixed = fix_all(&source, &cuda(), Applicability::Safe).source;
+            let line = fixed.lines().nth(1).expect("the call");
+            let (hip, rest) = line
+                .trim_start_matches("int x = ")
+                .split_once('(')
+                .expect("a call");
+            let Some(takes) = parameters["hip"].get(hip) else {
+                continue;
+            };
+            judged += 1;
+            let has = match rest.trim_end_matches(");") {
+                "" => 0,
+                rest => rest.split(", ").count(),
+            };
+            if !takes.contains(&has) {
+                wrong.push(format!(
+                    "{name} with {number} becomes {line}, but HIP's takes {takes:?}"
+                ));
+            }
+        }
+    }
+    assert!(judged > 300, "{judged} calls are too few to say anything");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

@@ -162,6 +162,14 @@ const AROUND: &[(&str, &str)] = &[
     ),
     ("repo/tests/test_it.py", "import apex\nimport apex_C\n"),
     (
+        "repo/demo/CMakeLists.txt",
+        "project(demo LANGUAGES CXX CUDA)\nadd_executable(demo main.cu)\n",
+    ),
+    (
+        "repo/demo/main.cu",
+        "#include <torch/torch.h>\nint main() { cudaDeviceSynchronize(); }\n",
+    ),
+    (
         "other/wait.cuh",
         "#include <cuda_runtime.h>\ninline void wait() { cudaDeviceSynchronize(); }\n",
     ),
@@ -212,6 +220,13 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
     assert_eq!(image["findings"][0]["severity"], "info");
     assert_eq!(image["notes"][0]["code"], "counterpart");
     assert_eq!(rules("other/use.py"), ["apex"]);
+    // CMake does not rename anything, whatever the source includes and a setup.py above builds.
+    let demo = reports
+        .iter()
+        .find(|file| file["path"] == "repo/demo/main.cu");
+    let demo = &demo.expect("a report")["report"]["findings"];
+    assert_eq!(demo[0]["handled_by"], "you", "{demo}");
+    assert_eq!(demo[0]["severity"], "error");
     assert_eq!(rules("named/wait.cu"), [""; 0]);
 
     // The same, for those who ask file by file. Texts that tell nothing need not be given.
@@ -220,7 +235,9 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
         .map(|(path, source)| {
             let telling = |line: &&str| line.contains("include") || line.contains("hipError_t");
             match path.rsplit_once('.') {
-                _ if path.ends_with("setup.py") => json!({ "path": path, "source": source }),
+                _ if path.ends_with("setup.py") || path.ends_with(".txt") => {
+                    json!({ "path": path, "source": source })
+                }
                 Some((_, "cu" | "cuh" | "h")) => {
                     let lines: Vec<&str> = source.lines().filter(telling).collect();
                     json!({ "path": path, "source": lines.join("\n") })
@@ -238,22 +255,31 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
             .find(|folder| folder["path"] == path)
             .expect("a folder")
     };
-    assert_eq!(of("repo/csrc")["pytorch_extension"], true);
-    assert_eq!(of("other")["pytorch_extension"], Value::Null);
+    assert_eq!(of("repo/csrc")["hipified"], json!(["repo/csrc/wait.cuh"]));
+    assert_eq!(of("other")["hipified"], json!([]));
+    assert_eq!(
+        of("repo/demo")["not_hipified"],
+        json!(["repo/demo/main.cu"])
+    );
     assert_eq!(of("repo/docker/rocm")["counterparts"], json!([]));
     assert_eq!(
         of("repo/tests")["own_modules"],
         json!(["apex", "setup", "apex_C"])
     );
     for (path, source) in AROUND.iter().filter(|(path, _)| {
-        ["wait", "test_it", "cuda/"]
+        ["wait", "main", "test_it", "cuda/"]
             .iter()
             .any(|part| path.contains(part))
     }) {
         let folder = of(path.rsplit_once('/').expect("a folder").0);
         let mut request = json!({ "source": source, "language": Language::of_path(path), "own_modules": folder["own_modules"], "has_counterpart": folder["counterparts"] == json!([path]), "has_hip_names": folder["hip_named"].as_array().is_some_and(|named| named.contains(&json!(path))) });
-        if !folder["pytorch_extension"].is_null() {
-            request["pytorch_extension"] = folder["pytorch_extension"].clone();
+        for (list, answer) in [("hipified", true), ("not_hipified", false)] {
+            if folder[list]
+                .as_array()
+                .is_some_and(|named| named.contains(&json!(path)))
+            {
+                request["pytorch_extension"] = json!(answer);
+            }
         }
         let alone = api::analyze(&request.to_string()).expect("a good request");
         let alone: Value = serde_json::from_str(&alone).expect("JSON");

@@ -31,7 +31,7 @@ async function once({ name, files, repositories, skipped: outside }, target, tel
   await askAnalyzer("survey_finish", {});
   const skipped = new Map([...outside].map(([why, paths]) => [why, [...paths]]));
   const known = await readable(files, skipped);
-  const surroundings = await surroundingsOf(known, repositories);
+  const surroundings = await surroundingsOf(known, files, repositories);
   const requests = new Map();
   const found = [];
   // The command line reads them.
@@ -85,17 +85,21 @@ async function readable(files, skipped) {
   return known.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-// What to tell the analyzer of the files in each folder: what lies around them says it, and some Python code there.
-async function surroundingsOf(known, repositories) {
+// What to tell the analyzer of the files in each folder: what lies around them says it, and the build files there.
+async function surroundingsOf(known, all, repositories) {
   const aboveCpp = new Set();
   for (const { path } of known.filter(({ language }) => language === "cuda-cpp")) {
     for (let folder = folderOf(path); !aboveCpp.has(folder); folder = folderOf(folder)) aboveCpp.add(folder);
   }
   const tells = ({ path, language }) =>
     /(^|\/)setup\.py$/.test(path) ||
-    (path.endsWith(".py") && aboveCpp.has(folderOf(path))) ||
+    language === "cmake" ||
+    ((path.endsWith(".py") || path.endsWith(".sh")) && aboveCpp.has(folderOf(path))) ||
     (language === "requirements" && /rocm|amd|hip/.test(path));
   const files = repositories.map((path) => ({ path: path ? `${path}/.git` : ".git" }));
+  // They build, and are of no kind that is checked.
+  const builds = all.filter(({ path }) => /(^|\/)([Mm]akefile|build\.rs|[^/]*\.mk)$/.test(path) && aboveCpp.has(folderOf(path)));
+  for (const file of builds) files.push({ path: file.path, source: (await textOf(file)).text });
   for (const file of known) {
     const isCpp = file.language === "cuda-cpp";
     const { text } = isCpp || tells(file) ? await textOf(file) : {};
@@ -103,11 +107,11 @@ async function surroundingsOf(known, repositories) {
   }
   const folders = await askAnalyzer("surroundings", { files });
   return new Map(
-    folders.map(({ path, own_modules, pytorch_extension, counterparts, hip_named }) => [
+    folders.map(({ path, own_modules, hipified, not_hipified, counterparts, hip_named }) => [
       path,
       (file) => ({
         own_modules,
-        pytorch_extension: pytorch_extension ?? undefined,
+        pytorch_extension: hipified.includes(file) ? true : not_hipified.includes(file) ? false : undefined,
         has_counterpart: counterparts.includes(file),
         has_hip_names: hip_named.includes(file),
       }),

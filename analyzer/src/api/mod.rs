@@ -232,7 +232,8 @@ pub fn project(request: &str) -> Result<String, String> {
 #[cfg(feature = "all-languages")]
 struct Folder {
     path: String,
-    pytorch_extension: Option<bool>,
+    hipified: Vec<String>,
+    not_hipified: Vec<String>,
     own_modules: Arc<Vec<String>>,
     counterparts: Vec<String>,
     hip_named: Vec<String>,
@@ -245,7 +246,8 @@ impl Encode for Folder {
             out,
             &[
                 ("path", &self.path),
-                ("pytorch_extension", &self.pytorch_extension),
+                ("hipified", &self.hipified),
+                ("not_hipified", &self.not_hipified),
                 ("own_modules", &*self.own_modules),
                 ("counterparts", &self.counterparts),
                 ("hip_named", &self.hip_named),
@@ -254,10 +256,11 @@ impl Encode for Folder {
     }
 }
 
-/// `{files: [{path, source?}]}` → `[{path, pytorch_extension, own_modules, counterparts, hip_named}]`, for each folder that
-/// holds one of the files what to tell [`analyze`] of those in it; `counterparts` are the files there that AMD has its own
-/// of, `hip_named` those that a header gives HIP's names. What lies there counts; of Python modules the text does too, and of
-/// C++ the lines that include something or name `hipError_t` or `hipStream_t`.
+/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, own_modules, counterparts, hip_named}]`, for each folder that
+/// holds one of the files what to tell [`analyze`] of those in it; `hipified` are the C++ files there of which
+/// `pytorch_extension` is true, `not_hipified` those of which it is false, `counterparts` the files that AMD has its own of,
+/// `hip_named` those that a header gives HIP's names. What lies there counts; of Python modules, CMake's files and shell
+/// scripts the text does too, and of C++ the lines that include something or name `hipError_t` or `hipStream_t`.
 #[cfg(feature = "all-languages")]
 pub fn surroundings(request: &str) -> Result<String, String> {
     let given = Request::read(request, &["files"])?.objects("files", &["path", "source"])?;
@@ -275,7 +278,8 @@ pub fn surroundings(request: &str) -> Result<String, String> {
     let mut answers: Vec<Folder> = folders
         .iter()
         .map(|&path| Folder {
-            pytorch_extension: surroundings.pytorch_extension(path),
+            hipified: Vec::new(),
+            not_hipified: Vec::new(),
             own_modules: surroundings.own_modules(path),
             counterparts: Vec::new(),
             hip_named: Vec::new(),
@@ -292,8 +296,15 @@ pub fn surroundings(request: &str) -> Result<String, String> {
         if surroundings.has_counterpart(path, language) {
             answer.counterparts.push(path.to_owned());
         }
-        if language == Some(Language::CudaCpp) && surroundings.has_hip_names(path) {
-            answer.hip_named.push(path.to_owned());
+        if language == Some(Language::CudaCpp) {
+            match surroundings.pytorch_extension(path) {
+                Some(true) => answer.hipified.push(path.to_owned()),
+                Some(false) => answer.not_hipified.push(path.to_owned()),
+                None => {}
+            }
+            if surroundings.has_hip_names(path) {
+                answer.hip_named.push(path.to_owned());
+            }
         }
     }
     Ok(encode(&answers))

@@ -370,13 +370,26 @@ fn is_defined(source: &Source<'_>, name: &str, arch: CudaArch) -> Verdict {
 }
 
 /// True for a source with a condition of its own for AMD: its author has compiled it there.
+///
+/// One that is the same for both vendors, such as `defined(__CUDACC__) || defined(__HIPCC__)`, tells nothing of that: it is
+/// what fixes write.
 pub(crate) fn knows_amd(source: &Source<'_>) -> bool {
     source.directives.iter().any(|line| {
+        let names = |is_such: &dyn Fn(&str) -> bool| {
+            line.clone().any(|token| is_such(source.token_text(token)))
+        };
         source.directive_name(line).contains("if")
-            && line
-                .clone()
-                .any(|token| names_amd(source.token_text(token)))
+            && names(&|word| names_amd(word) && !names(&|other| Some(other) == nvidias(word)))
     })
+}
+
+/// NVIDIA's macro that means what AMD's does.
+fn nvidias(amds: &str) -> Option<&'static str> {
+    match amds {
+        "__HIPCC__" => Some("__CUDACC__"),
+        "__HIP_DEVICE_COMPILE__" => Some("__CUDA_ARCH__"),
+        _ => None,
+    }
 }
 
 /// `USE_ROCM`, `__HIP_PLATFORM_AMD__`, `__HIPCC__`, `GGML_USE_HIP` and what projects make up in their way.

@@ -50,7 +50,7 @@ pub(crate) fn is_the_projects(source: &Source<'_>, word: &str) -> bool {
             let (before, after) = (source.before(*at, 1), source.token_text(at + 1));
             match before {
                 "struct" | "class" | "enum" | "union" => matches!(after, "{" | ":"),
-                "using" => after == "=",
+                "using" | "namespace" => after == "=",
                 "{" | "," => after == "=",
                 _ => {
                     let behind_word = at

@@ -481,10 +481,40 @@ impl<'a> Source<'a> {
 /// How many brackets a closing one may find left open; keeps any text linear.
 const MOST_LEFT_OPEN: usize = 64;
 
+/// What may stand before a name of the global namespace: `return ::cudaFree(x)`, `typename ::cub::BlockReduce<int, 64>`.
 fn is_keyword(word: &str) -> bool {
     matches!(
         word,
-        "return" | "else" | "case" | "throw" | "new" | "delete"
+        "return"
+            | "else"
+            | "do"
+            | "case"
+            | "throw"
+            | "new"
+            | "delete"
+            | "typename"
+            | "typedef"
+            | "using"
+            | "namespace"
+            | "const"
+            | "constexpr"
+            | "volatile"
+            | "static"
+            | "inline"
+            | "extern"
+            | "explicit"
+            | "virtual"
+            | "public"
+            | "private"
+            | "protected"
+            | "struct"
+            | "class"
+            | "__device__"
+            | "__host__"
+            | "__shared__"
+            | "__constant__"
+            | "__forceinline__"
+            | "__restrict__"
     )
 }
 

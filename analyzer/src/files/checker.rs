@@ -80,12 +80,21 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// True when ROCm is named outside of comments, images, indexes and packages' names: a file in which one image was
-/// changed for ROCm may have more to change.
+/// Variables that fixes write.
+const WRITTEN: &[&str] = &["PYTORCH_ROCM_ARCH", "AMD_SERIALIZE_KERNEL"];
+
+/// True when ROCm is named outside of comments, images, indexes, packages' names and [`WRITTEN`]: a file in which one image
+/// was changed for ROCm may have more to change.
 fn mentions_rocm(source: &str, facts: &Facts<'_>) -> bool {
     let images = facts.images.iter().map(|image| image.name.range());
     let indexes = facts.indexes.iter().map(|index| index.range());
     let names = facts.requirements.iter().map(|found| found.name.range());
+    // With their values, such as `gfx942`.
+    let written = facts
+        .settings
+        .iter()
+        .filter(|setting| WRITTEN.contains(&setting.key.as_str()))
+        .map(|setting| setting.key.range().start..setting.value.range().end);
     let mut passed: Vec<Range<usize>> = facts
         .comments
         .iter()
@@ -93,6 +102,7 @@ fn mentions_rocm(source: &str, facts: &Facts<'_>) -> bool {
         .chain(images)
         .chain(indexes)
         .chain(names)
+        .chain(written)
         .collect();
     passed.sort_unstable_by_key(|range| range.start);
     let mut at = 0;

@@ -47,6 +47,16 @@ pub(crate) fn read(source: &str, language: Language, options: &Options) -> Readi
     }
 }
 
+/// The calls in a file of CMake's.
+pub(crate) fn cmake_calls(source: &str) -> Vec<facts::CmakeCall<'_>> {
+    facts(source, Language::Cmake).cmake_calls
+}
+
+/// The commands of a shell script.
+pub(crate) fn commands(source: &str) -> Vec<facts::Command<'_>> {
+    facts(source, Language::Shell).commands
+}
+
 fn facts(source: &str, language: Language) -> Facts<'_> {
     let mut facts = Facts::default();
     let text = Text::whole(source);

@@ -10,7 +10,7 @@ mod guards;
 mod names;
 mod resolve;
 
-pub(crate) use backend::names_rocm;
+pub(crate) use backend::{is_asked_of_both, names_rocm, tells_rocm_apart};
 pub(crate) use classes::is_nn_module;
 #[cfg(feature = "all-languages")]
 pub(crate) use constants::literal_text;

@@ -1,14 +1,15 @@
-//! What the files around a file say of it: whether PyTorch's hipify renames what is in it, or a header gives it HIP's names,
+//! What the files around a file say of it: whether its build lets PyTorch's hipify rename what is in it, or a header gives it HIP's names,
 //! which modules its own project holds, and whether AMD has a file of its own for it.
 //!
 //! Where those files are is the caller's business ([`Files`]): on a disk, or in a request. Nothing about rules.
 
+mod builds;
 mod by_folder;
 mod by_path;
 mod counterpart;
-mod extension;
 mod given;
 mod own_modules;
+mod patterns;
 mod shim;
 
 use std::borrow::Cow;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 use crate::analysis::Options;
 use crate::report::Language;
+use builds::{Build, How};
 use by_folder::ByFolder;
 
 pub(crate) use given::Given;
@@ -36,7 +38,7 @@ pub trait Files {
 #[derive(Debug, Default)]
 pub struct Surroundings<F> {
     files: F,
-    extensions: ByFolder<Option<bool>>,
+    builds: ByFolder<Arc<Vec<Build>>>,
     own_modules: ByFolder<Arc<Vec<String>>>,
     unmarked: ByFolder<Arc<Vec<String>>>,
     headers: ByFolder<Arc<shim::Header>>,
@@ -47,23 +49,43 @@ impl<F: Files> Surroundings<F> {
     pub fn new(files: F) -> Self {
         Surroundings {
             files,
-            extensions: ByFolder::default(),
+            builds: ByFolder::default(),
             own_modules: ByFolder::default(),
             unmarked: ByFolder::default(),
             headers: ByFolder::default(),
         }
     }
 
-    /// Whether C++ in a folder is built as a PyTorch extension, or by a build that runs hipify as PyTorch does: true below
-    /// the code that builds, nothing where no file says so.
-    pub fn pytorch_extension(&self, folder: &str) -> Option<bool> {
-        self.extensions.answer(folder, || {
-            if extension::is_built_in(&self.files, folder) {
-                Some(true)
-            } else {
-                above(&self.files, folder).and_then(|above| self.pytorch_extension(above))
+    /// Whether hipify renames what is in a C++ file when it is built, as it does in a PyTorch extension. Nothing where no build
+    /// file says so.
+    ///
+    /// The nearest build file that names the source decides. Without one it is the nearest folder with a build that speaks for
+    /// all below it, and true only where each of them hipifies.
+    pub fn pytorch_extension(&self, path: &str) -> Option<bool> {
+        let mut general = None;
+        let mut folder = parent(path);
+        while let Some(here) = folder {
+            let builds = self
+                .builds
+                .answer(here, || Arc::new(builds::read(&self.files, here)));
+            let from_here = path.get(here.len()..).unwrap_or_default();
+            let mut named = builds
+                .iter()
+                .filter(|build| build.names(from_here.trim_start_matches('/')))
+                .peekable();
+            if named.peek().is_some() {
+                return Some(named.all(|build| build.how == How::Hipified));
             }
-        })
+            let mut speaks = builds
+                .iter()
+                .filter(|build| build.speaks_for(path))
+                .peekable();
+            if general.is_none() && speaks.peek().is_some() {
+                general = Some(speaks.all(|build| build.how == How::Hipified));
+            }
+            folder = above(&self.files, here);
+        }
+        general
     }
 
     /// The modules of every project that holds a folder, up to its repository's root.
@@ -86,7 +108,7 @@ impl<F: Files> Surroundings<F> {
             _ => (false, false),
         };
         options.pytorch_extension = match is_cpp {
-            true => self.pytorch_extension(folder),
+            true => self.pytorch_extension(path),
             false => None,
         };
         options.has_hip_names = is_cpp && self.has_hip_names(path);
@@ -99,7 +121,7 @@ impl<F: Files> Surroundings<F> {
 
     /// Whether a header of the project's gives CUDA's names for HIP to a C++ file, which PyTorch's hipify does not rename.
     pub fn has_hip_names(&self, path: &str) -> bool {
-        self.pytorch_extension(parent(path).unwrap_or_default()) != Some(true)
+        self.pytorch_extension(path) != Some(true)
             && shim::is_given(path, |path| {
                 let read = || Arc::new(shim::read(&self.files, path));
                 self.headers.answer(path, read)
@@ -162,34 +184,174 @@ mod tests {
         Surroundings::new(given)
     }
 
+    const LOADS: &str =
+        "from torch.utils import cpp_extension as cpp\n\ncpp.load('ops', ['kernels/x.cu'])";
+    const SETUP: &str = "from torch.utils.cpp_extension import CUDAExtension\n\nCUDAExtension('ops', sources=['csrc/x.cu', f'csrc/{name}_bwd.cu'])";
+    const SETUP_OF_ALL: &str = "from torch.utils.cpp_extension import CUDAExtension\n\nCUDAExtension('ops', sources=sources())";
+
+    /// Who renames CUDA's names: `hipify`, `nobody`, or `?`.
+    fn who(files: &[(&str, &str)], path: &str) -> &'static str {
+        let all = surroundings(files);
+        let first = all.pytorch_extension(path);
+        assert_eq!(all.pytorch_extension(path), first);
+        match first {
+            Some(true) => "hipify",
+            Some(false) => "nobody",
+            None => "?",
+        }
+    }
+
     #[test]
-    fn the_python_code_above_decides_within_the_repository() {
-        let all = surroundings(&[
-            ("setup.py", "CUDAExtension"),
+    fn an_extension_is_hipified_within_its_repository() {
+        let files = [
+            ("setup.py", SETUP_OF_ALL),
             ("ours/.git/HEAD", ""),
-            (
-                "ours/setup.py",
-                "from torch.utils import cpp_extension as cpp",
-            ),
-            ("ours/csrc/deep/x.cuh", ""),
+            ("ours/setup.py", SETUP),
+            ("all/.git", ""),
+            ("all/setup.py", SETUP_OF_ALL),
             ("plain/.git/HEAD", ""),
             ("plain/x.cu", "CUDAExtension"),
             ("inline/.git", ""),
-            ("inline/ext.py", "torch.utils.cpp_extension.load()"),
-            ("inline/kernels/x.cu", ""),
-            ("made/.git", ""),
-            ("made/build.sh", "make -j"),
-            ("made/src/CMakeLists.txt", "hipify_files(SOURCES)"),
-            ("made/src/x.cu", ""),
-        ]);
-        for _ in 0..2 {
-            assert_eq!(all.pytorch_extension("ours/csrc/deep"), Some(true));
-            assert_eq!(all.pytorch_extension("inline/kernels"), Some(true));
-            assert_eq!(all.pytorch_extension("plain"), None);
-            assert_eq!(all.pytorch_extension("made/src"), Some(true));
-            assert_eq!(all.pytorch_extension("made"), None);
-            assert_eq!(all.pytorch_extension("new/folder"), Some(true));
-            assert_eq!(all.pytorch_extension(""), Some(true));
+            ("inline/ext.py", LOADS),
+        ];
+        for (path, wanted) in [
+            ("ours/csrc/x.cu", "hipify"),
+            ("ours/csrc/x_bwd.cu", "hipify"),
+            ("ours/csrc/deep/x.cuh", "hipify"),
+            ("ours/benchmarks/alone.cu", "?"),
+            ("all/csrc/deep/x.cu", "hipify"),
+            ("inline/kernels/x.cu", "hipify"),
+            ("inline/kernels/y.cu", "?"),
+            ("plain/x.cu", "?"),
+            ("new/folder/x.cu", "hipify"),
+            ("x.cu", "hipify"),
+        ] {
+            assert_eq!(who(&files, path), wanted, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_build_file_that_names_a_source_decides() {
+        let files = [
+            ("a/.git", ""),
+            ("a/setup.py", SETUP_OF_ALL),
+            (
+                "a/demo/CMakeLists.txt",
+                "project(demo LANGUAGES CXX CUDA)\nadd_executable(demo main.cu)",
+            ),
+            (
+                "a/tool/CMakeLists.txt",
+                "enable_language(CUDA)\nfile(GLOB S src/*.cu)\nadd_executable(t ${S})",
+            ),
+            (
+                "a/host/CMakeLists.txt",
+                "add_library(host ${CMAKE_CURRENT_SOURCE_DIR}/host.cpp)",
+            ),
+            ("a/bench/Makefile", "bench: bench.cu\n\t$(NVCC) -o $@ $<"),
+            ("a/run/run.sh", "set -e\nnvcc -O3 -o x x.cu\n./x"),
+            ("b/.git", ""),
+            (
+                "b/CMakeLists.txt",
+                "project(b LANGUAGES CUDA)\nadd_subdirectory(csrc)",
+            ),
+            ("b/setup.py", SETUP),
+            ("c/.git", ""),
+            (
+                "c/CMakeLists.txt",
+                "project(c LANGUAGES CXX)\nadd_gpu_library(_C csrc/x.cu)",
+            ),
+            (
+                "c/cmake/utils.cmake",
+                "function(add_gpu_library)\n  hipify_sources(${ARGN})\nendfunction()",
+            ),
+            ("d/.git", ""),
+            (
+                "d/CMakeLists.txt",
+                "project(d CUDA)\nadd_library(d csrc/x.cu)",
+            ),
+            ("d/setup.py", SETUP),
+        ];
+        for (path, wanted) in [
+            ("a/csrc/x.cu", "hipify"),
+            ("a/demo/main.cu", "nobody"),
+            ("a/demo/other.cu", "nobody"),
+            ("a/demo/helper.cuh", "nobody"),
+            ("a/tool/src/x.cu", "nobody"),
+            ("a/tool/src/x.cuh", "nobody"),
+            ("a/host/host.cpp", "nobody"),
+            ("a/bench/bench.cu", "nobody"),
+            ("a/run/x.cu", "nobody"),
+            ("b/csrc/x.cu", "hipify"),
+            // Nobody says whose it is.
+            ("b/csrc/x.cuh", "nobody"),
+            ("c/csrc/x.cu", "hipify"),
+            // Both build it.
+            ("d/csrc/x.cu", "nobody"),
+        ] {
+            assert_eq!(who(&files, path), wanted, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_word_in_a_script_is_no_build() {
+        for (name, text) in [
+            (
+                "tools/check.py",
+                "# Runs hipify over cpp_extension's sources.",
+            ),
+            ("setup.py", "# TODO: hipify, CUDAExtension\nsetup(name='x')"),
+            (
+                "setup.py",
+                "from torch.utils.cpp_extension import CUDA_HOME, CUDAExtension\n",
+            ),
+            (
+                "setup.py",
+                "\"\"\"Not built by cpp_extension.CUDAExtension.\"\"\"\nprint('hipify-perl is not used')",
+            ),
+            (
+                "test_inline.py",
+                "from torch.utils.cpp_extension import load_inline\nload_inline('x', '', source)",
+            ),
+            ("build.sh", "# hipify-perl x.cu\necho 'no hipify here'\n"),
+            ("build.sh", "hipify-perl other.cu > other.hip"),
+            ("Makefile", "# hipify-perl x.cu\nall:\n\tmake -C src"),
+            (
+                "CMakeLists.txt",
+                "# hipify\nproject(x CXX)\nmessage(STATUS \"no hipify\")\nfunction(hipify_all)\nendfunction()",
+            ),
+            ("build.rs", "// hipify would help\nfn main() {}"),
+        ] {
+            let name = if name.starts_with("tools/") {
+                "check.py"
+            } else {
+                name
+            };
+            let files = [("a/.git", ""), (&*format!("a/{name}"), text)];
+            assert_eq!(who(&files, "a/csrc/x.cu"), "?", "{text}");
+        }
+        for (name, text) in [
+            ("build.sh", "hipify-perl -inplace csrc/*.cu"),
+            ("Makefile", "%.hip: %.cu\n\thipify-perl $< > $@"),
+            (
+                "build.rs",
+                "fn main() { Command::new(\"hipify-perl\").status(); }",
+            ),
+            ("CMakeLists.txt", "hipify_files(SOURCES)"),
+            (
+                "CMakeLists.txt",
+                "execute_process(COMMAND /opt/rocm/bin/hipify-perl -inplace x.cu)",
+            ),
+            (
+                "setup.py",
+                "import subprocess\nsubprocess.run(['hipify-perl', '-inplace', 'csrc/x.cu'])",
+            ),
+            (
+                "setup.py",
+                "from torch.utils.hipify import hipify_python\nhipify_python.hipify(project_directory='.')",
+            ),
+        ] {
+            let files = [("a/.git", ""), (&*format!("a/{name}"), text)];
+            assert_eq!(who(&files, "a/csrc/x.cu"), "hipify", "{text}");
         }
     }
 

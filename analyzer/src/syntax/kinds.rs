@@ -118,6 +118,7 @@ kinds! {
         None = "none",
         Tuple = "tuple",
         List = "list",
+        Set = "set",
         Dictionary = "dictionary",
         Pair = "pair",
         ComparisonOperator = "comparison_operator",

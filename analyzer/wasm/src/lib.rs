@@ -46,7 +46,7 @@ pub fn project(request: &str) -> Result<String, JsError> {
     answer(api::project(request))
 }
 
-/// `{files: [{path, source?}]}` → `[{path, pytorch_extension, own_modules, counterparts}]`, for each folder.
+/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, own_modules, counterparts, hip_named}]`, for each folder.
 #[cfg(feature = "all-languages")]
 #[wasm_bindgen]
 pub fn surroundings(request: &str) -> Result<String, JsError> {

@@ -11,14 +11,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds comparisons of `torch.cuda.get_device_capability()`, or of a device's `major` and `minor`, with SM versions,
-    /// and looks for `sm_…` names among `torch.cuda.get_arch_list()`.
+    /// Finds comparisons of `torch.cuda.get_device_capability()`, or of a device's `major` and `minor`, with SM versions or
+    /// lists of them, and looks for `sm_…` names among `torch.cuda.get_arch_list()`.
     ///
     /// ## Why on ROCm
     ///
     /// On ROCm the capability is the number of the gfx architecture: (9, 0) on gfx90a, (9, 4) on gfx942, (9, 5) on gfx950.
     /// Read as an SM version, each of them looks like Hopper. A gate for Hopper then lets an AMD GPU in, with kernels that
-    /// cannot run there; a gate on the names `sm_80`, `sm_90` never opens, because the list holds `gfx942` and its like.
+    /// cannot run there; a gate on the names `sm_80`, `sm_90` never opens, because the list holds `gfx942` and its like. And a
+    /// list of supported GPUs such as `[(8, 0), (9, 0)]` leaves (9, 4) out.
     ///
     /// ## Example
     ///
@@ -76,15 +77,10 @@ const MAX_DEPTH: u8 = 6;
 fn check(cx: &Checker<'_>, node: Node) {
     let tree = cx.tree();
     let parts: Vec<_> = tree.parts(node).collect();
-    let [left, operator, right] = parts[..] else {
-        return;
-    };
-    let operator = tree.kind(operator);
-    if matches!(operator, Kind::Is | Kind::IsNot) {
-        return;
-    }
     let arch = cx.target().arch;
-    if compares_arch_names(cx, left, right) {
+    if let [left, _, right] = parts[..]
+        && compares_arch_names(cx, left, right)
+    {
         let message = format!(
             "On ROCm the architecture is a gfx name such as {}, so no sm_ name is ever found.",
             arch.name()
@@ -92,31 +88,42 @@ fn check(cx: &Checker<'_>, node: Node) {
         report(cx, node, Severity::Warning, message);
         return;
     }
-    let reads = [left, right].map(|side| {
-        evaluate(cx, side, ADA, MAX_DEPTH).is_some_and(|number| number.from_capability)
-    });
-    if !reads.contains(&true) {
+    let reads_capability = |side: &Node| {
+        evaluate(cx, *side, ADA, MAX_DEPTH).is_some_and(|number| number.from_capability)
+    };
+    if !parts.iter().step_by(2).any(reads_capability) {
         return;
     }
     let capability = capability(arch);
-    let on = |device: Capability| {
-        let [left, right] = [left, right].map(|side| evaluate(cx, side, device, MAX_DEPTH));
-        compare(operator, &left?.digits, &right?.digits)
+    let on = |device: Capability| answer(cx, &parts, device);
+    let (Some(answer), Some(on_hopper)) = (on(capability), on(HOPPER)) else {
+        return;
+    };
+    let operator = match parts[..] {
+        [_, operator, _] => Some(tree.kind(operator)),
+        _ => None,
     };
     // What lets Hopper in, and not its elders, takes the AMD GPU for one. A gate for other generations has the same answer
     // as for an unknown GPU, and is right.
-    let answer = match on(capability) {
-        Some(answer) if on(HOPPER) == Some(answer) => answer,
-        _ => return,
-    };
     let singles_out = match operator {
-        Kind::Equal | Kind::In => answer,
-        Kind::NotEqual | Kind::NotIn => !answer,
+        Some(Kind::Equal | Kind::In) => answer,
+        Some(Kind::NotEqual | Kind::NotIn) => !answer,
         _ => on(AMPERE) != Some(answer) && on(ADA) != Some(answer),
     };
-    if !singles_out {
+    let is_taken_for_hopper = singles_out && answer == on_hopper;
+    // A list of generations old and new is of all GPUs that are supported; a list of new ones alone is of Hopper's kernels.
+    let is_left_out = matches!(operator, Some(Kind::In | Kind::NotIn))
+        && answer != on_hopper
+        && [AMPERE, ADA]
+            .into_iter()
+            .any(|elder| on(elder) == Some(on_hopper));
+    let meaning = if is_taken_for_hopper {
+        "as on a Hopper"
+    } else if is_left_out {
+        "unlike on the GPUs that are listed"
+    } else {
         return;
-    }
+    };
     let severity = if cx.mentions_hip() {
         Severity::Info
     } else {
@@ -124,10 +131,45 @@ fn check(cx: &Checker<'_>, node: Node) {
     };
     let (major, minor) = capability;
     let message = format!(
-        "get_device_capability() is ({major}, {minor}) on {}, the number of its architecture, so this test is {answer} there, as on a Hopper.",
+        "get_device_capability() is ({major}, {minor}) on {}, the number of its architecture, so this test is {answer} there, {meaning}.",
         arch.name()
     );
     report(cx, node, severity, message);
+}
+
+/// What a comparison gives on `device`; `parts` are its operands with the operators between them.
+fn answer(cx: &Checker<'_>, parts: &[Node], device: Capability) -> Option<bool> {
+    let mut all = true;
+    let mut rest = parts;
+    while let [left, operator, right, ..] = *rest {
+        let operator = cx.tree().kind(operator);
+        let left = evaluate(cx, left, device, MAX_DEPTH)?.digits;
+        all &= match operator {
+            Kind::In => is_listed(cx, &left, right, device)?,
+            Kind::NotIn => !is_listed(cx, &left, right, device)?,
+            _ => compare(
+                operator,
+                &left,
+                &evaluate(cx, right, device, MAX_DEPTH)?.digits,
+            )?,
+        };
+        rest = &rest[2..];
+    }
+    Some(all)
+}
+
+/// `major in (8, 9)`, `capability in [(8, 0), (9, 0)]`
+fn is_listed(cx: &Checker<'_>, wanted: &[i64], list: Node, device: Capability) -> Option<bool> {
+    let tree = cx.tree();
+    let list = cx.semantics.expression(list);
+    if !matches!(tree.kind(list), Kind::Tuple | Kind::List | Kind::Set) {
+        return None;
+    }
+    let mut found = false;
+    for item in tree.parts(list) {
+        found |= evaluate(cx, item, device, MAX_DEPTH)?.digits == wanted;
+    }
+    Some(found)
 }
 
 fn report(cx: &Checker<'_>, node: Node, severity: Severity, message: String) {
@@ -185,15 +227,21 @@ fn evaluate(cx: &Checker<'_>, node: Node, device: Capability, depth: u8) -> Opti
     let node = cx.semantics.expression(node);
     match tree.kind(node) {
         Kind::Integer => Number::one(integer(&cx.semantics, node)?, false),
+        // `(major, minor)`, `(9, 0)`
         Kind::Tuple => {
-            let mut digits = Vec::new();
-            for part in tree.parts(node) {
-                digits.push(integer(&cx.semantics, part)?);
-            }
-            Some(Number {
-                digits,
+            let mut whole = Number {
+                digits: Vec::new(),
                 from_capability: false,
-            })
+            };
+            for part in tree.parts(node) {
+                let part = evaluate(cx, part, device, depth)?;
+                let [digit] = part.digits[..] else {
+                    return None;
+                };
+                whole.digits.push(digit);
+                whole.from_capability |= part.from_capability;
+            }
+            Some(whole)
         }
         Kind::Call => cx
             .callee(node)?
@@ -247,9 +295,6 @@ fn compare(operator: Kind, left: &[i64], right: &[i64]) -> Option<bool> {
         Kind::LessEqual => ordering != Ordering::Greater,
         Kind::Greater => ordering == Ordering::Greater,
         Kind::GreaterEqual => ordering != Ordering::Less,
-        // `major in (8, 9)`
-        Kind::In => right.contains(left.first()?),
-        Kind::NotIn => !right.contains(left.first()?),
         _ => return None,
     })
 }

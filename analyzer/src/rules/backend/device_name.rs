@@ -35,8 +35,8 @@ declare_rule! {
     /// use_fp8 = "H100" in name or "MI300" in name
     /// ```
     ///
-    /// The architecture is a safer question on ROCm: `torch.cuda.get_device_properties(0).gcnArchName`. A source that knows names
-    /// of AMD's products is left alone.
+    /// The architecture is a safer question on ROCm: `torch.cuda.get_device_properties(0).gcnArchName`. A source that compares
+    /// something with names of AMD's products, or has them in a table, is left alone.
     ///
     /// ## Fix safety
     ///
@@ -76,7 +76,8 @@ const PRODUCTS: &[&str] = &[
     "blackwell",
 ];
 
-const AMD: &[&str] = &["amd", "mi2", "mi3", "instinct", "radeon", "gfx9"];
+/// How a name of a product of AMD's begins.
+const PRODUCTS_OF_AMD: &[&str] = &["mi2", "mi3", "instinct", "radeon", "gfx9"];
 
 fn check(cx: &Checker<'_>, node: Node) {
     let tree = cx.tree();
@@ -187,20 +188,66 @@ fn is_device_name(cx: &Checker<'_>, node: Node) -> bool {
     false
 }
 
+/// True when the source looks for AMD's products too, or asks for ROCm.
+///
+/// A string somewhere is not enough: `os.environ["AMD_SERIALIZE_KERNEL"]` knows a variable, and is what another rule's fix writes.
 fn knows_amd(cx: &Checker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
         tree.nodes()
             .filter(|node| tree.kind(*node) == Kind::StringContent)
-            .find(|node| {
-                let text = tree.text(*node);
-                text.len() < 60 && {
-                    let lower = text.to_ascii_lowercase();
-                    AMD.iter().any(|name| lower.contains(name))
-                }
-            })
+            .find(|node| is_amds(tree.text(*node)) && is_looked_for(cx, *node))
             .into_iter()
             .collect()
     };
     cx.mentions_hip() || !cx.once(RULE.id, find).is_empty()
 }
+
+/// `AMD Instinct MI300X`, `amd`, `mi300`, `gfx942`; not `AMD_LOG_LEVEL` or `amd-smi`.
+fn is_amds(text: &str) -> bool {
+    text.len() < 60 && {
+        let lower = text.to_ascii_lowercase();
+        lower
+            .split([' ', '/', '|'])
+            .any(|word| word == "amd" || PRODUCTS_OF_AMD.iter().any(|name| word.starts_with(name)))
+    }
+}
+
+/// True for a string that something is compared with, or that is one of a table's: `"MI300X" in name`, `{"MI300X": 1307e12}`,
+/// `name.startswith("AMD")`, `any(word in name for word in ("MI300", "MI250"))`, `case "MI300X":`.
+fn is_looked_for(cx: &Checker<'_>, content: Node) -> bool {
+    let tree = cx.tree();
+    let mut child = content;
+    for parent in tree.ancestors(content) {
+        match tree.kind(parent) {
+            Kind::String | Kind::ConcatenatedString | Kind::ParenthesizedExpression => {}
+            Kind::ComparisonOperator | Kind::Tuple | Kind::List | Kind::Set | Kind::CasePattern => {
+                return true;
+            }
+            Kind::Pair => return tree.field(child) == Field::Key,
+            Kind::ArgumentList => {
+                return tree
+                    .parent(parent)
+                    .and_then(|call| tree.child(call, Field::Function))
+                    .and_then(|function| tree.child(function, Field::Attribute))
+                    .is_some_and(|method| LOOKS.contains(&tree.text(method)));
+            }
+            _ => return false,
+        }
+        child = parent;
+    }
+    false
+}
+
+/// Methods and functions that look for a text in another one.
+const LOOKS: &[&str] = &[
+    "startswith",
+    "endswith",
+    "find",
+    "index",
+    "count",
+    "match",
+    "search",
+    "fullmatch",
+    "findall",
+];

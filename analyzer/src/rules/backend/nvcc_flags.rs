@@ -1,7 +1,7 @@
 //! HW305: options of nvcc in a build script written in Python.
 
 use crate::checker::{Checker, Suggestion};
-use crate::semantic::names_rocm;
+use crate::semantic::tells_rocm_apart;
 use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
@@ -81,7 +81,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     }
     let tree = cx.tree();
     let root = tree.root();
-    let find = || Vec::from_iter(names_rocm(&cx.semantics, root).then_some(root));
+    let find = || Vec::from_iter(tells_rocm_apart(&cx.semantics, root).then_some(root));
     if !cx.once("names of ROCm", find).is_empty() {
         return;
     }

@@ -1,8 +1,12 @@
 //! HW901: names of CUDA's runtime, driver and libraries that HIP has under another name.
 
+mod calls;
+
 use std::collections::HashSet;
 
-use crate::cuda::{Checker, Name, Setting, Source, Tokens, is_the_projects, name, names_amd};
+use calls::Call;
+
+use crate::cuda::{Checker, Name, Setting, Source, is_the_projects, name, names_amd};
 use crate::draft::{Replacement, Suggestion};
 use crate::report::{HandledBy, Severity};
 
@@ -52,7 +56,9 @@ declare_rule! {
     /// ## Fix safety
     ///
     /// Safe: the HIP function does what CUDA's does. Symbols are wrapped in `HIP_SYMBOL`, a kernel that is passed as a
-    /// pointer is cast to one, and `cudaMallocHost` gets its flag.
+    /// pointer is cast to one, `cudaMallocHost` gets its flag, and `cudaGraphInstantiate` with three arguments becomes
+    /// `hipGraphInstantiateWithFlags`. `__CUDACC__` in a condition gets `__HIPCC__` beside it. Where HIP's function takes
+    /// arguments that the call does not have, as `hipsparseSpSM_solve` does, the change is only described.
     ///
     /// ## References
     ///
@@ -104,19 +110,35 @@ fn check(cx: &Checker<'_>) {
         found.retain(|(.., hipify_knows)| !hipify_knows);
     }
     for (at, word, hip, _) in found {
-        let mut edits = vec![(cx.source.span(at..at + 1), hip.clone())];
-        around_arguments(cx.source, at, word, &mut edits);
-        let message = if cx.setting == Setting::PyTorchExtension {
+        let (hip, edits, by_hand) = match calls::rewrite(cx.source, at, word) {
+            Call::Rewritten(name, edits) => (name.map_or(hip, str::to_owned), edits, None),
+            Call::ByHand(hint) => (hip, Vec::new(), Some(hint)),
+        };
+        let in_extension = cx.setting == Setting::PyTorchExtension;
+        let mut message = if in_extension {
             format!("PyTorch's hipify leaves `{word}` as it is; HIP has it as `{hip}`.")
         } else {
             format!("`{word}` is `{hip}` in HIP.")
         };
-        let title = format!("Write `{hip}`");
-        let fix = if cx.setting == Setting::PyTorchExtension {
+        let mut title = format!("Write `{hip}`");
+        if let Some(hint) = by_hand {
+            message.pop();
+            message.push_str(", which takes other arguments.");
+            title = format!("Call `{hip}` with its own arguments");
+            if !hint.is_empty() {
+                title = format!("{title}: {hint}");
+            }
+        }
+        let fix = if in_extension {
             // The source is still built for NVIDIA.
             Suggestion::display_only(format!("{title} under `#ifdef USE_ROCM`"))
+        } else if by_hand.is_some() {
+            Suggestion::display_only(title)
+        } else if let Some(edit) = compilers_question(cx.source, at, word) {
+            Suggestion::safe_edits("Ask for `__HIPCC__` too", vec![edit])
         } else {
-            Suggestion::safe_edits(title, edits)
+            let name = (cx.source.span(at..at + 1), hip);
+            Suggestion::safe_edits(title, [vec![name], edits].concat())
         };
         cx.report(&RULE, at..at + 1, message, fix);
     }
@@ -172,12 +194,7 @@ fn counterpart(word: &str) -> Option<(String, bool)> {
 fn is_the_api(source: &Source<'_>, word: &str, at: u32) -> bool {
     match word {
         "cuda" => source.before(at, 1) == "::" && source.before(at, 2) == "thrust",
-        "cub" => {
-            let alone = !matches!(source.before(at, 1), "::" | "." | "->");
-            let named = source.token_text(at + 1) == "::"
-                || (source.before(at, 1) == "namespace" && source.before(at, 2) == "using");
-            alone && named
-        }
+        "cub" => !source.is_qualified(at) && names_cub(source, at),
         "__CUDACC__" => {
             // Where a condition names AMD's macro too, both compilers are thought of.
             source.directive_of(at).is_none_or(|line| {
@@ -190,54 +207,56 @@ fn is_the_api(source: &Source<'_>, word: &str, at: u32) -> bool {
     }
 }
 
-/// What changes in a call besides its name.
-fn around_arguments(source: &Source<'_>, at: u32, word: &str, edits: &mut Vec<Replacement>) {
-    let Some(parentheses) = source.call(at) else {
-        return;
-    };
-    let arguments = source.arguments(&parentheses);
-    let mut wrap = |index: usize, before: &str| {
-        if let Some(argument) = arguments.get(index) {
-            let span = source.span(argument.clone());
-            edits.push((span.start..span.start, before.to_owned()));
-            edits.push((span.end..span.end, ")".to_owned()));
+/// `cub::X`, `using namespace cub;`, `namespace reduction = cub;`, and `namespace cub {` where the library is included and added to.
+fn names_cub(source: &Source<'_>, at: u32) -> bool {
+    // `::cub`
+    let global = u32::from(source.before(at, 1) == "::");
+    let before = |back: u32| source.before(at, global + back);
+    match source.token_text(at + 1) {
+        "::" => true,
+        "{" => {
+            before(1) == "namespace"
+                && source
+                    .includes()
+                    .any(|(header, _)| header.starts_with("cub/") || header.starts_with("hipcub/"))
         }
-    };
-    match word {
-        "cudaMemcpyToSymbol" | "cudaMemcpyToSymbolAsync" => wrap(0, "HIP_SYMBOL("),
-        "cudaMemcpyFromSymbol"
-        | "cudaMemcpyFromSymbolAsync"
-        | "cudaGetSymbolAddress"
-        | "cudaGetSymbolSize" => wrap(1, "HIP_SYMBOL("),
-        "cudaFuncSetAttribute"
-        | "cudaFuncSetCacheConfig"
-        | "cudaFuncSetSharedMemConfig"
-        | "cudaLaunchKernel"
-            if is_a_name(source, arguments.first()) =>
-        {
-            wrap(0, "reinterpret_cast<const void*>(");
+        ";" => {
+            (before(1) == "namespace" && before(2) == "using")
+                || (before(1) == "=" && before(3) == "namespace")
         }
-        "cudaFuncGetAttributes" if is_a_name(source, arguments.get(1)) => {
-            wrap(1, "reinterpret_cast<const void*>(");
-        }
-        // C++ has the flags as a second argument, HIP as another function.
-        "cudaEventCreate" if arguments.len() == 2 => {
-            if let Some((_, name)) = edits.first_mut() {
-                *name = "hipEventCreateWithFlags".to_owned();
-            }
-        }
-        "cudaMallocHost" if arguments.len() == 2 => {
-            let end = source.span(parentheses).end - 1;
-            edits.push((end..end, ", hipHostMallocDefault".to_owned()));
-        }
-        _ => {}
+        _ => false,
     }
 }
 
-/// `kernel`, `kernel<float, 4>` and `ns::kernel`: what CUDA takes as a kernel and C as no pointer.
-fn is_a_name(source: &Source<'_>, argument: Option<&Tokens>) -> bool {
-    argument.is_some_and(|argument| {
-        !source.slice(argument.clone()).contains(['(', '&', '*'])
-            && !source.slice(argument.clone()).contains("_cast")
-    })
+/// `#ifdef __CUDACC__` for both compilers: under `__HIPCC__` alone the code would be taken for AMD's own.
+fn compilers_question(source: &Source<'_>, at: u32, word: &str) -> Option<Replacement> {
+    const EITHER: &str = "defined(__CUDACC__) || defined(__HIPCC__)";
+    if word != "__CUDACC__" {
+        return None;
+    }
+    let line = source.directive_of(at)?;
+    let name = line.start + 1;
+    match source.directive_name(line) {
+        "ifdef" => Some((source.span(name..at + 1), format!("if {EITHER}"))),
+        "ifndef" => Some((
+            source.span(name..at + 1),
+            "if !defined(__CUDACC__) && !defined(__HIPCC__)".to_owned(),
+        )),
+        "if" | "elif" => {
+            let tokens = match (source.before(at, 2), source.before(at, 1)) {
+                ("defined", "(") if source.token_text(at + 1) == ")" => at - 2..at + 2,
+                ("defined", "(") => return None,
+                (_, "defined") => at - 1..at + 1,
+                _ => at..at + 1,
+            };
+            let is_alone = tokens.start == name + 1 && tokens.end == line.end;
+            let text = if is_alone {
+                EITHER.to_owned()
+            } else {
+                format!("({EITHER})")
+            };
+            Some((source.span(tokens), text))
+        }
+        _ => None,
+    }
 }

@@ -2,13 +2,13 @@
 
 use crate::cuda::{Checker, Setting};
 use crate::draft::Suggestion;
-use crate::report::{Arch, HandledBy, Severity};
+use crate::report::Arch;
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds CUDA's 8-bit floating-point types, `__nv_fp8_e4m3` and `__nv_fp8_e5m2` and their vectors, and names the type that
-    /// the target computes with.
+    /// Finds CUDA's 8-bit floating-point types, `__nv_fp8_e4m3` and `__nv_fp8_e5m2` and their vectors, and what names their formats
+    /// to libraries, such as `CUDA_R_8F_E4M3`. It says which of HIP's the target computes with.
     ///
     /// ## Why on ROCm
     ///
@@ -34,7 +34,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe on gfx942: scales and checkpoints made for 448 have to be converted. On gfx950 the format is the same.
+    /// Unsafe on gfx942: scales and checkpoints made for 448 have to be converted. On gfx950 the format is the same, and the fix
+    /// safe. On gfx90a no library takes such a format, so `CUDA_R_8F_E4M3` is left for you.
     ///
     /// ## References
     ///
@@ -42,7 +43,7 @@ declare_rule! {
     "HW918" "fp8-format" {
         title: "fp8 has another format on gfx942",
         family: CudaCpp,
-        severity: Warning,
+        severity: Error,
         applicability: Unsafe,
         targets: "gfx90a, gfx942, gfx950",
         lesson: None,
@@ -60,19 +61,27 @@ const TYPES: &[(&str, &str)] = &[
     ("__nv_fp8x4_e5m2", "__hip_fp8x4_e5m2"),
     ("__NV_E4M3", "__HIP_E4M3"),
     ("__NV_E5M2", "__HIP_E5M2"),
+    ("CUDA_R_8F_E4M3", "HIP_R_8F_E4M3"),
+    ("CUDA_R_8F_E5M2", "HIP_R_8F_E5M2"),
 ];
+
+/// What PyTorch's hipify writes in its OCP form.
+const HIPIFIED: &str = "CUDA_R_8F_E4M3";
 
 fn check(cx: &Checker<'_>) {
     let arch = cx.target.arch;
+    let in_extension = cx.setting == Setting::PyTorchExtension;
     for (cuda, ocp) in TYPES {
-        if cx.source.definition(cuda).is_some() {
+        if cx.source.definition(cuda).is_some() || cx.has_hip_names {
             continue;
         }
-        let fnuz = if cuda.starts_with("__NV") {
-            "_FNUZ"
-        } else {
-            "_fnuz"
-        };
+        if in_extension && arch == Arch::Gfx950 && *cuda == HIPIFIED {
+            continue;
+        }
+        // What a library is told of its operands.
+        let is_for_a_library = cuda.starts_with("CUDA_R");
+        let is_type = cuda.starts_with("__nv");
+        let fnuz = if is_type { "_fnuz" } else { "_FNUZ" };
         let hip = match arch {
             Arch::Gfx90a | Arch::Gfx942 => format!("{ocp}{fnuz}"),
             Arch::Gfx950 => (*ocp).to_owned(),
@@ -81,6 +90,10 @@ fn check(cx: &Checker<'_>) {
             let edits = vec![(cx.source.span(at..at + 1), hip.clone())];
             let title = format!("Write `{hip}`");
             let (message, fix) = match arch {
+                Arch::Gfx90a if is_for_a_library => (
+                    format!("gfx90a has no fp8: no library of ROCm's multiplies `{cuda}` on it."),
+                    Suggestion::display_only("Take `HIP_R_16BF` or `HIP_R_16F` on this target"),
+                ),
                 Arch::Gfx90a => (
                     format!("gfx90a has no fp8: `{hip}` converts in software."),
                     Suggestion::unsafe_edits(title, edits),
@@ -94,19 +107,14 @@ fn check(cx: &Checker<'_>) {
                     Suggestion::safe_edits(title, edits),
                 ),
             };
-            let fix = if cx.setting == Setting::PyTorchExtension {
+            let fix = if in_extension {
                 Suggestion::display_only(format!(
                     "Use `{hip}`, or `c10::Float8_…`, under `#ifdef USE_ROCM`"
                 ))
             } else {
                 fix
             };
-            let severity = if arch == Arch::Gfx950 {
-                Severity::Error
-            } else {
-                Severity::Warning
-            };
-            cx.report_as(&RULE, severity, HandledBy::You, at..at + 1, message, fix);
+            cx.report(&RULE, at..at + 1, message, fix);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! HW711: Triton's names of FP8 formats, by target.
 
-use super::super::calls::{contains_any, given_to};
+use super::super::calls::given_to;
 use super::super::kernels::kernel_around;
 use crate::checker::{Checker, Suggestion};
 use crate::report::{Arch, Severity};
@@ -129,18 +129,24 @@ fn check(cx: &Checker<'_>, attribute: Node) {
     cx.report(&RULE, member, message, fix);
 }
 
-/// The source names formats of both kinds, or FNUZ by name: its author chooses between them.
+/// The source names Triton's formats of both kinds, or asks for FNUZ: its author chooses between them. PyTorch's FNUZ types
+/// alone say nothing of the kernel.
 fn chooses(cx: &Checker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
-        let names = |sign: &[&str]| {
+        let names = |is_such: &dyn Fn(&str) -> bool| {
             tree.nodes().any(|node| {
                 matches!(tree.kind(node), Kind::Identifier | Kind::StringContent)
-                    && contains_any(tree.text(node), sign)
+                    && is_such(tree.text(node))
             })
         };
-        let both = names(&["e4b8", "fnuz"]) && names(&["e4nv", "e4m3fn"]);
-        if both { vec![tree.root()] } else { Vec::new() }
+        let asks = names(&|text| text.contains("fnuz") && !text.starts_with("float8_e"));
+        let both = || names(&|text| text.contains("e4b8")) && names(&|text| text.contains("e4nv"));
+        if asks || both() {
+            vec![tree.root()]
+        } else {
+            Vec::new()
+        }
     };
     !cx.once("fp8 formats", find).is_empty()
 }
