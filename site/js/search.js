@@ -3,6 +3,7 @@
 
 import { element } from "./element.js";
 import { base } from "./runner.js";
+import { buildIndex } from "./search-index.js";
 
 const most = 20;
 // How much of a text is shown around the first word that was found.
@@ -20,7 +21,7 @@ export function openSearch() {
 async function load() {
   const answer = await fetch(`${base}search.json`);
   if (!answer.ok) throw new Error(`status ${answer.status}`);
-  return answer.json();
+  return buildIndex(await answer.json());
 }
 
 function build() {
@@ -35,12 +36,14 @@ function build() {
   made.setAttribute("aria-label", "Search");
 
   const show = async () => {
-    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const query = input.value;
     try {
-      const pages = await (index ??= load());
-      const found = words.length > 0 ? search(pages, words) : [];
-      list.replaceChildren(...found.slice(0, most).map((answer) => item(answer, words)));
-      status.textContent = words.length > 0 ? counted(found.length) : "";
+      const search = await (index ??= load());
+      // What was typed while the index loaded has its own turn.
+      if (query !== input.value) return;
+      const { complete, answers } = search(query);
+      list.replaceChildren(...answers.slice(0, most).map(item));
+      status.textContent = query.trim() ? counted(answers.length, complete) : "";
     } catch {
       index = undefined;
       status.textContent = "The search did not load. Check the connection and type again.";
@@ -67,45 +70,13 @@ function build() {
   return made;
 }
 
-function counted(count) {
-  if (count === 0) return "Nothing has all of these words.";
-  return count > most ? `The best ${most} of ${count} pages.` : count === 1 ? "1 page." : `${count} pages.`;
+function counted(count, complete) {
+  if (count === 0) return "Nothing has any of these words.";
+  const pages = count > most ? `The best ${most} of ${count} pages` : count === 1 ? "1 page" : `${count} pages`;
+  return complete ? `${pages}.` : `Nothing has all of these words. ${pages} with some of them.`;
 }
 
-// Pages that have every word, the best first, each with the best of its sections.
-function search(pages, words) {
-  const found = [];
-  for (const page of pages) {
-    const whole = added([worth(page.title, 8, words), worth(page.about, 2, words)]);
-    let best;
-    for (const section of [{ id: "", title: "", text: "" }, ...page.sections]) {
-      const values = added([whole, worth(section.title, 4, words), worth(section.text, 1, words)]);
-      if (values.includes(0)) continue;
-      const value = values.reduce((sum, one) => sum + one);
-      if (!best || value > best.value) best = { page, section, value };
-    }
-    if (best) found.push(best);
-  }
-  return found.sort((a, b) => b.value - a.value);
-}
-
-const added = ([first, ...others]) => first.map((value, at) => others.reduce((sum, values) => sum + values[at], value));
-
-// What each word is worth in a text: half where it only stands inside another word.
-function worth(text, value, words) {
-  const lower = text.toLowerCase();
-  return words.map((word) => {
-    let at = lower.indexOf(word);
-    if (at < 0) return 0;
-    while (at > 0 && /[\p{L}\p{N}]/u.test(lower[at - 1])) {
-      at = lower.indexOf(word, at + 1);
-      if (at < 0) return value / 2;
-    }
-    return value;
-  });
-}
-
-function item({ page, section }, words) {
+function item({ page, section, words }) {
   const link = element("a", { href: page.address + (section.id ? `#${section.id}` : "") }, [
     element("span", { className: "kind", textContent: page.kind }),
     " ",

@@ -50,11 +50,13 @@ pub fn search_index(site: &Site) -> String {
 /// pages, are found by their titles alone.
 fn kind(route: &Route) -> (&'static str, Option<&'static [&'static str]>) {
     const PROSE: &[&str] = &["pre", "nav", "button"];
+    // The list of facts says the same of many rules: "Warning: runs wrong or slow".
+    const RULE: &[&str] = &["pre", "nav", "button", "dl"];
     // Tables of figures; their headings say what there is.
     const FIGURES: &[&str] = &["pre", "nav", "button", "table", "dl"];
     match route {
         Route::Lesson { .. } => ("Lesson", Some(PROSE)),
-        Route::Rule(_) => ("Rule", Some(PROSE)),
+        Route::Rule(_) => ("Rule", Some(RULE)),
         Route::Reference(_) => ("Reference", Some(PROSE)),
         Route::Op(_) => ("Op", Some(FIGURES)),
         Route::Models => ("Page", Some(FIGURES)),

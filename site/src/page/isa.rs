@@ -39,7 +39,7 @@ pub(super) fn page(site: &Site, capabilities: Option<&Capabilities>) -> Page {
         </p>
     };
     Page {
-        title: "Machine code".to_owned(),
+        title: "Machine code (ISA)".to_owned(),
         description:
             "What a Triton or HIP kernel becomes on AMD GPUs: registers, occupancy, instructions."
                 .to_owned(),

@@ -1,0 +1,90 @@
+// The index behind the search: MiniSearch over the sections of every page. It corrects typos, completes words, knows
+// the field's other words for a thing, and falls back to some of the words where no section has all.
+
+import MiniSearch from "minisearch";
+
+// Words that mean the same here. Each word also finds the others of its row.
+const synonyms = [
+  ["ddp", "distributeddataparallel", "torchrun", "distributed"],
+  ["fsdp", "distributed"],
+  ["nccl", "rccl"],
+  ["sdpa", "scaled_dot_product_attention", "attention"],
+  ["amp", "autocast"],
+  ["oom", "memory"],
+  ["warp", "wavefront", "wave"],
+  ["lds", "shared"],
+  ["nvml", "pynvml", "amdsmi"],
+  ["cudnn", "miopen"],
+  ["cublas", "hipblas", "rocblas"],
+  ["profiler", "profiling", "rocprof", "nsight"],
+  ["isa", "assembly", "sass"],
+  ["mi300", "mi300x", "gfx942"],
+  ["mi350", "mi355x", "gfx950"],
+  ["mi200", "mi250x", "gfx90a"],
+];
+
+// Words that say nothing about what is looked for.
+const ignored = new Set("a an and are do does for from has how i in is it my no not of on or the this to what why with".split(" "));
+
+const boost = { title: 8, heading: 4, about: 2, text: 1 };
+// A page that has the query for a name, or within it, comes before pages that mention it.
+const namedBoost = { whole: 12, part: 4 };
+
+export function buildIndex(pages) {
+  const index = new MiniSearch({
+    fields: Object.keys(boost),
+    searchOptions: {
+      boost,
+      // Short words are complete, and a typo in one makes another word.
+      prefix: (term) => term.length > 2,
+      fuzzy: (term) => (term.length > 3 ? 0.25 : false),
+      weights: { fuzzy: 0.2, prefix: 0.5 },
+    },
+  });
+  const sections = [];
+  for (const page of pages) {
+    for (const section of [{ id: "", title: "", text: "" }, ...page.sections]) {
+      index.add({ id: sections.length, title: page.title, about: page.about, heading: section.title, text: section.text });
+      sections.push({ page, section });
+    }
+  }
+  return (query) => search(index, sections, query);
+}
+
+// `complete` says whether each answer has every word. An answer is a page with the best of its sections, and the words
+// of it that were found.
+function search(index, sections, query) {
+  const typed = query.toLowerCase().split(/[\s"'`()\[\]{}:;,=]+/).filter(Boolean);
+  const telling = typed.filter((word) => !ignored.has(word));
+  const words = telling.length > 0 ? telling : typed;
+  if (words.length === 0) return { complete: true, answers: [] };
+  const queries = words.map((word) => ({ combineWith: "OR", queries: withSynonyms(word) }));
+  let complete = true;
+  let found = index.search({ combineWith: "AND", queries });
+  if (found.length === 0) {
+    complete = false;
+    found = index.search({ combineWith: "OR", queries });
+  }
+  const best = new Map();
+  for (const { id, score, terms } of found) {
+    const { page, section } = sections[id];
+    const value = score * nameBoost(page, words);
+    if (value > (best.get(page)?.value ?? 0)) best.set(page, { page, section, words: terms, value });
+  }
+  return { complete, answers: [...best.values()].sort((a, b) => b.value - a.value) };
+}
+
+// A word with punctuation, such as CUDA_LAUNCH_BLOCKING, is several in the index, and all of them are wanted.
+function withSynonyms(word) {
+  const row = synonyms.find((row) => row.includes(word)) ?? [];
+  const all = [word, ...row.filter((other) => other !== word)];
+  return all.map((one) => ({ combineWith: "AND", queries: [one] }));
+}
+
+// "pynvml (HW101)" is named by pynvml and by hw101, "Fused RMSNorm" in part by rmsnorm.
+function nameBoost(page, words) {
+  const [name, id] = page.title.toLowerCase().split(/ (?=\()/);
+  const query = words.join(" ");
+  if (query === name || `(${query})` === id) return namedBoost.whole;
+  return words.every((word) => name.split(" ").includes(word)) ? namedBoost.part : 1;
+}

@@ -1,0 +1,77 @@
+// What people type into the search, and the page they expect first: the index that `hipward build` writes, looked
+// through by the code that the browser runs.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { hipward, root } from '../support/server.mjs';
+
+const folder = mkdtempSync(join(tmpdir(), 'hipward-search-'));
+let search;
+before(async () => {
+  execFileSync(hipward, ['build', '--out', join(folder, 'site')]);
+  const { buildIndex } = await import(join(root, 'site/js/search-index.js'));
+  search = buildIndex(JSON.parse(readFileSync(join(folder, 'site/search.json'), 'utf8')));
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const expectedFirst = {
+  // Names.
+  pynvml: '/rules/pynvml/',
+  HW101: '/rules/pynvml/',
+  rmsnorm: '/ops/rmsnorm/',
+  rope: '/ops/rope/',
+  'cross entropy': '/ops/cross_entropy/',
+  isa: '/isa/',
+  playground: '/playground/',
+  benchmark: '/benchmark/',
+  models: '/models/',
+  'honest timing': '/learn/baseline/honest-timing/',
+  apex: '/rules/apex/',
+  'nvidia-smi': '/rules/nvidia-smi/',
+  tensorrt: '/rules/tensorrt/',
+  cupy: '/rules/cupy/',
+  bitsandbytes: '/rules/bitsandbytes/',
+  tf32: '/rules/tf32/',
+  // Variables, options and code.
+  CUDA_LAUNCH_BLOCKING: '/rules/cuda-launch-blocking/',
+  'PYTORCH_CUDA_ALLOC_CONF=expandable_segments': '/rules/cuda-alloc-conf/',
+  'reduce-overhead': '/rules/compile-mode/',
+  'num_warps triton': '/rules/triton-num-warps/',
+  'nvcc flags': '/rules/nvcc-flags/',
+  'cmake cuda architectures': '/rules/cmake-cuda-architectures/',
+  'dockerfile base image': '/rules/nvidia-base-image/',
+  // Questions, and more than one word.
+  'what is the device name on AMD': '/rules/device-name/',
+  'infinity cache flush': '/learn/baseline/honest-timing/',
+  'inline ptx in triton': '/rules/triton-inline-ptx/',
+  'machine code registers': '/isa/',
+  'cooperative groups': '/rules/cooperative-groups/',
+  // Other words for a thing.
+  ddp: '/rules/apex/',
+  mi300: '/reference/hardware/',
+  // Typos.
+  pynvlm: '/rules/pynvml/',
+  bitsandbites: '/rules/bitsandbytes/',
+};
+
+for (const [query, address] of Object.entries(expectedFirst)) {
+  test(`"${query}" finds ${address} first`, () => {
+    const { complete, answers } = search(query);
+    assert.ok(complete, 'a page has every word');
+    assert.equal(answers[0].page.address, address, answers.slice(0, 4).map(({ page }) => page.address).join(' '));
+  });
+}
+
+test('where no page has all words, those with some of them are found', () => {
+  const { complete, answers } = search('CUDA error: invalid device function');
+  assert.equal(complete, false);
+  assert.ok(answers.length > 0);
+});
+
+test('what nothing has finds nothing', () => {
+  assert.deepEqual(search('zzzzqqqq').answers, []);
+});
