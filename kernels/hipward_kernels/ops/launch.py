@@ -97,7 +97,7 @@ def tensor_specialization(backend: Any) -> Callable[[Tensor], Hashable] | None:
     own = getattr(backend, "get_tensor_specialization", None)
     if own is None:  # A Triton that asks in another way: what AMD's backend is known to ask.
         return _beyond_offsets
-    return None if own is BaseBackend.get_tensor_specialization else own
+    return None if own is getattr(BaseBackend, "get_tensor_specialization", None) else own
 
 
 def _beyond_offsets(x: Tensor) -> bool:
