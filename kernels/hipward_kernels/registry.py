@@ -3,7 +3,9 @@
 A *tier* is a way to implement ops, such as Triton. An op's implementation for a tier is the function
 of the op's name in the module `<op's package>.<tier's name>`. Tiers are tried fastest first, or in the order that the
 tuned table (`tuning.py`) has for the shape; the last, `eager`, runs everywhere. An implementation that cannot take
-certain arguments returns `NotImplemented`, and the next one is asked. Nothing about a particular op belongs here.
+certain arguments returns `NotImplemented`, and the next one is asked; so it is after one that fails, if the failure is
+the tier's own (`tier_failure.py`). That is safe because an implementation writes nothing but tensors that it made.
+Nothing about a particular op belongs here.
 
 Two environment variables, read when this module is imported, switch tiers off:
 
@@ -26,13 +28,18 @@ from torch._subclasses.fake_tensor import is_fake
 
 from hipward_kernels import tuning
 from hipward_kernels.arch import get_gfx
-from hipward_kernels.jit.toolchain import BuildError, toolchain
+from hipward_kernels.jit.driver import driver
+from hipward_kernels.jit.libraries import BuildError
+from hipward_kernels.jit.toolchain import toolchain
 from hipward_kernels.kept import Kept
+from hipward_kernels.tier_failure import NOT_HERE, failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from torch import Tensor
+
+    from hipward_kernels.tier_failure import Failure
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +75,7 @@ def _hip_refuses_process() -> str | None:
         return "HIP kernels need a GPU; this job runs on the CPU"
     try:
         toolchain()
+        driver()
     except BuildError as error:
         return str(error)
     return None
@@ -185,11 +193,17 @@ class Op:
         self._tiers = tuple(TIERS[tier] for tier in tiers)
         # A tier that this process cannot use is not imported: its compiler may not be installed.
         self._refused = {tier.name: reason for tier in self._tiers if (reason := tier.refuses_process())}
-        self._functions: dict[str, Callable[..., Any]] = {
-            tier.name: getattr(importlib.import_module(f"{package}.{tier.name}"), name)
-            for tier in self._tiers
-            if tier.name not in self._refused
-        }
+        self._functions: dict[str, Callable[..., Any]] = {}
+        for tier in self._tiers:
+            if tier.name in self._refused:
+                continue
+            try:
+                self._functions[tier.name] = getattr(importlib.import_module(f"{package}.{tier.name}"), name)
+            except NOT_HERE as error:
+                if tier.name == EAGER:
+                    raise
+                log.warning("%s does without its %s kernels: %s", name, tier.name, error)
+                self._refused[tier.name] = f"{type(error).__name__}: {error}"
         self.definition = self._functions[EAGER]
         _ops[name] = self
         self._chosen: Kept[tuple[tuple[str, Callable[..., Any]], ...]] = Kept()
@@ -205,8 +219,11 @@ class Op:
         for tier, function in chosen:
             try:
                 result = function(x, *rest)
-            except BuildError as error:
-                self._give_up(tier, error)
+            except Exception as error:
+                found = failure(error)
+                if found is None:
+                    raise
+                self._give_up(tier, found, key)
                 continue
             if result is not NotImplemented:
                 return result
@@ -250,11 +267,16 @@ class Op:
         )
         return self._chosen.keep(key, tuple((tier, self._functions[tier]) for tier in usable))
 
-    def _give_up(self, tier: str, error: BuildError) -> None:
-        """Uses a tier no more whose kernels do not build, and says so once."""
-        log.warning("%s does without its %s kernels: %s", self.name, tier, error)
-        self._refused[tier] = str(error)
-        self._chosen.clear()
+    def _give_up(self, tier: str, found: Failure, key: Any) -> None:
+        """Does not ask a tier again that does not work here, or not for inputs like these, and says so once."""
+        if found.always:
+            log.warning("%s does without its %s kernels: %s", self.name, tier, found.reason)
+            self._refused[tier] = found.reason
+            self._chosen.clear()
+        else:
+            log.warning("%s does without its %s kernels for inputs like these: %s", self.name, tier, found.reason)
+            others = tuple((name, call) for name, call in self._chosen.get(key, ()) if name != tier)
+            self._chosen.keep(key, others)
 
     def _nothing_left(self) -> RuntimeError:
         return RuntimeError(f"no implementation of {self.name} is switched on")

@@ -14,6 +14,7 @@ import pytest
 from hipward_kernels import amd_report
 from hipward_kernels.jit import store, toolchain
 from hipward_kernels.jit.kernel import Kernel
+from hipward_kernels.jit.libraries import MissingLibraryError, load
 from hipward_kernels.jit.store import cached, key_of
 from hipward_kernels.jit.toolchain import BuildError
 from hipward_kernels.switches import switched
@@ -126,10 +127,10 @@ assert cached("k", build) == b"x" * 100_000
 
 @pytest.fixture
 def nvrtc() -> toolchain.Toolchain:
-    for name in toolchain._nvrtc_names():
-        if (library := toolchain._open(name)) is not None:
-            return toolchain.RuntimeCompiler(library, "nvrtc", "CUBIN")
-    pytest.skip("this PyTorch is not for NVIDIA GPUs and brought no NVRTC")
+    try:
+        return toolchain.RuntimeCompiler(load("libnvrtc", ("libcudart",)), "nvrtc", "CUBIN")
+    except MissingLibraryError:
+        pytest.skip("this PyTorch is not for NVIDIA GPUs and brought no NVRTC")
 
 
 HIP_KERNELS = {

@@ -16,9 +16,9 @@ from torch.nn import functional as F
 import hipward_kernels.linear as router
 from hipward_kernels.ladder import GEMM, Switches, optimize
 from hipward_kernels.linear import aiter as amd
-from hipward_kernels.linear import linear, preshuffled, refusals, wanted
+from hipward_kernels.linear import linear, preshuffle, preshuffled, refusals, wanted
 from hipward_kernels.linear import threshold as thresholds
-from hipward_kernels.linear.preshuffle import Shuffled
+from hipward_kernels.linear.preshuffle import Shuffled, StaleError
 from hipward_kernels.linear.preshuffled import PreshuffledLinear
 from hipward_kernels.linear.threshold import EVERYTHING, TABLE, Threshold, fit, read, write
 from hipward_kernels.quantization import FP8Linear, quantize
@@ -26,7 +26,7 @@ from hipward_kernels.registry import disabled
 from hipward_kernels.switches import switched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -190,7 +190,21 @@ def test_shuffling_keeps_all_bits_wherever_the_weight_lies() -> None:
     assert Shuffled.of(bits[:0]).plain().shape == (0, 256)
 
 
-def test_a_shuffled_weight_is_neither_lost_nor_stale(fake: FakeAiter) -> None:
+def in_inference_mode(call: Callable[..., Any], *arguments: Any) -> None:
+    with torch.inference_mode():
+        call(*arguments)
+
+
+def step(optimizer: torch.optim.Optimizer) -> None:
+    """One step, whose gradients are ones."""
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            parameter.requires_grad_()
+            parameter.grad = torch.ones_like(parameter)
+    optimizer.step()
+
+
+def test_a_shuffled_weight_follows_each_change_that_pytorch_tells_of(fake: FakeAiter) -> None:
     layer = nn.Linear(64, 32).bfloat16().requires_grad_(False)
     shuffling = PreshuffledLinear(layer, rows=4)
     x = torch.randn(8, 64).bfloat16()
@@ -198,10 +212,16 @@ def test_a_shuffled_weight_is_neither_lost_nor_stale(fake: FakeAiter) -> None:
         for change in (
             lambda: None,
             lambda: layer.weight.mul_(2),
+            lambda: in_inference_mode(layer.weight.mul_, 2),
+            lambda: layer.weight.detach().add_(1),
+            lambda: step(torch.optim.SGD([layer.weight], lr=0.5)),
+            lambda: step(torch.optim.AdamW([layer.weight], lr=0.5, foreach=True)),
+            lambda: step(torch.optim.AdamW([layer.weight], lr=0.5, fused=True)),
             lambda: shuffling.load_state_dict({"weight": torch.randn(32, 64), "bias": torch.randn(32)}),
             lambda: shuffling.half().bfloat16(),
         ):
             change()
+            layer.requires_grad_(False)
             torch.testing.assert_close(shuffling(x), F.linear(x, shuffling.weight, shuffling.bias))
             assert fake.shuffled.pop() is True
         torch.testing.assert_close(shuffling(x[:3]), F.linear(x[:3], shuffling.weight, shuffling.bias))
@@ -212,6 +232,41 @@ def test_a_shuffled_weight_is_neither_lost_nor_stale(fake: FakeAiter) -> None:
     assert set(shuffling.state_dict()) == {"weight", "bias"}
     with pytest.raises(TypeError):
         F.linear(x, shuffling.shuffled())  # type: ignore[arg-type]
+
+
+def test_a_weight_that_was_written_past_pytorch_is_refreshed_by_hand(fake: FakeAiter) -> None:
+    layer = nn.Linear(64, 32).bfloat16().requires_grad_(False)
+    shuffling = PreshuffledLinear(layer, rows=4)
+    x = torch.randn(8, 64).bfloat16()
+    with switched(USE_AITER_GEMM="1"):
+        for refresh in (shuffling.refresh, partial(preshuffle.refresh, layer.weight), preshuffle.refresh):
+            torch.testing.assert_close(shuffling(x), F.linear(x, layer.weight, layer.bias))
+            layer.weight.data.copy_(torch.randn(32, 64))
+            with switched(HIPWARD_CHECK_SHUFFLED="1"), pytest.raises(StaleError, match=r"call .*preshuffle\.refresh"):
+                shuffling(x)
+            refresh()
+            with switched(HIPWARD_CHECK_SHUFFLED="1"):
+                torch.testing.assert_close(shuffling(x), F.linear(x, layer.weight, layer.bias))
+    assert fake.shuffled
+
+
+def test_a_weight_of_inference_mode_is_never_kept(fake: FakeAiter) -> None:
+    counted = PreshuffledLinear(nn.Linear(64, 32).bfloat16(), rows=4)
+    with torch.inference_mode():
+        layer = nn.Linear(64, 32).bfloat16()
+        shuffling = PreshuffledLinear(layer, rows=4)
+        x = torch.randn(8, 64).bfloat16()
+        with switched(USE_AITER_GEMM="1"):
+            counted(x)
+            assert fake.shuffled.pop() is True, "a weight of the same form that was made outside"
+            for _ in range(2):
+                torch.testing.assert_close(shuffling(x), F.linear(x, layer.weight, layer.bias))
+                assert torch.equal(shuffling.shuffled().plain(), layer.weight)
+                layer.weight.mul_(2)
+    assert fake.shuffled == [], "PyTorch's own product ran"
+    assert preshuffle.refusal(x, layer.weight, None) == (
+        "the weight was made in inference mode, so its changes are not counted; make it outside"
+    )
 
 
 @torch.no_grad()

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
-from torch import Tensor
+from three_tiers import TIERS, twice, who_ran
 
 from hipward_kernels import registry, tuning
-from hipward_kernels.jit.toolchain import BuildError
-from hipward_kernels.registry import Op, Tier, disabled
+from hipward_kernels.registry import disabled
 from hipward_kernels.tuning import Choice, TableError, choice, forced, merge, read, write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
+
+    from hipward_kernels.registry import Op
+
+__all__ = ["twice"]
 
 
 def made(rows: int, tier: str = "hip", parameters: str = "", source: str = "a test", columns: int = 8) -> Choice:
@@ -98,34 +100,6 @@ def test_the_shipped_table_can_be_read_and_names_what_is_there() -> None:
         assert set(row.numbers()) <= PARAMETERS[row.tier]
 
 
-TIERS = ("hip", "triton", "eager")
-
-
-@pytest.fixture
-def twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Op]:
-    """An op with the three tiers, each of which runs on a CPU and says who ran."""
-    package = tmp_path / "twice_op"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    for tier in TIERS:
-        body = "ran = []\ndef twice(x):\n    ran.append(1)\n    return refuse(x) if refuse else 2 * x\nrefuse = None\n"
-        (package / f"{tier}.py").write_text(body)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    for tier in TIERS:
-        monkeypatch.setitem(registry.TIERS, tier, Tier(tier, lambda: None, lambda _: None))
-    yield Op("twice_op", "twice", TIERS)
-    for name in ("twice_op", *(f"twice_op.{tier}" for tier in TIERS)):
-        sys.modules.pop(name, None)
-
-
-def who_ran(op: Op, x: Tensor) -> list[str]:
-    modules: dict[str, Any] = {tier: sys.modules[f"twice_op.{tier}"] for tier in TIERS}
-    for module in modules.values():
-        module.ran.clear()
-    torch.testing.assert_close(op(x), 2 * x)
-    return [tier for tier, module in modules.items() if module.ran]
-
-
 def test_each_tier_in_turn_is_switched_off(twice: Op) -> None:
     x = torch.ones(4, 8)
     for count, tier in enumerate(TIERS):
@@ -138,18 +112,6 @@ def test_each_tier_in_turn_is_switched_off(twice: Op) -> None:
 def test_a_tier_that_cannot_take_the_arguments_passes_them_on(twice: Op) -> None:
     sys.modules["twice_op.hip"].refuse = lambda _: NotImplemented  # type: ignore[attr-defined]
     assert who_ran(twice, torch.ones(4, 8)) == ["hip", "triton"]
-
-
-def test_a_tier_that_does_not_build_is_left_for_good_and_says_why(twice: Op, caplog: pytest.LogCaptureFixture) -> None:
-    def refuse(_: Tensor) -> Tensor:
-        raise BuildError("no compiler")
-
-    sys.modules["twice_op.hip"].refuse = refuse  # type: ignore[attr-defined]
-    x = torch.ones(4, 8)
-    assert who_ran(twice, x) == ["hip", "triton"]
-    assert who_ran(twice, x) == ["triton"]
-    assert "twice does without its hip kernels: no compiler" in caplog.text
-    assert twice.refusals(x)["hip"] == "no compiler"
 
 
 def test_the_table_decides_the_order_and_the_choice_is_logged(

@@ -129,6 +129,7 @@ fn measured() -> Vec<EventBody> {
                 eager_max_abs: 1.1e-6,
                 eager_rms: 1e-7,
                 mismatch: 0.0,
+                limit_used: None,
             }],
             seeds: 5,
             reference: "float64".into(),

@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from hipward_kernels.grid import GridError, most_blocks
+from hipward_kernels.jit.libraries import load
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -24,6 +27,11 @@ INVALID_CONTEXT = 201
 
 class LaunchError(RuntimeError):
     """The driver refused; the message has its words."""
+
+    def __init__(self, message: str, code: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        """The driver's, where it was asked."""
 
 
 def _no_gpu(*_: object) -> int:
@@ -40,14 +48,15 @@ class Names:
     """What the driver's functions are called."""
 
     library: str
+    """Without its version."""
     load: str
     function: str
     launch: str
     error: str
 
 
-CUDA = Names("libcuda.so.1", "cuModuleLoadData", "cuModuleGetFunction", "cuLaunchKernel", "cuGetErrorString")
-HIP = Names("libamdhip64.so", "hipModuleLoadData", "hipModuleGetFunction", "hipModuleLaunchKernel", "hipGetErrorString")
+CUDA = Names("libcuda", "cuModuleLoadData", "cuModuleGetFunction", "cuLaunchKernel", "cuGetErrorString")
+HIP = Names("libamdhip64", "hipModuleLoadData", "hipModuleGetFunction", "hipModuleLaunchKernel", "hipGetErrorString")
 
 CUDA_SHARED_LIMIT = 8
 """CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES"""
@@ -59,7 +68,7 @@ class Driver:
     def __init__(self, names: Names) -> None:
         self._names = names
         # PyDLL keeps Python's lock: a launch is too short to be worth giving it up and waiting for it.
-        self._library = ctypes.PyDLL(names.library)
+        self._library = load(names.library, mode=ctypes.PyDLL)
         # Without `argtypes`: numbers become C ints, and pointers must be given as such. That is three times as fast.
         self.launch = getattr(self._library, names.launch)
 
@@ -75,7 +84,7 @@ class Driver:
             text = c_char_p()
             self._library.cuGetErrorString(code, byref(text))
             said = text.value
-        raise LaunchError(f"{what}: {(said or b'unknown error').decode()} (code {code})")
+        raise LaunchError(f"{what}: {(said or b'unknown error').decode()} (code {code})", code)
 
     def load(self, code: bytes, entry: str, shared_bytes: int) -> int:
         """The handle of a kernel, loaded onto the current device."""
@@ -101,7 +110,11 @@ class Driver:
 
 @lru_cache(maxsize=1)
 def driver() -> Driver:
-    """The driver of the GPUs that this process' PyTorch is for."""
+    """The driver of the GPUs that this process' PyTorch is for.
+
+    Raises:
+        MissingLibraryError: It is not here.
+    """
     return Driver(HIP if torch.version.hip else CUDA)
 
 
@@ -113,6 +126,7 @@ class Launch:
         self._launch = driver().launch
         self._function, self._device, self._threads, self._shared = c_void_p(function), device, threads, shared_bytes
         self._entry = entry
+        self._most = most_blocks(threads)
         layout = struct.Struct(signature)
         self._pack, self._size = layout.pack_into, layout.size
         self._offsets = [
@@ -131,6 +145,8 @@ class Launch:
     def __call__(self, blocks: int, *arguments: float) -> None:
         """Launches `blocks` blocks; pointers are given as addresses."""
         device = self._device
+        if blocks > self._most:
+            raise GridError(f"{blocks} blocks of {self._threads} threads; the device launches {self._most}")
         if _current_device() != device:
             with torch.cuda.device(device):
                 self(blocks, *arguments)

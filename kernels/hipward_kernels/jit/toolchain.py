@@ -7,7 +7,6 @@ same interface under two prefixes.
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import shutil
 import subprocess
 import tempfile
@@ -18,14 +17,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import torch
 
+from hipward_kernels.jit.libraries import BuildError, MissingLibraryError, load
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 INCLUDE = Path(__file__).parent / "include"
-
-
-class BuildError(Exception):
-    """A source did not compile, or there is no compiler; the message has the compiler's words."""
 
 
 class Toolchain(Protocol):
@@ -114,38 +111,14 @@ def toolchain() -> Toolchain:
     Raises:
         BuildError: There is none.
     """
-    tried = []
-    if torch.version.hip:
-        for name in ("libhiprtc.so", "libhiprtc.so.7", "libhiprtc.so.6"):
-            library = _open(name)
-            if library is not None:
-                return RuntimeCompiler(library, "hiprtc", "Code")
-            tried.append(name)
+    if not torch.version.hip:
+        return RuntimeCompiler(load("libnvrtc", ("libcudart",)), "nvrtc", "CUBIN")
+    try:
+        return RuntimeCompiler(load("libhiprtc", ("libamdhip64",)), "hiprtc", "Code")
+    except MissingLibraryError as error:
         if program := shutil.which("hipcc"):
             return Hipcc(program)
-        raise BuildError(f"no HIP compiler: neither {', '.join(tried)} nor hipcc is found")
-    for name in _nvrtc_names():
-        library = _open(name)
-        if library is not None:
-            return RuntimeCompiler(library, "nvrtc", "CUBIN")
-        tried.append(name)
-    raise BuildError(f"no CUDA compiler: none of {', '.join(tried)} is found")
-
-
-def _nvrtc_names() -> list[str]:
-    """Where NVRTC may be: in the wheels that PyTorch depends on, or where the loader looks."""
-    spec = importlib.util.find_spec("nvidia")
-    roots = list(spec.submodule_search_locations or ()) if spec else []
-    found = sorted(str(path) for root in roots for path in Path(root).glob("*/lib/libnvrtc.so.*"))
-    major = (torch.version.cuda or "").partition(".")[0]
-    return [*found, f"libnvrtc.so.{major}", "libnvrtc.so"]
-
-
-def _open(name: str) -> ctypes.CDLL | None:
-    try:
-        return ctypes.CDLL(name)
-    except OSError:
-        return None
+        raise BuildError(f"no HIP compiler: hipcc is not in PATH either; {error}") from error
 
 
 __all__ = ["INCLUDE", "BuildError", "Toolchain", "options", "toolchain"]

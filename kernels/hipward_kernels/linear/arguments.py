@@ -29,7 +29,7 @@ def form(x: Tensor, weight: Tensor, bias: Tensor | None) -> Hashable:
     try:
         return (
             x.shape, x.dtype, x.device, weight.shape, weight.dtype, weight.device,
-            None if bias is None else (bias.shape, bias.dtype, bias.device),
+            weight.is_inference(), None if bias is None else (bias.shape, bias.dtype, bias.device),
             trains(x, weight, bias), _setting(), all_disabled(),
         )  # fmt: skip
     except AttributeError:

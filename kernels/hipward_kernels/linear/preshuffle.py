@@ -6,16 +6,25 @@ marks it with an attribute of the tensor, which `.to()`, copies, state dicts and
 type: `Shuffled` is no tensor, and only `product` takes it apart.
 
 The plain weight stays the parameter: it is what is trained, saved, loaded and moved. The shuffled one is made from it
-anew whenever it has changed, so it can neither be lost nor be stale.
+when it is first multiplied, and anew after each change that PyTorch tells of: operations in place, `load_state_dict`,
+another tensor or memory in its place, and a step of any `torch.optim` optimizer, fused ones included, which change
+weights without counting it. A weight that was made in inference mode counts no changes; the route does not take it.
+
+What writes past PyTorch is not seen: `weight.data.copy_(…)`, which some inference servers load weights with, a kernel
+or a collective that is given the address, memory shared with NumPy or DLPack. Reading the whole weight at each product
+to find out would take longer than the kernels save. After such a write, call `refresh(weight)`, or `refresh()` for all;
+`HIPWARD_CHECK_SHUFFLED=1` compares at each product, and raises where that was forgotten.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from hipward_kernels import switches
 from hipward_kernels.linear import aiter as amd
@@ -91,21 +100,60 @@ later is another weight."""
 _reference: Any = StorageWeakRef
 
 
+class StaleError(RuntimeError):
+    """A weight has changed, and nothing told of it; the product would have been of the old one."""
+
+
+@lru_cache(maxsize=1)
+def _watch_optimizers() -> None:
+    """Forgets what is kept after each step of an optimizer: fused ones change weights without counting versions."""
+
+    def forget(*_: object) -> None:
+        _kept.clear()
+
+    register_optimizer_step_post_hook(forget)
+
+
 def kept(weight: Tensor) -> Shuffled:
-    """A weight in the kernels' order, as it is now: shuffled once, and again after each change."""
-    place = (weight.data_ptr(), weight.shape, weight.stride(), weight.dtype, weight.device)
-    # An inference tensor counts no versions.
-    version = 0 if weight.is_inference() else weight._version  # noqa: SLF001 - counts changes in place
-    key = (*place, version)
+    """A weight in the kernels' order: shuffled once, and again after each change that is told of (see the module).
+
+    Raises:
+        StaleError: With `HIPWARD_CHECK_SHUFFLED=1`, where it has changed otherwise.
+    """
+    if weight.is_inference():
+        # It counts no versions, so nothing can be kept of it.
+        return Shuffled.of(weight)
+    _watch_optimizers()
+    key = (*_place(weight), weight._version)  # noqa: SLF001 - counts changes in place
     found = _kept.get(key)
     if found is not None and not found[0].expired():
+        if switches.on("HIPWARD_CHECK_SHUFFLED") and not _same_bits(Shuffled.of(weight).data, found[1].data):
+            raise StaleError(
+                f"the weight {list(weight.shape)} {weight.dtype} was changed past PyTorch, as .data.copy_() does, so "
+                "its shuffled copy is stale; call hipward_kernels.linear.preshuffle.refresh(weight) after such a change"
+            )
         return found[1]
-    for other, (memory, _) in list(_kept.items()):
-        if memory.expired() or other[:-1] == place:
-            del _kept[other]
+    refresh(weight)
     shuffled = Shuffled.of(weight)
     _kept[key] = _reference(weight.untyped_storage()), shuffled
     return shuffled
+
+
+def refresh(weight: Tensor | None = None) -> None:
+    """Has a weight, or all of them, shuffled anew at the next product: for writes that PyTorch does not see."""
+    place = None if weight is None else _place(weight)
+    for other, (memory, _) in list(_kept.items()):
+        if place is None or memory.expired() or other[:-1] == place:
+            del _kept[other]
+
+
+def _place(weight: Tensor) -> tuple[Any, ...]:
+    return weight.data_ptr(), weight.shape, weight.stride(), weight.dtype, weight.device
+
+
+def _same_bits(a: Tensor, b: Tensor) -> bool:
+    width = torch.int16 if a.itemsize == 2 else torch.int8
+    return torch.equal(a.view(width), b.view(width))
 
 
 def rows_wanted() -> int | None:
@@ -116,6 +164,8 @@ def rows_wanted() -> int | None:
 
 def refusal(x: Tensor, weight: Tensor, bias: Tensor | None) -> str | None:
     """Why this route cannot run, or None when it can."""
+    if weight.is_inference():
+        return "the weight was made in inference mode, so its changes are not counted; make it outside"
     return refuses(weight) or amd.refusal(x, weight, bias)
 
 

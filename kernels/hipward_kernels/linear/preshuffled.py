@@ -31,8 +31,12 @@ class PreshuffledLinear(nn.Module):
         self.rows = rows
 
     def shuffled(self) -> Shuffled:
-        """The weight in the kernels' order, as it is now."""
+        """The weight in the kernels' order; see `preshuffle.kept`."""
         return preshuffle.kept(self.weight)
+
+    def refresh(self) -> None:
+        """To be called after the weight was written past PyTorch, as `.data.copy_()` does: see `preshuffle`."""
+        preshuffle.refresh(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:
         """`x` of shape `[..., K]` to `[..., N]`."""

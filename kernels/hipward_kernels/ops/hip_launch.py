@@ -22,8 +22,9 @@ NAMES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
 
 VECTOR_BYTES = 16
 
-MOST_BLOCKS = 2**31 - 1
-"""Blocks of a launch, on both vendors."""
+MOST_VECTORS = 2**31 - 1
+"""Vectors of a launch: the kernels count them in 32 bits. With a thread for each vector or more, a launch of so many
+threads is below the limits of both vendors (`grid.py`)."""
 
 
 def aligned(*tensors: Tensor) -> bool:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from hipward_kernels.grid import check_grid
 from hipward_kernels.kept import Kept
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
 COLUMN_BLOCK = 4096
 """Columns handled at a time where a program does not hold a whole row."""
@@ -80,6 +82,36 @@ def launch_device(x: Tensor) -> AbstractContextManager[object]:
 
 _compiled: Kept[Any] = Kept()
 
+LARGEST_OFFSET = 2**31 - 1
+"""Bytes that a signed 32-bit offset reaches."""
+
+
+def tensor_specialization(backend: Any) -> Callable[[Tensor], Hashable] | None:
+    """What a Triton backend compiles for in a tensor, beside its dtype and whether its address is a multiple of 16.
+
+    AMD's compiles 32-bit offsets for a tensor whose storage is at most 2 GiB: launched on a larger one, that kernel
+    reads zeros past the range and drops what it stores there. None where there is nothing more.
+    """
+    from triton.backends.compiler import BaseBackend  # noqa: PLC0415 - the HIP kernels work without Triton
+
+    own = getattr(backend, "get_tensor_specialization", None)
+    if own is None:  # A Triton that asks in another way: what AMD's backend is known to ask.
+        return _beyond_offsets
+    return None if own is getattr(BaseBackend, "get_tensor_specialization", None) else own
+
+
+def _beyond_offsets(x: Tensor) -> bool:
+    return x.untyped_storage().nbytes() > LARGEST_OFFSET
+
+
+@lru_cache(maxsize=1)
+def _specialization() -> Callable[[Tensor], Hashable] | None:
+    """`tensor_specialization` of this process' GPUs."""
+    from triton.compiler import make_backend  # noqa: PLC0415
+    from triton.runtime import driver  # noqa: PLC0415
+
+    return tensor_specialization(make_backend(driver.active.get_current_target()))
+
 
 def launch(
     kernel: Any, grid: tuple[int, ...], arguments: tuple[Any, ...], constants: Mapping[str, Any], num_warps: int
@@ -87,8 +119,9 @@ def launch(
     """Launches a Triton kernel on the current device, several times faster than Triton does after the first time.
 
     What Triton compiles depends on the dtypes of tensors, on whether their addresses and the numbers are multiples of
-    16, and on the constants. The kernel that it compiled is remembered under all of those (numbers by their value) and
-    then launched by its own launcher.
+    16, on what else the backend asks of tensors (`tensor_specialization`), on the types of the numbers, and on the
+    constants. The kernel that it compiled is remembered under all of those (numbers by their value) and then launched
+    by its own launcher. It does not depend on the grid, nor on shapes and strides that are no arguments.
 
     Args:
         kernel: A function under `triton.jit`, whose `tl.constexpr` parameters come last.
@@ -96,11 +129,16 @@ def launch(
         arguments: In the kernel's order.
         constants: The `tl.constexpr` parameters, in the kernel's order.
         num_warps: Warps of a program.
+
+    Raises:
+        GridError: The device does not launch so many programs.
     """
     if torch.compiler.is_compiling() or INTERPRETING:
         kernel[grid](*arguments, **constants, num_warps=num_warps)
         return
+    check_grid(grid, num_warps * WARP_SIZE)
     device = torch._C._cuda_getDevice()  # noqa: SLF001 - torch.cuda.current_device(), without its check
+    asks = _specialization()
     key: list[Any] = [kernel, device, num_warps, *constants.values()]
     values: list[Any] = []
     for argument in arguments:
@@ -108,9 +146,12 @@ def launch(
             address = argument.data_ptr()
             values.append(address)
             key += (argument.dtype, address % 16 == 0)
+            if asks is not None:
+                key.append(asks(argument))
         else:
             values.append(argument)
-            key.append(argument)
+            # 1 and 1.0 are equal, but not to Triton.
+            key += (argument, type(argument))
     arguments_key = tuple(key)
     found = _compiled.get(arguments_key)
     if found is None:

@@ -231,6 +231,10 @@ pub struct OutputError {
     pub eager_max_abs: f64,
     /// Eager's own root mean square error.
     pub eager_rms: f64,
-    /// Share of elements outside the tolerance, 0 to 1.
+    /// Share of elements whose error is above what the largest may be, 0 to 1; of integers, that differ.
     pub mismatch: f64,
+    /// Share of the precision gate's limit that the errors take: above 1 it does not pass. None for integers, and in
+    /// jobs from before the harness said it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_used: Option<f64>,
 }

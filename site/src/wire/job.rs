@@ -169,6 +169,7 @@ decode_struct!(OutputError {
     eager_max_abs,
     eager_rms,
     mismatch,
+    limit_used,
 });
 decode_struct!(Stats {
     n,

@@ -73,6 +73,7 @@ fn measurements() -> Vec<Measurement> {
                 eager_max_abs: 2e-6,
                 eager_rms: 2e-7,
                 mismatch: 0.25,
+                limit_used: Some(0.5),
             }],
             seeds: 5,
             reference: text(),

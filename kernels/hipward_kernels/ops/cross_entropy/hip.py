@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from hipward_kernels.grid import most_blocks
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.cross_entropy.autograd import function
-from hipward_kernels.ops.hip_launch import MOST_BLOCKS, NAMES, VECTOR_BYTES, Launches, aligned, whole_vectors
+from hipward_kernels.ops.hip_launch import NAMES, VECTOR_BYTES, Launches, aligned, whole_vectors
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,14 +25,15 @@ BACKWARD_THREADS = 256
 
 
 def takes(logits: Tensor) -> bool:
-    """Whether 16-byte vectors can read the rows in place."""
+    """Whether 16-byte vectors can read the rows in place, and a launch has blocks enough for them."""
     rows, columns = logits.shape
     return (
         columns > 0
         and logits.stride(1) == 1
         and whole_vectors(logits.itemsize, columns, logits.stride(0))
         and aligned(logits)
-        and rows * row_blocks(columns, logits.itemsize) <= MOST_BLOCKS
+        and rows <= most_blocks(THREADS)
+        and rows * row_blocks(columns, logits.itemsize) <= most_blocks(BACKWARD_THREADS)
     )
 
 

@@ -12,7 +12,7 @@ from hipward_kernels.arch import get_gfx
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.gated.autograd import function
-from hipward_kernels.ops.hip_launch import MOST_BLOCKS, NAMES, VECTOR_BYTES, Launches, aligned, whole_vectors
+from hipward_kernels.ops.hip_launch import MOST_VECTORS, NAMES, VECTOR_BYTES, Launches, aligned, whole_vectors
 from hipward_kernels.ops.launch import as_rows, contiguous_like
 
 if TYPE_CHECKING:
@@ -63,12 +63,14 @@ class Gated:
         """The forward's launch, its blocks and the vectors of all rows; None where they are no whole vectors."""
         count, columns = shape.numel(), shape[-1] if shape else 1
         size = count * dtype.itemsize
-        if size % VECTOR_BYTES or size // VECTOR_BYTES > MOST_BLOCKS:
+        if size % VECTOR_BYTES:
             return None
         choice = tuning.choice(get_gfx(device), self.op, dtype, count // columns, columns)
         # Only contiguous tensors are counted in smaller vectors.
         how = macros(choice.numbers() if flat and choice is not None and choice.tier == "hip" else {}, flat, size)
         vectors = size // how["BYTES"]
+        if vectors > MOST_VECTORS:
+            return None
         launch = self._forward.get(device, how["THREADS"], T=NAMES[dtype], **how)
         return launch, -(-vectors // (how["THREADS"] * how["VECTORS"])), vectors
 
@@ -118,7 +120,7 @@ def takes(gate: Tensor, up: Tensor) -> bool:
     """Whether 16-byte vectors can read both, in place."""
     if not gate.numel():
         return True
-    if gate.numel() * gate.itemsize // VECTOR_BYTES > MOST_BLOCKS:
+    if gate.numel() * gate.itemsize // VECTOR_BYTES > MOST_VECTORS:
         return False
     if gate.is_contiguous() and up.is_contiguous():
         return whole_vectors(gate.itemsize, gate.numel()) and aligned(gate, up)

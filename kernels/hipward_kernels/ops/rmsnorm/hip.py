@@ -16,6 +16,7 @@ from torch import Tensor
 
 from hipward_kernels import tuning
 from hipward_kernels.arch import WAVE_NVIDIA, cluster_of, get_gfx, wave_of
+from hipward_kernels.grid import most_blocks
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.hip_launch import NAMES, VECTOR_BYTES, Launches, aligned, at_least_as_wide, whole_vectors
@@ -160,7 +161,7 @@ def ready(
     columns: int,
     *strides: int,
 ) -> Ready | None:
-    """The launch for rows of `dtype` and a weight of `scale`, or None where 16-byte vectors do not fit them."""
+    """The launch for rows of `dtype` and a weight of `scale`; None where vectors do not fit or rows are too many."""
     if not _fits(dtype, scale, columns, *strides):
         return None
     arch = get_gfx(device)
@@ -170,9 +171,12 @@ def ready(
     if found is None:
         return None
     shape, macros = found
+    blocks = -(-rows // shape.rows) * shape.cluster
+    if blocks > most_blocks(shape.threads):
+        return None
     names = {"T": NAMES[dtype], "W": NAMES[scale or dtype], "HAS_WEIGHT": int(scale is not None)}
     launch = _FORWARD.get(device, shape.threads, **names, **macros)
-    return Ready(launch, -(-rows // shape.rows) * shape.cluster, 1 / columns)
+    return Ready(launch, blocks, 1 / columns)
 
 
 @lru_cache(maxsize=4096)

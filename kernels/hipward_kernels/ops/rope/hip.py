@@ -11,7 +11,7 @@ import torch
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.hip_launch import (
-    MOST_BLOCKS,
+    MOST_VECTORS,
     NAMES,
     VECTOR_BYTES,
     Launches,
@@ -52,7 +52,7 @@ def takes(x: Tensor, cos: Tensor, sin: Tensor) -> bool:
         and sin.is_contiguous()
         and whole_vectors(x.itemsize, *x.stride()[:-1])
         and aligned(x, cos, sin)
-        and x.numel() // unit <= MOST_BLOCKS
+        and x.numel() // unit <= MOST_VECTORS
     )
 
 

@@ -1,0 +1,40 @@
+"""How many blocks a launch may have, on each vendor. No kernels here."""
+
+from __future__ import annotations
+
+import torch
+
+HIP = torch.version.hip is not None
+
+MOST_WORK_ITEMS = 2**32 - 1
+"""Of a dimension of a launch, blocks times threads, on HIP: the documentation of `hipModuleLaunchKernel`, "HIP does not
+support kernel launch with total work items defined in dimension with size gridDim x blockDim >= 2^32"."""
+
+MOST_BLOCKS = 2**31 - 1
+"""Of the first dimension, on both vendors."""
+
+MOST_BLOCKS_ACROSS = 65535
+"""Of the second and the third, on both."""
+
+
+class GridError(Exception):
+    """A launch has more blocks than the device takes; another implementation may need fewer."""
+
+
+def most_blocks(threads: int) -> int:
+    """Blocks of `threads` threads in the first dimension of a launch."""
+    return min(MOST_BLOCKS, MOST_WORK_ITEMS // threads) if HIP else MOST_BLOCKS
+
+
+def check_grid(grid: tuple[int, ...], threads: int) -> None:
+    """Refuses a grid that the device would not launch.
+
+    Raises:
+        GridError: It has too many blocks in a dimension.
+    """
+    # Nearly all grids are far below every limit: one comparison of the first dimension, without a division.
+    if grid[0] * threads > MOST_WORK_ITEMS // 2 and grid[0] > most_blocks(threads):
+        raise GridError(f"{grid[0]} blocks of {threads} threads; the device launches {most_blocks(threads)}")
+    for blocks in grid[1:]:
+        if blocks > MOST_BLOCKS_ACROSS:
+            raise GridError(f"{blocks} blocks in the second or third dimension; {MOST_BLOCKS_ACROSS} can be launched")
