@@ -257,6 +257,18 @@ pub enum Severity {
     Info,
 }
 
+impl Severity {
+    /// As JSON spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Advice => "advice",
+            Severity::Info => "info",
+        }
+    }
+}
+
 /// Who deals with a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -3,9 +3,12 @@
 mod common;
 
 use std::collections::HashSet;
+use std::fs;
 
-use common::{blocks, first_blocks};
-use hipward_analyzer::{Applicability, RULES, analyze, fix_all, rule};
+use common::{all_fixtures, blocks, first_blocks, language, options};
+use hipward_analyzer::{
+    Applicability, Arch, Finding, Language, Options, RULES, Severity, analyze, fix_all, rule,
+};
 
 const HEADINGS: [&str; 6] = [
     "What it does",
@@ -138,4 +141,107 @@ fn ids_and_names_are_unique_and_belong_to_their_family() {
         assert_eq!(rule(found.id).map(|rule| rule.name), Some(found.name));
         assert_eq!(rule(found.name).map(|rule| rule.id), Some(found.id));
     }
+}
+
+/// Everything that is found in the fixtures and the pages' examples, on each architecture.
+fn findings() -> Vec<Finding> {
+    let mut sources: Vec<(String, Options)> = Vec::new();
+    for path in all_fixtures() {
+        let text = fs::read_to_string(&path).expect("a fixture");
+        let target = text
+            .lines()
+            .next()
+            .and_then(|line| line.split_once(" target: "))
+            .map_or("", |(_, target)| target);
+        let language = language(&path);
+        // A notebook is JSON: its target is in the sidecar, and no matter here.
+        let target = if language == Language::Notebook {
+            ""
+        } else {
+            target
+        };
+        sources.push((text.clone(), options(language, target)));
+    }
+    for rule in RULES {
+        for example in blocks(&rule.doc(), "Example") {
+            let options = example.options();
+            sources.push((example.code, options));
+        }
+    }
+    let mut found = Vec::new();
+    for (source, mut options) in sources {
+        for arch in Arch::ALL {
+            options.target.arch = arch;
+            found.extend(analyze(&source, &options).findings);
+        }
+    }
+    found
+}
+
+#[test]
+fn a_page_names_the_severities_that_its_findings_have() {
+    let found = findings();
+    let mut wrong = Vec::new();
+    for finding in &found {
+        let rule = rule(&finding.rule).expect("a built-in rule");
+        let named = rule.severities();
+        if !named
+            .iter()
+            .any(|(severity, _)| *severity == finding.severity)
+        {
+            wrong.push(format!(
+                "{}: {:?}: {}",
+                rule.name, finding.severity, finding.message
+            ));
+        }
+    }
+    for rule in RULES {
+        let named = std::iter::once(rule.severity).chain(rule.also.iter().map(|(also, _)| *also));
+        for severity in named {
+            let is_given = found
+                .iter()
+                .any(|finding| finding.rule == rule.name && finding.severity == severity);
+            if !is_given {
+                wrong.push(format!("{}: no finding is {severity:?}", rule.name));
+            }
+        }
+    }
+    wrong.sort();
+    wrong.dedup();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// What a finding says when the code does not run, and where it is said of a case that may not be this one.
+const FAILURES: &[(&str, &[&str])] = &[
+    ("import fails", &[]),
+    ("does not import", &[]),
+    ("does not compile", &[]),
+    ("does not start", &[]),
+    ("stops at", &[]),
+    ("stops here", &[]),
+    ("link fails", &[]),
+    // The type is one thing, what multiplies with it another.
+    ("raises", &["fp8-dtype"]),
+];
+
+#[test]
+fn a_finding_that_says_the_code_fails_is_an_error() {
+    let mut wrong: Vec<String> = findings()
+        .into_iter()
+        .filter(|finding| finding.severity != Severity::Error)
+        .filter(|finding| {
+            FAILURES.iter().any(|(words, but)| {
+                finding.message.contains(words) && !but.contains(&finding.rule.as_str())
+            })
+        })
+        .map(|finding| {
+            format!(
+                "{}: {:?}: {}",
+                finding.rule, finding.severity, finding.message
+            )
+        })
+        .collect();
+    wrong.sort();
+    wrong.dedup();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }

@@ -27,8 +27,16 @@ pub(crate) fn embedded(semantics: &Semantics<'_>, options: &Options) -> Embedded
         return found;
     }
     // `load_inline` lets PyTorch's hipify rename; nobody else does.
+    let loads = |call: Node| {
+        semantics.callee(call).is_some_and(|name| {
+            name.is_any(&[
+                "torch.utils.cpp_extension.load_inline",
+                "torch.utils.cpp_extension.load",
+            ])
+        })
+    };
     let options = Options {
-        pytorch_extension: Some(tree.source().contains("cpp_extension")),
+        pytorch_extension: Some(tree.source().contains("cpp_extension") && tree.nodes().any(loads)),
         ..options.clone()
     };
     for node in tree.nodes() {

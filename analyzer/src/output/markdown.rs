@@ -1,7 +1,7 @@
 //! Markdown for a pull request or a wiki: a table for each file, and the numbers at the end.
 
 use super::{FileReport, Format, Statistics};
-use crate::report::{Applicability, Finding, Severity};
+use crate::report::{Applicability, Finding};
 
 /// A section for each file with findings or notes.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ impl Format for Markdown {
             out.push_str(&format!(
                 "| {} | {} | {} | {} | {} |\n",
                 finding.span.start.line,
-                severity(finding.severity),
+                finding.severity.name(),
                 rule(finding),
                 escape(&finding.message),
                 fix(finding),
@@ -52,15 +52,6 @@ impl Format for Markdown {
         }
         out.push_str(&statistics.summary());
         out
-    }
-}
-
-fn severity(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Advice => "advice",
-        Severity::Info => "info",
     }
 }
 

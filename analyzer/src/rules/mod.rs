@@ -50,6 +50,8 @@ macro_rules! first {
 
 /// Makes a file's `RULE` out of its doc comment and its facts, and what it reads:
 ///
+/// `also: [Info "in a test"]` are severities that some findings have instead, and which those are.
+///
 /// * `visit: [Call, …]`: Python, by `check(&checker::Checker, Node)` on each node of those kinds;
 /// * `cuda: f`: CUDA C++, by `f(&cuda::Checker)`;
 /// * `files: [Dockerfile, …] f`: those files, by `f(&files::Checker)`.
@@ -60,6 +62,7 @@ macro_rules! declare_rule {
             title: $title:literal,
             family: $family:ident,
             severity: $severity:ident,
+            $(also: [$($other:ident $when:literal),+ $(,)?],)?
             applicability: $applicability:ident,
             targets: $targets:literal,
             lesson: $lesson:expr,
@@ -88,6 +91,7 @@ macro_rules! declare_rule {
             applicability: $crate::report::Applicability::$applicability,
             lesson: if $crate::rules::IS_LISTED { $lesson } else { None },
             $(on_request: $on_request,)?
+            $(#[cfg(feature = "docs")] also: &[$(($crate::report::Severity::$other, $when)),+],)?
             #[cfg(feature = "docs")]
             page: &[$($doc),+],
             $(visit: &[$($crate::syntax::Kind::$kind),+], check: Some(check),)?
@@ -324,6 +328,10 @@ pub struct RuleMeta {
     /// True for a rewrite that nobody needs: it runs only when it is selected by name.
     #[serde(skip)]
     pub on_request: bool,
+    /// Severities that some of its findings have instead, and which those are: `in a test`.
+    #[cfg(feature = "docs")]
+    #[serde(skip)]
+    pub also: &'static [(Severity, &'static str)],
     #[cfg(feature = "docs")]
     #[serde(skip)]
     page: &'static [&'static str],
@@ -353,6 +361,8 @@ impl RuleMeta {
         lesson: None,
         on_request: false,
         #[cfg(feature = "docs")]
+        also: &[],
+        #[cfg(feature = "docs")]
         page: &[],
         visit: &[],
         check: None,
@@ -361,6 +371,41 @@ impl RuleMeta {
         #[cfg(feature = "all-languages")]
         files: None,
     };
+
+    /// The severities that findings have, the usual one first, each with the findings that it is for: `in a test`. Of the usual
+    /// one nothing is said.
+    #[cfg(feature = "docs")]
+    pub fn severities(&self) -> Vec<(Severity, &'static str)> {
+        let mut found = vec![(self.severity, "")];
+        found.extend(self.also);
+        // What the checkers decide for every rule.
+        let has_error = found
+            .iter()
+            .any(|(severity, _)| *severity == Severity::Error);
+        let is_cuda = self.languages.contains(&Language::CudaCpp);
+        if is_cuda && has_error {
+            found.push((
+                Severity::Info,
+                "in a source that asks for AMD by a condition",
+            ));
+        }
+        if is_cuda && self.applicability != Applicability::DisplayOnly {
+            found.push((
+                Severity::Info,
+                "where a safe fix settles it in a string of Python's",
+            ));
+        }
+        if self.languages.contains(&Language::Yaml) {
+            found.push((Severity::Info, "in a workflow of continuous integration"));
+        }
+        if found
+            .iter()
+            .any(|(severity, _)| *severity != Severity::Info)
+        {
+            found.push((Severity::Info, "in a file that AMD has its own of"));
+        }
+        found
+    }
 
     /// The rule's page, in Markdown.
     #[cfg(feature = "docs")]

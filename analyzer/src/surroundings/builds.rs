@@ -28,6 +28,17 @@ pub(super) struct Build {
     pub(super) sources: Vec<Pattern>,
     /// It speaks for what it does not name: CMake with CUDA switched on, a `setup.py` that lists no source.
     pub(super) is_general: bool,
+    /// CMake's, which the folders above may have more to say of.
+    pub(super) cmake: Option<Cmake>,
+}
+
+/// Which part of a CMake project a folder is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cmake {
+    /// It switches CUDA on by itself.
+    Whole,
+    /// What it calls may be defined above.
+    Part,
 }
 
 impl Build {
@@ -70,6 +81,7 @@ pub(super) fn read(files: &dyn Files, folder: &str) -> Vec<Build> {
                 how: How::Hipified,
                 sources: Vec::new(),
                 is_general: true,
+                cmake: None,
             }));
         }
     }
@@ -100,6 +112,7 @@ fn of_python(text: &str, is_setup: bool) -> Option<Build> {
         how: How::Hipified,
         is_general: sources.is_empty(),
         sources,
+        cmake: None,
     })
 }
 
@@ -180,15 +193,16 @@ struct Calls {
 fn of_cmake(text: &str) -> Calls {
     let mut found = Calls::default();
     for call in cmake_calls(text) {
-        let is_definition = call.is("function") || call.is("macro");
         let name = call.name.as_str().to_ascii_lowercase();
-        let mut arguments = call.arguments.iter().map(|argument| argument.as_str());
-        found.hipifies |=
-            !is_definition && (name.contains("hipify") || arguments.clone().any(is_hipify));
+        let arguments = || call.arguments.iter().map(|argument| argument.as_str());
+        found.hipifies |= match &*name {
+            "execute_process" | "add_custom_command" | "add_custom_target" => {
+                arguments().any(is_hipify)
+            }
+            name => name.contains("hipify"),
+        };
         found.has_cuda |= switches_cuda_on(&call) || name.starts_with("cuda_add_");
-        found
-            .sources
-            .extend(arguments.by_ref().filter_map(Pattern::of));
+        found.sources.extend(arguments().filter_map(Pattern::of));
     }
     found
 }
@@ -226,6 +240,7 @@ fn together(files: &dyn Files, folder: &str, calls: Vec<Calls>) -> Option<Build>
         },
         sources,
         is_general: hipifies || has_cuda,
+        cmake: Some(if has_cuda { Cmake::Whole } else { Cmake::Part }),
     })
 }
 
@@ -256,6 +271,7 @@ fn of_makefile(text: &str) -> Option<Build> {
         how: how?,
         sources,
         is_general: false,
+        cmake: None,
     })
 }
 
@@ -270,5 +286,6 @@ fn of_words<'a>(program: &str, words: impl Iterator<Item = &'a str> + Clone) -> 
         how,
         sources,
         is_general: false,
+        cmake: None,
     })
 }

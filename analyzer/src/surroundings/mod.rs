@@ -1,5 +1,5 @@
-//! What the files around a file say of it: whether its build lets PyTorch's hipify rename what is in it, or a header gives it HIP's names,
-//! which modules its own project holds, and whether AMD has a file of its own for it.
+//! What the files around a file say of it: whether its build hipifies it, or a header gives it HIP's names, which modules its
+//! own project holds, and whether AMD has a file of its own for it.
 //!
 //! Where those files are is the caller's business ([`Files`]): on a disk, or in a request. Nothing about rules.
 
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use crate::analysis::Options;
 use crate::report::Language;
-use builds::{Build, How};
+use builds::{Build, Cmake, How};
 use by_folder::ByFolder;
 
 pub(crate) use given::Given;
@@ -65,16 +65,17 @@ impl<F: Files> Surroundings<F> {
         let mut general = None;
         let mut folder = parent(path);
         while let Some(here) = folder {
-            let builds = self
-                .builds
-                .answer(here, || Arc::new(builds::read(&self.files, here)));
+            let builds = self.builds(here);
             let from_here = path.get(here.len()..).unwrap_or_default();
             let mut named = builds
                 .iter()
                 .filter(|build| build.names(from_here.trim_start_matches('/')))
                 .peekable();
             if named.peek().is_some() {
-                return Some(named.all(|build| build.how == How::Hipified));
+                return Some(named.all(|build| {
+                    build.how == How::Hipified
+                        || build.cmake == Some(Cmake::Part) && self.is_hipified_above(here)
+                }));
             }
             let mut speaks = builds
                 .iter()
@@ -86,6 +87,30 @@ impl<F: Files> Surroundings<F> {
             folder = above(&self.files, here);
         }
         general
+    }
+
+    /// Whether the CMake project that a folder is a part of hipifies.
+    fn is_hipified_above(&self, folder: &str) -> bool {
+        let mut folder = above(&self.files, folder);
+        while let Some(here) = folder {
+            let builds = self.builds(here);
+            let project = builds.iter().find(|build| build.cmake.is_some());
+            if let Some(project) = project {
+                if project.how == How::Hipified {
+                    return true;
+                }
+                if project.cmake == Some(Cmake::Whole) {
+                    return false;
+                }
+            }
+            folder = above(&self.files, here);
+        }
+        false
+    }
+
+    fn builds(&self, folder: &str) -> Arc<Vec<Build>> {
+        self.builds
+            .answer(folder, || Arc::new(builds::read(&self.files, folder)))
     }
 
     /// The modules of every project that holds a folder, up to its repository's root.
@@ -264,6 +289,11 @@ mod tests {
                 "c/cmake/utils.cmake",
                 "function(add_gpu_library)\n  hipify_sources(${ARGN})\nendfunction()",
             ),
+            ("c/sub/CMakeLists.txt", "add_gpu_library(_S part.cu)"),
+            (
+                "c/demo/CMakeLists.txt",
+                "project(demo LANGUAGES CUDA)\nadd_executable(demo demo.cu)",
+            ),
             ("d/.git", ""),
             (
                 "d/CMakeLists.txt",
@@ -285,6 +315,8 @@ mod tests {
             // Nobody says whose it is.
             ("b/csrc/x.cuh", "nobody"),
             ("c/csrc/x.cu", "hipify"),
+            ("c/sub/part.cu", "hipify"),
+            ("c/demo/demo.cu", "nobody"),
             // Both build it.
             ("d/csrc/x.cu", "nobody"),
         ] {
@@ -317,7 +349,7 @@ mod tests {
             ("Makefile", "# hipify-perl x.cu\nall:\n\tmake -C src"),
             (
                 "CMakeLists.txt",
-                "# hipify\nproject(x CXX)\nmessage(STATUS \"no hipify\")\nfunction(hipify_all)\nendfunction()",
+                "# hipify\nproject(x CXX)\nmessage(STATUS \"hipify-perl is not used\")\nfunction(hipify_all)\nendfunction()",
             ),
             ("build.rs", "// hipify would help\nfn main() {}"),
         ] {

@@ -130,8 +130,16 @@ fn write_key(key: &str, value: &Value, text: &mut String) {
 
 /// A rule's page with its heading.
 pub(crate) fn page(rule: &RuleMeta) -> String {
+    let severities: String = rule
+        .severities()
+        .into_iter()
+        .map(|(severity, when)| match when {
+            "" => format!("* {}\n", severity.name()),
+            when => format!("* {}, {when}\n", severity.name()),
+        })
+        .collect();
     format!(
-        "# {} ({})\n\n{}. Applies to {}.\n\n{}",
+        "# {} ({})\n\n{}. Applies to {}.\n\nSeverity:\n\n{severities}\n{}",
         rule.name,
         rule.id,
         rule.title,

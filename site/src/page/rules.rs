@@ -6,7 +6,7 @@ use super::lesson::{contents, on_this_page};
 use crate::content::document::{inline, plain};
 use crate::site::RulePage;
 use crate::{Route, Site};
-use hipward_analyzer::{Applicability, Language, Severity, TeamRule};
+use hipward_analyzer::{Applicability, Language, RuleMeta, Severity, TeamRule};
 use leptos::prelude::*;
 
 pub(super) fn index(site: &Site) -> Page {
@@ -163,7 +163,7 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
             <h1>{meta.name}" "<small>{meta.id}</small></h1>
             <p class="lead" inner_html=inline(meta.title, site.base())></p>
             <dl class="facts">
-                <div><dt>"Severity"</dt><dd>{severity(meta.severity)}</dd></div>
+                <div><dt>"Severity"</dt>{severities(meta)}</div>
                 <div><dt>"Fix"</dt><dd>{applicability(meta.applicability)}</dd></div>
                 <div><dt>"Applies to"</dt><dd>{meta.targets}</dd></div>
                 {lesson}
@@ -211,6 +211,18 @@ fn without_numbers(reference: &str) -> String {
         .map(|folder| folder.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-'))
         .collect::<Vec<_>>()
         .join("/")
+}
+
+/// The usual severity, then the others with the findings that have them.
+fn severities(rule: &RuleMeta) -> AnyView {
+    rule.severities()
+        .into_iter()
+        .map(|(of, when)| match when {
+            "" => view! { <dd>{severity(of)}</dd> }.into_any(),
+            when => view! { <dd>{severity(of)}", "{when}</dd> }.into_any(),
+        })
+        .collect_view()
+        .into_any()
 }
 
 fn severity(severity: Severity) -> &'static str {

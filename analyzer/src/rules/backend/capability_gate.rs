@@ -56,6 +56,9 @@ declare_rule! {
         title: "An SM version is compared with a gfx number",
         family: BackendCode,
         severity: Warning,
+        also: [
+            Info "in a source that asks for torch.version.hip, and in what decides whether a test is skipped",
+        ],
         applicability: DisplayOnly,
         targets: "every ROCm target; the message depends on the architecture",
         lesson: Some("01-port/01-device-abstraction"),

@@ -1,6 +1,7 @@
 //! HW303: cuDNN by name, where MIOpen stands in for it.
 
 use crate::checker::{Checker, Suggestion};
+use crate::report::Severity;
 use crate::syntax::{Field, Kind, Node};
 
 declare_rule! {
@@ -45,6 +46,7 @@ declare_rule! {
         title: "cuDNN's version and attention do not exist on ROCm",
         family: BackendCode,
         severity: Warning,
+        also: [Error "for cuDNN's attention as the only backend"],
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),
@@ -103,8 +105,9 @@ fn attention(cx: &Checker<'_>, node: Node) {
             _ => false,
         });
     if is_backend && is_alone {
-        cx.report(
+        cx.report_as(
             &RULE,
+            Severity::Error,
             node,
             "ROCm has no cuDNN attention: with this backend alone scaled_dot_product_attention raises.",
             Suggestion::unsafe_edits(

@@ -49,6 +49,9 @@ declare_rule! {
         title: "No AMD GPU has an NVIDIA product's name",
         family: BackendCode,
         severity: Warning,
+        also: [
+            Info "in what decides whether a test is skipped, and after the first of several tests",
+        ],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),

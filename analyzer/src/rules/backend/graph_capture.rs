@@ -58,6 +58,7 @@ declare_rule! {
         title: "This waits for the GPU while a graph is captured",
         family: BackendCode,
         severity: Error,
+        also: [Advice "where nothing ran before the capture"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("02-baseline/02-honest-timing"),

@@ -52,6 +52,7 @@ declare_rule! {
         title: "A warp has 64 threads on Instinct GPUs",
         family: BackendCode,
         severity: Warning,
+        also: [Info "for a number of threads, which a launch has on AMD too"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),

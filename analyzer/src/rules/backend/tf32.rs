@@ -57,6 +57,7 @@ declare_rule! {
         title: "TF32 is not there on every target",
         family: BackendCode,
         severity: Info,
+        also: [Error "for Triton's tf32x3"],
         applicability: Unsafe,
         targets: "gfx90a and gfx950; Triton's tf32x3 on all",
         lesson: Some("01-port/01-device-abstraction"),

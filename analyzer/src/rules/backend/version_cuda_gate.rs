@@ -52,6 +52,7 @@ declare_rule! {
         title: "torch.version.cuda is None on ROCm",
         family: BackendCode,
         severity: Warning,
+        also: [Error "where the version is taken apart as a string"],
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),

@@ -55,6 +55,10 @@ declare_rule! {
         title: "CMake finds no CUDA on a ROCm host",
         family: BuildFiles,
         severity: Error,
+        also: [
+            Warning "for a package that is not required",
+            Info "for one that is looked for quietly, and behind a condition on CUDA",
+        ],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: None,

@@ -41,6 +41,7 @@ declare_rule! {
         title: "HIP does not read this variable",
         family: BuildFiles,
         severity: Warning,
+        also: [Info "for a variable without which the results are the same"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: None,

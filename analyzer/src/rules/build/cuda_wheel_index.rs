@@ -59,6 +59,10 @@ declare_rule! {
         title: "The index has wheels for CUDA",
         family: BuildFiles,
         severity: Error,
+        also: [
+            Warning "for an index that has NVIDIA's own packages",
+            Info "for one of several indexes to choose from, or behind a condition",
+        ],
         applicability: Unsafe,
         targets: "every ROCm target; the index depends on the ROCm version",
         lesson: None,

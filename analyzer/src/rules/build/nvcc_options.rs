@@ -42,7 +42,8 @@ declare_rule! {
     "HW006" "nvcc-options" {
         title: "hipcc does not take nvcc's options",
         family: BuildFiles,
-        severity: Warning,
+        severity: Error,
+        also: [Info "behind a condition on CUDA"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: None,
@@ -111,7 +112,7 @@ fn check(cx: &Checker<'_>) {
             let severity = if call.guarded {
                 Severity::Info
             } else {
-                Severity::Warning
+                Severity::Error
             };
             // What follows CACHE is a type and a sentence for people.
             let said = call
@@ -135,11 +136,22 @@ fn first(cx: &Checker<'_>, severity: Severity, arguments: &[Text<'_>]) {
             if let Some((option, instead)) =
                 UNKNOWN.iter().find(|(option, _)| text.starts_with(option))
             {
+                let option = option.trim_end_matches(['=', '_']);
+                let message = match severity {
+                    Severity::Error => {
+                        format!(
+                            "Only nvcc knows {option}; hipcc stops at it when these sources are compiled as HIP."
+                        )
+                    }
+                    _ => format!(
+                        "Only nvcc knows {option}; what is compiled as HIP needs options of its own."
+                    ),
+                };
                 cx.report(
                     &RULE,
                     severity,
                     word.range(),
-                    format!("Only nvcc knows {}; hipcc stops at it when these sources are compiled as HIP.", option.trim_end_matches(['=', '_'])),
+                    message,
                     Suggestion::display_only(format!("For HIP: {instead}")),
                 );
                 return;

@@ -57,6 +57,7 @@ declare_rule! {
         title: "AMD GPUs are given to a container as devices",
         family: BuildFiles,
         severity: Error,
+        also: [Info "for a variable that only NVIDIA's toolkit reads"],
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: None,

@@ -43,6 +43,7 @@ declare_rule! {
         title: "The package is for NVIDIA GPUs",
         family: BuildFiles,
         severity: Error,
+        also: [Warning "for a package that installs and is of no use on ROCm"],
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),

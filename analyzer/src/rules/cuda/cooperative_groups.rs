@@ -52,6 +52,7 @@ declare_rule! {
         title: "HIP has a part of cooperative groups",
         family: CudaCpp,
         severity: Error,
+        also: [Advice "for tiles that are right, and narrower than a wavefront"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: None,

@@ -68,6 +68,7 @@ declare_rule! {
         title: "CUDA's names are HIP's under another name",
         family: CudaCpp,
         severity: Error,
+        also: [Info "for what PyTorch's hipify renames"],
         applicability: Safe,
         targets: "every ROCm target",
         lesson: None,

@@ -60,6 +60,10 @@ declare_rule! {
         title: "CUDA's version macros are not defined on AMD",
         family: CudaCpp,
         severity: Warning,
+        also: [
+            Advice "where the target takes another branch",
+            Info "for a version of CUDA, and where the project defines the number",
+        ],
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: None,

@@ -45,6 +45,7 @@ declare_rule! {
         title: "The second launch bound counts other things",
         family: CudaCpp,
         severity: Advice,
+        also: [Error "for more threads than a block can have"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: None,

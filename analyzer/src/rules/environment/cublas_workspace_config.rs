@@ -48,6 +48,7 @@ declare_rule! {
         title: "CUBLAS_WORKSPACE_CONFIG is a size on ROCm, not determinism",
         family: Environment,
         severity: Info,
+        also: [Warning "for a workspace far below hipBLAS's default"],
         applicability: DisplayOnly,
         targets: "every ROCm target; the message depends on the architecture",
         lesson: Some("01-port/01-device-abstraction"),

@@ -66,6 +66,7 @@ declare_rule! {
         title: "The allocator's variable depends on the version",
         family: Environment,
         severity: Warning,
+        also: [Info "for a name that still works"],
         applicability: Safe,
         targets: "every ROCm target; the message depends on the PyTorch and ROCm versions",
         lesson: Some("01-port/01-device-abstraction"),

@@ -52,6 +52,7 @@ declare_rule! {
         title: "CUDA_LAUNCH_BLOCKING does nothing on HIP",
         family: Environment,
         severity: Warning,
+        also: [Info "where the variable is read"],
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),

@@ -49,6 +49,7 @@ declare_rule! {
         title: "A HIP variable without effect",
         family: Environment,
         severity: Info,
+        also: [Warning "for a variable that changes what is run"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),

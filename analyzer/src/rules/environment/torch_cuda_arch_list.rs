@@ -46,6 +46,7 @@ declare_rule! {
         title: "TORCH_CUDA_ARCH_LIST is not read by a ROCm build",
         family: Environment,
         severity: Warning,
+        also: [Info "where it is set once more"],
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),

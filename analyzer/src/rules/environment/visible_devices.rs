@@ -51,6 +51,7 @@ declare_rule! {
         title: "A way to choose GPUs that only NVIDIA has",
         family: Environment,
         severity: Warning,
+        also: [Info "for a container with all devices, or with none"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),

@@ -56,6 +56,7 @@ declare_rule! {
         title: "An FP8 format that the GPU does not have",
         family: Triton,
         severity: Warning,
+        also: [Error "for a format that Triton cannot convert on AMD GPUs"],
         applicability: Unsafe,
         targets: "by target: gfx942 has FNUZ, gfx950 has OCP, gfx90a has none",
         lesson: None,

@@ -69,6 +69,7 @@ declare_rule! {
         title: "More threads than a workgroup holds",
         family: Triton,
         severity: Error,
+        also: [Warning "in a list of the autotuner's"],
         applicability: Unsafe,
         targets: "gfx90a, gfx942, gfx950 (wavefronts of 64)",
         lesson: None,

@@ -59,6 +59,7 @@ declare_rule! {
         title: "apex is built for CUDA",
         family: VendorLibraries,
         severity: Error,
+        also: [Warning "for a requirement of the package"],
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),

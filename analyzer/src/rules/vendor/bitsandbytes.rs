@@ -49,6 +49,7 @@ declare_rule! {
         title: "bitsandbytes has to be a recent one",
         family: VendorLibraries,
         severity: Info,
+        also: [Warning "for a requirement of a release before 0.49"],
         applicability: DisplayOnly,
         targets: "every ROCm target; an error-free import needs a wheel built for its ROCm",
         lesson: Some("01-port/02-vendor-libraries"),

@@ -53,6 +53,7 @@ declare_rule! {
         title: "A library of NVIDIA's stack",
         family: VendorLibraries,
         severity: Error,
+        also: [Warning "for a requirement of the package"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),

@@ -48,6 +48,7 @@ declare_rule! {
         title: "CUDA's Python bindings need CUDA",
         family: VendorLibraries,
         severity: Error,
+        also: [Warning "for a requirement of the package"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),

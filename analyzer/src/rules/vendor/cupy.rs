@@ -63,7 +63,8 @@ declare_rule! {
     "HW105" "cupy" {
         title: "CuPy needs a ROCm build",
         family: VendorLibraries,
-        severity: Warning,
+        severity: Error,
+        also: [Warning "for a requirement of its source", Info "for kernels that it compiles"],
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),
@@ -77,7 +78,7 @@ const CHECK: &str = "Check the source for warp size, lane masks and PTX, or writ
 const USES: &[Use] = &[
     row(
         What::Import("cupy"),
-        Severity::Warning,
+        Severity::Error,
         "The usual wheels of cupy need CUDA's libraries, so this import fails on a ROCm host; its ROCm wheels are a package of their own.",
         "Install cupy-rocm-7-0 or AMD's amd-cupy",
     ),

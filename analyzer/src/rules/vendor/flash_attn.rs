@@ -68,7 +68,8 @@ declare_rule! {
     "HW103" "flash-attn" {
         title: "flash-attn needs a ROCm build",
         family: VendorLibraries,
-        severity: Warning,
+        severity: Error,
+        also: [Warning "for a requirement of the package"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),
@@ -94,7 +95,7 @@ const USES: &[Use] = &[
     for_hopper("flash_attn.cute"),
     row(
         What::Import("flash_attn"),
-        Severity::Info,
+        Severity::Error,
         "flash-attn's ready-made wheels are for CUDA; for {arch} it has to be built from source, and this import fails without that.",
         REBUILD,
     ),

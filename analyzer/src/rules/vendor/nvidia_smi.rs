@@ -60,6 +60,10 @@ declare_rule! {
         title: "nvidia-smi is not there",
         family: VendorLibraries,
         severity: Error,
+        also: [
+            Warning "in a script, and in code that goes on without its output",
+            Info "where its failure is dealt with",
+        ],
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),

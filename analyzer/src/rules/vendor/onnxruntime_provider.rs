@@ -46,6 +46,7 @@ declare_rule! {
         title: "ONNX Runtime has another provider on ROCm",
         family: VendorLibraries,
         severity: Warning,
+        also: [Info "in a test"],
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),

@@ -73,6 +73,7 @@ declare_rule! {
         title: "pynvml needs NVIDIA's driver",
         family: VendorLibraries,
         severity: Error,
+        also: [Warning "for a requirement of the package"],
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),

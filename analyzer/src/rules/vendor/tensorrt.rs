@@ -49,6 +49,7 @@ declare_rule! {
         title: "TensorRT runs on NVIDIA GPUs alone",
         family: VendorLibraries,
         severity: Error,
+        also: [Warning "for a requirement of the package"],
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),

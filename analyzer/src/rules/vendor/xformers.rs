@@ -55,6 +55,7 @@ declare_rule! {
         title: "xFormers needs its ROCm wheels",
         family: VendorLibraries,
         severity: Warning,
+        also: [Error "for an operator that the ROCm build lacks"],
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),

@@ -194,6 +194,11 @@ const BY_NUMBER: &[(&str, &[Form], &str)] = &[
     ("cuTexRefSetFilterMode", &[], TEXTURE_MODE),
     ("cuTexRefSetMipmapFilterMode", &[], TEXTURE_MODE),
     (
+        "cublasLtGetVersion",
+        &[],
+        "a handle and where the version goes, in place of a return value",
+    ),
+    (
         "cusparseSpSM_solve",
         &[],
         "the buffer that hipsparseSpSM_analysis got comes last",
@@ -229,6 +234,9 @@ const BY_NUMBER: &[(&str, &[Form], &str)] = &[
     ),
 ];
 
+/// How functions of cuSPARSE end that give a size as an `int`.
+const SIZES: &[&str] = &["csr2gebsr_bufferSize", "gebsr2gebsc_bufferSize"];
+
 const PREFETCH: &[Form] = &[(3, 4, &[]), (5, 5, &[Name("hipMemPrefetchAsync_v2")])];
 const INSTANTIATE: &[Form] = &[
     (2, 2, &[Name("hipGraphInstantiateWithFlags"), Append("0")]),
@@ -260,6 +268,9 @@ pub(super) fn rewrite(source: &Source<'_>, at: u32, word: &str) -> Call {
     if let Some((_, change)) = ALWAYS.iter().find(|(cuda, _)| *cuda == word) {
         let mut call = Arguments::new(source, arguments.unwrap_or_default(), 0);
         return call.change(&[*change]);
+    }
+    if SIZES.iter().any(|end| word.ends_with(end)) {
+        return Call::ByHand("the size goes into a size_t");
     }
     let Some((_, forms, hint)) = BY_NUMBER.iter().find(|(cuda, ..)| *cuda == word) else {
         return Call::Rewritten(None, Vec::new());
