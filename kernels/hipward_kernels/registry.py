@@ -5,10 +5,8 @@ of the op's name in the module `<op's package>.<tier's name>`. Tiers are tried f
 tuned table (`tuning.py`) has for the shape; the last, `eager`, runs everywhere. An implementation that cannot take
 certain arguments returns `NotImplemented`, and the next one is asked. Nothing about a particular op belongs here.
 
-Two environment variables, read when this module is imported, switch tiers off:
-
-* `USE_OPTIMIZED_OPS=0`: only `eager`.
-* `HIPWARD_DISABLE=hip,triton`: the named tiers, separated by commas.
+`HIPWARD_DISABLE=hip,triton`, read when this module is imported, switches the named tiers off. `USE_OPTIMIZED_OPS` is no
+switch of tiers: it lets `ladder.py` put ops into a model, and is off when it is unset.
 """
 
 from __future__ import annotations
@@ -107,10 +105,7 @@ ROUTES = frozenset({"aiter", "sdpa", "lt"})
 
 def disabled_by(environment: Mapping[str, str]) -> frozenset[str]:
     """The tiers and routes that these environment variables switch off."""
-    optimized = frozenset(TIERS) - {EAGER}
-    if environment.get("USE_OPTIMIZED_OPS") == "0":
-        return optimized
-    optimized |= ROUTES
+    optimized = (frozenset(TIERS) - {EAGER}) | ROUTES
     named = {name.strip() for name in environment.get("HIPWARD_DISABLE", "").split(",")} - {""}
     if unknown := named - optimized:
         raise ValueError(
