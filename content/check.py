@@ -32,7 +32,7 @@ from typing import Any
 CONTENT = Path(__file__).resolve().parent
 GATE = CONTENT / "02-baseline" / "01-precision-before-speed" / "gate.py"
 RESULT_COLUMNS = ["id", "op", "shape", "variant", "dtype", "device", "torch", "triton"]
-RESULT_COLUMNS += ["median_us", "percent_of_copy", "conditions", "source"]
+RESULT_COLUMNS += ["median_us", "low_us", "high_us", "percent_of_copy", "conditions", "source"]
 LINK = re.compile(r"\]\((/[^)\s]*)\)")
 REFERENCE_LINK = re.compile(r"/reference/([a-z0-9-]+)/")
 RULE_LINK = re.compile(r"/rules/([a-z0-9-]+)/")
@@ -233,11 +233,13 @@ def check_fence(folder: Path, fence: Fence) -> None:
 
 
 BLOCKS: dict[str, tuple[set[str], set[str]]] = {
-    "try": ({"file", "task", "gone"}, {"solution"}),
+    "try": ({"file", "task", "present"}, {"gone", "absent", "solution"}),
     "bench": ({"file", "title", "say"}, {"results"}),
     "quiz": ({"question", "option"}, set()),
-    "claim": ({"text", "source", "measured", "verdict"}, {"url"}),
+    "claim": ({"says", "verdict"}, {"but", "shown", "measured"}),
 }
+EVIDENCE = {"wrong": {"but"}, "depends": {"but"}, "holds": {"shown"}, "unmeasured": set()}
+"""What shows that a claim is right or wrong, by verdict."""
 
 
 def check_block(folder: Path, kind: str, block: dict[str, Any]) -> None:
@@ -247,9 +249,9 @@ def check_block(folder: Path, kind: str, block: dict[str, Any]) -> None:
             if kind == "bench":
                 expect(source.startswith("# test: snippet"), f"{block[name]} is not a snippet")
     if kind == "try":
-        expect(block["gone"], "no rule to satisfy")
-        for rule in block["gone"]:
+        for rule in block.get("gone", []):
             expect(rule in rules(), f"there is no rule {rule}")
+        check_conditions(block)
     if kind == "bench":
         for row in block.get("results", []):
             expect(row in result_ids(), f"there is no row {row} in results.csv")
@@ -258,9 +260,31 @@ def check_block(folder: Path, kind: str, block: dict[str, Any]) -> None:
         expect(len(right) >= 2 and right.count(True) == 1, "one right answer among several")
         expect(all(option["text"] and option["why"] for option in block["option"]), "a why for each")
     if kind == "claim":
-        verdicts = {"holds", "depends", "wrong", "unmeasured"}
-        expect(block["verdict"] in verdicts, f"the verdict must be one of {verdicts}")
-        expect(block.get("url", "https://").startswith("https://"), "the url must be a web address")
+        check_claim(block)
+
+
+def check_conditions(exercise: dict[str, Any]) -> None:
+    """What they look for is read by the analyzer; here is what it cannot know."""
+    for condition in exercise["present"] + exercise.get("absent", []):
+        missing = {"title", "message", "match"} - condition.keys()
+        expect(not missing, f"a condition lacks {missing}")
+        expect(condition["title"].endswith("."), "a condition's title is a sentence")
+
+
+def check_claim(claim: dict[str, Any]) -> None:
+    """Who says what, and which source shows that it is right or wrong."""
+    expect(claim["verdict"] in EVIDENCE, f"the verdict must be one of {', '.join(EVIDENCE)}")
+    wanted = EVIDENCE[claim["verdict"]]
+    expect(claim.keys() & {"but", "shown"} == wanted, f"it needs {wanted or 'neither but nor shown'}")
+    for name in {"says"} | wanted:
+        statement = claim[name]
+        fields = {"text", "source", "url", "quote"}
+        expect(statement.keys() <= fields, f"{name} has the fields {', '.join(sorted(fields))}")
+        expect(statement.get("text") and statement.get("source"), f"{name} needs a text and a source")
+        expect(statement.get("url", "https://").startswith("https://"), "the url must be a web address")
+    says = claim["says"]
+    is_quoted = says["text"].startswith(("“", '"'))
+    expect(not is_quoted or says.get("quote"), "a paraphrase does not stand in quotation marks")
 
 
 def read_beside(folder: Path, name: str) -> str:
@@ -314,8 +338,32 @@ def check_results(path: Path) -> str:
     for row in rows:
         empty = [name for name in RESULT_COLUMNS if not row[name] and name != "percent_of_copy"]
         expect(not empty, f"{row['id']} lacks {', '.join(empty)}")
-        expect(float(row["median_us"]) > 0, f"{row['id']} took no time")
+        check_measured(row)
     return f"{len(rows)} rows"
+
+
+def check_measured(row: dict[str, str]) -> None:
+    """A row shows what the results file has that it names as its source."""
+    name = f"{row['op']} {row['shape']} {row['variant']}"
+    source = CONTENT.parent / row["source"]
+    expect(source.is_file(), f"{name} comes from no results file")
+    of = {"op": row["op"].lower(), "shape": row["shape"].replace("×", "x")}
+    of |= {column: row[column] for column in ("variant", "dtype", "device", "torch", "triton")}
+    found = [each for each in measured(source) if of.items() <= each.items()]
+    columns = {"median_us": "median_ms", "low_us": "ci_low_ms", "high_us": "ci_high_ms"}
+    same = [
+        each
+        for each in found
+        if all(row[ours] == f"{1000 * float(each[theirs]):.4g}" for ours, theirs in columns.items())
+        and row["percent_of_copy"] == f"{100 * float(each['copy_share']):.0f}"
+        and each["date"][:10] in row["conditions"]
+    ]
+    expect(same, f"{name} is not as measured")
+
+
+def measured(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def check_part(path: Path) -> str:

@@ -74,5 +74,7 @@ pub use summary::Survey;
 pub use surroundings::{Files, Surroundings};
 #[cfg(feature = "engine")]
 pub use syntax::MAX_SOURCE_BYTES;
+#[cfg(feature = "all-languages")]
+pub use team::{Exercise, ExerciseError};
 #[cfg(feature = "engine")]
 pub use team::{TeamRule, TeamRuleError, TeamRules};

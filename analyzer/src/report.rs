@@ -346,6 +346,31 @@ pub struct Note {
     pub line: Option<u32>,
 }
 
+/// How far a source is on the way to an exercise's solution: each condition, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// What has to be true.
+    pub conditions: Vec<JudgedCondition>,
+}
+
+impl Judgement {
+    /// Whether every condition is met.
+    pub fn is_solved(&self) -> bool {
+        !self.conditions.is_empty() && self.conditions.iter().all(|condition| condition.met)
+    }
+}
+
+/// One condition of an exercise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JudgedCondition {
+    /// What has to be true, in a sentence.
+    pub title: String,
+    /// Whether it is.
+    pub met: bool,
+    /// What is wrong while it is not, in a sentence.
+    pub message: String,
+}
+
 /// Which parts of the snippet contract a source has (`Model`, `get_inputs`, `get_init_inputs`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contract {

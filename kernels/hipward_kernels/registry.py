@@ -7,10 +7,8 @@ certain arguments returns `NotImplemented`, and the next one is asked; so it is 
 the tier's own (`tier_failure.py`). That is safe because an implementation writes nothing but tensors that it made.
 Nothing about a particular op belongs here.
 
-Two environment variables, read when this module is imported, switch tiers off:
-
-* `USE_OPTIMIZED_OPS=0`: only `eager`.
-* `HIPWARD_DISABLE=hip,triton`: the named tiers, separated by commas.
+`HIPWARD_DISABLE=hip,triton`, read when this module is imported, switches the named tiers off. `USE_OPTIMIZED_OPS` is no
+switch of tiers: it lets `ladder.py` put ops into a model, and is off when it is unset.
 """
 
 from __future__ import annotations
@@ -115,10 +113,7 @@ ROUTES = frozenset({"aiter", "sdpa", "lt"})
 
 def disabled_by(environment: Mapping[str, str]) -> frozenset[str]:
     """The tiers and routes that these environment variables switch off."""
-    optimized = frozenset(TIERS) - {EAGER}
-    if environment.get("USE_OPTIMIZED_OPS") == "0":
-        return optimized
-    optimized |= ROUTES
+    optimized = (frozenset(TIERS) - {EAGER}) | ROUTES
     named = {name.strip() for name in environment.get("HIPWARD_DISABLE", "").split(",")} - {""}
     if unknown := named - optimized:
         raise ValueError(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hipward_kernels.ladder import GEMM, OPS, PROJECTIONS, Switches, optimize
+from hipward_kernels.ladder import GEMM, OPS, PROJECTIONS, STEPS, Switches, optimize
 from hipward_kernels.modules import GatedMLP, RMSNorm
 
 
@@ -94,6 +94,12 @@ def test_compile_is_the_last_step_and_keeps_the_parameters(block: Block) -> None
     assert done.call is not block
     assert done.model is block
     assert done.found == {}
+
+
+@pytest.mark.parametrize("switch", [step.switch for step in STEPS])
+def test_each_switch_is_off_when_it_is_unset_or_0(switch: str) -> None:
+    assert Switches.of({}).steps == Switches.of({switch: "0"}).steps == ()
+    assert [step.switch for step in Switches.of({switch: "1"}).steps] == [switch]
 
 
 def test_a_switch_that_is_neither_is_an_error() -> None:

@@ -36,7 +36,8 @@ def test_each_tier_can_be_switched_off_in_turn() -> None:
     [
         ({}, set()),
         ({"USE_OPTIMIZED_OPS": "1"}, set()),
-        ({"USE_OPTIMIZED_OPS": "0"}, {"hip", "triton"}),
+        ({"USE_OPTIMIZED_OPS": "0"}, set()),
+        ({"HIPWARD_DISABLE": "hip,triton"}, {"hip", "triton"}),
         ({"HIPWARD_DISABLE": "triton"}, {"triton"}),
         ({"HIPWARD_DISABLE": " triton, sdpa"}, {"triton", "sdpa"}),
     ],

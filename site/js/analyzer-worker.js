@@ -3,12 +3,12 @@
 //
 // There are two modules: a small one for Python, which every page needs, and one that reads every
 // language, which is fetched with the first source that is not plain Python. Where the site's team has rules of
-// its own, they go with every source, and only the second module reads them; projects are its business too.
+// its own, they go with every source, and only the second module reads them. Projects and exercises are for it too.
 
 import { isPlainPython } from "./plain-python.js";
 
-// What is asked about projects and not about a source is for the second module.
-const ofProjects = new Set(["patch", "surroundings", "survey_finish"]);
+// What only the second module answers, whatever the source is.
+const ofSecondModule = new Set(["judge", "patch", "surroundings", "survey_finish"]);
 
 let addresses;
 let python;
@@ -39,7 +39,7 @@ self.addEventListener("message", async ({ data }) => {
 
 async function answer(method, request) {
   const small = await python;
-  if (ofProjects.has(method)) return (await everyLanguage())[method](JSON.stringify(request));
+  if (ofSecondModule.has(method)) return (await everyLanguage())[method](JSON.stringify(request));
   if (request.source === undefined || method === "language") return small[method](JSON.stringify(request));
   const { source, path, ...rest } = request;
   const language = rest.language || JSON.parse(small.language(JSON.stringify({ source, path })));

@@ -43,6 +43,8 @@ async function hydrate() {
     follow,
     fragment: () => location.hash.slice(1),
     go,
+    judge: (source, settings, exercise) =>
+      askAnalyzer("judge", { source, target: targetOf(settings), exercise }),
     keep,
     keptHere: () => history.state?.text,
     keptLast: () => recall("playground.text"),

@@ -20,6 +20,14 @@ extern "C" {
         index: Option<u32>,
     ) -> Result<JsValue, JsValue>;
 
+    /// How far a source is on the way to an exercise's solution, as parsed JSON; `settings` as for [`ask`].
+    #[wasm_bindgen(catch)]
+    pub(crate) async fn judge(
+        source: &str,
+        settings: &str,
+        exercise: &str,
+    ) -> Result<JsValue, JsValue>;
+
     /// The lines of a diff, as parsed JSON.
     #[wasm_bindgen(catch)]
     pub(crate) async fn diff(before: &str, after: &str) -> Result<JsValue, JsValue>;

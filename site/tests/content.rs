@@ -51,6 +51,26 @@ fn a_mistake_names_its_line_and_what_to_do() {
             "expected a string",
         ),
         (
+            "```try\nfile = \"before.py\"\ntask = \"T\"\ngone = [\"pynvml\"]\n```\n",
+            1,
+            "what has to be there",
+        ),
+        (
+            "```try\nfile = \"before.py\"\ntask = \"T\"\n[[present]]\ntitle = \"T\"\nmessage = \"M\"\nmatch.pattern = \"f(\"\n```\n",
+            1,
+            "`present 1: match.pattern`",
+        ),
+        (
+            "```claim\nverdict = \"wrong\"\n[says]\ntext = \"T\"\nsource = \"S\"\n```\n",
+            1,
+            "has a table `but`",
+        ),
+        (
+            "```claim\nverdict = \"unmeasured\"\n[says]\ntext = \"“T.” Or so.\"\nsource = \"S\"\n```\n",
+            1,
+            "quotation marks are for the source's own words",
+        ),
+        (
             "```quiz\nquestion = \"Q\"\n[[option]]\ntext = \"A\"\nwhy = \"W\"\n```\n",
             1,
             "correct = true",

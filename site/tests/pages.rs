@@ -169,12 +169,17 @@ fn a_lesson_shows_its_blocks_without_a_script() {
         "href=\"/x/rules/pynvml/\"",
         "<figcaption>before.py</figcaption>",
         "<span class=\"visually-hidden\">Removed</span>",
-        "href=\"/x/playground/#text=import%20torch%0Ax%20%3D%201%0A&amp;task=Make%20%60x%60%20two.&amp;gone=pynvml\"",
+        "href=\"/x/playground/#text=import%20torch%0Ax%20%3D%201%0A&amp;task=Make%20%60x%60%20two.&amp;exercise=%7B",
         "href=\"/x/benchmark/#example=first.before\"",
         "<td>a &lt; b</td>",
         "<summary>Yes</summary>",
         "Is 1 &lt; 2?",
         "Claim: It depends",
+        "<p><q>It is fast.</q></p><p class=\"hint\">Claimed by: <a href=\"https://example.com/\">A vendor</a>.</p>",
+        "<strong>But: </strong><span>It is slow for <code>x</code>.</span></p><p class=\"hint\">Source: A paper. We measured the small shapes.</p>",
+        "Claim: Wrong",
+        "<p><span>It is always right.</span></p><p class=\"hint\">Claimed by: A guide.</p>",
+        "<strong>What is right: </strong><span>It is wrong for 3.</span></p><p class=\"hint\">Refuted by: <a href=\"https://example.com/manual\">The manual</a>. We did not measure it.</p>",
         "<aside class=\"admonition warning\">",
     ] {
         assert!(html.contains(part), "{part} is not in {html}");

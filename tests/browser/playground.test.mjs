@@ -1,6 +1,7 @@
 // The walk a person takes: paste, finding, fix, difference, benchmark, verdict; and what goes wrong.
 
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import * as support from '../support/editor.mjs';
 import { startBrowser, startServer } from '../support/server.mjs';
@@ -212,13 +213,41 @@ for (const [name, [text, says]] of Object.entries(bad)) {
   });
 }
 
-test('a lesson’s exercise opens in the playground and says when it is solved', async () => {
-  await page.goto(`${server.url}/learn/port/vendor-libraries/`);
-  await page.getByRole('link', { name: /playground/i }).and(page.locator('main a')).first().click();
+const lessonFile = (path) => readFile(new URL(`../../content/${path}`, import.meta.url), 'utf8');
+const conditions = () => page.getByRole('list', { name: 'Conditions' }).getByRole('listitem');
+
+async function openExercise(lesson) {
+  await page.goto(`${server.url}/learn/${lesson}/`);
+  await page.getByRole('link', { name: 'Solve it in the playground' }).first().click();
   await editor().waitFor();
   await page.getByText(/^Task/).first().waitFor();
-  await paste('import amdsmi\n');
+}
+
+test('a lesson’s exercise shows its conditions and is solved when all of them are met', async () => {
+  await openExercise('port/device-abstraction');
+  await conditions().filter({ hasText: 'Not met: No finding of version-cuda-gate' }).filter({ hasText: 'Line 11' }).waitFor();
+
+  // The three rules are quiet, and the task is not done.
+  const start = await lessonFile('01-port/01-device-abstraction/job_before.py');
+  const quiet = start
+    .replace('PYTORCH_CUDA_ALLOC_CONF', 'PYTORCH_ALLOC_CONF')
+    .replace(/if os\.environ\.get\("DEBUG"\):\n.*\n/, '')
+    .replace(/ {4}if torch\.version\.cuda is None:\n.*\n/, '');
+  assert.match(quiet, /return torch\.device\("cuda"\)[^]*torch\.cuda\.get_device_capability\(\)/);
+  await paste(quiet);
+  await conditions().filter({ hasText: 'Met: No finding of version-cuda-gate' }).waitFor();
+  await conditions().filter({ hasText: 'torch.device("cuda") is still used without a check' }).waitFor();
+  await conditions().filter({ hasText: 'torch.cuda.get_device_capability() is still asked' }).waitFor();
+  assert.equal(await page.getByText(/Solved/).count(), 0);
+
+  await paste('# nothing is left\n');
+  await conditions().filter({ hasText: 'Not met: The job still runs.' }).waitFor();
+  assert.equal(await page.getByText(/Solved/).count(), 0);
+
+  await paste(await lessonFile('01-port/01-device-abstraction/job_after.py'));
   await page.getByText(/Solved/).first().waitFor();
+  assert.equal(await conditions().filter({ hasText: 'Not met' }).count(), 0);
+  assert.deepEqual(errors.splice(0), []);
 });
 
 test('what a person made of an exercise survives a reload, and the exercise does not take the place of a paste', async () => {
@@ -226,7 +255,9 @@ test('what a person made of an exercise survives a reload, and the exercise does
   await paste('import apex\n');
   // It is kept with its report.
   await findings().filter({ hasText: 'apex' }).first().waitFor();
-  const exercise = '/playground/#text=import%20pynvml%0A&task=Mend%20it.&gone=pynvml';
+  const wanted = { title: 'AMD SMI is imported.', message: 'Import it.', match: { import: 'amdsmi' } };
+  const judged = encodeURIComponent(JSON.stringify({ gone: ['pynvml'], present: [wanted] }));
+  const exercise = `/playground/#text=import%20pynvml%0A&task=Fix%20it.&exercise=${judged}`;
   await open(exercise);
   await page.getByText('Task.').waitFor();
   assert.equal(await code(), 'import pynvml\n');

@@ -1,14 +1,37 @@
-//! What a lesson asks of the learner can be done, and the analyzer is a fair judge of it.
+//! What a lesson asks of the learner can be done, its conditions tell right answers from wrong ones, and what it calls
+//! portable is what no rule reports.
 
-use hipward_analyzer::{Options, analyze};
+#[path = "lessons/answers.rs"]
+mod answers;
+
+use answers::{ANSWERS, Answer, From};
+use hipward_analyzer::{Exercise, Language, Options, Target, analyze};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// An exercise of a lesson.
+struct Task {
+    /// Its file's name, which no other exercise has.
+    file: String,
+    start: String,
+    solution: String,
+    gone: Vec<String>,
+    exercise: Exercise,
+}
+
+fn content() -> PathBuf {
+    hipward_tests::root().join("content")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
 fn lessons() -> Vec<PathBuf> {
-    let content = hipward_tests::root().join("content");
     let mut found = Vec::new();
-    for part in fs::read_dir(content).expect("content/").flatten() {
+    for part in fs::read_dir(content()).expect("content/").flatten() {
         for lesson in fs::read_dir(part.path()).into_iter().flatten().flatten() {
             let page = lesson.path().join("lesson.md");
             if page.is_file() {
@@ -30,39 +53,302 @@ fn blocks(page: &str, kind: &str) -> Vec<toml::Table> {
         .collect()
 }
 
-fn rules_that_fire(file: &Path) -> BTreeSet<String> {
-    let source = fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-    analyze(&source, &Options::default())
+fn tasks() -> Vec<Task> {
+    let mut tasks = Vec::new();
+    for page in lessons() {
+        let folder = page.parent().expect("a lesson has a folder");
+        for block in blocks(&read(&page), "try") {
+            let text = |key: &str| block[key].as_str().expect("a string").to_owned();
+            let block = json!(block);
+            let of = |key: &str| block.get(key).cloned().unwrap_or_else(|| json!([]));
+            let gone = of("gone");
+            let exercise =
+                json!({ "gone": gone, "present": of("present"), "absent": of("absent") });
+            tasks.push(Task {
+                file: text("file"),
+                start: read(&folder.join(text("file"))),
+                solution: read(&folder.join(text("solution"))),
+                gone: serde_json::from_value(gone).expect("names of rules"),
+                exercise: Exercise::parse(&exercise.to_string())
+                    .unwrap_or_else(|error| panic!("{}: {error}", page.display())),
+            });
+        }
+    }
+    tasks
+}
+
+/// What is missing of a solution: the message of each condition that is not met.
+fn missing(task: &Task, source: &str) -> Vec<String> {
+    let judgement = task.exercise.judge(source, &Target::default());
+    let conditions = judgement.conditions.into_iter();
+    conditions
+        .filter(|condition| !condition.met)
+        .map(|condition| format!("{} {}", condition.title, condition.message))
+        .collect()
+}
+
+/// Lines in which the exercise's rules have a finding, from 0.
+fn found_lines(task: &Task) -> BTreeSet<usize> {
+    analyze(&task.start, &Options::default())
         .findings
         .into_iter()
-        .map(|found| found.rule)
+        .filter(|finding| task.gone.contains(&finding.rule))
+        .map(|finding| finding.span.start.line as usize - 1)
         .collect()
 }
 
 #[test]
 fn every_exercise_starts_unsolved_and_its_solution_solves_it() {
-    let mut exercises = 0;
-    for page in lessons() {
-        let folder = page.parent().expect("a lesson has a folder");
-        for block in blocks(&fs::read_to_string(&page).expect("a page"), "try") {
-            exercises += 1;
-            let file = block["file"].as_str().expect("file");
-            let gone = block["gone"].as_array().expect("gone");
-            let gone: BTreeSet<String> = gone
-                .iter()
-                .filter_map(|rule| rule.as_str())
-                .map(str::to_owned)
-                .collect();
-            let before = rules_that_fire(&folder.join(file));
+    let tasks = tasks();
+    assert!(tasks.len() >= 8, "{} exercises", tasks.len());
+    for task in &tasks {
+        let left = missing(task, &task.start);
+        for rule in &task.gone {
+            let title = format!("No finding of `{rule}`.");
             assert!(
-                gone.is_subset(&before),
-                "{file}: {gone:?} must fire at the start: {before:?}"
+                left.iter().any(|line| line.starts_with(&title)),
+                "{}: {rule} must fire at the start: {left:#?}",
+                task.file
             );
-            if let Some(solution) = block.get("solution").and_then(|solution| solution.as_str()) {
-                let left = rules_that_fire(&folder.join(solution));
-                assert!(left.is_disjoint(&gone), "{solution} leaves {left:?}");
-            }
+        }
+        let left = missing(task, &task.solution);
+        assert!(
+            left.is_empty(),
+            "{}: the solution lacks {left:#?}",
+            task.file
+        );
+    }
+}
+
+#[test]
+fn an_exercise_is_not_solved_by_taking_its_code_away() {
+    for task in tasks() {
+        let lines: Vec<&str> = task.start.lines().collect();
+        let found = found_lines(&task);
+        let without = |change: &dyn Fn(&str) -> Option<String>| {
+            let kept = lines.iter().enumerate().filter_map(|(at, line)| {
+                if found.contains(&at) {
+                    change(line)
+                } else {
+                    Some((*line).to_owned())
+                }
+            });
+            kept.map(|line| line + "\n").collect::<String>()
+        };
+        let commented: String = lines.iter().map(|line| format!("# {line}\n")).collect();
+        let silenced = without(&|line| Some(format!("{line}  # hipward: ignore")));
+        for (what, source) in [
+            ("an empty file", String::new()),
+            ("an import alone", "import torch\n".to_owned()),
+            ("the start as a comment", commented),
+            ("the start, its findings' lines deleted", without(&|_| None)),
+            (
+                "the start, its findings' lines commented out",
+                without(&|line| Some(format!("# {line}"))),
+            ),
+            ("the start, its findings silenced", silenced),
+        ] {
+            assert!(
+                !missing(&task, &source).is_empty(),
+                "{}: {what} solves it:\n{source}",
+                task.file
+            );
         }
     }
-    assert!(exercises >= 5, "a lesson without an exercise: {exercises}");
+}
+
+#[test]
+fn wrong_answers_are_told_what_is_wrong_and_other_right_ones_are_accepted() {
+    let tasks = tasks();
+    for task in &tasks {
+        let answers = ANSWERS.iter().filter(|answer| answer.file == task.file);
+        assert!(
+            answers.filter(|answer| !answer.says.is_empty()).count() > 0,
+            "{}: there is no wrong answer for it",
+            task.file
+        );
+    }
+    for Answer {
+        file,
+        what,
+        from,
+        edits,
+        says,
+    } in ANSWERS
+    {
+        let task = tasks.iter().find(|task| task.file == *file).expect(file);
+        let mut source = match from {
+            From::Start => task.start.clone(),
+            From::Solution => task.solution.clone(),
+        };
+        for (old, new) in *edits {
+            assert!(
+                source.contains(old),
+                "{file}, {what}: there is no {old:?} in\n{source}"
+            );
+            source = source.replacen(old, new, 1);
+        }
+        let left = missing(task, &source);
+        for says in *says {
+            assert!(
+                left.iter().any(|line| line.contains(says)),
+                "{file}, {what}: {says:?} is not said, but {left:#?} of\n{source}"
+            );
+        }
+        if says.is_empty() {
+            assert!(left.is_empty(), "{file}, {what} lacks {left:#?}:\n{source}");
+        }
+    }
+}
+
+/// The rows of the Markdown table that follows a line of a page.
+fn table(page: &str, after: &str) -> Vec<Vec<String>> {
+    let (_, rest) = page.split_once(after).expect(after);
+    rest.lines()
+        .skip_while(|line| !line.starts_with('|'))
+        .take_while(|line| line.starts_with('|'))
+        .skip(2)
+        .map(|line| {
+            line.trim_matches('|')
+                .split(" | ")
+                .map(|cell| cell.trim().to_owned())
+                .collect()
+        })
+        .collect()
+}
+
+#[test]
+fn what_the_first_lesson_calls_portable_no_rule_reports() {
+    let folder = content().join("01-port/01-device-abstraction");
+    let sample = read(&folder.join("portable.py"));
+    let report = analyze(&sample, &Options::default());
+    assert!(
+        report.findings.is_empty() && report.notes.is_empty(),
+        "{report:#?}"
+    );
+    let rows = table(&read(&folder.join("lesson.md")), "Leave it alone:");
+    assert!(rows.len() >= 7, "{rows:?}");
+    for code in rows
+        .iter()
+        .flat_map(|row| row[0].split('`').skip(1).step_by(2))
+    {
+        assert!(sample.contains(code), "portable.py does not have `{code}`");
+    }
+    let team = read(&content().join("04-team/01-keep-it-ported/lesson.md"));
+    let mention = sample
+        .lines()
+        .filter(|line| line.to_lowercase().contains("cuda"))
+        .count();
+    let says = format!("has {mention} lines that say `cuda`");
+    assert!(team.contains(&says), "{says}");
+}
+
+/// How each library of the reference table is used, where one of the rules could see it.
+const LIBRARIES: &[(&str, Language, &str)] = &[
+    ("pynvml", Language::Python, "import pynvml\n"),
+    (
+        "nvidia-smi",
+        Language::Python,
+        "import subprocess\nsubprocess.run([\"nvidia-smi\"])\n",
+    ),
+    (
+        "flash-attn",
+        Language::Python,
+        "from flash_attn import flash_attn_func\n",
+    ),
+    ("apex", Language::Python, "import apex\n"),
+    (
+        "Triton",
+        Language::Requirements,
+        "torch==2.12.0\ntriton==3.4.0\n",
+    ),
+    (
+        "NCCL",
+        Language::Python,
+        "import torch.distributed as dist\ndist.init_process_group(backend=\"nccl\")\n",
+    ),
+    (
+        "cuBLAS",
+        Language::Python,
+        "from torch.utils.cpp_extension import CUDAExtension\next = CUDAExtension(\"ops\", [\"ops.cu\"], libraries=[\"cublas\"])\n",
+    ),
+    (
+        "cuFFT",
+        Language::Python,
+        "from torch.utils.cpp_extension import CUDAExtension\next = CUDAExtension(\"ops\", [\"ops.cu\"], libraries=[\"cufft\"])\n",
+    ),
+    (
+        "cuDNN",
+        Language::CudaCpp,
+        "#include <cudnn.h>\nvoid f() { cudnnHandle_t h; cudnnCreate(&h); }\n",
+    ),
+    (
+        "CUTLASS",
+        Language::CudaCpp,
+        "#include <cutlass/gemm/device/gemm.h>\ncutlass::gemm::device::Gemm<float> g;\n",
+    ),
+    ("TensorRT", Language::Python, "import tensorrt\n"),
+    ("CuPy", Language::Python, "import cupy\n"),
+    (
+        "Thrust",
+        Language::CudaCpp,
+        "#include <thrust/sort.h>\nvoid f(int *a, int *b) { thrust::sort(a, b); }\n",
+    ),
+    (
+        "CUB",
+        Language::CudaCpp,
+        "#include <cub/cub.cuh>\nvoid f(int *a, int *b, int n) { size_t s; cub::DeviceReduce::Sum(nullptr, s, a, b, n); }\n",
+    ),
+    (
+        "NVTX",
+        Language::Python,
+        "import torch\nwith torch.cuda.nvtx.range(\"x\"):\n    pass\n",
+    ),
+];
+
+#[test]
+fn the_tables_of_libraries_name_the_rule_where_there_is_one() {
+    let reference: toml::Table = read(&content().join("reference/libraries.toml"))
+        .parse()
+        .expect("a table");
+    let rows: Vec<Vec<String>> =
+        serde_json::from_value(json!(reference["rows"])).expect("rows of strings");
+    assert_eq!(rows.len(), LIBRARIES.len(), "each row has its sample");
+    let page = read(&content().join("01-port/02-vendor-libraries/lesson.md"));
+    let taught = table(&page, "## The table");
+    let first = |cell: &str| {
+        cell.replace('`', "")
+            .split(", ")
+            .next()
+            .expect("a name")
+            .to_lowercase()
+    };
+    for (name, language, sample) in LIBRARIES {
+        let options = Options {
+            language: Some(*language),
+            ..Options::default()
+        };
+        let report = analyze(sample, &options);
+        let rules: BTreeSet<&str> = report.findings.iter().map(|found| &*found.rule).collect();
+        let row = rows
+            .iter()
+            .find(|row| first(&row[0]) == name.to_lowercase())
+            .expect(name);
+        if rules.is_empty() {
+            assert_eq!(row[3], "", "{name}: no rule sees {sample:?}");
+        } else {
+            assert!(
+                rules.contains(&*row[3]),
+                "{name}: the row has {:?} of {rules:?}",
+                row[3]
+            );
+        }
+        let row = taught
+            .iter()
+            .find(|row| first(&row[0]) == name.to_lowercase());
+        assert!(
+            row.is_none_or(|row| row[2] != "nothing") || rules.is_empty(),
+            "{name}: the lesson says nothing is to do, and {rules:?} have findings"
+        );
+    }
 }

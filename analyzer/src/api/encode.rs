@@ -8,7 +8,7 @@ use crate::report::{
     Position, Report, Severity, Span, Target, Version,
 };
 #[cfg(feature = "all-languages")]
-use crate::report::{Effort, EffortItem, FamilyCount, Summary, Twin};
+use crate::report::{Effort, EffortItem, FamilyCount, JudgedCondition, Judgement, Summary, Twin};
 #[cfg(feature = "all-languages")]
 use crate::rules::{Family, RuleMeta};
 
@@ -170,6 +170,8 @@ objects! {
     Twin { path, twin, findings }
     Effort { minutes, items, note }
     EffortItem { kind, findings, minutes_each, minutes }
+    Judgement { conditions }
+    JudgedCondition { title, met, message }
 }
 
 /// From and to.

@@ -328,6 +328,17 @@ pub fn survey_finish(request: &str) -> Result<String, String> {
     Ok(encode(&SURVEY.take().finish()))
 }
 
+/// `{source, target?, exercise}` → `Judgement`; `exercise` is a lesson's conditions, as a JSON text.
+#[cfg(feature = "all-languages")]
+pub fn judge(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["source", "target", "exercise"])?;
+    let exercise = crate::Exercise::parse(request.text("exercise")?);
+    let exercise = exercise.map_err(|error| error.to_string())?;
+    Ok(encode(
+        &exercise.judge(request.text("source")?, &request.target()?),
+    ))
+}
+
 /// `{before, after}` → `DiffLine[]`.
 pub fn diff(request: &str) -> Result<String, String> {
     let request = Request::read(request, &["before", "after"])?;

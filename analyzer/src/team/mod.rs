@@ -5,6 +5,7 @@
 
 mod condition;
 mod elsewhere;
+mod exercise;
 mod matching;
 mod names;
 mod pattern;
@@ -23,6 +24,7 @@ use crate::syntax::{KIND_COUNT, Kind, Node};
 use condition::Condition;
 use elsewhere::ThingMatcher;
 pub(crate) use elsewhere::{check_cuda, check_file};
+pub use exercise::{Exercise, ExerciseError};
 use matching::Match;
 use names::NameMatcher;
 use pattern::Pattern;

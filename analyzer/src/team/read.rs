@@ -13,7 +13,7 @@ use crate::report::{Applicability, Arch, Severity};
 use crate::rules::rule;
 
 /// What is wrong with a key: its path, and a sentence.
-type Wrong = (String, String);
+pub(super) type Wrong = (String, String);
 
 /// A JSON text with a list of rules.
 pub(super) fn rules(json: &str) -> Result<TeamRules, TeamRuleError> {
@@ -55,18 +55,18 @@ impl TeamRules {
     }
 }
 
-fn wrong<T>(key: &str, message: impl Into<String>) -> Result<T, Wrong> {
+pub(super) fn wrong<T>(key: &str, message: impl Into<String>) -> Result<T, Wrong> {
     Err((key.to_owned(), message.into()))
 }
 
 /// An object, under the path of its key; empty for the rule itself.
-struct Table<'j> {
+pub(super) struct Table<'j> {
     path: &'static str,
     fields: &'j [(String, Json)],
 }
 
 impl<'j> Table<'j> {
-    fn new(path: &'static str, json: &'j Json, known: &[&str]) -> Result<Self, Wrong> {
+    pub(super) fn new(path: &'static str, json: &'j Json, known: &[&str]) -> Result<Self, Wrong> {
         let Json::Object(fields) = json else {
             return wrong(path, format!("it is a table with {}", known.join(", ")));
         };
@@ -91,12 +91,12 @@ impl<'j> Table<'j> {
         }
     }
 
-    fn get(&self, name: &str) -> Option<&'j Json> {
+    pub(super) fn get(&self, name: &str) -> Option<&'j Json> {
         let field = self.fields.iter().find(|(field, _)| field == name);
         field.map(|(_, value)| value)
     }
 
-    fn text(&self, name: &str) -> Result<Option<&'j str>, Wrong> {
+    pub(super) fn text(&self, name: &str) -> Result<Option<&'j str>, Wrong> {
         match self.get(name) {
             None => Ok(None),
             Some(Json::Text(text)) if !text.trim().is_empty() => Ok(Some(text)),
@@ -104,7 +104,7 @@ impl<'j> Table<'j> {
         }
     }
 
-    fn needed(&self, name: &str) -> Result<&'j str, Wrong> {
+    pub(super) fn needed(&self, name: &str) -> Result<&'j str, Wrong> {
         match self.text(name)? {
             Some(text) => Ok(text),
             None => wrong(&self.key(name), "it has to be there"),
@@ -112,7 +112,7 @@ impl<'j> Table<'j> {
     }
 
     /// A string or a list of strings.
-    fn texts(&self, name: &str) -> Result<Vec<&'j str>, Wrong> {
+    pub(super) fn texts(&self, name: &str) -> Result<Vec<&'j str>, Wrong> {
         let Some(Json::List(items)) = self.get(name) else {
             return Ok(self.text(name)?.into_iter().collect());
         };
@@ -175,7 +175,7 @@ fn read_rule(json: &Json) -> Result<TeamRule, Wrong> {
     if link.is_some_and(|link| !link.starts_with("https://") && !link.starts_with("http://")) {
         return wrong("link", "it begins with https:// or http://");
     }
-    let matchers = read_match(&table)?;
+    let matchers = read_match(&table, "match")?;
     let fix = read_fix(&table, &matchers)?;
     Ok(TeamRule {
         id: id.to_owned(),
@@ -220,7 +220,8 @@ fn read_when(table: &Table<'_>) -> Result<Condition, Wrong> {
     Ok(condition)
 }
 
-fn read_match(table: &Table<'_>) -> Result<Vec<Matcher>, Wrong> {
+/// What is looked for, from the table under `path`.
+pub(super) fn read_match(table: &Table<'_>, path: &'static str) -> Result<Vec<Matcher>, Wrong> {
     let known = [
         "import",
         "use",
@@ -235,15 +236,15 @@ fn read_match(table: &Table<'_>) -> Result<Vec<Matcher>, Wrong> {
     ];
     // What can be looked for; arguments are only a part of a call.
     let things = || known[..known.len() - 1].join(", ");
-    let Some(json) = table.get("match") else {
+    let Some(json) = table.get(path) else {
         return wrong(
-            "match",
+            path,
             format!("it has to be there, with one of {}", things()),
         );
     };
-    let table = Table::new("match", json, &known)?;
+    let table = Table::new(path, json, &known)?;
     if table.get("arguments").is_some() && table.get("call").is_none() {
-        return wrong("match.arguments", "it goes with `call`");
+        return wrong(&table.key("arguments"), "it goes with `call`");
     }
     let mut matchers = Vec::new();
     for (key, usage) in [
@@ -277,7 +278,7 @@ fn read_match(table: &Table<'_>) -> Result<Vec<Matcher>, Wrong> {
     for text in table.texts("pattern")? {
         match Pattern::new(text) {
             Ok(pattern) => matchers.push(Matcher::Pattern(pattern)),
-            Err(message) => return wrong("match.pattern", message),
+            Err(message) => return wrong(&table.key("pattern"), message),
         }
     }
     for (key, thing) in [
@@ -295,18 +296,21 @@ fn read_match(table: &Table<'_>) -> Result<Vec<Matcher>, Wrong> {
         }
     }
     if matchers.is_empty() {
-        return wrong("match", format!("it needs one of {}", things()));
+        return wrong(path, format!("it needs one of {}", things()));
     }
     Ok(matchers)
 }
 
 fn read_arguments(table: &Table<'_>) -> Result<Vec<(Slot, Constant)>, Wrong> {
-    let key = "match.arguments";
+    let key = table.key("arguments");
     let fields = match table.get("arguments") {
         None => return Ok(Vec::new()),
         Some(Json::Object(fields)) => fields,
         Some(_) => {
-            return wrong(key, "it is a table of keywords or positions with constants");
+            return wrong(
+                &key,
+                "it is a table of keywords or positions with constants",
+            );
         }
     };
     let mut arguments = Vec::new();

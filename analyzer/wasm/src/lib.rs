@@ -67,6 +67,13 @@ pub fn survey_finish(request: &str) -> Result<String, JsError> {
     answer(api::survey_finish(request))
 }
 
+/// `{source, target?, exercise}` → `Judgement`.
+#[cfg(feature = "all-languages")]
+#[wasm_bindgen]
+pub fn judge(request: &str) -> Result<String, JsError> {
+    answer(api::judge(request))
+}
+
 /// `{before, after}` → `DiffLine[]`.
 #[wasm_bindgen]
 pub fn diff(request: &str) -> Result<String, JsError> {

@@ -1,5 +1,7 @@
 # test: run
+import atexit
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 
@@ -27,14 +29,23 @@ def power_w(index: int) -> float:
         return torch.cuda.power_draw(index) / 1000
     import amdsmi
 
+    power = amdsmi.amdsmi_get_power_info(amd_handle(index))
+    # MI200 reports the average and "N/A" for the current value; MI300 the other way round.
+    known = [power[key] for key in ("current_socket_power", "average_socket_power")]
+    return next((float(value) for value in known if value != "N/A"), float("nan"))
+
+
+@cache
+def amd_handle(index: int) -> object:
+    """AMD SMI numbers all GPUs, PyTorch those that it may see: they meet at the PCI address."""
+    import amdsmi
+
     amdsmi.amdsmi_init()
-    try:
-        power = amdsmi.amdsmi_get_power_info(amdsmi.amdsmi_get_processor_handles()[index])
-        # MI200 reports the average and "N/A" for the current value; MI300 the other way round.
-        known = [power[key] for key in ("current_socket_power", "average_socket_power")]
-        return next((float(value) for value in known if value != "N/A"), float("nan"))
-    finally:
-        amdsmi.amdsmi_shut_down()
+    atexit.register(amdsmi.amdsmi_shut_down)
+    gpu = torch.cuda.get_device_properties(index)
+    address = f"{gpu.pci_domain_id:04x}:{gpu.pci_bus_id:02x}:{gpu.pci_device_id:02x}.0"
+    handles = amdsmi.amdsmi_get_processor_handles()
+    return next(h for h in handles if amdsmi.amdsmi_get_gpu_device_bdf(h).lower() == address)
 
 
 if __name__ == "__main__":

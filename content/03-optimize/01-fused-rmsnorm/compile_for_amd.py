@@ -38,11 +38,19 @@ def resources(code: str) -> dict[str, int]:
     return {
         "vgprs": number(r"\.vgpr_count:\s+(\d+)"),
         "spills": number(r"\.vgpr_spill_count:\s+(\d+)"),
-        "waves": number(r"; Occupancy:\s+(\d+)"),
+        "waves_by_registers": number(r"; Occupancy:\s+(\d+)"),
         "loads_16_bytes": len(re.findall(r"(?:global|buffer)_load_dwordx4", code)),
         "loads_narrower": len(re.findall(r"(?:global|buffer)_load_(?!dwordx4)\w+", code)),
     }
 # end: read
+
+
+# anchor: waves
+def waves_that_run(by_registers: int, num_warps: int) -> int:
+    """On each of a compute unit's four SIMDs: only whole workgroups start, of `num_warps` waves."""
+    workgroups = 4 * by_registers // num_warps
+    return workgroups * num_warps // 4
+# end: waves
 
 
 def main() -> None:
@@ -51,8 +59,9 @@ def main() -> None:
     for arch in ("gfx90a", "gfx942", "gfx950"):
         for block, num_warps in ((2048, 2), (2048, 16), (4096, 4), (8192, 8), (32768, 16), (65536, 4)):
             r = resources(assembly(arch, block, num_warps))
+            waves = waves_that_run(r["waves_by_registers"], num_warps)
             print(
-                f"{arch}  {block:7}  {num_warps:9}  {r['vgprs']:5}  {r['waves']:5}  {r['spills']:6}"
+                f"{arch}  {block:7}  {num_warps:9}  {r['vgprs']:5}  {waves:5}  {r['spills']:6}"
                 f"  {r['loads_16_bytes']:13}  {r['loads_narrower']:14}"
             )
             if num_warps == max(1, min(block // 1024, 16)) and block <= 32768:  # our launch_shape

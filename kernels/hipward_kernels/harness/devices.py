@@ -15,8 +15,8 @@ import torch
 MIB = 1024 * 1024
 
 INFINITY_CACHE_FLUSH = {"gfx942": 576 * MIB, "gfx950": 576 * MIB}
-"""Twice L2 and Infinity Cache (32 + 256 MiB) of MI300X, MI325X, MI350X and MI355X. The runtime reports L2 only,
-and flushing that leaves a tensor in the Infinity Cache."""
+"""Twice L2 and Infinity Cache (32 + 256 MiB) of MI300X, MI325X, MI350X and MI355X. The runtime reports the L2 of one
+XCD (4 MB), and flushing twice that leaves a tensor in the Infinity Cache and in most of L2."""
 
 SMALLEST_FLUSH = 64 * MIB
 

@@ -6,9 +6,10 @@ use super::highlight::highlight;
 use super::results::Results;
 use super::source::Folder;
 use super::{ContentError, Mistake};
-use hipward_analyzer::{DiffLine, RULES, diff};
+use hipward_analyzer::{DiffLine, Exercise, RULES, diff};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 
 /// A fence, read.
 #[derive(Clone, Debug)]
@@ -28,7 +29,7 @@ pub(crate) enum Block {
     Bench(Bench),
     /// A question.
     Quiz(Quiz),
-    /// A claim with its source.
+    /// A claim, and what is known of it.
     Claim(Claim),
 }
 
@@ -50,8 +51,8 @@ pub(crate) struct Code {
 pub(crate) struct Try {
     /// One sentence.
     pub(crate) task: String,
-    /// Rules that must not fire any more.
-    pub(crate) gone: Vec<String>,
+    /// Its conditions, as the JSON that the analyzer judges by.
+    pub(crate) exercise: String,
     /// The text to start from.
     pub(crate) code: String,
     /// One way to do it.
@@ -96,31 +97,78 @@ pub(crate) struct QuizOption {
     pub(crate) why: String,
 }
 
-/// A claim with its source.
+/// A claim, and what is known of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Claim {
+    /// What is claimed, and who claims it.
+    pub(crate) says: Statement,
+    /// What came of checking it.
+    pub(crate) verdict: ClaimVerdict,
+    /// What of it Hipward measured: reads after "We measured".
+    pub(crate) measured: Option<String>,
+}
+
+/// A statement with its source.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Claim {
-    /// What is claimed.
+pub(crate) struct Statement {
+    /// In the source's words if `quote`, else in ours.
     pub(crate) text: String,
-    /// Who claims it.
+    /// Whether `text` is the source's, word for word.
+    #[serde(default)]
+    pub(crate) quote: bool,
+    /// Who says so.
     pub(crate) source: String,
     /// Where.
     pub(crate) url: Option<String>,
-    /// Whether Hipward measured it.
-    #[serde(default)]
-    pub(crate) measured: bool,
-    /// What came of it.
-    pub(crate) verdict: ClaimVerdict,
 }
 
-/// What came of checking a claim.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
+/// What came of checking a claim, with what shows it.
+#[derive(Clone, Debug)]
 pub(crate) enum ClaimVerdict {
+    Holds(Statement),
+    Depends(Statement),
+    Wrong(Statement),
+    Unmeasured,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClaimBody {
+    verdict: VerdictWord,
+    measured: Option<String>,
+    says: Statement,
+    but: Option<Statement>,
+    shown: Option<Statement>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum VerdictWord {
     Holds,
     Depends,
     Wrong,
     Unmeasured,
+}
+
+impl ClaimBody {
+    fn claim(self) -> Result<Claim, Mistake> {
+        let verdict = match (self.verdict, self.but, self.shown) {
+            (VerdictWord::Holds, None, Some(shown)) => ClaimVerdict::Holds(shown),
+            (VerdictWord::Depends, Some(but), None) => ClaimVerdict::Depends(but),
+            (VerdictWord::Wrong, Some(but), None) => ClaimVerdict::Wrong(but),
+            (VerdictWord::Unmeasured, None, None) => ClaimVerdict::Unmeasured,
+            _ => return Err(Mistake::ClaimEvidence),
+        };
+        if !self.says.quote && self.says.text.starts_with(['“', '"']) {
+            return Err(Mistake::ClaimQuotation);
+        }
+        Ok(Claim {
+            says: self.says,
+            verdict,
+            measured: self.measured,
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -128,8 +176,26 @@ pub(crate) enum ClaimVerdict {
 struct TryBody {
     file: String,
     task: String,
+    #[serde(default)]
     gone: Vec<String>,
+    #[serde(default)]
+    present: Vec<serde_json::Value>,
+    #[serde(default)]
+    absent: Vec<serde_json::Value>,
     solution: Option<String>,
+}
+
+impl TryBody {
+    /// The conditions, for the analyzer; it has to be able to read them.
+    fn exercise(&self) -> Result<String, Mistake> {
+        known_rules(&self.gone)?;
+        let json = json!({ "gone": self.gone, "present": self.present, "absent": self.absent });
+        let json = json.to_string();
+        match Exercise::parse(&json) {
+            Ok(_) => Ok(json),
+            Err(error) => Err(Mistake::Exercise(error.to_string())),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -163,8 +229,8 @@ pub(crate) fn read(fence: &Fence<'_>, around: &Around<'_>) -> Result<Block, Cont
     match word {
         "try" => {
             let body: TryBody = toml_body(fence, around.path, line)?;
-            known_rules(&body.gone).map_err(at)?;
             Ok(Block::Try(Try {
+                exercise: body.exercise().map_err(at)?,
                 code: folder.whole(&body.file).map_err(at)?,
                 solution: body
                     .solution
@@ -172,7 +238,6 @@ pub(crate) fn read(fence: &Fence<'_>, around: &Around<'_>) -> Result<Block, Cont
                     .transpose()
                     .map_err(at)?,
                 task: body.task,
-                gone: body.gone,
             }))
         }
         "bench" => {
@@ -200,7 +265,10 @@ pub(crate) fn read(fence: &Fence<'_>, around: &Around<'_>) -> Result<Block, Cont
                 Err(at(Mistake::NoCorrectOption))
             }
         }
-        "claim" => toml_body(fence, around.path, line).map(Block::Claim),
+        "claim" => {
+            let body: ClaimBody = toml_body(fence, around.path, line)?;
+            body.claim().map(Block::Claim).map_err(at)
+        }
         language => code(fence, language, folder).map_err(at),
     }
 }

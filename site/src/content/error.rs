@@ -73,6 +73,19 @@ pub enum Mistake {
     /// A rule that does not exist.
     #[error("there is no rule `{0}`; `hipward explain` lists the rules")]
     NoRule(String),
+    /// A claim whose verdict has no source, or one that does not go with it.
+    #[error(
+        "a claim that is wrong or depends has a table `but`, one that holds has a table `shown`, one that is unmeasured has neither"
+    )]
+    ClaimEvidence,
+    /// A paraphrase that looks like a quotation.
+    #[error(
+        "quotation marks are for the source's own words: take them away, or write those words and `quote = true`"
+    )]
+    ClaimQuotation,
+    /// An exercise whose conditions do not read.
+    #[error("the exercise's {0}")]
+    Exercise(String),
     /// A lesson that does not exist.
     #[error("there is no lesson `{0}`; write part and lesson without their numbers")]
     NoLesson(String),

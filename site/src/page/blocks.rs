@@ -1,8 +1,8 @@
 //! The blocks of a lesson as HTML.
 
-use crate::content::block::{Bench, Block, Claim, ClaimVerdict, Code, Quiz, Try};
+use crate::content::block::{Bench, Block, Claim, ClaimVerdict, Code, Quiz, Statement, Try};
 use crate::content::document::{code_figure, inline};
-use crate::content::highlight::highlight;
+use crate::content::highlight::{escape, highlight};
 use crate::diff::diff_table;
 use crate::playground::lesson_fragment;
 use crate::site::bench_id;
@@ -32,7 +32,7 @@ fn python(caption: Option<&str>, source: &str) -> String {
 }
 
 /// The address of the playground with a text in it.
-pub(super) fn playground_href(site: &Site, text: &str, task: Option<(&str, &[String])>) -> String {
+pub(super) fn playground_href(site: &Site, text: &str, task: Option<(&str, &str)>) -> String {
     playground_href_in(site, text, Language::Python, task)
 }
 
@@ -41,7 +41,7 @@ pub(super) fn playground_href_in(
     site: &Site,
     text: &str,
     language: Language,
-    task: Option<(&str, &[String])>,
+    task: Option<(&str, &str)>,
 ) -> String {
     format!(
         "{}#{}",
@@ -51,7 +51,7 @@ pub(super) fn playground_href_in(
 }
 
 fn task(site: &Site, block: &Try) -> AnyView {
-    let href = playground_href(site, &block.code, Some((&block.task, &block.gone)));
+    let href = playground_href(site, &block.code, Some((&block.task, &block.exercise)));
     let solution = block.solution.as_ref().map(|source| {
         view! {
             <details>
@@ -163,27 +163,54 @@ fn quiz(site: &Site, quiz: &Quiz) -> AnyView {
 }
 
 fn claim(site: &Site, claim: &Claim) -> AnyView {
-    let (class, word) = match claim.verdict {
-        ClaimVerdict::Holds => ("holds", "Holds"),
-        ClaimVerdict::Depends => ("depends", "It depends"),
-        ClaimVerdict::Wrong => ("wrong", "Wrong"),
-        ClaimVerdict::Unmeasured => ("unmeasured", "Not measured"),
+    let (class, word, evidence) = match &claim.verdict {
+        ClaimVerdict::Holds(shown) => ("holds", "Holds", Some(("It holds: ", "Shown by: ", shown))),
+        ClaimVerdict::Depends(but) => ("depends", "It depends", Some(("But: ", "Source: ", but))),
+        ClaimVerdict::Wrong(but) => (
+            "wrong",
+            "Wrong",
+            Some(("What is right: ", "Refuted by: ", but)),
+        ),
+        ClaimVerdict::Unmeasured => ("unmeasured", "Not measured", None),
     };
-    let who = if claim.measured {
-        "We measured it."
-    } else {
-        "We did not measure it."
+    let measured = match &claim.measured {
+        Some(what) => format!(" We measured {}.", escape(what)),
+        None => " We did not measure it.".to_owned(),
     };
-    let source = match &claim.url {
-        Some(url) => view! { <a href=url.clone()>{claim.source.clone()}</a> }.into_any(),
-        None => claim.source.clone().into_any(),
+    let evidence = match evidence {
+        Some((lead, by, statement)) => view! {
+            <p><strong>{lead}</strong>{words(site, statement)}</p>
+            <p class="hint" inner_html=cited(by, statement) + &measured></p>
+        }
+        .into_any(),
+        None => view! { <p class="hint" inner_html=measured></p> }.into_any(),
     };
     view! {
         <aside class=format!("block claim {class}")>
             <p class="block-title">{format!("Claim: {word}")}</p>
-            <p inner_html=inline(&claim.text, site.base())></p>
-            <p class="hint">"Source: "{source}{format!(". {who}")}</p>
+            <p>{words(site, &claim.says)}</p>
+            <p class="hint" inner_html=cited("Claimed by: ", &claim.says)></p>
+            {evidence}
         </aside>
     }
     .into_any()
+}
+
+/// The text of a statement; in quotation marks only where it is the source's own.
+fn words(site: &Site, statement: &Statement) -> AnyView {
+    let text = inline(&statement.text, site.base());
+    if statement.quote {
+        view! { <q inner_html=text></q> }.into_any()
+    } else {
+        view! { <span inner_html=text></span> }.into_any()
+    }
+}
+
+/// The source of a statement, with a link if it has an address.
+fn cited(by: &str, statement: &Statement) -> String {
+    let name = escape(&statement.source);
+    match &statement.url {
+        Some(url) => format!("{by}<a href=\"{}\">{name}</a>.", escape(url)),
+        None => format!("{by}{name}."),
+    }
 }

@@ -12,8 +12,8 @@ pub(crate) struct Fragment {
     pub(crate) text: Option<String>,
     /// A task, in a sentence.
     pub(crate) task: Option<String>,
-    /// Rules that must not fire when the task is solved.
-    pub(crate) gone: Vec<String>,
+    /// The task's conditions, as JSON; the analyzer reads them.
+    pub(crate) exercise: Option<String>,
     /// What to judge the text for.
     pub(crate) target: Option<Target>,
     /// How to read the text.
@@ -31,7 +31,7 @@ impl Fragment {
                 "code" => read.code = Some(value),
                 "text" => read.text = Some(value),
                 "task" => read.task = Some(value),
-                "gone" => read.gone = value.split(',').map(str::to_owned).collect(),
+                "exercise" => read.exercise = Some(value),
                 "language" => read.language = Language::of_name(&value),
                 "target" => read.target = parse_target(&value),
                 _ => {}
@@ -56,17 +56,18 @@ fn push_language(fragment: &mut String, language: Language) {
     }
 }
 
-/// The fragment of a link from a page: a text, and perhaps a task.
+/// The fragment of a link from a page: a text, and perhaps a task with its conditions.
 #[cfg(feature = "ssr")]
 pub(crate) fn lesson_fragment(
     text: &str,
     language: Language,
-    task: Option<(&str, &[String])>,
+    task: Option<(&str, &str)>,
 ) -> String {
     let mut fragment = format!("text={}", encode(text));
     push_language(&mut fragment, language);
-    if let Some((task, gone)) = task {
-        fragment.push_str(&format!("&task={}&gone={}", encode(task), gone.join(",")));
+    if let Some((task, exercise)) = task {
+        let (task, exercise) = (encode(task), encode(exercise));
+        fragment.push_str(&format!("&task={task}&exercise={exercise}"));
     }
     fragment
 }
@@ -137,17 +138,17 @@ mod tests {
     #[test]
     fn a_task_survives_the_address() {
         let text = "x = \"é 漢 🎉 & = # % + \"\n";
-        let gone = ["pynvml".to_owned(), "apex-import".to_owned()];
+        let exercise = r#"{"gone":["pynvml"],"present":[{"match":{"pattern":"x = $X & 1"}}]}"#;
         let fragment = lesson_fragment(
             text,
             Language::Python,
-            Some(("Use `amdsmi`, 100 %.", &gone)),
+            Some(("Use `amdsmi`, 100 %.", exercise)),
         );
         assert!(!fragment.contains([' ', '"', '#']), "{fragment}");
         let read = Fragment::parse(&fragment);
         assert_eq!(read.text.as_deref(), Some(text));
         assert_eq!(read.task.as_deref(), Some("Use `amdsmi`, 100 %."));
-        assert_eq!(read.gone, gone);
+        assert_eq!(read.exercise.as_deref(), Some(exercise));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::fragment::write_target;
 use super::project::Project;
-use hipward_analyzer::{DiffLine, Language, Report, Target};
+use hipward_analyzer::{DiffLine, Judgement, Language, Report, Target};
 
 /// Everything that the page shows.
 #[derive(Default)]
@@ -38,8 +38,10 @@ pub(super) struct State {
 /// What a lesson asks for.
 pub(super) struct Task {
     pub(super) text: String,
-    /// Rules that must not fire any more.
-    pub(super) gone: Vec<String>,
+    /// Its conditions as JSON, for the analyzer.
+    pub(super) exercise: String,
+    /// How far the newest text that was judged is; none before the first answer.
+    pub(super) judgement: Option<Judgement>,
 }
 
 /// Whether there is somebody to send a benchmark to.
@@ -103,15 +105,6 @@ impl State {
         self.fresh = false;
         self.trouble.clear();
         self.notice.clear();
-    }
-
-    /// Whether the task's rules are all quiet, on a text that reads.
-    pub(super) fn solved(&self, task: &Task) -> bool {
-        !self.text.trim().is_empty()
-            && self.report.as_ref().is_some_and(|report| {
-                report.notes.is_empty()
-                    && report.findings.iter().all(|f| !task.gone.contains(&f.rule))
-            })
     }
 }
 

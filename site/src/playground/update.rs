@@ -8,7 +8,7 @@ use super::view::regions;
 use crate::browser::{self, Workspace};
 use crate::regions::Painter;
 use crate::wire::{Decode, decode_struct};
-use hipward_analyzer::{DiffLine, Language, Report, Target};
+use hipward_analyzer::{DiffLine, Judgement, Language, Report, Target};
 use leptos::task::spawn_local;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -248,10 +248,14 @@ impl Session {
         self.load(text);
         let mut state = self.state.borrow_mut();
         state.own = own;
-        state.task = fragment.task.map(|text| Task {
-            text,
-            gone: fragment.gone,
-        });
+        state.task = fragment
+            .task
+            .zip(fragment.exercise)
+            .map(|(text, exercise)| Task {
+                text,
+                exercise,
+                judgement: None,
+            });
         drop(state);
         self.draw();
         true
@@ -349,6 +353,7 @@ impl Session {
             Err(sentence) => return self.trouble(sentence),
         }
         self.draw();
+        self.judge(&text, &settings, generation).await;
         let mut diff = Vec::new();
         if before != text {
             let answer = browser::diff(&before, &text).await;
@@ -357,6 +362,27 @@ impl Session {
         if generation == self.generation.get() {
             self.state.borrow_mut().diff = diff;
             self.draw();
+        }
+    }
+
+    /// Judges the text by the conditions of the task, if there is one.
+    async fn judge(&self, text: &str, settings: &str, generation: u64) {
+        let exercise = match &self.state.borrow().task {
+            Some(task) => task.exercise.clone(),
+            None => return,
+        };
+        let answer = browser::judge(text, settings, &exercise).await;
+        if generation != self.generation.get() {
+            return;
+        }
+        match read::<Judgement>(&answer) {
+            Ok(judgement) => {
+                if let Some(task) = &mut self.state.borrow_mut().task {
+                    task.judgement = Some(judgement);
+                }
+                self.draw();
+            }
+            Err(sentence) => self.trouble(sentence),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::diff::diff_table;
 use crate::html::Html;
 use crate::regions::Region;
 use hipward_analyzer::{
-    Applicability, Contract, Finding, Fix, HandledBy, Language, Report, Severity,
+    Applicability, Contract, Finding, Fix, HandledBy, Judgement, Language, Report, Severity,
 };
 
 /// The regions of the page, in order.
@@ -82,15 +82,42 @@ fn summary(state: &State) -> Html {
 fn task(state: &State) -> Html {
     let mut html = Html::new();
     if let Some(task) = &state.task {
-        html.raw(if state.solved(task) {
+        let judgement = task.judgement.as_ref();
+        html.raw(if judgement.is_some_and(Judgement::is_solved) {
             "<aside class=\"task solved\"><p><strong>✓ Solved.</strong> "
         } else {
             "<aside class=\"task\"><p><strong>Task.</strong> "
         })
         .prose(&task.text)
-        .raw("</p></aside>");
+        .raw("</p>");
+        match judgement {
+            Some(judgement) => conditions(&mut html, judgement),
+            None => {
+                html.raw("<p class=\"hint\">Checking the conditions.</p>");
+            }
+        }
+        html.raw("</aside>");
     }
     html
+}
+
+fn conditions(html: &mut Html, judgement: &Judgement) {
+    html.raw("<ul class=\"conditions\" role=\"list\" aria-label=\"Conditions\">");
+    for condition in &judgement.conditions {
+        html.raw(if condition.met {
+            "<li data-met=\"yes\"><span aria-hidden=\"true\">✓</span> <span class=\"visually-hidden\">Met: </span>"
+        } else {
+            "<li data-met=\"no\"><span aria-hidden=\"true\">○</span> <span class=\"visually-hidden\">Not met: </span>"
+        })
+        .prose(&condition.title);
+        if !condition.met {
+            html.raw(" <small>")
+                .prose(&condition.message)
+                .raw("</small>");
+        }
+        html.raw("</li>");
+    }
+    html.raw("</ul>");
 }
 
 fn findings(state: &State, base: &str) -> Html {

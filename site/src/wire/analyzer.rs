@@ -3,8 +3,8 @@
 use super::{Decode, Json, decode_enum, decode_struct};
 use hipward_analyzer::{
     Applicability, Arch, Contract, DiffKind, DiffLine, Edit, Effort, EffortItem, FamilyCount,
-    Finding, Fix, HandledBy, Language, Note, Position, Report, Severity, Span, Summary, Target,
-    Twin, Version,
+    Finding, Fix, HandledBy, JudgedCondition, Judgement, Language, Note, Position, Report,
+    Severity, Span, Summary, Target, Twin, Version,
 };
 
 decode_struct!(Report {
@@ -49,6 +49,12 @@ decode_struct!(Note {
     code,
     message,
     line
+});
+decode_struct!(Judgement { conditions });
+decode_struct!(JudgedCondition {
+    title,
+    met,
+    message
 });
 decode_struct!(Contract {
     model,

@@ -53,6 +53,10 @@ file = "before.py"
 solution = "after.py"
 task = "Make `x` two."
 gone = ["pynvml"]
+[[present]]
+title = "`x` is 2."
+message = "`x` is not 2 yet."
+match.pattern = "x = 2"
 ```
 
 ```bench
@@ -74,10 +78,27 @@ why = "It is."
 ```
 
 ```claim
+verdict = "depends"
+measured = "the small shapes"
+[says]
 text = "It is fast."
+quote = true
 source = "A vendor"
 url = "https://example.com/"
-verdict = "depends"
+[but]
+text = "It is slow for `x`."
+source = "A paper"
+```
+
+```claim
+verdict = "wrong"
+[says]
+text = "It is always right."
+source = "A guide"
+[but]
+text = "It is wrong for 3."
+source = "The manual"
+url = "https://example.com/manual"
 ```
 
 > [!WARNING]

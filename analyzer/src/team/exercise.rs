@@ -1,0 +1,249 @@
+//! A lesson's exercise: what its text asks of a source, as conditions that are judged one by one.
+//!
+//! `gone` names rules that must have no finding. `absent` and `present` look for code in the language of team rules.
+//! Comments that silence findings do not help: what they silence counts.
+
+use std::ops::Range;
+
+use super::read::{Table, Wrong, read_match, wrong};
+use super::{Matcher, TeamRules};
+use crate::analysis::{Options, analyze};
+use crate::api::json::{Json, parse as parse_json};
+use crate::checker::Checker;
+use crate::report::{JudgedCondition, Judgement, Language, Report, Target};
+use crate::rules::{RuleMeta, rule};
+use crate::selection::Selection;
+use crate::semantic::{Semantics, never_runs_on_target};
+use crate::syntax::{LastParse, Node, parse};
+
+/// What an exercise asks for.
+#[derive(Debug)]
+pub struct Exercise {
+    gone: Vec<&'static RuleMeta>,
+    searches: Vec<Search>,
+}
+
+/// Code that has to be there, or must not be.
+#[derive(Debug)]
+struct Search {
+    /// The condition, as it reads when it is met.
+    title: String,
+    /// What to do about it while it is not.
+    message: String,
+    wanted: Wanted,
+    matchers: Vec<Matcher>,
+}
+
+#[derive(Debug)]
+enum Wanted {
+    /// Somewhere, if only on a path for other GPUs.
+    Present,
+    /// Nowhere that runs on the target, but within a match of one of these.
+    Absent { unless_inside: Vec<Matcher> },
+}
+
+/// An exercise that does not read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{key}`: {message}")]
+pub struct ExerciseError {
+    /// The key's path: `absent 2: match.pattern`.
+    pub key: String,
+    /// What is wrong and what is allowed.
+    pub message: String,
+}
+
+impl From<Wrong> for ExerciseError {
+    fn from((key, message): Wrong) -> Self {
+        ExerciseError { key, message }
+    }
+}
+
+impl Exercise {
+    /// Reads `{gone: […], absent: […], present: […]}`.
+    ///
+    /// # Errors
+    /// At the first condition that does not read.
+    pub fn parse(json: &str) -> Result<Exercise, ExerciseError> {
+        let Ok(json) = parse_json(json) else {
+            return wrong("exercise", "it is not JSON").map_err(ExerciseError::from);
+        };
+        let table = Table::new("", &json, &["gone", "absent", "present"])?;
+        let mut exercise = Exercise {
+            gone: Vec::new(),
+            searches: Vec::new(),
+        };
+        let names = match table.get("gone") {
+            Some(Json::List(names)) if names.is_empty() => Vec::new(),
+            _ => table.texts("gone")?,
+        };
+        for name in names {
+            match rule(name) {
+                Some(rule) => exercise.gone.push(rule),
+                None => wrong("gone", format!("there is no rule `{name}`"))?,
+            }
+        }
+        for key in ["present", "absent"] {
+            let conditions = match table.get(key) {
+                None => &[],
+                Some(Json::List(conditions)) => &conditions[..],
+                Some(_) => wrong(key, "it is a list of tables")?,
+            };
+            for (index, condition) in conditions.iter().enumerate() {
+                let search = read_search(key, condition);
+                exercise.searches.push(search.map_err(|(inner, message)| {
+                    let key = format!("{key} {}: {inner}", index + 1);
+                    ExerciseError { key, message }
+                })?);
+            }
+        }
+        let is_present = |search: &Search| matches!(search.wanted, Wanted::Present);
+        if !exercise.searches.iter().any(is_present) {
+            wrong(
+                "present",
+                "an exercise says what has to be there, so that an empty text is no solution",
+            )?;
+        }
+        Ok(exercise)
+    }
+
+    /// Judges a source for the target.
+    pub fn judge(&self, source: &str, target: &Target) -> Judgement {
+        let options = Options {
+            target: target.clone(),
+            rules: Selection::new(
+                &self.gone.iter().map(|rule| rule.name).collect::<Vec<_>>(),
+                &[],
+            )
+            .unwrap_or_default(),
+            language: Some(Language::Python),
+            team: TeamRules::default(),
+            ..Options::default()
+        };
+        let report = analyze(source, &options);
+        let mut conditions = vec![is_python(&report)];
+        conditions.extend(self.gone.iter().map(|rule| no_finding(rule, &report)));
+        if report.suppressed > 0 && !self.gone.is_empty() {
+            conditions.push(JudgedCondition {
+                title: "No finding is silenced.".to_owned(),
+                met: false,
+                message: "A `hipward: ignore` comment hides a finding; change the code instead."
+                    .to_owned(),
+            });
+        }
+        let places = self.places(source, &options);
+        conditions.extend(self.searches.iter().zip(places).map(|(search, found)| {
+            JudgedCondition {
+                title: search.title.clone(),
+                met: found == matches!(search.wanted, Wanted::Present),
+                message: search.message.clone(),
+            }
+        }));
+        Judgement { conditions }
+    }
+
+    /// For each search, whether the code is there. What could not be parsed has none of the code that is wanted.
+    fn places(&self, source: &str, options: &Options) -> Vec<bool> {
+        let Some(tree) = parse(source, &mut LastParse::default()) else {
+            let nothing = |search: &Search| !matches!(search.wanted, Wanted::Present);
+            return self.searches.iter().map(nothing).collect();
+        };
+        let checker = Checker::run(Semantics::new(tree, options.target.clone()), options);
+        let is_found = |search: &Search| search.is_found(&checker);
+        self.searches.iter().map(is_found).collect()
+    }
+}
+
+impl Search {
+    fn is_found(&self, cx: &Checker<'_>) -> bool {
+        match &self.wanted {
+            Wanted::Present => matches_of(&self.matchers, cx).next().is_some(),
+            Wanted::Absent { unless_inside } => {
+                let around: Vec<Range<usize>> = matches_of(unless_inside, cx)
+                    .map(|(_, span)| span)
+                    .collect();
+                matches_of(&self.matchers, cx).any(|(node, span)| {
+                    let is_inside =
+                        |outer: &Range<usize>| outer.start <= span.start && span.end <= outer.end;
+                    !never_runs_on_target(&cx.semantics, node) && !around.iter().any(is_inside)
+                })
+            }
+        }
+    }
+}
+
+/// Each place where one of the matchers finds its code.
+fn matches_of<'m>(
+    matchers: &'m [Matcher],
+    cx: &'m Checker<'_>,
+) -> impl Iterator<Item = (Node, Range<usize>)> + 'm {
+    matchers.iter().flat_map(move |matcher| {
+        let nodes = cx.tree().nodes();
+        let nodes = nodes.filter(|node| matcher.kinds().contains(&cx.tree().kind(*node)));
+        nodes.filter_map(|node| Some((node, matcher.find(cx, node)?.span)))
+    })
+}
+
+fn is_python(report: &Report) -> JudgedCondition {
+    JudgedCondition {
+        title: "The code is Python.".to_owned(),
+        met: report.notes.is_empty(),
+        message: report
+            .notes
+            .first()
+            .map(|note| note.message.clone())
+            .unwrap_or_default(),
+    }
+}
+
+fn no_finding(rule: &RuleMeta, report: &Report) -> JudgedCondition {
+    let found = report
+        .findings
+        .iter()
+        .find(|finding| finding.rule == rule.name);
+    JudgedCondition {
+        title: format!("No finding of `{}`.", rule.name),
+        met: found.is_none(),
+        message: found
+            .map(|finding| format!("Line {}: {}", finding.span.start.line, finding.message))
+            .unwrap_or_default(),
+    }
+}
+
+fn read_search(kind: &str, json: &Json) -> Result<Search, Wrong> {
+    let is_absent = kind == "absent";
+    let known: &[&str] = if is_absent {
+        &["title", "message", "match", "unless_inside"]
+    } else {
+        &["title", "message", "match"]
+    };
+    let table = Table::new("", json, known)?;
+    let wanted = if is_absent {
+        let unless_inside = match table.get("unless_inside") {
+            Some(_) => read_python(&table, "unless_inside")?,
+            None => Vec::new(),
+        };
+        Wanted::Absent { unless_inside }
+    } else {
+        Wanted::Present
+    };
+    Ok(Search {
+        title: table.needed("title")?.to_owned(),
+        message: table.needed("message")?.to_owned(),
+        wanted,
+        matchers: read_python(&table, "match")?,
+    })
+}
+
+fn read_python(table: &Table<'_>, path: &'static str) -> Result<Vec<Matcher>, Wrong> {
+    let matchers = read_match(table, path)?;
+    if matchers
+        .iter()
+        .any(|matcher| matches!(matcher, Matcher::Thing(_)))
+    {
+        wrong(
+            path,
+            "an exercise is in Python, and looks for import, use, call or pattern",
+        )?;
+    }
+    Ok(matchers)
+}

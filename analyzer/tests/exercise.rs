@@ -1,0 +1,137 @@
+//! An exercise is solved when each of its conditions is met, and each says what is missing.
+
+use hipward_analyzer::{Exercise, Judgement, Target};
+
+fn judge(exercise: &str, source: &str) -> Judgement {
+    let exercise = Exercise::parse(exercise).unwrap_or_else(|error| panic!("{error}"));
+    exercise.judge(source, &Target::default())
+}
+
+/// The messages of what is not met.
+fn missing(exercise: &str, source: &str) -> Vec<String> {
+    let conditions = judge(exercise, source).conditions.into_iter();
+    conditions
+        .filter(|condition| !condition.met)
+        .map(|condition| condition.message)
+        .collect()
+}
+
+const DEVICE: &str = r#"{
+  "gone": ["version-cuda-gate"],
+  "present": [{
+    "title": "It asks for a GPU.", "message": "Nothing asks for a GPU.",
+    "match": {"call": "torch.cuda.is_available"}
+  }],
+  "absent": [{
+    "title": "It checks first.", "message": "`cuda` is returned without a check.",
+    "match": {"pattern": "torch.device(\"cuda\")"},
+    "unless_inside": {"pattern": "if torch.cuda.is_available():\n    $...BODY"}
+  }]
+}"#;
+
+#[test]
+fn each_condition_is_judged_by_itself() {
+    let ternary =
+        "import torch\nd = torch.device(\"cuda\" if torch.cuda.is_available() else \"cpu\")\n";
+    assert_eq!(missing(DEVICE, ternary), [""; 0]);
+    assert!(judge(DEVICE, ternary).is_solved());
+    let unchecked = "import torch\nok = torch.cuda.is_available()\nd = torch.device(\"cuda\")\n";
+    assert_eq!(
+        missing(DEVICE, unchecked),
+        ["`cuda` is returned without a check."]
+    );
+    assert_eq!(missing(DEVICE, ""), ["Nothing asks for a GPU."]);
+}
+
+#[test]
+fn code_inside_of_the_exception_is_allowed() {
+    let inside = "import torch\nif torch.cuda.is_available():\n    d = torch.device(\"cuda\")\n";
+    assert_eq!(missing(DEVICE, inside), [""; 0]);
+    let beside = format!("{inside}e = torch.device(\"cuda\")\n");
+    assert_eq!(
+        missing(DEVICE, &beside),
+        ["`cuda` is returned without a check."]
+    );
+}
+
+#[test]
+fn a_finding_is_shown_with_its_line_and_cannot_be_silenced() {
+    let gate =
+        "import torch\nassert torch.version.cuda is not None\nok = torch.cuda.is_available()\n";
+    let left = missing(DEVICE, gate);
+    assert!(
+        left.len() == 1 && left[0].starts_with("Line 2: "),
+        "{left:?}"
+    );
+    let silenced = gate.replace(
+        "not None\n",
+        "not None  # hipward: ignore[version-cuda-gate]\n",
+    );
+    let left = missing(DEVICE, &silenced);
+    assert!(left.len() == 1 && left[0].contains("ignore"), "{left:?}");
+}
+
+#[test]
+fn what_is_no_python_solves_nothing() {
+    let half = "import torch\nok = torch.cuda.is_available()\ndef f(:\n";
+    let left = missing(DEVICE, half);
+    assert!(
+        left.len() == 1 && left[0].contains("could not be read"),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn what_must_be_there_may_be_for_other_gpus_and_what_must_not_may_too() {
+    let exercise = r#"{
+      "present": [{"title": "T", "message": "missing", "match": {"pattern": "\"nvidia-smi\""}}],
+      "absent": [{"title": "T", "message": "left", "match": {"call": "torch.cuda.power_draw"}}]
+    }"#;
+    let guarded = "import torch\nif torch.version.hip is None:\n    tool, p = \"nvidia-smi\", torch.cuda.power_draw()\n";
+    assert_eq!(missing(exercise, guarded), [""; 0]);
+    assert_eq!(
+        missing(exercise, "import torch\ntorch.cuda.power_draw()\n"),
+        ["missing", "left"]
+    );
+}
+
+#[test]
+fn a_mistake_in_an_exercise_is_named_by_its_key() {
+    let condition = |match_: &str| {
+        format!(r#"{{"present": [{{"title": "T", "message": "M", "match": {match_}}}]}}"#)
+    };
+    let cases = [
+        (
+            "[]".to_owned(),
+            "``: it is a table with gone, absent, present",
+        ),
+        (
+            "{}".to_owned(),
+            "`present`: an exercise says what has to be there",
+        ),
+        (
+            r#"{"gone": ["no-rule"]}"#.to_owned(),
+            "`gone`: there is no rule `no-rule`",
+        ),
+        (
+            condition(r#"{"pattern": "f("}"#),
+            "`present 1: match.pattern`: it is no Python",
+        ),
+        (
+            condition(r#"{"package": "torch"}"#),
+            "`present 1: match`: an exercise is in Python",
+        ),
+        (
+            condition(r#"{"patern": "f()"}"#),
+            "`present 1: match.patern`: there is no such key",
+        ),
+        (
+            r#"{"present": [{"title": "T"}]}"#.to_owned(),
+            "`present 1: message`: it has to be there",
+        ),
+    ];
+    for (exercise, says) in cases {
+        let error = Exercise::parse(&exercise).expect_err(&exercise).to_string();
+        assert!(error.starts_with(says), "{error}");
+    }
+}

@@ -1,0 +1,37 @@
+# test: run
+"""How wrong eager is: the figures of the lesson, measured against float64 on the CPU."""
+
+from __future__ import annotations
+
+import torch
+from fused_wrong import Model, ModelNew
+from gate import Errors
+from torch import nn
+
+WIDTH = 4096
+
+
+def row(name: str, dtype: torch.dtype, model: nn.Module, x: torch.Tensor) -> Errors:
+    """The errors of one model, printed."""
+    exact = Model(WIDTH).double()(x.double())
+    errors = Errors.between(exact, model.to(dtype)(x))
+    print(f"{name:32}{errors.cosine:18.14f}{errors.max_abs:10.1e}{errors.rms:10.1e}")
+    return errors
+
+
+@torch.no_grad()
+def main() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(256, WIDTH)
+    print(f"PyTorch {torch.__version__}{'cosine':>23}{'max':>10}{'rms':>10}")
+    eager = row("float32: eager", torch.float32, Model(WIDTH), x)
+    quarter = row("float32: a quarter of the row", torch.float32, ModelNew(WIDTH), x)
+    rounded = row("bfloat16: eager", torch.bfloat16, Model(WIDTH), x.bfloat16())
+    fused = row("bfloat16: nn.RMSNorm", torch.bfloat16, nn.RMSNorm(WIDTH, eps=1e-6), x.bfloat16())
+    # What the lesson says of them.
+    assert quarter.cosine > 0.9997 and quarter.max_abs > 100_000 * eager.max_abs
+    assert fused.rms < 0.8 * rounded.rms
+
+
+if __name__ == "__main__":
+    main()
