@@ -420,6 +420,22 @@ fn any_text_is_read_in_linear_time() {
             "(".repeat(SIZE / 2) + &")".repeat(SIZE / 2),
         ),
         ("calls in calls", filled("cudaMemcpyToSymbol(")),
+        (
+            "calls that HIP takes otherwise",
+            "cudaGraphInstantiate(".repeat(SIZE / 22) + &")".repeat(SIZE / 22),
+        ),
+        (
+            "kernels in launches",
+            "cudaLaunchKernel(".repeat(SIZE / 18) + &")".repeat(SIZE / 18),
+        ),
+        (
+            "compilers of both",
+            format!("#if {}__CUDACC__\n", "__HIPCC__ + ".repeat(SIZE / 13)),
+        ),
+        (
+            "namespaces of CUB",
+            filled("#include <a>\nnamespace cub {\n"),
+        ),
         ("braces", filled("{ unsigned a = __ballot(")),
         ("mismatched", filled("([{)]}")),
         ("angles", filled("a<")),

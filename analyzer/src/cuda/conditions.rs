@@ -375,21 +375,20 @@ fn is_defined(source: &Source<'_>, name: &str, arch: CudaArch) -> Verdict {
 /// what fixes write.
 pub(crate) fn knows_amd(source: &Source<'_>) -> bool {
     source.directives.iter().any(|line| {
-        let names = |is_such: &dyn Fn(&str) -> bool| {
-            line.clone().any(|token| is_such(source.token_text(token)))
+        let has = |wanted: &str| line.clone().any(|token| source.token_text(token) == wanted);
+        let asks = |wanted: &dyn Fn(&str) -> bool| {
+            line.clone().any(|token| wanted(source.token_text(token)))
         };
-        source.directive_name(line).contains("if")
-            && names(&|word| names_amd(word) && !names(&|other| Some(other) == nvidias(word)))
+        source.directive_name(line).contains("if") && asks(&names_amd) && {
+            let compilers = has("__CUDACC__");
+            let device_code = has("__CUDA_ARCH__");
+            asks(&|word| match word {
+                "__HIPCC__" => !compilers,
+                "__HIP_DEVICE_COMPILE__" => !device_code,
+                word => names_amd(word),
+            })
+        }
     })
-}
-
-/// NVIDIA's macro that means what AMD's does.
-fn nvidias(amds: &str) -> Option<&'static str> {
-    match amds {
-        "__HIPCC__" => Some("__CUDACC__"),
-        "__HIP_DEVICE_COMPILE__" => Some("__CUDA_ARCH__"),
-        _ => None,
-    }
 }
 
 /// `USE_ROCM`, `__HIP_PLATFORM_AMD__`, `__HIPCC__`, `GGML_USE_HIP` and what projects make up in their way.

@@ -250,31 +250,23 @@ fn by_name(name: &str) -> Option<bool> {
 
 /// True when a condition has a flag in it that is named after AMD's stack, such as `IS_ROCM`.
 pub(crate) fn names_rocm(semantics: &Semantics<'_>, condition: Node) -> bool {
-    flags_of_rocm(semantics, condition).next().is_some()
+    rocms_flag(semantics, condition, &|_| true)
 }
 
 /// True when something at or within `node` treats ROCm differently, by such a flag.
 pub(crate) fn tells_rocm_apart(semantics: &Semantics<'_>, node: Node) -> bool {
-    flags_of_rocm(semantics, node).any(|flag| !is_asked_of_both(semantics, flag))
+    rocms_flag(semantics, node, &|flag| !is_asked_of_both(semantics, flag))
 }
 
-fn flags_of_rocm<'s>(
-    semantics: &'s Semantics<'_>,
-    node: Node,
-) -> impl Iterator<Item = Node> + use<'s> {
+fn rocms_flag(semantics: &Semantics<'_>, node: Node, counts: &dyn Fn(Node) -> bool) -> bool {
     let tree = &semantics.tree;
-    // `dict(os.environ, AMD_LOG_LEVEL="3")` sets a variable, and asks nothing.
-    let is_variable = |node: Node| {
-        tree.field(node) == Field::Name
-            && tree
-                .parent(node)
-                .is_some_and(|parent| tree.kind(parent) == Kind::KeywordArgument)
-            && !tree.text(node).contains(|c: char| c.is_ascii_lowercase())
-    };
-    tree.subtree(node).filter(move |node| {
-        tree.kind(*node) == Kind::Identifier
-            && by_name(tree.text(*node)) == Some(true)
-            && !is_variable(*node)
+    tree.subtree(node).any(|node| {
+        tree.kind(node) == Kind::Identifier
+            && by_name(tree.text(node)) == Some(true)
+            // `dict(os.environ, AMD_LOG_LEVEL="3")` sets a variable, and asks nothing.
+            && (tree.field(node) != Field::Name
+                || tree.text(node).contains(|c: char| c.is_ascii_lowercase()))
+            && counts(node)
     })
 }
 
@@ -286,15 +278,15 @@ pub(crate) fn is_asked_of_both(semantics: &Semantics<'_>, hip: Node) -> bool {
     for parent in tree.ancestors(hip) {
         match tree.kind(parent) {
             Kind::BooleanOperator => {
-                let other = match tree.field(side) {
-                    Field::Right => tree.child(parent, Field::Left),
-                    _ => tree.child(parent, Field::Right),
-                };
-                let Some(other) = other else { return false };
-                // `x and cuda is None and hip is None`
-                let last = tree.child(other, Field::Right).unwrap_or(other);
+                // `x and cuda is None and hip is None`: the left side ends with the other question.
                 let wanted = tree.text(side).replace("hip", "cuda");
-                return [other, last].iter().any(|one| tree.text(*one) == wanted);
+                return tree.parts(parent).any(|other| {
+                    tree.text(other)
+                        .strip_suffix(&*wanted)
+                        .is_some_and(|start| {
+                            start.is_empty() || start.ends_with("and ") || start.ends_with("or ")
+                        })
+                });
             }
             Kind::Attribute
             | Kind::ComparisonOperator

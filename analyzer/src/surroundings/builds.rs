@@ -121,17 +121,18 @@ fn builds_here(semantics: &Semantics<'_>, node: Node) -> bool {
     match tree.kind(node) {
         // Called, or kept under another name: `Extension = CUDAExtension`.
         Kind::Identifier | Kind::Attribute => {
-            let is_import = tree.ancestors(node).any(|around| {
-                matches!(
-                    tree.kind(around),
-                    Kind::ImportStatement | Kind::ImportFromStatement
-                )
-            });
             let named = tree.text(node);
-            !is_import
-                && (named.ends_with("Extension")
-                    || named.ends_with("load")
-                    || named.ends_with("hipify"))
+            let is_import = || {
+                tree.ancestors(node).any(|around| {
+                    matches!(
+                        tree.kind(around),
+                        Kind::ImportStatement | Kind::ImportFromStatement
+                    )
+                })
+            };
+            ["CUDAExtension", "load", "hipify"]
+                .iter()
+                .any(|end| named.ends_with(end))
                 && semantics.resolve(node).is_some_and(|name| {
                     name.is_any(&[
                         "torch.utils.cpp_extension.CUDAExtension",
@@ -139,6 +140,7 @@ fn builds_here(semantics: &Semantics<'_>, node: Node) -> bool {
                         "torch.utils.hipify.hipify_python.hipify",
                     ])
                 })
+                && !is_import()
         }
         // `subprocess.run(["hipify-perl", …])`
         Kind::String => {

@@ -98,8 +98,8 @@ fn check(cx: &Checker<'_>, node: Node) {
         return;
     }
     let capability = capability(arch);
-    let on = |device: Capability| answer(cx, &parts, device);
-    let (Some(answer), Some(on_hopper)) = (on(capability), on(HOPPER)) else {
+    let answers = [capability, HOPPER, AMPERE, ADA].map(|device| answer(cx, &parts, device));
+    let [Some(answer), Some(on_hopper), on_ampere, on_ada] = answers else {
         return;
     };
     let operator = match parts[..] {
@@ -111,15 +111,13 @@ fn check(cx: &Checker<'_>, node: Node) {
     let singles_out = match operator {
         Some(Kind::Equal | Kind::In) => answer,
         Some(Kind::NotEqual | Kind::NotIn) => !answer,
-        _ => on(AMPERE) != Some(answer) && on(ADA) != Some(answer),
+        _ => ![on_ampere, on_ada].contains(&Some(answer)),
     };
     let is_taken_for_hopper = singles_out && answer == on_hopper;
     // A list of generations old and new is of all GPUs that are supported; a list of new ones alone is of Hopper's kernels.
     let is_left_out = matches!(operator, Some(Kind::In | Kind::NotIn))
         && answer != on_hopper
-        && [AMPERE, ADA]
-            .into_iter()
-            .any(|elder| on(elder) == Some(on_hopper));
+        && [on_ampere, on_ada].contains(&Some(on_hopper));
     let meaning = if is_taken_for_hopper {
         "as on a Hopper"
     } else if is_left_out {

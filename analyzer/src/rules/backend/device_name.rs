@@ -233,7 +233,11 @@ fn is_looked_for(cx: &Checker<'_>, content: Node) -> bool {
                     .parent(parent)
                     .and_then(|call| tree.child(call, Field::Function))
                     .and_then(|function| tree.child(function, Field::Attribute))
-                    .is_some_and(|method| LOOKS.contains(&tree.text(method)));
+                    .is_some_and(|method| {
+                        ["with", "find", "match", "search"]
+                            .iter()
+                            .any(|look| tree.text(method).ends_with(look))
+                    });
             }
             _ => return false,
         }
@@ -241,16 +245,3 @@ fn is_looked_for(cx: &Checker<'_>, content: Node) -> bool {
     }
     false
 }
-
-/// Methods and functions that look for a text in another one.
-const LOOKS: &[&str] = &[
-    "startswith",
-    "endswith",
-    "find",
-    "index",
-    "count",
-    "match",
-    "search",
-    "fullmatch",
-    "findall",
-];

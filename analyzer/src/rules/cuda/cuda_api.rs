@@ -208,6 +208,9 @@ fn is_the_api(source: &Source<'_>, word: &str, at: u32) -> bool {
     }
 }
 
+/// More headers than a source includes that adds to CUB.
+const MAX_INCLUDES: usize = 200;
+
 /// `cub::X`, `using namespace cub;`, `namespace reduction = cub;`, and `namespace cub {` where the library is included and added to.
 fn names_cub(source: &Source<'_>, at: u32) -> bool {
     // `::cub`
@@ -219,6 +222,7 @@ fn names_cub(source: &Source<'_>, at: u32) -> bool {
             before(1) == "namespace"
                 && source
                     .includes()
+                    .take(MAX_INCLUDES)
                     .any(|(header, _)| header.starts_with("cub/") || header.starts_with("hipcub/"))
         }
         ";" => {
