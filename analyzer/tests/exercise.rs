@@ -135,3 +135,15 @@ fn a_mistake_in_an_exercise_is_named_by_its_key() {
         assert!(error.starts_with(says), "{error}");
     }
 }
+
+#[test]
+fn the_browser_gets_the_same_judgement_as_json() {
+    let source = "import torch\n";
+    let request = serde_json::json!({ "source": source, "exercise": DEVICE }).to_string();
+    let answer = hipward_analyzer::api::judge(&request).expect("an answer");
+    let read: Judgement = serde_json::from_str(&answer).expect("a judgement");
+    assert_eq!(read, judge(DEVICE, source));
+    let request = serde_json::json!({ "source": source, "exercise": "{}" }).to_string();
+    let error = hipward_analyzer::api::judge(&request).expect_err("an exercise without conditions");
+    assert!(error.contains("what has to be there"), "{error}");
+}

@@ -158,7 +158,7 @@ fn an_exercise_is_not_solved_by_taking_its_code_away() {
 }
 
 #[test]
-fn wrong_answers_are_told_what_is_wrong_and_other_right_ones_are_accepted() {
+fn wrong_answers_are_rejected_with_the_reason_and_other_right_ones_are_accepted() {
     let tasks = tasks();
     for task in &tasks {
         let answers = ANSWERS.iter().filter(|answer| answer.file == task.file);

@@ -10,6 +10,7 @@ use super::{Matcher, TeamRules};
 use crate::analysis::{Options, analyze};
 use crate::api::json::{Json, parse as parse_json};
 use crate::checker::Checker;
+use crate::draft::MAX_FINDINGS;
 use crate::report::{JudgedCondition, Judgement, Language, Report, Target};
 use crate::rules::{RuleMeta, rule};
 use crate::selection::Selection;
@@ -130,57 +131,50 @@ impl Exercise {
                     .to_owned(),
             });
         }
-        let places = self.places(source, &options);
-        conditions.extend(self.searches.iter().zip(places).map(|(search, found)| {
-            JudgedCondition {
+        let tree = parse(source, &mut LastParse::default());
+        let checker =
+            tree.map(|tree| Checker::run(Semantics::new(tree, options.target.clone()), &options));
+        for search in &self.searches {
+            let is_present = matches!(search.wanted, Wanted::Present);
+            let found = checker.as_ref().map(|checker| search.is_found(checker));
+            conditions.push(JudgedCondition {
                 title: search.title.clone(),
-                met: found == matches!(search.wanted, Wanted::Present),
+                // Nothing is true of a text that the parser gave up on.
+                met: found == Some(is_present),
                 message: search.message.clone(),
-            }
-        }));
+            });
+        }
         Judgement { conditions }
-    }
-
-    /// For each search, whether the code is there. What could not be parsed has none of the code that is wanted.
-    fn places(&self, source: &str, options: &Options) -> Vec<bool> {
-        let Some(tree) = parse(source, &mut LastParse::default()) else {
-            let nothing = |search: &Search| !matches!(search.wanted, Wanted::Present);
-            return self.searches.iter().map(nothing).collect();
-        };
-        let checker = Checker::run(Semantics::new(tree, options.target.clone()), options);
-        let is_found = |search: &Search| search.is_found(&checker);
-        self.searches.iter().map(is_found).collect()
     }
 }
 
 impl Search {
     fn is_found(&self, cx: &Checker<'_>) -> bool {
-        match &self.wanted {
-            Wanted::Present => matches_of(&self.matchers, cx).next().is_some(),
-            Wanted::Absent { unless_inside } => {
-                let around: Vec<Range<usize>> = matches_of(unless_inside, cx)
-                    .map(|(_, span)| span)
-                    .collect();
-                matches_of(&self.matchers, cx).any(|(node, span)| {
-                    let is_inside =
-                        |outer: &Range<usize>| outer.start <= span.start && span.end <= outer.end;
-                    !never_runs_on_target(&cx.semantics, node) && !around.iter().any(is_inside)
-                })
+        let mut found = matches_of(&self.matchers, cx);
+        if let Wanted::Absent { unless_inside } = &self.wanted {
+            found.retain(|(node, _)| !never_runs_on_target(&cx.semantics, *node));
+            for (_, outer) in matches_of(unless_inside, cx) {
+                found.retain(|(_, span)| span.start < outer.start || outer.end < span.end);
             }
         }
+        !found.is_empty()
     }
 }
 
-/// Each place where one of the matchers finds its code.
-fn matches_of<'m>(
-    matchers: &'m [Matcher],
-    cx: &'m Checker<'_>,
-) -> impl Iterator<Item = (Node, Range<usize>)> + 'm {
-    matchers.iter().flat_map(move |matcher| {
-        let nodes = cx.tree().nodes();
-        let nodes = nodes.filter(|node| matcher.kinds().contains(&cx.tree().kind(*node)));
-        nodes.filter_map(|node| Some((node, matcher.find(cx, node)?.span)))
-    })
+/// Each place where one of the matchers finds its code, up to the number of findings that anyone reads.
+fn matches_of(matchers: &[Matcher], cx: &Checker<'_>) -> Vec<(Node, Range<usize>)> {
+    let mut found = Vec::new();
+    for matcher in matchers {
+        for node in cx.tree().nodes() {
+            if found.len() < MAX_FINDINGS
+                && matcher.kinds().contains(&cx.tree().kind(node))
+                && let Some(place) = matcher.find(cx, node)
+            {
+                found.push((node, place.span));
+            }
+        }
+    }
+    found
 }
 
 fn is_python(report: &Report) -> JudgedCondition {
