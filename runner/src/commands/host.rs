@@ -25,6 +25,9 @@ pub(crate) struct HostArgs {
     /// Isolation below which nothing is run: limits, syscalls or files
     #[arg(long, value_name = "LEVEL", default_value = "limits", value_parser = level)]
     minimum_isolation: IsolationLevel,
+    /// Newest version of Landlock to use, 0 for none: what tests see of older kernels
+    #[arg(long, value_name = "ABI", hide = true)]
+    newest_landlock: Option<u32>,
 }
 
 impl HostArgs {
@@ -39,6 +42,7 @@ impl HostArgs {
             memory_bytes: self.memory_limit,
             time_cap_s: self.time_cap.as_secs_f64(),
             minimum_isolation: self.minimum_isolation,
+            newest_landlock: self.newest_landlock,
         })
     }
 }

@@ -27,9 +27,13 @@ use std::{
 const MOST_FILES: usize = 200_000;
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// Whether the plan's process has written more than it may.
-pub(super) fn is_over_limit(plan: &Plan) -> bool {
-    let mut bytes: u64 = shared_memory(plan).map(|(_, bytes)| bytes).sum();
+/// Whether the plan's process has written more than it may. `nameless` are bytes of files without a name.
+pub(super) fn is_over_limit(plan: &Plan, nameless: u64) -> bool {
+    let named: u64 = shared_memory(plan).map(|(_, bytes)| bytes).sum();
+    let mut bytes = named + nameless;
+    if bytes > plan.limits.disk_bytes {
+        return true;
+    }
     let mut files = 0;
     let mut folders = vec![plan.directory.clone()];
     while let Some(folder) = folders.pop() {

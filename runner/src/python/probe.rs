@@ -3,7 +3,8 @@
 use hipward_protocol::{Device, Missing, Rung};
 use serde::Deserialize;
 use std::{
-    env,
+    env, fs,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
@@ -79,6 +80,22 @@ folders += [os.path.dirname(os.path.realpath(sys.executable))]
 folders += [path for path in sys.path if path]
 user_base = site.getuserbase() if site.ENABLE_USER_SITE else None
 print(json.dumps({'executable': sys.executable, 'folders': folders, 'user_base': user_base}))
+";
+
+/// Opens what a worker needs.
+const READS_ITS_FILES: &str = "
+import importlib.util, os, sys
+folders = [path for path in sys.path if os.path.isdir(path)]
+for name in ('hipward_kernels', 'torch'):
+    found = importlib.util.find_spec(name)
+    if found is not None and found.origin:
+        folders += [os.path.dirname(found.origin), os.path.join(os.path.dirname(found.origin), 'lib')]
+for folder in folders:
+    if os.path.isdir(folder):
+        for entry in os.scandir(folder):
+            if entry.is_file():
+                open(entry.path, 'rb').close()
+open(os.path.join(os.environ['HOME'], 'tmp', 'probe'), 'w').close()
 ";
 
 /// The Python to use: what was asked for, else the one that setup installed, else the system's.
@@ -169,6 +186,42 @@ impl Interpreter {
                 )))
             }
         }
+    }
+
+    /// Whether a process of this user, without privileges, can run it with the package and read what it needs.
+    pub(crate) async fn is_readable_by(&self, user: u32, package: &Path, home: &Path) -> bool {
+        let mut command = Command::new(&self.executable);
+        command
+            .args(["-P", "-c", READS_ITS_FILES])
+            .env_clear()
+            .envs(self.environment(package, home))
+            .current_dir(home)
+            .uid(user)
+            .gid(user)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true);
+        matches!(timeout(PATIENCE, command.status()).await, Ok(Ok(status)) if status.success())
+    }
+
+    /// The first folder on the way to its files that other users cannot pass.
+    pub(crate) fn closed_folder(&self, package: &Path, home: &Path) -> Option<PathBuf> {
+        // The last is the user's own.
+        let homes = home.parent().unwrap_or(home);
+        let files = [self.executable.as_path(), package, homes].into_iter();
+        let mut ways = files.chain(self.folders.iter().map(PathBuf::as_path));
+        ways.find_map(|path| {
+            let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+            let mut way: Vec<&Path> = path.ancestors().collect();
+            way.reverse();
+            let is_closed = |folder: &Path| {
+                fs::metadata(folder).is_ok_and(|metadata| metadata.mode() & 0o001 == 0)
+            };
+            way.into_iter()
+                .find(|folder| is_closed(folder))
+                .map(Path::to_owned)
+        })
     }
 
     /// The whole environment of a Python process of ours that may write to `home` only.
