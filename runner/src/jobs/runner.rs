@@ -3,14 +3,14 @@
 
 use super::PrivateDirectory;
 use crate::{
-    devices,
+    devices::{self, Lease, NvidiaGpu},
     isolation::{FileRules, Host, Identity, Limits, Plan, Reserved},
     python::{self, Interpreter},
 };
 use hipward_protocol::{Capabilities, Device, Isolation, IsolationLevel, Missing, Rung};
 use std::{
     collections::HashMap,
-    fs,
+    env, fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -68,6 +68,7 @@ pub(crate) struct Runner {
     python: Result<Python, Refusal>,
     /// The folder for which workers read past permissions, if they must.
     closed: Option<PathBuf>,
+    nvidia_gpus: Vec<NvidiaGpu>,
     /// Counts up when the queue changes.
     queue: watch::Sender<u64>,
     /// The job on each device that has one, and how to stop it.
@@ -126,6 +127,7 @@ impl Runner {
             users,
             python,
             closed,
+            nvidia_gpus: devices::nvidia_gpus(Path::new("/proc/driver/nvidia"), Path::new("/dev")),
             queue: watch::Sender::new(0),
             running: Mutex::default(),
         })
@@ -242,10 +244,23 @@ impl Runner {
         };
         let directory = PrivateDirectory::new(&self.settings.data, identity.as_ref())?;
         let readable = python.interpreter.readable().into_iter();
-        let files = self.host.landlock_abi.map(|abi| FileRules {
+        let mut environment = python
+            .interpreter
+            .environment(&python.package, directory.path());
+        let mut files = self.host.landlock_abi.map(|abi| FileRules {
             past_permissions: identity.is_some() && self.closed.is_some(),
             ..FileRules::new(abi, readable.chain([python.package.clone()]), gpu)
         });
+        let device = python.devices.get(slot).filter(|_| gpu);
+        let variable = |name: &str| env::var(name).ok();
+        if let Some(lease) =
+            device.and_then(|device| Lease::new(device, variable, &self.nvidia_gpus))
+        {
+            lease.apply(&mut environment);
+            if let Some(files) = &mut files {
+                lease.retain_own(&mut files.devices);
+            }
+        }
         let arguments = ["-P", "-m", module, "--events-fd", "3"];
         // A worker with a user of its own shares the count with nobody.
         let threads_already = if identity.is_some() {
@@ -256,9 +271,7 @@ impl Runner {
         let plan = Plan {
             program: python.interpreter.executable.clone(),
             arguments: arguments.map(str::to_owned).into(),
-            environment: python
-                .interpreter
-                .environment(&python.package, directory.path()),
+            environment,
             directory: directory.path().to_owned(),
             limits: Limits {
                 memory_bytes: self.settings.memory_bytes,

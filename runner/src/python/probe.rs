@@ -1,5 +1,6 @@
 //! Which Python to use, where it keeps its files, and which devices its PyTorch sees.
 
+use crate::devices::CUDA_ORDER;
 use hipward_protocol::{Device, Missing, Rung};
 use serde::Deserialize;
 use std::{
@@ -17,6 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// Environment variables that pass from the operator to the worker: they choose devices, find
 /// libraries and switch optimizations, and hold no secrets.
 const PASSED_ON: &[&str] = &[
+    "CUDA_DEVICE_ORDER",
     "CUDA_HOME",
     "CUDA_VISIBLE_DEVICES",
     "FORCE_EAGER_ATTENTION",
@@ -260,6 +262,9 @@ impl Interpreter {
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?)));
         environment.extend(passed);
+        if env::var_os(CUDA_ORDER.0).is_none() {
+            environment.push((CUDA_ORDER.0.to_owned(), CUDA_ORDER.1.to_owned()));
+        }
         environment
     }
 
