@@ -119,6 +119,7 @@ impl Interpreter {
     pub(crate) async fn locate(executable: PathBuf) -> Result<Self, Missing> {
         let output = Command::new(&executable)
             .args(["-P", "-c", LOCATE])
+            .env_remove(crate::commands::token::VARIABLE)
             .stdin(Stdio::null())
             .kill_on_drop(true)
             .output();

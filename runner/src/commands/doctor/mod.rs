@@ -2,7 +2,10 @@
 
 mod compilers;
 
-use super::{host::HostArgs, scratch::Scratch};
+use super::{
+    host::{HostArgs, Senders},
+    scratch::Scratch,
+};
 use crate::{
     devices::{self, HipError},
     jobs::Runner,
@@ -67,7 +70,9 @@ pub(crate) fn run(args: Args) -> ExitCode {
 fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
     // A server may be using the data folder.
     let scratch = Scratch::new()?;
-    let settings = args.host.settings(scratch.path().to_owned())?;
+    let settings = args
+        .host
+        .settings(scratch.path().to_owned(), Senders::Operator)?;
     let runtime = tokio::runtime::Runtime::new()?;
     let runner = runtime.block_on(Runner::discover(settings))?;
     let capabilities = runner.capabilities();
