@@ -1,7 +1,7 @@
 //! What this host runs jobs with: its Python, its devices, its fence, its limits. Built once at
 //! start; the page and the API show it, the scheduler works from it.
 
-use super::PrivateDirectory;
+use super::{PrivateDirectory, worker::Worker};
 use crate::{
     devices::{self, Lease, NvidiaGpu},
     isolation::{FileRules, Host, Identity, Limits, Plan, Reserved},
@@ -211,6 +211,18 @@ impl Runner {
         for running in self.running().values().filter(|running| running.job == job) {
             running.stop.notify_one();
         }
+    }
+
+    /// Starts a worker for a device, as for a job, and ends it when it is ready.
+    pub(crate) async fn try_worker(&self, device: &Device) -> std::io::Result<()> {
+        let slot = self
+            .devices()
+            .iter()
+            .position(|known| known.id == device.id);
+        let mut worker = Worker::start(self, slot.unwrap_or_default(), device).await?;
+        let ready = worker.ready().await;
+        worker.end().await;
+        ready
     }
 
     /// Notes that a job runs on a device, and gives the signal that stops it.

@@ -96,6 +96,19 @@ fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
             device.memory_bytes as f64 / f64::from(1 << 30)
         )));
     }
+    // What a worker needs is more than what can be looked at from outside: its fence, its limits, its import of PyTorch.
+    for device in &capabilities.devices {
+        findings.push(match runtime.block_on(runner.try_worker(device)) {
+            Ok(()) => Finding::Has(format!("a worker for {}", device.id)),
+            Err(error) => Finding::Needs(Missing {
+                what: format!("a worker for {}", device.id),
+                consequence: format!("It could not be started, so no job runs there: {error}."),
+                mend:
+                    "see what the message names; `hipward serve --python PATH` takes another Python"
+                        .to_owned(),
+            }),
+        });
+    }
     findings.extend(amd());
     findings.extend(hip());
     findings.push(compilers::host());
