@@ -34,6 +34,12 @@ fn bench(folder: &Path, snippet: &str, flags: &[&str]) -> Command {
     command
 }
 
+/// With the server's token, if it has one, from the environment.
+fn authorized(mut bench: Command, server: &Server) -> Command {
+    bench.envs(server.token.iter().map(|token| ("HIPWARD_TOKEN", token)));
+    bench
+}
+
 fn told(output: &Output) -> (Option<i32>, String, String) {
     (
         output.status.code(),
@@ -125,22 +131,22 @@ fn the_exit_code_says_how_it_went() {
 
 #[test]
 fn a_running_server_does_the_job_and_keeps_it() {
-    let server = Server::start(&["--token", "secret"]);
+    let server = Server::start(&[]);
     let (code, _, errors) = run(MEASURES, &["--host", &server.url]);
     assert_eq!(code, Some(2));
     assert!(errors.contains("Token required"), "{errors}");
 
-    let (code, text, progress) = run(
-        MEASURES,
-        &[
-            "--host",
-            &server.url,
-            "--token",
-            "secret",
-            "--variants",
-            "compile",
-        ],
-    );
+    // From a file, as the command line can be read by everybody.
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("token");
+    fs::write(&file, server.token.as_deref().expect("has one")).expect("a file");
+    let file = file.to_str().expect("a path");
+    let flags = ["--host", &server.url, "--variants", "compile"];
+    let with = |flag, value| run(MEASURES, &[&flags[..], &[flag, value]].concat());
+    let (code, _, errors) = with("--token", "secret");
+    assert_eq!(code, Some(2));
+    assert!(errors.contains("use --token-file FILE"), "{errors}");
+    let (code, text, progress) = with("--token-file", file);
     assert_eq!(code, Some(0), "{progress}");
     assert!(text.contains("FASTER"), "{text}");
     let page = progress.lines().last().expect("a last line");
@@ -154,14 +160,17 @@ fn a_running_server_does_the_job_and_keeps_it() {
 #[test]
 fn a_server_that_is_started_again_is_followed_on() {
     // An address of its own: at 127.0.0.1 another test may be given the port while nobody has it.
-    let mut server = Server::start(&["--bind", "127.0.0.2:0"]);
+    let mut server = Server::start(&["--bind", "127.0.0.2:0", "--no-token"]);
     let folder = tempfile::tempdir().expect("a folder");
     // Long enough to be killed in; the second try goes to the end.
     let snippet = format!("import time\nprint('waiting', flush=True)\ntime.sleep(3){MEASURES}");
     let port = server.port().to_owned();
-    let (child, lines) = waiting(bench(folder.path(), &snippet, &["--host", &server.url]));
+    let (child, lines) = waiting(authorized(
+        bench(folder.path(), &snippet, &["--host", &server.url]),
+        &server,
+    ));
     server.kill();
-    server.restart(&["--bind", &format!("127.0.0.2:{port}")]);
+    server.restart(&["--bind", &format!("127.0.0.2:{port}"), "--no-token"]);
     let output = child.wait_with_output().expect("ends");
     let rest: Vec<_> = lines.map_while(Result::ok).collect();
     assert_eq!(output.status.code(), Some(0), "{rest:?}");
@@ -173,7 +182,7 @@ fn ctrl_c_cancels_the_job() {
     let folder = tempfile::tempdir().expect("a folder");
     for flags in [vec!["--host", server.url.as_str()], vec![]] {
         // Not dropped: who cannot tell any more stops.
-        let (mut child, _lines) = waiting(bench(folder.path(), WAITS, &flags));
+        let (mut child, _lines) = waiting(authorized(bench(folder.path(), WAITS, &flags), &server));
         signal(child.id(), "-INT");
         let status = child.wait().expect("ends");
         let mut text = String::new();

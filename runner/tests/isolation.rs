@@ -7,11 +7,16 @@ use hipward_protocol::{EventBody, FailureCode, JobState, Measurement};
 use std::{
     fs,
     net::TcpListener,
-    os::unix::net::UnixListener,
+    os::unix::{
+        fs::PermissionsExt,
+        net::{UnixDatagram, UnixListener},
+    },
+    path::Path,
+    process::Command,
     thread,
     time::{Duration, Instant},
 };
-use support::{Server, alive, printed, state};
+use support::{SYSTEM_PYTHON, Server, alive, printed, state, without_privileges};
 
 /// A limit small enough for a test. That on time is not: what another limit ends may take long on a busy machine.
 const STRICT: &[&str] = &["--memory-limit", "512MiB"];
@@ -53,22 +58,98 @@ fn allocating_without_end_is_stopped() {
     let server = Server::start(STRICT);
     let at_once = "held = []\nwhile True: held.append(bytearray(64 << 20))";
     assert_eq!(server.failure(at_once).0, FailureCode::MemoryLimit);
-    // Memory that the kernel's own limit does not count, and memory spread over processes.
-    let shared = "import mmap\nheld = []\nwhile True:\n m = mmap.mmap(-1, 64 << 20)\n m.write(b'x' * (64 << 20))\n held.append(m)";
-    assert_eq!(server.failure(shared).0, FailureCode::MemoryLimit);
+    // Spread over processes.
     let spread = "import os, time\nfor _ in range(8):\n if os.fork() == 0:\n  held = bytearray(os.urandom(1)) * (200 << 20)\n  time.sleep(600)\ntime.sleep(600)";
     assert_eq!(server.failure(spread).0, FailureCode::MemoryLimit);
     assert_well(&server);
 }
 
 #[test]
-fn memory_cannot_be_hidden_in_files_without_a_name() {
+fn memory_cannot_be_hidden_behind_files() {
     let server = Server::start(STRICT);
-    let said = attempt(
-        &server,
-        "import os\ntry: os.memfd_create('x')\nexcept OSError as e: print(type(e).__name__)",
-    );
-    assert!(said.contains("OSError"), "{said}");
+    // Pages of a shared mapping stay when they are mapped no more, so that nothing shows them.
+    let code = "
+import ctypes, mmap, os
+libc = ctypes.CDLL(None, use_errno=True)
+def attempt(what, act):
+    try:
+        act()
+        print('ALLOWED', what)
+    except OSError:
+        pass
+def memfd_secret():
+    if libc.syscall(447, 0) < 0:
+        raise OSError
+attempt('memfd', lambda: os.memfd_create('x'))
+attempt('memfd_secret', memfd_secret)
+attempt('shared', lambda: mmap.mmap(-1, 1 << 20))
+attempt('shared, checked', lambda: mmap.mmap(-1, 1 << 20, flags=3 | mmap.MAP_ANONYMOUS))
+mmap.mmap(-1, 1 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)[0] = 1
+print('tried')";
+    assert_eq!(attempt(&server, code).trim(), "tried");
+}
+
+#[test]
+fn what_waits_in_sockets_counts_as_memory() {
+    let server = Server::start(STRICT);
+    let code = "
+import os, resource, socket, time
+assert resource.getrlimit(resource.RLIMIT_NOFILE) == (1024, 1024)
+a, b = socket.socketpair()
+try:
+    a.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+    print('ALLOWED')
+except PermissionError:
+    pass
+for _ in range(6):
+    if os.fork() == 0:
+        held = [socket.socketpair() for _ in range(450)]
+        for pair in held:
+            for end in pair:
+                end.setblocking(False)
+                try:
+                    while True: end.send(bytes(4096))
+                except BlockingIOError:
+                    pass
+        time.sleep(600)
+time.sleep(600)";
+    let events = server.run(code);
+    let EventBody::Failed(failure) = support::final_body(&events) else {
+        panic!("it did not fail: {events:?}");
+    };
+    assert_eq!(failure.code, FailureCode::MemoryLimit, "{failure:?}");
+    assert_eq!(printed(&events), "");
+    assert_well(&server);
+}
+
+#[test]
+fn files_without_a_name_count_as_written() {
+    let server = Server::start(&[]);
+    let hidden = "
+import errno, os, time
+try:
+    os.open('.', os.O_TMPFILE | os.O_RDWR)
+    print('ALLOWED')
+except OSError as error:
+    assert error.errno == errno.EOPNOTSUPP
+held = []
+for _ in range(5):
+    file = open('x', 'wb')
+    os.unlink('x')
+    os.posix_fallocate(file.fileno(), 0, 1 << 30)
+    held.append(file)
+time.sleep(600)";
+    let events = server.run(hidden);
+    let EventBody::Failed(failure) = support::final_body(&events) else {
+        panic!("it did not fail: {events:?}");
+    };
+    assert_eq!(failure.code, FailureCode::OutputLimit, "{failure:?}");
+    assert_eq!(printed(&events), "");
+    // A temporary file without a name is of use, and is made in the old way.
+    let temporary =
+        "import tempfile\nwith tempfile.TemporaryFile() as f: f.write(b'x'); print('fine')";
+    assert_eq!(attempt(&server, temporary).trim(), "fine");
+    assert_well(&server);
 }
 
 #[test]
@@ -170,6 +251,172 @@ print(b.recv(10).decode())",
     );
     let said = attempt(&server, &code);
     assert_eq!(said.trim(), "pair works");
+}
+
+#[test]
+fn no_message_reaches_a_socket_of_the_host() {
+    let server = Server::start(STRICT);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let everybody = |mode| fs::Permissions::from_mode(mode);
+    fs::set_permissions(folder.path(), everybody(0o755)).expect("ours");
+    let path = folder.path().join("socket");
+    let outside = UnixDatagram::bind(&path).expect("a socket");
+    fs::set_permissions(&path, everybody(0o777)).expect("ours");
+    let code = format!(
+        "import os, socket
+a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+for what, act in {{
+    'sendto': lambda: a.sendto(b'hello', {path:?}),
+    'sendmsg': lambda: a.sendmsg([b'hello'], [], 0, {path:?}),
+    'connect': lambda: a.connect({path:?}),
+    'bind': lambda: a.bind('own'),
+    'bind, abstract': lambda: b.bind(chr(0) + 'hipward-uid-65519'),
+}}.items():
+    try:
+        act()
+        print('ALLOWED', what)
+    except OSError:
+        pass
+a.send(b'pair works')
+print(b.recv(20).decode())"
+    );
+    assert_eq!(attempt(&server, &code).trim(), "pair works");
+    outside.set_nonblocking(true).expect("a socket");
+    assert!(outside.recv(&mut [0; 8]).is_err(), "a message came through");
+}
+
+#[test]
+fn a_job_reads_nothing_past_permissions() {
+    let server = Server::start(&["--python", SYSTEM_PYTHON]);
+    let folder = tempfile::tempdir_in("/opt").or_else(|_| tempfile::tempdir());
+    let folder = folder.expect("a folder that jobs could reach");
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("ours");
+    let secret = folder.path().join("secret");
+    fs::write(&secret, "secret").expect("a file");
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).expect("ours");
+    let code = format!(
+        "for path in ({secret:?}, '/etc/shadow'):
+    try:
+        print('READ', open(path).read())
+    except OSError:
+        pass
+print([line.split()[1] for line in open('/proc/self/status') if line.startswith('Cap')])"
+    );
+    if without_privileges().is_some() {
+        let none = "0000000000000000";
+        let said = attempt(&server, &code);
+        assert_eq!(said.trim(), format!("{:?}", [none; 5]).replace('"', "'"));
+    }
+    let (_, capabilities) = server.get("/api/v1/capabilities");
+    assert!(!capabilities.contains("file permissions"), "{capabilities}");
+}
+
+#[test]
+fn a_python_in_a_closed_folder_is_read_past_permissions_only_behind_landlock() {
+    if without_privileges().is_none() {
+        return;
+    }
+    let closed = tempfile::tempdir().expect("a temporary folder");
+    fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o700)).expect("ours");
+    let made = Command::new(SYSTEM_PYTHON)
+        .args(["-m", "venv", "--without-pip"])
+        .arg(closed.path())
+        .status();
+    assert!(made.expect("python3 runs").success());
+    let python = closed.path().join("bin/python");
+    let flags = ["--python", python.to_str().expect("a path")];
+
+    let open = Server::start(&[&flags[..], &["--newest-landlock", "0"]].concat());
+    let (status, refused) = open.post(&serde_json::json!({"code": "print(1)"}));
+    assert_eq!(status, 503, "{refused}");
+    assert_eq!(support::problem(&refused).code, "python-unreadable");
+    let name = closed.path().to_str().expect("a path");
+    assert!(refused.contains(name), "{refused}");
+
+    let fenced = Server::start(&flags);
+    if fenced.fences_files() {
+        assert_eq!(attempt(&fenced, "print('runs')").trim(), "runs");
+        let (_, capabilities) = fenced.get("/api/v1/capabilities");
+        assert!(capabilities.contains("file permissions"), "{capabilities}");
+        assert!(capabilities.contains(name), "{capabilities}");
+    }
+}
+
+#[test]
+fn what_the_kernel_tells_of_other_processes_cannot_be_read() {
+    let server = Server::start(STRICT);
+    if !server.fences_files() {
+        return;
+    }
+    let code = format!(
+        "import os
+for path in ['/proc', '/proc/1/cmdline', '/proc/{pid}/cmdline', '/proc/{pid}/task', '/proc/{pid}/net/tcp', f'/proc/{{os.getppid()}}/cmdline', '/proc/{pid}/stat']:
+    try:
+        os.listdir(path) if os.path.isdir(path) else open(path).read()
+        print('READ', path)
+    except OSError:
+        pass
+# What PyTorch reads.
+for path in ['/proc/self/maps', '/proc/self/status', '/proc/self/cmdline', '/proc/cpuinfo', '/proc/meminfo', '/proc/stat', '/proc/sys/kernel/osrelease', '/proc/self/task/self/comm'.replace('task/self', 'task/' + str(os.getpid()))]:
+    assert open(path).read(), path
+print('tried')",
+        pid = server.pid(),
+    );
+    assert_eq!(attempt(&server, &code).trim(), "tried");
+}
+
+#[test]
+fn jobs_and_results_are_closed_to_other_users() {
+    let mut server = Server::start(STRICT);
+    assert_eq!(attempt(&server, "print(1)").trim(), "1");
+    let data = server.data.path().to_owned();
+    let mode = |path: &Path| fs::metadata(path).expect("is there").permissions().mode() & 0o777;
+    // Jobs of a root server have users of their own, who pass through.
+    let folder_mode = if without_privileges().is_some() {
+        0o711
+    } else {
+        0o700
+    };
+    let are_closed = || {
+        assert_eq!(mode(&data), folder_mode);
+        assert_eq!(mode(&data.join("workers")), folder_mode);
+        let mut files = 0;
+        for entry in fs::read_dir(&data).expect("readable").flatten() {
+            if entry.file_type().expect("a type").is_file() {
+                assert_eq!(mode(&entry.path()), 0o600, "{entry:?}");
+                files += 1;
+            }
+        }
+        assert!(files >= 2, "lock and database");
+        for entry in fs::read_dir(data.join("workers"))
+            .expect("readable")
+            .flatten()
+        {
+            assert_eq!(mode(&entry.path()), 0o700, "{entry:?}");
+        }
+    };
+    are_closed();
+    server.stop();
+    // As versions before this one left it.
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).expect("ours");
+    let database = data.join("jobs.sqlite");
+    fs::set_permissions(&database, fs::Permissions::from_mode(0o644)).expect("ours");
+    server.restart(STRICT);
+    assert_eq!(attempt(&server, "print(1)").trim(), "1");
+    are_closed();
+}
+
+#[test]
+fn a_low_limit_on_descriptors_is_worked_with() {
+    let server = Server::start(STRICT);
+    let lowered = Command::new("prlimit")
+        .args(["--nofile=256:256", "--pid", &server.pid().to_string()])
+        .status();
+    assert!(lowered.expect("prlimit runs").success());
+    // The first has a worker that was started before.
+    assert_eq!(attempt(&server, "print(1)").trim(), "1");
+    let code = "import resource\nprint(resource.getrlimit(resource.RLIMIT_NOFILE))";
+    assert_eq!(attempt(&server, code).trim(), "(256, 256)");
 }
 
 #[test]

@@ -130,8 +130,9 @@ fn a_second_interrupt_does_not_wait_for_a_client() {
     let mut slow = TcpStream::connect(&address).expect("connects");
     // The rest of the body never comes.
     let head = format!(
-        "POST /api/v1/jobs HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
-         content-length: 9\r\n\r\n{{"
+        "POST /api/v1/jobs HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
+         content-type: application/json\r\ncontent-length: 9\r\n\r\n{{",
+        token = server.token.as_deref().expect("it prints one"),
     );
     slow.write_all(head.as_bytes()).expect("is sent");
     assert_eq!(server.get("/healthz").0, 200, "it is heard by then");

@@ -17,3 +17,11 @@ export function remember(key, value) {
     // The page works without.
   }
 }
+
+export function forget(key) {
+  try {
+    localStorage.removeItem(prefix + key);
+  } catch {
+    // Then it kept nothing.
+  }
+}

@@ -1,11 +1,15 @@
-// The token that a server may ask for before it runs or stops code: asked for once, kept in this browser, and sent with
-// each such request.
+// The token that a server wants of those who run or stop code. A browser that opened the address which the server printed
+// has a cookie for it and is asked nothing. Any other is asked once: the server answers the first request that carries the
+// token with that cookie.
 
 import { element } from "./element.js";
-import { recall, remember } from "./storage.js";
+import { forget } from "./storage.js";
 
-// For this page also where the browser keeps nothing.
-let token = recall("token");
+// For this page.
+let token;
+
+// Earlier versions kept it where scripts can read it.
+forget("token");
 
 export const authorization = () => (token ? { authorization: `Bearer ${token}` } : {});
 
@@ -18,7 +22,7 @@ export function askToken(refused) {
   const form = element("form", { method: "dialog" }, [
     element("p", { textContent: refused ? "That is not this server’s token." : "This server runs code only for those who have its token." }),
     element("label", {}, ["Token ", input]),
-    element("p", { className: "hint", textContent: "Whoever started the server chose it. It is kept in this browser." }),
+    element("p", { className: "hint", textContent: "It is in the address that `hipward serve` printed, unless the server was given one. This browser keeps a cookie for it." }),
     element("p", { className: "actions" }, [element("button", { className: "primary", textContent: "Send" }), cancel]),
   ]);
   const dialog = element("dialog", { className: "dialog" }, [form]);
@@ -29,7 +33,6 @@ export function askToken(refused) {
   return new Promise((resolve) => {
     form.addEventListener("submit", () => {
       token = input.value;
-      remember("token", token);
       resolve(true);
     });
     dialog.addEventListener("close", () => {

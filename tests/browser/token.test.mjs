@@ -1,4 +1,5 @@
-// A server that runs code only for its token: the page asks for it once, says when it is wrong, and stops jobs with it too.
+// A server that runs code only for its token. Its printed address is enough; without it the page asks for the token once,
+// says when it is wrong, and keeps a cookie.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -25,7 +26,7 @@ def get_init_inputs():
 let server;
 let browser;
 before(async () => {
-  server = await startServer(['--token', 'open sesame']);
+  server = await startServer([], { token: true });
   browser = await startBrowser();
 });
 after(async () => {
@@ -33,27 +34,54 @@ after(async () => {
   await server?.stop();
 });
 
-test('a job is sent and cancelled with the token that was asked for once', async () => {
-  const page = await browser.newPage();
+/** Sends the slow job from the benchmark page. */
+async function run(page) {
   await page.goto(`${server.url}/benchmark/`);
   await page.getByLabel('Code to benchmark').fill(SLOW);
-  const run = page.getByRole('button', { name: 'Run the benchmark' });
+  await page.getByRole('button', { name: 'Run the benchmark' }).click();
+}
+
+async function cancel(page) {
+  await page.waitForURL(/\/jobs\/.+\//);
+  await page.getByRole('button', { name: 'Cancel this job' }).click();
+  await page.getByText('The job was cancelled.').waitFor({ timeout: 60_000 });
+}
+
+test('who opens the printed address is asked nothing', async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(server.entry);
+  assert.equal(page.url(), `${server.url}/`);
+  await run(page);
+  await cancel(page);
+  assert.equal(await page.getByRole('dialog').count(), 0);
+  const [cookie] = await context.cookies();
+  assert.equal(cookie.httpOnly, true);
+  assert.equal(cookie.sameSite, 'Strict');
+  await context.close();
+});
+
+test('without it the page asks for the token once', async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
   const dialog = page.getByRole('dialog', { name: 'Token' });
-  await run.click();
+  await run(page);
   await dialog.getByText('runs code only for those who have its token').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('alert').getByText('Authorization: Bearer').waitFor();
 
-  await run.click();
+  await page.getByRole('button', { name: 'Run the benchmark' }).click();
   await dialog.getByLabel('Token').fill('open barley');
   await page.keyboard.press('Enter');
   await dialog.getByText('That is not this server’s token.').waitFor();
-  await dialog.getByLabel('Token').fill('open sesame');
+  await dialog.getByLabel('Token').fill(new URL(server.entry).searchParams.get('token'));
   await dialog.getByRole('button', { name: 'Send' }).click();
-  await page.waitForURL(/\/jobs\/.+\//);
+  await cancel(page);
 
-  await page.getByRole('button', { name: 'Cancel this job' }).click();
-  await page.getByText('The job was cancelled.').waitFor({ timeout: 60_000 });
+  // Another page, which knows the token no more, has the cookie.
+  await run(page);
+  await cancel(page);
   assert.equal(await dialog.count(), 0);
-  await page.close();
+  assert.equal(await page.evaluate(() => localStorage.getItem('hipward.token')), null);
+  await context.close();
 });

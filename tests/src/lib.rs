@@ -60,6 +60,8 @@ pub struct Server {
     child: Child,
     /// `http://127.0.0.1:PORT`, without a final slash.
     pub url: String,
+    /// What it asks of those who send code.
+    pub token: String,
 }
 
 impl Server {
@@ -85,10 +87,15 @@ impl Server {
         let url = line
             .split_whitespace()
             .find(|word| word.starts_with("http://"))
-            .unwrap_or_else(|| panic!("no address in {line:?}"))
-            .trim_end_matches('/')
-            .to_owned();
-        Server { child, url }
+            .unwrap_or_else(|| panic!("no address in {line:?}"));
+        let (url, token) = url
+            .split_once("/?token=")
+            .unwrap_or_else(|| panic!("no token in {line:?}"));
+        Server {
+            child,
+            url: url.to_owned(),
+            token: token.to_owned(),
+        }
     }
 
     /// Ends the server as a power cut would: SIGKILL.
@@ -119,6 +126,7 @@ impl Server {
     pub fn post(&self, request: &Value) -> JobSummary {
         let mut answer = agent()
             .post(format!("{}/api/v1/jobs", self.url))
+            .header("authorization", format!("Bearer {}", self.token))
             .send_json(request)
             .expect("POST is answered");
         let body = answer.body_mut().read_to_string().expect("a body");

@@ -18,21 +18,26 @@ export const python =
 // The test tools are locked beside the site's own packages.
 export const require = createRequire(join(root, 'site/package.json'));
 
-/** Starts a server with a data folder of its own. Returns its URL and a function that ends it. */
-export async function startServer(flags = []) {
+/**
+ * Starts a server with a data folder of its own, that runs code for everybody on this machine unless `token` says that
+ * it shall make up a token. Returns its URL, the one with the token, and a function that ends it.
+ */
+export async function startServer(flags = [], { token = false } = {}) {
   const data = mkdtempSync(join(tmpdir(), 'hipward-data-'));
-  const args = ['serve', '--bind', '127.0.0.1:0', '--data', data, '--python', python, ...flags];
+  const access = token ? [] : ['--no-token', '--minimum-isolation', 'limits'];
+  const args = ['serve', '--bind', '127.0.0.1:0', '--data', data, '--python', python, ...access, ...flags];
   const child = spawn(hipward, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const end = () => child.kill('SIGTERM');
   process.once('exit', end);
-  const url = await new Promise((resolve, reject) => {
+  const entry = await new Promise((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`hipward serve ended with ${code}`)));
     createInterface({ input: child.stdout }).once('line', (line) => {
       const found = line.match(/http:\/\/\S+/);
-      if (found) resolve(found[0].replace(/\/$/, ''));
+      if (found) resolve(found[0]);
       else reject(new Error(`no address in ${JSON.stringify(line)}`));
     });
   });
+  const url = new URL(entry).origin;
   const stop = async () => {
     const ended = new Promise((resolve) => child.once('exit', resolve));
     process.off('exit', end);
@@ -43,7 +48,7 @@ export async function startServer(flags = []) {
     // What the server leaves is removed by its supervisors meanwhile.
     rmSync(data, { recursive: true, force: true, maxRetries: 10 });
   };
-  return { url, stop };
+  return { url, entry, stop };
 }
 
 /** Debian's Chromium, headless, with nothing that reaches out of this machine. */

@@ -22,6 +22,7 @@ fn a_real_snippet_is_measured_here_and_on_a_running_server() {
             .arg(root().join("kernels/examples/rmsnorm.py"))
             .args(["--variants", "eager", "--format", "json"])
             .args(flags)
+            .env("HIPWARD_TOKEN", &server.token)
             .output()
             .expect("hipward runs");
         let errors = String::from_utf8_lossy(&output.stderr);

@@ -4,11 +4,12 @@
 
 use super::problem::ApiError;
 use axum::{
-    extract::{Request, State},
-    http::{HeaderMap, StatusCode, header},
+    extract::{Query, Request, State},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
     middleware::Next,
-    response::{IntoResponse, Response},
+    response::{IntoResponse, Redirect, Response},
 };
+use sha2::{Digest, Sha256};
 use std::{net::SocketAddr, sync::Arc};
 
 /// Who may ask a server, and who may have it run code.
@@ -88,7 +89,7 @@ impl Guard {
         ))
     }
 
-    /// Whether the request may run or stop code.
+    /// Whether the request may run or stop code: it carries the token, or the cookie of a browser that had it.
     pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let Some(token) = &self.access.token else {
             if self.access.is_local(self.bound) {
@@ -99,14 +100,10 @@ impl Guard {
                 "token-not-set",
                 "This server runs no code",
                 "This server can be reached from a network and has no token, so it runs no code.",
-                "Start it with --token (or HIPWARD_TOKEN), or for this machine alone: on 127.0.0.1, without --allow-host.",
+                "Start it without --no-token, or for this machine alone: on 127.0.0.1, without --allow-host.",
             ));
         };
-        let given = headers
-            .get(header::AUTHORIZATION)
-            .and_then(|value| value.to_str().ok())
-            .and_then(|value| value.strip_prefix("Bearer "));
-        if given.is_some_and(|given| equal_in_constant_time(given, token)) {
+        if has_token(headers, token) || self.has_cookie(headers, token) {
             return Ok(());
         }
         Err(ApiError::new(
@@ -114,8 +111,78 @@ impl Guard {
             "token-required",
             "Token required",
             "This server runs code only for those who have its token.",
-            "Send the header `Authorization: Bearer <token>`.",
+            "Open the address that `hipward serve` printed, or send the header `Authorization: Bearer <token>`.",
         ))
+    }
+
+    /// A browser sends its cookies whatever page asks it to. One of this server says so in `Origin`, which was compared
+    /// with `Host` before, and which no browser leaves out where something is changed.
+    fn has_cookie(&self, headers: &HeaderMap, token: &str) -> bool {
+        let ours = self.cookie(token);
+        headers.contains_key(header::ORIGIN)
+            && headers
+                .get_all(header::COOKIE)
+                .iter()
+                .filter_map(|cookies| cookies.to_str().ok())
+                .flat_map(|cookies| cookies.split(';'))
+                .any(|cookie| equal_in_constant_time(cookie.trim(), &ours))
+    }
+
+    /// Name and value. Browsers keep one jar for all ports of a host; and not every token can be a cookie's value.
+    fn cookie(&self, token: &str) -> String {
+        let mut digest = Sha256::new();
+        digest.update("hipward cookie\0");
+        digest.update(token);
+        let value = crate::hex(&digest.finalize());
+        format!("hipward-{}={value}", self.bound.port())
+    }
+
+    /// The header that gives a browser the cookie.
+    fn set_cookie(&self, token: &str) -> Option<HeaderValue> {
+        let cookie = self.cookie(token);
+        HeaderValue::try_from(format!("{cookie}; Path=/; HttpOnly; SameSite=Strict")).ok()
+    }
+
+    /// The answer to a page's address with a token in it, `/?token=…`: the cookie, and the address without the token.
+    pub(crate) fn enter(&self, uri: &Uri) -> Option<Response> {
+        let query: Vec<(String, String)> = Query::try_from_uri(uri).ok()?.0;
+        let (_, given) = query.iter().find(|(name, _)| name == "token")?;
+        let rest: Vec<&str> = uri.query().map_or_else(Vec::new, |query| {
+            let parts = query.split('&');
+            parts.filter(|part| !part.starts_with("token=")).collect()
+        });
+        // One slash: two would begin the name of another host.
+        let path = uri.path().trim_start_matches(['/', '\\']);
+        let path = match &rest[..] {
+            [] => format!("/{path}"),
+            rest => format!("/{path}?{}", rest.join("&")),
+        };
+        let mut response = Redirect::to(&path).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        match &self.access.token {
+            Some(token) if equal_in_constant_time(given, token) => {
+                headers.extend(
+                    self.set_cookie(token)
+                        .map(|cookie| (header::SET_COOKIE, cookie)),
+                );
+            }
+            Some(_) => {
+                return Some(
+                    ApiError::new(
+                        StatusCode::UNAUTHORIZED,
+                        "token-required",
+                        "Another token",
+                        "The token in this address is not the one of this server.",
+                        "Open the address that `hipward serve` printed at its last start.",
+                    )
+                    .into_response(),
+                );
+            }
+            // Everybody may.
+            None => {}
+        }
+        Some(response)
     }
 
     /// `localhost:8717`, `127.0.0.1:8717`, `[::1]:8717`, or the bound address itself.
@@ -145,6 +212,17 @@ impl Guard {
     }
 }
 
+/// Whether the request carries the token itself.
+fn has_token(headers: &HeaderMap, token: &str) -> bool {
+    let given = headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split_once(' '));
+    given.is_some_and(|(scheme, given)| {
+        scheme.eq_ignore_ascii_case("bearer") && equal_in_constant_time(given, token)
+    })
+}
+
 /// Takes as long for a wrong guess as for a right one of the same length.
 fn equal_in_constant_time(a: &str, b: &str) -> bool {
     a.len() == b.len()
@@ -163,10 +241,20 @@ pub(crate) async fn refuse_foreign(
     let checked = guard
         .check_host(request.headers())
         .and_then(|()| guard.check_origin(request.headers()));
-    match checked {
-        Ok(()) => next.run(request).await,
-        Err(refused) => refused.into_response(),
+    if let Err(refused) = checked {
+        return refused.into_response();
     }
+    // A page that was given the token keeps it as a cookie, which scripts cannot read.
+    let headers = request.headers();
+    let token = guard.access.token.as_deref();
+    let cookie = token
+        .filter(|token| headers.contains_key(header::ORIGIN) && has_token(headers, token))
+        .and_then(|token| guard.set_cookie(token));
+    let mut response = next.run(request).await;
+    response
+        .headers_mut()
+        .extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
+    response
 }
 
 #[cfg(test)]
@@ -266,7 +354,9 @@ mod tests {
 
         let closed = guard("0.0.0.0:8717", Some("secret"));
         let with = |value| closed.check_token(&headers(&[(header::AUTHORIZATION, value)]));
-        assert!(with("Bearer secret").is_ok());
+        for value in ["Bearer secret", "bearer secret", "BEARER secret"] {
+            assert!(with(value).is_ok(), "{value}");
+        }
         for value in ["Bearer secre", "Bearer Secret", "Basic secret", "secret"] {
             let error = with(value).expect_err(value);
             assert_eq!(error.status(), StatusCode::UNAUTHORIZED);

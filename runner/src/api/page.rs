@@ -17,6 +17,9 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return ApiError::method_not_allowed(request.method().as_str(), path).into_response();
     }
+    if let Some(entered) = app.guard.enter(request.uri()) {
+        return entered;
+    }
     if let Some(job) = path.strip_prefix("/jobs/") {
         return match job.split_once('/') {
             Some((id, "")) => job_page(&app, id.to_owned()).await,

@@ -1,6 +1,6 @@
 //! The arguments that describe a runner, shared by the commands that have one. Where its jobs are kept is theirs.
 
-use crate::jobs::{Settings, level_name};
+use crate::jobs::{Settings, level_name, prepare_data_folder};
 use hipward_protocol::IsolationLevel;
 use std::{path::PathBuf, time::Duration};
 
@@ -22,23 +22,49 @@ pub(crate) struct HostArgs {
     /// Longest sampling time per variant, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = seconds)]
     time_cap: Duration,
-    /// Isolation below which nothing is run: limits, syscalls or files
-    #[arg(long, value_name = "LEVEL", default_value = "limits", value_parser = level)]
-    minimum_isolation: IsolationLevel,
+    /// Isolation below which nothing is run: limits, syscalls or files [default: files where others can send code, else
+    /// limits]
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    minimum_isolation: Option<IsolationLevel>,
+    /// Newest version of Landlock to use, 0 for none: what tests see of older kernels
+    #[arg(long, value_name = "ABI", hide = true)]
+    newest_landlock: Option<u32>,
+}
+
+/// Who can send code to the runner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Senders {
+    /// The one who started it.
+    Operator,
+    /// Those who were given a token, or everybody on this machine.
+    Others,
 }
 
 impl HostArgs {
-    /// The settings of a runner that keeps its jobs in `data`.
-    pub(crate) fn settings(self, data: PathBuf) -> std::io::Result<Settings> {
+    /// The settings of a runner that keeps its jobs in `data`, which is closed to others from now on.
+    pub(crate) fn settings(self, data: PathBuf, senders: Senders) -> Result<Settings, String> {
         // Workers start in a folder of their own, where a relative path would mean another.
+        let absolute = |path: PathBuf| {
+            std::path::absolute(&path).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        let data = absolute(data)?;
+        prepare_data_folder(&data).map_err(|error| {
+            let data = data.display();
+            format!("cannot keep jobs in {data}: {error}; choose a folder of yours with --data")
+        })?;
+        let default_isolation = match senders {
+            Senders::Operator => IsolationLevel::Limits,
+            Senders::Others => IsolationLevel::Files,
+        };
         Ok(Settings {
-            data: std::path::absolute(data)?,
+            data,
             python: self.python,
-            kernels: self.kernels.map(std::path::absolute).transpose()?,
+            kernels: self.kernels.map(absolute).transpose()?,
             wall_limit: self.wall_limit,
             memory_bytes: self.memory_limit,
             time_cap_s: self.time_cap.as_secs_f64(),
-            minimum_isolation: self.minimum_isolation,
+            minimum_isolation: self.minimum_isolation.unwrap_or(default_isolation),
+            newest_landlock: self.newest_landlock,
         })
     }
 }

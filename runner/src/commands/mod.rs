@@ -9,3 +9,4 @@ pub(crate) mod host;
 pub(crate) mod lsp;
 mod scratch;
 pub(crate) mod serve;
+pub(crate) mod token;

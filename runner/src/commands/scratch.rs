@@ -1,6 +1,9 @@
 //! A folder for a runner that keeps nothing.
 
-use std::path::{Path, PathBuf};
+use std::{
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+};
 
 /// A folder of our own that is gone afterwards.
 pub(crate) struct Scratch(PathBuf);
@@ -8,7 +11,7 @@ pub(crate) struct Scratch(PathBuf);
 impl Scratch {
     pub(crate) fn new() -> std::io::Result<Self> {
         let path = std::env::temp_dir().join(format!("hipward-{}", std::process::id()));
-        std::fs::create_dir(&path)?;
+        std::fs::DirBuilder::new().mode(0o700).create(&path)?;
         Ok(Scratch(path))
     }
 

@@ -1,9 +1,12 @@
 //! `hipward serve`: site, API and local runner on one address.
 
-use super::host::HostArgs;
+use super::{
+    host::{HostArgs, Senders},
+    token::TokenArgs,
+};
 use crate::{
     api::Access,
-    jobs::{Runner, Store},
+    jobs::{Runner, Store, unguessable},
     server::{listen, run_server},
     shutdown::Interrupts,
     web::pages::Pages,
@@ -22,16 +25,18 @@ use tracing_subscriber::filter::LevelFilter;
 /// Arguments of `hipward serve`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Address to listen on; another than loopback needs --token to run code
+    /// Address to listen on
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8717")]
     bind: SocketAddr,
     /// Serve this content folder instead of the built-in lessons
     #[arg(long, value_name = "DIR")]
     content: Option<PathBuf>,
-    /// Run code only for requests that carry this token [default: $HIPWARD_TOKEN]
-    #[arg(long, value_name = "TOKEN")]
-    token: Option<String>,
-    /// Answer requests for this host name too, as a proxy in front passes them on; code then needs --token
+    #[command(flatten)]
+    token: TokenArgs,
+    /// Run code for everybody on this machine; from a network, for nobody [default: for a token, random unless it is given]
+    #[arg(long, conflicts_with = "token_file")]
+    no_token: bool,
+    /// Answer requests for this host name too, as a proxy in front passes them on
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
     /// Show what a team's own rules (TOML) find in the playground too
@@ -67,21 +72,26 @@ pub(crate) fn run(args: Args) -> ExitCode {
 async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     // Snippets that run as our own user must not be able to look into us.
     nix::sys::prctl::set_dumpable(false)?;
-    let token = args.token.or_else(|| env::var("HIPWARD_TOKEN").ok());
-    let token = token.filter(|token| !token.is_empty());
-    if token.as_deref().is_some_and(|token| !can_be_sent(token)) {
-        return Err(
-            "no header can carry this token; choose one of ASCII letters, digits and signs".into(),
-        );
-    }
+    let given = args.token.read()?;
+    // Made up, it is for who started the server: it is printed, and gone with the server.
+    let random = if given.is_none() && !args.no_token {
+        Some(unguessable()?)
+    } else {
+        None
+    };
     let access = Access {
-        token,
+        token: random.clone().or(given.filter(|_| !args.no_token)),
         hosts: args.allow_host,
+    };
+    let senders = if random.is_some() && access.is_local(args.bind) {
+        Senders::Operator
+    } else {
+        Senders::Others
     };
     let data = args.data.or_else(default_data);
     let data =
         data.ok_or("there is no home folder to keep jobs in; choose a folder with --data")?;
-    let settings = args.host.settings(data)?;
+    let settings = args.host.settings(data, senders)?;
     let pages = Pages::load(args.content.as_deref(), args.rules.as_deref(), "/")?;
     let store = Store::open(&settings.data)?;
     let recovered = store.recover()?;
@@ -100,12 +110,16 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     if !access.is_local(bound) && access.token.is_none() {
         tracing::warn!(
             "this server can be reached from a network, so no code is run for anyone; \
-             start with --token to run code for those who have the token"
+             start without --no-token to run code for those who have the token"
         );
     }
 
     let mut interrupts = Interrupts::listen()?;
-    println!("Hipward is at http://{bound}/");
+    match random {
+        // This address makes a browser one that may run code.
+        Some(token) => println!("Hipward is at http://{bound}/?token={token}"),
+        None => println!("Hipward is at http://{bound}/"),
+    }
     let told = async move {
         interrupts.next().await;
         tracing::info!(
@@ -119,11 +133,6 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     };
     run_server(listener, access, store, Arc::new(runner), pages, told).await?;
     Ok(())
-}
-
-/// True for what arrives as it was written when a browser puts it into a header.
-fn can_be_sent(token: &str) -> bool {
-    token.trim() == token && token.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 fn default_data() -> Option<PathBuf> {

@@ -4,9 +4,13 @@
 
 mod hip;
 mod kfd;
+mod lease;
+mod nvidia;
 
 pub(crate) use hip::{HipError, runtime as hip_runtime};
 pub(crate) use kfd::gpus;
+pub(crate) use lease::{CUDA_ORDER, Lease, name_in_worker};
+pub(crate) use nvidia::{NvidiaGpu, gpus as nvidia_gpus};
 
 use hipward_protocol::{Device, Missing, Vendor};
 use std::path::Path;

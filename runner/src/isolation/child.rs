@@ -9,9 +9,9 @@ use nix::{
         signal::{SigSet, Signal},
         stat::{Mode, umask},
     },
-    unistd::{Pid, getppid, setpgid},
+    unistd::{Pid, getppid, setsid},
 };
-use std::{io, process::Command};
+use std::{io, os::unix::net::UnixStream, process::Command};
 
 /// Why a plan could not be turned into a command.
 #[derive(Debug, thiserror::Error)]
@@ -22,17 +22,28 @@ pub(super) enum FenceError {
     /// The seccomp filter could not be built.
     #[error("the seccomp filter could not be built: {0}")]
     Seccomp(#[from] seccompiler::BackendError),
+    /// There was no socket for the filter's questions.
+    #[error("no socket could be made: {0}")]
+    Socket(#[from] io::Error),
 }
 
-/// The command that starts the plan's program behind its fence. Rules and filters are built here,
-/// before the fork; `supervisor` is this process.
-pub(super) fn command(plan: &Plan, supervisor: Pid) -> Result<Command, FenceError> {
-    let mut protected = plan.protected.clone();
-    protected.push(supervisor.as_raw());
-    let filters = seccomp::filters(plan, &protected)?;
+/// The command that starts the plan's program behind its fence, and the socket that hands over the listener of its
+/// seccomp filter when it runs. Rules and filters are built here, before the fork; `supervisor` is this process.
+pub(super) fn command(plan: &Plan, supervisor: Pid) -> Result<(Command, UnixStream), FenceError> {
+    let filters = if plan.seccomp {
+        Some(seccomp::filters(plan)?)
+    } else {
+        None
+    };
+    let (ours, theirs) = UnixStream::pair()?;
     let mut files = rules(plan)?;
     let limits = plan.limits.clone();
+    let restricted = plan.clone();
     let identity = plan.identity.clone();
+    let past_permissions = plan
+        .files
+        .as_ref()
+        .is_some_and(|files| files.past_permissions);
 
     let mut command = Command::new(&plan.program);
     command
@@ -41,14 +52,15 @@ pub(super) fn command(plan: &Plan, supervisor: Pid) -> Result<Command, FenceErro
         .envs(plan.environment.iter().map(|(name, value)| (name, value)))
         .current_dir(&plan.directory);
     sys::before_exec(&mut command, move || {
-        setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
+        // Within our session it could join our group, and a signal to its own group would reach us.
+        setsid()?;
         sys::normal_priority();
         SigSet::all().thread_unblock()?;
         umask(Mode::S_IRWXG | Mode::S_IRWXO);
         sys::keep_descriptors_below(super::control::EVENTS_FD.unsigned_abs() + 1)?;
         limits.apply()?;
         if let Some(identity) = &identity {
-            identity.assume()?;
+            identity.assume(past_permissions)?;
         }
         // Changing the user would have cleared it.
         set_pdeathsig(Signal::SIGKILL)?;
@@ -57,12 +69,21 @@ pub(super) fn command(plan: &Plan, supervisor: Pid) -> Result<Command, FenceErro
         }
         set_no_new_privs()?;
         if let Some(rules) = files.take() {
-            rules.restrict_self().map_err(io::Error::other)?;
+            landlock::restrict(&restricted, rules)?;
         }
-        for filter in &filters {
-            seccompiler::apply_filter(filter).map_err(io::Error::other)?;
+        if let Some(filters) = &filters {
+            let (asks, refuses) =
+                seccomp::process_filters(Pid::this()).map_err(io::Error::other)?;
+            match sys::apply_asking_filter(&asks) {
+                Ok(listener) => sys::send_descriptor(&theirs, &listener)?,
+                // Before Linux 5.0, or where somebody else is asked already.
+                Err(_) => seccompiler::apply_filter(&refuses).map_err(io::Error::other)?,
+            }
+            for filter in filters {
+                seccompiler::apply_filter(filter).map_err(io::Error::other)?;
+            }
         }
         Ok(())
     });
-    Ok(command)
+    Ok((command, ours))
 }

@@ -37,6 +37,8 @@ pub(crate) enum Report {
         /// Why.
         message: String,
     },
+    /// It still watches. Sent each second.
+    Alive,
     /// It ended. Sent as soon as that is decided; the supervisor exits when all its processes
     /// are gone.
     Ended(Ending),

@@ -75,17 +75,23 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Becomes this user, for good. The one capability that is kept lets the worker read a Python
-    /// that lives in a folder of root's; which folders those are is Landlock's business.
-    pub(super) fn assume(&self) -> io::Result<()> {
+    /// Becomes this user, for good. `past_permissions`: one capability is kept, to read files whatever their permissions
+    /// say. It is for a Python in a folder of root's, and only where Landlock says which folders can be read at all.
+    pub(super) fn assume(&self, past_permissions: bool) -> io::Result<()> {
         let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.uid));
         let groups: Vec<Gid> = self.groups.iter().map(|&raw| Gid::from_raw(raw)).collect();
-        sys::drop_bounding_set_but_reading()?;
+        sys::drop_bounding_set(past_permissions)?;
         setgroups(&groups)?;
         setresgid(gid, gid, gid)?;
-        sys::keep_capabilities_of_a_user()?;
+        if past_permissions {
+            sys::keep_capabilities_of_a_user()?;
+        }
+        // Without that, the kernel clears every capability here.
         setresuid(uid, uid, uid)?;
-        sys::keep_only_reading()
+        if past_permissions {
+            sys::keep_only_reading()?;
+        }
+        Ok(())
     }
 }
 

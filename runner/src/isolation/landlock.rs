@@ -4,42 +4,70 @@
 use super::plan::Plan;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetCreatedAttr, RulesetError, Scope, path_beneath_rules,
+    RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
+use std::io;
 
-/// The newest version whose rights we name.
-const NEWEST: ABI = ABI::V6;
+/// The versions whose rights we name, from the first one on.
+const KNOWN: &[ABI] = &[ABI::V1, ABI::V2, ABI::V3, ABI::V4, ABI::V5, ABI::V6];
 
 /// GPU runtimes share memory between processes here.
 const SHARED_MEMORY: &str = "/dev/shm";
-/// CUDA does not start unless it may name its threads, which it does by writing to files of its
-/// own process. What else is writable in there is guarded by the kernel's own rules on processes.
-const PROCESSES: &str = "/proc";
+/// The process that asks.
+const OWN_PROCESS: &str = "/proc/self";
 
-/// Opens every path of the plan and builds the rules; nothing is restricted yet.
+/// Restricts the process that calls.
+pub(super) fn restrict(plan: &Plan, rules: RulesetCreated) -> io::Result<()> {
+    let abi = abi(plan.files.as_ref().map_or(1, |files| files.abi));
+    let mut own = AccessFs::from_read(abi);
+    if plan.gpu {
+        // CUDA does not start unless it may name its threads, which it does by writing to files in here. What else is
+        // writable is guarded by the kernel's own rules on processes.
+        own |= (AccessFs::WriteFile | AccessFs::Truncate) & AccessFs::from_all(abi);
+    }
+    let status = rules
+        .add_rules(path_beneath_rules([OWN_PROCESS], own))
+        .and_then(RulesetCreated::restrict_self)
+        .map_err(io::Error::other)?;
+    match status.ruleset {
+        RulesetStatus::NotEnforced => Err(io::Error::other("Landlock restricts nothing")),
+        _ => Ok(()),
+    }
+}
+
+fn abi(version: u32) -> ABI {
+    KNOWN[(version as usize).clamp(1, KNOWN.len()) - 1]
+}
+
+/// Opens every path of the plan and builds the rules; nothing is restricted yet. The process itself is missing from them:
+/// it is there only after the fork.
 pub(super) fn rules(plan: &Plan) -> Result<Option<RulesetCreated>, RulesetError> {
     let Some(files) = &plan.files else {
         return Ok(None);
     };
-    let everything = AccessFs::from_all(NEWEST);
+    let abi = abi(files.abi);
+    let everything = AccessFs::from_all(abi);
+    let reading = AccessFs::from_read(abi);
     let device = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::WriteFile | AccessFs::IoctlDev;
     let shared_memory = device | AccessFs::MakeReg | AccessFs::RemoveFile | AccessFs::Truncate;
-    let process = AccessFs::WriteFile | AccessFs::Truncate;
-    let (shm, proc) = if plan.gpu {
-        (Some(SHARED_MEMORY), Some(PROCESSES))
-    } else {
-        (None, None)
-    };
-    let created = Ruleset::default()
+    let shm = plan.gpu.then_some(SHARED_MEMORY);
+    let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(everything)?
-        .handle_access(AccessNet::BindTcp | AccessNet::ConnectTcp)?
-        .scope(Scope::AbstractUnixSocket | Scope::Signal)?
+        .handle_access(everything)?;
+    // Versions without such rights refuse to be asked for none.
+    let network = AccessNet::from_all(abi);
+    if !network.is_empty() {
+        ruleset = ruleset.handle_access(network)?;
+    }
+    let scopes = Scope::from_all(abi);
+    if !scopes.is_empty() {
+        ruleset = ruleset.scope(scopes)?;
+    }
+    let created = ruleset
         .create()?
-        .add_rules(path_beneath_rules(&files.read, AccessFs::from_read(NEWEST)))?
-        .add_rules(path_beneath_rules(&files.devices, device))?
-        .add_rules(path_beneath_rules(shm, shared_memory))?
-        .add_rules(path_beneath_rules(proc, process))?
+        .add_rules(path_beneath_rules(&files.read, reading))?
+        .add_rules(path_beneath_rules(&files.devices, device & everything))?
+        .add_rules(path_beneath_rules(shm, shared_memory & everything))?
         .add_rules(path_beneath_rules([&plan.directory], everything))?;
     Ok(Some(created))
 }

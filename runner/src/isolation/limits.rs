@@ -3,9 +3,13 @@
 
 use nix::{
     errno::Errno,
-    sys::resource::{Resource, setrlimit},
+    sys::resource::{Resource, getrlimit, setrlimit},
 };
 use serde::{Deserialize, Serialize};
+
+/// Descriptors of a process: what most systems start a program with. Sockets hold memory that no limit of the kernel's
+/// counts, so that more of them would be more of that.
+const DESCRIPTORS: u64 = 1024;
 
 /// What a worker and everything it starts may use.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,7 +40,9 @@ impl Limits {
         exactly(Resource::RLIMIT_CORE, 0)?;
         exactly(Resource::RLIMIT_DATA, self.memory_bytes)?;
         exactly(Resource::RLIMIT_FSIZE, self.disk_bytes)?;
-        exactly(Resource::RLIMIT_NOFILE, 4096)?;
+        // Above the hard limit it could not be set, and without root not raised again.
+        let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
+        exactly(Resource::RLIMIT_NOFILE, DESCRIPTORS.min(most))?;
         exactly(Resource::RLIMIT_MSGQUEUE, 0)?;
         exactly(Resource::RLIMIT_NPROC, self.threads)
     }

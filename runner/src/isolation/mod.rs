@@ -11,10 +11,13 @@
 mod child;
 mod control;
 mod footprint;
+mod held;
 mod identity;
 mod landlock;
 mod limits;
+mod orphans;
 mod plan;
+mod process_calls;
 mod process_tree;
 mod seccomp;
 mod spawn;
@@ -30,6 +33,7 @@ pub(crate) use spawn::{Sandboxed, spawn};
 pub(crate) use supervisor::supervise;
 
 use hipward_protocol::{Isolation, IsolationLevel};
+use std::path::Path;
 
 /// What each version of Landlock adds for us.
 const LANDLOCK_ADDS: &[(u32, &str)] = &[
@@ -60,17 +64,21 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Asks the kernel.
-    pub(crate) fn detect() -> Self {
+    /// Asks the kernel. Of Landlock it takes no newer version than `newest_landlock`, so that tests see what an older
+    /// kernel would do.
+    pub(crate) fn detect(newest_landlock: Option<u32>) -> Self {
+        let newest = newest_landlock.unwrap_or(u32::MAX);
+        let landlock_abi = sys::landlock_abi().map(|abi| abi.min(newest));
         Host {
-            landlock_abi: sys::landlock_abi(),
+            landlock_abi: landlock_abi.filter(|&abi| abi > 0),
             seccomp: seccomp::is_available(),
             root: nix::unistd::geteuid().is_root(),
         }
     }
 
-    /// The level that every worker of this host gets, mechanism by mechanism.
-    pub(crate) fn isolation(self, identity: Option<&Identity>) -> Isolation {
+    /// The level that every worker of this host gets, mechanism by mechanism. `closed`: the folder for which workers
+    /// read past permissions.
+    pub(crate) fn isolation(self, identity: Option<&Identity>, closed: Option<&Path>) -> Isolation {
         let mut mechanisms = vec![
             "own process tree, killed whole".to_owned(),
             "limits on time, memory, processes, files and output".to_owned(),
@@ -94,6 +102,13 @@ impl Host {
             .iter()
             .filter(|(since, _)| self.landlock_abi < Some(*since));
         missing.extend(absent.map(|(_, what)| (*what).to_owned()));
+        if let Some(closed) = closed {
+            missing.push(format!(
+                "file permissions: jobs read root's files too, in the folders that Landlock opens (such as /usr and \
+                 /opt), because {} is closed to other users; needs a Python and a data folder that every user can reach",
+                closed.display()
+            ));
+        }
         let level = match (self.seccomp, self.landlock_abi) {
             (false, _) => IsolationLevel::Limits,
             (true, None) => IsolationLevel::Syscalls,
@@ -117,7 +132,7 @@ mod tests {
             seccomp,
             root: false,
         };
-        host.isolation(None).level
+        host.isolation(None, None).level
     }
 
     #[test]
@@ -135,7 +150,7 @@ mod tests {
             seccomp: true,
             root: false,
         };
-        let missing = bookworm.isolation(None).missing;
+        let missing = bookworm.isolation(None, None).missing;
         assert!(
             missing.iter().any(|line| line.contains("6.12")),
             "{missing:?}"

@@ -25,34 +25,43 @@ pub(crate) struct Plan {
     pub(crate) seccomp: bool,
     /// Whether it may use a GPU, whose drivers need shared memory.
     pub(crate) gpu: bool,
-    /// Processes it must not be able to signal, besides its supervisor.
-    pub(crate) protected: Vec<i32>,
 }
 
 /// Files that stay reachable under Landlock, besides the private directory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct FileRules {
+    /// The version of Landlock whose rights are restricted.
+    pub(crate) abi: u32,
     /// Readable and executable, with everything below.
     pub(crate) read: Vec<PathBuf>,
     /// Device files.
     pub(crate) devices: Vec<PathBuf>,
+    /// Whether these files are read whatever their permissions say, by a worker that was root. A part of these rules,
+    /// so that no worker without them can have it.
+    pub(crate) past_permissions: bool,
 }
 
 impl FileRules {
     /// What any Python process needs of a Linux host; `python` adds its own folders. Paths that
     /// do not exist are skipped when the rules are applied.
-    pub(crate) fn new(python: impl IntoIterator<Item = PathBuf>, gpu: bool) -> Self {
+    pub(crate) fn new(abi: u32, python: impl IntoIterator<Item = PathBuf>, gpu: bool) -> Self {
         let mut read: Vec<PathBuf> = SYSTEM_READ.iter().map(PathBuf::from).collect();
         read.extend(python);
         let mut devices: Vec<PathBuf> = SYSTEM_DEVICES.iter().map(PathBuf::from).collect();
         if gpu {
             devices.extend(gpu_nodes());
         }
-        FileRules { read, devices }
+        FileRules {
+            abi,
+            read,
+            devices,
+            past_permissions: false,
+        }
     }
 }
 
-/// Not among them: `/etc/passwd`. Who asks for a name or a home finds it in the environment (`HOME`, `USER`,
+/// Of /proc, what tells of the machine. What tells of processes is left out, but for the worker's own folder: command
+/// lines of others may hold secrets. Not among them either: `/etc/passwd`. Who asks for a name or a home finds it in the environment (`HOME`, `USER`,
 /// `LOGNAME`), and a worker with a user of its own has no line in that file anyway.
 const SYSTEM_READ: &[&str] = &[
     "/usr",
@@ -69,7 +78,19 @@ const SYSTEM_READ: &[&str] = &[
     "/etc/ld.so.conf.d",
     "/etc/localtime",
     "/etc/os-release",
-    "/proc",
+    "/proc/cgroups",
+    "/proc/cpuinfo",
+    "/proc/devices",
+    "/proc/driver",
+    "/proc/filesystems",
+    "/proc/loadavg",
+    "/proc/meminfo",
+    "/proc/modules",
+    "/proc/stat",
+    "/proc/sys",
+    "/proc/uptime",
+    "/proc/version",
+    "/proc/vmstat",
     "/sys/bus",
     "/sys/class",
     "/sys/dev",

@@ -1,6 +1,7 @@
 //! The processes below one process, and what they use. All of a worker's processes are below its
 //! supervisor whatever they do, because orphans are handed to the nearest subreaper.
 
+use super::held::Held;
 use nix::{
     errno::Errno,
     sys::{
@@ -30,6 +31,14 @@ pub(super) fn descendants(root: Pid) -> Vec<Pid> {
     found
 }
 
+/// The children of a process.
+pub(super) fn children(parent: Pid) -> Vec<Pid> {
+    listed_children(parent).unwrap_or_else(|| {
+        let children = children_by_parent().remove(&parent);
+        children.unwrap_or_default()
+    })
+}
+
 /// Children as the kernel lists them, where it is built to; far cheaper than reading all of /proc.
 fn listed_children(parent: Pid) -> Option<Vec<Pid>> {
     let mut children = Vec::new();
@@ -50,47 +59,97 @@ fn listed_children(parent: Pid) -> Option<Vec<Pid>> {
 fn children_by_parent() -> HashMap<Pid, Vec<Pid>> {
     let mut by_parent: HashMap<Pid, Vec<Pid>> = HashMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse() else {
             continue;
         };
-        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else {
-            continue;
-        };
-        // `pid (name) state parent …`, and a name may hold anything, so from the last bracket on.
-        let after_name = stat.rsplit_once(") ").map(|(_, rest)| rest);
-        let parent = after_name.and_then(|rest| rest.split(' ').nth(1)?.parse().ok());
-        if let Some(parent) = parent {
-            let siblings = by_parent.entry(Pid::from_raw(parent)).or_default();
-            siblings.push(Pid::from_raw(pid));
+        let pid = Pid::from_raw(pid);
+        if let Some(status) = Status::of(pid) {
+            by_parent.entry(status.parent).or_default().push(pid);
         }
     }
     by_parent
 }
 
-/// Bytes of memory that only these processes hold, if that is more than `limit`.
-pub(super) fn memory_over(limit: u64, processes: &[Pid]) -> Option<u64> {
-    // Pages shared by forking are counted once per process at first; the exact figure is slow to
-    // get and holds a lock of the process meanwhile, so it is asked for only when it matters.
-    let upper_bound: u64 = processes.iter().map(|&pid| resident(pid)).sum();
-    if upper_bound <= limit {
-        return None;
-    }
-    let exact: u64 = processes.iter().map(|&pid| proportional(pid)).sum();
-    (exact > limit).then_some(exact)
+/// What the kernel says of a process or a thread.
+#[derive(Debug)]
+pub(super) struct Status {
+    /// The process that a thread belongs to.
+    pub(super) process: Pid,
+    pub(super) parent: Pid,
+    pub(super) user: u32,
+    /// Whether it can gain no privileges by running a program.
+    pub(super) no_new_privileges: bool,
+    /// When it started, in ticks since the machine did.
+    pub(super) started: u64,
 }
 
-/// Anonymous and shared memory, without mapped files.
-fn resident(pid: Pid) -> u64 {
+impl Status {
+    pub(super) fn of(pid: Pid) -> Option<Self> {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()
+        };
+        // `pid (name) state parent …`, and a name may hold anything, so from the last bracket on.
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (_, after_name) = stat.rsplit_once(") ")?;
+        Some(Status {
+            process: Pid::from_raw(field("Tgid:")?.parse().ok()?),
+            parent: Pid::from_raw(field("PPid:")?.parse().ok()?),
+            user: field("Uid:")?.parse().ok()?,
+            no_new_privileges: field("NoNewPrivs:") == Some("1"),
+            started: after_name.split(' ').nth(19)?.parse().ok()?,
+        })
+    }
+}
+
+/// Whether a process is below `root`.
+pub(super) fn is_below(process: Pid, root: Pid) -> bool {
+    // A parent may end while the way up is read; then the process has another one.
+    const TRIES: usize = 3;
+    let parent = |&pid: &Pid| Status::of(pid).map(|status| status.parent);
+    (0..TRIES).any(|_| {
+        let ancestors = std::iter::successors(parent(&process), parent);
+        ancestors.into_iter().any(|ancestor| ancestor == root)
+    })
+}
+
+/// Whether these processes, with what they `held` besides, have more memory than `limit`.
+pub(super) fn is_memory_over(limit: u64, processes: &[Pid], held: Held) -> bool {
+    let total = |of: fn(Pid) -> Memory| {
+        let memory = processes.iter().map(|&pid| of(pid));
+        let (anonymous, shared) = memory.fold((0, 0), |(anonymous, shared), memory| {
+            (anonymous + memory.anonymous, shared + memory.shared)
+        });
+        // Shared memory is seen twice: where it is mapped, and as the file behind it.
+        anonymous + shared.max(held.shared_memory) + held.sockets
+    };
+    // Pages shared by forking are counted once per process at first; the exact figure is slow to
+    // get and holds a lock of the process meanwhile, so it is asked for only when it matters.
+    total(resident) > limit && total(proportional) > limit
+}
+
+/// Bytes, without mapped files.
+struct Memory {
+    anonymous: u64,
+    shared: u64,
+}
+
+fn resident(pid: Pid) -> Memory {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    kilobytes(&status, "RssAnon:") + kilobytes(&status, "RssShmem:")
+    Memory {
+        anonymous: kilobytes(&status, "RssAnon:"),
+        shared: kilobytes(&status, "RssShmem:"),
+    }
 }
 
 /// The same with each shared page divided among its holders.
-fn proportional(pid: Pid) -> u64 {
+fn proportional(pid: Pid) -> Memory {
     match fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) {
-        Ok(rollup) if rollup.contains("Pss_Anon:") => {
-            kilobytes(&rollup, "Pss_Anon:") + kilobytes(&rollup, "Pss_Shmem:")
-        }
+        Ok(rollup) if rollup.contains("Pss_Anon:") => Memory {
+            anonymous: kilobytes(&rollup, "Pss_Anon:"),
+            shared: kilobytes(&rollup, "Pss_Shmem:"),
+        },
         _ => resident(pid),
     }
 }
@@ -102,21 +161,29 @@ fn kilobytes(text: &str, key: &str) -> u64 {
 }
 
 /// Kills everything below this process and waits until nothing is left. Repeats because a process
-/// may fork while the list is read; the limit on processes bounds how long it can go on.
-pub(super) fn kill_descendants() {
+/// may fork while the list is read; the limit on processes bounds how long it can go on. Says now and then that it is
+/// still at it.
+pub(super) fn kill_descendants(mut still_here: impl FnMut()) {
     loop {
-        for pid in descendants(Pid::this()) {
-            // It may be gone already.
-            let _ = kill(pid, Signal::SIGKILL);
-        }
+        kill_below(Pid::this());
+        still_here();
         loop {
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
                 Ok(WaitStatus::StillAlive) => break,
-                Ok(_) => {}
+                // Many large processes take long to go.
+                Ok(_) => still_here(),
                 Err(Errno::EINTR) => {}
                 Err(_) => return,
             }
         }
         thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Kills everything that is below a process now.
+pub(super) fn kill_below(root: Pid) {
+    for pid in descendants(root) {
+        // It may be gone already.
+        let _ = kill(pid, Signal::SIGKILL);
     }
 }

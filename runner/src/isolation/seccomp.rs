@@ -1,14 +1,15 @@
 //! Seccomp: system calls that no benchmark needs. A list of what is refused, not of what is
 //! allowed: GPU runtimes and compilers use too much of the kernel for the latter.
 
-use super::plan::Plan;
+use super::{plan::Plan, process_calls};
+use nix::unistd::Pid;
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
     SeccompFilter, SeccompRule,
 };
 use std::{collections::BTreeMap, fs};
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+pub(super) type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// True where the kernel can install filters.
 pub(super) fn is_available() -> bool {
@@ -16,71 +17,98 @@ pub(super) fn is_available() -> bool {
         .is_ok_and(|actions| actions.split_whitespace().any(|action| action == "errno"))
 }
 
-/// The filters of a plan, in the order they are to be installed. `protected` are processes that
-/// must not be signalled or tampered with, which matters where they have the same user.
-pub(super) fn filters(plan: &Plan, protected: &[i32]) -> Result<Vec<BpfProgram>, BackendError> {
-    if !plan.seccomp {
-        return Ok(Vec::new());
-    }
+/// The filters of a plan that are the same for every process, in the order they are to be installed.
+pub(super) fn filters(plan: &Plan) -> Result<Vec<BpfProgram>, BackendError> {
     let mut refused: Rules = REFUSED.iter().map(|&call| (call, Vec::new())).collect();
     for &flag in NAMESPACES {
         let asks_for_namespace = condition(0, SeccompCmpOp::MaskedEq(flag), flag)?;
         add(&mut refused, libc::SYS_clone, asks_for_namespace)?;
     }
-    for &command in &[libc::F_SETOWN, F_SETOWN_EX] {
-        let aims_a_signal = condition(1, SeccompCmpOp::Eq, command as u64)?;
-        add(&mut refused, libc::SYS_fcntl, aims_a_signal)?;
+    process_calls::refuse_other_ways(&mut refused)?;
+    // Sockets of their own talk to each other. What takes an address would reach those of other programs, and where the
+    // address lies in memory the call goes as a whole.
+    for call in [libc::SYS_connect, libc::SYS_sendmsg, libc::SYS_sendmmsg] {
+        refused.insert(call, Vec::new());
     }
-    // -1 is everybody we may signal.
-    let everybody = condition(0, SeccompCmpOp::Eq, u64::from(u32::MAX))?;
-    add(&mut refused, libc::SYS_kill, everybody)?;
-    for &pid in protected {
-        for &(call, argument) in AIMED_AT_A_PROCESS {
-            let aimed = condition(argument, SeccompCmpOp::Eq, u64::from(pid.cast_unsigned()))?;
-            add(&mut refused, call, aimed)?;
-        }
-        let group = u64::from((-pid).cast_unsigned());
-        add(
-            &mut refused,
-            libc::SYS_kill,
-            condition(0, SeccompCmpOp::Eq, group)?,
-        )?;
+    let has_address = SeccompCondition::new(4, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
+    add(&mut refused, libc::SYS_sendto, has_address)?;
+    for option in [libc::SO_SNDBUF, libc::SO_SNDBUFFORCE] {
+        let of_any_socket = condition(1, SeccompCmpOp::Eq, libc::SOL_SOCKET as u64)?;
+        let option = condition(2, SeccompCmpOp::Eq, option as u64)?;
+        let rule = SeccompRule::new(vec![of_any_socket, option])?;
+        refused.entry(libc::SYS_setsockopt).or_default().push(rule);
     }
+    // The supervisor looks into a job's processes for what they hold.
+    let closes = condition(0, SeccompCmpOp::Eq, libc::PR_SET_DUMPABLE as u64)?;
+    add(&mut refused, libc::SYS_prctl, closes)?;
+    let mut absent: Rules = ABSENT.iter().map(|&call| (call, Vec::new())).collect();
     if plan.gpu {
-        // CUDA's start opens and binds a Unix socket of its own; talking to anybody else's is what
-        // stays refused. An address in `sendmsg` lies in memory, so that call goes as a whole.
+        // CUDA's start opens and binds a Unix socket of its own.
         let not_unix = condition(0, SeccompCmpOp::Ne, libc::AF_UNIX as u64)?;
         refused.remove(&libc::SYS_socket);
         add(&mut refused, libc::SYS_socket, not_unix)?;
-        for call in [libc::SYS_connect, libc::SYS_sendmsg, libc::SYS_sendmmsg] {
-            refused.insert(call, Vec::new());
-        }
-        let has_address = SeccompCondition::new(4, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
-        add(&mut refused, libc::SYS_sendto, has_address)?;
-    }
-    let mut absent: Rules = ABSENT.iter().map(|&call| (call, Vec::new())).collect();
-    if !plan.gpu {
-        // Memory that no limit counts; GPU runtimes need it, nothing else here does.
+    } else {
+        refused.insert(libc::SYS_bind, Vec::new());
+        // Memory that stays when it is mapped no more; GPU runtimes need it, nothing else here does.
         absent.insert(libc::SYS_memfd_create, Vec::new());
+        let shared = (libc::MAP_SHARED | libc::MAP_ANONYMOUS) as u64;
+        let is_shared = condition(3, SeccompCmpOp::MaskedEq(shared), shared)?;
+        add(&mut refused, libc::SYS_mmap, is_shared)?;
     }
+    // Files that never had a name; callers then make one and unlink it.
+    let mut unsupported = Rules::new();
+    const O_TMPFILE: u64 = 0o20_000_000;
+    let nameless = |argument| condition(argument, SeccompCmpOp::MaskedEq(O_TMPFILE), O_TMPFILE);
+    add(&mut unsupported, libc::SYS_openat, nameless(2)?)?;
+    #[cfg(target_arch = "x86_64")]
+    add(&mut unsupported, libc::SYS_open, nameless(1)?)?;
     // Callers fall back to something older when a call does not exist, and stop when it is refused.
     Ok(vec![
-        compile(absent, libc::ENOSYS)?,
-        compile(refused, libc::EPERM)?,
+        compile(absent, errno(libc::ENOSYS))?,
+        compile(refused, errno(libc::EPERM))?,
+        compile(unsupported, errno(libc::EOPNOTSUPP))?,
     ])
 }
 
-fn condition(argument: u8, op: SeccompCmpOp, value: u64) -> Result<SeccompCondition, BackendError> {
+/// The filter on calls that name a process, for a worker whose first process is `own`: one that asks the supervisor,
+/// and one that refuses, for kernels that cannot ask.
+pub(super) fn process_filters(own: Pid) -> Result<(BpfProgram, BpfProgram), BackendError> {
+    let rules = process_calls::aimed_at_others(own)?;
+    // seccompiler has no name for asking; what it calls tracing differs in the returned value only.
+    let traced = u32::from(SeccompAction::Trace(0));
+    let mut asks = compile(rules.clone(), SeccompAction::Trace(0))?;
+    for instruction in &mut asks {
+        if u32::from(instruction.code) == libc::BPF_RET | libc::BPF_K && instruction.k == traced {
+            instruction.k = libc::SECCOMP_RET_USER_NOTIF;
+        }
+    }
+    Ok((asks, compile(rules, errno(libc::EPERM))?))
+}
+
+fn errno(error: i32) -> SeccompAction {
+    SeccompAction::Errno(error.unsigned_abs())
+}
+
+pub(super) fn condition(
+    argument: u8,
+    op: SeccompCmpOp,
+    value: u64,
+) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, op, value)
 }
 
-fn add(rules: &mut Rules, call: i64, condition: SeccompCondition) -> Result<(), BackendError> {
+/// Adds a rule to a call. A call without rules matches always, so never to one of [`REFUSED`].
+pub(super) fn add(
+    rules: &mut Rules,
+    call: i64,
+    condition: SeccompCondition,
+) -> Result<(), BackendError> {
     let rule = SeccompRule::new(vec![condition])?;
     rules.entry(call).or_default().push(rule);
     Ok(())
 }
 
-fn compile(mut rules: Rules, errno: i32) -> Result<BpfProgram, BackendError> {
+fn compile(mut rules: Rules, action: SeccompAction) -> Result<BpfProgram, BackendError> {
     if cfg!(target_arch = "x86_64") {
         // The same calls once more, by the numbers of the x32 ABI.
         const X32: i64 = 0x4000_0000;
@@ -90,7 +118,6 @@ fn compile(mut rules: Rules, errno: i32) -> Result<BpfProgram, BackendError> {
             .collect();
         rules.extend(again);
     }
-    let action = SeccompAction::Errno(errno.unsigned_abs());
     SeccompFilter::new(
         rules,
         SeccompAction::Allow,
@@ -100,9 +127,6 @@ fn compile(mut rules: Rules, errno: i32) -> Result<BpfProgram, BackendError> {
     .try_into()
 }
 
-/// libc does not name it.
-const F_SETOWN_EX: i32 = 15;
-
 /// Calls that do not exist in here.
 const ABSENT: &[i64] = &[
     // Its flags lie in memory where a filter cannot see them; libc falls back to `clone`.
@@ -110,6 +134,9 @@ const ABSENT: &[i64] = &[
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
+    // Its flags, too, lie in memory.
+    libc::SYS_openat2,
+    libc::SYS_memfd_secret,
 ];
 
 const NAMESPACES: &[u64] = &[
@@ -120,24 +147,6 @@ const NAMESPACES: &[u64] = &[
     libc::CLONE_NEWIPC as u64,
     libc::CLONE_NEWUTS as u64,
     libc::CLONE_NEWCGROUP as u64,
-];
-
-/// Calls that act on a process, and the argument that says on which.
-const AIMED_AT_A_PROCESS: &[(i64, u8)] = &[
-    (libc::SYS_kill, 0),
-    (libc::SYS_tkill, 0),
-    (libc::SYS_tgkill, 0),
-    (libc::SYS_tgkill, 1),
-    (libc::SYS_rt_sigqueueinfo, 0),
-    (libc::SYS_rt_tgsigqueueinfo, 0),
-    (libc::SYS_pidfd_open, 0),
-    (libc::SYS_prlimit64, 0),
-    (libc::SYS_setpriority, 1),
-    (libc::SYS_sched_setaffinity, 0),
-    (libc::SYS_sched_setattr, 0),
-    (libc::SYS_sched_setparam, 0),
-    (libc::SYS_sched_setscheduler, 0),
-    (libc::SYS_migrate_pages, 0),
 ];
 
 const REFUSED: &[i64] = &[
@@ -203,3 +212,26 @@ const REFUSED: &[i64] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_ioperm,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::{
+        errno::Errno,
+        sys::{prctl::set_no_new_privs, signal::kill},
+        unistd::getppid,
+    };
+
+    #[test]
+    fn where_the_kernel_cannot_ask_a_process_can_name_itself_only() {
+        // A filter holds for the thread that installs it.
+        let named = std::thread::spawn(|| {
+            set_no_new_privs().expect("is allowed");
+            let (_, refuses) = process_filters(Pid::this()).expect("is built");
+            seccompiler::apply_filter(&refuses).expect("is installed");
+            [getppid(), Pid::this(), Pid::from_raw(0)].map(|pid| kill(pid, None))
+        });
+        let named = named.join().expect("ends");
+        assert_eq!(named, [Err(Errno::EPERM), Ok(()), Ok(())]);
+    }
+}

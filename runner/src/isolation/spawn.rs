@@ -1,7 +1,9 @@
-//! The server's side of a supervisor: starts it, gives it orders, reads its reports.
+//! The server's side of a supervisor: starts it, gives it orders, reads its reports, and sees that it and all that it
+//! ran are gone at the end.
 
 use super::{
     control::{CONTROL_FD, EVENTS_FD, Order, Report},
+    orphans::Supervisor,
     plan::Plan,
     sys,
 };
@@ -15,7 +17,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     net::{
         UnixStream,
         unix::{
@@ -24,7 +26,13 @@ use tokio::{
         },
     },
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    sync::{mpsc, watch},
+    time::timeout,
 };
+
+/// A supervisor says each second that it is there. One that says nothing for this long is killed: it is stopped, or
+/// hangs, and nothing else would end its job.
+const SILENCE: Duration = Duration::from_secs(30);
 
 /// A worker behind its fence.
 #[derive(Debug)]
@@ -33,7 +41,8 @@ pub(crate) struct Sandboxed {
     pub(crate) stdin: Option<ChildStdin>,
     pipes: Option<Pipes>,
     orders: OwnedWriteHalf,
-    supervisor: Child,
+    /// True once nothing of it is left.
+    gone: watch::Receiver<bool>,
 }
 
 /// All that is to be read from it. The pipes close when no process of it is left.
@@ -51,7 +60,7 @@ pub(crate) struct Pipes {
 
 /// A supervisor's reports.
 #[derive(Debug)]
-pub(crate) struct Reports(Lines<BufReader<OwnedReadHalf>>);
+pub(crate) struct Reports(mpsc::UnboundedReceiver<io::Result<Report>>);
 
 /// Starts a supervisor and has it start the plan.
 pub(crate) async fn spawn(plan: Plan) -> io::Result<Sandboxed> {
@@ -75,19 +84,33 @@ pub(crate) async fn spawn(plan: Plan) -> io::Result<Sandboxed> {
         (events_out, EVENTS_FD),
         (OwnedFd::from(theirs), CONTROL_FD),
     )?;
-    let mut supervisor = Command::from(command).spawn()?;
+    let user = plan.identity.as_ref().map(|identity| identity.uid);
+    let mut command = Command::from(command);
+    let (mut supervisor, noted) = Supervisor::start(user, || command.spawn())?;
 
     let missing = || io::Error::other("a pipe of the supervisor is missing");
     let (reports, orders) = UnixStream::from_std(ours)?.into_split();
-    let mut reports = Reports(BufReader::new(reports).lines());
+    let stdin = supervisor.stdin.take().ok_or_else(missing)?;
     let stdout = supervisor.stdout.take().ok_or_else(missing)?;
     let stderr = supervisor.stderr.take().ok_or_else(missing)?;
+    let (tell, reported) = mpsc::unbounded_channel();
+    let (all_gone, gone) = watch::channel(false);
+    tokio::spawn(async move {
+        read_reports(&mut supervisor, reports, &tell).await;
+        // Only a supervisor that was not killed has seen to the end of what it ran.
+        let ended = supervisor.wait().await;
+        noted
+            .ended(ended.is_ok_and(|status| status.success()))
+            .await;
+        all_gone.send_replace(true);
+    });
     let mut sandboxed = Sandboxed {
-        stdin: Some(supervisor.stdin.take().ok_or_else(missing)?),
+        stdin: Some(stdin),
         pipes: None,
         orders,
-        supervisor,
+        gone,
     };
+    let mut reports = Reports(reported);
     sandboxed.order(&Order::Run(Box::new(plan))).await?;
     let first = reports.next().await?;
     sandboxed.pipes = Some(Pipes {
@@ -100,7 +123,43 @@ pub(crate) async fn spawn(plan: Plan) -> io::Result<Sandboxed> {
         Report::Started { .. } => Ok(sandboxed),
         Report::NotStarted { message } => Err(io::Error::other(message)),
         Report::Ended(ending) => Err(io::Error::other(format!("ended at once: {ending:?}"))),
+        Report::Alive => Err(io::Error::other("its supervisor did not say that it runs")),
     }
+}
+
+/// Passes reports on until the supervisor has closed its end, or was killed because it says nothing any more.
+async fn read_reports(
+    supervisor: &mut Child,
+    reports: OwnedReadHalf,
+    tell: &mpsc::UnboundedSender<io::Result<Report>>,
+) {
+    let mut lines = BufReader::new(reports).lines();
+    loop {
+        let Ok(line) = timeout(SILENCE, lines.next_line()).await else {
+            let seconds = SILENCE.as_secs();
+            tracing::warn!("a supervisor did not answer for {seconds} seconds and is killed");
+            let _ = tell.send(Err(io::Error::other(format!(
+                "its supervisor did not answer for {seconds} seconds and was killed"
+            ))));
+            // It may have ended meanwhile.
+            let _ = supervisor.start_kill();
+            return;
+        };
+        let report = match next_report(line) {
+            Ok(Some(Report::Alive)) => continue,
+            Ok(Some(report)) => Ok(report),
+            Ok(None) => return,
+            Err(error) => Err(error),
+        };
+        // Nobody may listen any more, and still it must be watched.
+        let _ = tell.send(report);
+    }
+}
+
+fn next_report(line: io::Result<Option<String>>) -> io::Result<Option<Report>> {
+    line?
+        .map(|line| serde_json::from_str(&line).map_err(io::Error::other))
+        .transpose()
 }
 
 impl Sandboxed {
@@ -123,12 +182,13 @@ impl Sandboxed {
 
     /// Whether it still runs, as far as we know.
     pub(crate) fn is_there(&mut self) -> bool {
-        matches!(self.supervisor.try_wait(), Ok(None))
+        !*self.gone.borrow()
     }
 
     /// Waits until the supervisor, and so everything it ran, is gone.
     pub(crate) async fn gone(&mut self) -> io::Result<()> {
-        self.supervisor.wait().await.map(drop)
+        let gone = self.gone.wait_for(|&gone| gone).await;
+        gone.map(drop).map_err(io::Error::other)
     }
 
     async fn order(&mut self, order: &Order) -> io::Result<()> {
@@ -141,9 +201,7 @@ impl Sandboxed {
 impl Reports {
     /// The next report.
     pub(crate) async fn next(&mut self) -> io::Result<Report> {
-        match self.0.next_line().await? {
-            Some(line) => serde_json::from_str(&line).map_err(io::Error::other),
-            None => Err(io::Error::other("its supervisor died")),
-        }
+        let died = || Err(io::Error::other("its supervisor died"));
+        self.0.recv().await.unwrap_or_else(died)
     }
 }

@@ -8,8 +8,10 @@ use super::{
     child,
     control::{CONTROL_FD, Ending, Limit, Order, Report},
     footprint,
+    held::{Held, held},
     plan::Plan,
-    process_tree::{descendants, kill_descendants, memory_over},
+    process_calls::Listener,
+    process_tree::{descendants, is_memory_over, kill_descendants},
     sys,
 };
 use nix::{
@@ -33,6 +35,8 @@ use std::{
 
 /// How often limits are looked at.
 const WATCH_EVERY: Duration = Duration::from_millis(100);
+/// How often the server is told that we are here.
+const BEAT_EVERY: Duration = Duration::from_secs(1);
 /// How often files are measured, which takes longer.
 const MEASURE_EVERY: Duration = Duration::from_secs(1);
 
@@ -66,11 +70,8 @@ fn try_supervise() -> io::Result<()> {
     children.thread_block()?;
     let deaths = SignalFd::with_flags(&children, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
 
-    let started = child::command(&plan, Pid::this())
-        .map_err(|error| error.to_string())
-        .and_then(|mut command| command.spawn().map_err(|error| error.to_string()));
-    let worker = match started {
-        Ok(worker) => Pid::from_raw(worker.id().cast_signed()),
+    let (worker, listener, _folder) = match start(&plan) {
+        Ok(started) => started,
         Err(message) => return send(&control, &Report::NotStarted { message }),
     };
     // The worker alone reads its job: without it, whoever hands the job over hears that nobody does.
@@ -82,19 +83,39 @@ fn try_supervise() -> io::Result<()> {
     let _ = send(&control, &started);
 
     control.set_nonblocking(true)?;
+    let mut pulse = Pulse {
+        control: &control,
+        next: Instant::now(),
+    };
     let ending = Watch {
         plan: &plan,
         worker,
+        listener,
         deadline: None,
+        next_look: Instant::now(),
         next_measure: Instant::now() + MEASURE_EVERY,
+        held: Held::default(),
         half_an_order: String::new(),
     }
-    .until_it_ends(&mut orders, &deaths);
+    .until_it_ends(&mut orders, &deaths, &mut pulse);
     // The server may be gone; then there is nobody to tell, and all the same everything to kill.
     let _ = send(&control, &Report::Ended(ending));
-    kill_descendants();
+    kill_descendants(|| pulse.beat());
     footprint::remove(&plan);
     Ok(())
+}
+
+/// Starts the worker: its process, the calls that it asks us about where the kernel can ask, and its folder of /proc.
+/// A rule of Landlock's is on that folder, which the kernel could otherwise forget and make anew, without the rule.
+fn start(plan: &Plan) -> Result<(Pid, Option<Listener>, Option<File>), String> {
+    let (mut command, handed_over) =
+        child::command(plan, Pid::this()).map_err(|error| error.to_string())?;
+    let worker = command.spawn().map_err(|error| error.to_string())?;
+    let listener = sys::receive_descriptor(&handed_over).map_err(|error| error.to_string())?;
+    let worker = Pid::from_raw(worker.id().cast_signed());
+    // It may have ended already.
+    let folder = File::open(format!("/proc/{worker}")).ok();
+    Ok((worker, listener.map(Listener::new), folder))
 }
 
 fn send(mut control: &UnixStream, report: &Report) -> io::Result<()> {
@@ -103,31 +124,64 @@ fn send(mut control: &UnixStream, report: &Report) -> io::Result<()> {
     control.write_all(&line)
 }
 
+/// Tells the server each second that it is watched.
+struct Pulse<'a> {
+    control: &'a UnixStream,
+    next: Instant,
+}
+
+impl Pulse<'_> {
+    fn beat(&mut self) {
+        let now = Instant::now();
+        if now >= self.next {
+            self.next = now + BEAT_EVERY;
+            // The server may be gone, or stopped, and not read for long.
+            let _ = send(self.control, &Report::Alive);
+        }
+    }
+}
+
 struct Watch<'a> {
     plan: &'a Plan,
     worker: Pid,
+    listener: Option<Listener>,
     /// Set when the job begins.
     deadline: Option<Instant>,
+    next_look: Instant,
     next_measure: Instant,
+    /// As it was measured last.
+    held: Held,
     /// What has arrived of the next order.
     half_an_order: String,
 }
 
 impl Watch<'_> {
-    fn until_it_ends(&mut self, orders: &mut BufReader<UnixStream>, deaths: &SignalFd) -> Ending {
+    fn until_it_ends(
+        &mut self,
+        orders: &mut BufReader<UnixStream>,
+        deaths: &SignalFd,
+        pulse: &mut Pulse,
+    ) -> Ending {
         loop {
-            let mut waiting_for = [
+            pulse.beat();
+            let mut waiting_for = vec![
                 PollFd::new(orders.get_ref().as_fd(), PollFlags::POLLIN),
                 PollFd::new(deaths.as_fd(), PollFlags::POLLIN),
             ];
+            if let Some(listener) = &self.listener {
+                waiting_for.push(PollFd::new(listener.as_fd(), PollFlags::POLLIN));
+            }
             let timeout = PollTimeout::try_from(WATCH_EVERY).unwrap_or(PollTimeout::ZERO);
             // A failed poll is a poll that said nothing: everything below is looked at anyway.
             let _ = poll(&mut waiting_for, timeout);
             while let Ok(Some(_)) = deaths.read_signal() {}
+            if let Some(listener) = &self.listener {
+                listener.answer();
+            }
             let ending = self
                 .follow_orders(orders)
                 .or_else(|| self.reap())
-                .or_else(|| self.over_limit().map(Ending::OverLimit));
+                .or_else(|| self.over_limit(pulse).map(Ending::OverLimit));
             if let Some(ending) = ending {
                 return ending;
             }
@@ -169,24 +223,34 @@ impl Watch<'_> {
         }
     }
 
-    fn over_limit(&mut self) -> Option<Limit> {
+    fn over_limit(&mut self, pulse: &mut Pulse) -> Option<Limit> {
         let now = Instant::now();
         if self.deadline.is_some_and(|deadline| now >= deadline) {
             return Some(Limit::WallClock);
         }
+        // What it asks us may come many times as often.
+        if now < self.next_look {
+            return None;
+        }
+        self.next_look = now + WATCH_EVERY;
         let limits = &self.plan.limits;
+        // Each of these takes long where there are many processes, or large ones.
         let processes = descendants(Pid::this());
+        pulse.beat();
         if processes.len() > limits.processes {
             return Some(Limit::Processes);
         }
-        if memory_over(limits.memory_bytes, &processes).is_some() {
+        let measure = now >= self.next_measure;
+        if measure {
+            self.next_measure = now + MEASURE_EVERY;
+            self.held = held(&processes, self.plan.identity.as_ref());
+            pulse.beat();
+        }
+        if is_memory_over(limits.memory_bytes, &processes, self.held) {
             return Some(Limit::Memory);
         }
-        if now >= self.next_measure {
-            self.next_measure = now + MEASURE_EVERY;
-            if footprint::is_over_limit(self.plan) {
-                return Some(Limit::Disk);
-            }
+        if measure && footprint::is_over_limit(self.plan, self.held.disk) {
+            return Some(Limit::Disk);
         }
         None
     }

@@ -2,11 +2,19 @@
 //! file of this folder has `unsafe` code.
 #![allow(unsafe_code)]
 
+use nix::{
+    cmsg_space,
+    errno::Errno,
+    sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg},
+    unistd::Pid,
+};
+use seccompiler::sock_filter;
 use std::{
-    io,
+    io::{self, IoSlice, IoSliceMut},
+    mem,
     os::{
-        fd::{AsRawFd, FromRawFd, OwnedFd, RawFd},
-        unix::process::CommandExt,
+        fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+        unix::{net::UnixStream, process::CommandExt},
     },
     process::Command,
 };
@@ -94,9 +102,10 @@ pub(super) fn keep_descriptors_below(first: u32) -> io::Result<()> {
     check(result)
 }
 
-/// Takes every capability but reading out of the bounding set.
-pub(super) fn drop_bounding_set_but_reading() -> io::Result<()> {
-    for capability in (0..=CAP_LAST).filter(|&capability| capability != CAP_DAC_READ_SEARCH) {
+/// Takes every capability out of the bounding set, except for reading if that is kept.
+pub(super) fn drop_bounding_set(keep_reading: bool) -> io::Result<()> {
+    let kept = |capability| keep_reading && capability == CAP_DAC_READ_SEARCH;
+    for capability in (0..=CAP_LAST).filter(|&capability| !kept(capability)) {
         // SAFETY: no memory operands. Numbers that the kernel does not know give EINVAL.
         let result = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
         match check(result.into()) {
@@ -184,4 +193,156 @@ pub(super) fn raise_priority() {
 pub(super) fn normal_priority() {
     // SAFETY: no memory operands. Failing is fine: lowering is always allowed.
     let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 0) };
+}
+
+/// A system call that waits for an answer.
+#[derive(Debug)]
+pub(super) struct Question {
+    id: u64,
+    /// The thread that calls.
+    pub(super) caller: Pid,
+    /// Its number, without the bit of the x32 ABI.
+    pub(super) call: libc::c_long,
+    pub(super) arguments: [u64; 6],
+}
+
+/// What becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// The kernel does it.
+    LetThrough,
+    /// We did it: the caller gets 0.
+    Done,
+    /// The caller gets an error.
+    Refuse(Errno),
+}
+
+/// Installs a filter that asks, and gives the descriptor that its questions come from.
+pub(super) fn apply_asking_filter(program: &[sock_filter]) -> io::Result<OwnedFd> {
+    let program = libc::sock_fprog {
+        len: u16::try_from(program.len()).map_err(io::Error::other)?,
+        filter: program.as_ptr().cast_mut().cast(),
+    };
+    // SAFETY: the kernel copies the program, whose instructions have its layout, and keeps no pointer to it.
+    let descriptor = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
+            &raw const program,
+        )
+    };
+    check(descriptor)?;
+    let descriptor = RawFd::try_from(descriptor).map_err(io::Error::other)?;
+    // SAFETY: just created, owned by nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Waits for the next question.
+pub(super) fn next_question(listener: BorrowedFd<'_>) -> io::Result<Question> {
+    /// Set in the numbers of the x32 ABI.
+    const X32: libc::c_int = 0x4000_0000;
+    // SAFETY: all zeros is a value of this type, and the one that the call demands.
+    let mut asked: libc::seccomp_notif = unsafe { mem::zeroed() };
+    // SAFETY: the kernel writes one value of this type, whose size is part of the request's number.
+    let result = unsafe {
+        libc::ioctl(
+            listener.as_raw_fd(),
+            libc::SECCOMP_IOCTL_NOTIF_RECV,
+            &raw mut asked,
+        )
+    };
+    check(result.into())?;
+    Ok(Question {
+        id: asked.id,
+        caller: Pid::from_raw(asked.pid.cast_signed()),
+        call: (asked.data.nr & !X32).into(),
+        arguments: asked.data.args,
+    })
+}
+
+/// Answers a question. The caller may be gone, which is an error.
+pub(super) fn answer_question(
+    listener: BorrowedFd<'_>,
+    question: &Question,
+    answer: Answer,
+) -> io::Result<()> {
+    let (error, flags) = match answer {
+        Answer::LetThrough => (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
+        Answer::Done => (0, 0),
+        Answer::Refuse(error) => (-(error as i32), 0),
+    };
+    let mut response = libc::seccomp_notif_resp {
+        id: question.id,
+        val: 0,
+        error,
+        flags,
+    };
+    // SAFETY: the kernel reads one value of this type, whose size is part of the request's number.
+    let result = unsafe {
+        libc::ioctl(
+            listener.as_raw_fd(),
+            libc::SECCOMP_IOCTL_NOTIF_SEND,
+            &raw mut response,
+        )
+    };
+    check(result.into())
+}
+
+/// A descriptor that means this process, even when its number is another one's by now.
+pub(super) fn open_process(process: Pid) -> Result<OwnedFd, Errno> {
+    // SAFETY: no memory operands.
+    let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, process.as_raw(), 0) };
+    let descriptor = Errno::result(descriptor)?;
+    let descriptor = RawFd::try_from(descriptor).map_err(|_| Errno::EBADF)?;
+    // SAFETY: just created, owned by nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Sends a signal to the process that a descriptor means.
+pub(super) fn signal_process(process: BorrowedFd<'_>, number: i32) -> Result<(), Errno> {
+    let no_details = std::ptr::null::<libc::siginfo_t>();
+    // SAFETY: without details there is no memory operand.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_pidfd_send_signal,
+            process.as_raw_fd(),
+            number,
+            no_details,
+            0,
+        )
+    };
+    Errno::result(result).map(drop)
+}
+
+/// Hands a descriptor to the process at the other end.
+pub(super) fn send_descriptor(socket: &UnixStream, descriptor: &OwnedFd) -> io::Result<()> {
+    let descriptors = [descriptor.as_raw_fd()];
+    let rights = [ControlMessage::ScmRights(&descriptors)];
+    // A message needs a byte to travel with.
+    let byte = [IoSlice::new(&[0])];
+    sendmsg::<()>(socket.as_raw_fd(), &byte, &rights, MsgFlags::empty(), None)?;
+    Ok(())
+}
+
+/// The descriptor that was handed over, if one was.
+pub(super) fn receive_descriptor(socket: &UnixStream) -> io::Result<Option<OwnedFd>> {
+    let mut byte = [0];
+    let mut place = [IoSliceMut::new(&mut byte)];
+    let mut rights = cmsg_space!(RawFd);
+    let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_CMSG_CLOEXEC;
+    let message = match recvmsg::<()>(socket.as_raw_fd(), &mut place, Some(&mut rights), flags) {
+        Err(Errno::EAGAIN) => return Ok(None),
+        message => message?,
+    };
+    let mut received = None;
+    for control in message.cmsgs()? {
+        if let ControlMessageOwned::ScmRights(descriptors) = control {
+            for raw in descriptors {
+                // SAFETY: the kernel has just made it for this process.
+                received = Some(unsafe { OwnedFd::from_raw_fd(raw) });
+            }
+        }
+    }
+    Ok(received)
 }

@@ -5,6 +5,7 @@
 //! final event.
 
 mod compiler;
+mod data_folder;
 mod failure;
 mod heard;
 mod id;
@@ -16,6 +17,7 @@ mod store;
 mod worker;
 
 pub(crate) use compiler::Compiler;
+pub(crate) use data_folder::prepare_data_folder;
 pub(crate) use id::unguessable;
 pub(crate) use private_directory::PrivateDirectory;
 pub(crate) use runner::{Runner, Settings, level_name};

@@ -1,5 +1,6 @@
 //! The one place a worker may write: made before it, and removed after it, by its supervisor if there was one.
 
+use super::data_folder::{folder_mode, set_mode};
 use crate::isolation::{Identity, remove_folder};
 use nix::unistd::{Gid, Uid, chown};
 use std::{
@@ -17,7 +18,13 @@ impl PrivateDirectory {
     /// Makes one below `data`, owned by the worker's user.
     pub(crate) fn new(data: &Path, identity: Option<&Identity>) -> io::Result<Self> {
         let name = super::id::unguessable().map_err(io::Error::other)?;
-        let directory = PrivateDirectory(parent(data).join(name));
+        let parent = parent(data);
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&parent)?;
+        set_mode(&parent, folder_mode())?;
+        let directory = PrivateDirectory(parent.join(name));
         for folder in ["", "tmp", "cache"] {
             let path = directory.0.join(folder);
             DirBuilder::new()

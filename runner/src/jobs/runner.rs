@@ -1,16 +1,16 @@
 //! What this host runs jobs with: its Python, its devices, its fence, its limits. Built once at
 //! start; the page and the API show it, the scheduler works from it.
 
-use super::PrivateDirectory;
+use super::{PrivateDirectory, worker::Worker};
 use crate::{
-    devices,
-    isolation::{FileRules, Host, Limits, Plan, Reserved},
+    devices::{self, Lease, NvidiaGpu},
+    isolation::{FileRules, Host, Identity, Limits, Plan, Reserved},
     python::{self, Interpreter},
 };
 use hipward_protocol::{Capabilities, Device, Isolation, IsolationLevel, Missing, Rung};
 use std::{
     collections::HashMap,
-    fs,
+    env, fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -34,6 +34,8 @@ pub(crate) struct Settings {
     pub(crate) time_cap_s: f64,
     /// The isolation below which nothing runs.
     pub(crate) minimum_isolation: IsolationLevel,
+    /// The newest version of Landlock that is used, for tests; 0 is none.
+    pub(crate) newest_landlock: Option<u32>,
 }
 
 impl Settings {
@@ -64,6 +66,9 @@ pub(crate) struct Runner {
     /// The users that workers become, by slot; none where we are not root.
     users: Vec<Reserved>,
     python: Result<Python, Refusal>,
+    /// The folder for which workers read past permissions, if they must.
+    closed: Option<PathBuf>,
+    nvidia_gpus: Vec<NvidiaGpu>,
     /// Counts up when the queue changes.
     queue: watch::Sender<u64>,
     /// The job on each device that has one, and how to stop it.
@@ -94,8 +99,9 @@ impl Runner {
             Some(folder) => folder.clone(),
             None => python::unpack(&settings.data)?,
         };
-        let host = Host::detect();
-        let python = match refuse_weak(&host.isolation(None), settings.minimum_isolation) {
+        let host = Host::detect(settings.newest_landlock);
+        let mut python = match refuse_weak(&host.isolation(None, None), settings.minimum_isolation)
+        {
             Some(refusal) => Err(refusal),
             None => Python::discover(&settings, package).await,
         };
@@ -107,12 +113,21 @@ impl Runner {
             Vec::new()
         };
         let identity = users.first().map(|user| user.identity(false));
+        let mut closed = None;
+        if let (Ok(found), Some(identity)) = (&python, &identity) {
+            closed = found.closed_to(&settings, identity).await;
+            if let (Some(folder), None) = (&closed, host.landlock_abi) {
+                python = Err(unreadable(folder));
+            }
+        }
         Ok(Runner {
             settings,
             host,
-            isolation: host.isolation(identity.as_ref()),
+            isolation: host.isolation(identity.as_ref(), closed.as_deref()),
             users,
             python,
+            closed,
+            nvidia_gpus: devices::nvidia_gpus(Path::new("/proc/driver/nvidia"), Path::new("/dev")),
             queue: watch::Sender::new(0),
             running: Mutex::default(),
         })
@@ -198,6 +213,18 @@ impl Runner {
         }
     }
 
+    /// Starts a worker for a device, as for a job, and ends it when it is ready.
+    pub(crate) async fn try_worker(&self, device: &Device) -> std::io::Result<()> {
+        let slot = self
+            .devices()
+            .iter()
+            .position(|known| known.id == device.id);
+        let mut worker = Worker::start(self, slot.unwrap_or_default(), device).await?;
+        let ready = worker.ready().await;
+        worker.end().await;
+        ready
+    }
+
     /// Notes that a job runs on a device, and gives the signal that stops it.
     pub(super) fn started(&self, job: &str, device: &Device) -> Arc<Notify> {
         let stop = Arc::new(Notify::new());
@@ -229,10 +256,23 @@ impl Runner {
         };
         let directory = PrivateDirectory::new(&self.settings.data, identity.as_ref())?;
         let readable = python.interpreter.readable().into_iter();
-        let files = self
-            .host
-            .landlock_abi
-            .map(|_| FileRules::new(readable.chain([python.package.clone()]), gpu));
+        let mut environment = python
+            .interpreter
+            .environment(&python.package, directory.path());
+        let mut files = self.host.landlock_abi.map(|abi| FileRules {
+            past_permissions: identity.is_some() && self.closed.is_some(),
+            ..FileRules::new(abi, readable.chain([python.package.clone()]), gpu)
+        });
+        let device = python.devices.get(slot).filter(|_| gpu);
+        let variable = |name: &str| env::var(name).ok();
+        if let Some(lease) =
+            device.and_then(|device| Lease::new(device, variable, &self.nvidia_gpus))
+        {
+            lease.apply(&mut environment);
+            if let Some(files) = &mut files {
+                lease.retain_own(&mut files.devices);
+            }
+        }
         let arguments = ["-P", "-m", module, "--events-fd", "3"];
         // A worker with a user of its own shares the count with nobody.
         let threads_already = if identity.is_some() {
@@ -243,9 +283,7 @@ impl Runner {
         let plan = Plan {
             program: python.interpreter.executable.clone(),
             arguments: arguments.map(str::to_owned).into(),
-            environment: python
-                .interpreter
-                .environment(&python.package, directory.path()),
+            environment,
             directory: directory.path().to_owned(),
             limits: Limits {
                 memory_bytes: self.settings.memory_bytes,
@@ -257,12 +295,13 @@ impl Runner {
             files,
             seccomp: self.host.seccomp,
             gpu,
-            protected: vec![std::process::id().cast_signed()],
         };
         Ok(Prepared {
             plan,
             directory,
-            isolation: self.host.isolation(identity.as_ref()),
+            isolation: self
+                .host
+                .isolation(identity.as_ref(), self.closed.as_deref()),
         })
     }
 
@@ -286,7 +325,7 @@ impl Python {
         };
         let executable = python::find(settings.python.clone());
         let interpreter = Interpreter::locate(executable).await.map_err(no_torch)?;
-        let readable = FileRules::new(interpreter.readable(), false).read;
+        let readable = FileRules::new(1, interpreter.readable(), false).read;
         if let Some(around) = folder_around(&settings.data, &readable) {
             return Err(Refusal {
                 code: "data-readable",
@@ -318,6 +357,41 @@ impl Python {
             devices: probe.devices,
             rungs: probe.rungs,
         })
+    }
+}
+
+impl Python {
+    /// The folder that keeps a user without privileges from running it, if one does.
+    async fn closed_to(&self, settings: &Settings, identity: &Identity) -> Option<PathBuf> {
+        // Without a folder no worker starts, which is told then.
+        let home = PrivateDirectory::new(&settings.data, Some(identity)).ok()?;
+        let (python, package) = (&self.interpreter, &self.package);
+        if python
+            .is_readable_by(identity.uid, package, home.path())
+            .await
+        {
+            return None;
+        }
+        let closed = python.closed_folder(package, home.path());
+        closed.or_else(|| Some(python.executable.clone()))
+    }
+}
+
+/// Nothing restricts what a worker could read past permissions, so it cannot be let.
+fn unreadable(folder: &Path) -> Refusal {
+    Refusal {
+        code: "python-unreadable",
+        missing: Missing {
+            what: "A Python that jobs can read".to_owned(),
+            consequence: format!(
+                "Jobs run as a user without privileges, who cannot read {}. Where the kernel has no Landlock they are \
+                 given no right to read past permissions, so none is run.",
+                folder.display()
+            ),
+            mend: "Install Python and keep --data where every user can read, such as /opt and /var/lib/hipward, or \
+                   start Hipward as a user other than root"
+                .to_owned(),
+        },
     }
 }
 
@@ -385,7 +459,7 @@ mod tests {
             seccomp: true,
             root: false,
         };
-        let isolation = weak.isolation(None);
+        let isolation = weak.isolation(None, None);
         let refusal = refuse_weak(&isolation, IsolationLevel::Files).expect("is too weak");
         assert_eq!(refusal.code, "isolation-too-weak");
         assert!(refusal.missing.consequence.contains("files"), "{refusal:?}");

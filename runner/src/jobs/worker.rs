@@ -11,6 +11,7 @@ use super::{
     store::{Lease, Store, StoreError},
 };
 use crate::{
+    devices::name_in_worker,
     isolation::{self, Ending, Sandboxed},
     shutdown::Shutdown,
     statistics::{self, Samples},
@@ -215,7 +216,7 @@ async fn hand_over(
     let mut line = serde_json::to_vec(&HarnessJob {
         code: lease.code.clone(),
         variants: lease.variants.clone(),
-        device: device.id.clone(),
+        device: name_in_worker(device),
         time_cap_s: settings.time_cap_s,
         nonce: Some(nonce),
     })?;

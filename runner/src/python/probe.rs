@@ -1,9 +1,11 @@
 //! Which Python to use, where it keeps its files, and which devices its PyTorch sees.
 
+use crate::devices::CUDA_ORDER;
 use hipward_protocol::{Device, Missing, Rung};
 use serde::Deserialize;
 use std::{
-    env,
+    env, fs,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
@@ -16,6 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// Environment variables that pass from the operator to the worker: they choose devices, find
 /// libraries and switch optimizations, and hold no secrets.
 const PASSED_ON: &[&str] = &[
+    "CUDA_DEVICE_ORDER",
     "CUDA_HOME",
     "CUDA_VISIBLE_DEVICES",
     "FORCE_EAGER_ATTENTION",
@@ -81,6 +84,22 @@ user_base = site.getuserbase() if site.ENABLE_USER_SITE else None
 print(json.dumps({'executable': sys.executable, 'folders': folders, 'user_base': user_base}))
 ";
 
+/// Opens what a worker needs.
+const READS_ITS_FILES: &str = "
+import importlib.util, os, sys
+folders = [path for path in sys.path if os.path.isdir(path)]
+for name in ('hipward_kernels', 'torch'):
+    found = importlib.util.find_spec(name)
+    if found is not None and found.origin:
+        folders += [os.path.dirname(found.origin), os.path.join(os.path.dirname(found.origin), 'lib')]
+for folder in folders:
+    if os.path.isdir(folder):
+        for entry in os.scandir(folder):
+            if entry.is_file():
+                open(entry.path, 'rb').close()
+open(os.path.join(os.environ['HOME'], 'tmp', 'probe'), 'w').close()
+";
+
 /// The Python to use: what was asked for, else the one that setup installed, else the system's.
 pub(crate) fn find(asked: Option<PathBuf>) -> PathBuf {
     asked
@@ -100,6 +119,7 @@ impl Interpreter {
     pub(crate) async fn locate(executable: PathBuf) -> Result<Self, Missing> {
         let output = Command::new(&executable)
             .args(["-P", "-c", LOCATE])
+            .env_remove(crate::commands::token::VARIABLE)
             .stdin(Stdio::null())
             .kill_on_drop(true)
             .output();
@@ -171,6 +191,42 @@ impl Interpreter {
         }
     }
 
+    /// Whether a process of this user, without privileges, can run it with the package and read what it needs.
+    pub(crate) async fn is_readable_by(&self, user: u32, package: &Path, home: &Path) -> bool {
+        let mut command = Command::new(&self.executable);
+        command
+            .args(["-P", "-c", READS_ITS_FILES])
+            .env_clear()
+            .envs(self.environment(package, home))
+            .current_dir(home)
+            .uid(user)
+            .gid(user)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true);
+        matches!(timeout(PATIENCE, command.status()).await, Ok(Ok(status)) if status.success())
+    }
+
+    /// The first folder on the way to its files that other users cannot pass.
+    pub(crate) fn closed_folder(&self, package: &Path, home: &Path) -> Option<PathBuf> {
+        // The last is the user's own.
+        let homes = home.parent().unwrap_or(home);
+        let files = [self.executable.as_path(), package, homes].into_iter();
+        let mut ways = files.chain(self.folders.iter().map(PathBuf::as_path));
+        ways.find_map(|path| {
+            let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+            let mut way: Vec<&Path> = path.ancestors().collect();
+            way.reverse();
+            let is_closed = |folder: &Path| {
+                fs::metadata(folder).is_ok_and(|metadata| metadata.mode() & 0o001 == 0)
+            };
+            way.into_iter()
+                .find(|folder| is_closed(folder))
+                .map(Path::to_owned)
+        })
+    }
+
     /// The whole environment of a Python process of ours that may write to `home` only.
     pub(crate) fn environment(&self, package: &Path, home: &Path) -> Vec<(String, String)> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
@@ -207,6 +263,9 @@ impl Interpreter {
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?)));
         environment.extend(passed);
+        if env::var_os(CUDA_ORDER.0).is_none() {
+            environment.push((CUDA_ORDER.0.to_owned(), CUDA_ORDER.1.to_owned()));
+        }
         environment
     }
 

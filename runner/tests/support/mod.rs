@@ -8,6 +8,10 @@ use serde_json::{Value, json};
 use std::{
     fs,
     io::{BufRead, BufReader},
+    os::unix::{
+        fs::{MetadataExt, chown},
+        process::CommandExt,
+    },
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
@@ -34,6 +38,8 @@ pub(crate) const WAITS: &str = "import time\nprint('waiting', flush=True)\ntime.
 pub(crate) struct Server {
     child: Option<Child>,
     pub(crate) url: String,
+    /// What it asks of those who send code, where it made that up itself.
+    pub(crate) token: Option<String>,
     pub(crate) data: TempDir,
 }
 
@@ -41,10 +47,29 @@ impl Server {
     /// Starts one with the scripted package.
     pub(crate) fn start(flags: &[&str]) -> Self {
         let data = tempfile::tempdir().expect("a temporary folder");
-        let (child, url) = launch(data.path(), flags);
+        let (child, url, token) = launch(data.path(), flags);
         Server {
             child: Some(child),
             url,
+            token,
+            data,
+        }
+    }
+
+    /// Starts one as a user without privileges, with a Python that every user can read. Its jobs run as that same user.
+    pub(crate) fn start_without_privileges(flags: &[&str]) -> Self {
+        let data = tempfile::tempdir().expect("a temporary folder");
+        let user = without_privileges();
+        if let Some(user) = user {
+            chown(data.path(), Some(user), Some(user)).expect("root gives folders away");
+        }
+        let mut flags = flags.to_vec();
+        flags.extend(["--python", SYSTEM_PYTHON]);
+        let (child, url, token) = launch_as(data.path(), &flags, user);
+        Server {
+            child: Some(child),
+            url,
+            token,
             data,
         }
     }
@@ -79,9 +104,10 @@ impl Server {
     /// Starts it again with the same data.
     pub(crate) fn restart(&mut self, flags: &[&str]) {
         assert!(self.child.is_none(), "it still runs");
-        let (child, url) = launch(self.data.path(), flags);
+        let (child, url, token) = launch(self.data.path(), flags);
         self.child = Some(child);
         self.url = url;
+        self.token = token;
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -125,12 +151,23 @@ impl Server {
     }
 
     pub(crate) fn post(&self, request: &Value) -> (u16, String) {
-        let mut answer = agent()
-            .post(format!("{}/api/v1/jobs", self.url))
+        let mut answer = self
+            .authorized(agent().post(format!("{}/api/v1/jobs", self.url)))
             .send_json(request)
             .expect("answers");
         let body = answer.body_mut().read_to_string().expect("a body");
         (answer.status().as_u16(), body)
+    }
+
+    /// With the token, if it has one.
+    pub(crate) fn authorized<B>(
+        &self,
+        request: ureq::RequestBuilder<B>,
+    ) -> ureq::RequestBuilder<B> {
+        match &self.token {
+            Some(token) => request.header("authorization", format!("Bearer {token}")),
+            None => request,
+        }
     }
 
     pub(crate) fn submit(&self, code: &str) -> JobSummary {
@@ -140,8 +177,8 @@ impl Server {
     }
 
     pub(crate) fn cancel(&self, id: &str) -> (u16, String) {
-        let mut answer = agent()
-            .delete(format!("{}/api/v1/jobs/{id}", self.url))
+        let mut answer = self
+            .authorized(agent().delete(format!("{}/api/v1/jobs/{id}", self.url)))
             .call()
             .expect("answers");
         let body = answer.body_mut().read_to_string().expect("a body");
@@ -276,12 +313,31 @@ fn support() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support")
 }
 
-fn launch(data: &Path, flags: &[&str]) -> (Child, String) {
+/// A Python outside of anybody's home.
+pub(crate) const SYSTEM_PYTHON: &str = "/usr/bin/python3";
+
+/// A user to become where we are root.
+pub(crate) fn without_privileges() -> Option<u32> {
+    let is_root = fs::metadata("/proc/self").expect("there is a /proc").uid() == 0;
+    is_root.then_some(65_534)
+}
+
+type Launched = (Child, String, Option<String>);
+
+fn launch(data: &Path, flags: &[&str]) -> Launched {
+    launch_as(data, flags, None)
+}
+
+fn launch_as(data: &Path, flags: &[&str], user: Option<u32>) -> Launched {
     let bind: &[&str] = match flags.contains(&"--bind") {
         true => &[],
         false => &["--bind", "127.0.0.1:0"],
     };
-    let mut child = hipward()
+    let mut command = hipward();
+    if let Some(user) = user {
+        command.uid(user).gid(user);
+    }
+    let mut child = command
         .env("HIPWARD_PYTHON", "python3")
         .arg("serve")
         .args(bind)
@@ -298,7 +354,11 @@ fn launch(data: &Path, flags: &[&str]) -> (Child, String) {
         .read_line(&mut line)
         .expect("hipward says where it is");
     let url = line.trim().strip_prefix("Hipward is at ").expect("a URL");
-    (child, url.trim_end_matches('/').to_owned())
+    let (url, token) = match url.split_once("?token=") {
+        Some((url, token)) => (url, Some(token.to_owned())),
+        None => (url, None),
+    };
+    (child, url.trim_end_matches('/').to_owned(), token)
 }
 
 pub(crate) fn signal(pid: u32, signal: &str) {

@@ -7,7 +7,11 @@
 mod client;
 mod screen;
 
-use super::{host::HostArgs, scratch::Scratch};
+use super::{
+    host::{HostArgs, Senders},
+    scratch::Scratch,
+    token::TokenArgs,
+};
 use crate::{
     api::Access,
     jobs::{Runner, Store, unguessable},
@@ -21,7 +25,6 @@ use hipward_protocol::{JobRequest, JobState, JobView, Outcome, Variant, VariantS
 use hipward_site::benchmark_text;
 use screen::Screen;
 use std::{
-    env,
     error::Error,
     fs, io,
     io::{Read, Write},
@@ -57,9 +60,8 @@ pub(crate) struct Args {
     /// Run it on this Hipward server instead of this machine
     #[arg(long, value_name = "URL", conflicts_with = "HostArgs", value_parser = client::base)]
     host: Option<String>,
-    /// The token of that server [default: $HIPWARD_TOKEN]
-    #[arg(long, value_name = "TOKEN", requires = "host")]
-    token: Option<String>,
+    #[command(flatten)]
+    token: TokenArgs,
     #[command(flatten)]
     runner: HostArgs,
 }
@@ -109,10 +111,7 @@ async fn bench(args: Args) -> Result<u8, Box<dyn Error>> {
         local.stop().await?;
         return ended;
     };
-    let token = args
-        .token
-        .clone()
-        .or_else(|| env::var("HIPWARD_TOKEN").ok());
+    let token = args.token.read()?;
     run_job(&Client::new(host, token), request, &args, interrupts).await
 }
 
@@ -248,7 +247,7 @@ impl Local {
         // Snippets that run as our own user must not be able to look into us.
         nix::sys::prctl::set_dumpable(false)?;
         let scratch = Scratch::new()?;
-        let settings = host.settings(scratch.path().to_owned())?;
+        let settings = host.settings(scratch.path().to_owned(), Senders::Operator)?;
         let store = Store::open(&settings.data)?;
         let pages = Pages::load(None, None, "/")?;
         let mut runner = Runner::discover(settings).await?;

@@ -2,7 +2,10 @@
 
 mod compilers;
 
-use super::{host::HostArgs, scratch::Scratch};
+use super::{
+    host::{HostArgs, Senders},
+    scratch::Scratch,
+};
 use crate::{
     devices::{self, HipError},
     jobs::Runner,
@@ -67,7 +70,9 @@ pub(crate) fn run(args: Args) -> ExitCode {
 fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
     // A server may be using the data folder.
     let scratch = Scratch::new()?;
-    let settings = args.host.settings(scratch.path().to_owned())?;
+    let settings = args
+        .host
+        .settings(scratch.path().to_owned(), Senders::Operator)?;
     let runtime = tokio::runtime::Runtime::new()?;
     let runner = runtime.block_on(Runner::discover(settings))?;
     let capabilities = runner.capabilities();
@@ -90,6 +95,19 @@ fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
             device.arch,
             device.memory_bytes as f64 / f64::from(1 << 30)
         )));
+    }
+    // What a worker needs is more than what can be looked at from outside: its fence, its limits, its import of PyTorch.
+    for device in &capabilities.devices {
+        findings.push(match runtime.block_on(runner.try_worker(device)) {
+            Ok(()) => Finding::Has(format!("a worker for {}", device.id)),
+            Err(error) => Finding::Needs(Missing {
+                what: format!("a worker for {}", device.id),
+                consequence: format!("It could not be started, so no job runs there: {error}."),
+                mend:
+                    "see what the message names; `hipward serve --python PATH` takes another Python"
+                        .to_owned(),
+            }),
+        });
     }
     findings.extend(amd());
     findings.extend(hip());

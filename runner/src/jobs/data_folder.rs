@@ -1,0 +1,37 @@
+//! The data folder holds everybody's code and results, and a job's id is what protects its page. So its files are for
+//! the server's user alone.
+
+use nix::{
+    sys::stat::{Mode, umask},
+    unistd::geteuid,
+};
+use std::{
+    fs::{self, DirBuilder, Permissions},
+    io,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    path::Path,
+};
+
+/// Makes the folder, or closes the one that is there, and sees that what this process makes from now on is closed too.
+pub(crate) fn prepare_data_folder(data: &Path) -> io::Result<()> {
+    umask(Mode::S_IRWXG | Mode::S_IRWXO);
+    DirBuilder::new().recursive(true).mode(0o700).create(data)?;
+    set_mode(data, folder_mode())?;
+    for entry in fs::read_dir(data)?.flatten() {
+        let kind = entry.file_type()?;
+        if kind.is_file() {
+            set_mode(&entry.path(), 0o600)?;
+        }
+    }
+    Ok(())
+}
+
+/// Jobs of a server without root have its user. Those of root have users of their own, who must come through to their
+/// private folders but see no names.
+pub(super) fn folder_mode() -> u32 {
+    if geteuid().is_root() { 0o711 } else { 0o700 }
+}
+
+pub(super) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    fs::set_permissions(path, Permissions::from_mode(mode))
+}

@@ -1,0 +1,47 @@
+//! `hipward doctor` says what a job would meet, because it starts a worker as for one.
+
+mod support;
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Output};
+use support::hipward;
+
+fn doctor(kernels: &Path) -> Output {
+    let mut command = hipward();
+    command.arg("doctor").arg("--kernels").arg(kernels);
+    command
+        .env("HIPWARD_PYTHON", "python3")
+        .output()
+        .expect("runs")
+}
+
+#[test]
+fn a_worker_that_starts_is_a_finding() {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support");
+    let output = doctor(&kernels);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("has    a worker for cpu"), "{said}");
+    assert!(output.status.success(), "{said}");
+}
+
+#[test]
+fn a_worker_that_does_not_start_is_a_need_though_python_has_pytorch() {
+    let broken = tempfile::tempdir().expect("a folder");
+    // Jobs of a root server have another user.
+    fs::set_permissions(broken.path(), fs::Permissions::from_mode(0o755)).expect("ours");
+    let package = broken.path().join("hipward_kernels/harness");
+    fs::create_dir_all(&package).expect("a folder");
+    let probe = "print('{\"torch\": \"2\", \"devices\": [{\"id\": \"cpu\", \"name\": \"A processor\", \"vendor\": \"cpu\", \"arch\": \"x\", \"memory_bytes\": 1}]}')";
+    for (file, text) in [
+        ("../__init__.py", ""),
+        ("__init__.py", ""),
+        ("probe.py", probe),
+        ("worker.py", "raise SystemExit('libgomp cannot be loaded')"),
+    ] {
+        fs::write(package.join(file), text).expect("a file");
+    }
+    let output = doctor(broken.path());
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("NEEDS  a worker for cpu"), "{said}");
+    assert!(said.contains("libgomp cannot be loaded"), "{said}");
+    assert!(!output.status.success(), "{said}");
+}
