@@ -32,8 +32,10 @@ def check_grid(grid: tuple[int, ...], threads: int) -> None:
     Raises:
         GridError: It has too many blocks in a dimension.
     """
-    # Nearly all grids are far below every limit: one comparison of the first dimension, without a division.
-    if grid[0] * threads > MOST_WORK_ITEMS // 2 and grid[0] > most_blocks(threads):
+    # Nearly all grids are far below every limit, and this is for each launch.
+    if grid[0] * threads <= MOST_BLOCKS and max(grid[1:], default=1) <= MOST_BLOCKS_ACROSS:
+        return
+    if grid[0] > most_blocks(threads):
         raise GridError(f"{grid[0]} blocks of {threads} threads; the device launches {most_blocks(threads)}")
     for blocks in grid[1:]:
         if blocks > MOST_BLOCKS_ACROSS:

@@ -155,15 +155,30 @@ def test_numbers_of_another_type_are_another_kernel(driver: FakeDriver) -> None:
     assert code[0] != code[1]
 
 
-def test_the_backend_is_asked_what_it_compiles_for() -> None:
-    small, huge = tensors(SMALL)[0], tensors(HUGE)[0]
-    amd, nvidia = (tensor_specialization(make_backend(target)) for target in TARGETS.values())
-    assert nvidia is None, "nothing that the launch would have to ask for at each call"
-    assert amd is not None
-    assert amd(small) != amd(huge)
+def test_tensors_are_told_apart_where_the_backend_does() -> None:
+    amd, nvidia = (make_backend(target) for target in TARGETS.values())
+    assert tensor_specialization(nvidia) is None, "nothing that the launch would have to find out at each call"
+    mine = tensor_specialization(amd)
+    assert mine is not None
+    whole = torch.empty(2**31 + 64, dtype=torch.int8, device="meta")
+    examples = [
+        torch.empty(size, dtype=torch.int8, device="meta") for size in (0, 16, 2**31 - 2, 2**31 - 1, 2**31, 2**33)
+    ]
+    examples += [whole[:16], whole[1:17], whole[:1].expand(2**31), torch.empty(1, device="meta").expand(2**31)]
+    theirs = [amd.get_tensor_specialization(x) for x in examples]
+    assert len(set(theirs)) == 2
+    assert dict.fromkeys(zip(theirs, map(mine, examples), strict=True)).keys() == {("S", False), ("", True)}
+
+
+def test_a_backend_with_a_question_of_its_own_is_asked() -> None:
+    def question(x: Tensor) -> str:
+        return "E" if x.shape[0] % 2 == 0 else ""
+
+    asks = tensor_specialization(SimpleNamespace(get_tensor_specialization=question))
+    assert asks is question
     older = tensor_specialization(SimpleNamespace())
     assert older is not None
-    assert older(small) != older(huge), "a Triton that asks in another way"
+    assert older(tensors(SMALL)[0]) != older(tensors(HUGE)[0]), "a Triton that asks in another way"
 
 
 @pytest.mark.parametrize(("hip", "most"), [(True, 2**32 // 512 - 1), (False, 2**31 - 1)])

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 SEEDS = 5
 
-NOTHING_ALLOWED = 1e9
-"""Share of the limit that any error takes where none is allowed: beside a reference that is zero everywhere."""
+MOST_USED = 1e9
+"""The largest share of the limit that is told, as where no error is allowed, because JSON has no infinity."""
 
 KEPT_BYTES = 512 * 1024 * 1024
 """Trials are kept in memory up to this size, and computed again for each rung past it."""
@@ -222,8 +222,10 @@ def compare(outputs: dict[str, Any], trial: Trial) -> list[OutputError]:
 
 
 def _share(error: float, allowed: float) -> float:
-    """Of what is allowed; where nothing is, a large number, because JSON has no infinity."""
-    return error / allowed if allowed else min(error, 1.0) * NOTHING_ALLOWED
+    """Of what is allowed."""
+    if error > allowed * MOST_USED:
+        return MOST_USED
+    return error / allowed if allowed else 0.0
 
 
 def compare_with_eager(

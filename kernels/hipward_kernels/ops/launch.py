@@ -95,7 +95,8 @@ def tensor_specialization(backend: Any) -> Callable[[Tensor], Hashable] | None:
     from triton.backends.compiler import BaseBackend  # noqa: PLC0415 - the HIP kernels work without Triton
 
     own = getattr(backend, "get_tensor_specialization", None)
-    if own is None:  # A Triton that asks in another way: what AMD's backend is known to ask.
+    # AMD's question, or a Triton that asks in another way. The backend itself takes six times as long to answer.
+    if own is None or hasattr(backend, "is_within_2gb"):
         return _beyond_offsets
     return None if own is getattr(BaseBackend, "get_tensor_specialization", None) else own
 
