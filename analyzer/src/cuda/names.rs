@@ -6,12 +6,50 @@
 //! `analyzer/renew-cuda-names` makes it from HIP's own headers and the tables of what HIPIFY supports.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use super::lexer::Kind;
 use super::source::Source;
 
+/// `names.txt` as `build.rs` packs it.
+const PACKED: &str = include_str!(concat!(env!("OUT_DIR"), "/names.txt"));
+
 /// Sorted by name, so that a name is found without reading all of it.
-const TABLE: &str = include_str!("names.txt");
+static TABLE: LazyLock<String> = LazyLock::new(|| unpacked(PACKED));
+
+/// The lines that [`PACKED`] stands for: a character says how much of a name is the one's before.
+fn unpacked(packed: &str) -> String {
+    let mut table = String::new();
+    let (mut cuda, mut hip) = (String::new(), String::new());
+    for line in packed.lines() {
+        let (name, rest) = match line.strip_suffix('~') {
+            Some(name) => (name, Some("")),
+            None => line
+                .split_once(' ')
+                .map_or((line, None), |(name, rest)| (name, Some(rest))),
+        };
+        go_on(&mut cuda, name);
+        table.push_str(&cuda);
+        if let Some(rest) = rest {
+            table.push(' ');
+            if rest.is_empty() {
+                table.push('-');
+            } else {
+                go_on(&mut hip, rest);
+                table.push_str(&hip);
+            }
+        }
+        table.push('\n');
+    }
+    table
+}
+
+/// Makes the name before into the next one.
+fn go_on(name: &mut String, packed: &str) {
+    let same = packed.bytes().next().unwrap_or(b'!').saturating_sub(b'!');
+    name.truncate(usize::from(same));
+    name.push_str(packed.get(1..).unwrap_or_default());
+}
 
 /// What is known of a name of CUDA's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,14 +128,15 @@ fn find(cuda: &str) -> Option<&'static str> {
     {
         return None;
     }
-    let (mut low, mut high) = (0, TABLE.len());
+    let table: &'static str = &TABLE;
+    let (mut low, mut high) = (0, table.len());
     while low < high {
         let middle = low + (high - low) / 2;
-        let start = TABLE[..middle].rfind('\n').map_or(0, |at| at + 1);
-        let end = TABLE[start..]
+        let start = table[..middle].rfind('\n').map_or(0, |at| at + 1);
+        let end = table[start..]
             .find('\n')
-            .map_or(TABLE.len(), |length| start + length);
-        let line = &TABLE[start..end];
+            .map_or(table.len(), |length| start + length);
+        let line = &table[start..end];
         let known = line.split(['!', ' ']).next().unwrap_or(line);
         match known.cmp(cuda) {
             std::cmp::Ordering::Equal => return Some(line),
@@ -139,6 +178,11 @@ fn systematic(cuda: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_packed_table_is_the_table() {
+        assert!(*TABLE == include_str!("names.txt"));
+    }
 
     #[test]
     fn every_line_is_found_and_has_a_meaning() {

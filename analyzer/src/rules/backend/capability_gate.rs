@@ -121,7 +121,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     let meaning = if is_taken_for_hopper {
         "as on a Hopper"
     } else if is_left_out {
-        "unlike on the GPUs that are listed"
+        "as on no GPU listed"
     } else {
         return;
     };

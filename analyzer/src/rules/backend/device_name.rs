@@ -1,6 +1,6 @@
 //! HW306: asking a GPU's name for NVIDIA's products.
 
-use super::super::calls::decides_a_skip;
+use super::super::calls::{contains_any, decides_a_skip};
 use crate::checker::{Checker, Suggestion};
 use crate::report::Severity;
 use crate::semantic::string;
@@ -79,7 +79,7 @@ const PRODUCTS: &[&str] = &[
     "blackwell",
 ];
 
-/// How a name of a product of AMD's begins.
+/// What names of AMD's products have in them.
 const PRODUCTS_OF_AMD: &[&str] = &["mi2", "mi3", "instinct", "radeon", "gfx9"];
 
 fn check(cx: &Checker<'_>, node: Node) {
@@ -208,12 +208,11 @@ fn knows_amd(cx: &Checker<'_>) -> bool {
 
 /// `AMD Instinct MI300X`, `amd`, `mi300`, `gfx942`; not `AMD_LOG_LEVEL` or `amd-smi`.
 fn is_amds(text: &str) -> bool {
-    text.len() < 60 && {
-        let lower = text.to_ascii_lowercase();
-        lower
-            .split([' ', '/', '|'])
-            .any(|word| word == "amd" || PRODUCTS_OF_AMD.iter().any(|name| word.starts_with(name)))
-    }
+    let lower = text.to_ascii_lowercase();
+    text.len() < 60
+        && (lower == "amd"
+            || lower.starts_with("amd ")
+            || PRODUCTS_OF_AMD.iter().any(|name| lower.contains(name)))
 }
 
 /// True for a string that something is compared with, or that is one of a table's: `"MI300X" in name`, `{"MI300X": 1307e12}`,
@@ -234,9 +233,7 @@ fn is_looked_for(cx: &Checker<'_>, content: Node) -> bool {
                     .and_then(|call| tree.child(call, Field::Function))
                     .and_then(|function| tree.child(function, Field::Attribute))
                     .is_some_and(|method| {
-                        ["with", "find", "match", "search"]
-                            .iter()
-                            .any(|look| tree.text(method).ends_with(look))
+                        contains_any(tree.text(method), &["swith", "find", "match", "search"])
                     });
             }
             _ => return false,
