@@ -16,15 +16,22 @@ use std::{
 pub(crate) fn prepare_data_folder(data: &Path) -> io::Result<()> {
     umask(Mode::S_IRWXG | Mode::S_IRWXO);
     DirBuilder::new().recursive(true).mode(0o700).create(data)?;
-    set_mode(data, folder_mode())?;
+    // One such as /tmp is not for us alone.
+    if fs::metadata(data)?.permissions().mode() & STICKY == 0 {
+        set_mode(data, folder_mode())?;
+    }
     for entry in fs::read_dir(data)?.flatten() {
-        let kind = entry.file_type()?;
-        if kind.is_file() {
+        let name = entry.file_name();
+        let is_ours = name == "lock" || name.to_string_lossy().starts_with("jobs.sqlite");
+        if is_ours && entry.file_type()?.is_file() {
             set_mode(&entry.path(), 0o600)?;
         }
     }
     Ok(())
 }
+
+/// Everybody may make files in there.
+const STICKY: u32 = 0o1000;
 
 /// Jobs of a server without root have its user. Those of root have users of their own, who must come through to their
 /// private folders but see no names.
