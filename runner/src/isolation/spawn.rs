@@ -126,6 +126,11 @@ impl Sandboxed {
         matches!(self.supervisor.try_wait(), Ok(None))
     }
 
+    /// The supervisor's process id, until it was waited for.
+    pub(crate) fn supervisor_id(&self) -> Option<u32> {
+        self.supervisor.id()
+    }
+
     /// Waits until the supervisor, and so everything it ran, is gone.
     pub(crate) async fn gone(&mut self) -> io::Result<()> {
         self.supervisor.wait().await.map(drop)

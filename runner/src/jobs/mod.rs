@@ -5,11 +5,15 @@
 //! final event.
 
 mod compiler;
+mod conversation;
 mod failure;
 mod heard;
 mod id;
+mod load;
 mod output;
+mod persist;
 mod private_directory;
+mod run;
 mod runner;
 mod scheduler;
 mod store;

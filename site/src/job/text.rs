@@ -92,9 +92,10 @@ pub fn benchmark_text(view: &JobView) -> String {
             text.push_str(&format!("  {caution}\n"));
         }
     }
-    if let Some(environment) = &view.environment {
+    let conditions = conditions(view);
+    if !conditions.is_empty() {
         text.push_str("\nConditions\n");
-        for (name, value) in conditions(environment) {
+        for (name, value) in conditions {
             text.push_str(&format!("  {name}: {}\n", line(&value)));
         }
     }
