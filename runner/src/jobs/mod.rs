@@ -19,7 +19,7 @@ mod scheduler;
 mod store;
 mod worker;
 
-pub(crate) use compiler::Compiler;
+pub(crate) use compiler::{CompileError, Compiler};
 pub(crate) use id::unguessable;
 pub(crate) use private_directory::PrivateDirectory;
 pub(crate) use runner::{Runner, Settings, level_name};
