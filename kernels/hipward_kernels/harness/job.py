@@ -193,6 +193,14 @@ class _Run:
 
         race = Race(self.rungs, ring, self.clock, self.eager_errors, out, self.check_seals, objection, self.deadline)
         timed = race.start(self.rule, self.lines)
+        if EAGER not in timed:
+            raise JobFailedError(
+                Failure(
+                    "timeout",
+                    f"There was no time to measure Model within the job's limit of {self.deadline.limit_s:g} s.",
+                    "Make the inputs smaller; whoever runs this server can raise the limit with --wall-limit.",
+                )
+            )
         in_order = [variant for variant in self.job.variants if variant in timed]
         waiting = [variant for variant in in_order if self._time_hot(variant, ring, timed[variant])]
         if waiting:

@@ -33,6 +33,7 @@ FailureCode = Literal[
     "not-finite",
     "memory-limit",
     "process-limit",
+    "timeout",
     "tampered",
     "internal",
 ]
