@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ EXAMPLES = ROOT / "examples"
 TEXT, NUMBER = (str,), (int, float)
 FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
     "ready": {},
+    "accepted": {},
     "environment": {
         **dict.fromkeys(("device_name", "arch", "torch", "python", "clock", "cache", "stop_rule"), TEXT),
         "threads": (int,),
@@ -91,10 +93,13 @@ def run(
     cap: float = 0.3,
     nonce: str | None = None,
     checked: bool = True,
+    limit_s: float | None = None,
 ) -> Outcome:
     """Runs a job as the runner does, and checks every line's form."""
     read, write = os.pipe()
     job = {"code": code, "variants": ["eager", *variants], "device": "cpu", "time_cap_s": cap, "nonce": nonce}
+    if limit_s is not None:
+        job["time_limit_s"] = limit_s
 
     def limit() -> None:
         if limit_bytes:
@@ -163,7 +168,8 @@ def test_a_good_job_says_everything_in_order(tmp_path: Path) -> None:
     code = (EXAMPLES / "swiglu_mlp.py").read_text()
     job = run(code, "eager-control", "compile", "fused-ops", "fused-projections", "model-new", directory=tmp_path)
     assert job.status == 0, job.stderr
-    assert job.lines[0]["type"] == "environment"
+    assert job.lines[0] == {"type": "accepted"}
+    assert job.lines[1]["type"] == "environment"
     assert job.lines[-1] == {"type": "finished"}
     assert job.reason("fused-ops") == "Triton needs a GPU; this job runs on the CPU."
 
@@ -384,3 +390,26 @@ def test_the_probe_names_the_processor(tmp_path: Path) -> None:
     assert (device["id"], device["vendor"]) == ("cpu", "cpu")
     assert device["memory_bytes"] > 2**30
     assert device.keys() == {"id", "name", "vendor", "arch", "memory_bytes"}
+
+
+def test_a_slow_job_ends_before_its_time_limit_with_what_was_measured(tmp_path: Path) -> None:
+    slow = snippet(
+        "(time.sleep(random.uniform(0.05, 0.35)), x + self.weight)[1]",
+        top="import random, time",
+        new=MODEL_NEW.format("return x + self.weight"),
+    )
+    begun = monotonic()
+    job = run(slow, "eager-control", "model-new", directory=tmp_path, cap=600, limit_s=40)
+    assert monotonic() - begun < 50, "with the time that PyTorch's import takes"
+    assert job.lines[-1] == {"type": "finished"}
+    stops = {line["variant"]: line["stop"] for line in job.of("sampled")}
+    assert stops["eager"] == stops["eager-control"] == "time-limit"
+    assert len([ms for line in job.of("samples", "eager") for ms in line["ms"]]) >= 5
+
+
+def test_what_takes_too_long_to_prepare_is_left_out_and_the_rest_is_measured(tmp_path: Path) -> None:
+    new = "class ModelNew(Model):\n    def __init__(self):\n        super().__init__()\n        time.sleep(600)"
+    job = run(snippet(top="import time", new=new), "eager-control", "model-new", directory=tmp_path, limit_s=20)
+    assert job.lines[-1] == {"type": "finished"}
+    assert job.reason("model-new") == "Left out: the job's time limit of 20 s was near."
+    assert {line["variant"] for line in job.of("sampled")} == {"eager", "eager-control"}

@@ -22,6 +22,7 @@ class Recorder:
         self.ms: dict[str, list[float]] = {name: [] for name in call_ms}
         self.turns: list[list[str]] = []
         self.stops: dict[str, str] = {}
+        self.out: list[str] = []
 
     def take(self, variant: str, count: int) -> list[float] | None:
         return [self.call_ms[variant]() for _ in range(count)]
@@ -34,8 +35,10 @@ class Recorder:
     def sampled(self, variant: str, stop: str) -> None:
         self.stops[variant] = stop
 
-    def run(self, rule: StopRule) -> None:
-        interleave(self.expected_s, self.take, rule, random.Random(3), self, lambda: self.turns.append([]))  # noqa: S311
+    def run(self, rule: StopRule, has_time: Callable[[str], bool] = lambda _: True) -> None:
+        order = random.Random(3)  # noqa: S311
+        begin_round = lambda: self.turns.append([])  # noqa: E731
+        self.out = interleave(self.expected_s, self.take, rule, order, self, begin_round, has_time)
 
 
 def noise(middle: float, spread: float) -> Callable[[], float]:
@@ -71,7 +74,34 @@ def test_a_slow_call_stops_at_the_time_cap_and_still_has_five_rounds() -> None:
     machine.run(StopRule(time_cap_s=2.0, half_width=0.0001))
     assert machine.stops == {"a": "time-cap"}
     assert len(machine.turns) >= 5
-    assert sum(machine.ms["a"]) < 3000
+    assert sum(machine.ms["a"]) < 5000
+
+
+def test_the_time_cap_waits_for_the_samples_that_a_verdict_needs() -> None:
+    machine = Recorder(a=noise(400.0, 0.3))
+    machine.run(StopRule(time_cap_s=0.3, half_width=0.0001))
+    assert machine.stops == {"a": "time-cap"}
+    assert len(machine.ms["a"]) == 10
+
+
+def test_a_device_that_is_slowed_all_along_is_not_waited_for() -> None:
+    machine = Recorder(a=noise(100.0, 0.3))
+    turns = iter(range(1000))
+    measured = machine.take
+    machine.take = lambda variant, count: measured(variant, count) if next(turns) == 0 else Dropped(0.5)  # type: ignore[method-assign, assignment, return-value]
+    machine.run(StopRule(time_cap_s=2.0, half_width=0.0001))
+    assert machine.stops == {"a": "time-cap"}
+    assert next(turns) < 10
+
+
+def test_without_time_for_another_turn_all_stop_and_what_has_no_samples_is_left_out() -> None:
+    machine = Recorder(a=noise(400.0, 0.3), b=noise(400.0, 0.3))
+    machine.run(StopRule(), has_time=lambda _: sum(map(len, machine.ms.values())) < 5)
+    assert machine.stops == {"a": "time-limit", "b": "time-limit"}
+    assert sum(map(len, machine.ms.values())) == 5
+    late = Recorder(a=noise(400.0, 0.3), b=noise(400.0, 0.3))
+    late.run(StopRule(), has_time=lambda _: sum(map(len, late.ms.values())) < 1)
+    assert (len(late.stops), len(late.out)) == (1, 1)
 
 
 def test_rungs_take_turns_in_an_order_that_changes() -> None:

@@ -11,6 +11,7 @@ import torch
 
 from hipward_kernels.environment.sensors import Reading
 from hipward_kernels.harness import race as race_module
+from hipward_kernels.harness.deadline import Deadline
 from hipward_kernels.harness.limit import Limit
 from hipward_kernels.harness.race import Entrant, Race, SlowedError
 from hipward_kernels.harness.sampling import StopRule
@@ -132,6 +133,7 @@ def timed(monkeypatch: pytest.MonkeyPatch, slow: Callable[[int], bool]) -> tuple
         lambda _variant, error: failures.append(f"{type(error).__name__}: {error}"),
         lambda: None,
         lambda _variant: None,
+        Deadline(None),
     )
     race.start(StopRule(time_cap_s=1.0), told)  # type: ignore[arg-type]
     return told, failures, pauses

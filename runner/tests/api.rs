@@ -247,6 +247,81 @@ fn a_kernel_is_compiled_in_a_worker_of_its_own_each_time() {
 }
 
 #[test]
+fn a_compile_request_is_checked_before_a_worker_is_used_and_who_hangs_up_costs_none() {
+    let server = Server::start(&[]);
+    let compile = |request: &Value, patience: Duration| {
+        let agent = ureq::Agent::from(
+            ureq::Agent::config_builder()
+                .http_status_as_error(false)
+                .timeout_global(Some(patience))
+                .build(),
+        );
+        let url = format!("{}/api/v1/compile", server.url);
+        let mut answer = agent.post(url).send_json(request).ok()?;
+        let body: Value = answer.body_mut().read_json().ok()?;
+        Some((answer.status().as_u16(), body))
+    };
+    let long = Duration::from_secs(120);
+    let worker = |source: &str| {
+        let (_, body) =
+            compile(&json!({"language": "hip", "source": source}), long).expect("answers");
+        body["pid"].as_u64().expect("a process id")
+    };
+    let device = server.idle_worker();
+    let kept = worker("x");
+    for bad in [
+        json!({}),
+        json!([]),
+        json!(["hip", "x", null, null, null, null, null, null, null]),
+        json!({"language": "cuda", "source": "x"}),
+        json!({"language": "hip", "source": " "}),
+        json!({"language": "hip", "source": "x".repeat(300_000)}),
+        json!({"language": "hip", "source": "x", "archs": "gfx942"}),
+        json!({"language": "hip", "source": "x", "shell": "ls"}),
+    ] {
+        let (status, body) = compile(&bad, long).expect("answers");
+        assert_eq!(
+            (status, &body["code"]),
+            (422, &json!("compile-bad-request")),
+            "{body}"
+        );
+    }
+    assert_ne!(worker("x"), kept, "each answers once");
+    // One is compiled, and seven wait, until they hang up.
+    let busy = thread::scope(|scope| {
+        let compile = &compile;
+        let request = |source| json!({"language": "hip", "source": source});
+        let slow = scope.spawn(move || compile(&request("slow"), long));
+        thread::sleep(Duration::from_millis(500));
+        for _ in 0..7 {
+            scope.spawn(move || compile(&request("x"), Duration::from_secs(2)));
+        }
+        thread::sleep(Duration::from_millis(500));
+        let (status, body) = compile(&request("x"), long).expect("answers");
+        assert_eq!(
+            (status, &body["code"]),
+            (429, &json!("compile-busy")),
+            "{body}"
+        );
+        let (_, body) = slow.join().expect("no panic").expect("answers");
+        body["pid"].as_u64().expect("a process id")
+    });
+    // The next worker is there for the next who waits.
+    let next = loop {
+        let workers = server.workers();
+        let next = workers
+            .iter()
+            .find(|id| ![device, busy as u32].contains(id));
+        if let Some(next) = next {
+            break u64::from(*next);
+        }
+        thread::sleep(Duration::from_millis(20));
+    };
+    thread::sleep(Duration::from_secs(3));
+    assert_eq!(worker("x"), next);
+}
+
+#[test]
 fn what_is_not_a_job_is_refused_with_a_code_and_advice() {
     let server = Server::start(&[]);
     let long_code = "x".repeat(256 * 1024 + 1);

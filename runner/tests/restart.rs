@@ -48,9 +48,11 @@ fn a_job_that_the_server_dies_under_twice_is_not_tried_a_third_time() {
     let mut server = Server::start(&[]);
     let id = server.submit(WAITS).id;
     for attempt in 1..=2 {
-        server.wait_for(&id, |job| {
-            job.state == JobState::Running && job.attempt == attempt
+        // Its code runs.
+        let ran = server.follow(&id, 0).filter(|event| {
+            event.attempt == attempt && matches!(event.body, EventBody::Log { .. })
         });
+        assert_eq!(ran.take(1).count(), 1);
         server.kill();
         server.restart(&[]);
     }

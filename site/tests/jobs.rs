@@ -5,9 +5,9 @@
 mod support;
 
 use hipward_protocol::{
-    Advice, Comparison, Device, Environment, Event, EventBody, Failure, FailureCode, Hot, Idle,
-    Isolation, IsolationLevel, JobSummary, JobView, LogStream, Measurement, Outcome, OutputError,
-    Roofline, Rung, Stats, StopReason, Variant, Vendor, Verdict,
+    Advice, Comparison, Device, Environment, Event, EventBody, Failure, FailureCode, HostLoad, Hot,
+    Idle, Isolation, IsolationLevel, JobSummary, JobView, LogStream, Measurement, Outcome,
+    OutputError, Roofline, Rung, Stats, StopReason, Variant, Vendor, Verdict,
 };
 use hipward_site::{JobPage, PageData, Route, benchmark_markdown, render_page};
 use support::{BLOCKS, folder, site};
@@ -50,6 +50,7 @@ fn page(bodies: Vec<EventBody>) -> JobPage {
             variants: rungs().into_iter().map(|rung| rung.id).collect(),
             code_sha256: "00".repeat(32),
             last_seq: view.last_seq,
+            position: None,
             failure: view.failure.clone(),
         },
         view,
@@ -98,6 +99,12 @@ fn started() -> Vec<EventBody> {
             throttle: None,
             idle: None,
             audit: Vec::new(),
+            load: Some(HostLoad {
+                cpus: 2,
+                load_average: Some(0.25),
+                cpu_pressure: Some(0.034),
+                ..HostLoad::default()
+            }),
             isolation: Some(Isolation {
                 level: IsolationLevel::Files,
                 mechanisms: vec!["Landlock ABI 5".into()],
@@ -178,13 +185,101 @@ fn measured() -> Vec<EventBody> {
             ci_low: 1.55,
             ci_high: 1.65,
             outcome: Outcome::Faster,
+            reason: None,
         }],
         control: None,
         best: Some(COMPILE),
         summary: "torch.compile is 1.6 times as fast as eager here.".into(),
+        load: Some(HostLoad {
+            cpus: 2,
+            other_cpu_share: Some(0.123),
+            busy_processes: Some(1),
+            involuntary_switches: Some(7),
+            ..HostLoad::default()
+        }),
     }));
     bodies.push(EventBody::Done);
     bodies
+}
+
+/// The page, the file and the terminal.
+fn everywhere(page: &JobPage) -> [String; 3] {
+    let text = hipward_site::benchmark_text(&page.view);
+    [html(page), benchmark_markdown(page), text]
+}
+
+#[test]
+fn how_busy_the_host_was_stands_in_the_conditions() {
+    for text in everywhere(&page(measured())) {
+        for part in [
+            "Host before the run",
+            "2 CPUs, load average 0.3, a task waited for a CPU 3 % of the time",
+            "Host during the timing",
+            "2 CPUs, other processes used 12 % of the CPUs’ time, other busy processes: 1, involuntary context switches of \
+             the job: 7",
+        ] {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn a_doubtful_outcome_has_its_reason_in_place_of_a_headline() {
+    let mut bodies = measured();
+    let reason = "too few samples: 6 in 6 rounds, a verdict needs 10 in 5";
+    for body in &mut bodies {
+        if let EventBody::Verdict(verdict) = body {
+            verdict.best = None;
+            verdict.comparisons[0].outcome = Outcome::Ambiguous;
+            verdict.comparisons[0].reason = Some(reason.into());
+            verdict.summary = format!("No verdict; ambiguous: torch.compile ({reason}).");
+        }
+    }
+    let page = page(bodies);
+    for text in everywhere(&page) {
+        assert!(
+            text.contains(reason) && text.contains("AMBIGUOUS"),
+            "{text}"
+        );
+        assert!(!text.contains("times as fast"), "{text}");
+    }
+    assert!(html(&page).contains("<dt>Why ambiguous</dt>"));
+}
+
+#[test]
+fn a_job_that_was_stopped_at_its_limit_shows_what_it_measured() {
+    let mut bodies = measured();
+    bodies.pop();
+    bodies.push(EventBody::Failed(Failure {
+        code: FailureCode::Timeout,
+        message: "It was stopped at its time limit of 60 seconds.".into(),
+        help: "Choose fewer variants.".into(),
+        traceback: None,
+    }));
+    for text in everywhere(&page(bodies)) {
+        let both = "time limit of 60 seconds. torch.compile is 1.6 times as fast";
+        assert!(text.contains(both), "{text}");
+    }
+}
+
+#[test]
+fn a_variant_that_fails_after_it_was_timed_shows_no_figures() {
+    let mut bodies = measured();
+    let end = bodies.len() - 2;
+    bodies.truncate(end);
+    bodies.push(EventBody::Measured(Measurement::Precision {
+        variant: COMPILE,
+        passed: false,
+        outputs: Vec::new(),
+        seeds: 0,
+        reference: "float64".into(),
+        reason: Some("It changed.".into()),
+    }));
+    bodies.push(EventBody::Done);
+    let page = page(bodies);
+    let row = page.view.variants.iter().find(|row| row.variant == COMPILE);
+    assert!(row.is_some_and(|row| row.stats.is_none() && row.samples.is_empty()));
+    assert!(html(&page).contains("Not timed: It changed."));
 }
 
 #[test]

@@ -24,6 +24,25 @@ def get_init_inputs():
     return [2]
 "#;
 
+/// What writes the harness's lines, with the job's secret on them.
+const LINES: &str = "
+import gc
+lines = [thing for thing in gc.get_objects() if type(thing).__name__ == 'Lines'][0]
+";
+
+/// A record that was never measured, in the order of a real one.
+const FORGED: &str = "
+from hipward_kernels.harness.lines import Precision
+for variant, ms in (('eager', 10.0), ('eager-control', 10.0), ('model-new', 1.0)):
+    lines.precision(variant, Precision(True, [], 5, 'float64'))
+    lines.compile(variant, 0.1, [], [])
+    for turn in range(10):
+        lines.samples(variant, turn, [ms * (1 + 0.001 * i) for i in range(100)])
+    lines.sampled(variant, 'converged', 0)
+lines.finished()
+import os; os._exit(0)
+";
+
 struct Case {
     name: &'static str,
     code: String,
@@ -148,6 +167,31 @@ fn cases() -> Vec<Case> {
             &[ForwardError],
             "",
         ),
+        case(
+            "writes the harness's lines on import",
+            format!(
+                "{GOOD}\n{LINES}\nlines.samples('eager', 0, [1.0] * 50)\nlines.finished()\nimport os; os._exit(0)\n"
+            ),
+            &[FailureCode::Internal],
+            "before its precision",
+        ),
+        case(
+            "writes all of the harness's lines on import",
+            format!("{GOOD}\n{LINES}\n{FORGED}"),
+            &[FailureCode::Tampered],
+            "seconds had passed",
+        ),
+        Case {
+            name: "ModelNew turns wrong while it is timed",
+            code: model_new(
+                "import sys\n        frame = sys._getframe()\n        \
+                 while frame and frame.f_code.co_name != '_turn':\n            frame = frame.f_back\n        \
+                 self.turns = getattr(self, 'turns', 0) + (frame is not None)\n        \
+                 return torch.relu(x) * self.width if self.turns < 150 else x[:0].new_zeros(()).expand(64, 64)",
+            ),
+            fails_with: None,
+            says: "in a timed call",
+        },
         Case {
             name: "wrong shape from ModelNew",
             code: model_new("return torch.relu(x)[:1] * self.width"),
@@ -193,6 +237,13 @@ fn every_bad_snippet_ends_clearly_and_the_next_job_runs() {
             }
             (None, EventBody::Done) => {
                 let view = JobView::from_events(&events);
+                let verdict = view.verdict.as_ref().expect("eager was measured");
+                assert_eq!(verdict.comparisons, [], "{}", case.name);
+                assert!(
+                    !verdict.summary.contains("times as fast"),
+                    "{}",
+                    verdict.summary
+                );
                 view.variants
                     .iter()
                     .find(|row| row.variant == Variant::named("model-new"))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hipward_kernels.harness import contract, precision, probes, worth
+from hipward_kernels.harness.deadline import Deadline, OutOfTimeError
 from hipward_kernels.harness.doubts import doubts
 from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.failure import (
@@ -28,7 +29,7 @@ from hipward_kernels.harness.failure import (
 from hipward_kernels.harness.inputs import Ring
 from hipward_kernels.harness.lines import Failure, Precision
 from hipward_kernels.harness.outputs import cloned, tensors
-from hipward_kernels.harness.race import Entrant, Race, SlowedError, Timed
+from hipward_kernels.harness.race import Entrant, Race, SlowedError, Timed, left_out
 from hipward_kernels.harness.reference import Reference
 from hipward_kernels.harness.roofline import roofline, work_of
 from hipward_kernels.harness.sampling import StopRule
@@ -61,6 +62,9 @@ WARM_CALLS = 10
 WARM_SECONDS = 0.25
 WARM_SECONDS_AT_MOST = 3.0
 
+SAMPLING_TAKES = 2.0
+"""Times as long as the samples: other calls of a turn, and making inputs."""
+
 SUBJECTS: dict[Variant, str] = {"eager": "Model", "eager-control": "Model, run again,"}
 """What a sentence about a rung begins with, where it is not the rung's label."""
 
@@ -85,6 +89,8 @@ class Job:
     variants: list[Variant]
     device: str
     time_cap_s: float
+    time_limit_s: float | None = None
+    """When the runner stops the job, counted from when it is handed over."""
     nonce: str | None = None
     """The runner's secret: on every line, so that a line from anything else is told apart."""
 
@@ -101,22 +107,28 @@ class Job:
         try:
             code, device, cap = value["code"], value["device"], float(value["time_cap_s"])
             variants = parse_variants(value["variants"])
+            limit = value.get("time_limit_s")
+            limit = None if limit is None else float(limit)
             nonce = value.get("nonce")
         except (KeyError, TypeError) as error:
             raise ValueError(f"a job lacks or garbles {error}") from error
         if not isinstance(code, str) or not isinstance(device, str) or not cap > 0:
             raise ValueError("code and device are strings, time_cap_s is above zero")
+        if limit is not None and not limit > 0:
+            raise ValueError("time_limit_s is above zero")
         if nonce is not None and not isinstance(nonce, str):
             raise ValueError("nonce is a string")
-        return Job(code, variants, device, cap, nonce)
+        return Job(code, variants, device, cap, limit, nonce)
 
 
 def run(job: Job, lines: Lines, directory: Path) -> None:
     """Runs a job and writes its lines, the last of which is `finished` or `error`."""
     if job.nonce is not None:
         lines.mark(job.nonce)
+    deadline = Deadline(job.time_limit_s)
+    lines.accepted()
     try:
-        _Run(job, lines, directory).all()
+        _Run(job, lines, directory, deadline).all()
     except JobFailedError as error:
         lines.error(error.failure)
     except BaseException as error:
@@ -129,8 +141,9 @@ def run(job: Job, lines: Lines, directory: Path) -> None:
 class _Run:
     """One job's state, filled step by step."""
 
-    def __init__(self, job: Job, lines: Lines, directory: Path) -> None:
+    def __init__(self, job: Job, lines: Lines, directory: Path, deadline: Deadline) -> None:
         self.job = job
+        self.deadline = deadline
         self.lines = lines
         self.device = _device(job.device)
         self.rule = StopRule(time_cap_s=job.time_cap_s)
@@ -162,15 +175,14 @@ class _Run:
         self._find_floor(model, inputs)
         ring = None
         for variant in self.job.variants:
-            stands_on = self._prepare(variant, origin, trials)
+            stands_on = self._prepare_in_time(variant, origin, trials)
             # Eager is the first, and tells whether inputs must be copied.
             ring = ring or Ring(self.snippet, copy_each=trials.eager_changes_inputs)
             if variant in STEPS and variant in self.rungs:
                 self._weigh(variant, stands_on, ring, reference)
             self.check_seals()
         assert ring is not None  # noqa: S101 - a job has eager, at least
-        for doubt in doubts(model, trials):
-            self.lines.caution(doubt)
+        self._doubt(model, trials)
 
         def out(variant: Variant, error: BaseException) -> None:
             self._reject(variant, error, reference)
@@ -180,8 +192,16 @@ class _Run:
             return self._objection(entrant.call, results_last=entrant.results_last)
 
         errors, limit = self.eager_errors, reference.limit
-        race = Race(self.rungs, ring, self.clock, errors, limit, out, self.check_seals, objection)
+        race = Race(self.rungs, ring, self.clock, errors, limit, out, self.check_seals, objection, self.deadline)
         timed = race.start(self.rule, self.lines)
+        if EAGER not in timed:
+            raise JobFailedError(
+                Failure(
+                    "timeout",
+                    f"There was no time to measure Model within the job's limit of {self.deadline.limit_s:g} s.",
+                    "Make the inputs smaller; whoever runs this server can raise the limit with --wall-limit.",
+                )
+            )
         in_order = [variant for variant in self.job.variants if variant in timed]
         waiting = [variant for variant in in_order if self._time_hot(variant, ring, timed[variant])]
         if waiting:
@@ -213,7 +233,7 @@ class _Run:
 
     def _time_hot(self, variant: Variant, ring: Ring, cold: Timed) -> bool:
         """The second figure, with warm caches, and whether it is the host's time. A CPU's caches are warm already."""
-        if not isinstance(self.clock, DeviceClock):
+        if not isinstance(self.clock, DeviceClock) or self.deadline.left_s() <= 0:
             return False
         with torch.no_grad():
             hot = self.clock.hot(self.rungs[variant].call, ring.take(), cold.shortest_ms * 1e-3)
@@ -243,6 +263,39 @@ class _Run:
                 f"with {LABELS[below]} alone, before the race. The rungs above do without it."
             )
 
+    def _reserve_s(self, more: int = 0) -> float:
+        """Seconds to keep for sampling what is ready, and `more` rungs about as fast as eager: half of all, at most."""
+        if self.deadline.limit_s is None or not self.rungs:
+            return 0.0
+        calls_s = [entrant.call_s for entrant in self.rungs.values()]
+        calls_s += [self.rungs[EAGER].call_s] * more
+        wanted = sum(
+            min(self.rule.time_cap_s, max(self.rule.min_seconds, self.rule.least_samples * s)) for s in calls_s
+        )
+        return min(SAMPLING_TAKES * wanted, self.deadline.limit_s / 2)
+
+    def _prepare_in_time(self, variant: Variant, origin: Origin, trials: precision.Trials) -> tuple[Variant, ...]:
+        """Prepares a rung, unless that takes the time that sampling the others needs. Eager is what the job is for."""
+        if variant == EAGER:
+            return self._prepare(variant, origin, trials)
+        try:
+            with self.deadline.keeping(self._reserve_s(more=1)):
+                return self._prepare(variant, origin, trials)
+        except OutOfTimeError:
+            self.rungs.pop(variant, None)
+            self.lines.unavailable(variant, left_out(self.deadline))
+            return ()
+
+    def _doubt(self, model: nn.Module, trials: precision.Trials) -> None:
+        """Says what the gate leaves open."""
+        try:
+            with self.deadline.keeping(self._reserve_s()):
+                found = doubts(model, trials)
+        except OutOfTimeError:
+            found = ["Whether results depend on the inputs was not checked: the job's time limit was near."]
+        for doubt in found:
+            self.lines.caution(doubt)
+
     def _prepare(self, variant: Variant, origin: Origin, trials: precision.Trials) -> tuple[Variant, ...]:
         """Builds, checks and warms a rung; it is timed only if all of that went well. The lower rungs it stands on."""
         started = perf_counter()
@@ -252,14 +305,8 @@ class _Run:
             if variant not in ("eager", "eager-control", "model-new"):
                 # A compiler that fails makes the rung unavailable, not wrong.
                 precision.run(rung, cloned(list(origin.inputs)), 0)
-        except UnavailableError as error:
-            self.lines.unavailable(variant, str(error))
-            return ()
         except BaseException as error:
-            if variant == "model-new":
-                self._reject(variant, error, trials.reference)
-            else:
-                self.lines.unavailable(variant, _sentence(variant, error))
+            self._not_built(variant, error, trials.reference)
             return ()
         built = perf_counter() - started
         try:
@@ -281,6 +328,15 @@ class _Run:
         lasts = built_rung.results_last and not (self.eager_habits and self.eager_habits.reuses_memory)
         self.rungs[variant] = Entrant(rung, call_s, lasts)
         return built_rung.stands_on
+
+    def _not_built(self, variant: Variant, error: BaseException, reference: Reference) -> None:
+        """Reports a rung that could not be made or called."""
+        if isinstance(error, UnavailableError) and not self.deadline.has_rung:
+            self.lines.unavailable(variant, str(error))
+        elif variant == "model-new" or self.deadline.has_rung:
+            self._reject(variant, error, reference)
+        else:
+            self.lines.unavailable(variant, _sentence(variant, error))
 
     def _examine(self, rung: Rung) -> None:
         """Turns away a rung that does something beside computing."""
@@ -310,8 +366,11 @@ class _Run:
         """Reports that a rung is out. Without eager there is no job."""
         if variant == "eager":
             raise JobFailedError(self._forward_failure(error)) from error
-        if isinstance(error, JobFailedError) and error.failure.code == "tampered":
+        tampered = isinstance(error, JobFailedError) and error.failure.code == "tampered"
+        if tampered:
             raise error
+        if self.deadline.has_rung:
+            raise OutOfTimeError from error
         reason = _sentence(variant, error)
         self.lines.precision(
             variant,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Variant = str
 """The name of a rung of the ladder; `variants.RUNGS` has them all."""
 
-StopReason = Literal["converged", "sample-cap", "time-cap"]
+StopReason = Literal["converged", "sample-cap", "time-cap", "time-limit"]
 
 FailureCode = Literal[
     "syntax-error",
@@ -33,6 +33,7 @@ FailureCode = Literal[
     "not-finite",
     "memory-limit",
     "process-limit",
+    "timeout",
     "tampered",
     "internal",
 ]
@@ -194,6 +195,10 @@ class Lines:
     def ready(self) -> None:
         """PyTorch is imported; a job may be sent."""
         self._line("ready")
+
+    def accepted(self) -> None:
+        """The job was read; nothing of it has run yet."""
+        self._line("accepted")
 
     def rungs(self, rungs: Sequence[RungName]) -> None:
         """The rungs of this job, in ladder order, before any line that is about one."""

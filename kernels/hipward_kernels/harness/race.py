@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from hipward_kernels.harness.deadline import OutOfTimeError
 from hipward_kernels.harness.outputs import cloned, flatten, same_bits
 from hipward_kernels.harness.precision import WrongResultError, compare_with_eager, run
 from hipward_kernels.harness.probes import REMEMBERS
@@ -23,6 +24,7 @@ from hipward_kernels.harness.sampling import Dropped, interleave
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from hipward_kernels.harness.deadline import Deadline
     from hipward_kernels.harness.inputs import Ring
     from hipward_kernels.harness.limit import Limit
     from hipward_kernels.harness.lines import Lines, OutputError, StopReason, Variant
@@ -39,6 +41,18 @@ may be slow."""
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 0.5
 """Rests after turns that were dropped, each twice as long as the one before."""
+
+
+CALLS_OF_A_TURN = 4
+"""At least: one that is timed, one to compare with, one with fresh inputs, and time to make those."""
+
+TURNS_DIFFER = 1.2
+"""The next turn may take this much longer than the last."""
+
+
+def left_out(deadline: Deadline) -> str:
+    """Why a rung was not measured, in a sentence."""
+    return f"Left out: the job's time limit of {deadline.limit_s:g} s was near."
 
 
 class SlowedError(Exception):
@@ -79,10 +93,11 @@ class Race:
         on_failure: Callable[[Variant, BaseException], None],
         after_turn: Callable[[], None],
         objection: Callable[[Variant], str | None],
+        deadline: Deadline,
     ) -> None:
         """`on_failure` reports that a rung is out; it and `after_turn` may raise to end the race.
 
-        `objection` says what a rung does beside computing, if it is asked again.
+        `objection` says what a rung does beside computing, if it is asked again. The race ends before the deadline.
         """
         self._rungs = rungs
         self._ring = ring
@@ -92,6 +107,8 @@ class Race:
         self._on_failure = on_failure
         self._after_turn = after_turn
         self._objection = objection
+        self._deadline = deadline
+        self._turn_s = {variant: CALLS_OF_A_TURN * entrant.call_s for variant, entrant in rungs.items()}
         self._rechecked: set[Variant] = set()
         self._random = random.Random(secrets.randbits(64))  # noqa: S311 - shuffles, guards nothing
         self._fresh_s = 0.0
@@ -107,7 +124,9 @@ class Race:
         self._lines = lines
         self._finished: list[Variant] = []
         expected = {variant: entrant.call_s for variant, entrant in self._rungs.items()}
-        interleave(expected, self._take, rule, self._random, self, self._ring.refresh)
+        untimed = interleave(expected, self._take, rule, self._random, self, self._refresh, self._has_time)
+        for variant in untimed:
+            self._lines.unavailable(variant, left_out(self._deadline))
         return {variant: self._timed(variant) for variant in self._finished}
 
     def _timed(self, variant: Variant) -> Timed:
@@ -124,7 +143,28 @@ class Race:
         self._finished.append(variant)
         self._lines.sampled(variant, stop, self._dropped[variant])
 
+    def _has_time(self, variant: Variant) -> bool:
+        return self._deadline.left_s() > TURNS_DIFFER * self._turn_s[variant]
+
     def _take(self, variant: Variant, count: int) -> list[float] | Dropped | None:
+        started = perf_counter()
+        try:
+            with self._deadline.keeping(0.0):
+                return self._try(variant, count)
+        except OutOfTimeError:
+            return Dropped(0.0)
+        finally:
+            self._turn_s[variant] = perf_counter() - started
+
+    def _refresh(self) -> None:
+        try:
+            with self._deadline.keeping(0.0):
+                self._ring.refresh()
+        except OutOfTimeError:
+            # No turn follows.
+            return
+
+    def _try(self, variant: Variant, count: int) -> list[float] | Dropped | None:
         try:
             times = self._turn(variant, count)
             self._after_turn()

@@ -33,6 +33,8 @@ class StopRule:
     min_seconds: float = 0.5
     max_samples: int = 1000
     min_rounds: int = 5
+    least_samples: int = 10
+    """The time cap waits for these, in `min_rounds` rounds: the runner gives no verdict on fewer."""
     round_samples: int = ROUND_SAMPLES
     """Most samples of a turn: fewer make more rounds of as many samples."""
 
@@ -41,7 +43,7 @@ class StopRule:
         return (
             f"until the 95 % interval of the median is within ±{self.half_width * 100:g}%, with at least "
             f"{self.min_samples} samples and {self.min_seconds:g} s in {self.min_rounds} rounds; "
-            f"at most {self.max_samples} samples or {self.time_cap_s:g} s"
+            f"at most {self.max_samples} samples or {self.time_cap_s:g} s, and at least {self.least_samples} samples"
         )
 
 
@@ -72,7 +74,9 @@ class Series:
             return "converged"
         if len(self.ms) >= rule.max_samples:
             return "converged" if precise else "sample-cap"
-        if self.seconds + self.dropped_s >= rule.time_cap_s:
+        enough = len(self.ms) >= rule.least_samples and self.rounds >= rule.min_rounds
+        # A device that is slowed all the time is not waited for.
+        if self.dropped_s >= rule.time_cap_s or (enough and self.seconds + self.dropped_s >= rule.time_cap_s):
             return "converged" if precise else "time-cap"
         return None
 
@@ -131,8 +135,9 @@ def interleave(
     order: random.Random,
     listener: Listener[Name],
     before_round: Callable[[], None],
-) -> None:
-    """Times all rungs, round by round, until each has a reason to stop.
+    has_time: Callable[[Name], bool] = lambda _: True,
+) -> list[Name]:
+    """Times all rungs, round by round, until each has a reason to stop; those that there was no time for.
 
     Args:
         expected_s: The rungs, and about how long a call of each takes.
@@ -142,16 +147,19 @@ def interleave(
         order: Shuffles each round.
         listener: Gets samples as soon as they are taken.
         before_round: Called before each round.
+        has_time: Whether there is time for another turn of a rung. If not, all stop.
     """
     running = {variant: Series(seconds) for variant, seconds in expected_s.items()}
-    for round_ in itertools.count():
-        if not running:
-            return
+    rounds = itertools.count()
+    while running:
+        round_ = next(rounds)
         before_round()
         turns = list(running)
         order.shuffle(turns)
         for variant in turns:
             series = running[variant]
+            if not has_time(variant):
+                return _stop_all(running, listener)
             taken = take(variant, series.next_count(rule))
             if taken is None:
                 del running[variant]
@@ -165,3 +173,12 @@ def interleave(
             if series.ms and (reason := series.stop(rule)) is not None:
                 del running[variant]
                 listener.sampled(variant, reason)
+    return []
+
+
+def _stop_all(running: Mapping[Name, Series], listener: Listener[Name]) -> list[Name]:
+    """Ends the sampling of every rung at the job's time limit; those without a sample."""
+    for variant, series in running.items():
+        if series.ms:
+            listener.sampled(variant, "time-limit")
+    return [variant for variant, series in running.items() if not series.ms]

@@ -25,9 +25,10 @@ pub struct Event {
 )]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventBody {
-    /// Waits; `position` 0 is next.
+    /// Waits; `position` 0 is next. The log has it once for each time the job is queued. While it waits, a stream
+    /// repeats it, with the same `seq`, when the position has changed.
     Queued {
-        /// Jobs ahead of it.
+        /// Jobs ahead of it when this was written.
         position: usize,
         /// Why it is queued again, after a restart of the runner.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -26,6 +26,8 @@ pub struct HarnessMessage {
 pub enum HarnessLine {
     /// PyTorch is imported; a job may be sent.
     Ready,
+    /// The job was read; nothing of it has run yet.
+    Accepted,
     /// Sampling of a rung ended; the runner answers with [`crate::EventBody::VariantDone`].
     Sampled {
         /// The rung.
@@ -56,6 +58,9 @@ pub struct HarnessJob {
     pub device: String,
     /// Longest sampling time per rung, seconds; stated in the conditions.
     pub time_cap_s: f64,
+    /// Seconds until the job is stopped, counted from when it is handed over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_limit_s: Option<f64>,
     /// A secret that every line about this job must carry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nonce: Option<String>,

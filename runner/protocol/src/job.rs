@@ -68,6 +68,9 @@ pub struct JobSummary {
     pub code_sha256: String,
     /// Sequence number of the newest event.
     pub last_seq: u64,
+    /// Jobs ahead of it, while it is queued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<usize>,
     /// Why it failed, once it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,

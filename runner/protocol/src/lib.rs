@@ -20,7 +20,9 @@ pub use event::{Event, EventBody, LogStream};
 pub use failure::{Failure, FailureCode};
 pub use harness::{HarnessJob, HarnessLine, HarnessMessage};
 pub use job::{JobRequest, JobState, JobSummary};
-pub use measurement::{Advice, Environment, Hot, Idle, Measurement, OutputError, Roofline};
+pub use measurement::{
+    Advice, Environment, HostLoad, Hot, Idle, Measurement, OutputError, Roofline,
+};
 pub use problem::Problem;
 pub use rung::{Rung, Variant, label};
 pub use stats::{Comparison, Outcome, Stats, StopReason, Verdict};

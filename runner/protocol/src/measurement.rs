@@ -125,6 +125,9 @@ pub struct Environment {
     /// Settings of the host that cost time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub audit: Vec<Advice>,
+    /// Filled in by the runner: how busy the host was before the job began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<HostLoad>,
     /// Filled in by the runner: the isolation that was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
@@ -160,6 +163,25 @@ pub struct Idle {
     pub other_processes: Option<u32>,
     /// How the device is divided: `SPX/NPS1`, `MIG`.
     pub partition: Option<String>,
+}
+
+/// How busy the host's CPUs were, as the runner saw it from outside the job. What the system does not report is
+/// absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostLoad {
+    /// CPUs that the runner may use.
+    pub cpus: u32,
+    /// Load average of the last minute.
+    pub load_average: Option<f64>,
+    /// Share of the time in which some task waited for a CPU, 0 to 1 (`/proc/pressure/cpu`).
+    pub cpu_pressure: Option<f64>,
+    /// Share of the CPU time that processes other than the job's used, 0 to 1.
+    pub other_cpu_share: Option<f64>,
+    /// Processes other than the job's that used a tenth of a CPU or more.
+    pub busy_processes: Option<u32>,
+    /// Involuntary context switches of the job's threads.
+    pub involuntary_switches: Option<u64>,
 }
 
 /// A setting of the host that costs time, and what mends it.

@@ -1,6 +1,6 @@
 //! Shapes of the statistics. The runner computes them (runner/src/statistics); nobody else does.
 
-use crate::Variant;
+use crate::{HostLoad, Variant};
 use serde::{Deserialize, Serialize};
 
 /// Why sampling of a variant ended.
@@ -13,6 +13,8 @@ pub enum StopReason {
     SampleCap,
     /// The time cap passed first (15 seconds unless the conditions say otherwise).
     TimeCap,
+    /// The job's own time limit came first.
+    TimeLimit,
 }
 
 /// One variant's timings. All times are milliseconds.
@@ -81,6 +83,9 @@ pub struct Comparison {
     pub ci_high: f64,
     /// What the interval says.
     pub outcome: Outcome,
+    /// Why the outcome is AMBIGUOUS although the interval alone may say more: too few samples, a busy host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// What a finished job says.
@@ -94,6 +99,9 @@ pub struct Verdict {
     /// The fastest variant whose outcome is FASTER, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<Variant>,
-    /// One sentence a newcomer understands.
+    /// One sentence a newcomer understands, with its caveats.
     pub summary: String,
+    /// How busy the host was while the variants were timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<HostLoad>,
 }

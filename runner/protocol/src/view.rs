@@ -86,6 +86,14 @@ impl VariantView {
             hot: None,
         }
     }
+
+    /// A variant that is out has no figures, not even those that were taken before.
+    fn leave(&mut self, status: VariantStatus) {
+        self.status = status;
+        self.samples.clear();
+        self.stats = None;
+        self.hot = None;
+    }
 }
 
 /// What a rung is doing.
@@ -94,7 +102,7 @@ impl VariantView {
 pub enum VariantStatus {
     /// Cannot run here.
     Unavailable(String),
-    /// Did not pass the precision gate, so it was not timed.
+    /// Did not pass the precision gate, or failed while it was timed: it has no figures.
     Rejected(String),
     /// Passed the gate.
     Checked,
@@ -151,6 +159,13 @@ impl JobView {
     /// Folds one more event in. An event that was folded before is ignored, so that a client may
     /// reconnect a little too early.
     pub fn apply(&mut self, event: &Event) {
+        if event.seq == self.last_seq
+            && self.state == JobState::Queued
+            && let EventBody::Queued { position, .. } = event.body
+        {
+            // The stream repeats it with the position of now.
+            self.position = position;
+        }
         if event.seq <= self.last_seq {
             return;
         }
@@ -159,7 +174,7 @@ impl JobView {
         match &event.body {
             EventBody::Queued { position, reason } => {
                 *self = JobView {
-                    retried: reason.clone(),
+                    retried: reason.clone().or_else(|| self.retried.clone()),
                     ..self.restarted()
                 };
                 self.position = *position;
@@ -191,7 +206,8 @@ impl JobView {
             Measurement::Rungs { rungs } => self.rungs.clone_from(rungs),
             Measurement::Environment(environment) => self.environment = Some(environment.clone()),
             Measurement::Unavailable { variant, reason } => {
-                self.row(variant).status = VariantStatus::Unavailable(reason.clone());
+                let status = VariantStatus::Unavailable(reason.clone());
+                self.row(variant).leave(status);
             }
             Measurement::Precision {
                 variant,
@@ -209,7 +225,7 @@ impl JobView {
                     reference: reference.clone(),
                 });
                 if !passed {
-                    row.status = VariantStatus::Rejected(reason.clone().unwrap_or_default());
+                    row.leave(VariantStatus::Rejected(reason.clone().unwrap_or_default()));
                 }
             }
             Measurement::Roofline(roofline) => self.roofline = Some(roofline.clone()),
@@ -288,5 +304,56 @@ impl JobView {
             Some((last, held)) if *last == stream => held.push_str(text),
             _ => self.log.push((stream, text.to_owned())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fold(lines: &[&str]) -> JobView {
+        let read = |line: &&str| serde_json::from_str(line).expect("an event");
+        let events: Vec<Event> = lines.iter().map(read).collect();
+        JobView::from_events(&events)
+    }
+
+    const AGAIN: &str = r#"{"seq":1,"attempt":1,"at":"","type":"queued","position":4,"reason":"the runner was stopped"}"#;
+
+    #[test]
+    fn a_second_queued_event_keeps_the_reason_of_the_first() {
+        let view = fold(&[
+            AGAIN,
+            r#"{"seq":2,"attempt":1,"at":"","type":"queued","position":0}"#,
+        ]);
+        assert_eq!(view.retried.as_deref(), Some("the runner was stopped"));
+    }
+
+    #[test]
+    fn the_last_event_may_come_again_with_the_position_of_now() {
+        let now = r#"{"seq":1,"attempt":1,"at":"","type":"queued","position":2}"#;
+        let view = fold(&[AGAIN, now]);
+        assert_eq!((view.position, view.last_seq), (2, 1));
+        assert_eq!(view.retried.as_deref(), Some("the runner was stopped"));
+        // Not once the job has gone on.
+        let leased = r#"{"seq":2,"attempt":2,"at":"","type":"leased","device":
+            {"id":"cpu","name":"A processor","vendor":"cpu","arch":"x86_64","memory_bytes":1}}"#;
+        let view = fold(&[AGAIN, leased, now]);
+        assert_eq!((view.state, view.position), (JobState::Running, 0));
+    }
+
+    #[test]
+    fn the_log_of_an_older_runner_is_read() {
+        let view = fold(&[
+            r#"{"seq":1,"attempt":1,"at":"","type":"environment","device_name":"a","arch":"b","torch":"2","python":"3",
+                "threads":1,"clock":"c","clock_overhead_ms":0.1,"cache":"warm","stop_rule":"d"}"#,
+            r#"{"seq":2,"attempt":1,"at":"","type":"verdict","comparisons":[{"variant":"compile","speedup":2.0,
+                "ci_low":1.9,"ci_high":2.1,"outcome":"FASTER"}],"best":"compile","summary":"Twice as fast."}"#,
+        ]);
+        let verdict = view.verdict.expect("there is one");
+        assert_eq!(
+            (verdict.load, verdict.comparisons[0].reason.as_ref()),
+            (None, None)
+        );
+        assert_eq!(view.environment.expect("there is one").load, None);
     }
 }

@@ -5,6 +5,7 @@ use super::{
     jobs::{check_json, check_runner, read},
     problem::{ApiError, ApiResult},
 };
+use crate::jobs::CompileError;
 use axum::{
     body::Body,
     extract::State,
@@ -12,7 +13,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
+use std::time::Duration;
 
 /// What a worker answers, as far as the server has to know it.
 #[derive(Deserialize)]
@@ -28,8 +30,56 @@ enum Answer {
     },
 }
 
-/// The handler. What the request may hold is checked where it is used,
-/// `kernels/hipward_kernels/compile/request.py`.
+/// Longest source, characters.
+const MOST_SOURCE: usize = 256 * 1024;
+/// A place in the queue is free again after about this time.
+const QUEUE_MOVES: Duration = Duration::from_secs(15);
+
+/// The form of a request, checked before a worker is used up by it. What its values may be is checked again, and in full,
+/// where they are used: `kernels/hipward_kernels/compile/request.py`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "only their types are checked")]
+struct Form {
+    language: Language,
+    source: String,
+    archs: Option<Vec<String>>,
+    kernel: Option<String>,
+    arguments: Option<Map<String, Value>>,
+    num_warps: Option<u32>,
+    num_stages: Option<u32>,
+    waves_per_eu: Option<u32>,
+    flags: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Language {
+    Triton,
+    Hip,
+}
+
+fn check_form(request: &Value) -> ApiResult<()> {
+    let problem = match Form::deserialize(request) {
+        // A list of the fields' values would be taken, too.
+        _ if !request.is_object() => "a request is a JSON object".to_owned(),
+        Err(error) => error.to_string(),
+        Ok(form) if form.source.trim().is_empty() => "source is the text of the kernel".to_owned(),
+        Ok(form) if form.source.chars().count() > MOST_SOURCE => {
+            format!("source has more than {MOST_SOURCE} characters")
+        }
+        Ok(_) => return Ok(()),
+    };
+    Err(ApiError::new(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "compile-bad-request",
+        "The request cannot be used",
+        format!("The request cannot be used: {problem}."),
+        r#"Send an object such as {"language": "triton", "source": "…", "archs": ["gfx942"]}."#,
+    ))
+}
+
+/// The handler.
 pub(crate) async fn compile(
     State(app): State<App>,
     headers: HeaderMap,
@@ -45,14 +95,23 @@ pub(crate) async fn compile(
             r#"Send an object such as {"language": "triton", "source": "…", "archs": ["gfx942"]}."#,
         )
     })?;
+    check_form(&request)?;
     check_runner(&app)?;
     // Written anew: a worker reads one line.
     let answer = app.compiler.compile(&app.runner, request.to_string()).await;
     let answer = answer.map_err(|error| {
+        let (code, title) = match error {
+            CompileError::Busy => {
+                let (code, title) = ("compile-busy", "Too many kernels wait");
+                return ApiError::too_many(code, title, format!("{error}."), QUEUE_MOVES);
+            }
+            CompileError::TooLong => ("compile-timeout", "Compiling took too long"),
+            CompileError::Failed(_) => ("compile-failed", "Nothing was compiled"),
+        };
         ApiError::new(
             StatusCode::UNPROCESSABLE_ENTITY,
-            "compile-failed",
-            "Nothing was compiled",
+            code,
+            title,
             format!("{error}."),
             "Make the source simpler, or compile it by hand: python -m hipward_kernels.compile FILE",
         )

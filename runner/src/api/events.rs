@@ -17,15 +17,17 @@ use axum::{
     },
 };
 use futures_util::{Stream, StreamExt, stream};
-use hipward_protocol::Event;
+use hipward_protocol::{Event, EventBody};
 use serde::Deserialize;
 use std::{convert::Infallible, time::Duration};
-use tokio::sync::watch;
+use tokio::{sync::watch, time::sleep};
 
 /// Events read at a time.
 const BATCH: usize = 256;
 /// What browsers wait before they reconnect.
 const RETRY: Duration = Duration::from_secs(2);
+/// A position is sent this often at most.
+const POSITION_EVERY: Duration = Duration::from_millis(500);
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 #[derive(Deserialize)]
@@ -53,13 +55,15 @@ pub(crate) async fn stream(
     }
     let cursor = Cursor {
         signal: app.store.watch(&id),
+        queue: app.store.watch_queue(),
+        told: None,
         store: app.store,
         id,
         after,
         shutdown: app.shutdown,
     };
     let hello = SseEvent::default().retry(RETRY);
-    let events = cursor.events().map(|event| as_sse(&event));
+    let events = cursor.events().map(|told| as_sse(&told));
     let stream = stream::iter([hello]).chain(events).map(Ok::<_, Infallible>);
     let sse = Sse::new(stream).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
     // Reverse proxies hold a stream back otherwise.
@@ -96,10 +100,22 @@ fn not_a_position(detail: &str) -> ApiError {
     )
 }
 
-fn as_sse(event: &Event) -> SseEvent {
-    let sse = SseEvent::default().id(event.seq.to_string());
+fn as_sse(told: &Told) -> SseEvent {
+    let (sse, event) = match told {
+        Told::Event(event) => (SseEvent::default().id(event.seq.to_string()), event),
+        // It is in the log already: a client goes on from where it was.
+        Told::Position(event) => (SseEvent::default(), event),
+    };
     // An event is made of strings and numbers only, and those can always be written.
     sse.json_data(event).unwrap_or_default()
+}
+
+/// What a client is sent.
+enum Told {
+    /// An event of the log.
+    Event(Event),
+    /// The log's last event, `queued`, with the position of now: that is computed when it is asked for, and stored nowhere.
+    Position(Event),
 }
 
 /// Where one client stands in one log.
@@ -108,27 +124,34 @@ struct Cursor {
     id: String,
     after: u64,
     signal: watch::Receiver<u64>,
+    queue: watch::Receiver<u64>,
+    /// While the job waits: its last event, with the position that the client knows.
+    told: Option<Event>,
     shutdown: Shutdown,
 }
 
 impl Cursor {
-    fn events(self) -> impl Stream<Item = Event> {
+    fn events(self) -> impl Stream<Item = Told> {
         let batches = stream::unfold(Some(self), async |cursor| {
             let mut cursor = cursor?;
             let batch = cursor.next_batch().await?;
-            let last = batch.last()?;
-            cursor.after = last.seq;
-            let go_on = !last.body.is_final();
+            let mut go_on = true;
+            if let Some(Told::Event(last)) = batch.last() {
+                cursor.after = last.seq;
+                cursor.told = matches!(last.body, EventBody::Queued { .. }).then(|| last.clone());
+                go_on = !last.body.is_final();
+            }
             Some((stream::iter(batch), go_on.then_some(cursor)))
         });
         batches.flatten()
     }
 
-    /// Waits for events; nothing when the server stops.
-    async fn next_batch(&mut self) -> Option<Vec<Event>> {
+    /// Waits for events, or for another position in the queue; nothing when the server stops.
+    async fn next_batch(&mut self) -> Option<Vec<Told>> {
         loop {
-            // Whatever is added from here on raises the signal again.
+            // Whatever is added from here on raises the signals again.
             self.signal.mark_unchanged();
+            self.queue.mark_unchanged();
             let (id, after) = (self.id.clone(), self.after);
             let read = self
                 .store
@@ -136,16 +159,43 @@ impl Cursor {
                 .await;
             match read {
                 Ok(events) if events.is_empty() => {}
-                Ok(events) => return Some(events),
+                Ok(events) => return Some(events.into_iter().map(Told::Event).collect()),
                 Err(error) => {
                     tracing::error!("a stream ends: {error}");
                     return None;
                 }
             }
+            if let Some(moved) = self.moved().await {
+                return Some(vec![Told::Position(moved)]);
+            }
             tokio::select! {
                 changed = self.signal.changed() => changed.ok()?,
+                changed = self.queue.changed(), if self.told.is_some() => {
+                    changed.ok()?;
+                    // Many may come and go at once.
+                    tokio::select! {
+                        () = sleep(POSITION_EVERY) => {}
+                        changed = self.signal.changed() => changed.ok()?,
+                        () = self.shutdown.requested() => return None,
+                    }
+                }
                 () = self.shutdown.requested() => return None,
             }
+        }
+    }
+
+    /// The last event with its new position, if the job still waits and that has changed.
+    async fn moved(&mut self) -> Option<Event> {
+        let told = self.told.as_mut()?;
+        let id = self.id.clone();
+        let position = self.store.with(move |store| store.position(&id)).await;
+        let now = position.ok().flatten()?;
+        match &mut told.body {
+            EventBody::Queued { position, .. } if *position != now => {
+                *position = now;
+                Some(told.clone())
+            }
+            _ => None,
         }
     }
 }

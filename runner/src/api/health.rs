@@ -2,8 +2,10 @@
 
 use super::{
     App,
+    jobs::check_runner,
     problem::{ApiError, ApiResult},
 };
+use crate::jobs::Store;
 use axum::{
     extract::State,
     http::{StatusCode, header},
@@ -16,18 +18,28 @@ pub(crate) async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// `GET /readyz`: ready means that a benchmark can be run.
+/// `GET /readyz`: ready means that a benchmark can be run and its result stored.
 pub(crate) async fn ready(State(app): State<App>) -> ApiResult<&'static str> {
-    match app.runner.refusal() {
-        None => Ok("ready\n"),
-        Some(refusal) => Err(ApiError::new(
+    check_runner(&app)?;
+    if let lost @ 1.. = app.runner.lost_devices() {
+        return Err(ApiError::new(
             StatusCode::SERVICE_UNAVAILABLE,
-            refusal.code,
-            "Benchmarks cannot run here",
-            refusal.missing.consequence.clone(),
-            refusal.missing.mend.clone(),
-        )),
+            "device-lost",
+            "A device is not served any more",
+            format!("The loop of {lost} of the devices has died; jobs for it wait."),
+            "Restart the server, and report what its log says about it.",
+        ));
     }
+    app.store.with(Store::check).await.map_err(|error| {
+        ApiError::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "store-unavailable",
+            "The job store cannot be written",
+            error.to_string(),
+            "Look at the free space of the data folder's disk, and at the server's own log.",
+        )
+    })?;
+    Ok("ready\n")
 }
 
 /// `GET /metrics`, in the Prometheus text format.

@@ -38,7 +38,11 @@ pub(crate) async fn submit(
     app.guard.check_token(&headers)?;
     let job = parse(&app, &headers, &read(body).await?)?;
     check_runner(&app)?;
-    let summary = app.store.with(move |store| store.submit(&job)).await?;
+    let most = app.runner.settings.queue_limit;
+    let summary = app
+        .store
+        .with(move |store| store.submit(&job, most))
+        .await?;
     app.runner.queue_changed();
     let location = HeaderValue::try_from(format!("/api/v1/jobs/{}", summary.id)).ok();
     let mut response = (StatusCode::ACCEPTED, Json(summary)).into_response();

@@ -8,10 +8,18 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use hipward_protocol::Problem;
+use std::time::Duration;
+
+/// A job takes about this long, and then another may wait.
+const QUEUE_MOVES: Duration = Duration::from_secs(60);
 
 /// A refused or failed request.
 #[derive(Debug)]
-pub(crate) struct ApiError(Box<Problem>);
+pub(crate) struct ApiError {
+    problem: Box<Problem>,
+    /// When to ask again.
+    retry_after: Option<Duration>,
+}
 
 /// What handlers return.
 pub(crate) type ApiResult<T> = Result<T, ApiError>;
@@ -25,14 +33,26 @@ impl ApiError {
         detail: impl Into<String>,
         help: impl Into<String>,
     ) -> Self {
-        ApiError(Box::new(Problem {
-            kind: "about:blank".to_owned(),
-            title: title.to_owned(),
-            status: status.as_u16(),
-            code: code.to_owned(),
-            detail: detail.into(),
-            help: help.into(),
-        }))
+        ApiError {
+            problem: Box::new(Problem {
+                kind: "about:blank".to_owned(),
+                title: title.to_owned(),
+                status: status.as_u16(),
+                code: code.to_owned(),
+                detail: detail.into(),
+                help: help.into(),
+            }),
+            retry_after: None,
+        }
+    }
+
+    /// More requests than can be served now. The answer says when to ask again.
+    pub(crate) fn too_many(code: &str, title: &str, detail: String, retry_after: Duration) -> Self {
+        let help = format!("Try again in {} seconds.", retry_after.as_secs());
+        ApiError {
+            retry_after: Some(retry_after),
+            ..Self::new(StatusCode::TOO_MANY_REQUESTS, code, title, detail, help)
+        }
     }
 
     /// A request whose body cannot be used.
@@ -80,12 +100,16 @@ impl ApiError {
 
     /// The status, for the metrics and the tests.
     pub(crate) fn status(&self) -> StatusCode {
-        StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+        StatusCode::from_u16(self.problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 }
 
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
+        if let StoreError::QueueFull { waiting } = error {
+            let detail = format!("{waiting} jobs wait for a device, and no more may.");
+            return Self::too_many("queue-full", "The queue is full", detail, QUEUE_MOVES);
+        }
         tracing::error!("{error}");
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -99,11 +123,15 @@ impl From<StoreError> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let mut response = (self.status(), Json(&*self.0)).into_response();
-        response.headers_mut().insert(
+        let mut response = (self.status(), Json(&*self.problem)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(
             header::CONTENT_TYPE,
             HeaderValue::from_static("application/problem+json"),
         );
+        if let Some(after) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs()));
+        }
         response
     }
 }

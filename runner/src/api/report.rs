@@ -51,7 +51,10 @@ pub(super) async fn find(app: &App, id: String) -> Result<Option<Job>, StoreErro
                 return Ok(None);
             };
             let events = store.events_after(&id, 0, usize::MAX >> 1)?;
-            let view = JobView::from_events(&events);
+            let mut view = JobView::from_events(&events);
+            if let Some(position) = summary.position {
+                view.position = position;
+            }
             Ok(Some(Job {
                 summary,
                 view,

@@ -22,6 +22,14 @@ pub(crate) struct HostArgs {
     /// Longest sampling time per variant, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = seconds)]
     time_cap: Duration,
+    /// Most jobs that may wait for a device
+    #[arg(
+        long,
+        value_name = "JOBS",
+        default_value = "1000",
+        hide_short_help = true
+    )]
+    queue_limit: usize,
     /// Isolation below which nothing is run: limits, syscalls or files [default: files where others can send code, else
     /// limits]
     #[arg(long, value_name = "LEVEL", value_parser = level)]
@@ -63,6 +71,7 @@ impl HostArgs {
             wall_limit: self.wall_limit,
             memory_bytes: self.memory_limit,
             time_cap_s: self.time_cap.as_secs_f64(),
+            queue_limit: self.queue_limit,
             minimum_isolation: self.minimum_isolation.unwrap_or(default_isolation),
             newest_landlock: self.newest_landlock,
         })

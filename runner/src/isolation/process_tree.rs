@@ -160,6 +160,30 @@ fn kilobytes(text: &str, key: &str) -> u64 {
     number.unwrap_or(0) * 1024
 }
 
+/// Kills a process of ours and everything below it: first what is below, while it can still be found there. What does
+/// not die within about a second is held up in the kernel.
+pub(crate) fn kill_tree(root: Pid) {
+    for _ in 0..1000 {
+        let mut alive = descendants(root);
+        // The dead that nobody has waited for are still listed.
+        alive.retain(|&pid| !is_dead(pid));
+        if alive.is_empty() {
+            break;
+        }
+        for pid in alive {
+            let _ = kill(pid, Signal::SIGKILL);
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    let _ = kill(root, Signal::SIGKILL);
+}
+
+fn is_dead(pid: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
+    state.is_none_or(|rest| rest.starts_with(['Z', 'X']))
+}
+
 /// Kills everything below this process and waits until nothing is left. Repeats because a process
 /// may fork while the list is read; the limit on processes bounds how long it can go on. Says now and then that it is
 /// still at it.

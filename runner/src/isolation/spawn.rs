@@ -185,6 +185,11 @@ impl Sandboxed {
         !*self.gone.borrow()
     }
 
+    /// The supervisor's process id, until it was waited for.
+    pub(crate) fn supervisor_id(&self) -> Option<u32> {
+        self.supervisor.id()
+    }
+
     /// Waits until the supervisor, and so everything it ran, is gone.
     pub(crate) async fn gone(&mut self) -> io::Result<()> {
         let gone = self.gone.wait_for(|&gone| gone).await;

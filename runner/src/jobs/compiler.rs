@@ -11,8 +11,8 @@ use std::{io, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, copy, sink},
     net::unix::pipe::Receiver,
-    sync::{Mutex, oneshot},
-    time::timeout,
+    sync::{Mutex, Semaphore, oneshot},
+    time::{Instant, timeout},
 };
 
 /// The worker's program.
@@ -25,10 +25,39 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Longest answer: a few targets, each with four texts.
 const LONGEST_ANSWER: u64 = 64 * 1024 * 1024;
 
+/// Requests that may wait or be compiled; each takes up to the limit.
+const MOST_REQUESTS: usize = 8;
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CompileError {
+    /// Too many others wait.
+    #[error("{MOST_REQUESTS} requests wait already")]
+    Busy,
+    /// Over the time limit.
+    #[error("compiling took longer than {} seconds", WALL_LIMIT.as_secs())]
+    TooLong,
+    /// The worker, or the way to it.
+    #[error("{0}")]
+    Failed(#[from] io::Error),
+}
+
+type Answer = Result<String, CompileError>;
+
 /// Compiles one request at a time. Holds no worker until the first request.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Compiler {
     warm: Mutex<Option<Worker>>,
+    places: Arc<Semaphore>,
+}
+
+impl Default for Compiler {
+    fn default() -> Self {
+        Compiler {
+            warm: Mutex::default(),
+            places: Arc::new(Semaphore::new(MOST_REQUESTS)),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -41,37 +70,37 @@ struct Worker {
 
 impl Compiler {
     /// Gives a request, one line of JSON, to a worker; its answer, one line of JSON.
-    pub(crate) async fn compile(
-        self: &Arc<Self>,
-        runner: &Arc<Runner>,
-        request: String,
-    ) -> io::Result<String> {
+    pub(crate) async fn compile(self: &Arc<Self>, runner: &Arc<Runner>, request: String) -> Answer {
+        let place = self.places.clone().try_acquire_owned();
+        let place = place.map_err(|_| CompileError::Busy)?;
         let (tell, answer) = oneshot::channel();
         let (compiler, runner) = (self.clone(), runner.clone());
         // Not within this call, which ends when its client hangs up: the worker's end and the next one's start do not.
-        tokio::spawn(async move { compiler.answer(&runner, &request, tell).await });
+        tokio::spawn(async move {
+            compiler.answer(&runner, &request, tell).await;
+            drop(place);
+        });
         answer
             .await
-            .unwrap_or_else(|_| Err(io::Error::other("the server is stopping")))
+            .unwrap_or_else(|_| Err(io::Error::other("the server is stopping").into()))
     }
 
-    async fn answer(
-        &self,
-        runner: &Runner,
-        request: &str,
-        mut tell: oneshot::Sender<io::Result<String>>,
-    ) {
-        let mut warm = self.warm.lock().await;
+    async fn answer(&self, runner: &Runner, request: &str, mut tell: oneshot::Sender<Answer>) {
+        // Who hangs up while he waits costs no worker.
+        let mut warm = tokio::select! {
+            biased;
+            () = tell.closed() => return,
+            warm = self.warm.lock() => warm,
+        };
         let mut kept = warm.take();
         let is_there = kept
             .as_mut()
             .is_some_and(|worker| worker.process.is_there());
         let mut worker = match kept.filter(|_| is_there) {
             Some(worker) => worker,
-            None if tell.is_closed() => return,
             None => match Worker::start(runner).await {
                 Ok(worker) => worker,
-                Err(error) => return drop(tell.send(Err(error))),
+                Err(error) => return drop(tell.send(Err(error.into()))),
             },
         };
         tokio::select! {
@@ -119,10 +148,15 @@ impl Worker {
         }
     }
 
-    async fn ask(&mut self, request: &str) -> io::Result<String> {
-        timeout(WALL_LIMIT + GRACE, self.exchange(request))
-            .await
-            .unwrap_or_else(|_| Err(io::Error::other("compiling took too long")))
+    async fn ask(&mut self, request: &str) -> Answer {
+        let begun = Instant::now();
+        match timeout(WALL_LIMIT + GRACE, self.exchange(request)).await {
+            Ok(Ok(answer)) => Ok(answer),
+            // Its supervisor ended it at the limit.
+            Err(_) => Err(CompileError::TooLong),
+            Ok(Err(_)) if begun.elapsed() >= WALL_LIMIT => Err(CompileError::TooLong),
+            Ok(Err(error)) => Err(error.into()),
+        }
     }
 
     /// Kills it and waits until nothing of it is left.

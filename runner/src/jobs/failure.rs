@@ -1,6 +1,6 @@
 //! Ends that a job can come to, in words a newcomer understands.
 
-use super::Settings;
+use super::{Settings, conversation::Violation};
 use crate::isolation::{Ending, Limit};
 use hipward_protocol::{EventBody, Failure, FailureCode};
 
@@ -94,6 +94,47 @@ pub(super) fn not_a_line(problem: &str) -> EventBody {
         format!("The measuring process reported something unreadable: {problem}."),
         "If the code writes to file descriptor 3, remove that. Otherwise this is a fault of \
          Hipward; please report it with the code.",
+    )
+}
+
+/// The worker wrote a line that cannot be true.
+pub(super) fn impossible_line(violation: &Violation) -> EventBody {
+    match violation {
+        Violation::Order(problem) => failed(
+            FailureCode::Internal,
+            format!("The measuring process broke off its own protocol: {problem}."),
+            "If the code writes lines of the harness itself, remove that. Otherwise this is a fault of Hipward; please \
+             report it with the code.",
+        ),
+        Violation::Clock { reported, passed } => failed(
+            FailureCode::Tampered,
+            format!(
+                "The measuring process reported calls of {reported:.2} seconds in all, but only {passed:.2} seconds had \
+                 passed, so its times cannot be believed."
+            ),
+            "Leave Python's clocks and the harness as they are.",
+        ),
+    }
+}
+
+/// The time limit came while the variants were timed: what was measured until then stands in the log.
+pub(super) fn time_limit_while_timed(settings: &Settings) -> EventBody {
+    failed(
+        FailureCode::Timeout,
+        format!(
+            "It was stopped at its time limit of {} seconds; what was measured until then counts.",
+            settings.wall_limit.as_secs_f64()
+        ),
+        "Choose fewer variants or smaller inputs; whoever runs this server can raise the limit with --wall-limit.",
+    )
+}
+
+/// The log could not be written.
+pub(super) fn not_stored(problem: &str) -> EventBody {
+    failed(
+        FailureCode::Internal,
+        format!("The job's log could not be stored: {problem}."),
+        "Submit it again; whoever runs this server should look at the free space of its disk.",
     )
 }
 

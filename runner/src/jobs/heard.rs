@@ -11,8 +11,9 @@ use tokio::{
 
 /// Longest line a harness writes: a thousand samples, or errors of many outputs.
 const LONGEST_LINE: u64 = 1024 * 1024;
-/// Most bytes of lines in one job.
-const MOST_LINES: u64 = 64 * 1024 * 1024;
+/// Most bytes of lines in one job. Nine variants with a thousand samples each are 200 KB, and the errors of a model's
+/// outputs a few hundred bytes for each output and variant.
+const MOST_LINES: u64 = 4 * 1024 * 1024;
 
 /// Anything a worker lets us know.
 #[derive(Debug)]

@@ -5,18 +5,22 @@
 //! final event.
 
 mod compiler;
+mod conversation;
 mod data_folder;
 mod failure;
 mod heard;
 mod id;
+mod load;
 mod output;
+mod persist;
 mod private_directory;
+mod run;
 mod runner;
 mod scheduler;
 mod store;
 mod worker;
 
-pub(crate) use compiler::Compiler;
+pub(crate) use compiler::{CompileError, Compiler};
 pub(crate) use data_folder::prepare_data_folder;
 pub(crate) use id::unguessable;
 pub(crate) use private_directory::PrivateDirectory;

@@ -12,7 +12,10 @@ use std::{
     collections::HashMap,
     env, fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 use tokio::sync::{Notify, watch};
@@ -32,6 +35,8 @@ pub(crate) struct Settings {
     pub(crate) memory_bytes: u64,
     /// Longest sampling time per rung, seconds.
     pub(crate) time_cap_s: f64,
+    /// Most jobs that may wait.
+    pub(crate) queue_limit: usize,
     /// The isolation below which nothing runs.
     pub(crate) minimum_isolation: IsolationLevel,
     /// The newest version of Landlock that is used, for tests; 0 is none.
@@ -73,12 +78,27 @@ pub(crate) struct Runner {
     queue: watch::Sender<u64>,
     /// The job on each device that has one, and how to stop it.
     running: Mutex<HashMap<String, Running>>,
+    lost_devices: AtomicUsize,
 }
 
 #[derive(Debug)]
 struct Running {
     job: String,
     stop: Arc<Notify>,
+}
+
+/// A job that runs on a device. It does not any more when this is dropped, also by a panic.
+pub(super) struct Started<'a> {
+    /// Stops the job.
+    pub(super) stop: Arc<Notify>,
+    runner: &'a Runner,
+    device: &'a Device,
+}
+
+impl Drop for Started<'_> {
+    fn drop(&mut self) {
+        self.runner.running().remove(&self.device.id);
+    }
 }
 
 #[derive(Debug)]
@@ -130,6 +150,7 @@ impl Runner {
             nvidia_gpus: devices::nvidia_gpus(Path::new("/proc/driver/nvidia"), Path::new("/dev")),
             queue: watch::Sender::new(0),
             running: Mutex::default(),
+            lost_devices: AtomicUsize::new(0),
         })
     }
 
@@ -225,20 +246,38 @@ impl Runner {
         ready
     }
 
-    /// Notes that a job runs on a device, and gives the signal that stops it.
-    pub(super) fn started(&self, job: &str, device: &Device) -> Arc<Notify> {
+    /// Notes that a job runs on a device, until what is returned is dropped.
+    pub(super) fn started<'a>(&'a self, job: &str, device: &'a Device) -> Started<'a> {
         let stop = Arc::new(Notify::new());
         let running = Running {
             job: job.to_owned(),
             stop: stop.clone(),
         };
         self.running().insert(device.id.clone(), running);
-        stop
+        Started {
+            stop,
+            runner: self,
+            device,
+        }
     }
 
-    /// Notes that the job of a device does not run any more.
-    pub(super) fn ended(&self, device: &Device) {
-        self.running().remove(&device.id);
+    /// The jobs that run here.
+    pub(super) fn running_jobs(&self) -> Vec<String> {
+        let running = self.running();
+        running
+            .values()
+            .map(|running| running.job.clone())
+            .collect()
+    }
+
+    /// Notes that a device is not served any more.
+    pub(super) fn lost_a_device(&self) {
+        self.lost_devices.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many devices are not served any more, because of a fault of ours.
+    pub(crate) fn lost_devices(&self) -> usize {
+        self.lost_devices.load(Ordering::Relaxed)
     }
 
     /// The plan of a worker that runs a module of the measuring package, with the directory it owns

@@ -1,8 +1,10 @@
 //! One loop per device: keep a worker warm, lease the next job, run it, start over. The next worker
-//! is warmed after a job and never beside it, where it would disturb the timings.
+//! is warmed after a job and never beside it, where it would disturb the timings. Beside the loops, jobs that run nowhere
+//! are looked for.
 
 use super::{
     failure,
+    persist::persist,
     runner::Runner,
     store::{Lease, Store},
     worker::{Outcome, Worker},
@@ -15,8 +17,18 @@ use tokio::{task::JoinSet, time::sleep};
 /// Pause after a worker could not be started, so that a broken host is not kept busy.
 const PAUSE: Duration = Duration::from_secs(2);
 
+/// Jobs in a row that a device's workers may not begin with before one is told why.
+const MOST_NOT_BEGUN: u32 = 3;
+/// How often jobs that run nowhere are looked for. One is lost when it was found twice.
+const LOOK_FOR_LOST_EVERY: Duration = Duration::from_secs(30);
+
 /// Runs jobs on every device until the server stops; then jobs in progress wait again.
 pub(crate) async fn schedule(runner: Arc<Runner>, store: Store, shutdown: Shutdown) {
+    let looking = tokio::spawn(look_for_lost(
+        runner.clone(),
+        store.clone(),
+        shutdown.clone(),
+    ));
     let mut loops = JoinSet::new();
     let devices = runner.devices();
     let gpus = devices.iter().any(|device| device.vendor != Vendor::Cpu);
@@ -26,6 +38,7 @@ pub(crate) async fn schedule(runner: Arc<Runner>, store: Store, shutdown: Shutdo
             store: store.clone(),
             shutdown: shutdown.clone(),
             slot,
+            not_begun: 0,
             // Whoever has a GPU and names no device means the GPU, even if it is busy.
             unassigned: device.vendor != Vendor::Cpu || !gpus,
             device,
@@ -35,7 +48,46 @@ pub(crate) async fn schedule(runner: Arc<Runner>, store: Store, shutdown: Shutdo
     while let Some(ended) = loops.join_next().await {
         if let Err(error) = ended {
             tracing::error!("a device is not served any more: {error}");
+            runner.lost_a_device();
         }
+    }
+    let _ = looking.await;
+}
+
+/// Ends or requeues jobs that are stored as running and run nowhere: their device's loop has died, or their end could not
+/// be stored.
+async fn look_for_lost(runner: Arc<Runner>, store: Store, mut shutdown: Shutdown) {
+    let mut suspects: Vec<String> = Vec::new();
+    loop {
+        tokio::select! {
+            () = sleep(LOOK_FOR_LOST_EVERY) => {}
+            () = shutdown.requested() => return,
+        }
+        let stored = store.with(|store| store.running()).await;
+        let Ok(stored) = stored else { continue };
+        let running = runner.running_jobs();
+        let (lost, new): (Vec<String>, Vec<String>) = stored
+            .iter()
+            .filter(|job| !running.contains(job))
+            .cloned()
+            .partition(|job| suspects.contains(job));
+        suspects = new;
+        if lost.is_empty() {
+            continue;
+        }
+        let kept: Vec<String> = stored
+            .into_iter()
+            .filter(|job| !lost.contains(job))
+            .collect();
+        let reason = "the runner lost this job while it ran";
+        let recovered = store
+            .with(move |store| store.recover_all_but(&kept, reason))
+            .await;
+        match recovered {
+            Ok(_) => tracing::warn!("jobs that ran nowhere: {}", lost.join(", ")),
+            Err(error) => tracing::error!("cannot end jobs that run nowhere: {error}"),
+        }
+        runner.queue_changed();
     }
 }
 
@@ -45,6 +97,8 @@ struct DeviceLoop {
     shutdown: Shutdown,
     slot: usize,
     device: Device,
+    /// Workers in a row that did not begin with their job.
+    not_begun: u32,
     /// Whether it takes jobs that name no device.
     unassigned: bool,
 }
@@ -101,6 +155,11 @@ impl DeviceLoop {
         let mut shutdown = self.shutdown.clone();
         let lease = loop {
             queue.mark_unchanged();
+            if worker.is_dead() {
+                tracing::warn!("an idle worker for {} died", self.device.id);
+                worker.end().await;
+                return;
+            }
             // A stopping server begins nothing.
             if !shutdown.is_requested()
                 && let Some(lease) = self.claim().await
@@ -122,7 +181,7 @@ impl DeviceLoop {
                 _ = queue.changed() => {}
             }
         };
-        let stop = self.runner.started(&lease.job, &self.device);
+        let running = self.runner.started(&lease.job, &self.device);
         tracing::info!(
             job = lease.job,
             attempt = lease.attempt,
@@ -131,7 +190,6 @@ impl DeviceLoop {
         );
         if self.ended_meanwhile(&lease).await {
             worker.end().await;
-            self.runner.ended(&self.device);
             return;
         }
         let settings = &self.runner.settings;
@@ -140,14 +198,24 @@ impl DeviceLoop {
             settings,
             &lease,
             &self.device,
-            &stop,
+            &running.stop,
             &mut shutdown,
         );
         let outcome = run.await;
-        self.runner.ended(&self.device);
-        if outcome == Outcome::Interrupted {
+        drop(running);
+        match outcome {
+            Outcome::Concluded => self.not_begun = 0,
+            Outcome::Interrupted => {}
+            Outcome::NotBegun => self.not_begun += 1,
+        }
+        if outcome != Outcome::Concluded {
             tracing::info!(job = lease.job, "waits again");
             self.runner.queue_changed();
+        }
+        if self.not_begun >= MOST_NOT_BEGUN {
+            self.not_begun = 0;
+            let error = io::Error::other("workers start, and then do not answer");
+            self.fail_one(&error).await;
         }
     }
 
@@ -159,16 +227,14 @@ impl DeviceLoop {
     }
 
     /// Without workers a waiting job is told so, rather than left to wait for ever.
-    async fn fail_one(&self, error: &io::Error) {
+    async fn fail_one(&mut self, error: &io::Error) {
         if let Some(lease) = self.claim().await {
             let failed = failure::no_worker(&error.to_string());
-            let result = self
-                .store
-                .with(move |store| store.append(&lease, &[failed]))
-                .await;
-            if let Err(error) = result {
-                tracing::error!("{error}");
-            }
+            let job = lease.job.clone();
+            persist(&self.store, &mut self.shutdown, &job, move |store| {
+                store.append(&lease, std::slice::from_ref(&failed))
+            })
+            .await;
         }
     }
 

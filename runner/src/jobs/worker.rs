@@ -1,28 +1,29 @@
 //! One worker: a Python behind its fence that has imported PyTorch and waits for its one job. This
-//! file turns what it writes into events, and its end into the job's end.
+//! file starts it, hands the job over and sees to its end; what it says is `run.rs`'s.
 
 use super::{
-    failure,
     heard::{Heard, listen},
     id,
-    output::{self, Output},
     private_directory::PrivateDirectory,
+    run::Run,
     runner::{Runner, Settings},
-    store::{Lease, Store, StoreError},
+    store::{Lease, Store},
 };
 use crate::{
     devices::name_in_worker,
-    isolation::{self, Ending, Sandboxed},
+    isolation::{self, Ending, Limit, Sandboxed},
     shutdown::Shutdown,
-    statistics::{self, Samples},
 };
-use hipward_protocol::{
-    Device, EventBody, HarnessJob, HarnessLine, Isolation, Measurement, Vendor,
+use hipward_protocol::{Device, HarnessJob, HarnessLine, Isolation, Vendor};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
 };
-use std::{future::pending, io, time::Duration};
+use std::{fs, future::pending, io, time::Duration};
 use tokio::{
     io::AsyncWriteExt,
     sync::{Notify, mpsc},
+    task::spawn_blocking,
     time::{Instant, interval, sleep_until, timeout},
 };
 
@@ -32,8 +33,10 @@ const MODULE: &str = "hipward_kernels.harness.worker";
 const WARM_UP: Duration = Duration::from_secs(180);
 /// Output is handed on this often.
 const OUTPUT_EVERY: Duration = Duration::from_millis(100);
-/// A worker that has said its last line gets this long to leave by itself.
-const FAREWELL: Duration = Duration::from_millis(300);
+/// A worker that was handed a job says so within this time, however busy the host is: it only has to read a line.
+const FIRST_LINE: Duration = Duration::from_secs(15);
+/// A supervisor ends a job at its time limit. This long after, we do.
+const OVERTIME: Duration = Duration::from_secs(5);
 /// Dying takes longer than this only inside a GPU driver; the job's end is not held up for that.
 const DYING: Duration = Duration::from_secs(10);
 
@@ -52,8 +55,10 @@ pub(super) struct Worker {
 pub(super) enum Outcome {
     /// The job has its final event.
     Concluded,
-    /// The job waits again: the server is shutting down, or the worker was dead before the job began.
+    /// The job waits again: the server is shutting down.
     Interrupted,
+    /// The job waits again: the worker did not begin with it.
+    NotBegun,
 }
 
 impl Worker {
@@ -114,16 +119,51 @@ impl Worker {
         }
     }
 
+    /// Whether it is known to be dead.
+    pub(super) fn is_dead(&mut self) -> bool {
+        while let Ok(heard) = self.heard.try_recv() {
+            if let Heard::Ended(_) | Heard::Lost(_) = heard {
+                return true;
+            }
+        }
+        !self.process.is_there()
+    }
+
     /// Kills it and waits until nothing of it is left.
     pub(super) async fn end(mut self) {
-        self.process.kill().await;
+        self.kill().await;
         let everything = async { while self.heard.recv().await.is_some() {} };
         if timeout(DYING, everything).await.is_err() {
             tracing::warn!("a worker takes long to die; its device stays reserved");
+            self.kill_by_force().await;
         }
         if let Err(error) = self.process.gone().await {
             tracing::warn!("cannot wait for a worker: {error}");
         }
+    }
+
+    /// Has the supervisor kill everything.
+    async fn kill(&mut self) {
+        // One that was stopped does not read its orders.
+        if let Some(supervisor) = self.supervisor() {
+            let _ = kill(supervisor, Signal::SIGCONT);
+        }
+        self.process.kill().await;
+    }
+
+    /// Kills everything in place of a supervisor that is stopped again. One that runs is waited for: what does not die
+    /// is held up in a driver, and the device must not be used meanwhile.
+    async fn kill_by_force(&self) {
+        if let Some(supervisor) = self.supervisor().filter(|id| is_stopped(*id)) {
+            // It sleeps between looks at what is left.
+            let killed = spawn_blocking(move || isolation::kill_tree(supervisor));
+            let _ = killed.await;
+        }
+    }
+
+    fn supervisor(&self) -> Option<Pid> {
+        let id = self.process.supervisor_id()?;
+        Some(Pid::from_raw(id.cast_signed()))
     }
 
     /// Runs one job to its end.
@@ -137,33 +177,37 @@ impl Worker {
         shutdown: &mut Shutdown,
     ) -> Outcome {
         let nonce = id::unguessable().map_err(io::Error::other);
-        let mut run = Run {
+        let supervisor = self.process.supervisor_id();
+        let mut run = Run::new(
             store,
             settings,
             lease,
-            isolation: &self.isolation,
-            samples: Samples::default(),
-            output: Output::default(),
-            nonce: nonce.as_deref().unwrap_or_default().to_owned(),
-            conclusion: None,
-            ending: None,
-            fenced: false,
-        };
+            device,
+            self.isolation.clone(),
+            supervisor,
+        );
+        run.look_at_host().await;
         let handed_over = match nonce {
-            Ok(nonce) => hand_over(&mut self.process, settings, lease, device, nonce).await,
+            Ok(nonce) => {
+                run.begin(nonce.clone());
+                hand_over(&mut self.process, settings, lease, device, nonce).await
+            }
             Err(error) => Err(error),
         };
         if let Err(error) = handed_over {
             // Whatever ended the worker, it was not this job.
-            run.interrupt(format!("its worker was dead before it began ({error})"))
-                .await;
+            let reason = format!("its worker was dead before it began ({error})");
+            run.requeue(reason, shutdown).await;
             self.end().await;
-            return Outcome::Interrupted;
+            return Outcome::NotBegun;
         }
         let mut interrupted = false;
         let mut deadline = None;
         let mut tick = interval(OUTPUT_EVERY);
         let mut killed = false;
+        let first_line = Instant::now() + FIRST_LINE;
+        // The supervisor's own limit comes before, unless it is held up.
+        let over_time = Instant::now() + settings.wall_limit + OVERTIME;
         loop {
             if run.is_over() && deadline.is_none() {
                 deadline = Some(Instant::now() + run.grace());
@@ -182,12 +226,18 @@ impl Worker {
                     interrupted = true;
                     deadline = Some(Instant::now());
                 }
+                () = sleep_until(first_line), if !run.has_begun() && deadline.is_none() => {
+                    run.ending = Some(Ending::Killed);
+                }
+                () = sleep_until(over_time), if run.ending.is_none() && deadline.is_none() => {
+                    run.ending = Some(Ending::OverLimit(Limit::WallClock));
+                }
                 () = until(deadline) => {
                     if killed {
                         break;
                     }
                     killed = true;
-                    self.process.kill().await;
+                    self.kill().await;
                     deadline = Some(Instant::now() + DYING);
                 }
             }
@@ -195,10 +245,18 @@ impl Worker {
         run.hand_output_on(true).await;
         let outcome = if interrupted && run.conclusion.is_none() {
             let reason = "the runner was stopped while this job ran";
-            run.interrupt(reason.to_owned()).await;
+            run.requeue(reason.to_owned(), shutdown).await;
             Outcome::Interrupted
+        } else if !run.has_begun() && !run.fenced {
+            // No code of the job has run, so nothing that happened is its doing.
+            let reason = match run.ending {
+                Some(Ending::Killed) => "its worker did not answer",
+                _ => "its worker died before it began",
+            };
+            run.requeue(reason.to_owned(), shutdown).await;
+            Outcome::NotBegun
         } else {
-            run.end().await;
+            run.end(shutdown).await;
             Outcome::Concluded
         };
         self.end().await;
@@ -218,6 +276,7 @@ async fn hand_over(
         variants: lease.variants.clone(),
         device: name_in_worker(device),
         time_cap_s: settings.time_cap_s,
+        time_limit_s: Some(settings.wall_limit.as_secs_f64()),
         nonce: Some(nonce),
     })?;
     line.push(b'\n');
@@ -234,189 +293,9 @@ async fn until(deadline: Option<Instant>) {
     }
 }
 
-/// One job in progress.
-struct Run<'a> {
-    store: &'a Store,
-    settings: &'a Settings,
-    lease: &'a Lease,
-    isolation: &'a Isolation,
-    samples: Samples,
-    output: Output,
-    /// The secret that the harness was given: a line without it is from somebody else.
-    nonce: String,
-    /// The final event, once it is known.
-    conclusion: Option<EventBody>,
-    ending: Option<Ending>,
-    /// Somebody else has ended the job: nothing more may be written.
-    fenced: bool,
-}
-
-impl Run<'_> {
-    fn is_over(&self) -> bool {
-        self.fenced || self.conclusion.is_some() || self.ending.is_some()
-    }
-
-    /// How long the worker may go on by itself.
-    fn grace(&self) -> Duration {
-        match self.conclusion {
-            Some(EventBody::Done) if !self.fenced => FAREWELL,
-            _ => Duration::ZERO,
-        }
-    }
-
-    fn conclude(&mut self, conclusion: EventBody) {
-        self.conclusion.get_or_insert(conclusion);
-    }
-
-    async fn hear(&mut self, heard: Heard) {
-        match heard {
-            Heard::Printed(stream, bytes) => {
-                if !self.output.push(stream, &bytes) {
-                    self.conclude(failure::too_much_output(output::MOST));
-                }
-            }
-            Heard::Line(message) if self.conclusion.is_none() => {
-                if message.nonce.as_deref() == Some(self.nonce.as_str()) {
-                    self.follow(message.line).await;
-                } else {
-                    self.conclude(failure::not_a_line("a line without the job's secret"));
-                }
-            }
-            Heard::Garbage(problem) if self.ending.is_none() => {
-                self.conclude(failure::not_a_line(&problem));
-            }
-            Heard::Line(_) | Heard::Garbage(_) => {}
-            Heard::Ended(ending) => self.ending = Some(ending),
-            Heard::Lost(how) => self.conclude(failure::lost(&how)),
-        }
-    }
-
-    async fn follow(&mut self, line: HarnessLine) {
-        self.hand_output_on(false).await;
-        match self.events(line) {
-            Ok((events, conclusion)) => {
-                self.append(events).await;
-                if let Some(conclusion) = conclusion {
-                    self.conclude(conclusion);
-                }
-            }
-            Err(problem) => self.conclude(failure::not_a_line(problem)),
-        }
-    }
-
-    /// The events that a line amounts to, and the final one if it is the last line.
-    fn events(
-        &mut self,
-        line: HarnessLine,
-    ) -> Result<(Vec<EventBody>, Option<EventBody>), &'static str> {
-        let event = match line {
-            HarnessLine::Ready => return Err("it said twice that it is ready"),
-            HarnessLine::Measured(mut measurement) => {
-                self.note(&mut measurement)?;
-                EventBody::Measured(measurement)
-            }
-            HarnessLine::Sampled {
-                variant,
-                stop,
-                dropped,
-            } => {
-                let mut stats = statistics::summarize(&self.samples.all(&variant), stop, dropped)
-                    .ok_or("a rung that was sampled without samples")?;
-                stats.floor_share = self.samples.floor_ms().map(|floor| floor / stats.median);
-                EventBody::VariantDone { variant, stats }
-            }
-            HarnessLine::Error(failure) => {
-                return Ok((Vec::new(), Some(EventBody::Failed(failure))));
-            }
-            HarnessLine::Finished => {
-                let verdict = statistics::verdict(&self.samples).map(EventBody::Verdict);
-                return Ok((verdict.into_iter().collect(), Some(EventBody::Done)));
-            }
-        };
-        Ok((vec![event], None))
-    }
-
-    /// Keeps what statistics need, and adds to the conditions what only the runner knows.
-    fn note(&mut self, measurement: &mut Measurement) -> Result<(), &'static str> {
-        match measurement {
-            Measurement::Environment(environment) => {
-                environment.isolation = Some(self.isolation.clone());
-                environment.code_sha256.clone_from(&self.lease.code_sha256);
-                env!("CARGO_PKG_VERSION").clone_into(&mut environment.hipward);
-            }
-            Measurement::Rungs { rungs } => self.samples.announce(rungs),
-            Measurement::Roofline(roofline) => {
-                if !(roofline.floor_ms.is_finite() && roofline.floor_ms >= 0.0) {
-                    return Err("a floor that is not a length of time");
-                }
-                self.samples.set_floor(roofline.floor_ms);
-            }
-            Measurement::Samples { variant, round, ms } => {
-                if !ms.iter().all(|ms| ms.is_finite() && *ms > 0.0) {
-                    return Err("a sample that is not a length of time");
-                }
-                self.samples.add(variant, *round, ms);
-            }
-            Measurement::Unavailable { .. }
-            | Measurement::Precision { .. }
-            | Measurement::Compile { .. }
-            | Measurement::Caution { .. }
-            | Measurement::Hot { .. } => {}
-        }
-        Ok(())
-    }
-
-    async fn hand_output_on(&mut self, last: bool) {
-        let events = self.output.take(last);
-        self.append(events).await;
-    }
-
-    async fn append(&mut self, events: Vec<EventBody>) {
-        if events.is_empty() || self.fenced {
-            return;
-        }
-        let lease = self.lease.clone();
-        match self
-            .store
-            .with(move |store| store.append(&lease, &events))
-            .await
-        {
-            Ok(()) => {}
-            Err(StoreError::Fenced) => self.fenced = true,
-            Err(error) => {
-                tracing::error!("job {}: {error}", self.lease.job);
-                self.conclude(failure::lost(&error.to_string()));
-            }
-        }
-    }
-
-    /// Writes the final event.
-    async fn end(&mut self) {
-        let over_limit = match self.ending {
-            Some(ending @ Ending::OverLimit(_)) => Some(ending),
-            _ => None,
-        };
-        let conclusion = match (over_limit, self.conclusion.take(), self.ending) {
-            // What a snippet said while it was being stopped for a limit is not the reason.
-            (Some(ending), Some(EventBody::Failed(_)) | None, _) => {
-                failure::ended_early(ending, self.settings)
-            }
-            (_, Some(conclusion), _) => conclusion,
-            (None, None, Some(ending)) => failure::ended_early(ending, self.settings),
-            (None, None, None) => failure::lost("its supervisor died"),
-        };
-        self.append(vec![conclusion]).await;
-    }
-
-    async fn interrupt(&mut self, reason: String) {
-        let lease = self.lease.clone();
-        let result = self
-            .store
-            .with(move |store| store.interrupt(&lease, &reason))
-            .await;
-        match result {
-            Ok(()) | Err(StoreError::Fenced) => {}
-            Err(error) => tracing::error!("job {}: {error}", self.lease.job),
-        }
-    }
+/// Whether a process was stopped, by SIGSTOP for example.
+fn is_stopped(process: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
+    state.is_some_and(|rest| rest.starts_with(['T', 't']))
 }

@@ -1,11 +1,9 @@
 //! The interval of a speed-up, by drawing rounds again and again.
 
-use super::{Rounds, median, random::Random};
+use super::{Rounds, doubt::FEWEST_ROUNDS, median, random::Random};
 
 /// Draws per interval; the ends then move by well under their own width.
 const DRAWS: usize = 2000;
-/// Fewer rounds than this cannot be drawn from.
-const FEWEST_ROUNDS: usize = 5;
 /// Any number; fixed so that a verdict can be repeated.
 const SEED: u64 = 0x6869_7077_6172_6421;
 

@@ -2,12 +2,15 @@
 //! same words, on every host. Only the runner computes these; the measured process never does.
 
 mod bootstrap;
+mod doubt;
+mod groups;
 mod random;
+mod sentence;
 mod summary;
 mod verdict;
 
 pub(crate) use summary::summarize;
-pub(crate) use verdict::verdict;
+pub(crate) use verdict::{Setting, verdict};
 
 use hipward_protocol::{Rung, Variant, label};
 use std::collections::BTreeMap;
@@ -30,6 +33,11 @@ impl Samples {
         rounds.entry(round).or_default().extend_from_slice(ms);
     }
 
+    /// Drops what was measured of a variant that is out: it must not count for anything.
+    pub(crate) fn withdraw(&mut self, variant: &Variant) {
+        self.rungs.remove(variant);
+    }
+
     /// Notes which rungs there are, in which order, and what they are called.
     pub(crate) fn announce(&mut self, rungs: &[Rung]) {
         self.ladder = rungs.to_vec();
@@ -41,6 +49,11 @@ impl Samples {
         let mut timed: Vec<&Variant> = self.rungs.keys().collect();
         timed.sort_by_key(|variant| place(variant).unwrap_or(usize::MAX));
         timed
+    }
+
+    /// Whether a variant was announced.
+    pub(crate) fn announces(&self, variant: &Variant) -> bool {
+        self.ladder.iter().any(|rung| rung.id == *variant)
     }
 
     /// What the announced rungs are called that have no samples.

@@ -1,35 +1,67 @@
 //! What the measurements of a whole job say, in figures and in one sentence. Judged from
-//! intervals, never from a single number.
+//! intervals, never from a single number, and only where there is no reason for doubt.
 
-use super::{Rounds, Samples, bootstrap::ratio_interval, median};
-use hipward_protocol::{Comparison, Outcome, Variant, Verdict};
+use super::{
+    Rounds, Samples,
+    bootstrap::ratio_interval,
+    doubt::{noise_floor, of_the_control, of_the_host, of_the_times, too_few},
+    median,
+    sentence::sentence,
+};
+use hipward_protocol::{Comparison, HostLoad, Outcome, Variant, Verdict};
 
 /// Differences under 2 % are not worth a claim.
 const NOT_WORTH_A_CLAIM: f64 = 1.02;
 /// What may differ by more than 10 % is not the same, however much eager differs from itself.
-const MOST_ALIKE: f64 = 1.10;
+pub(super) const MOST_ALIKE: f64 = 1.10;
 
-/// Compares every measured rung with eager; nothing if eager was not measured.
-pub(crate) fn verdict(samples: &Samples) -> Option<Verdict> {
+/// What a verdict depends on beside the samples.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Setting {
+    /// The variants ran on the host's processor, where any other work disturbs them.
+    pub(crate) on_cpu: bool,
+    /// How busy the host was while they were timed.
+    pub(crate) load: Option<HostLoad>,
+}
+
+/// Compares every measured variant with eager; nothing if eager was not measured.
+pub(crate) fn verdict(samples: &Samples, setting: Setting) -> Option<Verdict> {
     let eager = samples.rounds(&Variant::EAGER)?;
     // A floor that eager itself is under was reckoned wrongly, and says nothing about others.
     let shortest = samples.floor_ms().filter(|floor| *floor < overall(eager));
-    let compare = |variant: &Variant, floor| {
-        let other = samples.rounds(variant)?;
-        let mut comparison = comparison(variant, eager, other, floor);
-        if shortest.is_some_and(|shortest| overall(other) < shortest) {
-            comparison.outcome = Outcome::Impossible;
-        }
-        Some(comparison)
-    };
     // The control is eager too: it is the same by construction, however noisy.
-    let control = compare(&Variant::CONTROL, f64::INFINITY);
+    let control = samples.rounds(&Variant::CONTROL).map(|control| {
+        let compared = comparison(&Variant::CONTROL, eager, control, f64::INFINITY);
+        doubted(compared, too_few(eager, control))
+    });
     let floor = control.as_ref().map_or(1.0, noise_floor);
+    let busy = setting.load.as_ref().filter(|_| setting.on_cpu);
+    let shared = of_the_host(busy).or_else(|| {
+        let is_missing = control.is_none() && samples.announces(&Variant::CONTROL);
+        is_missing
+            .then(|| "the control was not timed, so eager's own noise is not known".to_owned())
+    });
+    let compare = |variant: &Variant| {
+        let other = samples.rounds(variant)?;
+        let mut compared = comparison(variant, eager, other, floor);
+        if let Some(reason) = too_few(eager, other) {
+            return Some(doubted(compared, Some(reason)));
+        }
+        if shortest.is_some_and(|shortest| overall(other) < shortest) {
+            compared.outcome = Outcome::Impossible;
+            return Some(compared);
+        }
+        let doubt = shared
+            .clone()
+            .or_else(|| of_the_control(control.as_ref(), &compared))
+            .or_else(|| of_the_times(eager, other, compared.speedup));
+        Some(doubted(compared, doubt))
+    };
     let comparisons: Vec<Comparison> = samples
         .timed()
         .into_iter()
         .filter(|&variant| *variant != Variant::EAGER && *variant != Variant::CONTROL)
-        .filter_map(|variant| compare(variant, floor))
+        .filter_map(compare)
         .collect();
     let faster = comparisons.iter().filter(|c| c.outcome == Outcome::Faster);
     let best = faster
@@ -40,7 +72,20 @@ pub(crate) fn verdict(samples: &Samples) -> Option<Verdict> {
         comparisons,
         control,
         best: best.map(|comparison| comparison.variant),
+        load: setting.load,
     })
+}
+
+/// A comparison that cannot be believed says nothing but why.
+fn doubted(comparison: Comparison, reason: Option<String>) -> Comparison {
+    match reason {
+        None => comparison,
+        Some(_) => Comparison {
+            outcome: Outcome::Ambiguous,
+            reason,
+            ..comparison
+        },
+    }
 }
 
 /// The median of all rounds.
@@ -57,12 +102,8 @@ fn comparison(variant: &Variant, eager: &Rounds, other: &Rounds, floor: f64) -> 
         ci_low,
         ci_high,
         outcome: outcome(ci_low, ci_high, floor),
+        reason: None,
     }
-}
-
-/// The largest factor by which eager seemed to differ from itself.
-fn noise_floor(control: &Comparison) -> f64 {
-    control.ci_high.max(control.ci_low.recip()).max(1.0)
 }
 
 /// "Same" comes first: a difference that is certain but under 2 % is still not worth a claim.
@@ -76,65 +117,6 @@ fn outcome(low: f64, high: f64, floor: f64) -> Outcome {
         Outcome::Slower
     } else {
         Outcome::Ambiguous
-    }
-}
-
-fn sentence(
-    samples: &Samples,
-    comparisons: &[Comparison],
-    best: Option<&Comparison>,
-    floor: f64,
-) -> String {
-    let with = |outcome| {
-        let labels: Vec<&str> = comparisons
-            .iter()
-            .filter(|comparison| comparison.outcome == outcome)
-            .map(|comparison| samples.label(&comparison.variant))
-            .collect();
-        (!labels.is_empty()).then(|| labels.join(", "))
-    };
-    let impossible = with(Outcome::Impossible).map(|labels| {
-        format!("impossible: {labels} (faster than this device can read and write what it must)")
-    });
-    if let Some(best) = best {
-        let first = format!(
-            "{} is {:.2} times as fast as eager here (95 % interval {:.2} to {:.2})",
-            samples.label(&best.variant),
-            best.speedup,
-            best.ci_low,
-            best.ci_high
-        );
-        return format!(
-            "{}.",
-            [Some(first), impossible]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join("; ")
-        );
-    }
-    let parts: Vec<String> = [
-        with(Outcome::Same).map(|labels| format!("no difference worth a claim: {labels}")),
-        with(Outcome::Slower).map(|labels| format!("slower: {labels}")),
-        with(Outcome::Ambiguous).map(|labels| {
-            let noise = (floor - 1.0) * 100.0;
-            format!("too noisy to tell: {labels} (eager differs from itself by up to {noise:.0} %)")
-        }),
-        impossible,
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let untimed = samples.untimed().join(", ");
-    if !untimed.is_empty() && parts.is_empty() {
-        format!("Only eager could be timed. The table says why these could not: {untimed}.")
-    } else if parts.is_empty() {
-        "Only eager was measured, so there is nothing to compare it with.".to_owned()
-    } else {
-        format!(
-            "Nothing was measurably faster than eager here; {}.",
-            parts.join("; ")
-        )
     }
 }
 
@@ -175,7 +157,7 @@ mod tests {
     }
 
     fn judged(rungs: &[(Variant, f64, f64)]) -> Verdict {
-        verdict(&samples(rungs)).expect("eager was measured")
+        verdict(&samples(rungs), Setting::default()).expect("eager was measured")
     }
 
     #[test]
@@ -285,7 +267,7 @@ mod tests {
             (Variant::named("model-new"), 0.1, 0.01),
         ]);
         samples.set_floor(1.0);
-        let judged = verdict(&samples).expect("eager was measured");
+        let judged = verdict(&samples, Setting::default()).expect("eager was measured");
         let outcomes: Vec<Outcome> = judged.comparisons.iter().map(|c| c.outcome).collect();
         assert_eq!(outcomes, [Outcome::Faster, Outcome::Impossible]);
         assert_eq!(judged.best, Some(Variant::named("compile")));
@@ -296,7 +278,7 @@ mod tests {
         );
 
         samples.set_floor(11.0);
-        let judged = verdict(&samples).expect("eager was measured");
+        let judged = verdict(&samples, Setting::default()).expect("eager was measured");
         assert_eq!(
             judged.best,
             Some(Variant::named("model-new")),
@@ -307,10 +289,212 @@ mod tests {
     #[test]
     fn without_eager_there_is_no_verdict() {
         assert_eq!(
-            verdict(&samples(&[(Variant::named("compile"), 1.0, 0.0)])),
+            verdict(
+                &samples(&[(Variant::named("compile"), 1.0, 0.0)]),
+                Setting::default()
+            ),
             None
         );
         let alone = judged(&[(Variant::EAGER, 1.0, 0.0)]);
         assert!(alone.summary.starts_with("Only eager"), "{}", alone.summary);
+    }
+
+    /// Samples as they were recorded, a round for each `per_round`.
+    fn recorded(rungs: &[(Variant, Vec<f64>)], per_round: usize) -> Samples {
+        let mut samples = Samples::default();
+        samples.announce(&ladder());
+        for (variant, ms) in rungs {
+            for (round, ms) in (0..).zip(ms.chunks(per_round)) {
+                samples.add(variant, round, ms);
+            }
+        }
+        samples
+    }
+
+    fn only(samples: &Samples, setting: Setting) -> (Comparison, Verdict) {
+        let verdict = verdict(samples, setting).expect("eager was measured");
+        (verdict.comparisons[0].clone(), verdict)
+    }
+
+    #[test]
+    fn a_variant_that_is_out_is_in_no_part_of_the_verdict() {
+        let mut samples = samples(&[
+            (Variant::EAGER, 10.0, 0.01),
+            (Variant::CONTROL, 10.0, 0.01),
+            (Variant::named("compile"), 8.0, 0.01),
+            (Variant::named("model-new"), 0.1, 0.01),
+        ]);
+        samples.withdraw(&Variant::named("model-new"));
+        let judged = verdict(&samples, Setting::default()).expect("eager was measured");
+        assert_eq!(judged.comparisons.len(), 1);
+        assert_eq!(judged.best, Some(Variant::named("compile")));
+        assert!(!judged.summary.contains("ModelNew"), "{}", judged.summary);
+        samples.withdraw(&Variant::EAGER);
+        assert_eq!(verdict(&samples, Setting::default()), None);
+    }
+
+    #[test]
+    fn a_handful_of_samples_is_no_verdict_however_clear() {
+        let steady = |count, ms: f64| vec![ms; count];
+        for (eager, rounds, other) in [(6, 1, 33), (33, 1, 6), (9, 1, 40), (40, 20, 40)] {
+            let samples = recorded(
+                &[
+                    (Variant::EAGER, steady(eager, 45.0)),
+                    (Variant::CONTROL, steady(40, 45.0)),
+                    (Variant::named("model-new"), steady(other, 0.9)),
+                ],
+                rounds,
+            );
+            let (compared, judged) = only(&samples, Setting::default());
+            assert_eq!(compared.outcome, Outcome::Ambiguous);
+            let reason = compared.reason.expect("says why");
+            assert!(reason.starts_with("too few samples"), "{reason}");
+            assert_eq!(judged.best, None);
+            let start = "No verdict; ambiguous: ModelNew (too few samples";
+            assert!(judged.summary.starts_with(start), "{}", judged.summary);
+        }
+        let enough = recorded(
+            &[
+                (Variant::EAGER, steady(10, 45.0)),
+                (Variant::CONTROL, steady(10, 45.0)),
+                (Variant::named("model-new"), steady(10, 0.9)),
+            ],
+            2,
+        );
+        assert_eq!(only(&enough, Setting::default()).0.outcome, Outcome::Faster);
+    }
+
+    /// An honest ModelNew that does three times the work, on a host whose CPUs were taken away now and then for 45 ms:
+    /// most calls of eager met that, and few of ModelNew.
+    #[test]
+    fn what_disturbed_eager_is_no_gain_for_others() {
+        let times = |quick: f64, slow_of_ten: usize| -> Vec<f64> {
+            let nth = 0..40_usize;
+            nth.map(|n| match (n * 7) % 10 < slow_of_ten {
+                true => quick + 44.0 + (n % 5) as f64,
+                false => quick * (1.0 + 0.01 * (n % 7) as f64),
+            })
+            .collect()
+        };
+        let samples = recorded(
+            &[
+                (Variant::EAGER, times(0.2, 8)),
+                (Variant::CONTROL, times(0.2, 8)),
+                (Variant::named("model-new"), times(0.6, 1)),
+            ],
+            4,
+        );
+        let (compared, judged) = only(&samples, Setting::default());
+        assert!(compared.speedup > 20.0, "{compared:?}");
+        assert_eq!(compared.outcome, Outcome::Ambiguous, "{compared:?}");
+        assert!(
+            judged
+                .summary
+                .contains("eager's times fall into two groups"),
+            "{}",
+            judged.summary
+        );
+    }
+
+    #[test]
+    fn on_a_busy_host_times_of_the_processor_are_no_verdict_and_those_of_a_gpu_are() {
+        let clear = samples(&[
+            (Variant::EAGER, 10.0, 0.01),
+            (Variant::CONTROL, 10.0, 0.01),
+            (Variant::named("compile"), 5.0, 0.01),
+        ]);
+        let setting = |on_cpu, cpu_pressure, others| Setting {
+            on_cpu,
+            load: Some(HostLoad {
+                cpus: 2,
+                cpu_pressure: Some(cpu_pressure),
+                other_cpu_share: Some(others),
+                ..HostLoad::default()
+            }),
+        };
+        let (compared, judged) = only(&clear, setting(true, 0.93, 0.8));
+        assert_eq!((compared.outcome, judged.best), (Outcome::Ambiguous, None));
+        assert!(
+            judged
+                .summary
+                .starts_with("No verdict; ambiguous: torch.compile (the host was busy"),
+            "{}",
+            judged.summary
+        );
+        assert_eq!(judged.load.map(|load| load.cpus), Some(2), "it is kept");
+        for quiet in [setting(true, 0.03, 0.02), setting(false, 0.93, 0.8)] {
+            assert_eq!(only(&clear, quiet).0.outcome, Outcome::Faster);
+        }
+    }
+
+    #[test]
+    fn a_control_that_differs_from_eager_leaves_no_verdict() {
+        let (compared, judged) = only(
+            &samples(&[
+                (Variant::EAGER, 10.0, 0.01),
+                (Variant::CONTROL, 7.5, 0.01),
+                (Variant::named("compile"), 2.0, 0.01),
+            ]),
+            Setting::default(),
+        );
+        assert_eq!((compared.outcome, judged.best), (Outcome::Ambiguous, None));
+        let reason = compared.reason.expect("says why");
+        assert!(
+            reason.starts_with("eager, timed twice, differs from itself by up to 3"),
+            "{reason}"
+        );
+    }
+
+    #[test]
+    fn a_control_that_is_only_uncertain_asks_for_a_gain_far_beyond_it() {
+        let judged = |ms| {
+            judged(&[
+                (Variant::EAGER, 10.0, 0.01),
+                (Variant::CONTROL, 10.0, 0.5),
+                (Variant::named("compile"), ms, 0.01),
+            ])
+        };
+        let clear = judged(2.0);
+        let control = clear.control.expect("was timed");
+        assert_eq!(control.outcome, Outcome::Ambiguous, "{control:?}");
+        assert!(control.ci_low < 1.0 && 1.0 < control.ci_high, "{control:?}");
+        assert_eq!(clear.best, Some(Variant::named("compile")));
+        assert!(
+            clear
+                .summary
+                .contains("Read with care: eager, timed twice, differs from itself by up to"),
+            "{}",
+            clear.summary
+        );
+        assert_eq!(judged(9.0).comparisons[0].outcome, Outcome::Ambiguous);
+    }
+
+    #[test]
+    fn without_the_control_that_was_asked_for_there_is_no_verdict() {
+        let (compared, _) = only(
+            &samples(&[
+                (Variant::EAGER, 10.0, 0.01),
+                (Variant::named("compile"), 2.0, 0.01),
+            ]),
+            Setting::default(),
+        );
+        assert_eq!(compared.outcome, Outcome::Ambiguous);
+    }
+
+    #[test]
+    fn the_caveat_stands_beside_the_headline() {
+        let judged = judged(&[
+            (Variant::EAGER, 10.0, 0.1),
+            (Variant::CONTROL, 10.0, 0.01),
+            (Variant::named("compile"), 2.0, 0.01),
+        ]);
+        assert_eq!(judged.best, Some(Variant::named("compile")));
+        assert!(
+            judged
+                .summary
+                .ends_with(" Read with care: the times of Eager spread over more than 10 %."),
+            "{}",
+            judged.summary
+        );
     }
 }

@@ -27,7 +27,8 @@ pub(crate) const MEASURES: &str = "
 environment()
 for variant, ms in [('eager', 2.0), ('eager-control', 2.0), ('compile', 1.0)]:
     sample(variant, ms)
-say('unavailable', variant='fused-ops', reason='Triton needs a GPU.')
+if 'fused-ops' in job['variants']:
+    say('unavailable', variant='fused-ops', reason='Triton needs a GPU.')
 print('hello \\x1b[31m')
 ";
 
@@ -114,23 +115,28 @@ impl Server {
         self.child.as_ref().expect("it runs").id()
     }
 
+    /// The processes of all workers.
+    pub(crate) fn workers(&self) -> Vec<u32> {
+        let folders = fs::read_dir(self.data.path().join("workers"));
+        let folders = folders.into_iter().flatten().flatten();
+        folders
+            .flat_map(|folder| alive(&format!("HOME={}", folder.path().display())))
+            .filter_map(|worker| worker.split_once(' ')?.0.parse().ok())
+            .collect()
+    }
+
     /// The process of the one worker there is, while there is no job.
     pub(crate) fn idle_worker(&self) -> u32 {
         let start = Instant::now();
         loop {
-            let folders = fs::read_dir(self.data.path().join("workers"));
-            let folders = folders.into_iter().flatten().flatten();
-            let workers: Vec<String> = folders
-                .flat_map(|folder| alive(&format!("HOME={}", folder.path().display())))
-                .collect();
-            if let [worker] = &workers[..]
+            let workers = self.workers();
+            if let [worker] = workers[..]
                 && self
                     .get("/metrics")
                     .1
                     .contains("hipward_device_busy{device=\"cpu\"} 0")
-                && let Some((pid, _)) = worker.split_once(' ')
             {
-                return pid.parse().expect("a process id");
+                return worker;
             }
             assert!(start.elapsed() < PATIENCE, "{workers:?}");
             thread::sleep(Duration::from_millis(20));

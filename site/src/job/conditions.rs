@@ -1,11 +1,13 @@
 //! The conditions of a measurement, as a list of names and values.
 
 use super::format::{fixed, number};
-use hipward_protocol::{Environment, Idle, Isolation, IsolationLevel};
+use hipward_protocol::{HostLoad, Idle, Isolation, IsolationLevel, JobView};
 
-/// Everything that must be known to read the numbers.
-pub(crate) fn conditions(environment: &Environment) -> Vec<(&'static str, String)> {
-    let e = environment;
+/// Everything that must be known to read the numbers; empty before the harness has said any of it.
+pub(crate) fn conditions(view: &JobView) -> Vec<(&'static str, String)> {
+    let Some(e) = &view.environment else {
+        return Vec::new();
+    };
     let mut list = vec![
         ("Device", format!("{} ({})", e.device_name, e.arch)),
         ("PyTorch", e.torch.clone()),
@@ -35,6 +37,18 @@ pub(crate) fn conditions(environment: &Environment) -> Vec<(&'static str, String
     list.push(("Stop rule", e.stop_rule.clone()));
     if let Some(idle) = &e.idle {
         list.push(("Device before the run", idle_readings(idle)));
+    }
+    let timed = view
+        .verdict
+        .as_ref()
+        .and_then(|verdict| verdict.load.as_ref());
+    for (name, load) in [
+        ("Host before the run", e.load.as_ref()),
+        ("Host during the timing", timed),
+    ] {
+        if let Some(load) = load {
+            list.push((name, host_load(load)));
+        }
     }
     if let Some(throttle) = &e.throttle {
         list.push(("Throttling", throttle.clone()));
@@ -86,6 +100,35 @@ fn idle_readings(idle: &Idle) -> String {
     }
     if let Some(source) = &idle.source {
         parts.push(format!("read from {source}"));
+    }
+    parts.join(", ")
+}
+
+/// How busy the host was, in one line.
+fn host_load(load: &HostLoad) -> String {
+    let mut parts = vec![format!("{} CPUs", load.cpus)];
+    if let Some(average) = load.load_average {
+        parts.push(format!("load average {}", fixed(average, 1)));
+    }
+    if let Some(pressure) = load.cpu_pressure {
+        parts.push(format!(
+            "a task waited for a CPU {} % of the time",
+            fixed(pressure * 100.0, 0)
+        ));
+    }
+    if let Some(share) = load.other_cpu_share {
+        parts.push(format!(
+            "other processes used {} % of the CPUs’ time",
+            fixed(share * 100.0, 0)
+        ));
+    }
+    if let Some(busy) = load.busy_processes {
+        parts.push(format!("other busy processes: {busy}"));
+    }
+    if let Some(switches) = load.involuntary_switches {
+        parts.push(format!(
+            "involuntary context switches of the job: {switches}"
+        ));
     }
     parts.join(", ")
 }

@@ -43,7 +43,7 @@ pub fn benchmark_markdown(page: &JobPage) -> String {
     }
     if let Some(environment) = &view.environment {
         out.push_str("## Conditions\n\n");
-        for (name, value) in conditions(environment) {
+        for (name, value) in conditions(view) {
             let _ = writeln!(out, "- {name}: {}", line(&value));
         }
         out.push('\n');

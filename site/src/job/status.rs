@@ -24,7 +24,10 @@ pub(crate) fn sentence(view: &JobView) -> String {
             None => "The job is done; nothing was compared.".to_owned(),
         },
         JobState::Failed => match &view.failure {
-            Some(failure) => failure.message.clone(),
+            Some(failure) => match &view.verdict {
+                Some(verdict) => format!("{} {}", failure.message, verdict.summary),
+                None => failure.message.clone(),
+            },
             None => "The job ended early.".to_owned(),
         },
         JobState::Cancelled => "The job was cancelled.".to_owned(),

@@ -92,6 +92,7 @@ fn measured(stats: &Stats) -> String {
         StopReason::Converged => "interval within 1 %",
         StopReason::SampleCap => "most samples reached",
         StopReason::TimeCap => "time cap reached",
+        StopReason::TimeLimit => "stopped at the job’s time limit",
     };
     let mut text = format!("{} samples, {stop}", stats.n);
     if stats.dropped > 0 {
@@ -256,6 +257,12 @@ fn fact(html: &mut Html, name: &'static str, text: &str) {
 
 /// What one row's figures stand on.
 fn details(html: &mut Html, view: &JobView, row: &VariantView, cells: &Cells) {
+    if let Some(reason) = view
+        .comparison(&row.variant)
+        .and_then(|comparison| comparison.reason.as_ref())
+    {
+        fact(html, "Why ambiguous", reason);
+    }
     fact(html, "Precision", &cells.precision);
     fact(html, "Compile and warm-up", &cells.compile);
     if !(row.stands_on.is_empty() && row.holds.is_empty()) {

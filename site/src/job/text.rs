@@ -16,7 +16,7 @@ const HEADINGS: [&str; 5] = [
 
 /// Where a job stands, in a sentence.
 pub fn benchmark_sentence(view: &JobView) -> String {
-    sentence(view)
+    line(&sentence(view))
 }
 
 /// One variant, in a line.
@@ -27,10 +27,10 @@ pub fn benchmark_line(view: &JobView, row: &VariantView) -> String {
         status,
         ..
     } = cells(view, row);
-    match row.stats {
+    line(&match row.stats {
         Some(_) => format!("{variant}: {median} ms; {status}"),
         None => format!("{variant}: {status}"),
-    }
+    })
 }
 
 /// The variants in columns; empty before the first.
@@ -48,6 +48,7 @@ pub fn benchmark_table(view: &JobView) -> String {
             cells.verdict.to_owned(),
             cells.status,
         ]
+        .map(|cell| line(&cell))
     }));
     let mut widths = [0; HEADINGS.len()];
     for row in &rows {
@@ -57,14 +58,14 @@ pub fn benchmark_table(view: &JobView) -> String {
     }
     // Nothing follows the last column.
     widths[HEADINGS.len() - 1] = 0;
-    let line = |row: &[String; HEADINGS.len()]| {
+    let columns = |row: &[String; HEADINGS.len()]| {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(widths) {
             line.push_str(&format!("{cell:<width$}  "));
         }
         format!("{}\n", line.trim_end())
     };
-    rows.iter().map(line).collect()
+    rows.iter().map(columns).collect()
 }
 
 /// A job that has ended: verdict, table, precision and conditions.
@@ -91,11 +92,78 @@ pub fn benchmark_text(view: &JobView) -> String {
             text.push_str(&format!("  {caution}\n"));
         }
     }
-    if let Some(environment) = &view.environment {
+    let conditions = conditions(view);
+    if !conditions.is_empty() {
         text.push_str("\nConditions\n");
-        for (name, value) in conditions(environment) {
-            text.push_str(&format!("  {name}: {value}\n"));
+        for (name, value) in conditions {
+            text.push_str(&format!("  {name}: {}\n", line(&value)));
         }
     }
-    text
+    text.replace(|c: char| c != '\n' && steers(c), "")
+}
+
+/// Text from outside on one line, without what steers a terminal.
+fn line(text: &str) -> String {
+    let spaced = text.replace(['\n', '\r', '\t'], " ");
+    spaced.replace(steers, "")
+}
+
+/// Control characters, with which a terminal is told to write its clipboard or to hide what it shows, and marks that
+/// reverse the order of what follows.
+fn steers(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hipward_protocol::{Failure, FailureCode, JobState, Rung, Variant, VariantStatus};
+
+    /// Writes the clipboard of whoever looks at it.
+    const HOSTILE: &str = "\u{1b}]52;c;aGk=\u{7}bad\u{9b}2J\u{202e}\rtext";
+
+    #[test]
+    fn nothing_that_a_snippet_says_steers_the_terminal() {
+        let mut view = JobView {
+            state: JobState::Failed,
+            failure: Some(Failure {
+                code: FailureCode::ForwardError,
+                message: HOSTILE.to_owned(),
+                help: HOSTILE.to_owned(),
+                traceback: Some(format!("line 1\nline 2 {HOSTILE}")),
+            }),
+            rungs: vec![Rung {
+                id: Variant::EAGER,
+                label: HOSTILE.to_owned(),
+                about: String::new(),
+            }],
+            cautions: vec![HOSTILE.to_owned()],
+            ..JobView::default()
+        };
+        view.variants = vec![VariantView {
+            variant: Variant::EAGER,
+            status: VariantStatus::Rejected(HOSTILE.to_owned()),
+            precision: None,
+            compile_seconds: None,
+            stands_on: Vec::new(),
+            holds: Vec::new(),
+            samples: Vec::new(),
+            stats: None,
+            hot: None,
+        }];
+        let whole = benchmark_text(&view);
+        assert!(whole.contains("line 1\nline 2"), "{whole:?}");
+        for text in [
+            whole,
+            benchmark_table(&view),
+            benchmark_sentence(&view),
+            benchmark_line(&view, &view.variants[0]),
+        ] {
+            assert!(
+                text.contains("bad2Jtext") || text.contains("bad2J text"),
+                "{text:?}"
+            );
+            assert!(!text.contains(|c| c != '\n' && steers(c)), "{text:?}");
+        }
+    }
 }

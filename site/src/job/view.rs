@@ -111,7 +111,7 @@ fn conditions_list(view: &JobView) -> Html {
         return html;
     };
     html.raw("<section aria-labelledby=\"conditions\"><h2 id=\"conditions\">Conditions</h2><dl class=\"facts\">");
-    for (name, value) in conditions(environment) {
+    for (name, value) in conditions(view) {
         html.raw("<div><dt>")
             .text(name)
             .raw("</dt><dd>")

@@ -2,9 +2,9 @@
 
 use super::{Decode, Json, decode_enum, decode_struct, field};
 use hipward_protocol::{
-    Advice, Comparison, Device, Environment, Event, EventBody, Failure, FailureCode, Hot, Idle,
-    Isolation, IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Rung, Stats,
-    StopReason, Variant, Vendor, Verdict,
+    Advice, Comparison, Device, Environment, Event, EventBody, Failure, FailureCode, HostLoad, Hot,
+    Idle, Isolation, IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Rung,
+    Stats, StopReason, Variant, Vendor, Verdict,
 };
 
 impl Decode for Event {
@@ -124,6 +124,7 @@ decode_struct!(Environment {
     throttle,
     idle,
     audit,
+    load,
     isolation,
     code_sha256,
     hipward,
@@ -139,6 +140,14 @@ decode_struct!(Idle {
     busy_percent,
     other_processes,
     partition,
+});
+decode_struct!(HostLoad {
+    cpus,
+    load_average,
+    cpu_pressure,
+    other_cpu_share,
+    busy_processes,
+    involuntary_switches,
 });
 decode_struct!(Advice {
     setting,
@@ -193,20 +202,22 @@ decode_struct!(Comparison {
     speedup,
     ci_low,
     ci_high,
-    outcome
+    outcome,
+    reason
 });
 decode_struct!(Verdict {
     comparisons,
     control,
     best,
-    summary
+    summary,
+    load
 });
 
 decode_enum!(Vendor { "amd" => Amd, "nvidia" => Nvidia, "cpu" => Cpu });
 decode_enum!(IsolationLevel { "limits" => Limits, "syscalls" => Syscalls, "files" => Files });
 decode_enum!(LogStream { "stdout" => Stdout, "stderr" => Stderr, "runner" => Runner });
 decode_enum!(StopReason {
-    "converged" => Converged, "sample-cap" => SampleCap, "time-cap" => TimeCap,
+    "converged" => Converged, "sample-cap" => SampleCap, "time-cap" => TimeCap, "time-limit" => TimeLimit,
 });
 decode_enum!(Outcome {
     "FASTER" => Faster, "SLOWER" => Slower, "SAME" => Same, "AMBIGUOUS" => Ambiguous,

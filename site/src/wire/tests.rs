@@ -3,9 +3,9 @@
 use super::Decode;
 use hipward_analyzer::{Options, Report, analyze};
 use hipward_protocol::{
-    Advice, Comparison, Device, Environment, Event, EventBody, Failure, FailureCode, Hot, Idle,
-    Isolation, IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Rung, Stats,
-    StopReason, Variant, Vendor, Verdict,
+    Advice, Comparison, Device, Environment, Event, EventBody, Failure, FailureCode, HostLoad, Hot,
+    Idle, Isolation, IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Rung,
+    Stats, StopReason, Variant, Vendor, Verdict,
 };
 
 fn measurements() -> Vec<Measurement> {
@@ -52,6 +52,11 @@ fn measurements() -> Vec<Measurement> {
                 why: text(),
                 command: text(),
             }],
+            load: Some(HostLoad {
+                cpus: 2,
+                cpu_pressure: Some(0.25),
+                ..HostLoad::default()
+            }),
             isolation: Some(isolation),
             code_sha256: text(),
             hipward: text(),
@@ -123,6 +128,7 @@ fn bodies() -> Vec<EventBody> {
         ci_low: 1.4,
         ci_high: 1.6,
         outcome: Outcome::Faster,
+        reason: Some(text()),
     };
     vec![
         EventBody::Queued {
@@ -168,6 +174,7 @@ fn bodies() -> Vec<EventBody> {
             control: Some(comparison),
             best: Some(variant),
             summary: text(),
+            load: Some(HostLoad::default()),
         }),
         EventBody::Done,
         EventBody::Failed(Failure {

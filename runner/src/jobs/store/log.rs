@@ -3,17 +3,19 @@
 
 use super::Result;
 use hipward_protocol::{EventBody, Failure, FailureCode, JobState};
-use rusqlite::{Transaction, params};
+use rusqlite::{Connection, Transaction, params};
 use time::{OffsetDateTime, format_description::BorrowedFormatItem, macros::format_description};
 
-/// Tries a job gets: one more after the runner died under it.
-const MOST_ATTEMPTS: u32 = 2;
+/// Times that the server may die under a job's code before the job is taken for the reason.
+const MOST_CRASHES: u32 = 2;
 
 /// The events that one transaction adds.
 #[derive(Default)]
 pub(super) struct Log {
     /// What was added: the job and the sequence number.
     pub(super) added: Vec<(String, u64)>,
+    /// Whether the queue has changed.
+    pub(super) queue_changed: bool,
 }
 
 impl Log {
@@ -43,52 +45,28 @@ impl Log {
             serde_json::to_string(body)?
         ])?;
         self.added.push((job.to_owned(), seq.cast_unsigned()));
+        // A job that leaves its state may have left the queue.
+        self.queue_changed |= state_after(body).is_some();
         Ok(())
     }
 
-    /// Tells each queued job its position, where that is news. Only jobs that want the same device
-    /// are ahead of each other.
-    pub(super) fn announce_positions(&mut self, tx: &Transaction) -> Result<()> {
-        let mut query = tx.prepare_cached(
-            "select id, attempt, position,
-                    (select count(*) from jobs ahead
-                     where ahead.state = 'queued' and ahead.number < waiting.number
-                       and (ahead.device is null or waiting.device is null or ahead.device = waiting.device))
-             from jobs waiting where state = 'queued' order by number",
-        )?;
-        let waiting: Vec<(String, u32, i64, i64)> = query
-            .query_map([], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-            })?
-            .collect::<std::result::Result<_, _>>()?;
-        for (job, attempt, said, position) in waiting {
-            if said != position {
-                self.queue(tx, &job, attempt, position, None)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn queue(
+    /// Queues a job, for the first time or again.
+    pub(super) fn queue(
         &mut self,
         tx: &Transaction,
         job: &str,
         attempt: u32,
-        position: i64,
         reason: Option<&str>,
     ) -> Result<()> {
-        tx.execute(
-            "update jobs set position = ?2 where id = ?1",
-            params![job, position],
-        )?;
         let queued = EventBody::Queued {
-            position: usize::try_from(position).unwrap_or(0),
+            position: position(tx, job)?,
             reason: reason.map(str::to_owned),
         };
         self.add(tx, job, attempt, &queued)
     }
 
-    /// True if the job gets another try.
+    /// The server died under a job, or lost it. True if the job gets another try: it does unless its code had begun and
+    /// this happened before.
     pub(super) fn interrupt(
         &mut self,
         tx: &Transaction,
@@ -96,13 +74,18 @@ impl Log {
         attempt: u32,
         reason: &str,
     ) -> Result<bool> {
-        if attempt < MOST_ATTEMPTS {
-            self.queue(tx, job, attempt, 0, Some(reason))?;
+        let crashes: u32 = tx
+            .prepare_cached(
+                "update jobs set crashes = crashes + (begun = attempt) where id = ?1 returning crashes",
+            )?
+            .query_row([job], |row| row.get(0))?;
+        if crashes < MOST_CRASHES {
+            self.queue(tx, job, attempt, Some(reason))?;
             return Ok(true);
         }
         let failed = EventBody::Failed(Failure {
             code: FailureCode::Interrupted,
-            message: format!("It was tried {attempt} times, and each time {reason}."),
+            message: format!("It was tried {crashes} times, and each time {reason}."),
             help: "Submit it again. If it happens again, the job may be what stops the runner: \
                    look at the runner's own log."
                 .to_owned(),
@@ -111,6 +94,18 @@ impl Log {
         self.add(tx, job, attempt, &failed)?;
         Ok(false)
     }
+}
+
+/// How many queued jobs are ahead of a job. Only jobs that may run on the same device are ahead of each other.
+pub(super) fn position(connection: &Connection, job: &str) -> Result<usize> {
+    let ahead: i64 = connection
+        .prepare_cached(
+            "select count(*) from jobs ahead, jobs waiting
+             where waiting.id = ?1 and ahead.state = 'queued' and ahead.number < waiting.number
+               and (ahead.device is null or waiting.device is null or ahead.device = waiting.device)",
+        )?
+        .query_row([job], |row| row.get(0))?;
+    Ok(usize::try_from(ahead).unwrap_or(0))
 }
 
 /// The state that an event puts a job in, if it changes it.

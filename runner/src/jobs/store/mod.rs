@@ -59,6 +59,12 @@ pub(crate) enum StoreError {
     /// A stored value cannot be read.
     #[error("the job database holds something unreadable: {0}")]
     Unreadable(#[from] serde_json::Error),
+    /// Too many jobs wait.
+    #[error("{waiting} jobs wait, and no more may")]
+    QueueFull {
+        /// How many.
+        waiting: usize,
+    },
     /// The system gives no random numbers.
     #[error("the system gives no random numbers: {0}")]
     Random(#[from] getrandom::Error),
@@ -75,6 +81,8 @@ struct Inner {
     connection: Mutex<Connection>,
     /// Who wants to know about which job: the newest sequence number.
     watchers: Mutex<HashMap<String, watch::Sender<u64>>>,
+    /// Counts up with every change of the queue.
+    queue: watch::Sender<u64>,
     /// Held for as long as the server lives; the system releases it however it dies.
     _lock: File,
 }
@@ -150,6 +158,7 @@ impl Store {
         Ok(Store(Arc::new(Inner {
             connection: Mutex::new(connection),
             watchers: Mutex::default(),
+            queue: watch::Sender::new(0),
             _lock: lock,
         })))
     }
@@ -170,20 +179,27 @@ impl Store {
         }
     }
 
-    /// Queues a job.
-    pub(crate) fn submit(&self, job: &NewJob) -> Result<JobSummary> {
+    /// Queues a job, unless `most` wait already.
+    pub(crate) fn submit(&self, job: &NewJob, most: usize) -> Result<JobSummary> {
         let id = id::unguessable()?;
         let variants = serde_json::to_string(&job.variants)?;
         self.change(|tx, log| {
+            let waiting: i64 = tx
+                .prepare_cached("select count(*) from jobs where state = 'queued'")?
+                .query_row([], |row| row.get(0))?;
+            let waiting = usize::try_from(waiting).unwrap_or(0);
+            if waiting >= most {
+                return Err(StoreError::QueueFull { waiting });
+            }
             tx.execute(
                 "insert into jobs (id, title, code, code_sha256, variants, device, state, position, created_at)
-                 values (:id, :title, :code, :sha, :variants, :device, 'queued', -1, :now)",
+                 values (:id, :title, :code, :sha, :variants, :device, 'queued', 0, :now)",
                 named_params! {
                     ":id": id, ":title": job.title, ":code": job.code, ":sha": job.code_sha256,
                     ":variants": variants, ":device": job.device, ":now": now(),
                 },
             )?;
-            log.announce_positions(tx)?;
+            log.queue(tx, &id, 0, None)?;
             // Here, before anyone can lease it: whoever submits a job is told that it waits.
             summary(tx, &id)?.ok_or(StoreError::Fenced)
         })
@@ -224,7 +240,6 @@ impl Store {
             };
             let device = device.clone();
             log.add(tx, &lease.job, attempt, &EventBody::Leased { device })?;
-            log.announce_positions(tx)?;
             Ok(Some(lease))
         })
     }
@@ -233,14 +248,7 @@ impl Store {
     pub(crate) fn append(&self, lease: &Lease, bodies: &[EventBody]) -> Result<()> {
         self.change(|tx, log| {
             for body in bodies {
-                let current = tx
-                    .query_row(
-                        "select 1 from jobs where id = ?1 and attempt = ?2 and state = 'running'",
-                        params![lease.job, lease.attempt],
-                        |_| Ok(()),
-                    )
-                    .optional()?;
-                current.ok_or(StoreError::Fenced)?;
+                current(tx, lease)?;
                 log.add(tx, &lease.job, lease.attempt, body)?;
             }
             Ok(())
@@ -264,48 +272,76 @@ impl Store {
                 return Ok(Cancelled::HadEnded);
             }
             log.add(tx, id, attempt, &EventBody::Cancelled)?;
-            log.announce_positions(tx)?;
             Ok(Cancelled::Now)
         })
     }
 
-    /// Ends a lease whose run was cut short by the runner itself: queues the job again, or ends it
-    /// if that happened before.
-    pub(crate) fn interrupt(&self, lease: &Lease, reason: &str) -> Result<()> {
+    /// Notes that a leased job's code begins.
+    pub(crate) fn begun(&self, lease: &Lease) -> Result<()> {
+        self.change(|tx, _| {
+            let changed = tx
+                .prepare_cached(
+                    "update jobs set begun = attempt where id = ?1 and attempt = ?2 and state = 'running'",
+                )?
+                .execute(params![lease.job, lease.attempt])?;
+            if changed == 0 {
+                return Err(StoreError::Fenced);
+            }
+            Ok(())
+        })
+    }
+
+    /// Ends a lease whose job is to wait again, because its worker was dead or the server stops. That is no try.
+    pub(crate) fn requeue(&self, lease: &Lease, reason: &str) -> Result<()> {
         self.change(|tx, log| {
-            let attempt = tx
-                .query_row(
-                    "select attempt from jobs where id = ?1 and attempt = ?2 and state = 'running'",
-                    params![lease.job, lease.attempt],
-                    |row| row.get(0),
-                )
-                .optional()?
-                .ok_or(StoreError::Fenced)?;
-            log.interrupt(tx, &lease.job, attempt, reason)?;
-            log.announce_positions(tx)
+            current(tx, lease)?;
+            log.queue(tx, &lease.job, lease.attempt, Some(reason))
         })
     }
 
     /// Deals with jobs that ran when the last server died.
     pub(crate) fn recover(&self) -> Result<Recovered> {
+        self.recover_all_but(&[], "the runner was restarted while this job ran")
+    }
+
+    /// Deals with jobs that are stored as running and run nowhere. `running` are those that do run.
+    pub(crate) fn recover_all_but(&self, running: &[String], reason: &str) -> Result<Recovered> {
         self.change(|tx, log| {
             let mut recovered = Recovered::default();
-            let mut query =
-                tx.prepare("select id, attempt from jobs where state = 'running' order by number")?;
-            let running: Vec<(String, u32)> = query
-                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-                .collect::<std::result::Result<_, _>>()?;
-            for (job, attempt) in running {
-                let reason = "the runner was restarted while this job ran";
+            for (job, attempt) in running_jobs(tx)? {
+                if running.contains(&job) {
+                    continue;
+                }
                 if log.interrupt(tx, &job, attempt, reason)? {
                     recovered.queued += 1;
                 } else {
                     recovered.failed += 1;
                 }
             }
-            log.announce_positions(tx)?;
             Ok(recovered)
         })
+    }
+
+    /// Jobs that are stored as running.
+    pub(crate) fn running(&self) -> Result<Vec<String>> {
+        let jobs = running_jobs(&self.connection())?;
+        Ok(jobs.into_iter().map(|(job, _)| job).collect())
+    }
+
+    /// Writes something, to see that the store can.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.change(|tx, _| {
+            tx.execute(
+                "insert into meta values ('checked', ?1) on conflict do update set value = excluded.value",
+                [now()],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// How many queued jobs are ahead of a queued job; none if it does not wait.
+    pub(crate) fn position(&self, id: &str) -> Result<Option<usize>> {
+        Ok(self.summary(id)?.and_then(|summary| summary.position))
     }
 
     /// A job without its events.
@@ -375,6 +411,11 @@ impl Store {
         sender.subscribe()
     }
 
+    /// A signal that the queue has changed, and with it positions.
+    pub(crate) fn watch_queue(&self) -> watch::Receiver<u64> {
+        self.0.queue.subscribe()
+    }
+
     fn connection(&self) -> MutexGuard<'_, Connection> {
         lock(&self.0.connection)
     }
@@ -389,6 +430,9 @@ impl Store {
             tx.commit()?;
             value
         };
+        if log.queue_changed {
+            self.0.queue.send_modify(|count| *count += 1);
+        }
         let watchers = lock(&self.0.watchers);
         for (job, seq) in log.added {
             if let Some(sender) = watchers.get(&job) {
@@ -412,6 +456,9 @@ fn summary(connection: &Connection, id: &str) -> Result<Option<JobSummary>> {
         return Ok(None);
     };
     summary.state = word(&state)?;
+    if summary.state == JobState::Queued {
+        summary.position = Some(log::position(connection, id)?);
+    }
     summary.variants = serde_json::from_str(&variants)?;
     summary.failure = failed
         .map(|event| serde_json::from_str(&event))
@@ -430,9 +477,26 @@ fn summary_columns(row: &Row) -> rusqlite::Result<(JobSummary, String, String, O
         variants: Vec::new(),
         code_sha256: row.get(4)?,
         last_seq: row.get::<_, i64>(5)?.cast_unsigned(),
+        position: None,
         failure: None,
     };
     Ok((summary, row.get(6)?, row.get(7)?, row.get(8)?))
+}
+
+/// Refuses whoever does not hold the job any more.
+fn current(tx: &Transaction, lease: &Lease) -> Result<()> {
+    let found = tx
+        .prepare_cached("select 1 from jobs where id = ?1 and attempt = ?2 and state = 'running'")?
+        .exists(params![lease.job, lease.attempt])?;
+    found.then_some(()).ok_or(StoreError::Fenced)
+}
+
+/// Jobs that are stored as running, with their attempts, in the queue's order.
+fn running_jobs(connection: &Connection) -> Result<Vec<(String, u32)>> {
+    let mut query = connection
+        .prepare_cached("select id, attempt from jobs where state = 'running' order by number")?;
+    let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<std::result::Result<_, _>>()?)
 }
 
 fn word<T: DeserializeOwned>(name: &str) -> Result<T> {

@@ -13,7 +13,8 @@ create table if not exists meta (
     value text not null
 ) strict;
 
--- `number` is the order of the queue; `position` is what the last `queued` event said.
+-- `number` is the order of the queue. `attempt` counts leases, and fences off the holders of earlier ones; `begun` is
+-- the last of them whose code ran, and `crashes` how often the server died under that. `position` is not used any more.
 create table if not exists jobs (
     number      integer primary key autoincrement,
     id          text not null unique,
@@ -29,6 +30,7 @@ create table if not exists jobs (
     created_at  text not null
 ) strict;
 create index if not exists jobs_by_state on jobs (state, number);
+create index if not exists jobs_by_place on jobs (state, number, device);
 
 -- Rows are only ever added.
 create table if not exists events (
@@ -50,6 +52,9 @@ pub(super) fn prepare(connection: &Connection) -> Result<(), StoreError> {
     connection.pragma_update(None, "synchronous", "normal")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.execute_batch(TABLES)?;
+    for column in ["begun", "crashes"] {
+        add_column(connection, column)?;
+    }
     let found: Option<String> = connection
         .query_row("select value from meta where key = 'schema'", [], |row| {
             row.get(0)
@@ -63,4 +68,16 @@ pub(super) fn prepare(connection: &Connection) -> Result<(), StoreError> {
         Some(version) if version == VERSION => Ok(()),
         Some(version) => Err(StoreError::Schema { version }),
     }
+}
+
+/// Adds a column that older databases of this schema lack. Older servers can go on with the database: it has a default.
+fn add_column(connection: &Connection, column: &str) -> Result<(), StoreError> {
+    let is_there = connection
+        .prepare("select 1 from pragma_table_info('jobs') where name = ?1")?
+        .exists([column])?;
+    if !is_there {
+        let add = format!("alter table jobs add column {column} integer not null default 0");
+        connection.execute_batch(&add)?;
+    }
+    Ok(())
 }

@@ -48,22 +48,25 @@ fn view(store: &Store, id: &str) -> JobView {
 }
 
 #[test]
-fn the_queue_is_first_come_first_served_and_positions_are_told() {
+fn the_queue_is_first_come_first_served_and_positions_are_those_of_now() {
     let (_folder, store) = open();
     let ids: Vec<String> = (0..3)
-        .map(|_| store.submit(&job()).expect("queued").id)
+        .map(|_| store.submit(&job(), 10_000).expect("queued").id)
         .collect();
-    assert_eq!(view(&store, &ids[2]).position, 2);
+    let position = |id: &str| store.position(id).expect("readable");
+    assert_eq!(position(&ids[2]), Some(2));
 
     let lease = store
         .claim(&cpu(), true)
         .expect("works")
         .expect("a job waits");
     assert_eq!(lease.job, ids[0]);
-    assert_eq!(view(&store, &ids[2]).position, 1);
+    assert_eq!(position(&ids[2]), Some(1));
+    assert_eq!(position(&ids[0]), None);
 
     assert_eq!(store.cancel(&ids[1]).expect("works"), Cancelled::Now);
-    assert_eq!(view(&store, &ids[2]).position, 0);
+    assert_eq!(position(&ids[2]), Some(0));
+    assert_eq!(view(&store, &ids[2]).last_seq, 1, "nothing is stored of it");
 }
 
 #[test]
@@ -73,9 +76,9 @@ fn a_job_for_another_device_is_neither_claimed_nor_in_the_way() {
         device: Some("cuda:0".to_owned()),
         ..job()
     };
-    store.submit(&for_gpu).expect("queued");
+    store.submit(&for_gpu, 10_000).expect("queued");
     assert!(store.claim(&cpu(), true).expect("works").is_none());
-    let for_any = store.submit(&job()).expect("queued").id;
+    let for_any = store.submit(&job(), 10_000).expect("queued").id;
     assert!(store.claim(&cpu(), false).expect("works").is_none());
     let lease = store.claim(&cpu(), true).expect("works");
     assert_eq!(lease.map(|lease| lease.job), Some(for_any));
@@ -83,20 +86,20 @@ fn a_job_for_another_device_is_neither_claimed_nor_in_the_way() {
         device: Some("cpu".to_owned()),
         ..job()
     };
-    let id = store.submit(&for_cpu).expect("queued").id;
+    let id = store.submit(&for_cpu, 10_000).expect("queued").id;
     assert_eq!(view(&store, &id).position, 0);
 }
 
 #[test]
 fn only_the_current_attempt_may_write_and_nothing_follows_the_end() {
     let (_folder, store) = open();
-    store.submit(&job()).expect("queued");
+    store.submit(&job(), 10_000).expect("queued");
     let first = store
         .claim(&cpu(), true)
         .expect("works")
         .expect("a job waits");
     store
-        .interrupt(&first, "the runner was stopped")
+        .requeue(&first, "the runner was stopped")
         .expect("works");
     let second = store
         .claim(&cpu(), true)
@@ -120,7 +123,7 @@ fn only_the_current_attempt_may_write_and_nothing_follows_the_end() {
 #[test]
 fn a_batch_that_passes_the_end_is_refused_whole() {
     let (_folder, store) = open();
-    store.submit(&job()).expect("queued");
+    store.submit(&job(), 10_000).expect("queued");
     let lease = store
         .claim(&cpu(), true)
         .expect("works")
@@ -133,7 +136,7 @@ fn a_batch_that_passes_the_end_is_refused_whole() {
 #[test]
 fn a_cancelled_job_can_be_cancelled_again_and_its_worker_is_fenced_off() {
     let (_folder, store) = open();
-    let id = store.submit(&job()).expect("queued").id;
+    let id = store.submit(&job(), 10_000).expect("queued").id;
     let lease = store
         .claim(&cpu(), true)
         .expect("works")
@@ -149,8 +152,8 @@ fn a_cancelled_job_can_be_cancelled_again_and_its_worker_is_fenced_off() {
 #[test]
 fn a_job_that_dies_with_the_server_twice_fails_and_waiting_ones_stay() {
     let (folder, store) = open();
-    let dying = store.submit(&job()).expect("queued").id;
-    let waiting = store.submit(&job()).expect("queued").id;
+    let dying = store.submit(&job(), 10_000).expect("queued").id;
+    let waiting = store.submit(&job(), 10_000).expect("queued").id;
     let mut store = Some(store);
     for attempt in 1..=2 {
         let open = store.take().expect("open");
@@ -159,6 +162,7 @@ fn a_job_that_dies_with_the_server_twice_fails_and_waiting_ones_stay() {
             (lease.job.as_str(), lease.attempt),
             (dying.as_str(), attempt)
         );
+        open.begun(&lease).expect("is current");
         drop(open);
         let reopened = Store::open(folder.path()).expect("the lock is free again");
         let recovered = reopened.recover().expect("works");
@@ -190,7 +194,7 @@ fn a_data_folder_has_one_server() {
 #[tokio::test]
 async fn watchers_hear_of_events_once_they_can_be_read() {
     let (_folder, store) = open();
-    let id = store.submit(&job()).expect("queued").id;
+    let id = store.submit(&job(), 10_000).expect("queued").id;
     let mut signal = store.watch(&id);
     store
         .claim(&cpu(), true)
@@ -200,4 +204,120 @@ async fn watchers_hear_of_events_once_they_can_be_read() {
     let seq = *signal.borrow();
     let events = store.events_after(&id, seq - 1, 10).expect("readable");
     assert!(matches!(events[0].body, EventBody::Leased { .. }));
+}
+
+#[test]
+fn only_a_death_of_the_server_under_running_code_uses_up_a_try() {
+    let (folder, store) = open();
+    let id = store.submit(&job(), 10).expect("queued").id;
+    let lease = |store: &Store| {
+        let lease = store.claim(&cpu(), true).expect("works");
+        lease.expect("the job waits again")
+    };
+    for _ in 0..3 {
+        let lease = lease(&store);
+        store.begun(&lease).expect("is current");
+        store
+            .requeue(&lease, "the server stops")
+            .expect("is current");
+    }
+    let mut store = store;
+    for _ in 0..3 {
+        // Leased, and never begun.
+        lease(&store);
+        drop(store);
+        store = Store::open(folder.path()).expect("the lock is free again");
+        assert_eq!(store.recover().expect("works").queued, 1);
+    }
+    for failed in [0, 1] {
+        store.begun(&lease(&store)).expect("is current");
+        drop(store);
+        store = Store::open(folder.path()).expect("the lock is free again");
+        assert_eq!(store.recover().expect("works").failed, failed);
+    }
+    let why = view(&store, &id).failure.expect("it says why");
+    assert!(why.message.starts_with("It was tried 2 times"), "{why:?}");
+}
+
+#[test]
+fn jobs_that_run_nowhere_wait_again_and_others_run_on() {
+    let (_folder, store) = open();
+    for _ in 0..2 {
+        store.submit(&job(), 10).expect("queued");
+    }
+    let lost = store.claim(&cpu(), true).expect("works").expect("waits");
+    let runs = store.claim(&cpu(), true).expect("works").expect("waits");
+    let recovered = store.recover_all_but(std::slice::from_ref(&runs.job), "it was lost");
+    assert_eq!(recovered.expect("works").queued, 1);
+    assert_eq!(store.running().expect("readable"), [runs.job]);
+    assert_eq!(
+        view(&store, &lost.job).retried.as_deref(),
+        Some("it was lost")
+    );
+}
+
+#[test]
+fn a_full_queue_takes_no_job() {
+    let (_folder, store) = open();
+    store.submit(&job(), 1).expect("queued");
+    let refused = store.submit(&job(), 1);
+    assert!(
+        matches!(refused, Err(StoreError::QueueFull { waiting: 1 })),
+        "{refused:?}"
+    );
+    store.claim(&cpu(), true).expect("works").expect("waits");
+    store.submit(&job(), 1).expect("there is room again");
+}
+
+#[test]
+fn a_change_of_a_long_queue_writes_one_event_and_is_quick() {
+    const WAITING: usize = 5000;
+    let (_folder, store) = open();
+    store
+        .connection()
+        .execute_batch(&format!(
+            "with recursive n(i) as (select 1 union all select i + 1 from n where i < {WAITING})
+             insert into jobs (id, code, code_sha256, variants, state, created_at)
+             select 'job-' || i, 'x', '00', '[\"eager\"]', 'queued', '' from n"
+        ))
+        .expect("a long queue");
+    let events = |store: &Store| -> i64 {
+        let counted = store
+            .connection()
+            .query_row("select count(*) from events", [], |row| row.get(0));
+        counted.expect("readable")
+    };
+    let begin = std::time::Instant::now();
+    for n in 0..20 {
+        let before = events(&store);
+        let submitted = store.submit(&job(), 10_000).expect("queued");
+        assert_eq!(submitted.position, Some(WAITING - n));
+        store.claim(&cpu(), true).expect("works").expect("waits");
+        let last = format!("job-{}", WAITING - n);
+        assert_eq!(store.cancel(&last).expect("works"), Cancelled::Now);
+        assert_eq!(events(&store) - before, 3);
+    }
+    // The old way took 27 seconds for one submission.
+    assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
+}
+
+#[test]
+fn a_database_of_an_older_server_is_read_on() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let old = rusqlite::Connection::open(folder.path().join("jobs.sqlite")).expect("opens");
+    old.execute_batch(
+        "create table meta (key text primary key, value text not null) strict;
+         insert into meta values ('schema', '1');
+         create table jobs (number integer primary key autoincrement, id text not null unique, title text,
+             code text not null, code_sha256 text not null, variants text not null, device text, state text not null,
+             attempt integer not null default 0, position integer not null default 0,
+             last_seq integer not null default 0, created_at text not null) strict;
+         insert into jobs (id, code, code_sha256, variants, state, attempt, created_at)
+             values ('old', 'x', '00', '[\"eager\"]', 'running', 1, '');",
+    )
+    .expect("an old database");
+    drop(old);
+    let store = Store::open(folder.path()).expect("opens");
+    assert_eq!(store.recover().expect("works").queued, 1);
+    store.check().expect("can be written");
 }

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import sys
+import time
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--events-fd", type=int)
@@ -12,6 +13,8 @@ answers.write(json.dumps({"type": "ready"}) + "\n")
 for line in sys.stdin:
     source = json.loads(line)["source"]
     print("x" * 200_000)
+    if source == "slow":
+        time.sleep(5)
     if source == "silent":
         sys.exit()
     if source == "refused":

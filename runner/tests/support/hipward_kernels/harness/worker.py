@@ -50,6 +50,7 @@ if not request:
     sys.exit()
 job = json.loads(request)
 secret["nonce"] = job["nonce"]
+say("accepted")
 try:
     exec(compile(job["code"], "snippet", "exec"), {"say": say, "sample": sample, "environment": environment, "job": job, "secret": secret})
 except MemoryError:

@@ -1,0 +1,353 @@
+//! What a job's end says, whatever ended it: a variant that fails late, a time limit, a stopped process, a store that
+//! cannot be written.
+
+mod support;
+
+use hipward_protocol::{
+    EventBody, FailureCode, JobState, JobView, Outcome, StopReason, Variant, VariantStatus,
+};
+use rusqlite::Connection;
+use serde_json::json;
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
+use support::{Server, WAITS, agent, final_body, printed, problem, signal, state};
+
+fn view(server: &Server, code: &str) -> JobView {
+    JobView::from_events(&server.run(code))
+}
+
+fn row<'a>(view: &'a JobView, name: &str) -> &'a hipward_protocol::VariantView {
+    let row = view.variants.iter().find(|row| row.variant.name() == name);
+    row.expect("it has a row")
+}
+
+/// `samples` as the harness has them, without the end of the sampling.
+const HELPERS: &str = "
+def warm(variant):
+    say('precision', variant=variant, passed=True, outputs=[], seeds=5, reference='float64')
+    say('compile', variant=variant, seconds=0.1)
+def times(variant, ms, rounds=6, each=8):
+    for round_ in range(rounds):
+        say('samples', variant=variant, round=round_, ms=[ms * (1 + 0.001 * ((round_ * 7 + i * 3) % 5 - 2)) for i in range(each)])
+";
+
+#[test]
+fn a_variant_that_fails_while_it_is_timed_has_no_figures_and_no_headline() {
+    let server = Server::start(&[]);
+    for late in [
+        "",
+        "say('sampled', variant='model-new', stop='converged')\n",
+    ] {
+        let view = view(
+            &server,
+            &format!(
+                "{HELPERS}
+environment()
+for variant, ms in [('eager', 2.0), ('eager-control', 2.0), ('compile', 1.0)]:
+    sample(variant, ms)
+warm('model-new')
+times('model-new', 0.01)
+{late}say('precision', variant='model-new', passed=False, outputs=[], seeds=0, reference='float64',
+    reason='ModelNew returned output 0 of other inputs, in a timed call.')
+"
+            ),
+        );
+        assert_eq!(view.state, JobState::Done, "{:?}", view.failure);
+        let rejected = row(&view, "model-new");
+        assert!(matches!(rejected.status, VariantStatus::Rejected(_)));
+        assert_eq!((&rejected.stats, rejected.samples.len()), (&None, 0));
+        let verdict = view.verdict.expect("eager was measured");
+        assert_eq!(verdict.best, Some(Variant::named("compile")));
+        assert_eq!(verdict.comparisons.len(), 1, "{verdict:?}");
+        assert!(
+            !verdict.summary.contains("model-new"),
+            "{}",
+            verdict.summary
+        );
+    }
+}
+
+#[test]
+fn without_eager_there_is_no_verdict() {
+    let server = Server::start(&[]);
+    let view = view(
+        &server,
+        "environment()
+for variant in ['eager', 'eager-control', 'compile']:
+    sample(variant, 1.0)
+say('precision', variant='eager', passed=False, outputs=[], seeds=0, reference='float64', reason='It changed.')
+",
+    );
+    assert_eq!((view.state, view.verdict), (JobState::Done, None));
+}
+
+#[test]
+fn six_samples_are_no_headline() {
+    let server = Server::start(&[]);
+    let view = view(
+        &server,
+        &format!(
+            "{HELPERS}
+environment()
+for variant, ms, each in [('eager', 4.5, 1), ('eager-control', 4.5, 1), ('model-new', 0.1, 5)]:
+    warm(variant)
+    times(variant, ms, each=each)
+    say('sampled', variant=variant, stop='time-cap')
+"
+        ),
+    );
+    let verdict = view.verdict.expect("eager was measured");
+    assert_eq!(verdict.best, None);
+    assert_eq!(verdict.comparisons[0].outcome, Outcome::Ambiguous);
+    let summary = verdict.summary;
+    assert!(
+        summary.starts_with("No verdict; ambiguous: Rung model-new (too few samples"),
+        "{summary}"
+    );
+}
+
+#[test]
+fn a_job_that_is_stopped_at_its_time_limit_keeps_what_it_measured() {
+    let server = Server::start(&["--wall-limit", "3"]);
+    let events = server.run(&format!(
+        "{HELPERS}
+import time
+environment()
+for variant in ['eager', 'eager-control', 'compile']:
+    warm(variant)
+time.sleep(0.2)
+times('eager', 2.0)
+times('eager-control', 2.0)
+say('sampled', variant='eager-control', stop='converged')
+times('compile', 1.0)
+time.sleep(600)
+"
+    ));
+    let EventBody::Failed(failure) = final_body(&events) else {
+        panic!("{events:?}")
+    };
+    assert_eq!(failure.code, FailureCode::Timeout);
+    assert!(
+        failure.message.contains("limit of 3 seconds"),
+        "{failure:?}"
+    );
+    assert!(!failure.help.contains("loop"), "{failure:?}");
+    let view = JobView::from_events(&events);
+    let stop = |name| row(&view, name).stats.as_ref().map(|stats| stats.stop);
+    assert_eq!(stop("eager"), Some(StopReason::TimeLimit));
+    assert_eq!(stop("eager-control"), Some(StopReason::Converged));
+    let verdict = view.verdict.expect("eager was measured");
+    assert_eq!(verdict.comparisons.len(), 1);
+    // Not timed at all: the loop is what to look for.
+    let (code, message) = server.failure("environment()\nimport time\ntime.sleep(600)");
+    assert_eq!(code, FailureCode::Timeout);
+    assert!(message.contains("longer than 3 seconds"), "{message}");
+}
+
+#[test]
+fn the_harness_is_told_how_long_the_job_may_take() {
+    let server = Server::start(&["--wall-limit", "77"]);
+    assert_eq!(
+        printed(&server.run("print(job['time_limit_s'])")).trim(),
+        "77.0"
+    );
+}
+
+#[test]
+fn lines_that_cannot_be_true_end_the_job_with_the_reason() {
+    let server = Server::start(&[]);
+    let sampled = "environment()\nwarm('eager')\n";
+    for (code, kind, says) in [
+        (
+            "environment()\nenvironment()",
+            FailureCode::Internal,
+            "after the variants",
+        ),
+        (
+            "environment()\nsample('record', 1.0)",
+            FailureCode::Internal,
+            "not announced",
+        ),
+        (
+            "sample('eager', 1.0)",
+            FailureCode::Internal,
+            "not announced",
+        ),
+        (
+            "environment()\nsay('samples', variant='eager', round=0, ms=[1.0])",
+            FailureCode::Internal,
+            "before its precision",
+        ),
+        (
+            "environment()\nwarm('eager')\ntimes('eager', 0.01, rounds=200)",
+            FailureCode::Internal,
+            "too many",
+        ),
+        (
+            "environment()\nsample('eager', 0.1)\nsample('eager', 0.1)",
+            FailureCode::Internal,
+            "after its sampling",
+        ),
+        (
+            "environment()\nwarm('eager')\ntimes('eager', 1000.0)",
+            FailureCode::Tampered,
+            "seconds had passed",
+        ),
+        (
+            "environment()\nwhile True: say('caution', text='x' * 100_000)",
+            FailureCode::Internal,
+            "",
+        ),
+    ] {
+        assert!(sampled.contains("warm"));
+        let (code, message) = server.failure(&format!("{HELPERS}\n{code}"));
+        assert_eq!(code, kind, "{message}");
+        assert!(message.contains(says), "{message:?} does not hold {says:?}");
+    }
+    assert_eq!(state(&server.run(support::MEASURES)), JobState::Done);
+}
+
+#[test]
+fn the_device_is_the_leases_whatever_the_job_says() {
+    let server = Server::start(&[]);
+    let view = view(
+        &server,
+        "say('environment', device_name='AMD Instinct MI355X', arch='gfx950', torch='2', python='3', threads=1,
+    clock='c', clock_overhead_ms=0.1, cache='warm', stop_rule='d')",
+    );
+    let environment = view.environment.expect("was given");
+    assert_eq!(environment.device_name, "A processor");
+    assert_ne!(environment.arch, "gfx950");
+    let load = environment.load.expect("the runner adds it");
+    assert!(load.cpus > 0 && load.load_average.is_some(), "{load:?}");
+}
+
+#[test]
+fn a_stopped_worker_costs_no_job() {
+    let server = Server::start(&[]);
+    let worker = server.idle_worker();
+    // It is ready by then.
+    thread::sleep(Duration::from_secs(2));
+    signal(worker, "-STOP");
+    let events = server.run("print('done')");
+    assert_eq!(state(&events), JobState::Done, "{:?}", events.last());
+    let reasons = events.iter().filter_map(|event| match &event.body {
+        EventBody::Queued { reason, .. } => reason.clone(),
+        _ => None,
+    });
+    assert_eq!(reasons.collect::<Vec<_>>(), ["its worker did not answer"]);
+}
+
+#[test]
+fn a_stopped_supervisor_holds_up_no_queue() {
+    let server = Server::start(&["--wall-limit", "3"]);
+    let supervisor = parent(server.idle_worker());
+    signal(supervisor, "-STOP");
+    let started = Instant::now();
+    let stuck = server.submit(WAITS).id;
+    let next = server.submit("print('next')").id;
+    let stuck = server.wait_for(&stuck, |job| job.state.is_final());
+    assert_eq!(stuck.failure.expect("it failed").code, FailureCode::Timeout);
+    server.wait_for(&next, |job| job.state == JobState::Done);
+    assert!(started.elapsed() < Duration::from_secs(60));
+    support::assert_nothing_left(server.data.path(), 1);
+}
+
+fn parent(process: u32) -> u32 {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");
+    let (_, rest) = stat.rsplit_once(") ").expect("a name in brackets");
+    let parent = rest.split(' ').nth(1).expect("a parent");
+    parent.parse().expect("a process id")
+}
+
+#[test]
+fn stops_of_the_server_and_dead_workers_use_up_no_try() {
+    let mut server = Server::start(&["--wall-limit", "60"]);
+    let id = server.submit(WAITS).id;
+    for attempt in 1..=3 {
+        server.wait_for(&id, |job| {
+            job.state == JobState::Running && job.attempt == attempt
+        });
+        // Its code runs.
+        let seen = server.follow(&id, 0).filter(|event| {
+            event.attempt == attempt && matches!(event.body, EventBody::Log { .. })
+        });
+        assert_eq!(seen.take(1).count(), 1);
+        server.stop();
+        server.restart(&["--wall-limit", "60"]);
+    }
+    let job = server.wait_for(&id, |job| job.state == JobState::Running);
+    assert_eq!(job.attempt, 4);
+}
+
+#[test]
+fn an_end_that_cannot_be_stored_is_stored_later_and_the_server_is_not_ready_meanwhile() {
+    let server = Server::start(&[]);
+    let id = server.submit("import time\ntime.sleep(4)").id;
+    server.wait_for(&id, |job| job.state == JobState::Running);
+    assert_eq!(server.get("/readyz").0, 200);
+    // Its first line is stored by then.
+    thread::sleep(Duration::from_millis(1500));
+    let database = Connection::open(server.data.path().join("jobs.sqlite")).expect("opens");
+    database
+        .execute_batch("begin immediate")
+        .expect("nobody writes now");
+    let locked = Instant::now();
+    let (status, body) = server.get("/readyz");
+    assert_eq!(
+        (status, problem(&body).code.as_str()),
+        (503, "store-unavailable")
+    );
+    // Longer than the job takes, and than the database is waited for.
+    thread::sleep(Duration::from_secs(11).saturating_sub(locked.elapsed()));
+    assert_eq!(server.summary(&id).state, JobState::Running);
+    database.execute_batch("rollback").expect("is ours");
+    server.wait_for(&id, |job| job.state == JobState::Done);
+    assert_eq!(server.get("/readyz").0, 200);
+    assert_eq!(state(&server.run("print('next')")), JobState::Done);
+}
+
+#[test]
+fn a_full_queue_refuses_with_the_time_to_come_again_and_positions_are_those_of_now() {
+    let server = Server::start(&["--queue-limit", "3"]);
+    let first = server.submit(WAITS).id;
+    server.wait_for(&first, |job| job.state == JobState::Running);
+    let waiting: Vec<String> = (0..3).map(|_| server.submit("x = 1").id).collect();
+    let answer = agent()
+        .post(format!("{}/api/v1/jobs", server.url))
+        .send_json(json!({"code": "x = 1"}))
+        .expect("answers");
+    assert_eq!(
+        (answer.status().as_u16(), &answer.headers()["retry-after"]),
+        (429, &"60".parse().expect("a header"))
+    );
+    assert_eq!(server.summary(&waiting[2]).position, Some(2));
+
+    let mut told = Vec::new();
+    let mut view = JobView::default();
+    for event in server.follow(&waiting[2], 0).take(2) {
+        if told.is_empty() {
+            assert_eq!(server.cancel(&waiting[0]).0, 200);
+        }
+        view.apply(&event);
+        told.push((event.seq, view.position));
+    }
+    assert_eq!(
+        told,
+        [(1, 2), (1, 1)],
+        "the second is the first with the position of now"
+    );
+    assert_eq!(server.summary(&waiting[2]).position, Some(1));
+    let (_, page) = server.get(&format!("/jobs/{}/", waiting[2]));
+    assert!(page.contains("one job is ahead"), "{page}");
+    server.cancel(&first);
+    server.wait_for(&waiting[2], |job| job.state == JobState::Done);
+    let log = server.events(&waiting[2], 0);
+    let queued = log
+        .iter()
+        .filter(|event| matches!(event.body, EventBody::Queued { .. }));
+    assert_eq!(queued.count(), 1, "positions are not stored");
+    assert_eq!(server.summary(&waiting[2]).position, None);
+}
