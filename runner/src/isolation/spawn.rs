@@ -43,6 +43,8 @@ pub(crate) struct Sandboxed {
     orders: OwnedWriteHalf,
     /// True once nothing of it is left.
     gone: watch::Receiver<bool>,
+    /// The supervisor's process id.
+    supervisor: Option<u32>,
 }
 
 /// All that is to be read from it. The pipes close when no process of it is left.
@@ -88,6 +90,7 @@ pub(crate) async fn spawn(plan: Plan) -> io::Result<Sandboxed> {
     let mut command = Command::from(command);
     let (mut supervisor, noted) = Supervisor::start(user, || command.spawn())?;
 
+    let id = supervisor.id();
     let missing = || io::Error::other("a pipe of the supervisor is missing");
     let (reports, orders) = UnixStream::from_std(ours)?.into_split();
     let stdin = supervisor.stdin.take().ok_or_else(missing)?;
@@ -109,6 +112,7 @@ pub(crate) async fn spawn(plan: Plan) -> io::Result<Sandboxed> {
         pipes: None,
         orders,
         gone,
+        supervisor: id,
     };
     let mut reports = Reports(reported);
     sandboxed.order(&Order::Run(Box::new(plan))).await?;
@@ -187,7 +191,8 @@ impl Sandboxed {
 
     /// The supervisor's process id, until it was waited for.
     pub(crate) fn supervisor_id(&self) -> Option<u32> {
-        self.supervisor.id()
+        let gone = *self.gone.borrow();
+        self.supervisor.filter(|_| !gone)
     }
 
     /// Waits until the supervisor, and so everything it ran, is gone.
