@@ -257,7 +257,8 @@ fn a_compile_request_is_checked_before_a_worker_is_used_and_who_hangs_up_costs_n
                 .build(),
         );
         let url = format!("{}/api/v1/compile", server.url);
-        let mut answer = agent.post(url).send_json(request).ok()?;
+        let request = server.authorized(agent.post(url)).send_json(request);
+        let mut answer = request.ok()?;
         let body: Value = answer.body_mut().read_json().ok()?;
         Some((answer.status().as_u16(), body))
     };

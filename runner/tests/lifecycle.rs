@@ -315,8 +315,8 @@ fn a_full_queue_refuses_with_the_time_to_come_again_and_positions_are_those_of_n
     let first = server.submit(WAITS).id;
     server.wait_for(&first, |job| job.state == JobState::Running);
     let waiting: Vec<String> = (0..3).map(|_| server.submit("x = 1").id).collect();
-    let answer = agent()
-        .post(format!("{}/api/v1/jobs", server.url))
+    let answer = server
+        .authorized(agent().post(format!("{}/api/v1/jobs", server.url)))
         .send_json(json!({"code": "x = 1"}))
         .expect("answers");
     assert_eq!(

@@ -9,7 +9,7 @@ use std::{
     fs,
     io::{BufRead, BufReader},
     os::unix::{
-        fs::{MetadataExt, chown},
+        fs::{MetadataExt, PermissionsExt, chown},
         process::CommandExt,
     },
     path::{Path, PathBuf},
@@ -42,6 +42,8 @@ pub(crate) struct Server {
     /// What it asks of those who send code, where it made that up itself.
     pub(crate) token: Option<String>,
     pub(crate) data: TempDir,
+    /// Program and package, where the build folder is closed to the server's user.
+    _copies: Option<TempDir>,
 }
 
 impl Server {
@@ -54,6 +56,7 @@ impl Server {
             url,
             token,
             data,
+            _copies: None,
         }
     }
 
@@ -66,12 +69,14 @@ impl Server {
         }
         let mut flags = flags.to_vec();
         flags.extend(["--python", SYSTEM_PYTHON]);
-        let (child, url, token) = launch_as(data.path(), &flags, user);
+        let copies = copies_for_everyone();
+        let (child, url, token) = launch_as(data.path(), &flags, user, copies.path());
         Server {
             child: Some(child),
             url,
             token,
             data,
+            _copies: Some(copies),
         }
     }
 
@@ -331,24 +336,44 @@ pub(crate) fn without_privileges() -> Option<u32> {
 type Launched = (Child, String, Option<String>);
 
 fn launch(data: &Path, flags: &[&str]) -> Launched {
-    launch_as(data, flags, None)
+    let mut command = hipward();
+    command.arg("serve").arg("--kernels").arg(support());
+    listening(command, data, flags)
 }
 
-fn launch_as(data: &Path, flags: &[&str], user: Option<u32>) -> Launched {
+/// The program and the scripted package in a folder that every user can read. Root's home, where builds are kept, is
+/// closed to others.
+fn copies_for_everyone() -> TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let open = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(folder.path(), open).expect("it is ours");
+    fs::copy(env!("CARGO_BIN_EXE_hipward"), folder.path().join("hipward")).expect("a copy");
+    let copied = Command::new("cp")
+        .arg("--recursive")
+        .args([support().join("hipward_kernels"), folder.path().into()])
+        .status();
+    assert!(copied.expect("cp runs").success());
+    folder
+}
+
+fn launch_as(data: &Path, flags: &[&str], user: Option<u32>, copies: &Path) -> Launched {
+    let mut command = Command::new(copies.join("hipward"));
+    if let Some(user) = user {
+        command.uid(user).gid(user);
+    }
+    command.arg("serve").arg("--kernels").arg(copies);
+    listening(command, data, flags)
+}
+
+/// Starts a server and reads where it is.
+fn listening(mut command: Command, data: &Path, flags: &[&str]) -> Launched {
     let bind: &[&str] = match flags.contains(&"--bind") {
         true => &[],
         false => &["--bind", "127.0.0.1:0"],
     };
-    let mut command = hipward();
-    if let Some(user) = user {
-        command.uid(user).gid(user);
-    }
     let mut child = command
         .env("HIPWARD_PYTHON", "python3")
-        .arg("serve")
         .args(bind)
-        .arg("--kernels")
-        .arg(support())
         .arg("--data")
         .arg(data)
         .args(flags)
