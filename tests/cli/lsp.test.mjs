@@ -215,7 +215,8 @@ test('the configuration holds, and a change of it is heard', async () => {
 
 test('a header of a PyTorch extension is known by the setup.py above it', async () => {
   const capabilities = { workspace: { didChangeWatchedFiles: { dynamicRegistration: true } } };
-  const files = { 'setup.py': 'from torch.utils.cpp_extension import CUDAExtension\n' };
+  const setup = 'from torch.utils.cpp_extension import CUDAExtension\nCUDAExtension("a", ["csrc/a.cu"])\n';
+  const files = { 'setup.py': setup };
   const session = await start(files, capabilities);
   const { registrations } = await session.until(session.heard.registrations, () => true);
   const patterns = registrations[0].registerOptions.watchers.map((watcher) => watcher.globPattern);

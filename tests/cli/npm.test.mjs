@@ -38,7 +38,7 @@ const cut = ({ span }) => source.slice(span.start.utf16, span.end.utf16);
 let refusal;
 try { analyzer.analyze(source, { select: ['nothing'] }); } catch (error) { refusal = error.message; }
 const cuda = '#include <cuda_runtime.h>\\nvoid wait() { cudaDeviceSynchronize(); }\\n';
-const setup = { path: 'setup.py', source: 'from torch.utils.cpp_extension import CUDAExtension\\n' };
+const setup = { path: 'setup.py', source: 'from torch.utils.cpp_extension import CUDAExtension\\nCUDAExtension("wait", ["csrc/wait.cu"])\\n' };
 const project = analyzer.project([setup, { path: 'csrc/wait.cu', source: cuda }, { path: 'x.bin', source: '' }]);
 console.log(JSON.stringify({
   project: [project.files.map(({ path }) => path), project.summary.by_hipify > 0],
