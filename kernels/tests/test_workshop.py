@@ -371,7 +371,7 @@ def test_decoding_is_timed_in_turns_and_the_texts_are_compared(tmp_path: Path) -
 
 
 class DriftingClock:
-    """Gives what a call returns as its milliseconds, on a machine that becomes three times as slow meanwhile."""
+    """Gives what a call returns as its milliseconds, on a machine that becomes three times as slow during the run."""
 
     name, cache = "drifting", "none"
 

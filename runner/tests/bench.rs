@@ -136,7 +136,7 @@ fn a_running_server_does_the_job_and_keeps_it() {
     assert_eq!(code, Some(2));
     assert!(errors.contains("Token required"), "{errors}");
 
-    // From a file, as the command line can be read by everybody.
+    // From a file: every user can read a command line.
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("token");
     fs::write(&file, server.token.as_deref().expect("has one")).expect("a file");

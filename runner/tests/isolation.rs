@@ -257,11 +257,11 @@ print(b.recv(10).decode())",
 fn no_message_reaches_a_socket_of_the_host() {
     let server = Server::start(STRICT);
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let everybody = |mode| fs::Permissions::from_mode(mode);
-    fs::set_permissions(folder.path(), everybody(0o755)).expect("ours");
+    let with_mode = |mode| fs::Permissions::from_mode(mode);
+    fs::set_permissions(folder.path(), with_mode(0o755)).expect("ours");
     let path = folder.path().join("socket");
     let outside = UnixDatagram::bind(&path).expect("a socket");
-    fs::set_permissions(&path, everybody(0o777)).expect("ours");
+    fs::set_permissions(&path, with_mode(0o777)).expect("ours");
     let code = format!(
         "import os, socket
 a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)

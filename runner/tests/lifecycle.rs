@@ -293,7 +293,7 @@ fn an_end_that_cannot_be_stored_is_stored_later_and_the_server_is_not_ready_mean
     let database = Connection::open(server.data.path().join("jobs.sqlite")).expect("opens");
     database
         .execute_batch("begin immediate")
-        .expect("nobody writes now");
+        .expect("no other writer");
     let locked = Instant::now();
     let (status, body) = server.get("/readyz");
     assert_eq!(

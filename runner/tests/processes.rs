@@ -12,7 +12,7 @@ use std::{
 };
 use support::{Server, alive, final_body, printed, signal, state, without_privileges};
 
-/// A process that is nobody's business, of the user that jobs have where the server has no privileges.
+/// A process that belongs to no job, of the user that jobs have where the server has no privileges.
 struct Bystander(Child);
 
 impl Bystander {
@@ -92,7 +92,7 @@ for name, (target, thread) in targets.items():
         attempt(f'scheduler {name}', lambda: os.sched_setscheduler(number, os.SCHED_IDLE, os.sched_param(0)))
         attempt(f'priority {name}', lambda: os.setpriority(os.PRIO_PROCESS, number, 19))
         attempt(f'ioprio {name}', lambda: call(IOPRIO, 1, number, 3 << 13))
-attempt('kill everybody', lambda: os.kill(-1, signal.SIGKILL))
+attempt('kill all processes', lambda: os.kill(-1, signal.SIGKILL))
 attempt('F_SETSIG', lambda: fcntl.fcntl(a, 10, signal.SIGKILL))
 attempt('priority of the user', lambda: os.setpriority(os.PRIO_USER, 0, 19))
 attempt('ioprio of the user', lambda: call(IOPRIO, 3, 0, 3 << 13))

@@ -193,7 +193,7 @@ fn a_token_that_cannot_be_used_is_refused_at_the_start() {
     }
 }
 
-/// Looks for the text in all that the kernel tells of processes.
+/// Looks for the text in all that the kernel shows of processes.
 const SEARCH: &str = r#"
 import os
 found = []

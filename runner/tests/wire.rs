@@ -25,7 +25,7 @@ impl Answer {
         let read = match self.header("content-encoding") {
             Some("br") => brotli::Decompressor::new(&self.body[..], 4096).read_to_end(&mut decoded),
             Some("gzip") => GzDecoder::new(&self.body[..]).read_to_end(&mut decoded),
-            Some(other) => panic!("a coding nobody asked for: {other}"),
+            Some(other) => panic!("a coding that was not accepted: {other}"),
             None => return self.body.clone(),
         };
         read.expect("a whole stream");

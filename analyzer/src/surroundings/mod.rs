@@ -312,7 +312,7 @@ mod tests {
             ("a/bench/bench.cu", "nobody"),
             ("a/run/x.cu", "nobody"),
             ("b/csrc/x.cu", "hipify"),
-            // Nobody says whose it is.
+            // No build file names it.
             ("b/csrc/x.cuh", "nobody"),
             ("c/csrc/x.cu", "hipify"),
             ("c/sub/part.cu", "hipify"),

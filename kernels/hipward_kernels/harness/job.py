@@ -199,7 +199,7 @@ class _Run:
                 Failure(
                     "timeout",
                     f"There was no time to measure Model within the job's limit of {self.deadline.limit_s:g} s.",
-                    "Make the inputs smaller; whoever runs this server can raise the limit with --wall-limit.",
+                    "Make the inputs smaller; the operator of this server can raise the limit with --wall-limit.",
                 )
             )
         in_order = [variant for variant in self.job.variants if variant in timed]

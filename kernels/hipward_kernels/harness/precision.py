@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SEEDS = 5
 
 MOST_USED = 1e9
-"""The largest share of the limit that is told, as where no error is allowed, because JSON has no infinity."""
+"""The largest share of the limit that is reported, also where no error is allowed: JSON has no infinity."""
 
 KEPT_BYTES = 512 * 1024 * 1024
 """Trials are kept in memory up to this size, and computed again for each rung past it."""

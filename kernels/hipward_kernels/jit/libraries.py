@@ -25,7 +25,7 @@ WHEELS = ("_rocm_sdk_core", "_rocm_sdk_devel", "rocm_sdk", "nvidia")
 """Packages of ROCm's and NVIDIA's wheels that hold libraries, in `lib` or in `*/lib`."""
 
 SYSTEM = ("/opt/rocm/lib", "/opt/rocm/lib64")
-"""Where ROCm installs itself, which the loader is not always told."""
+"""Where ROCm installs itself; the loader's search path does not always have it."""
 
 
 class BuildError(Exception):

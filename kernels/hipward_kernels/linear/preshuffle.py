@@ -101,7 +101,7 @@ _reference: Any = StorageWeakRef
 
 
 class StaleError(RuntimeError):
-    """A weight has changed, and nothing told of it; the product would have been of the old one."""
+    """A weight has changed without a sign that PyTorch reports; the product would have used the old one."""
 
 
 @lru_cache(maxsize=1)

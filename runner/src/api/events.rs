@@ -35,8 +35,8 @@ pub(crate) struct Resume {
     after: Option<String>,
 }
 
-/// The handler. After the final event the stream ends, and whoever comes back after that is told
-/// with a 204 to stay away, which is how a browser's EventSource stops reconnecting.
+/// The handler. After the final event the stream ends. A client that reconnects after that gets a 204, on which
+/// a browser's EventSource stops reconnecting.
 pub(crate) async fn stream(
     State(app): State<App>,
     JobId(id): JobId,
@@ -56,14 +56,14 @@ pub(crate) async fn stream(
     let cursor = Cursor {
         signal: app.store.watch(&id),
         queue: app.store.watch_queue(),
-        told: None,
+        queued: None,
         store: app.store,
         id,
         after,
         shutdown: app.shutdown,
     };
     let hello = SseEvent::default().retry(RETRY);
-    let events = cursor.events().map(|told| as_sse(&told));
+    let events = cursor.events().map(|message| as_sse(&message));
     let stream = stream::iter([hello]).chain(events).map(Ok::<_, Infallible>);
     let sse = Sse::new(stream).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
     // Reverse proxies hold a stream back otherwise.
@@ -100,18 +100,18 @@ fn not_a_position(detail: &str) -> ApiError {
     )
 }
 
-fn as_sse(told: &Told) -> SseEvent {
-    let (sse, event) = match told {
-        Told::Event(event) => (SseEvent::default().id(event.seq.to_string()), event),
+fn as_sse(message: &Message) -> SseEvent {
+    let (sse, event) = match message {
+        Message::Event(event) => (SseEvent::default().id(event.seq.to_string()), event),
         // It is in the log already: a client goes on from where it was.
-        Told::Position(event) => (SseEvent::default(), event),
+        Message::Position(event) => (SseEvent::default(), event),
     };
     // An event is made of strings and numbers only, and those can always be written.
     sse.json_data(event).unwrap_or_default()
 }
 
-/// What a client is sent.
-enum Told {
+/// What is sent to a client.
+enum Message {
     /// An event of the log.
     Event(Event),
     /// The log's last event, `queued`, with the position of now: that is computed when it is asked for, and stored nowhere.
@@ -126,19 +126,19 @@ struct Cursor {
     signal: watch::Receiver<u64>,
     queue: watch::Receiver<u64>,
     /// While the job waits: its last event, with the position that the client knows.
-    told: Option<Event>,
+    queued: Option<Event>,
     shutdown: Shutdown,
 }
 
 impl Cursor {
-    fn events(self) -> impl Stream<Item = Told> {
+    fn events(self) -> impl Stream<Item = Message> {
         let batches = stream::unfold(Some(self), async |cursor| {
             let mut cursor = cursor?;
             let batch = cursor.next_batch().await?;
             let mut go_on = true;
-            if let Some(Told::Event(last)) = batch.last() {
+            if let Some(Message::Event(last)) = batch.last() {
                 cursor.after = last.seq;
-                cursor.told = matches!(last.body, EventBody::Queued { .. }).then(|| last.clone());
+                cursor.queued = matches!(last.body, EventBody::Queued { .. }).then(|| last.clone());
                 go_on = !last.body.is_final();
             }
             Some((stream::iter(batch), go_on.then_some(cursor)))
@@ -147,7 +147,7 @@ impl Cursor {
     }
 
     /// Waits for events, or for another position in the queue; nothing when the server stops.
-    async fn next_batch(&mut self) -> Option<Vec<Told>> {
+    async fn next_batch(&mut self) -> Option<Vec<Message>> {
         loop {
             // Whatever is added from here on raises the signals again.
             self.signal.mark_unchanged();
@@ -159,18 +159,18 @@ impl Cursor {
                 .await;
             match read {
                 Ok(events) if events.is_empty() => {}
-                Ok(events) => return Some(events.into_iter().map(Told::Event).collect()),
+                Ok(events) => return Some(events.into_iter().map(Message::Event).collect()),
                 Err(error) => {
                     tracing::error!("a stream ends: {error}");
                     return None;
                 }
             }
             if let Some(moved) = self.moved().await {
-                return Some(vec![Told::Position(moved)]);
+                return Some(vec![Message::Position(moved)]);
             }
             tokio::select! {
                 changed = self.signal.changed() => changed.ok()?,
-                changed = self.queue.changed(), if self.told.is_some() => {
+                changed = self.queue.changed(), if self.queued.is_some() => {
                     changed.ok()?;
                     // Many may come and go at once.
                     tokio::select! {
@@ -186,14 +186,14 @@ impl Cursor {
 
     /// The last event with its new position, if the job still waits and that has changed.
     async fn moved(&mut self) -> Option<Event> {
-        let told = self.told.as_mut()?;
+        let queued = self.queued.as_mut()?;
         let id = self.id.clone();
         let position = self.store.with(move |store| store.position(&id)).await;
         let now = position.ok().flatten()?;
-        match &mut told.body {
+        match &mut queued.body {
             EventBody::Queued { position, .. } if *position != now => {
                 *position = now;
-                Some(told.clone())
+                Some(queued.clone())
             }
             _ => None,
         }

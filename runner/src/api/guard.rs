@@ -179,7 +179,7 @@ impl Guard {
                     .into_response(),
                 );
             }
-            // Everybody may.
+            // No token is needed.
             None => {}
         }
         Some(response)

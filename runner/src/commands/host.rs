@@ -44,7 +44,7 @@ pub(crate) struct HostArgs {
 pub(crate) enum Senders {
     /// The one who started it.
     Operator,
-    /// Those who were given a token, or everybody on this machine.
+    /// Holders of a token that was given, or all users of this machine.
     Others,
 }
 

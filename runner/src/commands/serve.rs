@@ -33,7 +33,7 @@ pub(crate) struct Args {
     content: Option<PathBuf>,
     #[command(flatten)]
     token: TokenArgs,
-    /// Run code for everybody on this machine; from a network, for nobody [default: for a token, random unless it is given]
+    /// Run code without a token for all users of this machine, and for no request from a network [default: a token is required, random unless it is given]
     #[arg(long, conflicts_with = "token_file")]
     no_token: bool,
     /// Answer requests for this host name too, as a proxy in front passes them on

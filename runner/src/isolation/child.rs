@@ -76,7 +76,7 @@ pub(super) fn command(plan: &Plan, supervisor: Pid) -> Result<(Command, UnixStre
                 seccomp::process_filters(Pid::this()).map_err(io::Error::other)?;
             match sys::apply_asking_filter(&asks) {
                 Ok(listener) => sys::send_descriptor(&theirs, &listener)?,
-                // Before Linux 5.0, or where somebody else is asked already.
+                // Before Linux 5.0, or where another process already receives the notifications.
                 Err(_) => seccompiler::apply_filter(&refuses).map_err(io::Error::other)?,
             }
             for filter in filters {

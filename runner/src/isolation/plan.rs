@@ -60,7 +60,7 @@ impl FileRules {
     }
 }
 
-/// Of /proc, what tells of the machine. What tells of processes is left out, but for the worker's own folder: command
+/// The part of /proc that describes the machine. Folders of processes are left out, except the worker's own: command
 /// lines of others may hold secrets. Not among them either: `/etc/passwd`. Who asks for a name or a home finds it in the environment (`HOME`, `USER`,
 /// `LOGNAME`), and a worker with a user of its own has no line in that file anyway.
 const SYSTEM_READ: &[&str] = &[

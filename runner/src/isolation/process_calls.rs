@@ -51,12 +51,12 @@ pub(super) fn aimed_at_others(own: Pid) -> Result<Rules, BackendError> {
     Ok(rules)
 }
 
-/// Adds what no job needs to the calls that are refused: signals by other ways, and calls on everybody at once.
+/// Adds what no job needs to the calls that are refused: signals by other ways, and calls on all processes at once.
 pub(super) fn refuse_other_ways(refused: &mut Rules) -> Result<(), BackendError> {
     // It takes a process by a descriptor, which any folder of /proc gives.
     refused.insert(libc::SYS_pidfd_send_signal, Vec::new());
-    let everybody = condition(0, SeccompCmpOp::Eq, u64::from(u32::MAX))?;
-    add(refused, libc::SYS_kill, everybody)?;
+    let all_processes = condition(0, SeccompCmpOp::Eq, u64::from(u32::MAX))?;
+    add(refused, libc::SYS_kill, all_processes)?;
     // Who gets the signals of a descriptor, and which.
     for command in [libc::F_SETOWN, F_SETOWN_EX, F_SETSIG] {
         let aims = condition(1, SeccompCmpOp::Eq, command as u64)?;

@@ -165,7 +165,7 @@ fn kilobytes(text: &str, key: &str) -> u64 {
 pub(crate) fn kill_tree(root: Pid) {
     for _ in 0..1000 {
         let mut alive = descendants(root);
-        // The dead that nobody has waited for are still listed.
+        // Zombies are still listed.
         alive.retain(|&pid| !is_dead(pid));
         if alive.is_empty() {
             break;

@@ -145,7 +145,7 @@ async fn read_reports(
             let _ = tell.send(Err(io::Error::other(format!(
                 "its supervisor did not answer for {seconds} seconds and was killed"
             ))));
-            // It may have ended meanwhile.
+            // It may have ended by now.
             let _ = supervisor.start_kill();
             return;
         };
@@ -155,7 +155,7 @@ async fn read_reports(
             Ok(None) => return,
             Err(error) => Err(error),
         };
-        // Nobody may listen any more, and still it must be watched.
+        // The supervisor is watched even when no receiver is left.
         let _ = tell.send(report);
     }
 }

@@ -35,7 +35,7 @@ use std::{
 
 /// How often limits are looked at.
 const WATCH_EVERY: Duration = Duration::from_millis(100);
-/// How often the server is told that we are here.
+/// How often the supervisor reports to the server that it is alive.
 const BEAT_EVERY: Duration = Duration::from_secs(1);
 /// How often files are measured, which takes longer.
 const MEASURE_EVERY: Duration = Duration::from_secs(1);

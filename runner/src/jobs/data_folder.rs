@@ -1,4 +1,4 @@
-//! The data folder holds everybody's code and results, and a job's id is what protects its page. So its files are for
+//! The data folder holds the code and results of all users, and a job's id is what protects its page. So its files are for
 //! the server's user alone.
 
 use nix::{
@@ -30,7 +30,7 @@ pub(crate) fn prepare_data_folder(data: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Everybody may make files in there.
+/// Every user may create files in it.
 const STICKY: u32 = 0o1000;
 
 /// Jobs of a server without root have its user. Those of root have users of their own, who must come through to their

@@ -125,7 +125,7 @@ pub(super) fn time_limit_while_timed(settings: &Settings) -> EventBody {
             "It was stopped at its time limit of {} seconds; what was measured until then counts.",
             settings.wall_limit.as_secs_f64()
         ),
-        "Choose fewer variants or smaller inputs; whoever runs this server can raise the limit with --wall-limit.",
+        "Choose fewer variants or smaller inputs; the operator of this server can raise the limit with --wall-limit.",
     )
 }
 
@@ -134,7 +134,7 @@ pub(super) fn not_stored(problem: &str) -> EventBody {
     failed(
         FailureCode::Internal,
         format!("The job's log could not be stored: {problem}."),
-        "Submit it again; whoever runs this server should look at the free space of its disk.",
+        "Submit it again; the operator of this server should check its free disk space.",
     )
 }
 

@@ -250,7 +250,7 @@ mod tests {
         }
     }
 
-    /// The same process is the job's, or somebody else's.
+    /// The same process belongs to the job, or not.
     #[test]
     fn a_process_that_computes_is_seen_unless_it_is_the_jobs() {
         let burner = Burner::start();

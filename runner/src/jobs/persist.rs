@@ -1,5 +1,5 @@
 //! Changes of the store that must not be lost: a job's end, and its way back into the queue. A disk may be full or the
-//! database locked for a while, and a job without its end would run for ever.
+//! database locked for a while, and a job without its end would stay `running`.
 
 use super::store::{Store, StoreError};
 use crate::shutdown::Shutdown;
@@ -9,7 +9,7 @@ use tokio::time::sleep;
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Repeats a change until it is stored, somebody else has the job, or the server stops: the next one finds the job
+/// Retries a change until it is stored, another attempt holds the job, or the server stops: the next one finds the job
 /// running, and deals with it.
 pub(super) async fn persist(
     store: &Store,

@@ -41,7 +41,7 @@ pub(super) struct Run<'a> {
     conversation: Conversation,
     samples: Arc<Samples>,
     output: Output,
-    /// The secret that the harness was given: a line without it is from somebody else.
+    /// The secret that the harness was given: a line without it is from the snippet.
     nonce: String,
     handed_over: Instant,
     begun: bool,
@@ -54,7 +54,7 @@ pub(super) struct Run<'a> {
     /// The final event, once it is known.
     pub(super) conclusion: Option<EventBody>,
     pub(super) ending: Option<Ending>,
-    /// Somebody else has ended the job: nothing more may be written.
+    /// Another attempt or a user has ended the job: nothing more may be written.
     pub(super) fenced: bool,
 }
 
@@ -352,7 +352,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
         Ok(value) => value,
         Err(stopped) => match stopped.try_into_panic() {
             Ok(panic) => resume_unwind(panic),
-            // The runtime is shutting down, and with it whoever waits here.
+            // The runtime is shutting down.
             Err(_) => pending().await,
         },
     }

@@ -402,7 +402,7 @@ impl Python {
 impl Python {
     /// The folder that keeps a user without privileges from running it, if one does.
     async fn closed_to(&self, settings: &Settings, identity: &Identity) -> Option<PathBuf> {
-        // Without a folder no worker starts, which is told then.
+        // Without a folder no worker starts; the error is reported then.
         let home = PrivateDirectory::new(&settings.data, Some(identity)).ok()?;
         let (python, package) = (&self.interpreter, &self.package);
         if python

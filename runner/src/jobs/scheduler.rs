@@ -17,7 +17,7 @@ use tokio::{task::JoinSet, time::sleep};
 /// Pause after a worker could not be started, so that a broken host is not kept busy.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Jobs in a row that a device's workers may not begin with before one is told why.
+/// Attempts in a row to start a job on a device's workers before the job fails with the reason.
 const MOST_NOT_BEGUN: u32 = 3;
 /// How often jobs that run nowhere are looked for. One is lost when it was found twice.
 const LOOK_FOR_LOST_EVERY: Duration = Duration::from_secs(30);

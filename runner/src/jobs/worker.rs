@@ -152,7 +152,7 @@ impl Worker {
     }
 
     /// Kills everything in place of a supervisor that is stopped again. One that runs is waited for: what does not die
-    /// is held up in a driver, and the device must not be used meanwhile.
+    /// is held up in a driver, and the device must not be used until then.
     async fn kill_by_force(&self) {
         if let Some(supervisor) = self.supervisor().filter(|id| is_stopped(*id)) {
             // It sleeps between looks at what is left.

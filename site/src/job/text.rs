@@ -108,7 +108,7 @@ fn line(text: &str) -> String {
     spaced.replace(steers, "")
 }
 
-/// Control characters, with which a terminal is told to write its clipboard or to hide what it shows, and marks that
+/// Control characters, which make a terminal write its clipboard or hide what it shows, and marks that
 /// reverse the order of what follows.
 fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use hipward_protocol::{Failure, FailureCode, JobState, Rung, Variant, VariantStatus};
 
-    /// Writes the clipboard of whoever looks at it.
+    /// Writes the reader's clipboard.
     const HOSTILE: &str = "\u{1b}]52;c;aGk=\u{7}bad\u{9b}2J\u{202e}\rtext";
 
     #[test]

@@ -78,7 +78,7 @@ fn check(cx: &Checker<'_>) {
         if in_extension && arch == Arch::Gfx950 && *cuda == HIPIFIED {
             continue;
         }
-        // What a library is told of its operands.
+        // The type of an operand, as a library takes it.
         let is_for_a_library = cuda.starts_with("CUDA_R");
         let is_type = cuda.starts_with("__nv");
         let fnuz = if is_type { "_fnuz" } else { "_FNUZ" };

@@ -483,7 +483,7 @@ fn summary_columns(row: &Row) -> rusqlite::Result<(JobSummary, String, String, O
     Ok((summary, row.get(6)?, row.get(7)?, row.get(8)?))
 }
 
-/// Refuses whoever does not hold the job any more.
+/// Refuses an attempt that does not hold the job any more.
 fn current(tx: &Transaction, lease: &Lease) -> Result<()> {
     let found = tx
         .prepare_cached("select 1 from jobs where id = ?1 and attempt = ?2 and state = 'running'")?

@@ -45,7 +45,7 @@ pub(super) fn rewrite(source: &Source<'_>, at: u32, word: &str) -> Call {
         Some(parentheses) => source.arguments(parentheses),
         None => Vec::new(),
     };
-    // Of what a macro's `__VA_ARGS__` or a pack stands for nobody knows how much it is.
+    // How many arguments a macro's `__VA_ARGS__` or a pack stands for is unknown.
     let is_pack = arguments.iter().any(|argument| {
         let last = argument.end.saturating_sub(1);
         matches!(source.token_text(last), "." | "..." | "__VA_ARGS__")
