@@ -29,7 +29,7 @@ pub(crate) use footprint::remove_folder;
 pub(crate) use identity::{Identity, Reserved};
 pub(crate) use limits::Limits;
 pub(crate) use plan::{FileRules, Plan};
-pub(crate) use process_tree::kill_tree;
+pub(crate) use process_tree::{is_stopped, kill_tree};
 pub(crate) use spawn::{Sandboxed, spawn};
 pub(crate) use supervisor::supervise;
 

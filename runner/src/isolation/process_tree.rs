@@ -179,9 +179,19 @@ pub(crate) fn kill_tree(root: Pid) {
 }
 
 fn is_dead(pid: Pid) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
-    state.is_none_or(|rest| rest.starts_with(['Z', 'X']))
+    state(pid).is_none_or(|state| matches!(state, 'Z' | 'X'))
+}
+
+/// Whether a process was stopped, by SIGSTOP for example.
+pub(crate) fn is_stopped(pid: Pid) -> bool {
+    state(pid).is_some_and(|state| matches!(state, 'T' | 't'))
+}
+
+/// A process's state as the kernel writes it; nothing for one that is gone.
+fn state(pid: Pid) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // `pid (name) state …`, and a name may hold anything, so from the last bracket on.
+    stat.rsplit_once(") ")?.1.chars().next()
 }
 
 /// Kills everything below this process and waits until nothing is left. Repeats because a process

@@ -19,7 +19,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use std::{fs, future::pending, io, time::Duration};
+use std::{future::pending, io, time::Duration};
 use tokio::{
     io::AsyncWriteExt,
     sync::{Notify, mpsc},
@@ -154,7 +154,7 @@ impl Worker {
     /// Kills everything in place of a supervisor that is stopped again. One that runs is waited for: what does not die
     /// is held up in a driver, and the device must not be used until then.
     async fn kill_by_force(&self) {
-        if let Some(supervisor) = self.supervisor().filter(|id| is_stopped(*id)) {
+        if let Some(supervisor) = self.supervisor().filter(|id| isolation::is_stopped(*id)) {
             // It sleeps between looks at what is left.
             let killed = spawn_blocking(move || isolation::kill_tree(supervisor));
             let _ = killed.await;
@@ -291,11 +291,4 @@ async fn until(deadline: Option<Instant>) {
         Some(deadline) => sleep_until(deadline).await,
         None => pending().await,
     }
-}
-
-/// Whether a process was stopped, by SIGSTOP for example.
-fn is_stopped(process: Pid) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
-    state.is_some_and(|rest| rest.starts_with(['T', 't']))
 }
