@@ -101,24 +101,41 @@ fn neighbours(site: &Site, part: &Part, lesson: &Lesson) -> impl IntoView {
         .iter()
         .position(|(p, l)| p.slug == part.slug && l.slug == lesson.slug)
         .unwrap_or_default();
-    let link = |found: Option<&(&Part, &Lesson)>, rel: &'static str, word: &'static str| {
-        found.map(|(part, lesson)| {
-            view! {
-                <a rel=rel class=rel href=href(site, part, lesson)>
-                    <span>{word}</span>
-                    {plain(&lesson.meta.title)}
-                </a>
-            }
-            .into_any()
+    let neighbour = |&(part, lesson): &(&Part, &Lesson)| Neighbour {
+        href: href(site, part, lesson),
+        title: plain(&lesson.meta.title),
+    };
+    in_order(
+        "Lessons in order",
+        at.checked_sub(1).and_then(|at| all.get(at)).map(neighbour),
+        all.get(at + 1).map(neighbour),
+    )
+}
+
+/// The page before or after one.
+pub(super) struct Neighbour {
+    pub(super) href: String,
+    pub(super) title: String,
+}
+
+/// Links to the pages before and after one, at its end.
+pub(super) fn in_order(
+    label: &'static str,
+    previous: Option<Neighbour>,
+    next: Option<Neighbour>,
+) -> AnyView {
+    let link = |found: Option<Neighbour>, rel: &'static str, word: &'static str| {
+        found.map(|Neighbour { href, title }| {
+            view! { <a rel=rel class=rel href=href><span>{word}</span>{title}</a> }
         })
     };
-    let previous = link(
-        at.checked_sub(1).and_then(|at| all.get(at)),
-        "prev",
-        "Previous",
-    );
-    let next = link(all.get(at + 1), "next", "Next");
-    view! { <nav class="neighbours" aria-label="Lessons in order">{previous}{next}</nav> }
+    view! {
+        <nav class="neighbours" aria-label=label>
+            {link(previous, "prev", "Previous")}
+            {link(next, "next", "Next")}
+        </nav>
+    }
+    .into_any()
 }
 
 /// All lessons; a drawer on a narrow screen, by the popover attribute and without a script.

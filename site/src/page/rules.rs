@@ -2,7 +2,7 @@
 
 use super::blocks;
 use super::frame::Page;
-use super::lesson::{contents, on_this_page};
+use super::lesson::{Neighbour, contents, in_order, on_this_page};
 use crate::content::document::{inline, plain};
 use crate::site::RulePage;
 use crate::{Route, Site};
@@ -189,19 +189,17 @@ fn neighbours(site: &Site, rule: &RulePage) -> impl IntoView {
         .iter()
         .position(|other| other.meta.name == rule.meta.name)
         .unwrap_or_default();
-    let link = |found: Option<&RulePage>, rel: &'static str, word: &'static str| {
-        found.map(|rule| {
-            let href = site.href(&Route::Rule(rule.meta.name.to_owned()));
-            view! { <a rel=rel class=rel href=href><span>{word}</span>{rule.meta.name}</a> }
-        })
+    let neighbour = |rule: &RulePage| Neighbour {
+        href: site.href(&Route::Rule(rule.meta.name.to_owned())),
+        title: rule.meta.name.to_owned(),
     };
-    let previous = at.checked_sub(1).and_then(|at| site.rules.get(at));
-    view! {
-        <nav class="neighbours" aria-label="Rules in order">
-            {link(previous, "prev", "Previous")}
-            {link(site.rules.get(at + 1), "next", "Next")}
-        </nav>
-    }
+    in_order(
+        "Rules in order",
+        at.checked_sub(1)
+            .and_then(|at| site.rules.get(at))
+            .map(neighbour),
+        site.rules.get(at + 1).map(neighbour),
+    )
 }
 
 /// Rules name lessons by their folders: `01-port/02-vendor-libraries`.
