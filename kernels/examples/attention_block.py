@@ -1,4 +1,4 @@
-"""A Llama-like layer as most model code writes it, attention by hand: each rung of the ladder has something to do."""
+"""A Llama-like layer as most model code writes it, with attention by hand: every variant changes something."""
 
 import math
 

@@ -13,7 +13,7 @@ Environment variables, with the names that porting guides use, in the ladder's o
 * `USE_AITER_GEMM=1`: linear layers through the route that was measured fastest for their weight.
 
 `FORCE_EAGER_ATTENTION`, `GEMM_M_THRESHOLD`, `PRESHUFFLE_M_THRESH` and `HIPWARD_DISABLE` are read where calls are
-routed. The harness measures the same steps as rungs (`harness/variants.py`); there a job says which, and a 0 in the
+routed. The harness measures the same steps as variants (`harness/variants.py`); there a job says which, and a 0 in the
 environment says which not. To add a step: one entry of `STEPS`.
 """
 
@@ -53,12 +53,12 @@ class Step:
     """One optimization: a change of modules, a change of what they compute, or both."""
 
     name: str
-    """Of its rung."""
+    """Of its variant."""
     switch: str
     """The environment variable that switches it."""
     label: str
     about: str
-    """What it does, for a person who chooses rungs."""
+    """What it does, for a person who chooses variants."""
     nothing: str
     """Why it did nothing, unless something better is known."""
     modules: Change | None = None
@@ -133,7 +133,7 @@ class Optimized:
     found: dict[str, Found] = field(default_factory=dict)
     """By step's name, in order: what it changed, and why it left alone what it might have changed."""
 
-    def holds(self) -> list[str]:
+    def includes(self) -> list[str]:
         """For a person: `Fused ops: norm, mlp`, a line for each step that changed something."""
         labels = {step.name: step.label for step in STEPS}
         return [f"{labels[name]}: {_summary(found.changed)}" for name, found in self.found.items() if found.changed]

@@ -216,7 +216,7 @@ def test_slowing_eager_down_ends_the_job(tmp_path: Path, does: str, what: str) -
     assert f"replaced {what}, so nothing" in job.error["message"]
 
 
-def test_settings_at_the_top_are_for_all_rungs(tmp_path: Path) -> None:
+def test_settings_at_the_top_are_for_all_variants(tmp_path: Path) -> None:
     top = "torch.set_float32_matmul_precision('high'); torch.set_num_threads(1)"
     job = run(snippet(top=top, new="class ModelNew(Model):\n    pass"), "model-new", directory=tmp_path)
     assert job.lines[-1] == {"type": "finished"}

@@ -266,7 +266,7 @@ class Pooled(nn.Module):
 
 def test_pytorchs_module_need_not_compute_weights_that_nobody_reads() -> None:
     done = taken(Pooled(weights=False).eval(), [hidden_states()], ATTENTION)
-    assert done.holds() == ["Attention routing: nn.MultiheadAttention of attention"]
+    assert done.includes() == ["Attention routing: nn.MultiheadAttention of attention"]
     done = taken(Pooled(weights=True).eval(), [hidden_states()], ATTENTION)
     assert "nn.MultiheadAttention is asked for its weights" in str(done.reason(ATTENTION))
 
@@ -325,7 +325,7 @@ def test_steps_keep_dtypes_and_give_every_parameter_its_gradient(dtype: torch.dt
     plain = copy.deepcopy(model)
     x = hidden_states().to(dtype)
     done = optimize(model, [x], Switches((ATTENTION, PROJECTIONS)))
-    assert len(done.holds()) == 2
+    assert len(done.includes()) == 2
     got, expected = done.call(x), plain(x)
     assert got.dtype == dtype
     got.float().square().sum().backward()
@@ -422,7 +422,7 @@ def test_pytorchs_own_call_is_routed_where_aiter_can_take_it(monkeypatch: pytest
     monkeypatch.setitem(attention.ROUTES, "aiter", attention.sdpa.prepared)
     torch._dynamo.reset()
     routed = taken(Call(), inputs, ATTENTION)
-    assert routed.holds() == ["Attention routing: scaled_dot_product_attention of the model"]
+    assert routed.includes() == ["Attention routing: scaled_dot_product_attention of the model"]
 
 
 def test_the_environment_can_forbid_routing() -> None:

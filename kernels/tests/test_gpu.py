@@ -1,4 +1,4 @@
-"""What only a GPU can show: each tier's kernels in each dtype and under torch.compile, bad input, and a job's rungs.
+"""What only a GPU can show: each tier's kernels in each dtype and under torch.compile, bad input, and a job's variants.
 
 For AMD and NVIDIA alike; skipped where there is no GPU.
 """
@@ -375,7 +375,7 @@ def test_tensors_on_a_device_that_is_not_current() -> None:
 
 
 @pytest.mark.parametrize("example", ["rmsnorm.py", "swiglu_mlp.py", "attention_block.py"])
-def test_a_job_times_the_fused_rungs(example: str) -> None:
+def test_a_job_times_the_fused_variants(example: str) -> None:
     file = ROOT / "examples" / example
     done = subprocess.run(
         [sys.executable, "-m", "hipward_kernels.harness", str(file), "--device", "cuda:0", "--time-cap", "1"],

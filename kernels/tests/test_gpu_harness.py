@@ -56,7 +56,10 @@ def job(tmp_path: Path, new: str, *, rows: int = 2048, columns: int = 4096) -> l
 
 def test_an_honest_job_has_a_floor_a_hot_figure_and_idle_readings(tmp_path: Path) -> None:
     lines = job(tmp_path, "return super().forward(x)")
-    environment, floor = lines[0], next(line for line in lines if line["type"] == "roofline")
+    environment, floor = (
+        next(line for line in lines if line["type"] == "environment"),
+        next(line for line in lines if line["type"] == "roofline"),
+    )
     assert environment["idle"]["source"] in ("NVML", "sysfs", "AMD SMI") or environment["idle"]["unreadable"]
     if environment["idle"]["source"]:
         assert 0 < environment["idle"]["sm_mhz"] <= environment["idle"]["max_sm_mhz"]

@@ -34,8 +34,8 @@ FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
     },
     "unavailable": {"variant": TEXT, "reason": TEXT},
     "precision": {"variant": TEXT, "passed": (bool,), "outputs": (list,), "seeds": (int,), "reference": TEXT},
-    "rungs": {"rungs": (list,)},
-    "compile": {"variant": TEXT, "seconds": NUMBER, "stands_on": (list,), "holds": (list,)},
+    "variants": {"variants": (list,)},
+    "compile": {"variant": TEXT, "seconds": NUMBER, "based_on": (list,), "includes": (list,)},
     "roofline": {
         **dict.fromkeys(("bytes_read", "bytes_written", "flops"), (int,)),
         **dict.fromkeys(("copy_gbs", "bandwidth_gbs", "floor_ms"), NUMBER),
@@ -79,7 +79,7 @@ class Outcome:
         return self.lines[-1]
 
     def reason(self, variant: str) -> str:
-        """Why a rung was not timed."""
+        """Why a variant was not timed."""
         assert self.of("sampled", variant) == []
         (line,) = [x for x in self.of("precision", variant) + self.of("unavailable", variant) if "reason" in x]
         return str(line["reason"])
@@ -174,7 +174,7 @@ def test_a_good_job_says_everything_in_order(tmp_path: Path) -> None:
     assert job.reason("fused-ops") == "Triton needs a GPU; this job runs on the CPU."
 
     timed = ["eager", "eager-control", "compile", "fused-projections", "model-new"]
-    below = {line["variant"]: line["stands_on"] for line in job.of("compile")}
+    below = {line["variant"]: line["based_on"] for line in job.of("compile")}
     assert below == {**{variant: [] for variant in timed}, "fused-projections": ["compile"]}
     checked = [line["variant"] for line in job.of("precision")]
     assert checked == timed
@@ -197,7 +197,7 @@ def test_a_good_job_says_everything_in_order(tmp_path: Path) -> None:
     assert "0.3 s" in environment["stop_rule"]
 
 
-def test_rungs_without_anything_to_do_say_so(tmp_path: Path) -> None:
+def test_variants_without_anything_to_do_say_so(tmp_path: Path) -> None:
     job = run(snippet(), "fused-projections", "model-new", directory=tmp_path)
     assert job.reason("fused-projections").startswith("No linear layers that read the same tensor")
     assert job.reason("model-new") == "The snippet has no ModelNew."
@@ -383,9 +383,9 @@ def test_the_probe_names_the_processor(tmp_path: Path) -> None:
         check=True,
     )
     host = json.loads(done.stdout)
-    assert host.keys() == {"torch", "triton", "hip", "cuda", "python", "devices", "rungs"}
-    assert [rung["id"] for rung in host["rungs"]] == list(VARIANTS)
-    assert all(rung.keys() == {"id", "label", "about"} for rung in host["rungs"])
+    assert host.keys() == {"torch", "triton", "hip", "cuda", "python", "devices", "variants"}
+    assert [variant["id"] for variant in host["variants"]] == list(VARIANTS)
+    assert all(variant.keys() == {"id", "label", "about"} for variant in host["variants"])
     device = host["devices"][-1]
     assert (device["id"], device["vendor"]) == ("cpu", "cpu")
     assert device["memory_bytes"] > 2**30

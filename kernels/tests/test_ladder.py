@@ -50,7 +50,7 @@ def block() -> Block:
 def test_nothing_is_switched_on_by_itself(block: Block) -> None:
     done = optimize(block, [torch.randn(4, 32)], Switches.of({}))
     assert done.call is done.model is block
-    assert (done.found, done.holds()) == ({}, [])
+    assert (done.found, done.includes()) == ({}, [])
     assert isinstance(block.norm, Norm)
 
 
@@ -76,14 +76,14 @@ def test_each_step_stands_alone_or_on_the_one_below(
     torch.testing.assert_close(done.call(x), expected)
     assert isinstance(done.model.get_submodule("norm"), norm)
     assert isinstance(done.model.get_submodule("mlp"), mlp)
-    assert done.holds() == says
+    assert done.includes() == says
 
 
 def test_what_has_nothing_to_do_says_why_and_changes_nothing() -> None:
     model = nn.Sequential(nn.Linear(8, 8), nn.ReLU())
     done = optimize(model, [torch.randn(2, 8)], Switches((OPS, PROJECTIONS, GEMM)))
     assert done.call is model
-    assert done.holds() == []
+    assert done.includes() == []
     assert done.reason(OPS) == OPS.nothing
     assert done.reason(PROJECTIONS) == PROJECTIONS.nothing
     assert "aiter is not installed" in str(done.reason(GEMM))

@@ -270,7 +270,7 @@ def test_a_weight_of_inference_mode_is_never_kept(fake: FakeAiter) -> None:
 
 
 @torch.no_grad()
-def test_the_rung_of_matrix_products_takes_shuffled_weights_from_some_number_of_rows_on(fake: FakeAiter) -> None:
+def test_the_variant_of_matrix_products_takes_shuffled_weights_from_some_number_of_rows_on(fake: FakeAiter) -> None:
     first = nn.Linear(64, 32)
     model = nn.Sequential(first, nn.ReLU(), nn.Linear(32, 10)).bfloat16()
     inputs = [torch.randn(8, 64).bfloat16()]

@@ -60,16 +60,16 @@ def test_the_model_itself_passes(model_and_trials: tuple[nn.Module, precision.Tr
 
 
 def changed(change: Callable[[Tensor, Tensor, Tensor], Any]) -> Callable[[nn.Module], Callable[[Tensor], Any]]:
-    """A rung that applies `change` to the inputs and outputs of the model."""
+    """A variant that applies `change` to the inputs and outputs of the model."""
 
-    def rung(model: nn.Module) -> Callable[[Tensor], Any]:
+    def variant(model: nn.Module) -> Callable[[Tensor], Any]:
         def call(x: Tensor) -> Any:
             value, rest = model(x)
             return change(x, value, rest["sign"])
 
         return call
 
-    return rung
+    return variant
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_what_does_not_pass_is_told_in_a_sentence(
 def test_rounding_of_another_order_of_additions_passes(model_and_trials: tuple[nn.Module, precision.Trials]) -> None:
     model, trials = model_and_trials
     weight, bias = model.get_parameter("linear.weight"), model.get_parameter("linear.bias")
-    rung = changed(lambda x, _, s: (F.linear(x.flip(-1), weight.flip(-1)) + bias, {"sign": s}))(model)
-    assert precision.check(rung, trials).passed
+    variant = changed(lambda x, _, s: (F.linear(x.flip(-1), weight.flip(-1)) + bias, {"sign": s}))(model)
+    assert precision.check(variant, trials).passed
 
 
 def test_zeros_pass_where_the_model_gives_zeros(tmp_path: Path) -> None:

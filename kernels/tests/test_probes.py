@@ -1,4 +1,4 @@
-"""What a rung does beside computing, and when that counts against it."""
+"""What a variant does beside computing, and when that counts against it."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def test_what_eager_does_itself_does_not_count() -> None:
 def test_one_answer_amid_noise_is_asked_again() -> None:
     remembers = replace(EAGER, first_over_again=54.0)
 
-    def found(rung: list[Habits], eager: list[Habits]) -> str | None:
-        return lasting_objection(iter(rung).__next__, iter(eager).__next__, EAGER)
+    def found(variant: list[Habits], eager: list[Habits]) -> str | None:
+        return lasting_objection(iter(variant).__next__, iter(eager).__next__, EAGER)
 
     assert found([EAGER], []) is None
     assert found([remembers, EAGER], [EAGER]) is None

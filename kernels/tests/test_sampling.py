@@ -104,14 +104,14 @@ def test_without_time_for_another_turn_all_stop_and_what_has_no_samples_is_left_
     assert (len(late.stops), len(late.out)) == (1, 1)
 
 
-def test_rungs_take_turns_in_an_order_that_changes() -> None:
+def test_variants_take_turns_in_an_order_that_changes() -> None:
     machine = Recorder(a=noise(2.0, 0.01), b=noise(2.0, 0.01), c=noise(2.0, 0.01))
     machine.run(StopRule())
     assert all(sorted(turn) == ["a", "b", "c"] for turn in machine.turns[:5])
     assert len({tuple(turn) for turn in machine.turns[:5]}) > 1
 
 
-def test_a_rung_that_fails_is_out_and_the_others_go_on() -> None:
+def test_a_variant_that_fails_is_out_and_the_others_go_on() -> None:
     machine = Recorder(a=noise(2.0, 0.01), b=noise(2.0, 0.01))
     takes = machine.take
     machine.take = lambda variant, count: None if variant == "b" else takes(variant, count)  # type: ignore[method-assign]

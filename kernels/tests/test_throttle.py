@@ -148,7 +148,7 @@ def test_turns_of_a_slowed_device_are_dropped_and_counted_with_growing_rests(mon
     assert failures == []
 
 
-def test_a_rung_that_only_ever_met_a_slowed_device_is_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variant_that_only_ever_met_a_slowed_device_is_out(monkeypatch: pytest.MonkeyPatch) -> None:
     told, failures, pauses = timed(monkeypatch, lambda _: True)
     assert told.lines == []
     assert failures == [f"{SlowedError.__name__}: could not be timed: the device was slowed down all along"]

@@ -52,7 +52,7 @@ def test_a_step_costs_only_if_every_round_says_so() -> None:
 
 
 @pytest.mark.parametrize("costs", [True, False])
-def test_the_rungs_above_do_without_a_step_that_costs(
+def test_the_variants_above_do_without_a_step_that_costs(
     costs: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(worth, "cost", lambda *_: (3.0, 2.0) if costs else None)
@@ -67,13 +67,13 @@ def test_the_rungs_above_do_without_a_step_that_costs(
     job.run(job.Job(code, ["eager", "fused-projections", "everything"], "cpu", 0.1), out, tmp_path)
     said = [json.loads(line) for line in told.read_text().splitlines()]
     timed = {line["variant"] for line in said if line["type"] == "sampled"}
-    stands = {line["variant"]: line["stands_on"] for line in said if line["type"] == "compile"}
+    stands = {line["variant"]: line["based_on"] for line in said if line["type"] == "compile"}
     assert timed == {"eager", "fused-projections", "everything"}
     assert stands["everything"] == (["compile"] if costs else ["compile", "fused-projections"])
     cautions = [line["text"] for line in said if line["type"] == "caution"]
     if costs:
         (caution,) = cautions
         assert caution.startswith("Fused projections costs 50% here: 3 ms with it, 2 ms with Eager alone")
-        assert caution.endswith("The rungs above do without it.")
+        assert caution.endswith("The variants above do without it.")
     else:
         assert cautions == []

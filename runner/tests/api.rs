@@ -3,7 +3,7 @@
 mod support;
 
 use hipward_protocol::{
-    Event, EventBody, FailureCode, JobState, JobSummary, JobView, Outcome, Variant,
+    Event, EventBody, FailureCode, JobState, JobSummary, JobView, Outcome, VariantId,
 };
 use serde_json::{Value, json};
 use std::{
@@ -33,10 +33,10 @@ fn a_job_goes_from_post_to_verdict() {
     assert_eq!((job.id.len(), job.state), (26, JobState::Queued));
     // Without the baseline and its control there would be no verdict.
     let asked = [
-        Variant::EAGER,
-        Variant::CONTROL,
-        Variant::named("compile"),
-        Variant::named("fused-ops"),
+        VariantId::EAGER,
+        VariantId::CONTROL,
+        VariantId::named("compile"),
+        VariantId::named("fused-ops"),
     ];
     assert_eq!(job.variants, asked);
 
@@ -46,7 +46,7 @@ fn a_job_goes_from_post_to_verdict() {
     let view = JobView::from_events(&events);
     assert_eq!(view.state, JobState::Done);
     let verdict = view.verdict.clone().expect("has a verdict");
-    assert_eq!(verdict.best, Some(Variant::named("compile")));
+    assert_eq!(verdict.best, Some(VariantId::named("compile")));
     assert_eq!(verdict.comparisons[0].outcome, Outcome::Faster);
     assert!((verdict.comparisons[0].speedup - 2.0).abs() < 0.01);
     assert_eq!(
@@ -54,7 +54,7 @@ fn a_job_goes_from_post_to_verdict() {
         Outcome::Same
     );
     assert!(
-        verdict.summary.starts_with("Rung compile is 2.0"),
+        verdict.summary.starts_with("Variant compile is 2.0"),
         "named as the harness names it: {}",
         verdict.summary
     );
@@ -488,7 +488,7 @@ fn without_torch_everything_but_benchmarks_works_and_says_so() {
     let capabilities: Value = serde_json::from_str(&body).expect("is JSON");
     assert_eq!(capabilities["ready"], false);
     assert!(
-        !capabilities["missing"][0]["mend"]
+        !capabilities["missing"][0]["fix"]
             .as_str()
             .expect("text")
             .is_empty()
@@ -508,9 +508,9 @@ fn without_torch_everything_but_benchmarks_works_and_says_so() {
     let lacks = said
         .lines()
         .filter(|line| line.starts_with("lacks") || line.starts_with("NEEDS"));
-    let mends = said.lines().filter(|line| line.contains("mend: "));
+    let fixes = said.lines().filter(|line| line.contains("fix: "));
     assert!(said.contains("NEEDS"), "{said}");
-    assert_eq!(lacks.count(), mends.count(), "{said}");
+    assert_eq!(lacks.count(), fixes.count(), "{said}");
 }
 
 #[test]

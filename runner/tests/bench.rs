@@ -70,7 +70,7 @@ fn a_job_runs_here_and_its_result_is_printed_in_each_format() {
     let (code, text, progress) = run(MEASURES, &[]);
     assert_eq!(code, Some(0), "{progress}");
     for part in [
-        "Rung compile",
+        "Variant compile",
         "FASTER",
         "2.00×",
         "Triton needs a GPU.",
@@ -80,7 +80,7 @@ fn a_job_runs_here_and_its_result_is_printed_in_each_format() {
     }
     // What the snippet prints cannot steer the terminal.
     assert!(progress.contains("snippet | hello [31m\n"), "{progress}");
-    assert!(progress.contains("Rung compile: 1.00"), "{progress}");
+    assert!(progress.contains("Variant compile: 1.00"), "{progress}");
 
     let (code, text, progress) = run(MEASURES, &["--format", "json", "--quiet"]);
     assert_eq!((code, progress.as_str()), (Some(0), ""));

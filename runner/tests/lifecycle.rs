@@ -4,7 +4,7 @@
 mod support;
 
 use hipward_protocol::{
-    EventBody, FailureCode, JobState, JobView, Outcome, StopReason, Variant, VariantStatus,
+    EventBody, FailureCode, JobState, JobView, Outcome, StopReason, VariantId, VariantStatus,
 };
 use rusqlite::Connection;
 use serde_json::json;
@@ -59,7 +59,7 @@ times('model-new', 0.01)
         assert!(matches!(rejected.status, VariantStatus::Rejected(_)));
         assert_eq!((&rejected.stats, rejected.samples.len()), (&None, 0));
         let verdict = view.verdict.expect("eager was measured");
-        assert_eq!(verdict.best, Some(Variant::named("compile")));
+        assert_eq!(verdict.best, Some(VariantId::named("compile")));
         assert_eq!(verdict.comparisons.len(), 1, "{verdict:?}");
         assert!(
             !verdict.summary.contains("model-new"),
@@ -103,7 +103,7 @@ for variant, ms, each in [('eager', 4.5, 1), ('eager-control', 4.5, 1), ('model-
     assert_eq!(verdict.comparisons[0].outcome, Outcome::Ambiguous);
     let summary = verdict.summary;
     assert!(
-        summary.starts_with("No verdict; ambiguous: Rung model-new (too few samples"),
+        summary.starts_with("No verdict; ambiguous: Variant model-new (too few samples"),
         "{summary}"
     );
 }

@@ -7,22 +7,22 @@ mod support;
 use hipward_protocol::{
     Advice, Comparison, Device, Environment, Event, EventBody, Failure, FailureCode, HostLoad, Hot,
     Idle, Isolation, IsolationLevel, JobSummary, JobView, LogStream, Measurement, Outcome,
-    OutputError, Roofline, Rung, Stats, StopReason, Variant, Vendor, Verdict,
+    OutputError, Roofline, Stats, StopReason, Variant, VariantId, Vendor, Verdict,
 };
 use hipward_site::{JobPage, PageData, Route, benchmark_markdown, render_page};
 use support::{BLOCKS, folder, site};
 
-const COMPILE: Variant = Variant::named("compile");
+const COMPILE: VariantId = VariantId::named("compile");
 const HOSTILE: &str = "<script>alert(1)</script> | `x` </textarea>";
 
-fn rungs() -> Vec<Rung> {
+fn variants() -> Vec<Variant> {
     [
         ("eager", "Eager"),
         ("compile", "torch.compile"),
         ("fused-ops", "Fused ops"),
     ]
-    .map(|(id, label)| Rung {
-        id: Variant::named(id),
+    .map(|(id, label)| Variant {
+        id: VariantId::named(id),
         label: label.into(),
         about: "What it is".into(),
     })
@@ -47,7 +47,7 @@ fn page(bodies: Vec<EventBody>) -> JobPage {
             state: view.state,
             attempt: 1,
             created_at: "2026-11-21T16:00:00Z".into(),
-            variants: rungs().into_iter().map(|rung| rung.id).collect(),
+            variants: variants().into_iter().map(|variant| variant.id).collect(),
             code_sha256: "00".repeat(32),
             last_seq: view.last_seq,
             position: None,
@@ -80,7 +80,9 @@ fn started() -> Vec<EventBody> {
                 busy_with: None,
             },
         },
-        EventBody::Measured(Measurement::Rungs { rungs: rungs() }),
+        EventBody::Measured(Measurement::Variants {
+            variants: variants(),
+        }),
         EventBody::Measured(Measurement::Environment(Environment {
             device_name: "Some CPU".into(),
             arch: "x86_64".into(),
@@ -114,7 +116,7 @@ fn started() -> Vec<EventBody> {
             hipward: "0.1.0".into(),
         })),
         EventBody::Measured(Measurement::Unavailable {
-            variant: Variant::named("fused-ops"),
+            variant: VariantId::named("fused-ops"),
             reason: "Triton needs a GPU.".into(),
         }),
     ]
@@ -122,7 +124,7 @@ fn started() -> Vec<EventBody> {
 
 fn measured() -> Vec<EventBody> {
     let mut bodies = started();
-    for (variant, median) in [(Variant::EAGER, 2.0), (COMPILE, 1.25)] {
+    for (variant, median) in [(VariantId::EAGER, 2.0), (COMPILE, 1.25)] {
         bodies.push(EventBody::Measured(Measurement::Precision {
             variant: variant.clone(),
             passed: true,
@@ -145,8 +147,8 @@ fn measured() -> Vec<EventBody> {
         bodies.push(EventBody::Measured(Measurement::Compile {
             variant: variant.clone(),
             seconds: 3.5,
-            stands_on: Vec::new(),
-            holds: Vec::new(),
+            based_on: Vec::new(),
+            includes: Vec::new(),
         }));
         bodies.push(EventBody::Measured(Measurement::Samples {
             variant: variant.clone(),
@@ -420,7 +422,7 @@ fn a_gpu_s_page_and_markdown_say_what_the_figures_can_be_trusted_for() {
 }
 
 #[test]
-fn a_rung_shows_what_it_holds_and_a_rung_that_nobody_announced_shows_its_name() {
+fn a_variant_lists_its_steps_and_an_unannounced_variant_shows_its_id() {
     let mut bodies = measured();
     let stats = bodies.iter().find_map(|body| match body {
         EventBody::VariantDone { stats, .. } => Some(stats.clone()),
@@ -428,12 +430,12 @@ fn a_rung_shows_what_it_holds_and_a_rung_that_nobody_announced_shows_its_name() 
     });
     let stats = stats.expect("a variant was timed");
     for (variant, lower) in [("fused-projections", "compile"), ("brand-new", "eager")] {
-        let variant = Variant::named(variant);
+        let variant = VariantId::named(variant);
         bodies.push(EventBody::Measured(Measurement::Compile {
             variant: variant.clone(),
             seconds: 1.0,
-            stands_on: vec![Variant::named(lower)],
-            holds: vec!["Fused ops: norm, mlp".into()],
+            based_on: vec![VariantId::named(lower)],
+            includes: vec!["Fused ops: norm, mlp".into()],
         }));
         bodies.push(EventBody::VariantDone {
             variant,
@@ -448,7 +450,7 @@ fn a_rung_shows_what_it_holds_and_a_rung_that_nobody_announced_shows_its_name() 
     );
     assert!(html.contains("<th scope=\"row\">brand-new</th>"), "{html}");
     assert!(
-        markdown.contains("- brand-new holds: Eager; Fused ops: norm, mlp"),
+        markdown.contains("- brand-new includes: Eager; Fused ops: norm, mlp"),
         "{markdown}"
     );
 }

@@ -274,7 +274,7 @@ fn the_benchmark_page_says_what_is_missing_and_how_to_mend_it() {
         ready: false,
         devices: Vec::new(),
         torch: None,
-        rungs: Vec::new(),
+        variants: Vec::new(),
         isolation: Isolation {
             level: IsolationLevel::Limits,
             mechanisms: Vec::new(),
@@ -286,7 +286,7 @@ fn the_benchmark_page_says_what_is_missing_and_how_to_mend_it() {
         missing: vec![Missing {
             what: "PyTorch".into(),
             consequence: "`<python>` has none.".into(),
-            mend: "pip install torch".into(),
+            fix: "pip install torch".into(),
         }],
     };
     let html = render_page(

@@ -1,7 +1,7 @@
 //! Every way a snippet can be wrong ends its job in the right state, with words that help, and the
 //! next job runs. One server for all of them, because that is the claim.
 
-use hipward_protocol::{EventBody, FailureCode, JobView, Variant, VariantStatus};
+use hipward_protocol::{EventBody, FailureCode, JobView, VariantId, VariantStatus};
 use hipward_tests::{Server, end};
 use serde_json::json;
 
@@ -46,7 +46,7 @@ import os; os._exit(0)
 struct Case {
     name: &'static str,
     code: String,
-    /// `None`: the job itself is done, and a rung is rejected.
+    /// `None`: the job itself is done, and a variant is rejected.
     fails_with: Option<&'static [FailureCode]>,
     /// Words that the message must hold.
     says: &'static str,
@@ -246,7 +246,7 @@ fn every_bad_snippet_ends_clearly_and_the_next_job_runs() {
                 );
                 view.variants
                     .iter()
-                    .find(|row| row.variant == Variant::named("model-new"))
+                    .find(|row| row.variant == VariantId::named("model-new"))
                     .map_or_else(String::new, |row| match &row.status {
                         VariantStatus::Rejected(reason) => reason.clone(),
                         other => format!("{other:?}"),

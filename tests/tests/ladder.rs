@@ -1,29 +1,29 @@
-//! The rungs of the ladder through the real server and the real harness, on a CPU: they are announced,
+//! The variants of the ladder through the real server and the real harness, on a CPU: they are announced,
 //! measured on top of each other, and those that cannot run say why.
 
 use hipward_protocol::{
-    Capabilities, EventBody, JobState, JobView, Measurement, Variant, VariantStatus, VariantView,
+    Capabilities, EventBody, JobState, JobView, Measurement, VariantId, VariantStatus, VariantView,
 };
 use hipward_tests::{Server, root};
 use serde_json::json;
 use std::fs;
 
 #[test]
-fn rungs_stream_in_the_harnesss_order_and_say_what_they_hold() {
+fn variants_stream_in_announced_order_with_their_steps() {
     let data = tempfile::tempdir().expect("a temporary folder");
     let server = Server::start(data.path(), &[]);
     let (_, body) = server.get("/api/v1/capabilities");
     let capabilities: Capabilities = serde_json::from_str(&body).expect("capabilities");
     let known: Vec<&str> = capabilities
-        .rungs
+        .variants
         .iter()
-        .map(|rung| rung.id.name())
+        .map(|variant| variant.id.name())
         .collect();
     assert_eq!((known[0], known[known.len() - 1]), ("eager", "model-new"));
     let (_, form) = server.get("/benchmark/");
-    for rung in &capabilities.rungs[1..] {
+    for variant in &capabilities.variants[1..] {
         assert!(
-            form.contains(&format!("value=\"{}\"", rung.id.name())),
+            form.contains(&format!("value=\"{}\"", variant.id.name())),
             "{form}"
         );
     }
@@ -39,14 +39,14 @@ fn rungs_stream_in_the_harnesss_order_and_say_what_they_hold() {
     ];
     let events = server.run(&json!({ "code": code, "variants": variants }));
 
-    let Some(EventBody::Measured(Measurement::Rungs { rungs })) = events
+    let Some(EventBody::Measured(Measurement::Variants { variants })) = events
         .iter()
         .map(|event| &event.body)
-        .find(|body| matches!(body, EventBody::Measured(Measurement::Rungs { .. })))
+        .find(|body| matches!(body, EventBody::Measured(Measurement::Variants { .. })))
     else {
-        panic!("the rungs were not announced: {events:?}")
+        panic!("the variants were not announced: {events:?}")
     };
-    let announced: Vec<&str> = rungs.iter().map(|rung| rung.id.name()).collect();
+    let announced: Vec<&str> = variants.iter().map(|variant| variant.id.name()).collect();
     let asked = [
         "eager",
         "eager-control",
@@ -63,7 +63,7 @@ fn rungs_stream_in_the_harnesss_order_and_say_what_they_hold() {
     assert_eq!(rows, asked);
     let row = |name: &str| -> &VariantView {
         let row = view.variants.iter().find(|row| row.variant.name() == name);
-        row.expect("each rung has a row")
+        row.expect("each variant has a row")
     };
     for measured in [
         "eager",
@@ -73,17 +73,17 @@ fn rungs_stream_in_the_harnesss_order_and_say_what_they_hold() {
     ] {
         assert!(row(measured).stats.is_some(), "{:?}", row(measured).status);
     }
-    assert_eq!(row("attention-routing").stands_on, []);
+    assert_eq!(row("attention-routing").based_on, []);
     let top = row("fused-projections");
-    assert_eq!(top.stands_on, [Variant::named("attention-routing")]);
+    assert_eq!(top.based_on, [VariantId::named("attention-routing")]);
     assert_eq!(
-        top.holds[0],
+        top.includes[0],
         "Attention routing: softmax(q·kᵀ)·v of attention"
     );
     assert!(
-        top.holds[1].contains("attention.q_proj + attention.k_proj + attention.v_proj"),
+        top.includes[1].contains("attention.q_proj + attention.k_proj + attention.v_proj"),
         "{:?}",
-        top.holds
+        top.includes
     );
     for (name, reason) in [
         ("fused-ops", "Triton"),

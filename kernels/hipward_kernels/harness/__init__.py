@@ -4,7 +4,7 @@ The harness is a process of its own. It is given one job, writes one JSON object
 statistics belong to whoever reads the lines.
 
 * `worker`: what the runner starts. `__main__`: the same by hand. `probe`: what this host can run on.
-* `job`: the order of the steps. `contract`: the snippet. `variants`: the rungs of the ladder.
+* `job`: the order of the steps. `contract`: the snippet. `variants`: the variants of the ladder.
 * `precision`, `reference`, `distance`, `outputs`: are the results right?
 * `worth`: does a step of the ladder pay?
 * `race`, `sampling`, `timing`, `inputs`: how long does it take? `roofline`: how long must it take?

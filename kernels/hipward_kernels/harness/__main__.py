@@ -22,9 +22,9 @@ def main() -> None:
         description="Checks and times a snippet, without a runner and without isolation.",
     )
     parser.add_argument("file", type=Path, help="a snippet: Model, get_inputs, get_init_inputs")
-    parser.add_argument("--variants", help="comma-separated rungs; all of them unless given")
+    parser.add_argument("--variants", help="comma-separated variants; all of them unless given")
     parser.add_argument("--device", default="cpu", help="cpu, cuda:0, … (ROCm devices are cuda:N)")
-    parser.add_argument("--time-cap", type=float, default=15.0, help="most seconds of sampling for a rung")
+    parser.add_argument("--time-cap", type=float, default=15.0, help="most seconds of sampling for a variant")
     options = parser.parse_args()
     try:
         code = options.file.read_text(encoding="utf-8")

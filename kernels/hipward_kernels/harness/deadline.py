@@ -32,7 +32,7 @@ class Deadline:
     def __init__(self, limit_s: float | None) -> None:
         """The time runs from now; without a limit there is always enough."""
         self.limit_s = limit_s
-        self.has_rung = False
+        self.has_expired = False
         """Whether the step that is under way was interrupted: an error may only be what was made of that."""
         # Bound now: a snippet may replace what the module holds.
         self._now = perf_counter
@@ -60,7 +60,7 @@ class Deadline:
             return
 
         def ring(_signal: int, _frame: FrameType | None) -> None:
-            self.has_rung = True
+            self.has_expired = True
             raise OutOfTimeError
 
         before = signal.signal(signal.SIGALRM, ring)
@@ -68,11 +68,11 @@ class Deadline:
         try:
             yield
         except BaseException as error:
-            if self.has_rung:
+            if self.has_expired:
                 # Whatever was made of the interruption on its way.
                 raise OutOfTimeError from error
             raise
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
-            self.has_rung = False
+            self.has_expired = False

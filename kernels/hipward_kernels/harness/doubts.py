@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from hipward_kernels.harness.precision import Trial
 
-_SO = "so a rung that ignores its inputs, or remembers a result, cannot be told from one that computes."
+_SO = "so a variant that ignores its inputs, or remembers a result, cannot be told from one that computes."
 
 
 def doubts(eager: Callable[..., Any], trials: Iterable[Trial]) -> list[str]:

@@ -1,7 +1,7 @@
 """A job from its first line to its last: conditions, precision, warm-up, timing.
 
-A rung that fails is out, with the reason; the job goes on with the others. Only a failure of `Model` itself, or of the
-harness, ends the job.
+A variant that fails is left out, with the reason, and the job continues with the others. Only a failure of `Model`
+itself, or of the harness, ends the job.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from hipward_kernels.harness.timing import DeviceClock, clock_for
 from hipward_kernels.harness.variants import (
     EAGER,
     LABELS,
-    RUNGS,
     STEPS,
+    VARIANT_INFO,
     Origin,
     UnavailableError,
     build,
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     from torch import nn
 
     from hipward_kernels.harness.contract import Snippet
-    from hipward_kernels.harness.lines import Lines, OutputError, Variant
+    from hipward_kernels.harness.lines import Lines, OutputError, VariantId
     from hipward_kernels.harness.timing import WatchfulClock
-    from hipward_kernels.harness.variants import Rung
+    from hipward_kernels.harness.variants import BuiltVariant
 
 WARM_CALLS = 10
 WARM_SECONDS = 0.25
@@ -65,12 +65,12 @@ WARM_SECONDS_AT_MOST = 3.0
 SAMPLING_TAKES = 2.0
 """Times as long as the samples: other calls of a turn, and making inputs."""
 
-SUBJECTS: dict[Variant, str] = {"eager": "Model", "eager-control": "Model, run again,"}
-"""What a sentence about a rung begins with, where it is not the rung's label."""
+SUBJECTS: dict[VariantId, str] = {"eager": "Model", "eager-control": "Model, run again,"}
+"""What a sentence about a variant begins with, where it is not the variant's label."""
 
 
-def subject(variant: Variant) -> str:
-    """What a sentence about a rung begins with."""
+def subject(variant: VariantId) -> str:
+    """What a sentence about a variant begins with."""
     return SUBJECTS.get(variant, LABELS[variant])
 
 
@@ -86,7 +86,7 @@ class Job:
     """What to run; `HarnessJob` in `runner/protocol/src/harness.rs`."""
 
     code: str
-    variants: list[Variant]
+    variants: list[VariantId]
     device: str
     time_cap_s: float
     time_limit_s: float | None = None
@@ -150,12 +150,12 @@ class _Run:
         self.clock: WatchfulClock = clock_for(self.device)
         # Before the snippet is imported, so that it cannot touch what is said about the conditions.
         lines.environment(environment(self.device, self.clock, self.rule))
-        lines.rungs([rung for rung in RUNGS if rung.id in job.variants])
+        lines.variants([variant for variant in VARIANT_INFO if variant.id in job.variants])
         forget_compilations()
         self.seals = Seals()
         self.snippet: Snippet = contract.load(job.code, directory, self.device)
-        self.rungs: dict[Variant, Entrant] = {}
-        self.costly: set[Variant] = set()
+        self.variants: dict[VariantId, Entrant] = {}
+        self.costly: set[VariantId] = set()
         self.eager_errors: list[OutputError] = []
         self.eager_habits: probes.Habits | None = None
         self.check_seals()
@@ -175,24 +175,24 @@ class _Run:
         self._find_floor(model, inputs)
         ring = None
         for variant in self.job.variants:
-            stands_on = self._prepare_in_time(variant, origin, trials)
+            based_on = self._prepare_in_time(variant, origin, trials)
             # Eager is the first, and tells whether inputs must be copied.
             ring = ring or Ring(self.snippet, copy_each=trials.eager_changes_inputs)
-            if variant in STEPS and variant in self.rungs:
-                self._weigh(variant, stands_on, ring, reference)
+            if variant in STEPS and variant in self.variants:
+                self._weigh(variant, based_on, ring, reference)
             self.check_seals()
         assert ring is not None  # noqa: S101 - a job has eager, at least
         self._doubt(model, trials)
 
-        def out(variant: Variant, error: BaseException) -> None:
+        def out(variant: VariantId, error: BaseException) -> None:
             self._reject(variant, error, reference)
 
-        def objection(variant: Variant) -> str | None:
-            entrant = self.rungs[variant]
+        def objection(variant: VariantId) -> str | None:
+            entrant = self.variants[variant]
             return self._objection(entrant.call, results_last=entrant.results_last)
 
         errors, limit = self.eager_errors, reference.limit
-        race = Race(self.rungs, ring, self.clock, errors, limit, out, self.check_seals, objection, self.deadline)
+        race = Race(self.variants, ring, self.clock, errors, limit, out, self.check_seals, objection, self.deadline)
         timed = race.start(self.rule, self.lines)
         if EAGER not in timed:
             raise JobFailedError(
@@ -220,7 +220,7 @@ class _Run:
             )
 
     def _find_floor(self, model: nn.Module, inputs: list[Any]) -> None:
-        """Says what no rung can be faster than. A model that cannot be looked into has no floor."""
+        """Says what no variant can be faster than. A model that cannot be looked into has no floor."""
         arguments = cloned(inputs)
         try:
             work = work_of(model, arguments)
@@ -231,12 +231,12 @@ class _Run:
         dtype = floating[0] if floating else torch.float32
         self.lines.roofline(roofline(work, self.device, dtype, self.clock))
 
-    def _time_hot(self, variant: Variant, ring: Ring, cold: Timed) -> bool:
+    def _time_hot(self, variant: VariantId, ring: Ring, cold: Timed) -> bool:
         """The second figure, with warm caches, and whether it is the host's time. A CPU's caches are warm already."""
         if not isinstance(self.clock, DeviceClock) or self.deadline.left_s() <= 0:
             return False
         with torch.no_grad():
-            hot = self.clock.hot(self.rungs[variant].call, ring.take(), cold.shortest_ms * 1e-3)
+            hot = self.clock.hot(self.variants[variant].call, ring.take(), cold.shortest_ms * 1e-3)
         self.lines.hot(variant, hot)
         hot_ms = median(hot.ms)
         if not hot.waits_for_host and hot_ms > worth.COSTS * cold.median_ms:
@@ -246,13 +246,13 @@ class _Run:
             self.lines.caution(f"{what}: {_clocks(self.clock.watch.mhz, cold.mhz)}")
         return hot.waits_for_host
 
-    def _weigh(self, variant: Variant, stands_on: Sequence[Variant], ring: Ring, reference: Reference) -> None:
-        """Has the rungs above do without a step that costs. It is timed all the same: a reader sees by how much."""
-        below = stands_on[-1] if stands_on else EAGER
+    def _weigh(self, variant: VariantId, based_on: Sequence[VariantId], ring: Ring, reference: Reference) -> None:
+        """Has the variants above do without a step that costs. It is timed all the same: a reader sees by how much."""
+        below = based_on[-1] if based_on else EAGER
         try:
-            found = worth.cost(self.rungs[variant], self.rungs[below], ring, self.clock)
+            found = worth.cost(self.variants[variant], self.variants[below], ring, self.clock)
         except BaseException as error:
-            del self.rungs[variant]
+            del self.variants[variant]
             self._reject(variant, error, reference)
             return
         if found:
@@ -260,29 +260,29 @@ class _Run:
             self.costly.add(variant)
             self.lines.caution(
                 f"{LABELS[variant]} costs {with_it / without - 1:.0%} here: {with_it:.3g} ms with it, {without:.3g} ms "
-                f"with {LABELS[below]} alone, before the race. The rungs above do without it."
+                f"with {LABELS[below]} alone, before the race. The variants above do without it."
             )
 
     def _reserve_s(self, more: int = 0) -> float:
-        """Seconds to keep for sampling what is ready, and `more` rungs about as fast as eager: half of all, at most."""
-        if self.deadline.limit_s is None or not self.rungs:
+        """Seconds to reserve for sampling the ready variants and `more` others about as fast as eager; at most half."""
+        if self.deadline.limit_s is None or not self.variants:
             return 0.0
-        calls_s = [entrant.call_s for entrant in self.rungs.values()]
-        calls_s += [self.rungs[EAGER].call_s] * more
+        calls_s = [entrant.call_s for entrant in self.variants.values()]
+        calls_s += [self.variants[EAGER].call_s] * more
         wanted = sum(
             min(self.rule.time_cap_s, max(self.rule.min_seconds, self.rule.least_samples * s)) for s in calls_s
         )
         return min(SAMPLING_TAKES * wanted, self.deadline.limit_s / 2)
 
-    def _prepare_in_time(self, variant: Variant, origin: Origin, trials: precision.Trials) -> tuple[Variant, ...]:
-        """Prepares a rung, unless that takes the time that sampling the others needs. Eager is what the job is for."""
+    def _prepare_in_time(self, variant: VariantId, origin: Origin, trials: precision.Trials) -> tuple[VariantId, ...]:
+        """Prepares a variant unless that would use the time reserved for sampling; eager is always prepared."""
         if variant == EAGER:
             return self._prepare(variant, origin, trials)
         try:
             with self.deadline.keeping(self._reserve_s(more=1)):
                 return self._prepare(variant, origin, trials)
         except OutOfTimeError:
-            self.rungs.pop(variant, None)
+            self.variants.pop(variant, None)
             self.lines.unavailable(variant, left_out(self.deadline))
             return ()
 
@@ -296,80 +296,83 @@ class _Run:
         for doubt in found:
             self.lines.caution(doubt)
 
-    def _prepare(self, variant: Variant, origin: Origin, trials: precision.Trials) -> tuple[Variant, ...]:
-        """Builds, checks and warms a rung; it is timed only if all of that went well. The lower rungs it stands on."""
+    def _prepare(self, variant: VariantId, origin: Origin, trials: precision.Trials) -> tuple[VariantId, ...]:
+        """Builds, checks and warms up a variant, which is timed only if all of that succeeds.
+
+        Returns:
+            The lower variants that it is based on.
+        """
         started = perf_counter()
         try:
-            built_rung = build(variant, origin, self.rungs, self.costly)
-            rung = built_rung.call
+            built = build(variant, origin, self.variants, self.costly)
             if variant not in ("eager", "eager-control", "model-new"):
-                # A compiler that fails makes the rung unavailable, not wrong.
-                precision.run(rung, cloned(list(origin.inputs)), 0)
+                # A compiler that fails makes the variant unavailable, not wrong.
+                precision.run(built.call, cloned(list(origin.inputs)), 0)
         except BaseException as error:
             self._not_built(variant, error, trials.reference)
             return ()
-        built = perf_counter() - started
+        built_s = perf_counter() - started
         try:
-            result = precision.check(rung, trials)
+            result = precision.check(built.call, trials)
             if result.reason is not None:
                 result = replace(result, reason=f"{subject(variant)} {result.reason}.")
             self.lines.precision(variant, result)
             if not result.passed:
                 self._without(variant)
                 return ()
-            warm_s, call_s = warm_up(rung, origin.inputs, self.device)
-            self._examine(built_rung)
-            self.lines.compile(variant, built + warm_s, built_rung.stands_on, built_rung.holds)
+            warm_s, call_s = warm_up(built.call, origin.inputs, self.device)
+            self._examine(built)
+            self.lines.compile(variant, built_s + warm_s, built.based_on, built.includes)
         except BaseException as error:
             self._reject(variant, error, trials.reference)
             return ()
         if variant == "eager":
             self.eager_errors = result.outputs
-        lasts = built_rung.results_last and not (self.eager_habits and self.eager_habits.reuses_memory)
-        self.rungs[variant] = Entrant(rung, call_s, lasts)
-        return built_rung.stands_on
+        lasts = built.results_last and not (self.eager_habits and self.eager_habits.reuses_memory)
+        self.variants[variant] = Entrant(built.call, call_s, lasts)
+        return built.based_on
 
-    def _not_built(self, variant: Variant, error: BaseException, reference: Reference) -> None:
-        """Reports a rung that could not be made or called."""
-        if isinstance(error, UnavailableError) and not self.deadline.has_rung:
+    def _not_built(self, variant: VariantId, error: BaseException, reference: Reference) -> None:
+        """Reports a variant that could not be made or called."""
+        if isinstance(error, UnavailableError) and not self.deadline.has_expired:
             self.lines.unavailable(variant, str(error))
-        elif variant == "model-new" or self.deadline.has_rung:
+        elif variant == "model-new" or self.deadline.has_expired:
             self._reject(variant, error, reference)
         else:
             self.lines.unavailable(variant, _sentence(variant, error))
 
-    def _examine(self, rung: Rung) -> None:
-        """Turns away a rung that does something beside computing."""
-        if reason := self._objection(rung.call, results_last=rung.results_last):
+    def _examine(self, variant: BuiltVariant) -> None:
+        """Turns away a variant that does something beside computing."""
+        if reason := self._objection(variant.call, results_last=variant.results_last):
             raise precision.WrongResultError(reason)
 
     def _objection(self, call: Callable[..., Any], *, results_last: bool) -> str | None:
-        """What a rung does beside computing that the first rung, eager, does not; or None."""
+        """What a variant does beside computing that the first variant, eager, does not; or None."""
 
         def ask() -> probes.Habits:
             return probes.habits(call, self.snippet, self.clock, results_last=results_last)
 
         def ask_eager() -> probes.Habits:
-            return probes.habits(self.rungs["eager"].call, self.snippet, self.clock)
+            return probes.habits(self.variants["eager"].call, self.snippet, self.clock)
 
         if self.eager_habits is None:
             self.eager_habits = ask()
             return None
         return probes.lasting_objection(ask, ask_eager, self.eager_habits)
 
-    def _without(self, variant: Variant) -> None:
-        """A rung did not pass. Eager is compared with itself, so it can only have changed its mind."""
+    def _without(self, variant: VariantId) -> None:
+        """A variant did not pass. Eager is compared with itself, so it can only have changed its mind."""
         if variant == "eager":
             raise JobFailedError(_NOT_REPEATABLE)
 
-    def _reject(self, variant: Variant, error: BaseException, reference: Reference) -> None:
-        """Reports that a rung is out. Without eager there is no job."""
+    def _reject(self, variant: VariantId, error: BaseException, reference: Reference) -> None:
+        """Reports that a variant is out. Without eager there is no job."""
         if variant == "eager":
             raise JobFailedError(self._forward_failure(error)) from error
         tampered = isinstance(error, JobFailedError) and error.failure.code == "tampered"
         if tampered:
             raise error
-        if self.deadline.has_rung:
+        if self.deadline.has_expired:
             raise OutOfTimeError from error
         reason = _sentence(variant, error)
         self.lines.precision(
@@ -383,8 +386,8 @@ class _Run:
         return self.snippet.failure(error, "forward-error", "Model.forward")
 
 
-def _sentence(variant: Variant, error: BaseException) -> str:
-    """What went wrong with a rung."""
+def _sentence(variant: VariantId, error: BaseException) -> str:
+    """What went wrong with a variant."""
     if isinstance(error, JobFailedError):
         return error.failure.message
     if isinstance(error, (precision.WrongResultError, SlowedError)):
@@ -394,7 +397,7 @@ def _sentence(variant: Variant, error: BaseException) -> str:
     return f"{subject(variant)} raised {summary(error)}"
 
 
-def _small(waiting: Sequence[Variant]) -> str:
+def _small(waiting: Sequence[VariantId]) -> str:
     """What to think of times that are the host's."""
     *others, last = (LABELS[variant] for variant in waiting)
     names = f"{', '.join(others)} and {last}" if others else last
@@ -414,12 +417,12 @@ def _clocks(hot_mhz: float | None, cold_mhz: float | None) -> str:
     return f"its clock does not explain it, {hot_mhz:.0f} MHz against {cold_mhz:.0f}."
 
 
-def warm_up(rung: Callable[..., Any], inputs: Sequence[Any], device: torch.device) -> tuple[float, float]:
-    """Calls a rung until its times hold no one-time work: seconds in all, and of the last call."""
+def warm_up(call: Callable[..., Any], inputs: Sequence[Any], device: torch.device) -> tuple[float, float]:
+    """Calls a variant until its times hold no one-time work: seconds in all, and of the last call."""
     started = perf_counter()
     for calls in itertools.count(1):
         before = perf_counter()
-        precision.run(rung, cloned(list(inputs)), 0)
+        precision.run(call, cloned(list(inputs)), 0)
         if device.type != "cpu":
             torch.cuda.synchronize(device)
         now = perf_counter()

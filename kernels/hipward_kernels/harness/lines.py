@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from hipward_kernels.harness.timing import Hot
 
-Variant = str
-"""The name of a rung of the ladder; `variants.RUNGS` has them all."""
+VariantId = str
+"""The name of a variant of the ladder; `variants.VARIANT_INFO` has them all."""
 
 StopReason = Literal["converged", "sample-cap", "time-cap", "time-limit"]
 
@@ -41,10 +41,10 @@ FailureCode = Literal[
 
 
 @dataclass(frozen=True)
-class RungName:
-    """What a rung is called and what it is: all that a runner or a page need know of it."""
+class VariantInfo:
+    """What a variant is called and what it is: all that a runner or a page need know of it."""
 
-    id: Variant
+    id: VariantId
     label: str
     about: str
 
@@ -121,7 +121,7 @@ class OutputError:
 
 @dataclass(frozen=True)
 class Precision:
-    """The precision gate's answer for one rung."""
+    """The precision gate's answer for one variant."""
 
     passed: bool
     outputs: list[OutputError]
@@ -200,43 +200,45 @@ class Lines:
         """The job was read; nothing of it has run yet."""
         self._line("accepted")
 
-    def rungs(self, rungs: Sequence[RungName]) -> None:
-        """The rungs of this job, in ladder order, before any line that is about one."""
-        self._line("rungs", rungs=[asdict(rung) for rung in rungs])
+    def variants(self, variants: Sequence[VariantInfo]) -> None:
+        """The variants of this job, in ladder order, before any line that is about one."""
+        self._line("variants", variants=[asdict(variant) for variant in variants])
 
     def environment(self, environment: Environment) -> None:
         """The conditions, before anything is measured."""
         self._line("environment", **asdict(environment))
 
-    def unavailable(self, variant: Variant, reason: str) -> None:
-        """A rung cannot run here."""
+    def unavailable(self, variant: VariantId, reason: str) -> None:
+        """A variant cannot run here."""
         self._line("unavailable", variant=variant, reason=reason)
 
-    def precision(self, variant: Variant, precision: Precision) -> None:
-        """A rung was compared with the reference."""
+    def precision(self, variant: VariantId, precision: Precision) -> None:
+        """A variant was compared with the reference."""
         self._line("precision", variant=variant, **asdict(precision))
 
     def roofline(self, roofline: Roofline) -> None:
-        """What no rung can be faster than."""
+        """What no variant can be faster than."""
         self._line("roofline", **asdict(roofline))
 
     def caution(self, text: str) -> None:
         """What a reader must know before believing the figures."""
         self._line("caution", text=text)
 
-    def compile(self, variant: Variant, seconds: float, stands_on: Sequence[Variant], holds: Sequence[str]) -> None:
-        """A rung is compiled and warm; `stands_on` are the lower rungs that are part of it, `holds` what they did."""
-        self._line("compile", variant=variant, seconds=seconds, stands_on=list(stands_on), holds=list(holds))
+    def compile(
+        self, variant: VariantId, seconds: float, based_on: Sequence[VariantId], includes: Sequence[str]
+    ) -> None:
+        """A variant is compiled and warm; `based_on` are the lower variants in it, `includes` what each step did."""
+        self._line("compile", variant=variant, seconds=seconds, based_on=list(based_on), includes=list(includes))
 
-    def samples(self, variant: Variant, round_: int, ms: Sequence[float]) -> None:
+    def samples(self, variant: VariantId, round_: int, ms: Sequence[float]) -> None:
         """Timings, in the order they were taken."""
         self._line("samples", variant=variant, round=round_, ms=list(ms))
 
-    def sampled(self, variant: Variant, stop: StopReason, dropped: int) -> None:
-        """A rung's sampling ended; `dropped` samples were taken while the device was slowed."""
+    def sampled(self, variant: VariantId, stop: StopReason, dropped: int) -> None:
+        """A variant's sampling ended; `dropped` samples were taken while the device was slowed."""
         self._line("sampled", variant=variant, stop=stop, dropped=dropped)
 
-    def hot(self, variant: Variant, hot: Hot) -> None:
+    def hot(self, variant: VariantId, hot: Hot) -> None:
         """What a call takes with warm caches."""
         self._line("hot", variant=variant, hot={"ms": hot.ms, "calls": hot.calls, "wall_ms": hot.wall_ms})
 
@@ -245,5 +247,5 @@ class Lines:
         self._line("error", **asdict(failure))
 
     def finished(self) -> None:
-        """All rungs ended. The last line."""
+        """All variants ended. The last line."""
         self._line("finished")

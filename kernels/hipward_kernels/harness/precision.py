@@ -1,6 +1,6 @@
-"""The precision gate: a rung whose results are wrong is not timed.
+"""The precision gate: a variant whose results are wrong is not timed.
 
-Each rung runs on inputs of several fresh seeds and is compared with the reference (`reference.py`). Its largest
+Each variant runs on inputs of several fresh seeds and is compared with the reference (`reference.py`). Its largest
 and root mean square errors may be twice those of eager plus what rounding explains (`limit.py`); NaN, infinity,
 all zeros, another shape, dtype or structure, and changed inputs do not pass.
 """
@@ -35,13 +35,13 @@ MOST_USED = 1e9
 """The largest share of the limit that is reported, also where no error is allowed: JSON has no infinity."""
 
 KEPT_BYTES = 512 * 1024 * 1024
-"""Trials are kept in memory up to this size, and computed again for each rung past it."""
+"""Trials are kept in memory up to this size, and computed again for each variant past it."""
 KEPT_SHARE = 1 / 8
 """Of a GPU's memory, where that is more."""
 
 
 class WrongResultError(Exception):
-    """A rung's result does not pass; the message is a sentence about it, without its subject."""
+    """A variant's result does not pass; the message is a sentence about it, without its subject."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Trial:
 
 
 class Trials:
-    """The seeds that rungs are compared on."""
+    """The seeds that variants are compared on."""
 
     def __init__(self, snippet: Snippet, eager: Callable[..., Any], reference: Reference, seeds: int = SEEDS) -> None:
         self.reference = reference
@@ -140,14 +140,14 @@ def _most_bytes(device: torch.device) -> float:
 
 
 def run(call: Callable[..., Any], arguments: Sequence[Any], seed: int) -> dict[str, Any]:
-    """Calls a rung with seeded generators; its outputs by name."""
+    """Calls a variant with seeded generators; its outputs by name."""
     seed_everything(seed)
     with torch.no_grad():
         return flatten(call(*arguments))
 
 
 def check(call: Callable[..., Any], trials: Trials) -> Precision:
-    """Compares a rung with the reference on every seed. Whatever `call` raises is raised."""
+    """Compares a variant with the reference on every seed. Whatever `call` raises is raised."""
     worst: dict[str, OutputError] = {}
     seeds = 0
     reason = None

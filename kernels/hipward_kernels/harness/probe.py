@@ -21,7 +21,7 @@ def main() -> int:
 
     from hipward_kernels.harness.devices import all_devices  # noqa: PLC0415 - imports torch
     from hipward_kernels.harness.environment import triton_version  # noqa: PLC0415
-    from hipward_kernels.harness.variants import RUNGS  # noqa: PLC0415
+    from hipward_kernels.harness.variants import VARIANT_INFO  # noqa: PLC0415
 
     print(
         json.dumps(
@@ -32,7 +32,7 @@ def main() -> int:
                 "cuda": torch.version.cuda,
                 "python": platform.python_version(),
                 "devices": [asdict(device) for device in all_devices()],
-                "rungs": [asdict(rung) for rung in RUNGS],
+                "variants": [asdict(variant) for variant in VARIANT_INFO],
             }
         )
     )

@@ -1,8 +1,8 @@
 """Looks for results that are not computed where and when they are asked for.
 
-Each probe is a question about one rung, asked before it is timed: does it remember results? does a later call write
+Each probe is a question about one variant, asked before it is timed: does it remember results? does a later call write
 over an earlier result? is what it returns its own? does its work end when it says so? Eager answers the same
-questions first, and only what it does not do itself counts against another rung.
+questions first, and only what it does not do itself counts against another variant.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Shorter work is left to the comparison of results amid the timing, which copies 
 
 @dataclass(frozen=True)
 class Habits:
-    """What a rung does beside computing."""
+    """What a variant does beside computing."""
 
     first_over_again: float
     """Time of a call with inputs that were never seen, over that of the same call again."""
@@ -56,7 +56,7 @@ class Habits:
 
 
 def habits(call: Callable[..., Any], snippet: Snippet, clock: WatchfulClock, *, results_last: bool = True) -> Habits:
-    """Asks a rung that is warm; without `results_last`, not whether later calls write over earlier results."""
+    """Asks a variant that is warm; without `results_last`, not whether later calls write over earlier results."""
     started = perf_counter()
     first: list[float] = []
     again: list[float] = []
@@ -85,7 +85,7 @@ def habits(call: Callable[..., Any], snippet: Snippet, clock: WatchfulClock, *, 
 
 
 def lasting_objection(ask: Callable[[], Habits], ask_eager: Callable[[], Habits], eager: Habits) -> str | None:
-    """What a rung does that eager does not, each time it is asked: on a busy host one answer may be chance."""
+    """What a variant does that eager does not, each time it is asked: on a busy host one answer may be chance."""
     reason = objection(ask(), eager)
     for _ in range(CONFIRMATIONS):
         if reason is None:
@@ -95,7 +95,7 @@ def lasting_objection(ask: Callable[[], Habits], ask_eager: Callable[[], Habits]
 
 
 def objection(habits_: Habits, eager: Habits) -> str | None:
-    """What a rung does that eager does not, as the end of a sentence about it; or None."""
+    """What a variant does that eager does not, as the end of a sentence about it; or None."""
     # First: what another stream still writes looks like every other offence, too.
     if habits_.hidden_ms - eager.hidden_ms > max(HIDDEN_MS, HIDDEN_SHARE * eager.call_ms):
         return "was still at work on another stream when it was said to have ended"

@@ -1,7 +1,7 @@
-"""Times the rungs that passed the gate, and looks at some results amid the timing.
+"""Times the variants that passed the gate, and looks at some results amid the timing.
 
-A rung that fails here, whose results are wrong only while it is timed, or for which the device was slowed all along, is
-out.
+A variant is left out if it fails here, if its results are wrong only while it is timed, or if the device was slowed in
+every turn.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.deadline import Deadline
     from hipward_kernels.harness.inputs import Ring
     from hipward_kernels.harness.limit import Limit
-    from hipward_kernels.harness.lines import Lines, OutputError, StopReason, Variant
+    from hipward_kernels.harness.lines import Lines, OutputError, StopReason, VariantId
     from hipward_kernels.harness.sampling import StopRule
     from hipward_kernels.harness.timing import WatchfulClock
 
 RECHECK_SHARE = 0.5
-"""Part of a rung's turns, after its first, one of whose results is compared with eager's."""
+"""Part of a variant's turns, after its first, one of whose results is compared with eager's."""
 
 FRESH_SECONDS = 5.0
 """After each turn a call with inputs that were never seen is timed, too, until that took so long in all: `get_inputs`
@@ -51,17 +51,17 @@ TURNS_DIFFER = 1.2
 
 
 def left_out(deadline: Deadline) -> str:
-    """Why a rung was not measured, in a sentence."""
+    """Why a variant was not measured, in a sentence."""
     return f"Left out: the job's time limit of {deadline.limit_s:g} s was near."
 
 
 class SlowedError(Exception):
-    """The device was slowed in every turn; the message is a sentence about the rung, without its subject."""
+    """The device was slowed in every turn; the message is a sentence about the variant, without its subject."""
 
 
 @dataclass(frozen=True)
 class Timed:
-    """What a rung took."""
+    """What a variant took."""
 
     median_ms: float
     shortest_ms: float
@@ -71,7 +71,7 @@ class Timed:
 
 @dataclass(frozen=True)
 class Entrant:
-    """A rung that passed the gate and is warm."""
+    """A variant that passed the gate and is warm."""
 
     call: Callable[..., Any]
     call_s: float
@@ -81,25 +81,25 @@ class Entrant:
 
 
 class Race:
-    """Rungs that take turns on one device."""
+    """Variants that take turns on one device."""
 
     def __init__(
         self,
-        rungs: Mapping[Variant, Entrant],
+        variants: Mapping[VariantId, Entrant],
         ring: Ring,
         clock: WatchfulClock,
         eager_errors: Sequence[OutputError],
         limit: Limit,
-        on_failure: Callable[[Variant, BaseException], None],
+        on_failure: Callable[[VariantId, BaseException], None],
         after_turn: Callable[[], None],
-        objection: Callable[[Variant], str | None],
+        objection: Callable[[VariantId], str | None],
         deadline: Deadline,
     ) -> None:
-        """`on_failure` reports that a rung is out; it and `after_turn` may raise to end the race.
+        """`on_failure` reports that a variant is out; it and `after_turn` may raise to end the race.
 
-        `objection` says what a rung does beside computing, if it is asked again. The race ends before the deadline.
+        `objection` says what a variant does beside computing, if it is asked again. The race ends before the deadline.
         """
-        self._rungs = rungs
+        self._variants = variants
         self._ring = ring
         self._clock = clock
         self._eager_errors = eager_errors
@@ -108,45 +108,45 @@ class Race:
         self._after_turn = after_turn
         self._objection = objection
         self._deadline = deadline
-        self._turn_s = {variant: CALLS_OF_A_TURN * entrant.call_s for variant, entrant in rungs.items()}
-        self._rechecked: set[Variant] = set()
+        self._turn_s = {variant: CALLS_OF_A_TURN * entrant.call_s for variant, entrant in variants.items()}
+        self._rechecked: set[VariantId] = set()
         self._random = random.Random(secrets.randbits(64))  # noqa: S311 - shuffles, guards nothing
         self._fresh_s = 0.0
-        self._dropped = dict.fromkeys(rungs, 0)
-        self._dropped_s = dict.fromkeys(rungs, 0.0)
-        self._ms: dict[Variant, list[float]] = {}
-        self._mhz: dict[Variant, list[int]] = {}
+        self._dropped = dict.fromkeys(variants, 0)
+        self._dropped_s = dict.fromkeys(variants, 0.0)
+        self._ms: dict[VariantId, list[float]] = {}
+        self._mhz: dict[VariantId, list[int]] = {}
         self._pause_s = FIRST_PAUSE_S
 
-    def start(self, rule: StopRule, lines: Lines) -> dict[Variant, Timed]:
-        """Times all rungs until each has a reason to stop; the timed ones."""
+    def start(self, rule: StopRule, lines: Lines) -> dict[VariantId, Timed]:
+        """Times all variants until each has a reason to stop; the timed ones."""
         self._rule = rule
         self._lines = lines
-        self._finished: list[Variant] = []
-        expected = {variant: entrant.call_s for variant, entrant in self._rungs.items()}
+        self._finished: list[VariantId] = []
+        expected = {variant: entrant.call_s for variant, entrant in self._variants.items()}
         untimed = interleave(expected, self._take, rule, self._random, self, self._refresh, self._has_time)
         for variant in untimed:
             self._lines.unavailable(variant, left_out(self._deadline))
         return {variant: self._timed(variant) for variant in self._finished}
 
-    def _timed(self, variant: Variant) -> Timed:
+    def _timed(self, variant: VariantId) -> Timed:
         ms, mhz = self._ms[variant], self._mhz.get(variant)
         return Timed(median(ms), min(ms), median(mhz) if mhz else None)
 
-    def samples(self, variant: Variant, round_: int, ms: Sequence[float]) -> None:
+    def samples(self, variant: VariantId, round_: int, ms: Sequence[float]) -> None:
         """See `sampling.Listener`."""
         self._ms.setdefault(variant, []).extend(ms)
         self._lines.samples(variant, round_, ms)
 
-    def sampled(self, variant: Variant, stop: StopReason) -> None:
+    def sampled(self, variant: VariantId, stop: StopReason) -> None:
         """See `sampling.Listener`."""
         self._finished.append(variant)
         self._lines.sampled(variant, stop, self._dropped[variant])
 
-    def _has_time(self, variant: Variant) -> bool:
+    def _has_time(self, variant: VariantId) -> bool:
         return self._deadline.left_s() > TURNS_DIFFER * self._turn_s[variant]
 
-    def _take(self, variant: Variant, count: int) -> list[float] | Dropped | None:
+    def _take(self, variant: VariantId, count: int) -> list[float] | Dropped | None:
         started = perf_counter()
         try:
             with self._deadline.keeping(0.0):
@@ -164,7 +164,7 @@ class Race:
             # No turn follows.
             return
 
-    def _try(self, variant: Variant, count: int) -> list[float] | Dropped | None:
+    def _try(self, variant: VariantId, count: int) -> list[float] | Dropped | None:
         try:
             times = self._turn(variant, count)
             self._after_turn()
@@ -182,9 +182,9 @@ class Race:
         self._pause_s = FIRST_PAUSE_S
         return times
 
-    def _turn(self, variant: Variant, count: int) -> list[float]:
+    def _turn(self, variant: VariantId, count: int) -> list[float]:
         """Times some calls and, now and then, compares the result of one that nobody could foresee."""
-        rung = self._rungs[variant].call
+        call = self._variants[variant].call
         arguments = [self._ring.take() for _ in range(count)]
         looks = variant != "eager" and (variant not in self._rechecked or self._random.random() < RECHECK_SHARE)
         looked_at = secrets.randbelow(count) if looks else -1
@@ -201,34 +201,34 @@ class Race:
         with torch.no_grad():
             given = cloned(arguments[looked_at]) if looks else None
             if count > 1:
-                # Not timed: another rung had the caches and the threads until now. Calls that are so long
+                # Not timed: another variant had the caches and the threads until now. Calls that are so long
                 # that a turn has only one do not notice.
-                rung(*self._ring.take())
-            times, _ = self._clock.samples(rung, arguments, after)
+                call(*self._ring.take())
+            times, _ = self._clock.samples(call, arguments, after)
         if len(kinds) > 1:
             raise WrongResultError("returned results of different types")
         if seen and given is not None:
             self._rechecked.add(variant)
             result, copy = seen[0]
-            expected = run(self._rungs["eager"].call, given, 0)
+            expected = run(self._variants["eager"].call, given, 0)
             compare_with_eager(copy, expected, self._eager_errors, self._limit)
-            if self._rungs[variant].results_last and not same_bits(result, copy):
+            if self._variants[variant].results_last and not same_bits(result, copy):
                 raise WrongResultError("returned memory that a later call wrote over")
         return times
 
-    def _look_at_fresh(self, variant: Variant, usual_ms: float) -> None:
-        """Asks a rung about its habits again when inputs that it never saw take long: it may have waited until now."""
+    def _look_at_fresh(self, variant: VariantId, usual_ms: float) -> None:
+        """Checks a variant again when inputs that it has not seen before take long: it may have waited until now."""
         if variant == "eager" or self._fresh_s > FRESH_SECONDS:
             return
         started = perf_counter()
         arguments = self._ring.fresh()
         with torch.no_grad():
-            (fresh_ms,), _ = self._clock.samples(self._rungs[variant].call, [arguments])
+            (fresh_ms,), _ = self._clock.samples(self._variants[variant].call, [arguments])
         self._fresh_s += perf_counter() - started
         if fresh_ms > REMEMBERS * usual_ms and (reason := self._objection(variant)):
             raise WrongResultError(reason)
 
-    def _drop(self, variant: Variant, times: Sequence[float]) -> Dropped | None:
+    def _drop(self, variant: VariantId, times: Sequence[float]) -> Dropped | None:
         self._dropped[variant] += len(times)
         self._dropped_s[variant] += sum(times) * 1e-3
         if variant not in self._ms and self._dropped_s[variant] >= self._rule.time_cap_s:

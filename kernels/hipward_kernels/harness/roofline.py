@@ -1,7 +1,7 @@
 """The shortest time that a model's work can take: bytes over bandwidth, operations over rate; the larger counts.
 
 What must be read and written is seen by running `Model` once: each input and parameter that its operations read, each
-output once. A rung that is faster than that did not do the work, however right its results look. The bound is loose
+output once. A variant that is faster than that did not do the work, however right its results look. The bound is loose
 on purpose: nothing that is between is counted, writes that a cache may still hold are not, and the rates are a data
 sheet's where there is one, else what was measured and a margin. Williams, Waterman, Patterson 2009, "Roofline".
 """
@@ -115,7 +115,7 @@ def roofline(work: Work, device: torch.device, dtype: torch.dtype, clock: Clock)
         work: What must be done.
         device: Where.
         dtype: Of the matrix products.
-        clock: Times the copy as it times the rungs.
+        clock: Times the copy as it times the variants.
     """
     gpu = gpu_named(describe(device).name) if device.type != "cpu" else None
     moved = work.bytes_read + work.bytes_written

@@ -1,6 +1,6 @@
-"""Decides which rung is timed next, and when each has been timed enough.
+"""Decides which variant is timed next, and when each has been timed enough.
 
-Rungs take turns in random order, so that a drift of the machine meets all of them. No clock and no PyTorch here:
+Variants take turns in random order, so that a drift of the machine meets all of them. No clock and no PyTorch here:
 both are passed in.
 """
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.lines import StopReason
 
 ROUND_SECONDS = 0.1
-"""Aim for the length of one rung's turn: short against drift, and often enough to follow live."""
+"""Aim for the length of one variant's turn: short against drift, and often enough to follow live."""
 
 ROUND_SAMPLES = 100
 
 
 @dataclass(frozen=True)
 class StopRule:
-    """When a rung has been timed enough."""
+    """When a variant has been timed enough."""
 
     time_cap_s: float = 15.0
     half_width: float = 0.01
@@ -49,7 +49,7 @@ class StopRule:
 
 @dataclass
 class Series:
-    """A rung's samples so far, in milliseconds."""
+    """A variant's samples so far, in milliseconds."""
 
     expected_s: float
     """Length of a call, as far as it is known before the first sample."""
@@ -122,10 +122,10 @@ class Listener(Protocol[_Told_contra]):
     """Is told what was sampled; `Lines` is one."""
 
     def samples(self, variant: _Told_contra, round_: int, ms: Sequence[float]) -> None:
-        """A rung's samples of one round."""
+        """A variant's samples of one round."""
 
     def sampled(self, variant: _Told_contra, stop: StopReason) -> None:
-        """A rung stops, and why."""
+        """A variant stops, and why."""
 
 
 def interleave(
@@ -137,17 +137,17 @@ def interleave(
     before_round: Callable[[], None],
     has_time: Callable[[Name], bool] = lambda _: True,
 ) -> list[Name]:
-    """Times all rungs, round by round, until each has a reason to stop; those that there was no time for.
+    """Times all variants, round by round, until each has a reason to stop; those that there was no time for.
 
     Args:
-        expected_s: The rungs, and about how long a call of each takes.
-        take: Takes that many samples of a rung, in milliseconds; `Dropped` when they do not count; None when the rung
-            has failed and is out.
+        expected_s: The variants, and about how long a call of each takes.
+        take: Takes that many samples of a variant, in milliseconds; `Dropped` when they do not count; None when the
+            variant has failed and is left out.
         rule: When to stop.
         order: Shuffles each round.
         listener: Gets samples as soon as they are taken.
         before_round: Called before each round.
-        has_time: Whether there is time for another turn of a rung. If not, all stop.
+        has_time: Whether there is time for another turn of a variant. If not, all stop.
     """
     running = {variant: Series(seconds) for variant, seconds in expected_s.items()}
     rounds = itertools.count()
@@ -177,7 +177,7 @@ def interleave(
 
 
 def _stop_all(running: Mapping[Name, Series], listener: Listener[Name]) -> list[Name]:
-    """Ends the sampling of every rung at the job's time limit; those without a sample."""
+    """Ends the sampling of every variant at the job's time limit; those without a sample."""
     for variant, series in running.items():
         if series.ms:
             listener.sampled(variant, "time-limit")

@@ -1,14 +1,14 @@
-"""The rungs of the ladder: what they are called, and how each is made from the author's `Model`.
+"""The variants of the ladder: what they are called, and how each is made from the author's `Model`.
 
-Each rung stands on those below it that the job asks for and that can run: with `eager, compile, fused-ops`, the last is
-`torch.compile` of the model with fused ops; with `eager, fused-ops` it is the fused ops alone. So every rung can be
-switched off, and seen alone. Which rungs run is decided in this order: a step that the environment switches off (its
+Each variant is based on the requested ones below it that can run: with `eager, compile, fused-ops`, the last is
+`torch.compile` of the model with fused ops; with `eager, fused-ops` it is the fused ops alone. So every variant can be
+switched off, and seen alone. Which variants run is decided in this order: a step that the environment switches off (its
 switch is 0) is not available; then the job's choice; a 1 in the environment adds nothing. `TORCH_COMPILE_MODE` is the
-mode of every rung that is compiled.
+mode of every variant that is compiled.
 
-The steps themselves are the ladder's (`hipward_kernels/ladder.py`), and so is the one place to add another: its rung
-is made here, announced to the runner by `lines.rungs`, and named and ordered by that everywhere else. Every rung but
-`eager` has its own copy of the same weights.
+The steps themselves are the ladder's (`hipward_kernels/ladder.py`), and so is the one place to add another: its variant
+is made here, announced to the runner by `lines.variants`, and named and ordered by that everywhere else. Every
+variant but `eager` has its own copy of the same weights.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from hipward_kernels import ladder
-from hipward_kernels.harness.lines import RungName
+from hipward_kernels.harness.lines import VariantInfo
 from hipward_kernels.harness.outputs import cloned, tensors
 from hipward_kernels.ladder import COMPILE, Step, Switches, optimize
 from hipward_kernels.rewrite.capture import DisagreesError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from hipward_kernels.harness.contract import Snippet
-    from hipward_kernels.harness.lines import Variant
+    from hipward_kernels.harness.lines import VariantId
 
 
 log = logging.getLogger(__name__)
@@ -43,28 +43,28 @@ GRAPH_MODES = ("reduce-overhead", "max-autotune")
 
 EAGER, CONTROL, COMPILED, EVERYTHING, MODEL_NEW = "eager", "eager-control", "compile", "everything", "model-new"
 
-RUNGS: tuple[RungName, ...] = (
-    RungName(EAGER, "Eager", "Model as it was written: the baseline"),
-    RungName(CONTROL, "Eager again (control)", "Model timed a second time: how much eager differs from itself"),
-    RungName(COMPILED, "torch.compile", "Model compiled by PyTorch"),
-    *(RungName(step.name, step.label, step.about) for step in ladder.STEPS),
-    RungName(EVERYTHING, "Everything", "torch.compile and every step that Model and this host allow and that pays"),
-    RungName(MODEL_NEW, "ModelNew", "The author's own version"),
+VARIANT_INFO: tuple[VariantInfo, ...] = (
+    VariantInfo(EAGER, "Eager", "Model as it was written: the baseline"),
+    VariantInfo(CONTROL, "Eager again (control)", "Model timed a second time: how much eager differs from itself"),
+    VariantInfo(COMPILED, "torch.compile", "Model compiled by PyTorch"),
+    *(VariantInfo(step.name, step.label, step.about) for step in ladder.STEPS),
+    VariantInfo(EVERYTHING, "Everything", "torch.compile and every step that Model and this host allow and that pays"),
+    VariantInfo(MODEL_NEW, "ModelNew", "The author's own version"),
 )
-"""Every rung, in ladder order."""
+"""Every variant, in ladder order."""
 
-VARIANTS: tuple[Variant, ...] = tuple(rung.id for rung in RUNGS)
-LABELS: dict[Variant, str] = {rung.id: rung.label for rung in RUNGS}
-STEPS: dict[Variant, Step] = {step.name: step for step in ladder.STEPS}
+VARIANTS: tuple[VariantId, ...] = tuple(variant.id for variant in VARIANT_INFO)
+LABELS: dict[VariantId, str] = {variant.id: variant.label for variant in VARIANT_INFO}
+STEPS: dict[VariantId, Step] = {step.name: step for step in ladder.STEPS}
 
 
 class UnavailableError(Exception):
-    """A rung cannot run here; the message says why."""
+    """A variant cannot run here; the message says why."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What rungs are made from."""
+    """What variants are made from."""
 
     snippet: Snippet
     model: nn.Module
@@ -93,43 +93,45 @@ def _holds_closures(model: nn.Module) -> bool:
 
 
 @dataclass(frozen=True)
-class Rung:
+class BuiltVariant:
     """A way to run the model."""
 
     call: Callable[..., Any]
-    stands_on: tuple[Variant, ...] = ()
-    """Lower rungs that are part of it, in ladder order."""
-    holds: tuple[str, ...] = ()
+    based_on: tuple[VariantId, ...] = ()
+    """Lower variants that are part of it, in ladder order."""
+    includes: tuple[str, ...] = ()
     """What each step that is part of it did, in words."""
     results_last: bool = True
     """False where each call may write over the last result: graph replays do, by design."""
 
 
-def parse_variants(names: Sequence[Any]) -> list[Variant]:
-    """The named rungs in ladder order, each once; always with `eager`."""
+def parse_variants(names: Sequence[Any]) -> list[VariantId]:
+    """The named variants in ladder order, each once; always with `eager`."""
     if unknown := [name for name in names if name not in VARIANTS]:
         raise ValueError(f"unknown variants: {unknown}; known are {', '.join(VARIANTS)}")
     return [variant for variant in VARIANTS if variant == EAGER or variant in names]
 
 
-def build(variant: Variant, origin: Origin, available: Collection[Variant], costly: Collection[Variant] = ()) -> Rung:
-    """Makes a rung.
+def build(
+    variant: VariantId, origin: Origin, available: Collection[VariantId], costly: Collection[VariantId] = ()
+) -> BuiltVariant:
+    """Makes a variant.
 
     Args:
         variant: Which.
         origin: From what.
-        available: Lower rungs that the job asks for and that can run here.
-        costly: Those whose step was measured to cost time; this rung does without.
+        available: Lower variants that the job asks for and that can run here.
+        costly: Those whose step was measured to cost time; this variant does without.
 
     Raises:
         UnavailableError: It cannot run here, or there is nothing for it to do.
     """
     if variant == EAGER:
-        return Rung(origin.model)
+        return BuiltVariant(origin.model)
     if variant == CONTROL:
-        return Rung(origin.copy())
+        return BuiltVariant(origin.copy())
     if variant == MODEL_NEW:
-        return Rung(_model_new(origin))
+        return BuiltVariant(_model_new(origin))
     below = [name for name in available if name not in costly]
     mode = os.environ.get(COMPILE) or "default"
     if variant == COMPILED:
@@ -143,8 +145,8 @@ def build(variant: Variant, origin: Origin, available: Collection[Variant], cost
     return _climb(origin, (*held, step), mode if COMPILED in below else None, must=step)
 
 
-def _climb(origin: Origin, steps: tuple[Step, ...], mode: str | None, must: Step | None = None) -> Rung:
-    """A rung that takes these steps, of which `must` has to change something."""
+def _climb(origin: Origin, steps: tuple[Step, ...], mode: str | None, must: Step | None = None) -> BuiltVariant:
+    """A variant that takes these steps, of which `must` has to change something."""
     try:
         done = optimize(origin.copy(), cloned(list(origin.inputs)), Switches(steps, mode))
     except DisagreesError as error:
@@ -153,24 +155,24 @@ def _climb(origin: Origin, steps: tuple[Step, ...], mode: str | None, must: Step
         raise UnavailableError(reason)
     lower = [] if mode is None or not steps else [COMPILED]
     lower += [step.name for step in steps if step is not must and done.found[step.name].changed]
-    return Rung(done.call, tuple(lower), tuple(done.holds()), mode not in GRAPH_MODES)
+    return BuiltVariant(done.call, tuple(lower), tuple(done.includes()), mode not in GRAPH_MODES)
 
 
-def _everything(origin: Origin, below: Collection[Variant], costly: Collection[Variant], mode: str) -> Rung:
+def _everything(origin: Origin, below: Collection[VariantId], costly: Collection[VariantId], mode: str) -> BuiltVariant:
     steps = tuple(step for step in ladder.STEPS if step.name not in costly and not _refusal(step, origin))
-    rung = _climb(origin, steps, mode)
-    lower = [COMPILED, *(name for name in rung.stands_on if name != COMPILED)]
+    variant = _climb(origin, steps, mode)
+    lower = [COMPILED, *(name for name in variant.based_on if name != COMPILED)]
     if all(name in below for name in lower):
         pays = " and that pays" if costly else ""
         raise UnavailableError(f"{LABELS[lower[-1]]} holds everything that Model and this host allow{pays}.")
-    return rung
+    return variant
 
 
 def forget_compilations() -> None:
-    """Makes earlier compilations of this process count for nothing; call it once, before the first rung."""
+    """Makes earlier compilations of this process count for nothing; call it once, before the first variant."""
     torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way
-    # The rungs are copies of one model, so they share its code, for which PyTorch counts compilations: past the limit
-    # it would run eagerly without a word.
+    # The variants are copies of one model and share its code, for which PyTorch counts compilations: past the limit it
+    # would run eagerly without a warning.
     torch._dynamo.config.recompile_limit = 64  # noqa: SLF001
     torch._dynamo.config.fail_on_recompile_limit_hit = True  # noqa: SLF001
 

@@ -1,4 +1,4 @@
-"""Whether a step of the ladder pays, asked before the race, so that the rungs above can do without one that costs.
+"""Whether a step of the ladder pays, asked before the race, so that the variants above can do without one that costs.
 
 A step that helps one model slows another down: a fused kernel that keeps a compiler from fusing more, a library that is
 faster by itself and slower between others. No table knows that, so it is measured, with this model, on this device.
@@ -21,17 +21,17 @@ TURN_SECONDS = 0.05
 MOST_CALLS = 20
 
 COSTS = 1.02
-"""Times of the rung below, from which on a step costs: what the runner calls a difference, too."""
+"""Times of the variant below, from which on a step costs: what the runner calls a difference, too."""
 
 
-def cost(rung: Entrant, below: Entrant, ring: Ring, clock: WatchfulClock) -> tuple[float, float] | None:
+def cost(variant: Entrant, below: Entrant, ring: Ring, clock: WatchfulClock) -> tuple[float, float] | None:
     """Milliseconds of a call with a step and without, where it costs in every round; None as soon as one shows none."""
     taken: tuple[list[float], list[float]] = ([], [])
     for round_ in range(ROUNDS):
         if round_ % 2:
-            with_it, without = _turn(rung, ring, clock), _turn(below, ring, clock)
+            with_it, without = _turn(variant, ring, clock), _turn(below, ring, clock)
         else:
-            without, with_it = _turn(below, ring, clock), _turn(rung, ring, clock)
+            without, with_it = _turn(below, ring, clock), _turn(variant, ring, clock)
         if median(with_it) <= COSTS * median(without):
             return None
         taken[0].extend(with_it)

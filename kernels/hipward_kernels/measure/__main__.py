@@ -1,6 +1,6 @@
 """Writes `benchmark.md` for a snippet: `python -m hipward_kernels.measure FILE > benchmark.md`.
 
-Checks the precision of each rung first; one that is wrong is not timed.
+Checks the precision of each variant first; one that is wrong is not timed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import torch
 
 from hipward_kernels.harness.devices import describe
 from hipward_kernels.harness.failure import summary
-from hipward_kernels.harness.variants import CONTROL, RUNGS, Origin, UnavailableError, build, forget_compilations
+from hipward_kernels.harness.variants import CONTROL, VARIANT_INFO, Origin, UnavailableError, build, forget_compilations
 from hipward_kernels.measure import subject
 from hipward_kernels.measure.benchmark_inference import ITERATIONS, inference
 from hipward_kernels.measure.benchmark_training import training
@@ -22,10 +22,10 @@ from hipward_kernels.measure.verify_precision import verify_precision
 
 if TYPE_CHECKING:
     from hipward_kernels.harness.contract import Snippet
-    from hipward_kernels.harness.lines import Variant
+    from hipward_kernels.harness.lines import VariantId
 
-NAMES: dict[Variant, str] = {
-    **{rung.id: f"+ {rung.label}" for rung in RUNGS if rung.id != CONTROL},
+NAMES: dict[VariantId, str] = {
+    **{variant.id: f"+ {variant.label}" for variant in VARIANT_INFO if variant.id != CONTROL},
     "eager": "Eager baseline",
     "everything": "Everything",
     "model-new": "ModelNew",
@@ -43,24 +43,24 @@ def conditions(device: torch.device) -> Conditions:
 
 
 def climb(snippet: Snippet, iterations: int) -> list[Step]:
-    """Each rung of the ladder on top of those below it."""
+    """Each variant of the ladder on top of those below it."""
     origin = Origin(snippet, snippet.build("Model"), snippet.inputs(0))
     steps: list[Step] = []
-    below: list[Variant] = []
+    below: list[VariantId] = []
     forget_compilations()
     for variant, name in NAMES.items():
         try:
-            rung = build(variant, origin, below)
+            built = build(variant, origin, below)
             with torch.no_grad():
-                found = verify_precision(rung.call, snippet)
+                found = verify_precision(built.call, snippet)
             if not found.passed:
                 reason = found.float64_reason or found.guides_reason
                 steps.append(Step(name, None, f"not timed: {reason}"))
                 continue
-            latency = inference(rung.call, origin.inputs, snippet.device, iterations=iterations)
+            latency = inference(built.call, origin.inputs, snippet.device, iterations=iterations)
         except UnavailableError as error:
             steps.append(Step(name, None, str(error)))
-        # A rung is foreign code or a compiler: whatever it raises, the others are still measured.
+        # A variant is foreign code or a compiler: whatever it raises, the others are still measured.
         except Exception as error:  # noqa: BLE001
             steps.append(Step(name, None, summary(error)))
         else:

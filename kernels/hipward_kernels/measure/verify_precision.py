@@ -105,11 +105,11 @@ def main() -> None:
     snippet = subject.load(parser, options)
     forget_compilations()
     try:
-        rung = build(options.variant, Origin(snippet, snippet.build("Model"), snippet.inputs(0)), ())
+        variant = build(options.variant, Origin(snippet, snippet.build("Model"), snippet.inputs(0)), ())
     except UnavailableError as error:
         parser.exit(1, f"{error}\n")
     with torch.no_grad():
-        found = verify_precision(rung.call, snippet)
+        found = verify_precision(variant.call, snippet)
     print(f"cosine similarity  {found.cosine:.6f}   (guides: over {MIN_COSINE})")
     print(f"largest difference {found.max_difference:.6g}   (guides: under {MAX_DIFFERENCE:g})")
     print(f"NaN or infinity    {'yes' if found.has_nan else 'no'}")

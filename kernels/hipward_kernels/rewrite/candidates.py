@@ -1,7 +1,7 @@
 """Guesses which fused module could stand for a module. A guess may be wrong: `verify.py` decides.
 
 Guesses come from structure (which parameters, which linear layers, how many arguments), because names differ
-between models. To recognize one more pattern, add a generator here and name it in the rung that uses it.
+between models. To recognize one more pattern, add a generator here and name it in the variant that uses it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 //! What a runner can run on, and how strongly it isolates what it runs.
 
-use crate::Rung;
+use crate::Variant;
 use serde::{Deserialize, Serialize};
 
 /// Who makes the device.
@@ -58,7 +58,7 @@ pub struct Isolation {
     pub missing: Vec<String>,
 }
 
-/// Something the runner lacks, and the line that mends it.
+/// Something the runner lacks, and the line that fixes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Missing {
     /// `PyTorch`.
@@ -66,7 +66,7 @@ pub struct Missing {
     /// One sentence: what does not work without it.
     pub consequence: String,
     /// The command to run.
-    pub mend: String,
+    pub fix: String,
 }
 
 /// `GET /api/v1/capabilities`.
@@ -81,9 +81,9 @@ pub struct Capabilities {
     /// PyTorch's version string, if there is a PyTorch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub torch: Option<String>,
-    /// The rungs this runner's harness knows, in ladder order.
+    /// The variants this runner's harness knows, in ladder order.
     #[serde(default)]
-    pub rungs: Vec<Rung>,
+    pub variants: Vec<Variant>,
     /// The isolation its children get.
     pub isolation: Isolation,
     /// Longest a job may run, seconds.

@@ -1,6 +1,6 @@
 //! The event log of a job: what the runner stores, and what the browser is streamed.
 
-use crate::{Device, Failure, Measurement, Stats, Variant, Verdict};
+use crate::{Device, Failure, Measurement, Stats, VariantId, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// One line of a job's log. `seq` starts at 1 and has no gaps; it is the SSE `id`.
@@ -39,10 +39,10 @@ pub enum EventBody {
         /// The device.
         device: Device,
     },
-    /// A rung's sampling ended.
+    /// A variant's sampling ended.
     VariantDone {
-        /// The rung.
-        variant: Variant,
+        /// The variant.
+        variant: VariantId,
         /// Its statistics, computed by the runner.
         stats: Stats,
     },

@@ -1,7 +1,7 @@
 //! What the runner and the harness say to each other: a job on standard input, lines on a private
 //! pipe. The runner turns each line into events.
 
-use crate::{Failure, Measurement, StopReason, Variant};
+use crate::{Failure, Measurement, StopReason, VariantId};
 use serde::{Deserialize, Serialize};
 
 /// A line of the harness with the job's secret on it. What writes to the pipe without knowing the
@@ -28,10 +28,10 @@ pub enum HarnessLine {
     Ready,
     /// The job was read; nothing of it has run yet.
     Accepted,
-    /// Sampling of a rung ended; the runner answers with [`crate::EventBody::VariantDone`].
+    /// Sampling of a variant ended; the runner answers with [`crate::EventBody::VariantDone`].
     Sampled {
-        /// The rung.
-        variant: Variant,
+        /// The variant.
+        variant: VariantId,
         /// Which rule fired.
         stop: StopReason,
         /// Throttled samples that were dropped.
@@ -40,7 +40,7 @@ pub enum HarnessLine {
     },
     /// The job cannot go on.
     Error(Failure),
-    /// All rungs ended.
+    /// All variants ended.
     Finished,
     /// All others: they become events as they are.
     #[serde(untagged)]
@@ -52,11 +52,11 @@ pub enum HarnessLine {
 pub struct HarnessJob {
     /// The snippet.
     pub code: String,
-    /// Rungs, in ladder order; always holds `eager`.
-    pub variants: Vec<Variant>,
+    /// Variants, in ladder order; always holds `eager`.
+    pub variants: Vec<VariantId>,
     /// PyTorch device.
     pub device: String,
-    /// Longest sampling time per rung, seconds; stated in the conditions.
+    /// Longest sampling time per variant, seconds; stated in the conditions.
     pub time_cap_s: f64,
     /// Seconds until the job is stopped, counted from when it is handed over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,12 +88,12 @@ mod tests {
         let old = read(r#"{"type":"compile","variant":"compile","seconds":2.5}"#);
         assert_eq!(old.nonce, None);
         let HarnessLine::Measured(Measurement::Compile {
-            stands_on, holds, ..
+            based_on, includes, ..
         }) = old.line
         else {
             panic!("not a compilation: {old:?}")
         };
-        assert!(stands_on.is_empty() && holds.is_empty());
+        assert!(based_on.is_empty() && includes.is_empty());
         let old = read(
             r#"{"type":"environment","device_name":"a","arch":"b","torch":"2","python":"3","threads":1,
                 "clock":"c","clock_overhead_ms":0.1,"cache":"warm","stop_rule":"d"}"#,
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_figure_the_floor_and_the_rungs_are_read_as_the_harness_writes_them() {
+    fn hot_roofline_and_variants_lines_parse() {
         let read = |text| match serde_json::from_str(text).expect("is a line") {
             HarnessLine::Measured(measurement) => measurement,
             other => panic!("not a measurement: {other:?}"),
@@ -120,14 +120,14 @@ mod tests {
                 "peak_from":"no matrix product","floor_ms":0.00004,"bound":"memory"}"#,
         );
         assert!(matches!(floor, Measurement::Roofline(floor) if floor.peak_tflops.is_none()));
-        let rungs = read(
-            r#"{"type":"rungs","rungs":[{"id":"new","label":"A new one","about":"Nobody knew it"}]}"#,
+        let variants = read(
+            r#"{"type":"variants","variants":[{"id":"new","label":"A new one","about":"Nobody knew it"}]}"#,
         );
-        let Measurement::Rungs { rungs } = rungs else {
-            panic!("not the rungs: {rungs:?}")
+        let Measurement::Variants { variants } = variants else {
+            panic!("not the variants: {variants:?}")
         };
-        assert_eq!(label(&rungs, &Variant::named("new")), "A new one");
-        assert_eq!(label(&rungs, &Variant::EAGER), "eager");
+        assert_eq!(label(&variants, &VariantId::named("new")), "A new one");
+        assert_eq!(label(&variants, &VariantId::EAGER), "eager");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a client asks for, and what a job is.
 
-use crate::{Failure, Variant};
+use crate::{Failure, VariantId};
 use serde::{Deserialize, Serialize};
 
 /// The body of `POST /api/v1/jobs`.
@@ -13,9 +13,9 @@ pub struct JobRequest {
     /// A name for the result page; at most 120 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The rungs to run; empty means all of them. `eager` always runs.
+    /// The variants to run; empty means all of them. `eager` always runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub variants: Vec<Variant>,
+    pub variants: Vec<VariantId>,
     /// A device id from `GET /api/v1/devices`; absent means the first GPU that is free,
     /// or the processor where there is no GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,7 +30,7 @@ pub enum JobState {
     Queued,
     /// Holds a device; its process runs.
     Running,
-    /// Every requested rung ended; the verdict is in the event log.
+    /// Every requested variant ended; the verdict is in the event log.
     Done,
     /// Ended early; [`JobSummary::failure`] says why and what to do.
     Failed,
@@ -62,8 +62,8 @@ pub struct JobSummary {
     pub attempt: u32,
     /// RFC 3339, UTC.
     pub created_at: String,
-    /// The requested rungs.
-    pub variants: Vec<Variant>,
+    /// The requested variants.
+    pub variants: Vec<VariantId>,
     /// SHA-256 of the code, hexadecimal.
     pub code_sha256: String,
     /// Sequence number of the newest event.

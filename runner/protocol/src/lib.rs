@@ -11,8 +11,8 @@ mod harness;
 mod job;
 mod measurement;
 mod problem;
-mod rung;
 mod stats;
+mod variant;
 mod view;
 
 pub use device::{Capabilities, Device, Isolation, IsolationLevel, Missing, Vendor};
@@ -24,6 +24,6 @@ pub use measurement::{
     Advice, Environment, HostLoad, Hot, Idle, Measurement, OutputError, Roofline,
 };
 pub use problem::Problem;
-pub use rung::{Rung, Variant, label};
 pub use stats::{Comparison, Outcome, Stats, StopReason, Verdict};
+pub use variant::{Variant, VariantId, label};
 pub use view::{JobView, PrecisionView, VariantStatus, VariantView};

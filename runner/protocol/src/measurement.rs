@@ -1,7 +1,7 @@
 //! What a harness says about a measurement, as it goes into the event log: one set of types for the
 //! line on the pipe and for the event. `hipward_kernels/harness/lines.py` writes them, field by field.
 
-use crate::{Isolation, Rung, Variant};
+use crate::{Isolation, Variant, VariantId};
 use serde::{Deserialize, Serialize};
 
 /// A line that becomes an event as it is.
@@ -14,23 +14,23 @@ use serde::{Deserialize, Serialize};
 pub enum Measurement {
     /// The conditions, before anything is measured.
     Environment(Environment),
-    /// The rungs of this job, before anything is said about one.
-    Rungs {
+    /// The variants of this job, before anything is said about one.
+    Variants {
         /// In ladder order.
-        rungs: Vec<Rung>,
+        variants: Vec<Variant>,
     },
-    /// A rung that cannot run here, with the reason.
+    /// A variant that cannot run here, with the reason.
     Unavailable {
-        /// The rung.
-        variant: Variant,
+        /// The variant.
+        variant: VariantId,
         /// Why, in a sentence.
         reason: String,
     },
-    /// The precision gate for one rung, run before any timing.
+    /// The precision gate for one variant, run before any timing.
     Precision {
-        /// The rung.
-        variant: Variant,
-        /// False: the rung is not timed.
+        /// The variant.
+        variant: VariantId,
+        /// False: the variant is not timed.
         passed: bool,
         /// Every output tensor's errors, worst seed.
         outputs: Vec<OutputError>,
@@ -42,37 +42,37 @@ pub enum Measurement {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// What no rung can be faster than.
+    /// What no variant can be faster than.
     Roofline(Roofline),
-    /// Time that a rung took to compile and warm up, outside its timings.
+    /// Time that a variant took to compile and warm up, outside its timings.
     Compile {
-        /// The rung.
-        variant: Variant,
+        /// The variant.
+        variant: VariantId,
         /// Seconds.
         seconds: f64,
-        /// Lower rungs that are part of it.
+        /// Lower variants that are part of it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        stands_on: Vec<Variant>,
+        based_on: Vec<VariantId>,
         /// What each step that is part of it did, in words.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        holds: Vec<String>,
+        includes: Vec<String>,
     },
     /// What a reader must know before believing the figures.
     Caution {
         /// A sentence or two.
         text: String,
     },
-    /// A second figure of a rung: with warm caches.
+    /// A second figure of a variant: with warm caches.
     Hot {
-        /// The rung.
-        variant: Variant,
+        /// The variant.
+        variant: VariantId,
         /// The figure.
         hot: Hot,
     },
     /// Raw timings, in the order they were taken.
     Samples {
-        /// The rung.
-        variant: Variant,
+        /// The variant.
+        variant: VariantId,
         /// Round of the interleaving, from 0.
         round: u32,
         /// Milliseconds per call.
@@ -223,7 +223,7 @@ pub struct Roofline {
     pub bound: String,
 }
 
-/// A rung's time with warm caches.
+/// A variant's time with warm caches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hot {
     /// Milliseconds of a call, one figure a batch.

@@ -1,6 +1,6 @@
 //! Shapes of the statistics. The runner computes them (runner/src/statistics); nobody else does.
 
-use crate::{HostLoad, Variant};
+use crate::{HostLoad, VariantId};
 use serde::{Deserialize, Serialize};
 
 /// Why sampling of a variant ended.
@@ -74,7 +74,7 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The variant.
-    pub variant: Variant,
+    pub variant: VariantId,
     /// Median of eager over median of the variant: 2 means twice as fast.
     pub speedup: f64,
     /// 95 % bootstrap interval over rounds, lower end.
@@ -98,7 +98,7 @@ pub struct Verdict {
     pub control: Option<Comparison>,
     /// The fastest variant whose outcome is FASTER, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub best: Option<Variant>,
+    pub best: Option<VariantId>,
     /// One sentence a newcomer understands, with its caveats.
     pub summary: String,
     /// How busy the host was while the variants were timed.

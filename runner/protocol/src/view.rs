@@ -3,7 +3,7 @@
 
 use crate::{
     Comparison, Device, Environment, Event, EventBody, Failure, Hot, JobState, LogStream,
-    Measurement, OutputError, Roofline, Rung, Stats, Variant, Verdict, label,
+    Measurement, OutputError, Roofline, Stats, Variant, VariantId, Verdict, label,
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,16 +27,16 @@ pub struct JobView {
     pub device: Option<Device>,
     /// The conditions.
     pub environment: Option<Environment>,
-    /// What no rung can be faster than.
+    /// What no variant can be faster than.
     #[serde(default)]
     pub roofline: Option<Roofline>,
     /// What the harness says that a reader must know before believing the figures.
     #[serde(default)]
     pub cautions: Vec<String>,
-    /// The rungs of the job, as the harness announced them.
+    /// The variants of the job, as the harness announced them.
     #[serde(default)]
-    pub rungs: Vec<Rung>,
-    /// Rungs that have said something, in ladder order.
+    pub announced: Vec<Variant>,
+    /// Variants that have said something, in ladder order.
     pub variants: Vec<VariantView>,
     /// The end of what was written, with its stream.
     pub log: Vec<(LogStream, String)>,
@@ -49,20 +49,20 @@ pub struct JobView {
 /// One row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VariantView {
-    /// The rung.
-    pub variant: Variant,
+    /// The variant.
+    pub variant: VariantId,
     /// What it is doing.
     pub status: VariantStatus,
     /// The precision gate.
     pub precision: Option<PrecisionView>,
     /// Seconds to compile and warm up.
     pub compile_seconds: Option<f64>,
-    /// Lower rungs that are part of it.
+    /// Lower variants that are part of it.
     #[serde(default)]
-    pub stands_on: Vec<Variant>,
+    pub based_on: Vec<VariantId>,
     /// What each step that is part of it did, in words.
     #[serde(default)]
-    pub holds: Vec<String>,
+    pub includes: Vec<String>,
     /// Raw samples so far, milliseconds.
     pub samples: Vec<f64>,
     /// Final statistics.
@@ -73,14 +73,14 @@ pub struct VariantView {
 }
 
 impl VariantView {
-    fn new(variant: Variant) -> Self {
+    fn new(variant: VariantId) -> Self {
         VariantView {
             variant,
             status: VariantStatus::Checked,
             precision: None,
             compile_seconds: None,
-            stands_on: Vec::new(),
-            holds: Vec::new(),
+            based_on: Vec::new(),
+            includes: Vec::new(),
             samples: Vec::new(),
             stats: None,
             hot: None,
@@ -96,7 +96,7 @@ impl VariantView {
     }
 }
 
-/// What a rung is doing.
+/// What a variant is doing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", content = "reason", rename_all = "kebab-case")]
 pub enum VariantStatus {
@@ -112,7 +112,7 @@ pub enum VariantStatus {
     Measured,
 }
 
-/// The precision gate's answer for one rung.
+/// The precision gate's answer for one variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrecisionView {
     /// Whether it passed.
@@ -137,7 +137,7 @@ impl Default for JobView {
             environment: None,
             roofline: None,
             cautions: Vec::new(),
-            rungs: Vec::new(),
+            announced: Vec::new(),
             variants: Vec::new(),
             log: Vec::new(),
             verdict: None,
@@ -203,7 +203,7 @@ impl JobView {
 
     fn measured(&mut self, measurement: &Measurement) {
         match measurement {
-            Measurement::Rungs { rungs } => self.rungs.clone_from(rungs),
+            Measurement::Variants { variants } => self.announced.clone_from(variants),
             Measurement::Environment(environment) => self.environment = Some(environment.clone()),
             Measurement::Unavailable { variant, reason } => {
                 let status = VariantStatus::Unavailable(reason.clone());
@@ -233,13 +233,13 @@ impl JobView {
             Measurement::Compile {
                 variant,
                 seconds,
-                stands_on,
-                holds,
+                based_on,
+                includes,
             } => {
                 let row = self.row(variant);
                 row.compile_seconds = Some(*seconds);
-                row.stands_on.clone_from(stands_on);
-                row.holds.clone_from(holds);
+                row.based_on.clone_from(based_on);
+                row.includes.clone_from(includes);
             }
             Measurement::Hot { variant, hot } => self.row(variant).hot = Some(hot.clone()),
             Measurement::Samples { variant, ms, .. } => {
@@ -250,13 +250,13 @@ impl JobView {
         }
     }
 
-    /// What a table calls a rung.
-    pub fn label<'a>(&'a self, variant: &'a Variant) -> &'a str {
-        label(&self.rungs, variant)
+    /// What a table calls a variant.
+    pub fn label<'a>(&'a self, variant: &'a VariantId) -> &'a str {
+        label(&self.announced, variant)
     }
 
-    /// The comparison of one rung with eager, once there is a verdict.
-    pub fn comparison(&self, variant: &Variant) -> Option<&Comparison> {
+    /// The comparison of one variant with eager, once there is a verdict.
+    pub fn comparison(&self, variant: &VariantId) -> Option<&Comparison> {
         let verdict = self.verdict.as_ref()?;
         verdict
             .comparisons
@@ -275,14 +275,14 @@ impl JobView {
         }
     }
 
-    /// The row of a rung. Rows stand in the order of the announcement; one that was not announced
+    /// The row of a variant. Rows stand in the order of the announcement; one that was not announced
     /// comes last.
-    fn row(&mut self, variant: &Variant) -> &mut VariantView {
+    fn row(&mut self, variant: &VariantId) -> &mut VariantView {
         let at = match self.variants.iter().position(|row| row.variant == *variant) {
             Some(at) => at,
             None => {
-                let place = |variant: &Variant| {
-                    let at = self.rungs.iter().position(|rung| rung.id == *variant);
+                let place = |variant: &VariantId| {
+                    let at = self.announced.iter().position(|known| known.id == *variant);
                     at.unwrap_or(usize::MAX)
                 };
                 let at = self

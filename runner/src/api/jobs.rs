@@ -17,7 +17,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::StreamExt;
-use hipward_protocol::{JobSummary, Rung, Variant};
+use hipward_protocol::{JobSummary, Variant, VariantId};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -115,7 +115,7 @@ pub(super) fn check_runner(app: &App) -> ApiResult<()> {
             refusal.code,
             "Benchmarks cannot run here",
             refusal.missing.consequence.clone(),
-            refusal.missing.mend.clone(),
+            refusal.missing.fix.clone(),
         ))
     })
 }
@@ -201,7 +201,7 @@ fn parse(app: &App, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
             "Choose a shorter one.",
         ));
     }
-    let variants = variants(&submitted.variants, app.runner.rungs())?;
+    let variants = variants(&submitted.variants, app.runner.variants())?;
     let devices = app.runner.devices();
     if let Some(wanted) = &submitted.device
         && app.runner.refusal().is_none()
@@ -227,16 +227,16 @@ fn parse(app: &App, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
     })
 }
 
-/// The rungs in ladder order, with eager and its control always among them: without the baseline
+/// The variants in ladder order, with eager and its control always among them: without the baseline
 /// and its noise there is no verdict.
-fn variants(names: &[String], rungs: &[Rung]) -> ApiResult<Vec<Variant>> {
-    if rungs.is_empty() {
+fn variants(names: &[String], variants: &[Variant]) -> ApiResult<Vec<VariantId>> {
+    if variants.is_empty() {
         // No job can run here; `check_runner` says why.
         return Ok(Vec::new());
     }
-    let known = |name: &String| rungs.iter().any(|rung| rung.id.name() == name);
+    let known = |name: &String| variants.iter().any(|variant| variant.id.name() == name);
     if let Some(name) = names.iter().find(|name| !known(name)) {
-        let all: Vec<&str> = rungs.iter().map(|rung| rung.id.name()).collect();
+        let all: Vec<&str> = variants.iter().map(|variant| variant.id.name()).collect();
         return Err(ApiError::bad_request(
             "unknown-variant",
             "Unknown variant",
@@ -244,15 +244,15 @@ fn variants(names: &[String], rungs: &[Rung]) -> ApiResult<Vec<Variant>> {
             &format!("The variants are: {}.", all.join(", ")),
         ));
     }
-    let asked = |rung: &&Rung| {
+    let asked = |variant: &&Variant| {
         names.is_empty()
-            || names.iter().any(|name| name == rung.id.name())
-            || [Variant::EAGER, Variant::CONTROL].contains(&rung.id)
+            || names.iter().any(|name| name == variant.id.name())
+            || [VariantId::EAGER, VariantId::CONTROL].contains(&variant.id)
     };
-    Ok(rungs
+    Ok(variants
         .iter()
         .filter(asked)
-        .map(|rung| rung.id.clone())
+        .map(|variant| variant.id.clone())
         .collect())
 }
 

@@ -149,7 +149,7 @@ fn tell_what_there_is(runner: &Runner) {
             "{} is missing: {} To mend it: {}",
             missing.what,
             missing.consequence,
-            missing.mend
+            missing.fix
         );
     }
     for device in &capabilities.devices {

@@ -25,7 +25,7 @@ pub(crate) fn unused_amd_gpu(sys: &Path, devices: &[Device]) -> Option<Missing> 
             "The kernel lists a GPU ({}) that this PyTorch does not see, so benchmarks do not run on it.",
             gpu.arch
         ),
-        mend: "HIPWARD_PYTHON=/path/to/python with PyTorch for ROCm, as a user in the groups \
+        fix: "HIPWARD_PYTHON=/path/to/python with PyTorch for ROCm, as a user in the groups \
                `render` and `video`"
             .to_owned(),
     })

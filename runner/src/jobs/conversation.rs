@@ -1,7 +1,7 @@
 //! What a worker may say, in which order and how much of it. The job's code runs in the process that says it, so nothing
 //! is taken for granted: a line that cannot follow on those before it ends the job.
 
-use hipward_protocol::{HarnessLine, Measurement, Variant};
+use hipward_protocol::{HarnessLine, Measurement, VariantId};
 use std::{collections::HashMap, time::Duration};
 
 /// Most samples of a variant: the harness's `StopRule.max_samples`.
@@ -41,18 +41,18 @@ enum Stage {
 /// One job's lines so far.
 #[derive(Debug)]
 pub(super) struct Conversation {
-    asked: Vec<Variant>,
+    asked: Vec<VariantId>,
     accepted: bool,
     environment: bool,
     roofline: bool,
     cautions: usize,
-    announced: Option<HashMap<Variant, Stage>>,
+    announced: Option<HashMap<VariantId, Stage>>,
     reported_ms: f64,
 }
 
 impl Conversation {
     /// Before the first line of a job that asked for these variants.
-    pub(super) fn new(asked: &[Variant]) -> Conversation {
+    pub(super) fn new(asked: &[VariantId]) -> Conversation {
         Conversation {
             asked: asked.to_vec(),
             accepted: false,
@@ -65,7 +65,7 @@ impl Conversation {
     }
 
     /// Whether the sampling of a variant was said to have ended.
-    pub(super) fn is_sampled(&self, variant: &Variant) -> bool {
+    pub(super) fn is_sampled(&self, variant: &VariantId) -> bool {
         let stage = self.announced.as_ref().and_then(|all| all.get(variant));
         matches!(stage, Some(Stage::Sampled { .. }))
     }
@@ -97,7 +97,7 @@ impl Conversation {
                 length_of_time(environment.clock_overhead_ms)?;
                 first(&mut self.environment, "the conditions were given")
             }
-            Measurement::Rungs { rungs } => {
+            Measurement::Variants { variants } => {
                 if !self.environment {
                     return Err(order("the variants come before the conditions"));
                 }
@@ -105,15 +105,15 @@ impl Conversation {
                     return Err(order("the variants were announced twice"));
                 }
                 let mut announced = HashMap::new();
-                for rung in rungs {
-                    if !self.asked.contains(&rung.id) {
-                        return Err(of("which the job did not ask for", &rung.id));
+                for variant in variants {
+                    if !self.asked.contains(&variant.id) {
+                        return Err(of("which the job did not ask for", &variant.id));
                     }
                     if announced
-                        .insert(rung.id.clone(), Stage::Announced)
+                        .insert(variant.id.clone(), Stage::Announced)
                         .is_some()
                     {
-                        return Err(of("which is announced twice", &rung.id));
+                        return Err(of("which is announced twice", &variant.id));
                     }
                 }
                 self.announced = Some(announced);
@@ -184,7 +184,7 @@ impl Conversation {
         }
     }
 
-    fn samples(&mut self, variant: &Variant, round: u32, ms: &[f64]) -> Result<(), Violation> {
+    fn samples(&mut self, variant: &VariantId, round: u32, ms: &[f64]) -> Result<(), Violation> {
         if !ms.iter().all(|ms| *ms > 0.0) {
             return Err(order("a sample is not a length of time"));
         }
@@ -208,7 +208,7 @@ impl Conversation {
         Ok(())
     }
 
-    fn stage(&mut self, variant: &Variant) -> Result<&mut Stage, Violation> {
+    fn stage(&mut self, variant: &VariantId) -> Result<&mut Stage, Violation> {
         let stage = self.announced.as_mut().and_then(|all| all.get_mut(variant));
         stage.ok_or_else(|| of("which was not announced", variant))
     }
@@ -219,12 +219,12 @@ fn order(problem: impl Into<String>) -> Violation {
 }
 
 /// Something about a variant, whose name may be anything.
-fn of(problem: &str, variant: &Variant) -> Violation {
+fn of(problem: &str, variant: &VariantId) -> Violation {
     let name: String = variant.name().chars().take(40).collect();
     order(format!("it is about the variant {name:?}, {problem}"))
 }
 
-fn untimely(what: &str, variant: &Variant, stage: &Stage) -> Violation {
+fn untimely(what: &str, variant: &VariantId, stage: &Stage) -> Violation {
     let when = match stage {
         Stage::Announced => "before its precision was checked",
         Stage::Checked => "before it was compiled",
@@ -263,9 +263,9 @@ mod tests {
                "clock": "c", "clock_overhead_ms": 0.1, "cache": "warm", "stop_rule": "d"})
     }
 
-    fn rungs(names: &[&str]) -> Value {
-        let rung = |name: &&str| json!({"id": name, "label": name, "about": name});
-        json!({"type": "rungs", "rungs": names.iter().map(rung).collect::<Vec<_>>()})
+    fn variants(names: &[&str]) -> Value {
+        let variant = |name: &&str| json!({"id": name, "label": name, "about": name});
+        json!({"type": "variants", "variants": names.iter().map(variant).collect::<Vec<_>>()})
     }
 
     fn precision(passed: bool) -> Value {
@@ -296,7 +296,7 @@ mod tests {
 
     /// What is wrong with the last of these lines; those before it are right.
     fn told(lines: &[Value]) -> Result<(), Violation> {
-        let asked = [Variant::EAGER, Variant::CONTROL];
+        let asked = [VariantId::EAGER, VariantId::CONTROL];
         let mut conversation = Conversation::new(&asked);
         let read = |line: &Value| serde_json::from_value(line.clone()).expect("is a line");
         let (last, before) = lines.split_last().expect("some lines");
@@ -310,7 +310,7 @@ mod tests {
         let mut lines = vec![
             json!({"type": "accepted"}),
             environment(),
-            rungs(&["eager"]),
+            variants(&["eager"]),
         ];
         lines.extend([roofline(), precision(true), compile(), samples(0, &[1.0])]);
         lines
@@ -340,7 +340,7 @@ mod tests {
             (vec![json!({"type": "ready"})], "ready twice"),
             (vec![json!({"type": "accepted"})], "accepted twice"),
             (vec![environment()], "after the variants"),
-            (vec![rungs(&["eager"])], "announced twice"),
+            (vec![variants(&["eager"])], "announced twice"),
             (vec![roofline()], "given twice"),
             (vec![precision(true)], "while it is timed"),
             (vec![compile()], "while it is timed"),
@@ -372,14 +372,14 @@ mod tests {
     fn a_variant_is_announced_before_anything_is_said_of_it_and_only_if_it_was_asked_for() {
         for lines in [
             vec![precision(true)],
-            vec![rungs(&["eager"])],
-            vec![environment(), rungs(&["eager", "record"])],
-            vec![environment(), rungs(&["eager", "eager"])],
-            vec![environment(), rungs(&["eager-control"]), precision(true)],
-            vec![environment(), rungs(&["eager"]), samples(0, &[1.0])],
+            vec![variants(&["eager"])],
+            vec![environment(), variants(&["eager", "record"])],
+            vec![environment(), variants(&["eager", "eager"])],
+            vec![environment(), variants(&["eager-control"]), precision(true)],
+            vec![environment(), variants(&["eager"]), samples(0, &[1.0])],
             vec![
                 environment(),
-                rungs(&["eager"]),
+                variants(&["eager"]),
                 precision(true),
                 samples(0, &[1.0]),
             ],
@@ -396,7 +396,7 @@ mod tests {
 
     #[test]
     fn calls_cannot_have_taken_longer_than_the_job() {
-        let asked = [Variant::EAGER];
+        let asked = [VariantId::EAGER];
         let mut conversation = Conversation::new(&asked);
         let read = |line: &Value| serde_json::from_value(line.clone()).expect("is a line");
         let mut lines = up_to_samples();

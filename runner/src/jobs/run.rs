@@ -16,7 +16,7 @@ use crate::{
     statistics::{self, Samples, Setting},
 };
 use hipward_protocol::{
-    Device, EventBody, HarnessLine, HostLoad, Isolation, Measurement, StopReason, Variant, Vendor,
+    Device, EventBody, HarnessLine, HostLoad, Isolation, Measurement, StopReason, VariantId, Vendor,
 };
 use std::{
     future::pending,
@@ -189,7 +189,7 @@ impl<'a> Run<'a> {
 
     async fn variant_done(
         &self,
-        variant: Variant,
+        variant: VariantId,
         stop: StopReason,
         dropped: usize,
     ) -> Option<EventBody> {
@@ -231,7 +231,7 @@ impl<'a> Run<'a> {
                     None => None,
                 };
             }
-            Measurement::Rungs { rungs } => self.samples().announce(rungs),
+            Measurement::Variants { variants } => self.samples().announce(variants),
             Measurement::Roofline(roofline) => self.samples().set_floor(roofline.floor_ms),
             Measurement::Samples { variant, round, ms } => {
                 self.samples().add(variant, *round, ms);
@@ -325,7 +325,7 @@ impl<'a> Run<'a> {
 
     /// Statistics and a verdict of what was measured before the job was stopped.
     async fn measured_so_far(&self) -> Vec<EventBody> {
-        let timed: Vec<Variant> = self.samples.timed().into_iter().cloned().collect();
+        let timed: Vec<VariantId> = self.samples.timed().into_iter().cloned().collect();
         let mut events = Vec::new();
         for variant in timed {
             if !self.conversation.is_sampled(&variant) {

@@ -7,7 +7,7 @@ use crate::{
     isolation::{FileRules, Host, Identity, Limits, Plan, Reserved},
     python::{self, Interpreter},
 };
-use hipward_protocol::{Capabilities, Device, Isolation, IsolationLevel, Missing, Rung};
+use hipward_protocol::{Capabilities, Device, Isolation, IsolationLevel, Missing, Variant};
 use std::{
     collections::HashMap,
     env, fs,
@@ -33,7 +33,7 @@ pub(crate) struct Settings {
     pub(crate) wall_limit: Duration,
     /// Most memory a job may hold.
     pub(crate) memory_bytes: u64,
-    /// Longest sampling time per rung, seconds.
+    /// Longest sampling time per variant, seconds.
     pub(crate) time_cap_s: f64,
     /// Most jobs that may wait.
     pub(crate) queue_limit: usize,
@@ -107,7 +107,7 @@ struct Python {
     package: PathBuf,
     torch: Option<String>,
     devices: Vec<Device>,
-    rungs: Vec<Rung>,
+    variants: Vec<Variant>,
 }
 
 impl Runner {
@@ -186,9 +186,9 @@ impl Runner {
             .collect()
     }
 
-    /// The rungs that its harness knows, in ladder order; none where no job can run.
-    pub(crate) fn rungs(&self) -> &[Rung] {
-        self.python.as_ref().map_or(&[], |python| &python.rungs)
+    /// The variants that its harness knows, in ladder order; none where no job can run.
+    pub(crate) fn variants(&self) -> &[Variant] {
+        self.python.as_ref().map_or(&[], |python| &python.variants)
     }
 
     /// What this runner can do.
@@ -203,7 +203,7 @@ impl Runner {
             ready: self.python.is_ok(),
             devices: self.devices(),
             torch,
-            rungs: self.rungs().to_vec(),
+            variants: self.variants().to_vec(),
             isolation: self.isolation.clone(),
             wall_limit_s: self.settings.wall_limit.as_secs(),
             memory_limit_bytes: self.settings.memory_bytes,
@@ -374,7 +374,7 @@ impl Python {
                         "Snippets may read {}, and the jobs are stored in there, so none is run.",
                         around.display()
                     ),
-                    mend: "hipward serve --data /another/folder".to_owned(),
+                    fix: "hipward serve --data /another/folder".to_owned(),
                 },
             });
         }
@@ -382,7 +382,7 @@ impl Python {
             no_torch(Missing {
                 what: "A writable data folder".to_owned(),
                 consequence: format!("Workers cannot be given a folder: {error}."),
-                mend: "hipward serve --data /another/folder".to_owned(),
+                fix: "hipward serve --data /another/folder".to_owned(),
             })
         })?;
         let probe = interpreter
@@ -394,7 +394,7 @@ impl Python {
             package,
             torch: probe.torch,
             devices: probe.devices,
-            rungs: probe.rungs,
+            variants: probe.variants,
         })
     }
 }
@@ -427,7 +427,7 @@ fn unreadable(folder: &Path) -> Refusal {
                  given no right to read past permissions, so none is run.",
                 folder.display()
             ),
-            mend: "Install Python and keep --data where every user can read, such as /opt and /var/lib/hipward, or \
+            fix: "Install Python and keep --data where every user can read, such as /opt and /var/lib/hipward, or \
                    start Hipward as a user other than root"
                 .to_owned(),
         },
@@ -454,7 +454,7 @@ fn refuse_weak(isolation: &Isolation, minimum: IsolationLevel) -> Option<Refusal
                 level_name(isolation.level),
                 isolation.missing.join("; ")
             ),
-            mend: format!(
+            fix: format!(
                 "hipward serve --minimum-isolation {}",
                 level_name(isolation.level)
             ),

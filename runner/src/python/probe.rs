@@ -1,7 +1,7 @@
 //! Which Python to use, where it keeps its files, and which devices its PyTorch sees.
 
 use crate::devices::CUDA_ORDER;
-use hipward_protocol::{Device, Missing, Rung};
+use hipward_protocol::{Device, Missing, Variant};
 use serde::Deserialize;
 use std::{
     env, fs,
@@ -61,9 +61,9 @@ pub(crate) struct Probe {
     /// Devices it can run on.
     #[serde(default)]
     pub(crate) devices: Vec<Device>,
-    /// Rungs that it can measure.
+    /// Variants that it can measure.
     #[serde(default)]
-    pub(crate) rungs: Vec<Rung>,
+    pub(crate) variants: Vec<Variant>,
 }
 
 /// What `LOCATE` prints.
@@ -134,7 +134,7 @@ impl Interpreter {
                     "`{}` does not run, so benchmarks cannot run here.",
                     executable.display()
                 ),
-                mend: "hipward serve --python /path/to/python".to_owned(),
+                fix: "hipward serve --python /path/to/python".to_owned(),
             });
         };
         let mut folders = located.folders;
@@ -161,7 +161,7 @@ impl Interpreter {
         let no_torch = |consequence: String| Missing {
             what: "PyTorch".to_owned(),
             consequence,
-            mend: "Run `make serve`, which installs one, or name a Python that has it: \
+            fix: "Run `make serve`, which installs one, or name a Python that has it: \
                    HIPWARD_PYTHON=/path/to/python"
                 .to_owned(),
         };

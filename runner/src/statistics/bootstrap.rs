@@ -44,7 +44,7 @@ fn draw_rounds(base: &Rounds, other: &Rounds, random: &mut Random) -> Vec<f64> {
             of_base.extend(base.get(&round).into_iter().flatten());
             of_other.extend(other.get(&round).into_iter().flatten());
         }
-        // A rung that ended early may be in none of the drawn rounds: draw again.
+        // A variant that ended early may be in none of the drawn rounds: draw again.
         if !of_base.is_empty() && !of_other.is_empty() {
             ratios.push(median(&mut of_base) / median(&mut of_other));
         }

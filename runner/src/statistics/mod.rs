@@ -12,67 +12,67 @@ mod verdict;
 pub(crate) use summary::summarize;
 pub(crate) use verdict::{Setting, verdict};
 
-use hipward_protocol::{Rung, Variant, label};
+use hipward_protocol::{Variant, VariantId, label};
 use std::collections::BTreeMap;
 
-/// One rung's samples in milliseconds, by round of the interleaving.
+/// One variant's samples in milliseconds, by round of the interleaving.
 pub(crate) type Rounds = BTreeMap<u32, Vec<f64>>;
 
 /// All samples of a job, and the time that none of them can be under.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
-    rungs: BTreeMap<Variant, Rounds>,
-    ladder: Vec<Rung>,
+    variants: BTreeMap<VariantId, Rounds>,
+    ladder: Vec<Variant>,
     floor_ms: Option<f64>,
 }
 
 impl Samples {
     /// Adds samples that were taken in one round.
-    pub(crate) fn add(&mut self, variant: &Variant, round: u32, ms: &[f64]) {
-        let rounds = self.rungs.entry(variant.clone()).or_default();
+    pub(crate) fn add(&mut self, variant: &VariantId, round: u32, ms: &[f64]) {
+        let rounds = self.variants.entry(variant.clone()).or_default();
         rounds.entry(round).or_default().extend_from_slice(ms);
     }
 
     /// Drops what was measured of a variant that is out: it must not count for anything.
-    pub(crate) fn withdraw(&mut self, variant: &Variant) {
-        self.rungs.remove(variant);
+    pub(crate) fn withdraw(&mut self, variant: &VariantId) {
+        self.variants.remove(variant);
     }
 
-    /// Notes which rungs there are, in which order, and what they are called.
-    pub(crate) fn announce(&mut self, rungs: &[Rung]) {
-        self.ladder = rungs.to_vec();
+    /// Notes which variants there are, in which order, and what they are called.
+    pub(crate) fn announce(&mut self, variants: &[Variant]) {
+        self.ladder = variants.to_vec();
     }
 
-    /// The rungs that were timed: those that were announced in their order, then any others.
-    pub(crate) fn timed(&self) -> Vec<&Variant> {
-        let place = |variant: &Variant| self.ladder.iter().position(|rung| rung.id == *variant);
-        let mut timed: Vec<&Variant> = self.rungs.keys().collect();
+    /// The variants that were timed: those that were announced in their order, then any others.
+    pub(crate) fn timed(&self) -> Vec<&VariantId> {
+        let place = |variant: &VariantId| self.ladder.iter().position(|known| known.id == *variant);
+        let mut timed: Vec<&VariantId> = self.variants.keys().collect();
         timed.sort_by_key(|variant| place(variant).unwrap_or(usize::MAX));
         timed
     }
 
     /// Whether a variant was announced.
-    pub(crate) fn announces(&self, variant: &Variant) -> bool {
-        self.ladder.iter().any(|rung| rung.id == *variant)
+    pub(crate) fn announces(&self, variant: &VariantId) -> bool {
+        self.ladder.iter().any(|known| known.id == *variant)
     }
 
-    /// What the announced rungs are called that have no samples.
+    /// What the announced variants are called that have no samples.
     pub(crate) fn untimed(&self) -> Vec<&str> {
         self.ladder
             .iter()
-            .filter(|rung| !self.rungs.contains_key(&rung.id))
-            .map(|rung| rung.label.as_str())
+            .filter(|variant| !self.variants.contains_key(&variant.id))
+            .map(|variant| variant.label.as_str())
             .collect()
     }
 
-    /// What a rung is called.
-    pub(crate) fn label<'a>(&'a self, variant: &'a Variant) -> &'a str {
+    /// What a variant is called.
+    pub(crate) fn label<'a>(&'a self, variant: &'a VariantId) -> &'a str {
         label(&self.ladder, variant)
     }
 
-    /// The samples of one rung, by round.
-    pub(crate) fn rounds(&self, variant: &Variant) -> Option<&Rounds> {
-        self.rungs.get(variant)
+    /// The samples of one variant, by round.
+    pub(crate) fn rounds(&self, variant: &VariantId) -> Option<&Rounds> {
+        self.variants.get(variant)
     }
 
     /// Notes the roofline's floor.
@@ -85,10 +85,10 @@ impl Samples {
         self.floor_ms
     }
 
-    /// The samples of one rung, in the order they were taken.
-    pub(crate) fn all(&self, variant: &Variant) -> Vec<f64> {
+    /// The samples of one variant, in the order they were taken.
+    pub(crate) fn all(&self, variant: &VariantId) -> Vec<f64> {
         let rounds = self
-            .rungs
+            .variants
             .get(variant)
             .into_iter()
             .flat_map(BTreeMap::values);

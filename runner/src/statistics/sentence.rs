@@ -1,7 +1,7 @@
 //! The verdict in a sentence, with what has to be known beside it.
 
 use super::{Samples, doubt::differs_from_itself, summarize, verdict::MOST_ALIKE};
-use hipward_protocol::{Comparison, Outcome, StopReason, Variant};
+use hipward_protocol::{Comparison, Outcome, StopReason, VariantId};
 
 /// What the comparisons say, the best first.
 pub(super) fn sentence(
@@ -79,8 +79,8 @@ pub(super) fn sentence(
 }
 
 /// What to know about a headline: times that are far apart, a noisy control.
-fn caveat(samples: &Samples, best: &Variant, floor: f64) -> Option<String> {
-    let eager = Variant::EAGER;
+fn caveat(samples: &Samples, best: &VariantId, floor: f64) -> Option<String> {
+    let eager = VariantId::EAGER;
     let wide = [&eager, best].into_iter().filter(|&variant| {
         summarize(&samples.all(variant), StopReason::Converged, 0)
             .is_some_and(|stats| stats.wide_spread)

@@ -1,4 +1,4 @@
-//! One rung's samples as a row of figures.
+//! One variant's samples as a row of figures.
 
 use super::quantile;
 use hipward_protocol::{Stats, StopReason};
@@ -6,7 +6,7 @@ use hipward_protocol::{Stats, StopReason};
 /// Half of the 5 % that a 95 % interval may miss.
 const TAIL: f64 = 0.025;
 
-/// The figures of a rung, or nothing if it has no samples.
+/// The figures of a variant, or nothing if it has no samples.
 pub(crate) fn summarize(samples: &[f64], stop: StopReason, dropped: usize) -> Option<Stats> {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -8,7 +8,7 @@ use super::{
     median,
     sentence::sentence,
 };
-use hipward_protocol::{Comparison, HostLoad, Outcome, Variant, Verdict};
+use hipward_protocol::{Comparison, HostLoad, Outcome, VariantId, Verdict};
 
 /// Differences under 2 % are not worth a claim.
 const NOT_WORTH_A_CLAIM: f64 = 1.02;
@@ -26,22 +26,22 @@ pub(crate) struct Setting {
 
 /// Compares every measured variant with eager; nothing if eager was not measured.
 pub(crate) fn verdict(samples: &Samples, setting: Setting) -> Option<Verdict> {
-    let eager = samples.rounds(&Variant::EAGER)?;
+    let eager = samples.rounds(&VariantId::EAGER)?;
     // A floor that eager itself is under was reckoned wrongly, and says nothing about others.
     let shortest = samples.floor_ms().filter(|floor| *floor < overall(eager));
     // The control is eager too: it is the same by construction, however noisy.
-    let control = samples.rounds(&Variant::CONTROL).map(|control| {
-        let compared = comparison(&Variant::CONTROL, eager, control, f64::INFINITY);
+    let control = samples.rounds(&VariantId::CONTROL).map(|control| {
+        let compared = comparison(&VariantId::CONTROL, eager, control, f64::INFINITY);
         doubted(compared, too_few(eager, control))
     });
     let floor = control.as_ref().map_or(1.0, noise_floor);
     let busy = setting.load.as_ref().filter(|_| setting.on_cpu);
     let shared = of_the_host(busy).or_else(|| {
-        let is_missing = control.is_none() && samples.announces(&Variant::CONTROL);
+        let is_missing = control.is_none() && samples.announces(&VariantId::CONTROL);
         is_missing
             .then(|| "the control was not timed, so eager's own noise is not known".to_owned())
     });
-    let compare = |variant: &Variant| {
+    let compare = |variant: &VariantId| {
         let other = samples.rounds(variant)?;
         let mut compared = comparison(variant, eager, other, floor);
         if let Some(reason) = too_few(eager, other) {
@@ -60,7 +60,7 @@ pub(crate) fn verdict(samples: &Samples, setting: Setting) -> Option<Verdict> {
     let comparisons: Vec<Comparison> = samples
         .timed()
         .into_iter()
-        .filter(|&variant| *variant != Variant::EAGER && *variant != Variant::CONTROL)
+        .filter(|&variant| *variant != VariantId::EAGER && *variant != VariantId::CONTROL)
         .filter_map(compare)
         .collect();
     let faster = comparisons.iter().filter(|c| c.outcome == Outcome::Faster);
@@ -94,7 +94,7 @@ fn overall(rounds: &Rounds) -> f64 {
     median(&mut all)
 }
 
-fn comparison(variant: &Variant, eager: &Rounds, other: &Rounds, floor: f64) -> Comparison {
+fn comparison(variant: &VariantId, eager: &Rounds, other: &Rounds, floor: f64) -> Comparison {
     let (ci_low, ci_high) = ratio_interval(eager, other);
     Comparison {
         variant: variant.clone(),
@@ -123,10 +123,10 @@ fn outcome(low: f64, high: f64, floor: f64) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hipward_protocol::Rung;
+    use hipward_protocol::Variant;
 
-    /// Some rungs as a harness announces them: not in the order of their names.
-    fn ladder() -> Vec<Rung> {
+    /// Some variants as a harness announces them: not in the order of their names.
+    fn ladder() -> Vec<Variant> {
         [
             ("eager", "Eager"),
             ("eager-control", "Eager again (control)"),
@@ -134,8 +134,8 @@ mod tests {
             ("model-new", "ModelNew"),
             ("fused-ops", "Fused ops"),
         ]
-        .map(|(id, label)| Rung {
-            id: Variant::named(id),
+        .map(|(id, label)| Variant {
+            id: VariantId::named(id),
             label: label.to_owned(),
             about: String::new(),
         })
@@ -143,10 +143,10 @@ mod tests {
     }
 
     /// Twelve rounds of samples that spread by `noise` around `center`.
-    fn samples(rungs: &[(Variant, f64, f64)]) -> Samples {
+    fn samples(variants: &[(VariantId, f64, f64)]) -> Samples {
         let mut samples = Samples::default();
         samples.announce(&ladder());
-        for (nth, (variant, center, noise)) in rungs.iter().enumerate() {
+        for (nth, (variant, center, noise)) in variants.iter().enumerate() {
             for round in 0..12_u32 {
                 let swing = f64::from((round * 7 + nth as u32 * 5) % 11) / 5.0 - 1.0;
                 let around = center * (1.0 + noise * swing);
@@ -156,17 +156,17 @@ mod tests {
         samples
     }
 
-    fn judged(rungs: &[(Variant, f64, f64)]) -> Verdict {
-        verdict(&samples(rungs), Setting::default()).expect("eager was measured")
+    fn judged(variants: &[(VariantId, f64, f64)]) -> Verdict {
+        verdict(&samples(variants), Setting::default()).expect("eager was measured")
     }
 
     #[test]
-    fn rungs_stand_in_the_order_of_the_announcement_and_unknown_ones_last() {
+    fn timed_variants_follow_the_announced_order_with_unknown_ones_last() {
         let verdict = judged(&[
-            (Variant::EAGER, 10.0, 0.01),
-            (Variant::named("another"), 8.0, 0.01),
-            (Variant::named("fused-ops"), 8.0, 0.01),
-            (Variant::named("model-new"), 8.0, 0.01),
+            (VariantId::EAGER, 10.0, 0.01),
+            (VariantId::named("another"), 8.0, 0.01),
+            (VariantId::named("fused-ops"), 8.0, 0.01),
+            (VariantId::named("model-new"), 8.0, 0.01),
         ]);
         let names: Vec<&str> = verdict
             .comparisons
@@ -179,12 +179,12 @@ mod tests {
     #[test]
     fn a_clear_gain_is_faster_and_is_named() {
         let verdict = judged(&[
-            (Variant::EAGER, 10.0, 0.01),
-            (Variant::CONTROL, 10.0, 0.01),
-            (Variant::named("compile"), 5.0, 0.01),
-            (Variant::named("fused-ops"), 8.0, 0.01),
+            (VariantId::EAGER, 10.0, 0.01),
+            (VariantId::CONTROL, 10.0, 0.01),
+            (VariantId::named("compile"), 5.0, 0.01),
+            (VariantId::named("fused-ops"), 8.0, 0.01),
         ]);
-        assert_eq!(verdict.best, Some(Variant::named("compile")));
+        assert_eq!(verdict.best, Some(VariantId::named("compile")));
         assert!(
             verdict
                 .comparisons
@@ -201,9 +201,9 @@ mod tests {
     #[test]
     fn a_certain_gain_of_one_percent_is_not_a_claim() {
         let verdict = judged(&[
-            (Variant::EAGER, 10.1, 0.0001),
-            (Variant::CONTROL, 10.1, 0.0001),
-            (Variant::named("compile"), 10.0, 0.0001),
+            (VariantId::EAGER, 10.1, 0.0001),
+            (VariantId::CONTROL, 10.1, 0.0001),
+            (VariantId::named("compile"), 10.0, 0.0001),
         ]);
         assert_eq!(verdict.comparisons[0].outcome, Outcome::Same);
         assert_eq!(verdict.best, None);
@@ -212,21 +212,21 @@ mod tests {
     #[test]
     fn what_eager_does_to_itself_is_no_gain_for_others() {
         let noisy_control = judged(&[
-            (Variant::EAGER, 10.0, 0.001),
-            (Variant::CONTROL, 8.0, 0.001),
-            (Variant::named("compile"), 9.0, 0.001),
+            (VariantId::EAGER, 10.0, 0.001),
+            (VariantId::CONTROL, 8.0, 0.001),
+            (VariantId::named("compile"), 9.0, 0.001),
         ]);
         assert_eq!(noisy_control.comparisons[0].outcome, Outcome::Ambiguous);
         let uneasy_control = judged(&[
-            (Variant::EAGER, 10.0, 0.001),
-            (Variant::CONTROL, 9.4, 0.001),
-            (Variant::named("compile"), 9.6, 0.001),
+            (VariantId::EAGER, 10.0, 0.001),
+            (VariantId::CONTROL, 9.4, 0.001),
+            (VariantId::named("compile"), 9.6, 0.001),
         ]);
         assert_eq!(uneasy_control.comparisons[0].outcome, Outcome::Same);
         let quiet_control = judged(&[
-            (Variant::EAGER, 10.0, 0.001),
-            (Variant::CONTROL, 10.0, 0.001),
-            (Variant::named("compile"), 9.0, 0.001),
+            (VariantId::EAGER, 10.0, 0.001),
+            (VariantId::CONTROL, 10.0, 0.001),
+            (VariantId::named("compile"), 9.0, 0.001),
         ]);
         assert_eq!(quiet_control.comparisons[0].outcome, Outcome::Faster);
     }
@@ -234,10 +234,10 @@ mod tests {
     #[test]
     fn a_loss_is_slower_and_a_blur_is_ambiguous() {
         let verdict = judged(&[
-            (Variant::EAGER, 10.0, 0.01),
-            (Variant::CONTROL, 10.0, 0.01),
-            (Variant::named("compile"), 20.0, 0.01),
-            (Variant::named("model-new"), 9.6, 0.4),
+            (VariantId::EAGER, 10.0, 0.01),
+            (VariantId::CONTROL, 10.0, 0.01),
+            (VariantId::named("compile"), 20.0, 0.01),
+            (VariantId::named("model-new"), 9.6, 0.4),
         ]);
         let outcomes: Vec<Outcome> = verdict.comparisons.iter().map(|c| c.outcome).collect();
         assert_eq!(outcomes, [Outcome::Slower, Outcome::Ambiguous]);
@@ -250,7 +250,10 @@ mod tests {
 
     #[test]
     fn what_was_asked_for_and_not_timed_is_named() {
-        let alone = judged(&[(Variant::EAGER, 10.0, 0.01), (Variant::CONTROL, 10.0, 0.01)]);
+        let alone = judged(&[
+            (VariantId::EAGER, 10.0, 0.01),
+            (VariantId::CONTROL, 10.0, 0.01),
+        ]);
         assert_eq!(
             alone.summary,
             "Only eager could be timed. The table says why these could not: \
@@ -261,16 +264,16 @@ mod tests {
     #[test]
     fn what_is_under_the_roofline_is_impossible_and_no_record() {
         let mut samples = samples(&[
-            (Variant::EAGER, 10.0, 0.01),
-            (Variant::CONTROL, 10.0, 0.01),
-            (Variant::named("compile"), 5.0, 0.01),
-            (Variant::named("model-new"), 0.1, 0.01),
+            (VariantId::EAGER, 10.0, 0.01),
+            (VariantId::CONTROL, 10.0, 0.01),
+            (VariantId::named("compile"), 5.0, 0.01),
+            (VariantId::named("model-new"), 0.1, 0.01),
         ]);
         samples.set_floor(1.0);
         let judged = verdict(&samples, Setting::default()).expect("eager was measured");
         let outcomes: Vec<Outcome> = judged.comparisons.iter().map(|c| c.outcome).collect();
         assert_eq!(outcomes, [Outcome::Faster, Outcome::Impossible]);
-        assert_eq!(judged.best, Some(Variant::named("compile")));
+        assert_eq!(judged.best, Some(VariantId::named("compile")));
         assert!(
             judged.summary.contains("; impossible: ModelNew ("),
             "{}",
@@ -281,7 +284,7 @@ mod tests {
         let judged = verdict(&samples, Setting::default()).expect("eager was measured");
         assert_eq!(
             judged.best,
-            Some(Variant::named("model-new")),
+            Some(VariantId::named("model-new")),
             "eager is under this floor"
         );
     }
@@ -290,20 +293,20 @@ mod tests {
     fn without_eager_there_is_no_verdict() {
         assert_eq!(
             verdict(
-                &samples(&[(Variant::named("compile"), 1.0, 0.0)]),
+                &samples(&[(VariantId::named("compile"), 1.0, 0.0)]),
                 Setting::default()
             ),
             None
         );
-        let alone = judged(&[(Variant::EAGER, 1.0, 0.0)]);
+        let alone = judged(&[(VariantId::EAGER, 1.0, 0.0)]);
         assert!(alone.summary.starts_with("Only eager"), "{}", alone.summary);
     }
 
     /// Samples as they were recorded, a round for each `per_round`.
-    fn recorded(rungs: &[(Variant, Vec<f64>)], per_round: usize) -> Samples {
+    fn recorded(variants: &[(VariantId, Vec<f64>)], per_round: usize) -> Samples {
         let mut samples = Samples::default();
         samples.announce(&ladder());
-        for (variant, ms) in rungs {
+        for (variant, ms) in variants {
             for (round, ms) in (0..).zip(ms.chunks(per_round)) {
                 samples.add(variant, round, ms);
             }
@@ -319,17 +322,17 @@ mod tests {
     #[test]
     fn a_variant_that_is_out_is_in_no_part_of_the_verdict() {
         let mut samples = samples(&[
-            (Variant::EAGER, 10.0, 0.01),
-            (Variant::CONTROL, 10.0, 0.01),
-            (Variant::named("compile"), 8.0, 0.01),
-            (Variant::named("model-new"), 0.1, 0.01),
+            (VariantId::EAGER, 10.0, 0.01),
+            (VariantId::CONTROL, 10.0, 0.01),
+            (VariantId::named("compile"), 8.0, 0.01),
+            (VariantId::named("model-new"), 0.1, 0.01),
         ]);
-        samples.withdraw(&Variant::named("model-new"));
+        samples.withdraw(&VariantId::named("model-new"));
         let judged = verdict(&samples, Setting::default()).expect("eager was measured");
         assert_eq!(judged.comparisons.len(), 1);
-        assert_eq!(judged.best, Some(Variant::named("compile")));
+        assert_eq!(judged.best, Some(VariantId::named("compile")));
         assert!(!judged.summary.contains("ModelNew"), "{}", judged.summary);
-        samples.withdraw(&Variant::EAGER);
+        samples.withdraw(&VariantId::EAGER);
         assert_eq!(verdict(&samples, Setting::default()), None);
     }
 
@@ -339,9 +342,9 @@ mod tests {
         for (eager, rounds, other) in [(6, 1, 33), (33, 1, 6), (9, 1, 40), (40, 20, 40)] {
             let samples = recorded(
                 &[
-                    (Variant::EAGER, steady(eager, 45.0)),
-                    (Variant::CONTROL, steady(40, 45.0)),
-                    (Variant::named("model-new"), steady(other, 0.9)),
+                    (VariantId::EAGER, steady(eager, 45.0)),
+                    (VariantId::CONTROL, steady(40, 45.0)),
+                    (VariantId::named("model-new"), steady(other, 0.9)),
                 ],
                 rounds,
             );
@@ -355,9 +358,9 @@ mod tests {
         }
         let enough = recorded(
             &[
-                (Variant::EAGER, steady(10, 45.0)),
-                (Variant::CONTROL, steady(10, 45.0)),
-                (Variant::named("model-new"), steady(10, 0.9)),
+                (VariantId::EAGER, steady(10, 45.0)),
+                (VariantId::CONTROL, steady(10, 45.0)),
+                (VariantId::named("model-new"), steady(10, 0.9)),
             ],
             2,
         );
@@ -378,9 +381,9 @@ mod tests {
         };
         let samples = recorded(
             &[
-                (Variant::EAGER, times(0.2, 8)),
-                (Variant::CONTROL, times(0.2, 8)),
-                (Variant::named("model-new"), times(0.6, 1)),
+                (VariantId::EAGER, times(0.2, 8)),
+                (VariantId::CONTROL, times(0.2, 8)),
+                (VariantId::named("model-new"), times(0.6, 1)),
             ],
             4,
         );
@@ -399,9 +402,9 @@ mod tests {
     #[test]
     fn on_a_busy_host_times_of_the_processor_are_no_verdict_and_those_of_a_gpu_are() {
         let clear = samples(&[
-            (Variant::EAGER, 10.0, 0.01),
-            (Variant::CONTROL, 10.0, 0.01),
-            (Variant::named("compile"), 5.0, 0.01),
+            (VariantId::EAGER, 10.0, 0.01),
+            (VariantId::CONTROL, 10.0, 0.01),
+            (VariantId::named("compile"), 5.0, 0.01),
         ]);
         let setting = |on_cpu, cpu_pressure, others| Setting {
             on_cpu,
@@ -431,9 +434,9 @@ mod tests {
     fn a_control_that_differs_from_eager_leaves_no_verdict() {
         let (compared, judged) = only(
             &samples(&[
-                (Variant::EAGER, 10.0, 0.01),
-                (Variant::CONTROL, 7.5, 0.01),
-                (Variant::named("compile"), 2.0, 0.01),
+                (VariantId::EAGER, 10.0, 0.01),
+                (VariantId::CONTROL, 7.5, 0.01),
+                (VariantId::named("compile"), 2.0, 0.01),
             ]),
             Setting::default(),
         );
@@ -449,16 +452,16 @@ mod tests {
     fn a_control_that_is_only_uncertain_asks_for_a_gain_far_beyond_it() {
         let judged = |ms| {
             judged(&[
-                (Variant::EAGER, 10.0, 0.01),
-                (Variant::CONTROL, 10.0, 0.5),
-                (Variant::named("compile"), ms, 0.01),
+                (VariantId::EAGER, 10.0, 0.01),
+                (VariantId::CONTROL, 10.0, 0.5),
+                (VariantId::named("compile"), ms, 0.01),
             ])
         };
         let clear = judged(2.0);
         let control = clear.control.expect("was timed");
         assert_eq!(control.outcome, Outcome::Ambiguous, "{control:?}");
         assert!(control.ci_low < 1.0 && 1.0 < control.ci_high, "{control:?}");
-        assert_eq!(clear.best, Some(Variant::named("compile")));
+        assert_eq!(clear.best, Some(VariantId::named("compile")));
         assert!(
             clear
                 .summary
@@ -473,8 +476,8 @@ mod tests {
     fn without_the_control_that_was_asked_for_there_is_no_verdict() {
         let (compared, _) = only(
             &samples(&[
-                (Variant::EAGER, 10.0, 0.01),
-                (Variant::named("compile"), 2.0, 0.01),
+                (VariantId::EAGER, 10.0, 0.01),
+                (VariantId::named("compile"), 2.0, 0.01),
             ]),
             Setting::default(),
         );
@@ -484,11 +487,11 @@ mod tests {
     #[test]
     fn the_caveat_stands_beside_the_headline() {
         let judged = judged(&[
-            (Variant::EAGER, 10.0, 0.1),
-            (Variant::CONTROL, 10.0, 0.01),
-            (Variant::named("compile"), 2.0, 0.01),
+            (VariantId::EAGER, 10.0, 0.1),
+            (VariantId::CONTROL, 10.0, 0.01),
+            (VariantId::named("compile"), 2.0, 0.01),
         ]);
-        assert_eq!(judged.best, Some(Variant::named("compile")));
+        assert_eq!(judged.best, Some(VariantId::named("compile")));
         assert!(
             judged
                 .summary

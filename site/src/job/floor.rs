@@ -2,7 +2,7 @@
 
 use super::format::{bytes, fixed, number};
 use crate::html::Html;
-use hipward_protocol::{JobView, Outcome, Roofline, Variant};
+use hipward_protocol::{JobView, Outcome, Roofline, VariantId};
 
 /// The floor in one sentence, as the page and the Markdown have it.
 pub(crate) fn sentence(floor: &Roofline) -> String {
@@ -69,7 +69,7 @@ pub(crate) fn cautions(view: &JobView) -> Vec<String> {
     let eager = view
         .variants
         .iter()
-        .find(|row| row.variant == Variant::EAGER)
+        .find(|row| row.variant == VariantId::EAGER)
         .and_then(|row| row.stats.as_ref()?.floor_share);
     if eager.is_some_and(|share| share > 1.0) {
         cautions.push(

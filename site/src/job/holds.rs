@@ -1,12 +1,14 @@
-//! What each rung holds: the lower rungs that are part of it, and what each step did to the model.
+//! What each variant includes: the lower variants that are part of it, and what each step did to the model.
 
 use hipward_protocol::{JobView, VariantView};
 
-/// One rung's steps in words: `torch.compile; Fused ops: norm, mlp`.
+/// One variant's steps in words: `torch.compile; Fused ops: norm, mlp`.
 pub(crate) fn held(view: &JobView, row: &VariantView) -> String {
     // A step says by itself what it did; the others are named.
-    let named = row.stands_on.iter().map(|lower| view.label(lower));
-    let named = named.filter(|label| !row.holds.iter().any(|words| words.starts_with(label)));
-    let words: Vec<&str> = named.chain(row.holds.iter().map(String::as_str)).collect();
+    let named = row.based_on.iter().map(|lower| view.label(lower));
+    let named = named.filter(|label| !row.includes.iter().any(|words| words.starts_with(label)));
+    let words: Vec<&str> = named
+        .chain(row.includes.iter().map(String::as_str))
+        .collect();
     words.join("; ")
 }

@@ -79,7 +79,7 @@ fn variants(out: &mut String, view: &JobView) {
         out.push_str("|\n");
     };
     row([
-        "Variant",
+        "VariantId",
         "Median, ms (95 % interval)",
         "With warm caches, ms",
         "Speed-up over eager (95 % interval)",
@@ -108,7 +108,7 @@ fn variants(out: &mut String, view: &JobView) {
     let mut held_by = view
         .variants
         .iter()
-        .filter(|row| !row.holds.is_empty())
+        .filter(|row| !row.includes.is_empty())
         .peekable();
     if held_by.peek().is_none() {
         return;
@@ -116,7 +116,7 @@ fn variants(out: &mut String, view: &JobView) {
     for row in held_by {
         let _ = writeln!(
             out,
-            "- {} holds: {}",
+            "- {} includes: {}",
             line(view.label(&row.variant)),
             line(&held(view, row))
         );

@@ -185,9 +185,9 @@ fn tick_step(end: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hipward_protocol::{Event, EventBody, Measurement, Variant};
+    use hipward_protocol::{Event, EventBody, Measurement, VariantId};
 
-    fn view(samples: &[(Variant, &[f64])]) -> JobView {
+    fn view(samples: &[(VariantId, &[f64])]) -> JobView {
         let events: Vec<Event> = samples
             .iter()
             .enumerate()
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_axis_starts_at_zero_and_names_its_unit() {
-        let html = plot(&view(&[(Variant::EAGER, &[2.0, 2.1, 1.9])]));
+        let html = plot(&view(&[(VariantId::EAGER, &[2.0, 2.1, 1.9])]));
         assert!(html.as_str().contains(">0</text>"), "{html:?}");
         assert!(
             html.as_str()
@@ -220,7 +220,7 @@ mod tests {
     fn an_outlier_does_not_squeeze_the_rest_and_is_counted() {
         let mut samples = vec![1.0; 99];
         samples.push(500.0);
-        let html = plot(&view(&[(Variant::EAGER, &samples)]));
+        let html = plot(&view(&[(VariantId::EAGER, &samples)]));
         assert!(
             html.as_str()
                 .contains("1 of 100 samples are slower than the axis shows"),

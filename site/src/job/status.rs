@@ -60,7 +60,7 @@ fn running(view: &JobView) -> String {
     let stage = if timing {
         "timing the variants in turn"
     } else if view.variants.iter().any(|row| row.precision.is_some()) {
-        let (done, all) = (view.variants.len(), view.rungs.len());
+        let (done, all) = (view.variants.len(), view.announced.len());
         return format!(
             "{device}: checking precision and compiling, {done} of {all} variants so far."
         );

@@ -59,7 +59,7 @@ pub(crate) fn has_floor(view: &JobView) -> bool {
     view.variants.iter().any(|row| share(row).is_some())
 }
 
-/// Two digits are enough; a rung far from its floor keeps one.
+/// Two digits are enough; a variant far from its floor keeps one.
 fn percent(share: f64) -> String {
     let decimals = usize::from(share < 0.1);
     format!("{} %", fixed(share * 100.0, decimals))
@@ -155,7 +155,7 @@ pub(crate) fn table(view: &JobView) -> Html {
         floor: has_floor(view),
     };
     html.raw(
-        "<table class=\"variants\"><thead><tr><th scope=\"col\">Variant</th>\
+        "<table class=\"variants\"><thead><tr><th scope=\"col\">VariantId</th>\
          <th scope=\"col\">Median, ms (95 % interval)</th>",
     )
     .raw(if columns.hot {
@@ -265,7 +265,7 @@ fn details(html: &mut Html, view: &JobView, row: &VariantView, cells: &Cells) {
     }
     fact(html, "Precision", &cells.precision);
     fact(html, "Compile and warm-up", &cells.compile);
-    if !(row.stands_on.is_empty() && row.holds.is_empty()) {
+    if !(row.based_on.is_empty() && row.includes.is_empty()) {
         fact(html, "Holds", &held(view, row));
     }
     if let Some(stats) = &row.stats {

@@ -7,7 +7,7 @@ use super::table::{Cells, cells};
 use hipward_protocol::{JobView, VariantView};
 
 const HEADINGS: [&str; 5] = [
-    "Variant",
+    "VariantId",
     "Median, ms (95 %)",
     "Speed-up (95 %)",
     "Verdict",
@@ -117,7 +117,7 @@ fn steers(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hipward_protocol::{Failure, FailureCode, JobState, Rung, Variant, VariantStatus};
+    use hipward_protocol::{Failure, FailureCode, JobState, Variant, VariantId, VariantStatus};
 
     /// Writes the reader's clipboard.
     const HOSTILE: &str = "\u{1b}]52;c;aGk=\u{7}bad\u{9b}2J\u{202e}\rtext";
@@ -132,8 +132,8 @@ mod tests {
                 help: HOSTILE.to_owned(),
                 traceback: Some(format!("line 1\nline 2 {HOSTILE}")),
             }),
-            rungs: vec![Rung {
-                id: Variant::EAGER,
+            announced: vec![Variant {
+                id: VariantId::EAGER,
                 label: HOSTILE.to_owned(),
                 about: String::new(),
             }],
@@ -141,12 +141,12 @@ mod tests {
             ..JobView::default()
         };
         view.variants = vec![VariantView {
-            variant: Variant::EAGER,
+            variant: VariantId::EAGER,
             status: VariantStatus::Rejected(HOSTILE.to_owned()),
             precision: None,
             compile_seconds: None,
-            stands_on: Vec::new(),
-            holds: Vec::new(),
+            based_on: Vec::new(),
+            includes: Vec::new(),
             samples: Vec::new(),
             stats: None,
             hot: None,

@@ -8,7 +8,7 @@ use crate::content::document::{code_figure, inline, plain};
 use crate::content::highlight::highlight;
 use crate::html::Html;
 use crate::job::{bytes, isolation_level};
-use hipward_protocol::{Capabilities, Variant};
+use hipward_protocol::{Capabilities, VariantId};
 use leptos::prelude::*;
 
 pub(super) fn page(site: &Site, capabilities: Option<&Capabilities>) -> Page {
@@ -82,7 +82,7 @@ fn runner(capabilities: &Capabilities) -> AnyView {
     .into_any()
 }
 
-/// What the host lacks, what does not work for that, and the line that mends it.
+/// What the host lacks, what does not work for that, and the line that fixes it.
 fn missing(capabilities: &Capabilities) -> Option<AnyView> {
     if capabilities.missing.is_empty() {
         return None;
@@ -96,7 +96,7 @@ fn missing(capabilities: &Capabilities) -> Option<AnyView> {
                 <li>
                     <strong>{missing.what.clone()}</strong>
                     ": "<span inner_html=consequence></span>" Mend it with "
-                    <code>{missing.mend.clone()}</code>
+                    <code>{missing.fix.clone()}</code>
                 </li>
             }
             .into_any()
@@ -136,13 +136,13 @@ fn form(site: &Site, capabilities: Option<&Capabilities>) -> AnyView {
     let no_example = options.is_empty();
     let variants: Vec<AnyView> = capabilities
         .into_iter()
-        .flat_map(|runner| &runner.rungs)
-        .filter(|rung| rung.id != Variant::EAGER)
-        .map(|rung| {
+        .flat_map(|runner| &runner.variants)
+        .filter(|variant| variant.id != VariantId::EAGER)
+        .map(|variant| {
             view! {
                 <label class="switch">
-                    <input type="checkbox" name="variant" value=rung.id.name().to_owned() checked autocomplete="off" />
-                    {rung.label.clone()}
+                    <input type="checkbox" name="variant" value=variant.id.name().to_owned() checked autocomplete="off" />
+                    {variant.label.clone()}
                 </label>
             }
             .into_any()
@@ -151,9 +151,9 @@ fn form(site: &Site, capabilities: Option<&Capabilities>) -> AnyView {
     let nothing_to_choose = variants.is_empty();
     let about: Vec<AnyView> = capabilities
         .into_iter()
-        .flat_map(|runner| &runner.rungs)
-        .map(|rung| {
-            view! { <div><dt>{rung.label.clone()}</dt><dd>{rung.about.clone()}</dd></div> }
+        .flat_map(|runner| &runner.variants)
+        .map(|variant| {
+            view! { <div><dt>{variant.label.clone()}</dt><dd>{variant.about.clone()}</dd></div> }
                 .into_any()
         })
         .collect();

@@ -3,8 +3,8 @@
 use super::{Decode, Json, decode_enum, decode_struct, field};
 use hipward_protocol::{
     Advice, Comparison, Device, Environment, Event, EventBody, Failure, FailureCode, HostLoad, Hot,
-    Idle, Isolation, IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Rung,
-    Stats, StopReason, Variant, Vendor, Verdict,
+    Idle, Isolation, IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Stats,
+    StopReason, Variant, VariantId, Vendor, Verdict,
 };
 
 impl Decode for Event {
@@ -62,8 +62,8 @@ fn measurement(kind: &str, json: &impl Json) -> Option<Measurement> {
         "compile" => Measurement::Compile {
             variant: field(json, "variant")?,
             seconds: field(json, "seconds")?,
-            stands_on: field(json, "stands_on")?,
-            holds: field(json, "holds")?,
+            based_on: field(json, "based_on")?,
+            includes: field(json, "includes")?,
         },
         "roofline" => Measurement::Roofline(Roofline::decode(json)?),
         "caution" => Measurement::Caution {
@@ -78,20 +78,20 @@ fn measurement(kind: &str, json: &impl Json) -> Option<Measurement> {
             round: field(json, "round")?,
             ms: field(json, "ms")?,
         },
-        "rungs" => Measurement::Rungs {
-            rungs: field(json, "rungs")?,
+        "variants" => Measurement::Variants {
+            variants: field(json, "variants")?,
         },
         _ => return None,
     })
 }
 
-impl Decode for Variant {
+impl Decode for VariantId {
     fn decode(json: &impl Json) -> Option<Self> {
-        json.string().map(Variant::from)
+        json.string().map(VariantId::from)
     }
 }
 
-decode_struct!(Rung { id, label, about });
+decode_struct!(Variant { id, label, about });
 
 decode_struct!(Device {
     id,

@@ -4,21 +4,21 @@ use super::Decode;
 use hipward_analyzer::{Options, Report, analyze};
 use hipward_protocol::{
     Advice, Comparison, Device, Environment, Event, EventBody, Failure, FailureCode, HostLoad, Hot,
-    Idle, Isolation, IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Rung,
-    Stats, StopReason, Variant, Vendor, Verdict,
+    Idle, Isolation, IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Stats,
+    StopReason, Variant, VariantId, Vendor, Verdict,
 };
 
 fn measurements() -> Vec<Measurement> {
     let text = || "text".to_owned();
-    let variant = Variant::named("compile");
+    let variant = VariantId::named("compile");
     let isolation = Isolation {
         level: IsolationLevel::Files,
         mechanisms: vec![text()],
         missing: vec![text()],
     };
     vec![
-        Measurement::Rungs {
-            rungs: vec![Rung {
+        Measurement::Variants {
+            variants: vec![Variant {
                 id: variant.clone(),
                 label: text(),
                 about: text(),
@@ -100,8 +100,8 @@ fn measurements() -> Vec<Measurement> {
         Measurement::Compile {
             variant: variant.clone(),
             seconds: 1.25,
-            stands_on: vec![variant.clone()],
-            holds: vec![text()],
+            based_on: vec![variant.clone()],
+            includes: vec![text()],
         },
         Measurement::Hot {
             variant: variant.clone(),
@@ -121,7 +121,7 @@ fn measurements() -> Vec<Measurement> {
 
 fn bodies() -> Vec<EventBody> {
     let text = || "text".to_owned();
-    let variant = Variant::named("compile");
+    let variant = VariantId::named("compile");
     let comparison = Comparison {
         variant: variant.clone(),
         speedup: 1.5,

@@ -21,7 +21,7 @@ use crate::{
 };
 use clap::ValueEnum;
 use client::{Client, ClientError};
-use hipward_protocol::{JobRequest, JobState, JobView, Outcome, Variant, VariantStatus};
+use hipward_protocol::{JobRequest, JobState, JobView, Outcome, VariantId, VariantStatus};
 use hipward_site::benchmark_text;
 use screen::Screen;
 use std::{
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     file: PathBuf,
     /// Variants to run beside eager and its control, such as compile,fused-ops [default: all of them]
     #[arg(long, value_name = "VARIANT", value_delimiter = ',')]
-    variants: Vec<Variant>,
+    variants: Vec<VariantId>,
     /// Device to run on: cpu, cuda:0, … [default: the first GPU, else the processor]
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,

@@ -1,6 +1,6 @@
 //! A job while it runs, on standard error: a table that is redrawn where a person looks, lines in a log.
 
-use hipward_protocol::{Event, EventBody, JobView, LogStream, Variant, VariantStatus};
+use hipward_protocol::{Event, EventBody, JobView, LogStream, VariantId, VariantStatus};
 use hipward_site::{benchmark_line, benchmark_sentence, benchmark_table};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::{
@@ -15,7 +15,7 @@ pub(super) enum Screen {
     Lines {
         sentence: String,
         /// Variants that are done with.
-        told: HashSet<Variant>,
+        told: HashSet<VariantId>,
     },
 }
 

@@ -22,7 +22,7 @@ pub(super) fn host() -> Finding {
             what: "a C++ compiler".to_owned(),
             consequence: "torch.compile cannot build its code, so that variant is not available."
                 .to_owned(),
-            mend: "sudo apt-get install g++".to_owned(),
+            fix: "sudo apt-get install g++".to_owned(),
         }),
     }
 }
@@ -46,7 +46,7 @@ pub(super) fn amd() -> Finding {
         Finding::Lacks(Missing {
             what,
             consequence,
-            mend: "sudo apt-get install clang-22 (from apt.llvm.org where Debian has none), or ROCm's own clang"
+            fix: "sudo apt-get install clang-22 (from apt.llvm.org where Debian has none), or ROCm's own clang"
                 .to_owned(),
         })
     };

@@ -1,4 +1,4 @@
-//! `hipward doctor`: what this host has, what it lacks, and the line that mends it.
+//! `hipward doctor`: what this host has, what it lacks, and the line that fixes it.
 
 mod compilers;
 
@@ -50,8 +50,8 @@ pub(crate) fn run(args: Args) -> ExitCode {
                     }
                 };
                 println!(
-                    "{mark}  {}\n         {}\n         mend: {}",
-                    missing.what, missing.consequence, missing.mend
+                    "{mark}  {}\n         {}\n         fix: {}",
+                    missing.what, missing.consequence, missing.fix
                 );
             }
             if well {
@@ -103,7 +103,7 @@ fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
             Err(error) => Finding::Needs(Missing {
                 what: format!("a worker for {}", device.id),
                 consequence: format!("It could not be started, so no job runs there: {error}."),
-                mend:
+                fix:
                     "see what the message names; `hipward serve --python PATH` takes another Python"
                         .to_owned(),
             }),
@@ -119,7 +119,7 @@ fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
         Finding::Lacks(Missing {
             what: "browser assets".to_owned(),
             consequence: "Pages are shown without style, playground and live results.".to_owned(),
-            mend: "make build".to_owned(),
+            fix: "make build".to_owned(),
         })
     });
     let isolation = capabilities.isolation;
@@ -131,7 +131,7 @@ fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
         Finding::Lacks(Missing {
             what: "isolation".to_owned(),
             consequence: missing,
-            mend: if isolation.level == IsolationLevel::Files {
+            fix: if isolation.level == IsolationLevel::Files {
                 // Each release of Linux fences off more.
                 "sudo apt-get install -t bookworm-backports linux-image-amd64, or another way to a newer Linux; then restart"
                     .to_owned()
@@ -154,7 +154,7 @@ fn amd() -> Vec<Finding> {
             consequence:
                 "The kernel's AMD driver lists none, so benchmarks run on what else there is."
                     .to_owned(),
-            mend: "sudo modprobe amdgpu, on an AMD host".to_owned(),
+            fix: "sudo modprobe amdgpu, on an AMD host".to_owned(),
         })];
     }
     let mut findings: Vec<Finding> = gpus
@@ -179,7 +179,7 @@ fn amd() -> Vec<Finding> {
             findings.push(Finding::Lacks(Missing {
                 what: format!("access to {node}"),
                 consequence: "PyTorch cannot use the GPU as this user.".to_owned(),
-                mend: "sudo usermod -aG render,video $USER, then log in again".to_owned(),
+                fix: "sudo usermod -aG render,video $USER, then log in again".to_owned(),
             }));
         }
     }
@@ -216,6 +216,6 @@ fn hip() -> Option<Finding> {
     Some(Finding::Lacks(Missing {
         what,
         consequence,
-        mend: "sudo apt-get install rocm-hip-runtime-dev, from AMD's package repository".to_owned(),
+        fix: "sudo apt-get install rocm-hip-runtime-dev, from AMD's package repository".to_owned(),
     }))
 }

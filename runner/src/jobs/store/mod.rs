@@ -8,7 +8,7 @@ mod tests;
 
 use self::log::{Log, now};
 use super::id;
-use hipward_protocol::{Device, Event, EventBody, JobState, JobSummary, Variant};
+use hipward_protocol::{Device, Event, EventBody, JobState, JobSummary, VariantId};
 use rusqlite::{
     Connection, OptionalExtension, Row, Transaction, TransactionBehavior, named_params, params,
 };
@@ -96,8 +96,8 @@ pub(crate) struct NewJob {
     pub(crate) code_sha256: String,
     /// Its title.
     pub(crate) title: Option<String>,
-    /// The rungs, `eager` among them.
-    pub(crate) variants: Vec<Variant>,
+    /// The variants, `eager` among them.
+    pub(crate) variants: Vec<VariantId>,
     /// The device it must run on, if it must.
     pub(crate) device: Option<String>,
 }
@@ -113,8 +113,8 @@ pub(crate) struct Lease {
     pub(crate) code: String,
     /// SHA-256 of the snippet.
     pub(crate) code_sha256: String,
-    /// The rungs.
-    pub(crate) variants: Vec<Variant>,
+    /// The variants.
+    pub(crate) variants: Vec<VariantId>,
 }
 
 /// What asking to cancel a job did.
@@ -466,7 +466,7 @@ fn summary(connection: &Connection, id: &str) -> Result<Option<JobSummary>> {
     Ok(Some(summary))
 }
 
-/// The summary but for the three columns that need parsing: state, rungs, and the event that says why it failed.
+/// The summary but for the three columns that need parsing: state, variants, and the event that says why it failed.
 fn summary_columns(row: &Row) -> rusqlite::Result<(JobSummary, String, String, Option<String>)> {
     let summary = JobSummary {
         id: row.get(0)?,

@@ -21,7 +21,7 @@ fn job() -> NewJob {
         code: "x = 1".to_owned(),
         code_sha256: "00".to_owned(),
         title: None,
-        variants: vec![Variant::EAGER],
+        variants: vec![VariantId::EAGER],
         device: None,
     }
 }

@@ -40,8 +40,8 @@ def environment() -> None:
         cache="warm",
         stop_rule="as scripted",
     )
-    rungs = [{"id": name, "label": f"Rung {name}", "about": "As scripted"} for name in job["variants"]]
-    say("rungs", rungs=rungs)
+    variants = [{"id": name, "label": f"BuiltVariant {name}", "about": "As scripted"} for name in job["variants"]]
+    say("variants", variants=variants)
 
 
 say("ready")
