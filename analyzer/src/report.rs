@@ -472,7 +472,7 @@ pub struct EffortItem {
 }
 
 /// A line of a diff.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffLine {
     /// What became of it.
     pub kind: DiffKind,
@@ -485,7 +485,7 @@ pub struct DiffLine {
 }
 
 /// What became of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DiffKind {
     /// In both.

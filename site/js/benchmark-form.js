@@ -1,6 +1,6 @@
 // The benchmark page's form: choose an example, send, go to the job.
 
-import { sayIn } from "./regions.js";
+import { inlineCode } from "./inline-code.js";
 import { capabilities, submit } from "./runner.js";
 
 export async function benchmarkForm() {
@@ -29,7 +29,7 @@ export async function benchmarkForm() {
     try {
       location.assign(await submit(request(form, snippets)));
     } catch (error) {
-      sayIn(trouble, error.message);
+      inlineCode(trouble, error.message);
       button.disabled = false;
     }
   });

@@ -1,7 +1,6 @@
-//! Numbers as text. Pure.
+//! Numbers as text.
 //!
-//! Digits are made with whole-number arithmetic: the standard library's formatting of floats
-//! would be a tenth of the browser's module.
+//! Digits come from integer arithmetic: the standard library's float formatting would be a tenth of a browser module.
 
 /// Three significant digits, never in scientific notation: `0.00123`, `4.56`, `789`, `12346`.
 pub(crate) fn number(value: f64) -> String {

@@ -1,7 +1,6 @@
-//! What no variant can be faster than, how that was reckoned, and what makes a result doubtful.
+//! The floor that no variant can be faster than, how it is computed, and the cautions of a result.
 
-use super::format::{bytes, fixed, number};
-use crate::html::Html;
+use crate::format::{bytes, fixed, number};
 use hipward_protocol::{JobView, Outcome, Roofline, VariantId};
 
 /// The floor in one sentence, as the page and the Markdown have it.
@@ -16,7 +15,7 @@ pub(crate) fn sentence(floor: &Roofline) -> String {
     )
 }
 
-/// What the floor is made of, by name.
+/// The figures that the floor is computed from, with their names.
 pub(crate) fn parts(floor: &Roofline) -> Vec<(&'static str, String)> {
     let mut parts = vec![
         ("Read, each byte once", bytes(floor.bytes_read)),
@@ -53,7 +52,7 @@ pub(crate) fn parts(floor: &Roofline) -> Vec<(&'static str, String)> {
     parts
 }
 
-/// What a reader must know before believing the table.
+/// Warnings about the result, which are shown before the table.
 pub(crate) fn cautions(view: &JobView) -> Vec<String> {
     let mut cautions = Vec::new();
     let impossible = |row: &&hipward_protocol::VariantView| {
@@ -73,7 +72,7 @@ pub(crate) fn cautions(view: &JobView) -> Vec<String> {
         .and_then(|row| row.stats.as_ref()?.floor_share);
     if eager.is_some_and(|share| share > 1.0) {
         cautions.push(
-            "Eager itself is faster than the floor, so the floor was reckoned too high, on a busy device for example. No variant is judged by it."
+            "Eager itself is faster than the floor, so the floor was computed too high, for example on a busy device. No variant is judged by it."
                 .to_owned(),
         );
     }
@@ -82,7 +81,7 @@ pub(crate) fn cautions(view: &JobView) -> Vec<String> {
         && others > 0
     {
         cautions.push(format!(
-            "The device was not ours alone: {others} other processes held it when this began."
+            "The device was not ours alone: {others} other processes used it when this job started."
         ));
     }
     let dropped: usize = view
@@ -97,29 +96,4 @@ pub(crate) fn cautions(view: &JobView) -> Vec<String> {
     }
     cautions.extend(view.cautions.iter().cloned());
     cautions
-}
-
-/// All of it for the page.
-pub(crate) fn floor(view: &JobView) -> Html {
-    let mut html = Html::new();
-    for caution in cautions(view) {
-        html.raw("<p class=\"report-note\">")
-            .text(&caution)
-            .raw("</p>");
-    }
-    let Some(floor) = &view.roofline else {
-        return html;
-    };
-    html.raw("<details class=\"floor\"><summary>")
-        .text(&sentence(floor))
-        .raw("</summary><dl class=\"facts\">");
-    for (name, value) in parts(floor) {
-        html.raw("<div><dt>")
-            .raw(name)
-            .raw("</dt><dd>")
-            .text(&value)
-            .raw("</dd></div>");
-    }
-    html.raw("</dl></details>");
-    html
 }
