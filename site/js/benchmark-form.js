@@ -41,7 +41,7 @@ function request(form, snippets) {
   const { elements } = form;
   const chosen = snippets.find((one) => one.dataset.snippet === elements.example?.value);
   const job = { code: elements.code.value };
-  // The title belongs to the example only while it is the example.
+  // The title is the example's, so it is not sent with edited code.
   if (chosen?.querySelector("code").textContent === job.code) job.title = chosen.dataset.title;
   const boxes = [...form.querySelectorAll("[name=variant]")];
   if (boxes.some((box) => !box.checked)) {

@@ -1,16 +1,16 @@
-// Checks a folder file by file, in the worker, and says how far it is; then what it comes to. See folder.js for which
-// files those are, and src/playground/project.rs for what is told.
+// Checks a folder file by file in the worker, and reports the progress and the result. folder.js selects the files;
+// src/playground/project.rs has the types of the report.
 
 import { analyzerStops, askAnalyzer } from "./analyzer-client.js";
 import { skip, textOf } from "./files.js";
 
 const severities = ["error", "warning", "advice", "info"];
 const tellEvery = 100;
-// The analyzer gives up on a file that takes too long, and its count is lost with it.
+// The analyzer is terminated on a file that takes too long, and its counts are lost.
 const mostStops = 5;
 
-// `target` is what to judge for; `tell` gets every state; once `isWanted` is false, nothing more is read or told. The
-// answer is how to ask about each file again, by its path.
+// `tell` is called with each state; once `isWanted` returns false, nothing more is read or reported. Resolves to the fields
+// of the request about each file, by path.
 export async function survey(folder, target, tell, isWanted) {
   const stopped = new Set();
   while (isWanted()) {
@@ -27,21 +27,21 @@ export async function survey(folder, target, tell, isWanted) {
 }
 
 async function once({ name, files, repositories, skipped: outside }, target, tell, isWanted, stopped) {
-  // What an earlier check has left behind is not this one's.
+  // Discards the counts of an earlier check.
   await askAnalyzer("survey_finish", {});
   const skipped = new Map([...outside].map(([why, paths]) => [why, [...paths]]));
   const known = await readable(files, skipped);
   const surroundings = await surroundingsOf(known, files, repositories);
   const requests = new Map();
   const found = [];
-  // The command line reads them.
+  // Settings for the command line.
   const settings = files.map(({ path }) => path).filter((path) => /(^|\/)hipward\.toml$/.test(path));
   let told = 0;
   for (const [done, file] of known.entries()) {
     if (performance.now() - told > tellEvery) {
       told = performance.now();
       tell({ name, done, total: known.length });
-      // Lets the page breathe between files.
+      // Lets the page handle events between files.
       await new Promise((resolve) => setTimeout(resolve));
     }
     const { path, language } = file;
@@ -85,7 +85,7 @@ async function readable(files, skipped) {
   return known.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-// What to tell the analyzer of the files in each folder: what lies around them says it, and the build files there.
+// The fields of the request about the files in each folder, from the files around them and the build files there.
 async function surroundingsOf(known, all, repositories) {
   const aboveCpp = new Set();
   for (const { path } of known.filter(({ language }) => language === "cuda-cpp")) {
@@ -97,7 +97,7 @@ async function surroundingsOf(known, all, repositories) {
     ((path.endsWith(".py") || path.endsWith(".sh")) && aboveCpp.has(folderOf(path))) ||
     (language === "requirements" && /rocm|amd|hip/.test(path));
   const files = repositories.map((path) => ({ path: path ? `${path}/.git` : ".git" }));
-  // They build, and are of no kind that is checked.
+  // Build files of kinds that are not checked.
   const builds = all.filter(({ path }) => /(^|\/)([Mm]akefile|build\.rs|[^/]*\.mk)$/.test(path) && aboveCpp.has(folderOf(path)));
   for (const file of builds) files.push({ path: file.path, source: (await textOf(file)).text });
   for (const file of known) {
@@ -119,7 +119,7 @@ async function surroundingsOf(known, all, repositories) {
   );
 }
 
-// All that counts of C++: a header may give CUDA's names for HIP.
+// The relevant lines of C++: a header may define CUDA's names for HIP.
 const includesOrRenames = (line) => /^\s*#\s*include\b|hip(Error|Stream)_t/.test(line);
 
 const folderOf = (path) => path.slice(0, Math.max(0, path.lastIndexOf("/")));

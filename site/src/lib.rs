@@ -19,28 +19,21 @@ mod job;
 #[cfg(any(feature = "ssr", feature = "island-playground"))]
 mod playground;
 
-// The module of one island uses only a part of what the islands share.
-#[cfg_attr(
-    not(all(
-        feature = "island-isa",
-        feature = "island-job",
-        feature = "island-playground"
-    )),
-    allow(dead_code)
-)]
+// The module of one island uses a part of what the islands share.
+#[cfg_attr(not(feature = "hydrate"), allow(dead_code))]
 mod browser;
+#[cfg(any(
+    feature = "ssr",
+    feature = "island-isa",
+    feature = "island-playground"
+))]
 mod code_area;
+#[cfg(any(feature = "ssr", feature = "island-playground"))]
 mod diff;
 #[cfg(feature = "ssr")]
 mod escape;
-#[cfg_attr(
-    not(all(
-        feature = "island-isa",
-        feature = "island-job",
-        feature = "island-playground"
-    )),
-    allow(dead_code)
-)]
+#[cfg(any(feature = "ssr", feature = "island-isa", feature = "island-job"))]
+#[cfg_attr(not(any(feature = "ssr", feature = "hydrate")), allow(dead_code))]
 mod format;
 mod inline_code;
 
