@@ -1,4 +1,4 @@
-//! An exercise is solved when each of its conditions is met, and each says what is missing.
+//! An exercise is solved if each of its conditions is met; each unmet condition has a message.
 
 use hipward_analyzer::{Exercise, Judgement, Target};
 
@@ -7,7 +7,7 @@ fn judge(exercise: &str, source: &str) -> Judgement {
     exercise.judge(source, &Target::default())
 }
 
-/// The messages of what is not met.
+/// The messages of the conditions that are not met.
 fn missing(exercise: &str, source: &str) -> Vec<String> {
     let conditions = judge(exercise, source).conditions.into_iter();
     conditions
@@ -30,7 +30,7 @@ const DEVICE: &str = r#"{
 }"#;
 
 #[test]
-fn each_condition_is_judged_by_itself() {
+fn conditions_are_evaluated_independently() {
     let ternary =
         "import torch\nd = torch.device(\"cuda\" if torch.cuda.is_available() else \"cpu\")\n";
     assert_eq!(missing(DEVICE, ternary), [""; 0]);
@@ -44,7 +44,7 @@ fn each_condition_is_judged_by_itself() {
 }
 
 #[test]
-fn code_inside_of_the_exception_is_allowed() {
+fn code_within_unless_inside_is_allowed() {
     let inside = "import torch\nif torch.cuda.is_available():\n    d = torch.device(\"cuda\")\n";
     assert_eq!(missing(DEVICE, inside), [""; 0]);
     let beside = format!("{inside}e = torch.device(\"cuda\")\n");
@@ -55,7 +55,7 @@ fn code_inside_of_the_exception_is_allowed() {
 }
 
 #[test]
-fn a_finding_is_shown_with_its_line_and_cannot_be_silenced() {
+fn finding_shows_its_line_and_cannot_be_suppressed() {
     let gate =
         "import torch\nassert torch.version.cuda is not None\nok = torch.cuda.is_available()\n";
     let left = missing(DEVICE, gate);
@@ -72,7 +72,7 @@ fn a_finding_is_shown_with_its_line_and_cannot_be_silenced() {
 }
 
 #[test]
-fn what_is_no_python_solves_nothing() {
+fn text_that_is_not_python_meets_no_condition() {
     let half = "import torch\nok = torch.cuda.is_available()\ndef f(:\n";
     let left = missing(DEVICE, half);
     assert!(
@@ -82,7 +82,7 @@ fn what_is_no_python_solves_nothing() {
 }
 
 #[test]
-fn what_must_be_there_may_be_for_other_gpus_and_what_must_not_may_too() {
+fn conditions_ignore_branches_for_other_gpus() {
     let exercise = r#"{
       "present": [{"title": "T", "message": "missing", "match": {"pattern": "\"nvidia-smi\""}}],
       "absent": [{"title": "T", "message": "left", "match": {"call": "torch.cuda.power_draw"}}]
@@ -96,7 +96,7 @@ fn what_must_be_there_may_be_for_other_gpus_and_what_must_not_may_too() {
 }
 
 #[test]
-fn a_mistake_in_an_exercise_is_named_by_its_key() {
+fn invalid_exercise_reports_the_key() {
     let condition = |match_: &str| {
         format!(r#"{{"present": [{{"title": "T", "message": "M", "match": {match_}}}]}}"#)
     };
@@ -137,7 +137,7 @@ fn a_mistake_in_an_exercise_is_named_by_its_key() {
 }
 
 #[test]
-fn the_browser_gets_the_same_judgement_as_json() {
+fn browser_api_returns_the_same_result_as_json() {
     let source = "import torch\n";
     let request = serde_json::json!({ "source": source, "exercise": DEVICE }).to_string();
     let answer = hipward_analyzer::api::judge(&request).expect("an answer");
