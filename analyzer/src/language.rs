@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_decides() {
+    fn file_name_determines_the_language() {
         for (path, language) in [
             ("train.py", Some(Language::Python)),
             ("a/b/setup.py", Some(Language::Python)),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_name_the_text_decides() {
+    fn text_determines_the_language_without_a_name() {
         for (source, language) in [
             ("", Language::Python),
             ("x = 1\n", Language::Python),
