@@ -2,7 +2,7 @@
 //!
 //! `names.txt` has a line for each name of CUDA's runtime, driver and libraries: `cudaMalloc` follows the pattern
 //! below, `cudaMallocHost hipHostMalloc` is an exception, `cuTensorMapEncodeTiled -` has no equivalent, and a `!` means
-//! that PyTorch's hipify does not know the name. A name that is not in the table has no equivalent: none is derived.
+//! that PyTorch's hipify does not convert the name. A name that is not in the table has no equivalent: none is derived.
 //! `analyzer/renew-cuda-names` generates it from HIP's own headers and the tables of what HIPIFY supports.
 
 use std::borrow::Cow;

@@ -24,7 +24,7 @@ declare_rule! {
     ///
     /// In a PyTorch extension no change is necessary: `torch.utils.cpp_extension` runs PyTorch's hipify over the
     /// sources of a `CUDAExtension` when it builds on ROCm. One finding reports this for the whole file, and only names
-    /// that PyTorch's hipify does not know are reported individually. A source that gets these names from a header of
+    /// that PyTorch's hipify does not convert are reported individually. A source that gets these names from a header of
     /// its own project, such as `using cudaError_t = hipError_t`, is not reported.
     ///
     /// ## Example
@@ -69,7 +69,7 @@ declare_rule! {
         title: "CUDA names have HIP equivalents",
         family: CudaCpp,
         severity: Error,
-        also: [Info "for what PyTorch's hipify renames"],
+        also: [Info "for names that PyTorch's hipify renames"],
         applicability: Safe,
         targets: "every ROCm target",
         lesson: None,
@@ -126,7 +126,7 @@ fn check(cx: &Checker<'_>) {
         if let Some(hint) = by_hand {
             message.pop();
             message.push_str(", which has different parameters.");
-            title = format!("Call `{hip}` with its own arguments");
+            title = format!("Call `{hip}` with HIP's arguments");
             if !hint.is_empty() {
                 title = format!("{title}: {hint}");
             }
@@ -180,7 +180,7 @@ fn by_hipify(cx: &Checker<'_>, found: &[(u32, &str, String, bool)]) {
     );
 }
 
-/// HIP's name for a word, and whether PyTorch's hipify knows it.
+/// HIP's name for a word, and whether PyTorch's hipify converts it.
 fn counterpart(word: &str) -> Option<(String, bool)> {
     match word {
         "cub" => Some(("hipcub".to_owned(), true)),
