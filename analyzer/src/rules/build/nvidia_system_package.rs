@@ -38,7 +38,7 @@ declare_rule! {
     ///
     /// * [ROCm installation for Linux](https://rocm.docs.amd.com/projects/install-on-linux/en/latest/)
     "HW010" "nvidia-system-package" {
-        title: "NVIDIA system packages do nothing here",
+        title: "NVIDIA system packages have no use on ROCm",
         family: BuildFiles,
         severity: Warning,
         applicability: DisplayOnly,

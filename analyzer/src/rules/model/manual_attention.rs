@@ -68,7 +68,7 @@ declare_rule! {
     /// * [torch.nn.attention.bias](https://docs.pytorch.org/docs/stable/nn.attention.bias.html)
     /// * [HIP (ROCm) semantics](https://docs.pytorch.org/docs/stable/notes/hip.html)
     "HW603" "manual-attention" {
-        title: "Attention written out",
+        title: "Attention without a fused kernel",
         family: ModelPerformance,
         severity: Advice,
         applicability: DisplayOnly,

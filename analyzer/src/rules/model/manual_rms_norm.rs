@@ -50,7 +50,7 @@ declare_rule! {
     /// * [torch.nn.RMSNorm](https://docs.pytorch.org/docs/stable/generated/torch.nn.RMSNorm.html)
     /// * [rocm-SOL-ExecBench: RMSNorm on MI300X](https://github.com/jhinpan/rocm-SOL-ExecBench)
     "HW604" "manual-rms-norm" {
-        title: "RMS normalization written out",
+        title: "RMS normalization without a fused kernel",
         family: ModelPerformance,
         severity: Advice,
         applicability: DisplayOnly,

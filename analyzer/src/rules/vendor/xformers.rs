@@ -49,7 +49,7 @@ declare_rule! {
     /// ## References
     ///
     /// * [xFormers: installing](https://github.com/facebookresearch/xformers#installing-xformers)
-    /// * [What a ROCm wheel holds: xformers#1365](https://github.com/facebookresearch/xformers/issues/1365)
+    /// * [Contents of the ROCm wheel: xformers#1365](https://github.com/facebookresearch/xformers/issues/1365)
     /// * [scaled_dot_product_attention](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html)
     "HW106" "xformers" {
         title: "xFormers needs its ROCm wheels",
