@@ -76,7 +76,7 @@ fn text_that_is_not_python_meets_no_condition() {
     let half = "import torch\nok = torch.cuda.is_available()\ndef f(:\n";
     let left = missing(DEVICE, half);
     assert!(
-        left.len() == 1 && left[0].contains("could not be read"),
+        left.len() == 1 && left[0].contains("could not be parsed"),
         "{left:?}"
     );
 }
@@ -103,31 +103,28 @@ fn invalid_exercise_reports_the_key() {
     let cases = [
         (
             "[]".to_owned(),
-            "``: it is a table with gone, absent, present",
+            "``: expected a table with gone, absent, present",
         ),
-        (
-            "{}".to_owned(),
-            "`present`: an exercise says what has to be there",
-        ),
+        ("{}".to_owned(), "`present`: add at least one condition"),
         (
             r#"{"gone": ["no-rule"]}"#.to_owned(),
             "`gone`: there is no rule `no-rule`",
         ),
         (
             condition(r#"{"pattern": "f("}"#),
-            "`present 1: match.pattern`: it is no Python",
+            "`present 1: match.pattern`: not valid Python",
         ),
         (
             condition(r#"{"package": "torch"}"#),
-            "`present 1: match`: an exercise is in Python",
+            "`present 1: match`: an exercise only supports Python",
         ),
         (
             condition(r#"{"patern": "f()"}"#),
-            "`present 1: match.patern`: there is no such key",
+            "`present 1: match.patern`: unknown key",
         ),
         (
             r#"{"present": [{"title": "T"}]}"#.to_owned(),
-            "`present 1: message`: it has to be there",
+            "`present 1: message`: this key is required",
         ),
     ];
     for (exercise, says) in cases {
@@ -145,5 +142,5 @@ fn browser_api_returns_the_same_result_as_json() {
     assert_eq!(read, judge(DEVICE, source));
     let request = serde_json::json!({ "source": source, "exercise": "{}" }).to_string();
     let error = hipward_analyzer::api::judge(&request).expect_err("an exercise without conditions");
-    assert!(error.contains("what has to be there"), "{error}");
+    assert!(error.contains("at least one condition"), "{error}");
 }

@@ -334,10 +334,10 @@ fn invalid_rule_reports_the_key() {
     let cases: [(&str, Value, &str, &str); 21] = [
         ("id", json!("HW999"), "id", "Hipward's"),
         ("id", json!("acme"), "id", "capital letters"),
-        ("name", json!("pynvml"), "name", "one of Hipward's"),
+        ("name", json!("pynvml"), "name", "built-in rule"),
         ("name", json!("Acme"), "name", "lower-case"),
-        ("message", json!(3), "message", "a string"),
-        ("colour", json!("red"), "colour", "no such key"),
+        ("message", json!(3), "message", "non-empty string"),
+        ("colour", json!("red"), "colour", "unknown key"),
         ("severity", json!("fatal"), "severity", "error, warning"),
         ("link", json!("wiki"), "link", "https://"),
         (
@@ -350,13 +350,13 @@ fn invalid_rule_reports_the_key() {
             "match",
             json!({ "pattern": "f(" }),
             "match.pattern",
-            "no Python",
+            "not valid Python",
         ),
         (
             "match",
             json!({ "pattern": "$X" }),
             "match.pattern",
-            "more than one",
+            "single metavariable",
         ),
         (
             "match",
@@ -374,7 +374,7 @@ fn invalid_rule_reports_the_key() {
             "match",
             json!({ "pattern": "f('$X')" }),
             "match.pattern",
-            "in a string",
+            "part of a string",
         ),
         (
             "match",
