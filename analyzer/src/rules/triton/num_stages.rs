@@ -93,7 +93,7 @@ fn check(cx: &Checker<'_>, stages: Node) {
     cx.report(
         &RULE,
         stages,
-        "AMD's guide recommends num_stages=2 for one matrix product and 1 for two; more stages need LDS that Instinct GPUs do not have.",
+        "AMD's guide recommends num_stages=2 for one matrix product and 1 for two; more stages need more LDS, which Instinct GPUs have less of.",
         Suggestion::display_only("Add 1 and 2 as well, and measure"),
     );
 }

@@ -14,7 +14,7 @@ declare_rule! {
     /// ## Why on ROCm
     ///
     /// Triton 3, which comes with PyTorch 2.4 and newer, has neither: compiling the kernel raises `AttributeError`, on
-    /// every backend. The common replacements have problems on ROCm. `libdevice.tanh` works on AMD GPUs and takes more
+    /// every backend. The choice of the replacement matters on ROCm. `libdevice.tanh` works on AMD GPUs and takes more
     /// instructions than the form below; its fast variant returned NaN for large inputs until Triton 3.6; and
     /// `(e - 1) / (e + 1)` is NaN wherever `e` overflows. `2 * sigmoid(2x) - 1` is the same function and does not
     /// overflow. For GELU, write `x * tl.sigmoid(2 * inner)` directly.
