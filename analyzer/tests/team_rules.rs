@@ -332,7 +332,7 @@ fn invalid_rule_reports_the_key() {
         (error.key, error.message)
     };
     let cases: [(&str, Value, &str, &str); 21] = [
-        ("id", json!("HW999"), "id", "Hipward's"),
+        ("id", json!("HW999"), "id", "reserved"),
         ("id", json!("acme"), "id", "capital letters"),
         ("name", json!("pynvml"), "name", "built-in rule"),
         ("name", json!("Acme"), "name", "lower-case"),

@@ -153,7 +153,7 @@ fn read_rule(json: &Json) -> Result<TeamRule, Wrong> {
     if is_ours || !is_word {
         return wrong(
             "id",
-            "expected three or more capital letters followed by digits, such as ACME001; HW with a digit is reserved for Hipward",
+            "expected three or more capital letters and digits such as ACME001; HW and a digit are reserved for Hipward",
         );
     }
     let name = table.needed("name")?;

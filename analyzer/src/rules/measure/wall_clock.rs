@@ -14,8 +14,8 @@ declare_rule! {
     ///
     /// `time.time()` is the time of day: it can be set forward and back while a program runs, and its resolution is not
     /// guaranteed. `time.perf_counter()` is monotonic and has the highest available resolution. A kernel takes tens of
-    /// microseconds, and two backends may differ by less. This applies to NVIDIA GPUs as well, but a port is when the
-    /// numbers are compared.
+    /// microseconds, and two backends may differ by less. This applies to NVIDIA GPUs as well, but numbers are usually
+    /// compared during a port.
     ///
     /// ## Example
     ///

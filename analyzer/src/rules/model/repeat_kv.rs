@@ -16,8 +16,8 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// Each layer writes and reads the copies. They are larger than the originals by the number of query heads per key
-    /// head: with a long KV cache they cause most of the memory traffic of decoding.
+    /// Each layer writes and reads the copies. They are larger than the originals by a factor of the number of query
+    /// heads per key head: with a long KV cache they cause most of the memory traffic of decoding.
     /// `scaled_dot_product_attention(…, enable_gqa=True)`, flash-attn and aiter accept fewer key and value heads
     /// without a copy. The backend for `enable_gqa` depends on the PyTorch version: measure it, and use
     /// `torch.nn.attention.sdpa_kernel` to check whether a fused backend supports the call.

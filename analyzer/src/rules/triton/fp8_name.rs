@@ -41,8 +41,8 @@ declare_rule! {
     ///     return x.to(tl.float8e4b8)
     /// ```
     ///
-    /// Code for both uses the type of the tensor's pointer. A source that names both kinds already selects one and is
-    /// not reported.
+    /// Code for both architectures should use the type of the tensor's pointer. A source that names both kinds already
+    /// selects one and is not reported.
     ///
     /// ## Fix safety
     ///
