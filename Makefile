@@ -14,6 +14,7 @@ export HIPWARD_PYTHON ?= $(HIPWARD_CACHE)/python-current/bin/python
 # The same selection everywhere, so that cargo compiles each crate with one set of features, once.
 ALL := --locked --workspace --features hipward-site/ssr
 
+SAY := printf '\033[2mbuild:\033[0m %s\n'
 HIPWARD := $(CARGO_TARGET_DIR)/debug/hipward
 NEXTEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run --no-fail-fast || echo test --no-fail-fast)
 
@@ -23,26 +24,37 @@ help: ## Say what can be made
 setup: ## Install what is missing, to run Hipward
 	@tools/setup serve
 
+python:
+	@tools/setup-python wait
+
 setup-test: ## Install what is missing, to test and check it
 	@tools/setup test
 
-assets: setup ## Build what the browser loads
+bundler: setup
+	@$(SAY) "1 of 3: the program that bundles what the browser loads (first time: 1 to 2 minutes)"
 	@cargo build $(ALL) --bin hipward-bundle
+
+assets: bundler ## Build what the browser loads
 	@$(CARGO_TARGET_DIR)/debug/hipward-bundle $(HIPWARD_ASSETS)
 
-build: assets ## Build the binary
+# The browser's modules have a build folder of their own, so they are compiled beside the server's libraries. The binary
+# comes last: it contains the modules.
+build: bundler ## Build the binary
+	@$(SAY) "2 of 3: browser modules and libraries, side by side (first time: 2 to 4 minutes)"
+	@$(CARGO_TARGET_DIR)/debug/hipward-bundle $(HIPWARD_ASSETS) & bundle=$$!; cargo build $(ALL) --lib; wait $$bundle
+	@$(SAY) "3 of 3: the binary (first time: 1 to 2 minutes)"
 	@cargo build $(ALL) --bin hipward
 
 serve: build ## Run the site, the analyzer and a local runner on one URL
 	@$(HIPWARD) serve $(SERVE_FLAGS)
 
-test: setup-test build ## Run every test: Rust, Python, wasm in Node, and a real browser
+test: setup-test build python ## Run every test: Rust, Python, wasm in Node, and a real browser
 	cargo $(NEXTEST) $(ALL)
 	cd kernels && $(HIPWARD_PYTHON) -m pytest -q
 	$(HIPWARD_PYTHON) content/check.py
 	cd site && HIPWARD=$(HIPWARD) node --test --test-concurrency=1 ../tests/parity ../tests/browser ../tests/cli
 
-check: setup-test build ## Formatting, lints, types and links
+check: setup-test build python ## Formatting, lints, types and links
 	cargo fmt --all --check
 	@# A macro names the rules' files, so cargo does not see them.
 	rustfmt --check --edition 2024 analyzer/src/rules/*/*.rs
@@ -52,13 +64,13 @@ check: setup-test build ## Formatting, lints, types and links
 	cd content && $(HIPWARD_PYTHON) -m ruff check . && $(HIPWARD_PYTHON) -m mypy --strict check.py
 	cargo $(NEXTEST) $(ALL) --test static_site
 
-bench: setup-test build ## Measure speed and size on this machine as one table
+bench: setup-test build python ## Measure speed and size on this machine as one table
 	@tools/bench $(PARTS)
 
 fuzz: ## Fuzz the analyzer: make fuzz SECONDS=60 (for each target)
 	@tools/fuzz $(SECONDS)
 
-bench-gpu: setup ## Measure the ops on this machine's GPU and append rows to kernels/results/
+bench-gpu: setup python ## Measure the ops on this machine's GPU and append rows to kernels/results/
 	cd kernels && $(HIPWARD_PYTHON) -m hipward_kernels.bench --device cuda
 	cd kernels && $(HIPWARD_PYTHON) -m hipward_kernels.bench_routed --device cuda
 
@@ -75,4 +87,4 @@ dist: assets ## Build the one binary, optimised: dist/hipward
 	cargo build --locked --release --package hipward
 	@install -D $(CARGO_TARGET_DIR)/release/hipward dist/hipward
 
-.PHONY: help setup setup-test assets build serve test check bench bench-gpu fuzz new-rule lock npm dist
+.PHONY: help setup setup-test python bundler assets build serve test check bench bench-gpu fuzz new-rule lock npm dist
