@@ -1,40 +1,40 @@
-# The front door. `make help` lists what is here; `make serve` and `make test` do their own set-up.
+# Entry point of the repository. `make help` lists the targets; `make serve` and `make test` run the set-up themselves.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-# Downloads and build results live outside the checkout, so that a second clone is fast.
+# Downloads and build results are cached outside the checkout, so that a second clone is fast.
 export HIPWARD_CACHE ?= $(HOME)/.cache/hipward
 export CARGO_TARGET_DIR ?= $(HIPWARD_CACHE)/target
 export HIPWARD_ASSETS ?= $(CURDIR)/target/assets
 
-# The host's own PyTorch if HIPWARD_PYTHON names one, else the locked one.
+# The host's PyTorch if HIPWARD_PYTHON is set, otherwise the locked version.
 export HIPWARD_PYTHON ?= $(HIPWARD_CACHE)/python-current/bin/python
 
-# The same selection everywhere, so that cargo compiles each crate with one set of features, once.
+# The same selection everywhere, so that cargo compiles each crate once, with one set of features.
 ALL := --locked --workspace --features hipward-site/ssr
 
 SAY := printf '\033[2mbuild:\033[0m %s\n'
 HIPWARD := $(CARGO_TARGET_DIR)/debug/hipward
 NEXTEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run --no-fail-fast || echo test --no-fail-fast)
 
-help: ## Say what can be made
+help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s'|'
 
-setup: ## Install what is missing, to run Hipward
+setup: ## Install missing dependencies for running Hipward
 	@tools/setup serve
 
 python:
 	@tools/setup-python wait
 
-setup-test: ## Install what is missing, to test and check it
+setup-test: ## Install missing dependencies for tests and checks
 	@tools/setup test
 
 bundler: setup
 	@$(SAY) "1 of 3: the program that bundles what the browser loads (first time: 1 to 2 minutes)"
 	@cargo build $(ALL) --bin hipward-bundle
 
-assets: bundler ## Build what the browser loads
+assets: bundler ## Build the browser assets
 	@$(CARGO_TARGET_DIR)/debug/hipward-bundle $(HIPWARD_ASSETS)
 
 # The browser's modules have a build folder of their own, so they are compiled beside the server's libraries. The binary
@@ -54,7 +54,7 @@ test: setup-test build python ## Run every test: Rust, Python, wasm in Node, and
 	$(HIPWARD_PYTHON) content/check.py
 	cd site && HIPWARD=$(HIPWARD) node --test --test-concurrency=1 ../tests/parity ../tests/browser ../tests/cli
 
-check: setup-test build python ## Formatting, lints, types and links
+check: setup-test build python ## Check formatting, lints, types and links
 	cargo fmt --all --check
 	@# A macro names the rules' files, so cargo does not see them.
 	rustfmt --check --edition 2024 analyzer/src/rules/*/*.rs
@@ -74,16 +74,16 @@ bench-gpu: setup python ## Measure the ops on this machine's GPU and append rows
 	cd kernels && $(HIPWARD_PYTHON) -m hipward_kernels.bench --device cuda
 	cd kernels && $(HIPWARD_PYTHON) -m hipward_kernels.bench_routed --device cuda
 
-new-rule: ## Start a rule: make new-rule NAME=my-rule FAMILY=vendor
+new-rule: ## Create a rule: make new-rule NAME=my-rule FAMILY=vendor
 	@analyzer/new-rule "$(NAME)" "$(FAMILY)"
 
-lock: ## Renew the Python lockfile from kernels/requirements.in
+lock: ## Update the Python lockfile from kernels/requirements.in
 	@tools/lock-python
 
-npm: assets ## Put the npm package together: dist/npm
+npm: assets ## Build the npm package: dist/npm
 	node analyzer/npm/build.mjs dist/npm
 
-dist: assets ## Build the one binary, optimised: dist/hipward
+dist: assets ## Build the optimised binary: dist/hipward
 	cargo build --locked --release --package hipward
 	@install -D $(CARGO_TARGET_DIR)/release/hipward dist/hipward
 
