@@ -18,8 +18,8 @@ from hipward_kernels.attention import MaskKind, attention, classify, refusals
 from hipward_kernels.attention import aiter as amd
 from hipward_kernels.attention.call import Call
 from hipward_kernels.attention.sdpa import aligned
-from hipward_kernels.registry import disabled
-from hipward_kernels.switches import switched
+from hipward_kernels.dispatch.registry import disabled
+from hipward_kernels.dispatch.switches import switched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -128,7 +128,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Callable[..
 def forget() -> None:
     """What was found installed, and chosen by it."""
     amd._find.cache_clear()
-    router._kept.clear()
+    router._cache.clear()
 
 
 def reference(q: Tensor, k: Tensor, v: Tensor, seen: Seen) -> Tensor:

@@ -12,9 +12,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.profiler import ProfilerActivity, profile
 
-from hipward_kernels import attention, linear, switches
-from hipward_kernels.ladder import ATTENTION, GEMM, PROJECTIONS, Optimized, Step, Switches, optimize
+from hipward_kernels import attention, linear
+from hipward_kernels.dispatch import switches
 from hipward_kernels.rewrite import attention as attention_pass
+from hipward_kernels.rewrite.steps import ATTENTION, GEMM, PROJECTIONS, Optimized, Step, Switches, optimize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,11 +14,11 @@ from torch import Tensor
 from triton.errors import TritonError
 from triton.runtime.errors import OutOfResources
 
-from hipward_kernels.grid import GridError
+from hipward_kernels.dispatch.registry import Op
+from hipward_kernels.dispatch.tier_failure import failure
 from hipward_kernels.jit.driver import LaunchError
+from hipward_kernels.jit.grid import GridError
 from hipward_kernels.jit.libraries import BuildError, MissingLibraryError
-from hipward_kernels.registry import Op
-from hipward_kernels.tier_failure import failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable

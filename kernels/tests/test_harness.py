@@ -375,7 +375,7 @@ def test_by_hand_the_lines_go_to_standard_output_and_prints_to_standard_error(tm
 
 def test_the_probe_names_the_processor(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "hipward_kernels.harness.probe"],
+        [sys.executable, "-P", "-m", "hipward_kernels.harness.host_probe"],
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
         cwd=tmp_path,
         capture_output=True,

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hipward_kernels import amd_report
+from hipward_kernels.bench import amd_report
+from hipward_kernels.dispatch.switches import switched
 from hipward_kernels.jit import store, toolchain
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.jit.libraries import MissingLibraryError, load
 from hipward_kernels.jit.store import cached, key_of
 from hipward_kernels.jit.toolchain import BuildError
-from hipward_kernels.switches import switched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

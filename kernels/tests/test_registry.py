@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from hipward_kernels.dispatch.registry import disabled, disabled_by
 from hipward_kernels.ops.rmsnorm import OP
-from hipward_kernels.registry import disabled, disabled_by
 
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="says what a host without a GPU says")
 

@@ -12,10 +12,10 @@ import torch
 from hipward_kernels.environment.sensors import Reading
 from hipward_kernels.harness import race as race_module
 from hipward_kernels.harness.deadline import Deadline
-from hipward_kernels.harness.limit import Limit
 from hipward_kernels.harness.race import Entrant, Race, SlowedError
 from hipward_kernels.harness.sampling import StopRule
 from hipward_kernels.harness.throttle import CpuWatch, GpuWatch, NoWatch, watch_for
+from hipward_kernels.numerics.limit import Limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,14 +10,14 @@ import pytest
 import torch
 from three_tiers import TIERS, twice, who_ran
 
-from hipward_kernels import registry, tuning
-from hipward_kernels.registry import disabled
-from hipward_kernels.tuning import Choice, TableError, choice, forced, merge, read, write
+from hipward_kernels.dispatch import registry, tuning
+from hipward_kernels.dispatch.registry import disabled
+from hipward_kernels.dispatch.tuning import Choice, TableError, choice, forced, merge, read, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hipward_kernels.registry import Op
+    from hipward_kernels.dispatch.registry import Op
 
 __all__ = ["twice"]
 
@@ -118,7 +118,7 @@ def test_the_table_decides_the_order_and_the_choice_is_logged(
     twice: Op, table: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     write(table, [made(4, "triton", source="an earlier sweep")])
-    with caplog.at_level(logging.INFO, logger="hipward_kernels.registry"):
+    with caplog.at_level(logging.INFO, logger="hipward_kernels.dispatch.registry"):
         assert who_ran(twice, torch.ones(4, 8)) == ["triton"]
         assert who_ran(twice, torch.ones(3, 8)) == ["hip"]
     assert "twice of 4x8 torch.float32 on cpu: triton → hip → eager (tuned: an earlier sweep)" in caplog.text

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hipward_kernels import switches
 from hipward_kernels.attention import aiter as amd
 from hipward_kernels.attention import eager, sdpa
 from hipward_kernels.attention.call import Call
 from hipward_kernels.attention.mask import MaskKind, classify
-from hipward_kernels.kept import Kept
+from hipward_kernels.dispatch import switches
+from hipward_kernels.dispatch.cache import DispatchCache
+from hipward_kernels.dispatch.registry import all_disabled, is_disabled
 from hipward_kernels.ops.checks import tensors
-from hipward_kernels.registry import all_disabled, is_disabled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ ROUTES: dict[str, Callable[[Call], Attend]] = {
 }
 """Fastest first; each is made ready for the calls of one form."""
 
-_kept: Kept[Attend] = Kept()
+_cache: DispatchCache[Attend] = DispatchCache()
 _setting = switches.setting_of("FORCE_EAGER_ATTENTION", "USE_AITER_ATTENTION")
 _compiling = torch.compiler.is_compiling
 
@@ -87,12 +87,12 @@ def attention(
     except AttributeError:
         tensors("attention", query=query, key=key, value=value, mask=mask)
         raise
-    attend = _kept.find(form)
+    attend = _cache.lookup(form)
     if attend is None:
         call = Call(query, key, value, mask, causal, _scale(query, scale), dropout)
         attend = _prepared(call, use_aiter=use_aiter)
         if _lasts(call, use_aiter=use_aiter):
-            _kept.keep(form, attend)
+            _cache.store(form, attend)
     return attend(query, key, value, mask)
 
 

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hipward_kernels.compile.listing import LineRange, Resources, line_map, resources
 from hipward_kernels.compile.occupancy import Occupancy, occupancy
+from hipward_kernels.gpu.facts import wavefront_of
 
 if TYPE_CHECKING:
     from hipward_kernels.compile.failure import Failure
-
-WAVEFRONT = 64
-"""Threads of a wavefront on every CDNA GPU."""
 
 TEXT_LIMIT = 1 << 20
 """Characters of one text in an answer; the rest is cut off, and the text ends in a line that says so."""
@@ -90,7 +88,7 @@ def target(
     kernels = []
     for declared in resources(assembly):
         used = replace(declared, lds_bytes=declared.lds_bytes + dynamic_lds)
-        waves = workgroup_waves or max(used.most_threads // WAVEFRONT, 1)
+        waves = workgroup_waves or max(used.most_threads // wavefront_of(arch), 1)
         kernels.append(Kernel(used, occupancy(arch, used.waves_per_simd, used.lds_bytes, waves)))
     shown = {name: _cut(text) for name, text in texts.items()}
     return Target(arch, seconds, kernels, shown, line_map(assembly, source_name))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from hipward_kernels.compile.clang import SECONDS
 from hipward_kernels.compile.failure import CompileError
+from hipward_kernels.gpu.facts import wavefront_of
 
 if TYPE_CHECKING:
     from hipward_kernels.compile.clang import Clang
@@ -21,16 +22,13 @@ if TYPE_CHECKING:
 ABI_VERSION = 500
 """Of a launch, in hundredths: the library tells no code object version after 4, the last of old, from another."""
 
-FIRST_NARROW = 10
-"""The first major version whose wavefronts have 32 threads."""
-
 
 def values(arch: str, *, fast: bool) -> dict[str, tuple[str, int]]:
     """Type and value of each constant; `fast` is `-ffast-math`, which ROCm's driver has them follow."""
     # gfx90a is 9.0.10: a digit each for minor and stepping, in base 16.
     major = int(arch[3:-2])
     isa = major * 1000 + int(arch[-2], 16) * 100 + int(arch[-1], 16)
-    wide = major < FIRST_NARROW
+    wide = wavefront_of(arch) == 64
     return {
         "__oclc_ABI_version": ("i32", ABI_VERSION),
         "__oclc_ISA_version": ("i32", isa),

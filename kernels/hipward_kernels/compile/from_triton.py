@@ -16,9 +16,11 @@ import types
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from hipward_kernels.compile.answer import WAVEFRONT, Answer, Argument, Target, target
+from hipward_kernels.compile.answer import Answer, Argument, Target, target
 from hipward_kernels.compile.failure import CompileError, Failure, shortened
+from hipward_kernels.compile.request import KNOWN_ARCHS
 from hipward_kernels.compile.signature import divisible, signature
+from hipward_kernels.gpu.facts import wavefront_of
 
 # Triton 3.9 warns where this is unset, and 3.10 changes the default; both compile the same with it.
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
@@ -67,7 +69,7 @@ def warm_up() -> None:
     from hipward_kernels.compile.tiny import SIGNATURE, tiny_kernel  # noqa: PLC0415 - only a worker needs it
 
     source = ASTSource(tiny_kernel, SIGNATURE, {"BLOCK": 64}, {})
-    triton_compile(source, target=GPUTarget("hip", "gfx942", WAVEFRONT), options={"num_warps": 1})
+    triton_compile(source, target=GPUTarget("hip", "gfx942", wavefront_of("gfx942")), options={"num_warps": 1})
 
 
 def _load(source: str, path: Path) -> types.ModuleType:
@@ -149,7 +151,7 @@ def _compile(kernel: Any, arguments: Sequence[Argument], arch: str, options: dic
         with triton.knobs.compilation.scope():
             # A result from the cache would report the time of reading a file.
             triton.knobs.compilation.always_compile = True
-            compiled = triton_compile(source, target=GPUTarget("hip", arch, WAVEFRONT), options=options)
+            compiled = triton_compile(source, target=GPUTarget("hip", arch, wavefront_of(arch)), options=options)
     except Exception as error:  # noqa: BLE001 - a compiler raises what it likes
         return Target(arch, perf_counter() - started, error=_in_words(error, kernel, arch))
     seconds = perf_counter() - started
@@ -184,6 +186,6 @@ def _in_words(error: Exception, kernel: Any, arch: str) -> Failure:
         return Failure(
             "unknown-arch",
             f"Triton {triton.__version__} cannot compile this for {arch}.",
-            "Try gfx90a, gfx942 or gfx950. If those work, Triton has no code generator for this GPU.",
+            f"Try {', '.join(KNOWN_ARCHS)}. If those work, Triton has no code generator for this GPU.",
         )
     return Failure("source-error", shortened(text), "Triton's message says what it does not accept.", line)

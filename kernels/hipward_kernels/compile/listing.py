@@ -14,7 +14,10 @@ from typing import Literal
 MemoryKind = Literal["global load", "global store", "lds load", "lds store", "scratch load", "scratch store"]
 
 WIDEST = 16
-"""Bytes that one thread moves with one instruction at most."""
+"""Most bytes that one instruction moves for a thread."""
+
+MATRIX_PREFIXES = ("v_mfma", "v_smfmac", "v_wmma", "v_swmmac")
+"""Matrix instructions of CDNA, then those of RDNA and gfx1250."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Resources:
     """Largest workgroup that the code allows."""
     instructions: int
     matrix_instructions: int
-    """MFMA instructions: the matrix cores' work."""
+    """MFMA and WMMA instructions, which the matrix cores run."""
     memory: list[MemoryAccess]
 
     @property
@@ -104,7 +107,7 @@ def resources(assembly: str) -> list[Resources]:
                 code_bytes=comments["codeLenInByte"],
                 most_threads=int(fields["max_flat_workgroup_size"]),
                 instructions=len(names),
-                matrix_instructions=sum(name.startswith(("v_mfma", "v_smfmac")) for name in names),
+                matrix_instructions=sum(name.startswith(MATRIX_PREFIXES) for name in names),
                 memory=_memory(names),
             )
         )

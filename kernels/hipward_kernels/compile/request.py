@@ -19,11 +19,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from hipward_kernels.compile.failure import CompileError
+from hipward_kernels.gpu.facts import archs
 
 Language = Literal["triton", "hip"]
 
 ARCHS = ("gfx90a", "gfx942", "gfx950")
-"""MI200, MI300 and MI350: the targets unless others are named."""
+"""MI200, MI300 and MI350: the targets if a request names none."""
+
+KNOWN_ARCHS = tuple(name for name, arch in archs().items() if arch.vendor == "amd")
+"""Targets whose limits are known. Others compile too, if the compiler has them."""
 
 MOST_ARCHS = 8
 MOST_SOURCE = 256 * 1024

@@ -14,8 +14,8 @@ import torch
 from torch import nn
 
 from hipward_kernels.environment.gpu_utils import detect_gpu_vendor
-from hipward_kernels.harness.devices import describe
-from hipward_kernels.harness.distance import distance
+from hipward_kernels.gpu.devices import describe
+from hipward_kernels.numerics.distance import distance
 
 if TYPE_CHECKING:
     from collections.abc import Callable

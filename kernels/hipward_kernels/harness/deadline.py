@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MARGIN_SHARE = 0.1
 LEAST_MARGIN_S, MOST_MARGIN_S = 1.0, 10.0
-"""Kept for the end: the share of the limit, within these bounds."""
+"""Time reserved for the end of the job: a share of the limit, within these bounds."""
 
 
 class OutOfTimeError(BaseException):

@@ -14,7 +14,7 @@ import torch
 from hipward_kernels.environment.audit import audit
 from hipward_kernels.environment.gpu_utils import detect_gpu_vendor
 from hipward_kernels.environment.sensors import UnreadableError, sensors_of
-from hipward_kernels.harness.devices import describe, driver_version
+from hipward_kernels.gpu.devices import describe, driver_version
 from hipward_kernels.harness.lines import Advice, Environment, Idle
 from hipward_kernels.harness.timing import DeviceClock, HostClock, overhead_ms
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from hipward_kernels.harness.outputs import cloned, size_in_bytes, tensors
+from hipward_kernels.numerics.nested import cloned, size_in_bytes, tensors
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hipward_kernels.harness import contract, precision, probes, worth
+from hipward_kernels.harness import contract, precision
+from hipward_kernels.harness import snippet_checks as probes
+from hipward_kernels.harness import step_cost as worth
 from hipward_kernels.harness.deadline import Deadline, OutOfTimeError
-from hipward_kernels.harness.doubts import doubts
 from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.failure import (
     JobFailedError,
@@ -26,9 +27,9 @@ from hipward_kernels.harness.failure import (
     is_out_of_memory,
     summary,
 )
+from hipward_kernels.harness.input_dependence import doubts
 from hipward_kernels.harness.inputs import Ring
 from hipward_kernels.harness.lines import Failure, Precision
-from hipward_kernels.harness.outputs import cloned, tensors
 from hipward_kernels.harness.race import Entrant, Race, SlowedError, Timed, left_out
 from hipward_kernels.harness.reference import Reference
 from hipward_kernels.harness.roofline import roofline, work_of
@@ -46,6 +47,7 @@ from hipward_kernels.harness.variants import (
     forget_compilations,
     parse_variants,
 )
+from hipward_kernels.numerics.nested import cloned, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

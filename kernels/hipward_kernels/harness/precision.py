@@ -15,19 +15,19 @@ import torch
 from torch import Tensor
 
 from hipward_kernels.harness.contract import seed_everything
-from hipward_kernels.harness.distance import distance, is_finite, largest, root_mean_square
 from hipward_kernels.harness.failure import JobFailedError, in_words
-from hipward_kernels.harness.limit import ERROR_RATIO
 from hipward_kernels.harness.lines import Failure, OutputError, Precision
-from hipward_kernels.harness.outputs import cloned, flatten, same_bits, size_in_bytes, tensors
+from hipward_kernels.numerics.distance import distance, is_finite, largest, root_mean_square
+from hipward_kernels.numerics.limit import ERROR_RATIO
+from hipward_kernels.numerics.nested import cloned, flatten, same_bits, size_in_bytes, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from hipward_kernels.harness.contract import Snippet
-    from hipward_kernels.harness.distance import Distance
-    from hipward_kernels.harness.limit import Limit
     from hipward_kernels.harness.reference import Reference
+    from hipward_kernels.numerics.distance import Distance
+    from hipward_kernels.numerics.limit import Limit
 
 SEEDS = 5
 

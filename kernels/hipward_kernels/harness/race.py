@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hipward_kernels.harness.deadline import OutOfTimeError
-from hipward_kernels.harness.outputs import cloned, flatten, same_bits
 from hipward_kernels.harness.precision import WrongResultError, compare_with_eager, run
-from hipward_kernels.harness.probes import REMEMBERS
 from hipward_kernels.harness.sampling import Dropped, interleave
+from hipward_kernels.harness.snippet_checks import REMEMBERS
+from hipward_kernels.numerics.nested import cloned, flatten, same_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hipward_kernels.harness.deadline import Deadline
     from hipward_kernels.harness.inputs import Ring
-    from hipward_kernels.harness.limit import Limit
     from hipward_kernels.harness.lines import Lines, OutputError, StopReason, VariantId
     from hipward_kernels.harness.sampling import StopRule
     from hipward_kernels.harness.timing import WatchfulClock
+    from hipward_kernels.numerics.limit import Limit
 
 RECHECK_SHARE = 0.5
 """Part of a variant's turns, after its first, one of whose results is compared with eager's."""

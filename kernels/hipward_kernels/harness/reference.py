@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from hipward_kernels.harness.contract import seed_everything
-from hipward_kernels.harness.limit import Limit, coarsest
-from hipward_kernels.harness.outputs import cloned, flatten, tensors
-from hipward_kernels.harness.sums import longest_sum
+from hipward_kernels.numerics.limit import Limit, coarsest
+from hipward_kernels.numerics.nested import cloned, flatten, tensors
+from hipward_kernels.numerics.sums import longest_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

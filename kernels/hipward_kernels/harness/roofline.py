@@ -18,17 +18,17 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from hipward_kernels.environment.gpus import gpu_named
-from hipward_kernels.harness.devices import describe
+from hipward_kernels.gpu.devices import describe
+from hipward_kernels.gpu.facts import product_named
 from hipward_kernels.harness.lines import Roofline
-from hipward_kernels.harness.outputs import size_in_bytes, tensors
+from hipward_kernels.numerics.nested import size_in_bytes, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from torch import nn
 
-    from hipward_kernels.environment.gpus import Gpu
+    from hipward_kernels.gpu.facts import Product
     from hipward_kernels.harness.timing import Clock
 
 MARGIN = 1.25
@@ -117,17 +117,17 @@ def roofline(work: Work, device: torch.device, dtype: torch.dtype, clock: Clock)
         dtype: Of the matrix products.
         clock: Times the copy as it times the variants.
     """
-    gpu = gpu_named(describe(device).name) if device.type != "cpu" else None
+    gpu = product_named(describe(device).name) if device.type != "cpu" else None
     moved = work.bytes_read + work.bytes_written
     copied, fastest = _copy_rates(device, clock, moved)
     bandwidth, source = fastest * MARGIN, f"the fastest copy or sum of as many bytes, and {MARGIN - 1:.0%}"
     must_move = moved
     if device.type != "cpu":
         # Caches are cold when a call begins; what it writes may stay in them.
-        cache = gpu.cache_bytes if gpu else torch.cuda.get_device_properties(device).L2_cache_size
+        cache = (gpu and gpu.cache_bytes) or torch.cuda.get_device_properties(device).L2_cache_size
         must_move = work.bytes_read + max(work.bytes_written - cache, 0)
-    if gpu:
-        bandwidth, source = max(gpu.bandwidth * 1e3, fastest), "the data sheet"
+    if gpu and gpu.bytes_per_second:
+        bandwidth, source = max(gpu.bytes_per_second / 1e9, fastest), "the data sheet"
     peak, peak_from = _peak(gpu, device, dtype, clock) if work.flops else (None, "no matrix product, no convolution")
     memory_ms = must_move / (bandwidth * 1e6)
     compute_ms = work.flops / (peak * 1e9) if peak else 0.0
@@ -180,11 +180,10 @@ def _times(device: torch.device, clock: Clock, call: Callable[..., Any], *argume
     return median(times), min(times + alone)
 
 
-def _peak(gpu: Gpu | None, device: torch.device, dtype: torch.dtype, clock: Clock) -> tuple[float, str]:
+def _peak(gpu: Product | None, device: torch.device, dtype: torch.dtype, clock: Clock) -> tuple[float, str]:
     """10**12 operations a second that matrix products of a dtype cannot exceed, and where that is from."""
-    if gpu:
-        rates = {torch.float64: gpu.fp64, torch.float32: gpu.tf32}
-        return rates.get(dtype, gpu.bf16), "the data sheet"
+    if gpu and (rate := gpu.matrix_peak(dtype, reduced_precision=True) or gpu.matrix_peak(torch.bfloat16)):
+        return rate / 1e12, "the data sheet"
     size = 512 if device.type == "cpu" else 4096
     a = torch.randn(size, size, device=device).to(dtype)
     _, shortest = _times(device, clock, torch.matmul, a, a)

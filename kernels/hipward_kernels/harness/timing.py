@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
-from hipward_kernels.harness.devices import MIB, flush_bytes
-from hipward_kernels.harness.throttle import watch_for
+from hipward_kernels.gpu.devices import MIB, flush_bytes
+from hipward_kernels.harness.throttle import NoWatch, watch_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,9 +26,12 @@ if TYPE_CHECKING:
 _Event: Any = getattr(torch._C, "_CudaEventBase", None)  # noqa: SLF001 - see above
 _synchronize: Any = getattr(torch._C, "_cuda_synchronize", None)  # noqa: SLF001
 _current_stream = torch.cuda.current_stream
+_keep_busy: Any = getattr(torch._C, "_cuda_sleep", None)  # noqa: SLF001 - the delay of PyTorch's own tests
 _gc_enabled, _gc_enable, _gc_disable = gc.isenabled, gc.enable, gc.disable
 
 OVERHEAD_PAIRS = 100
+BUSY_CYCLES = 400_000
+"""About 200 microseconds: longer than the host takes for any call of the benchmarks."""
 HOT_BATCH_MS = 0.2
 """A batch of hot calls lasts at least this long: far more than the two events around it cost."""
 HOT_BATCHES = 30
@@ -124,15 +127,22 @@ class HostClock:
 
 
 class DeviceClock:
-    """For a GPU: events on the stream, around each call, with cold caches."""
+    """Clock of a GPU: events on the stream around each call, with cold caches."""
 
-    name = "device events"
+    def __init__(self, device: torch.device, *, host_ahead: bool = False) -> None:
+        """Allocates the buffer that flushes the caches.
 
-    def __init__(self, device: torch.device) -> None:
+        Args:
+            device: The GPU.
+            host_ahead: Keeps the GPU busy before each call until the host has launched it, so that the host's time is
+                never part of a sample. The sensors are then not read.
+        """
         size = flush_bytes(device)
+        self.name = "device events, host ahead" if host_ahead else "device events"
         self.cache = f"cold ({size // MIB} MiB flushed)"
-        self.watch = watch_for(device)
+        self.watch: Watch = NoWatch("this clock does not read the sensors") if host_ahead else watch_for(device)
         self.hidden_ms = 0.0
+        self._host_ahead = host_ahead
         self._device = device
         self._flush = torch.empty(size, dtype=torch.uint8, device=device)
 
@@ -155,6 +165,8 @@ class DeviceClock:
             pairs = [(_event(), _event()) for _ in arguments]
             for index, (args, (start, end)) in enumerate(zip(arguments, pairs, strict=True)):
                 self._flush.zero_()
+                if self._host_ahead:
+                    _keep_busy(BUSY_CYCLES)
                 start.record(stream)
                 result = call(*args)
                 end.record(stream)

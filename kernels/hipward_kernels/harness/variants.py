@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from hipward_kernels import ladder
 from hipward_kernels.harness.lines import VariantInfo
-from hipward_kernels.harness.outputs import cloned, tensors
-from hipward_kernels.ladder import COMPILE, Step, Switches, optimize
+from hipward_kernels.numerics.nested import cloned, tensors
+from hipward_kernels.rewrite import steps as ladder
 from hipward_kernels.rewrite.capture import DisagreesError
+from hipward_kernels.rewrite.steps import COMPILE, Step, Switches, optimize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

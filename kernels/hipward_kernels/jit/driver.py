@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hipward_kernels.grid import GridError, most_blocks
+from hipward_kernels.jit.grid import GridError, most_blocks
 from hipward_kernels.jit.libraries import load
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hipward_kernels.arch import get_gfx
+from hipward_kernels.gpu.arch import get_gfx
 from hipward_kernels.jit.driver import Launch, driver
 from hipward_kernels.jit.store import cached, key_of
 from hipward_kernels.jit.toolchain import INCLUDE, options, toolchain

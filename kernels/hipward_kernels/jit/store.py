@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hipward_kernels import switches
+from hipward_kernels.dispatch import switches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -8,7 +8,7 @@
 * `plain`: what PyTorch chooses. TunableOp (`tunable.py`) tunes within both of these.
 
 Where one route is faster for few rows and another for many, the number of rows that parts them is fitted to a sweep
-(`threshold.py`) and kept in a table for each architecture and weight; `GEMM_M_THRESHOLD` overrides it.
+(`route_table.py`) and kept in a table for each architecture and weight; `GEMM_M_THRESHOLD` overrides it.
 Arguments are checked, and a route is chosen, once for each form of them.
 """
 
@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING
 import torch
 from torch.nn import functional as F
 
-from hipward_kernels import switches
-from hipward_kernels.arch import get_gfx
-from hipward_kernels.kept import Kept
+from hipward_kernels.dispatch import switches
+from hipward_kernels.dispatch.cache import DispatchCache
+from hipward_kernels.dispatch.registry import is_disabled
+from hipward_kernels.gpu.arch import get_gfx
 from hipward_kernels.linear import aiter as amd
 from hipward_kernels.linear import lt, preshuffle
 from hipward_kernels.linear.arguments import check, form
-from hipward_kernels.linear.threshold import Threshold, threshold_for
-from hipward_kernels.registry import is_disabled
+from hipward_kernels.linear.route_table import Split, split_for
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -45,7 +45,7 @@ ROUTES: dict[str, Product] = {
     "plain": F.linear,
 }
 
-_kept: Kept[Product] = Kept()
+_cache: DispatchCache[Product] = DispatchCache()
 _compiling = torch.compiler.is_compiling
 
 
@@ -63,10 +63,10 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if _compiling():
         return F.linear(x, weight, bias)
     key = form(x, weight, bias)
-    product = _kept.find(key)
+    product = _cache.lookup(key)
     if product is None:
         check(x, weight, bias)
-        product = _kept.keep(key, ROUTES[choose(x, weight, bias)])
+        product = _cache.store(key, ROUTES[choose(x, weight, bias)])
     return product(x, weight, bias)
 
 
@@ -91,9 +91,9 @@ def _wanted(rows: int, weight: Tensor) -> tuple[str, ...]:
     if limit is not None:
         return ("aiter", "lt") if rows <= limit else ()
     n, k = weight.shape
-    found: Threshold | None = threshold_for(get_gfx(weight.get_device()), weight.dtype, n, k)
+    found: Split | None = split_for(get_gfx(weight.get_device()), weight.dtype, n, k)
     if found is not None:
-        return (found.few if rows <= found.rows else found.many,)
+        return (found.few if found.rows is None or rows <= found.rows else found.many,)
     # Nothing was measured for this weight: aiter, which whoever switched it on wants, or what PyTorch chooses.
     return ("aiter",)
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from torch import Tensor
 
-from hipward_kernels import switches
+from hipward_kernels.dispatch import switches
+from hipward_kernels.dispatch.registry import all_disabled
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.checks import tensors
-from hipward_kernels.registry import all_disabled
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -26,7 +26,7 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from hipward_kernels import switches
+from hipward_kernels.dispatch import switches
 from hipward_kernels.linear import aiter as amd
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _copy(x: Tensor) -> Tensor:
     return x.clone(memory_format=torch.contiguous_format)
 
 
-_kept: dict[tuple[Any, ...], tuple[Any, Shuffled]] = {}
+_cache: dict[tuple[Any, ...], tuple[Any, Shuffled]] = {}
 """By what makes a weight what it is, with a reference to its memory that does not keep it: what comes to lie there
 later is another weight."""
 
@@ -109,12 +109,12 @@ def _watch_optimizers() -> None:
     """Forgets what is kept after each step of an optimizer: fused ones change weights without counting versions."""
 
     def forget(*_: object) -> None:
-        _kept.clear()
+        _cache.clear()
 
     register_optimizer_step_post_hook(forget)
 
 
-def kept(weight: Tensor) -> Shuffled:
+def shuffled_copy(weight: Tensor) -> Shuffled:
     """A weight in the kernels' order: shuffled once, and again after each change that is told of (see the module).
 
     Raises:
@@ -125,7 +125,7 @@ def kept(weight: Tensor) -> Shuffled:
         return Shuffled.of(weight)
     _watch_optimizers()
     key = (*_place(weight), weight._version)  # noqa: SLF001 - counts changes in place
-    found = _kept.get(key)
+    found = _cache.get(key)
     if found is not None and not found[0].expired():
         if switches.on("HIPWARD_CHECK_SHUFFLED") and not _same_bits(Shuffled.of(weight).data, found[1].data):
             raise StaleError(
@@ -135,16 +135,16 @@ def kept(weight: Tensor) -> Shuffled:
         return found[1]
     refresh(weight)
     shuffled = Shuffled.of(weight)
-    _kept[key] = _reference(weight.untyped_storage()), shuffled
+    _cache[key] = _reference(weight.untyped_storage()), shuffled
     return shuffled
 
 
 def refresh(weight: Tensor | None = None) -> None:
     """Has a weight, or all of them, shuffled anew at the next product: for writes that PyTorch does not see."""
     place = None if weight is None else _place(weight)
-    for other, (memory, _) in list(_kept.items()):
+    for other, (memory, _) in list(_cache.items()):
         if place is None or memory.expired() or other[:-1] == place:
-            del _kept[other]
+            del _cache[other]
 
 
 def _place(weight: Tensor) -> tuple[Any, ...]:
@@ -171,4 +171,4 @@ def refusal(x: Tensor, weight: Tensor, bias: Tensor | None) -> str | None:
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """See `hipward_kernels.linear`."""
-    return kept(weight).product(x, bias)
+    return shuffled_copy(weight).product(x, bias)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hipward_kernels.kept import Kept
+from hipward_kernels.dispatch.cache import DispatchCache
 from hipward_kernels.linear import preshuffle, refusal
 from hipward_kernels.linear.arguments import check, form
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hipward_kernels.linear.arguments import Product
     from hipward_kernels.linear.preshuffle import Shuffled
 
-_kept: Kept[Product] = Kept()
+_cache: DispatchCache[Product] = DispatchCache()
 
 
 class PreshuffledLinear(nn.Module):
@@ -31,8 +31,8 @@ class PreshuffledLinear(nn.Module):
         self.rows = rows
 
     def shuffled(self) -> Shuffled:
-        """The weight in the kernels' order; see `preshuffle.kept`."""
-        return preshuffle.kept(self.weight)
+        """The weight in the kernels' order; see `preshuffle.shuffled_copy`."""
+        return preshuffle.shuffled_copy(self.weight)
 
     def refresh(self) -> None:
         """To be called after the weight was written past PyTorch, as `.data.copy_()` does: see `preshuffle`."""
@@ -44,7 +44,7 @@ class PreshuffledLinear(nn.Module):
         if torch.compiler.is_compiling():
             return self._route(x, weight, bias)(x, weight, bias)
         key = (self.rows, form(x, weight, bias))
-        product = _kept.find(key) or _kept.keep(key, self._route(x, weight, bias))
+        product = _cache.lookup(key) or _cache.store(key, self._route(x, weight, bias))
         return product(x, weight, bias)
 
     def _route(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Product:

@@ -16,11 +16,11 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from hipward_kernels.arch import fp8_dtype, get_gfx
-from hipward_kernels.harness.distance import distance, root_mean_square
+from hipward_kernels.bench.perftest import perftest
+from hipward_kernels.gpu.arch import fp8_dtype, get_gfx
 from hipward_kernels.linear import ROUTES, refusals
-from hipward_kernels.linear.threshold import TABLE, Threshold, fit, read, write
-from hipward_kernels.perftest import perftest
+from hipward_kernels.linear.route_table import TABLE, Split, fit, read, write
+from hipward_kernels.numerics.distance import distance, root_mean_square
 from hipward_kernels.quantization import FP8Linear
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def main() -> None:
             text = {name: f"{value:.4g}" if isinstance(value, float) else str(value) for name, value in row.items()}
             measured.append({**text, "source": source})
             print(measured[-1], flush=True)
-        fitted.append(Threshold(get_gfx(device.index), "bfloat16", n, k, *fit(times), source))
+        fitted.append(Split(get_gfx(device.index), "bfloat16", n, k, *fit(times), source))
         print(fitted[-1])
     write(options.out, [*read(options.out), *fitted])
     with options.results.open("w", encoding="utf-8", newline="") as file:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hipward_kernels.harness.devices import describe
+from hipward_kernels.gpu.devices import describe
 from hipward_kernels.harness.failure import summary
 from hipward_kernels.harness.variants import CONTROL, VARIANT_INFO, Origin, UnavailableError, build, forget_compilations
 from hipward_kernels.measure import subject

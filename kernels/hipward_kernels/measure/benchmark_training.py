@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from hipward_kernels.harness.outputs import tensors
 from hipward_kernels.measure import subject
 from hipward_kernels.measure.clock import forget_peak_memory, now, peak_memory_bytes
+from hipward_kernels.numerics.nested import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -17,8 +17,6 @@ import torch
 from torch import Tensor
 
 from hipward_kernels.harness import precision
-from hipward_kernels.harness.distance import distance, is_finite
-from hipward_kernels.harness.outputs import cloned
 from hipward_kernels.harness.reference import Reference
 from hipward_kernels.harness.variants import (
     CONTROL,
@@ -30,6 +28,8 @@ from hipward_kernels.harness.variants import (
     forget_compilations,
 )
 from hipward_kernels.measure import subject
+from hipward_kernels.numerics.distance import distance, is_finite
+from hipward_kernels.numerics.nested import cloned
 
 if TYPE_CHECKING:
     from collections.abc import Callable

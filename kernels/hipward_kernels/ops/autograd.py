@@ -28,5 +28,5 @@ def refuse_second_derivative(op: str) -> None:
     if torch.is_grad_enabled() and not torch.compiler.is_compiling():
         raise RuntimeError(
             f"{op}: the fused backward has no derivative of its own. For create_graph=True, use the eager "
-            "implementation: `with hipward_kernels.registry.only('eager')`."
+            "implementation: `with hipward_kernels.dispatch.registry.only('eager')`."
         )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hipward_kernels.arch import get_gfx, wave_of
+from hipward_kernels.gpu.arch import get_gfx
+from hipward_kernels.gpu.facts import wavefront_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -58,6 +59,6 @@ class Launches:
         key = (device, threads, *macros.values())
         found = self._loaded.get(key)
         if found is None:
-            wave = wave_of(get_gfx(device))
+            wave = wavefront_of(get_gfx(device))
             found = self._loaded[key] = self._kernel.load(device, threads, {"WAVE": wave, **macros})
         return found

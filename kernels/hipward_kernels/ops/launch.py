@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from hipward_kernels.grid import check_grid
-from hipward_kernels.kept import Kept
+from hipward_kernels.dispatch.cache import DispatchCache
+from hipward_kernels.jit.grid import check_grid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -80,7 +80,7 @@ def launch_device(x: Tensor) -> AbstractContextManager[object]:
     return torch.cuda.device(x.device)
 
 
-_compiled: Kept[Any] = Kept()
+_compiled: DispatchCache[Any] = DispatchCache()
 
 LARGEST_OFFSET = 2**31 - 1
 """Bytes that a signed 32-bit offset reaches."""
@@ -156,7 +156,7 @@ def launch(
     arguments_key = tuple(key)
     found = _compiled.get(arguments_key)
     if found is None:
-        _compiled.keep(arguments_key, kernel[grid](*arguments, **constants, num_warps=num_warps))
+        _compiled.store(arguments_key, kernel[grid](*arguments, **constants, num_warps=num_warps))
         return
     stream = torch._C._cuda_getCurrentRawStream(device)  # noqa: SLF001 - what Triton itself uses
     x, y, z = (*grid, 1, 1)[:3]

@@ -14,14 +14,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hipward_kernels.arch import fp8_dtype, get_gfx
-from hipward_kernels.harness.distance import distance, root_mean_square
+from hipward_kernels.dispatch.registry import Op
+from hipward_kernels.gpu.arch import fp8_dtype, get_gfx
 from hipward_kernels.linear.arguments import check
+from hipward_kernels.numerics.distance import distance, root_mean_square
 from hipward_kernels.ops.checks import floating
-from hipward_kernels.registry import Op
 
 if TYPE_CHECKING:
-    from hipward_kernels.harness.distance import Distance
+    from hipward_kernels.numerics.distance import Distance
 
 OP = Op("hipward_kernels.quantization", "quantize_rows", ("triton", "eager"))
 

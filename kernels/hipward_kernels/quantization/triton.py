@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from hipward_kernels.arch import fp8_dtype, get_gfx
+from hipward_kernels.gpu.arch import fp8_dtype, get_gfx
 from hipward_kernels.ops.launch import COLUMN_BLOCK, WARP_SIZE, as_rows, launch, launch_device, next_power_of_two, warps
 from hipward_kernels.quantization.eager import SMALLEST_SCALE
 

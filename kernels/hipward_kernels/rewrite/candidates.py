@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from hipward_kernels.modules import GatedMLP, RMSNorm, SiLUMul
+from hipward_kernels.ops.modules import GatedMLP, RMSNorm, SiLUMul
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

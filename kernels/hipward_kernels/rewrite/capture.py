@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from hipward_kernels import registry
+from hipward_kernels.dispatch import registry
 from hipward_kernels.rewrite.verify import TOLERANCE
 
 if TYPE_CHECKING:

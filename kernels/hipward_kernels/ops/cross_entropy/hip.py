@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hipward_kernels.grid import most_blocks
+from hipward_kernels.jit.grid import most_blocks
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.cross_entropy.autograd import function

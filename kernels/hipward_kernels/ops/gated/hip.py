@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hipward_kernels import tuning
-from hipward_kernels.arch import get_gfx
+from hipward_kernels.dispatch import tuning
+from hipward_kernels.gpu.arch import get_gfx
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.gated.autograd import function

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from hipward_kernels import tuning
-from hipward_kernels.arch import WAVE_NVIDIA, cluster_of, get_gfx, wave_of
-from hipward_kernels.grid import most_blocks
+from hipward_kernels.dispatch import tuning
+from hipward_kernels.gpu.arch import cluster_of, get_gfx
+from hipward_kernels.gpu.facts import wavefront_of
+from hipward_kernels.jit.grid import most_blocks
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.hip_launch import NAMES, VECTOR_BYTES, Launches, aligned, at_least_as_wide, whole_vectors
@@ -50,6 +51,9 @@ second block, which costs a fifth on an H200."""
 
 CLUSTERED_VECTORS = 4096
 """Rows from this length on are shared by blocks of a cluster: each SM of an H200 then holds several rows."""
+
+SMALLEST_CLUSTER_ROW = 32
+"""Fewest threads of a row in a block of a cluster: a warp, since only NVIDIA GPUs have clusters."""
 
 BACKWARD_VECTORS = {64: 4, 32: 2}
 """Of a thread in the backward, by lanes of a wave: AMD's GPUs have twice the registers. Each vector takes at least 20:
@@ -102,7 +106,7 @@ def plan(columns: int, itemsize: int, most_vectors: int, cluster: int, chosen: M
     below, room = (1 << of_block.bit_length() - 1) // 2, next_power_of_two(-(-of_block // most_vectors))
     row_threads = chosen.get("row_threads", min(max(below, room), ROW_THREADS))
     of_thread = -(-of_block // row_threads)
-    if of_thread > most_vectors or (cluster > 1 and row_threads < WAVE_NVIDIA):
+    if of_thread > most_vectors or (cluster > 1 and row_threads < SMALLEST_CLUSTER_ROW):
         return None
     rows = chosen.get("rows", 1 if cluster > 1 else max(BLOCK_THREADS // row_threads, 1))
     return Plan(row_threads, rows, cluster, of_thread, of_thread * row_threads * cluster == vectors)
@@ -129,7 +133,7 @@ def forward_plan(
 
 def backward_plan(arch: str, columns: int, itemsize: int) -> Plan | None:
     """The launch of the backward."""
-    cluster, most = 1, BACKWARD_VECTORS[wave_of(arch)]
+    cluster, most = 1, BACKWARD_VECTORS[wavefront_of(arch)]
     while (found := plan(columns, itemsize, most, cluster, {})) is None and cluster < cluster_of(arch):
         cluster *= 2
     return found

@@ -23,8 +23,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from hipward_kernels import tuning
-from hipward_kernels.arch import get_gfx
+from hipward_kernels.dispatch import tuning
+from hipward_kernels.gpu.arch import get_gfx
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.launch import (
     INTERPRETING,

@@ -10,9 +10,10 @@ import pytest
 import torch
 from test_harness import snippet
 
-from hipward_kernels.harness import job, lines, worth
+from hipward_kernels.harness import job, lines
+from hipward_kernels.harness import step_cost as worth
 from hipward_kernels.harness.race import Entrant
-from hipward_kernels.harness.worth import COSTS, ROUNDS, cost
+from hipward_kernels.harness.step_cost import COSTS, ROUNDS, cost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

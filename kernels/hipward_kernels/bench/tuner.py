@@ -1,4 +1,4 @@
-"""Finds launch parameters by trying them: `python -m hipward_kernels.tuner`, on the GPU that they are for.
+"""Finds launch parameters by trying them: `python -m hipward_kernels.bench.tuner`, on the GPU that they are for.
 
 For each shape the tiers are tried, each with its default launch and with others, on the same clock with cold caches.
 The default stays where nothing is faster by more than the noise. `--merge` merges the tables of several runs.
@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 from triton.runtime.errors import OutOfResources
 
-from hipward_kernels import tuning
-from hipward_kernels.arch import cluster_of, get_gfx, wave_of
-from hipward_kernels.bench_cases import Case, cases
+from hipward_kernels.bench.core import HOST_ROWS
+from hipward_kernels.bench.op_cases import Case, cases
+from hipward_kernels.bench.perftest import argument_sets, clock_of
+from hipward_kernels.dispatch import tuning
+from hipward_kernels.dispatch.registry import only
+from hipward_kernels.gpu.arch import cluster_of, get_gfx
+from hipward_kernels.gpu.facts import wavefront_of
 from hipward_kernels.ops.hip_launch import VECTOR_BYTES
-from hipward_kernels.perftest import argument_sets, clock_of
-from hipward_kernels.registry import only
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +40,6 @@ WORTH_A_ROW = 0.993
 WORTH_A_ROW_LONG = 0.998
 LONG_MS = 0.1
 """The same for calls that take longer than this, whose times vary less."""
-HOST_ROWS = 32
 HOST_MS = 0.0005
 """Up to this many rows the host is what bounds a call, and launching Triton takes it longer: a kernel of Triton's must
 save this much of the GPU's time."""
@@ -52,9 +53,9 @@ def candidates(case: Case, arch: str) -> Iterator[tuple[str, str]]:
         yield "triton", ""
         return
     yield from (("hip", parameters) for parameters in _hip_norms(case, arch))
-    block, warps = _default_triton(case, wave_of(arch))
+    block, warps = _default_triton(case, wavefront_of(arch))
     yield "triton", _triton_parameters(block, warps)
-    whole, wave = 1 << (case.shape[1] - 1).bit_length(), wave_of(arch)
+    whole, wave = 1 << (case.shape[1] - 1).bit_length(), wavefront_of(arch)
     for block, of_thread in itertools.product((whole, whole // 2, whole // 4, whole // 8), (8, 16, 32)):
         warps = block // of_thread // wave
         if 1 <= warps <= 1024 // wave and 1024 <= block <= 32768:
@@ -183,7 +184,9 @@ def build_all(wanted: list[Case], arch: str, source: str, jobs: int) -> None:
 
 def main() -> None:
     """Entry point."""
-    parser = argparse.ArgumentParser(prog="python -m hipward_kernels.tuner", description="Finds launch parameters.")
+    parser = argparse.ArgumentParser(
+        prog="python -m hipward_kernels.bench.tuner", description="Finds launch parameters."
+    )
     parser.add_argument("--dtype", default="bfloat16", choices=["bfloat16", "float16", "float32"])
     parser.add_argument("--op", default="rmsnorm,add_rmsnorm,silu_mul,gelu_mul", help="separated by commas")
     parser.add_argument("--out", type=Path, default=tuning.SHIPPED, help="table to write; its other rows stay")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hipward_kernels.harness.probes import Habits, lasting_objection, objection
+from hipward_kernels.harness.snippet_checks import Habits, lasting_objection, objection
 
 EAGER = Habits(first_over_again=1.2, reuses_memory=False, returns_inputs=False, call_ms=0.4, hidden_ms=0.01)
 

@@ -33,7 +33,7 @@ CLAIMED = {"rmsnorm": 3.4, "add_rmsnorm": 2.8, "gelu_mul": 1.6, "silu_mul": 1.4}
 
 LIGER = "liger"
 """The rival that is a package of its own, as `--without` names it."""
-UNPACKED = Path(__file__).parent.parent / ".liger"
+UNPACKED = Path(__file__).parents[2] / ".liger"
 """Where Liger-Kernel's wheel may be unpacked, if it is neither installed nor on PYTHONPATH."""
 LIGER_HELP = (
     "Liger-Kernel (`pip install --no-deps liger-kernel==0.8.5`) is one of the rivals. It is found where Python finds "

@@ -11,8 +11,8 @@ import re
 import subprocess
 from dataclasses import dataclass
 
-from hipward_kernels.grid import GridError
 from hipward_kernels.jit.driver import LaunchError
+from hipward_kernels.jit.grid import GridError
 from hipward_kernels.jit.libraries import BuildError
 
 NOT_THE_TIERS = frozenset({2, 4, 214, 700, 702, 710, 714, 715, 716, 717, 718, 719, 999})

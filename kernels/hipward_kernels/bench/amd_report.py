@@ -1,4 +1,4 @@
-"""What each kernel's AMD machine code uses, as a table: `python -m hipward_kernels.amd_report`.
+"""What each kernel's AMD machine code uses, as a table: `python -m hipward_kernels.bench.amd_report`.
 
 Each kernel is compiled with the launch that it would get on that GPU, and held against a floor: no register spilled to
 memory, no vector load narrower than 16 bytes, and an occupancy that can hide memory's latency. The table is
@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import triton
 
-from hipward_kernels.amdgcn import clang, compile_hip, compile_triton
-from hipward_kernels.arch import WAVE_AMD, fp8_dtype
+from hipward_kernels.compile.package_kernels import clang, compile_hip, compile_triton
+from hipward_kernels.gpu.arch import fp8_dtype
+from hipward_kernels.gpu.facts import archs, product_named
 from hipward_kernels.ops.cross_entropy import hip as cross_entropy_hip
 from hipward_kernels.ops.cross_entropy import triton as cross_entropy_triton
 from hipward_kernels.ops.gated import hip as gated_hip
@@ -39,30 +40,18 @@ if TYPE_CHECKING:
 
     from hipward_kernels.compile.listing import Resources
 
-OPS = Path(__file__).parent / "ops"
-REPORT = Path(__file__).parent.parent / "results" / "amd_code.csv"
+OPS = Path(__file__).parents[1] / "ops"
+REPORT = Path(__file__).parents[2] / "results" / "amd_code.csv"
+
+WAVEFRONT = 64
+"""Lanes of a wavefront of every architecture of the report."""
 
 LATENCY_S = 1e-6
 """From a load to its data under load, rounded up; public microbenchmarks of MI300X see 0.7 to 0.8 microseconds."""
 
 
-@dataclass(frozen=True)
-class Memory:
-    """What Little's law needs of a GPU, from its data sheet."""
-
-    bytes_per_second: float
-    compute_units: int
-
-
-GPUS = {
-    "gfx90a": Memory(1.638e12, 104),  # MI210, or one half of an MI250
-    "gfx942": Memory(5.3e12, 304),  # MI300X
-    "gfx950": Memory(8.0e12, 256),  # MI355X
-}
-
-SIMDS = 4
-MOST_WAVES = 8
-"""Wavefronts that a SIMD can hold."""
+PRODUCTS = {"gfx90a": "MI210", "gfx942": "MI300X", "gfx950": "MI355X"}
+"""The architectures of the report, each with the product whose memory its occupancy floor is for."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +76,7 @@ class Kernel:
     @property
     def archs(self) -> tuple[str, ...]:
         """The GPUs that it is for: 8-bit formats begin with gfx942."""
-        return tuple(arch for arch in GPUS if self.op != "quantize" or fp8_dtype(arch) is not None)
+        return tuple(arch for arch in PRODUCTS if self.op != "quantize" or fp8_dtype(arch) is not None)
 
     @property
     def stores_numbers(self) -> bool:
@@ -105,13 +94,16 @@ class Kernel:
             for name in self.source.arg_names
             if name not in self.constants
         }
-        return compile_triton(arch, self.source, signature, self.constants, self.threads // WAVE_AMD)
+        return compile_triton(arch, self.source, signature, self.constants, self.threads // WAVEFRONT)
 
     def occupancy_floor(self, arch: str) -> int:
         """Wavefronts that a SIMD must hold at once."""
-        gpu = GPUS[arch]
-        wanted = gpu.bytes_per_second / gpu.compute_units * LATENCY_S
-        return min(max(math.ceil(wanted / (SIMDS * WAVE_AMD * self.bytes_of_thread)), 1), MOST_WAVES)
+        limits, product = archs()[arch].limits, product_named(PRODUCTS[arch])
+        if limits is None or product is None or product.bytes_per_second is None or product.compute_units is None:
+            raise ValueError(f"gpus.toml lacks the bandwidth or the limits of {arch}")
+        wanted = product.bytes_per_second / product.compute_units * LATENCY_S
+        waves = math.ceil(wanted / (limits.simds * WAVEFRONT * self.bytes_of_thread))
+        return min(max(waves, 1), limits.waves_per_simd)
 
 
 def _triton_type(name: str, dtype: str, op: str, arch: str) -> str:
@@ -149,7 +141,7 @@ def kernels() -> Iterator[Kernel]:
         yield from _cross_entropy(dtype)
     block = quantization_triton.column_block(4096)
     yield _triton(
-        "quantize", quantization_triton.quantize_kernel, "bf16", "K=4096", block, warps(block, WAVE_AMD), 1, {}
+        "quantize", quantization_triton.quantize_kernel, "bf16", "K=4096", block, warps(block, WAVEFRONT), 1, {}
     )
 
 
@@ -157,7 +149,7 @@ def _norms(dtype: str) -> Iterator[Kernel]:
     for op, add in (("rmsnorm", 0), ("add_rmsnorm", 1)):
         for columns in (1024, 4096, 8192, 16384, 65536):
             yield from _hip_norm(op, dtype, columns)
-            block, num_warps = rmsnorm_triton.default_plan(columns, WAVE_AMD)
+            block, num_warps = rmsnorm_triton.default_plan(columns, WAVEFRONT)
             whole = block >= columns
             kernel = rmsnorm_triton.forward_kernel if whole else rmsnorm_triton.forward_blocked_kernel
             constants = {"ADD": add, "HAS_WEIGHT": True, **({} if whole else {"COLUMNS": columns})}
@@ -165,10 +157,10 @@ def _norms(dtype: str) -> Iterator[Kernel]:
         for columns in (4096, 16384):
             block = row_block(columns, rmsnorm_triton.BACKWARD_ROW_LIMIT)
             constants = {"ADD": add, "HAS_WEIGHT": True}
-            num_warps = warps(block, WAVE_AMD)
+            num_warps = warps(block, WAVEFRONT)
             yield _triton(op, rmsnorm_triton.backward_kernel, dtype, f"N={columns}", block, num_warps, 2, constants)
     block = row_block(65536, rmsnorm_triton.BACKWARD_ROW_LIMIT)
-    num_warps = warps(block, WAVE_AMD)
+    num_warps = warps(block, WAVEFRONT)
     sums, blocked = rmsnorm_triton.row_sums_kernel, rmsnorm_triton.backward_blocked_kernel
     yield _triton("rmsnorm", sums, dtype, "N=65536", block, num_warps, 2, {"HAS_WEIGHT": True})
     yield _triton("rmsnorm", blocked, dtype, "N=65536", block, num_warps, 2, {"ADD": 0, "HAS_WEIGHT": True}, narrow=2)
@@ -199,7 +191,7 @@ def _gated(dtype: str) -> Iterator[Kernel]:
             kernel = gated_triton.forward_kernel if direction == "forward" else gated_triton.backward_kernel
             for columns in (1024, 4096):
                 block = gated_triton.column_block(columns)
-                yield _triton(op, kernel, dtype, f"N={columns}", block, warps(block, WAVE_AMD), inputs, {"GELU": gelu})
+                yield _triton(op, kernel, dtype, f"N={columns}", block, warps(block, WAVEFRONT), inputs, {"GELU": gelu})
 
 
 def _rope(dtype: str) -> Iterator[Kernel]:
@@ -220,7 +212,7 @@ def _rope(dtype: str) -> Iterator[Kernel]:
             if op == "qkv_rope":
                 constants["WIDTH"] = 128
             kernel = rope_triton.rope_kernel if op == "rope" else qkv_rope_triton.qkv_rope_kernel
-            threads = rope_triton.tile_warps(constants, WAVE_AMD) * WAVE_AMD
+            threads = rope_triton.tile_warps(constants, WAVEFRONT) * WAVEFRONT
             on_their_way = constants["HEADS"] * 128 * ITEMSIZE[dtype] / threads
             # The angles of a position are few: a number a lane.
             yield Kernel(
@@ -235,7 +227,7 @@ def _cross_entropy(dtype: str) -> Iterator[Kernel]:
         yield Kernel("cross_entropy", "hip", entry, dtype, "V=32000", threads, 16, file, macros, narrow=3)
     block = cross_entropy_triton.column_block(32000)
     for kernel in (cross_entropy_triton.forward_kernel, cross_entropy_triton.backward_kernel):
-        yield _triton("cross_entropy", kernel, dtype, "V=32000", block, warps(block, WAVE_AMD), 1, {}, narrow=4)
+        yield _triton("cross_entropy", kernel, dtype, "V=32000", block, warps(block, WAVEFRONT), 1, {}, narrow=4)
 
 
 def _triton(
@@ -249,7 +241,7 @@ def _triton(
     constants: Mapping[str, Any],
     narrow: int = 0,
 ) -> Kernel:
-    threads = num_warps * WAVE_AMD
+    threads = num_warps * WAVEFRONT
     on_their_way = inputs * block * ITEMSIZE[dtype] / threads
     every = {**constants, "BLOCK": block}
     return Kernel(op, "triton", kernel.__name__, dtype, shape, threads, on_their_way, kernel, every, narrow)

@@ -23,7 +23,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hipward_kernels import switches
+from hipward_kernels.dispatch import switches
 from hipward_kernels.ops.silu_mul import OP as SILU_MUL
 from hipward_kernels.rewrite import rewrite
 from hipward_kernels.rewrite.attention import route_attention

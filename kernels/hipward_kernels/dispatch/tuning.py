@@ -1,6 +1,6 @@
 """The table of tuned choices: which tier runs an op at a shape on an architecture, and with which launch parameters.
 
-A CSV whose rows a sweep measured (`python -m hipward_kernels.tuner`) or a person wrote:
+A CSV whose rows a sweep measured (`python -m hipward_kernels.bench.tuner`) or a person wrote:
 
     arch,op,dtype,rows,columns,tier,parameters,source
     sm_90,rmsnorm,bfloat16,16384,4096,hip,row_threads=128 rows=1,H200 sweep 2026-11-21

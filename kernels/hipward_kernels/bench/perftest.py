@@ -1,4 +1,4 @@
-"""Times a call and checks its result: what `aiter`'s helpers of the same names do, with conditions and intervals.
+"""Times a call and checks its result, like the helpers of the same names in `aiter`, with confidence intervals.
 
 got, took = perftest(rmsnorm, x, weight, bytes_moved=bytes_of_rmsnorm)
 check_allclose(got, reference, rtol=1e-2, atol=1e-2)
@@ -8,26 +8,26 @@ print(took)   # 70.1 µs ±0.1 %, 3830 GB/s: 80 % of peak, 90 % of copy, memory-
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hipward_kernels.harness.devices import MIB, describe, flush_bytes
-from hipward_kernels.harness.distance import distance
-from hipward_kernels.harness.outputs import size_in_bytes
+from hipward_kernels.gpu.devices import MIB, describe
+from hipward_kernels.gpu.facts import product_named
+from hipward_kernels.gpu.roofline import floor
 from hipward_kernels.harness.sampling import median_interval
-from hipward_kernels.harness.throttle import watch_for
-from hipward_kernels.harness.timing import HostClock
-from hipward_kernels.roofline import floor, peak_of
+from hipward_kernels.harness.timing import DeviceClock, HostClock
+from hipward_kernels.numerics.distance import distance
+from hipward_kernels.numerics.nested import size_in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from torch import Tensor
 
+    from hipward_kernels.gpu.roofline import Bound
     from hipward_kernels.harness.timing import Clock
-    from hipward_kernels.roofline import Bound
 
 WARM_CALLS = 3
 COPY_BYTES = 2**31
@@ -35,13 +35,11 @@ COPY_BYTES_CPU = 2**27
 COPIES = 20
 FEWEST_SETS, MOST_SETS = 3, 16
 SETS_BYTES = 2048 * MIB
-BUSY_CYCLES = 400_000
-"""Some 200 microseconds: longer than the host takes for any call that is measured here."""
 
 
 @dataclass(frozen=True)
 class Performance:
-    """What a call took, against what the device can do."""
+    """The time of a call, and its share of the device's limits."""
 
     milliseconds: float
     """Median."""
@@ -51,9 +49,9 @@ class Performance:
     gigabytes_per_second: float
     teraflops: float
     copy_share: float
-    """Of what copying a large tensor reaches on this device, now."""
+    """Share of the bandwidth of copying a large tensor, measured once in this process."""
     peak_share: float | None
-    """Of the data sheet's bandwidth or arithmetic rate, whichever bounds the call; None for an unknown device."""
+    """Share of the data sheet's bandwidth or arithmetic rate, whichever bounds the call; None for an unknown device."""
     bound: Bound | None
 
     def __str__(self) -> str:
@@ -69,17 +67,17 @@ class Performance:
 def perftest(
     call: Callable[..., Any], *arguments: Any, bytes_moved: float, flops: float = 0.0, samples: int = 100
 ) -> tuple[Any, Performance]:
-    """Calls, then times the calls.
+    """Warms up a call, then times it.
 
     Args:
-        call: What is timed.
-        *arguments: Of the call; the first tensor among them decides the device and the dtype.
+        call: The function to time.
+        *arguments: Its arguments; the first tensor among them decides the device and the dtype.
         bytes_moved: Each input read once and each output written once.
         flops: Floating-point operations.
-        samples: Calls that are timed, each with cold caches on a GPU.
+        samples: Number of timed calls, each with cold caches on a GPU.
 
     Returns:
-        What the last call returned, and its performance.
+        The result of the last call, and the performance.
     """
     first = next((argument for argument in arguments if isinstance(argument, torch.Tensor)), None)
     if first is None:
@@ -95,11 +93,11 @@ def perftest(
 def performance(
     times_ms: Sequence[float], device: torch.device, dtype: torch.dtype, bytes_moved: float, flops: float
 ) -> Performance:
-    """Puts samples into relation to the device."""
+    """Statistics of samples in milliseconds, and shares of the device's limits."""
     middle, low, high = median_interval(list(times_ms))
     rate = bytes_moved / (middle * 1e6)
-    peak = peak_of(describe(device).name)
-    least = None if peak is None else floor(peak, dtype, bytes_moved, flops)
+    product = product_named(describe(device).name)
+    least = None if product is None else floor(product, dtype, bytes_moved, flops)
     return Performance(
         milliseconds=middle,
         low_ms=low,
@@ -112,64 +110,24 @@ def performance(
     )
 
 
-_event = partial(torch.cuda.Event, enable_timing=True)
-_keep_busy = partial(torch.cuda._sleep)  # noqa: SLF001 - what PyTorch's own tests wait with
-
-
-class AheadClock:
-    """Device events around a call that the host has launched before the GPU gets to it, with cold caches.
-
-    The GPU is kept busy before each call, so that what is timed is the GPU's work and never the host's. Small ops take
-    the host longer than the GPU: `host_microseconds` of `bench.py` measures that apart.
-    """
-
-    name = "device events, host ahead"
-
-    def __init__(self, device: torch.device) -> None:
-        size = flush_bytes(device)
-        self.cache = f"cold ({size // MIB} MiB flushed)"
-        self._device = device
-        self._flush = torch.empty(size, dtype=torch.uint8, device=device)
-        self.watch = watch_for(device)
-        self.hidden_ms = 0.0
-
-    def samples(
-        self,
-        call: Callable[..., Any],
-        arguments: Sequence[Sequence[Any]],
-        after: Callable[[int, Any], None] | None = None,
-    ) -> tuple[list[float], Any]:
-        """See `harness.timing.Clock`."""
-        result = None
-        with torch.cuda.device(self._device):
-            pairs = [(_event(), _event()) for _ in arguments]
-            for index, (args, (start, end)) in enumerate(zip(arguments, pairs, strict=True)):
-                self._flush.zero_()
-                _keep_busy(BUSY_CYCLES)
-                start.record()
-                result = call(*args)
-                end.record()
-                if after:
-                    after(index, result)
-            torch.cuda.synchronize(self._device)
-        return [start.elapsed_time(end) for start, end in pairs], result
-
-
 @lru_cache(maxsize=8)
 def clock_of(device: torch.device) -> Clock:
-    """The clock of a device, made once: a GPU's holds a buffer that flushes caches."""
-    return HostClock() if device.type == "cpu" else AheadClock(device)
+    """The clock of a device, made once, because that of a GPU allocates a buffer to flush caches with.
+
+    Small ops take the host longer than the GPU, so a GPU's clock lets the host launch ahead.
+    """
+    return HostClock() if device.type == "cpu" else DeviceClock(device, host_ahead=True)
 
 
 def argument_sets(make: Callable[[], Sequence[Any]]) -> list[Sequence[Any]]:
-    """Arguments for calls to take in turn, so many that none finds its own still in a cache.
+    """Argument sets for calls to use in turn, enough that no call finds its own in a cache.
 
-    Flushing alone need not see to that, probably because reductions of torch.compile load as `evict_last`: on an H200
+    Flushing alone does not ensure that, probably because reductions of torch.compile load as `evict_last`: on an H200
     its RMSNorm of 32 rows of 8192 took 6 to 18 % longer with 16 to 64 sets than with 3, in each of five processes, and
     ours, which has no such hint, 0 to 4 %.
 
     Args:
-        make: Gives a new set.
+        make: Returns a new set.
     """
     first = make()
     count = min(max(SETS_BYTES // max(size_in_bytes(first), 1), FEWEST_SETS), MOST_SETS)
@@ -178,13 +136,13 @@ def argument_sets(make: Callable[[], Sequence[Any]]) -> list[Sequence[Any]]:
 
 @lru_cache(maxsize=8)
 def copy_rate(device: torch.device) -> float:
-    """What copying a large tensor reaches on a device, bytes read and written, in 10**9 bytes a second."""
+    """Bandwidth of copying a large tensor on a device: bytes read and written, in 10**9 bytes per second."""
     size = COPY_BYTES_CPU if device.type == "cpu" else COPY_BYTES
     return 2 * size / (copy_ms(device, size) * 1e6)
 
 
 def copy_ms(device: torch.device, size: int) -> float:
-    """How long copying `size` bytes takes, median, in milliseconds."""
+    """Median time of copying `size` bytes, in milliseconds."""
     source, target = (torch.empty(size, dtype=torch.uint8, device=device) for _ in range(2))
     target.copy_(source)
     times, _ = clock_of(device).samples(target.copy_, [(source,)] * COPIES)
@@ -192,16 +150,19 @@ def copy_ms(device: torch.device, size: int) -> float:
 
 
 def check_allclose(got: Tensor, expected: Tensor, rtol: float = 1e-2, atol: float = 1e-2, share: float = 0.0) -> float:
-    """Raises unless nearly all elements agree; returns the share that does not.
+    """Raises unless nearly all elements are close; returns the share of those that are not.
 
-    An element agrees when `|got - expected| <= atol + rtol * |expected|`, compared in float64. NaN never agrees.
+    An element is close if `|got - expected| <= atol + rtol * |expected|`, computed in float64. NaN is never close.
 
     Args:
-        got: What was computed.
-        expected: What should have been.
+        got: The computed tensor.
+        expected: The expected tensor.
         rtol: Relative tolerance.
         atol: Absolute tolerance, in the unit of the tensors.
-        share: Of elements that may disagree.
+        share: Share of elements that may differ by more.
+
+    Raises:
+        AssertionError: The shapes differ, or more elements than `share` are not close.
     """
     if got.shape != expected.shape:
         raise AssertionError(f"shapes differ: {list(got.shape)} and {list(expected.shape)}")

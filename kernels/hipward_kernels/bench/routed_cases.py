@@ -17,11 +17,11 @@ from torch.nn.attention.bias import causal_lower_right
 from hipward_kernels.attention import attention, refusals
 from hipward_kernels.attention.call import Call
 from hipward_kernels.attention.mask import causal_mask
+from hipward_kernels.dispatch.registry import disabled
 from hipward_kernels.linear import choose, refusal
 from hipward_kernels.linear.preshuffle import Shuffled
 from hipward_kernels.linear.preshuffled import PreshuffledLinear
 from hipward_kernels.projections import FusedGateUp, FusedQKV
-from hipward_kernels.registry import disabled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,8 +31,6 @@ MASKED = "the same, boolean mask"
 """Instead of a name for the pattern."""
 JOINED = "joined, torch.compile"
 """What a compiler makes of the same joined weight."""
-HOST_ROWS = 32
-"""Up to this many rows the GPU is done before the host is, and the host's time is measured too."""
 
 
 @dataclass(frozen=True)

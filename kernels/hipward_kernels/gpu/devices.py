@@ -1,4 +1,4 @@
-"""Facts about the devices of this host, as PyTorch and Linux tell them."""
+"""The devices of this host, as PyTorch and Linux report them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,16 @@ from typing import Literal
 
 import torch
 
-MIB = 1024 * 1024
+from hipward_kernels.gpu.facts import products_of
 
-INFINITY_CACHE_FLUSH = {"gfx942": 576 * MIB, "gfx950": 576 * MIB}
-"""Twice L2 and Infinity Cache (32 + 256 MiB) of MI300X, MI325X, MI350X and MI355X. The runtime reports the L2 of one
-XCD (4 MB), and flushing twice that leaves a tensor in the Infinity Cache and in most of L2."""
+MIB = 1024 * 1024
 
 SMALLEST_FLUSH = 64 * MIB
 
 
 @dataclass(frozen=True)
 class Device:
-    """One thing a job can run on; `Device` in `runner/protocol/src/device.rs`."""
+    """A device that a job can run on; `Device` in `runner/protocol/src/device.rs`."""
 
     id: str
     name: str
@@ -33,7 +31,7 @@ class Device:
 
 
 def describe(device: torch.device) -> Device:
-    """Name, maker, architecture and memory of `device`."""
+    """Name, vendor, architecture and memory size of `device`."""
     if device.type == "cpu":
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         return Device("cpu", _processor_name(), "cpu", platform.machine(), memory)
@@ -55,14 +53,22 @@ def all_devices() -> list[Device]:
 
 
 def flush_bytes(device: torch.device) -> int:
-    """How much must be written to push everything out of a GPU's caches: twice their size."""
-    arch = describe(device).arch
-    l2 = torch.cuda.get_device_properties(device).L2_cache_size
-    return INFINITY_CACHE_FLUSH.get(arch, max(2 * l2, SMALLEST_FLUSH))
+    """Number of bytes to write so that nothing older is left in a GPU's caches: twice their size.
+
+    Where products of the architecture have an Infinity Cache, the size is that of the table. The runtime reports the L2
+    of one XCD alone (4 MB on MI300X), and flushing twice that leaves a tensor in the Infinity Cache and in most of L2.
+    """
+    caches = [
+        product.cache_bytes
+        for product in products_of(describe(device).arch)
+        if product.infinity_cache_mib and product.cache_bytes
+    ]
+    l2: int = torch.cuda.get_device_properties(device).L2_cache_size
+    return 2 * max(caches) if caches else max(2 * l2, SMALLEST_FLUSH)
 
 
 def driver_version(device: torch.device) -> str | None:
-    """Version of the kernel driver of a GPU, where Linux says it."""
+    """Version of the kernel driver of a GPU, or None where Linux does not report it."""
     if device.type == "cpu":
         return None
     if torch.version.hip:

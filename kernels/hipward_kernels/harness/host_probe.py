@@ -1,4 +1,4 @@
-"""What this host can run on, as one JSON object: `python -m hipward_kernels.harness.probe`.
+"""What this host can run on, as one JSON object: `python -m hipward_kernels.harness.host_probe`.
 
 Exits with 3 after `{"torch": null}` where there is no PyTorch.
 """
@@ -19,7 +19,7 @@ def main() -> int:
         print(json.dumps({"torch": None}))
         return 3
 
-    from hipward_kernels.harness.devices import all_devices  # noqa: PLC0415 - imports torch
+    from hipward_kernels.gpu.devices import all_devices  # noqa: PLC0415 - imports torch
     from hipward_kernels.harness.environment import triton_version  # noqa: PLC0415
     from hipward_kernels.harness.variants import VARIANT_INFO  # noqa: PLC0415
 

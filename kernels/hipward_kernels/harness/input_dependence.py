@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from hipward_kernels.harness.outputs import cloned, flatten, same_bits
 from hipward_kernels.harness.precision import passes, run
+from hipward_kernels.numerics.nested import cloned, flatten, same_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -15,9 +15,9 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from triton.compiler import compile as triton_compile
 
-from hipward_kernels.arch import WAVE_AMD
 from hipward_kernels.compile.clang import Clang, clangs
 from hipward_kernels.compile.listing import Resources, resources
+from hipward_kernels.gpu.facts import wavefront_of
 from hipward_kernels.jit.toolchain import BuildError, options
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def compile_triton(
     attributes = {(names.index(name),): [["tt.divisibility", 16]] for name, kind in signature.items() if kind != "fp32"}
     compile_options = {"num_warps": num_warps, "enable_fp_fusion": True}
     source = ASTSource(kernel, {name: types[name] for name in names}, dict(constants), attributes)
-    compiled = triton_compile(source, target=GPUTarget("hip", arch, WAVE_AMD), options=compile_options)
+    compiled = triton_compile(source, target=GPUTarget("hip", arch, wavefront_of(arch)), options=compile_options)
     (used,) = resources(compiled.asm["amdgcn"])
     # Triton asks for shared memory at the launch.
     return replace(used, lds_bytes=used.lds_bytes + compiled.metadata.shared)
@@ -61,7 +61,7 @@ def compile_hip(arch: str, file: Path, entry: str, macros: Mapping[str, object])
     Raises:
         BuildError: There is no clang for `arch`, or the source does not compile.
     """
-    texts = {f"HIPWARD_{name}": str(value) for name, value in {"WAVE": WAVE_AMD, **macros}.items()}
+    texts = {f"HIPWARD_{name}": str(value) for name, value in {"WAVE": wavefront_of(arch), **macros}.items()}
     command = [clang(arch).path, "-x", "hip", "--cuda-device-only", "-nogpulib", "-nogpuinc", *options(arch, texts)]
     done = subprocess.run([*command, "-S", str(file), "-o", "-"], capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hipward_kernels.harness.outputs import cloned, same_bits, tensors
+from hipward_kernels.numerics.nested import cloned, same_bits, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

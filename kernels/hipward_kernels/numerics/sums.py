@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-from hipward_kernels.harness.limit import LONGEST_ROW, row_length
-from hipward_kernels.harness.outputs import tensors
+from hipward_kernels.numerics.limit import LONGEST_ROW, row_length
+from hipward_kernels.numerics.nested import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -97,6 +97,6 @@ def longest_sum(call: Callable[[], Any]) -> int:
     try:
         with torch.no_grad(), sums:
             call()
-    except Exception:  # Foreign code under a dispatch mode may raise anything.
+    except Exception:  # noqa: BLE001 - foreign code under a dispatch mode may raise anything.
         return LONGEST_ROW
     return sums.length

@@ -24,20 +24,20 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch._subclasses.fake_tensor import is_fake
 
-from hipward_kernels import tuning
-from hipward_kernels.arch import get_gfx
+from hipward_kernels.dispatch import tuning
+from hipward_kernels.dispatch.cache import DispatchCache
+from hipward_kernels.dispatch.tier_failure import NOT_HERE, failure
+from hipward_kernels.gpu.arch import get_gfx
 from hipward_kernels.jit.driver import driver
 from hipward_kernels.jit.libraries import BuildError
 from hipward_kernels.jit.toolchain import toolchain
-from hipward_kernels.kept import Kept
-from hipward_kernels.tier_failure import NOT_HERE, failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from torch import Tensor
 
-    from hipward_kernels.tier_failure import Failure
+    from hipward_kernels.dispatch.tier_failure import Failure
 
 log = logging.getLogger(__name__)
 
@@ -201,7 +201,7 @@ class Op:
                 self._refused[tier.name] = f"{type(error).__name__}: {error}"
         self.definition = self._functions[EAGER]
         _ops[name] = self
-        self._chosen: Kept[tuple[tuple[str, Callable[..., Any]], ...]] = Kept()
+        self._chosen: DispatchCache[tuple[tuple[str, Callable[..., Any]], ...]] = DispatchCache()
 
     def __call__(self, x: Tensor, *rest: Any) -> Any:
         """Runs the op; `x` is the argument that decides where."""
@@ -260,7 +260,7 @@ class Op:
             " → ".join(usable),
             f"tuned: {choice.source}" if choice is not None else "no tuned choice",
         )
-        return self._chosen.keep(key, tuple((tier, self._functions[tier]) for tier in usable))
+        return self._chosen.store(key, tuple((tier, self._functions[tier]) for tier in usable))
 
     def _give_up(self, tier: str, found: Failure, key: Any) -> None:
         """Does not ask a tier again that does not work here, or not for inputs like these, and says so once."""
@@ -271,7 +271,7 @@ class Op:
         else:
             log.warning("%s does without its %s kernels for inputs like these: %s", self.name, tier, found.reason)
             others = tuple((name, call) for name, call in self._chosen.get(key, ()) if name != tier)
-            self._chosen.keep(key, others)
+            self._chosen.store(key, others)
 
     def _nothing_left(self) -> RuntimeError:
         return RuntimeError(f"no implementation of {self.name} is switched on")

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hipward_kernels.ladder import GEMM, OPS, PROJECTIONS, STEPS, Switches, optimize
-from hipward_kernels.modules import GatedMLP, RMSNorm
+from hipward_kernels.ops.modules import GatedMLP, RMSNorm
+from hipward_kernels.rewrite.steps import GEMM, OPS, PROJECTIONS, STEPS, Switches, optimize
 
 
 class Norm(nn.Module):
