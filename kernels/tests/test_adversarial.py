@@ -103,7 +103,7 @@ def test_a_memory_that_begins_when_nobody_asks_any_more_is_found_amid_the_timing
             "returned memory that its next call wrote over",
         ),
         # One row that stands for all.
-        ("y = super().forward(x); return y[:1].expand_as(y)", "one piece of memory that stands for many"),
+        ("y = super().forward(x); return y[:1].expand_as(y)", "elements that share memory"),
         # Sixteen buffers in turn.
         ("return torch.add(x, self.weight, out=next(turns))", "returned memory that"),
         ("x += self.weight; return x", "changed its inputs"),

@@ -50,7 +50,7 @@ class Verified:
     cosine: float
     """With eager; the worst of all outputs and seeds. No number where an output holds none."""
     max_difference: float
-    """Infinite where an output holds NaN or infinity."""
+    """Infinite where an output contains NaN or infinity."""
     has_nan: bool
     guides_reason: str | None
     """Why the guides' thresholds do not hold, or None."""
@@ -86,7 +86,7 @@ def verify_precision(optimized: Callable[..., Any], snippet: Snippet) -> Verifie
             apart = distance(got, eager, 0.0)
             cosine, largest = min(cosine, apart.cosine), max(largest, apart.max_abs)
     if has_nan:
-        reason = "an output holds NaN or infinity"
+        reason = "an output contains NaN or infinity"
     elif reason is None and not cosine > MIN_COSINE:
         reason = f"the cosine similarity with eager is {cosine:.6f}, over {MIN_COSINE} is needed"
     elif reason is None and not largest < MAX_DIFFERENCE:

@@ -3,5 +3,4 @@
 * `distance`: error measures of two tensors. `limit`: the largest error that passes.
 * `sums`: length of the longest sum of a computation, which the limit depends on.
 * `nested`: tensors in nested lists, tuples, dictionaries and dataclasses.
-* `baselines`: ops in plain PyTorch as models write them, the baselines of benchmarks.
 """
