@@ -66,7 +66,7 @@ def test_a_tier_that_does_not_work_here_is_left_for_good_and_says_why_once(
     assert who_ran(twice, torch.ones(4, 8)) == ["hip", "triton"]
     assert who_ran(twice, torch.ones(4, 8)) == ["triton"]
     assert who_ran(twice, torch.ones(5, 8)) == ["triton"]
-    assert caplog.text.count("twice does without its hip kernels: ") == 1
+    assert caplog.text.count("twice runs without its hip kernels: ") == 1
     assert (twice.refusals(torch.ones(1))["hip"] or "") in caplog.text
 
 

@@ -103,5 +103,5 @@ def test_each_switch_is_off_when_it_is_unset_or_0(switch: str) -> None:
 
 
 def test_a_switch_that_is_neither_is_an_error() -> None:
-    with pytest.raises(ValueError, match="USE_OPTIMIZED_OPS is 'yes'; it is switched by 0 and 1"):
+    with pytest.raises(ValueError, match="USE_OPTIMIZED_OPS is 'yes'; it must be 0 or 1"):
         Switches.of({"USE_OPTIMIZED_OPS": "yes"})

@@ -118,7 +118,7 @@ def _lasts(call: Call, *, use_aiter: bool | None) -> bool:
 def refusal(route: str, call: Call, *, use_aiter: bool | None = None) -> str | None:
     """Why a route cannot run a call, or None when it can."""
     if is_disabled(route):
-        return f"{route} is switched off"
+        return f"{route} is disabled"
     if route == "eager":
         return None
     if switches.on("FORCE_EAGER_ATTENTION"):

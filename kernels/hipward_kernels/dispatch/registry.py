@@ -1,14 +1,14 @@
-"""Chooses which implementation of an op runs, and says why the others cannot.
+"""Selects the implementation of an op, and reports why the others cannot run.
 
-A *tier* is a way to implement ops, such as Triton. An op's implementation for a tier is the function
-of the op's name in the module `<op's package>.<tier's name>`. Tiers are tried fastest first, or in the order that the
-tuned table (`tuning.py`) has for the shape; the last, `eager`, runs everywhere. An implementation that cannot take
-certain arguments returns `NotImplemented`, and the next one is asked; so it is after one that fails, if the failure is
-the tier's own (`tier_failure.py`). That is safe because an implementation writes nothing but tensors that it made.
-Nothing about a particular op belongs here.
+A *tier* is a way to implement ops, such as Triton. An op's implementation for a tier is the function with the op's name
+in the module `<op's package>.<tier's name>`. Tiers are tried in order of speed, or in the order of the tuned table
+(`tuning.py`) for the shape; the last one, `eager`, runs everywhere. An implementation that does not support its
+arguments returns `NotImplemented`, and the next tier is tried. The next tier is also tried after a failure of the tier
+itself (`tier_failure.py`); that is safe because an implementation writes only to tensors that it allocated. This module
+contains nothing about a particular op.
 
-`HIPWARD_DISABLE=hip,triton`, read when this module is imported, switches the named tiers off. `USE_OPTIMIZED_OPS` is no
-switch of tiers: it lets `ladder.py` put ops into a model, and is off when it is unset.
+`HIPWARD_DISABLE=hip,triton`, read when this module is imported, disables the named tiers. `USE_OPTIMIZED_OPS` does not
+affect tiers: it enables a step of `rewrite/steps.py`, and is off by default.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _hip_refuses_tensor(x: Tensor) -> str | None:
 
 @dataclass(frozen=True)
 class Tier:
-    """One way to implement ops."""
+    """A way to implement ops."""
 
     name: str
     refuses_process: Callable[[], str | None]
@@ -105,20 +105,19 @@ TIERS: Mapping[str, Tier] = {
     "triton": Tier("triton", _triton_refuses_process, _triton_refuses_tensor),
     EAGER: Tier(EAGER, lambda: None, lambda _: None),
 }
-"""Every tier, fastest first."""
+"""Every tier, in order of speed."""
 
 ROUTES = frozenset({"aiter", "sdpa", "lt"})
-"""Ways to run attention and matrix products that are no tiers of an op, but are switched off by the same means."""
+"""Routes of attention and matrix products, which are not tiers but can be disabled in the same way."""
 
 
 def disabled_by(environment: Mapping[str, str]) -> frozenset[str]:
-    """The tiers and routes that these environment variables switch off."""
+    """The tiers and routes that environment variables disable."""
     optimized = (frozenset(TIERS) - {EAGER}) | ROUTES
     named = {name.strip() for name in environment.get("HIPWARD_DISABLE", "").split(",")} - {""}
     if unknown := named - optimized:
         raise ValueError(
-            f"HIPWARD_DISABLE names {', '.join(sorted(unknown))}; "
-            f"what can be switched off: {', '.join(sorted(optimized))}"
+            f"HIPWARD_DISABLE names {', '.join(sorted(unknown))}; these can be disabled: {', '.join(sorted(optimized))}"
         )
     return frozenset(named)
 
@@ -128,7 +127,7 @@ _disabled = disabled_by(os.environ)
 
 @contextmanager
 def disabled(*names: str) -> Iterator[None]:
-    """Switches tiers or routes off within a `with` block, for the whole process."""
+    """Disables tiers or routes within a `with` block, for the whole process."""
     global _disabled  # noqa: PLW0603 - a process-wide switch is what this is
     before = _disabled
     _disabled = before | frozenset(names)
@@ -140,18 +139,18 @@ def disabled(*names: str) -> Iterator[None]:
 
 @contextmanager
 def only(tier: str) -> Iterator[None]:
-    """Leaves one tier of the ops on within a `with` block."""
+    """Disables every tier except one within a `with` block."""
     with disabled(*(name for name in TIERS if name != tier)):
         yield
 
 
 def is_disabled(name: str) -> bool:
-    """Whether a tier or route is switched off at the moment."""
+    """Whether a tier or route is disabled now."""
     return name in _disabled
 
 
 def all_disabled() -> frozenset[str]:
-    """The tiers and routes that are switched off at the moment."""
+    """The tiers and routes that are disabled now."""
     return _disabled
 
 
@@ -161,10 +160,10 @@ _whole = False
 
 @contextmanager
 def whole() -> Iterator[None]:
-    """What TorchDynamo captures within a `with` block holds each op as one call, as graphs that run uncompiled need it.
+    """Makes TorchDynamo capture each op as one call within a `with` block, for graphs that run without a compiler.
 
-    A compiler needs to see the kernels of an op. Where nothing is compiled, they would be launched by Triton's slow
-    path at each call, and those in HIP not at all.
+    A compiler has to see the kernels of an op. Without a compiler, captured Triton kernels would be launched by
+    Triton's slow path at each call, and HIP kernels could not be captured.
     """
     global _whole  # noqa: PLW0603 - a process-wide switch is what this is
     before, _whole = _whole, True
@@ -175,18 +174,18 @@ def whole() -> Iterator[None]:
 
 
 def run_whole(name: str, x: Tensor, *rest: Any) -> Any:
-    """The op of that name, as one call of a graph. Whoever captures tells TorchDynamo not to look into it."""
+    """Runs the op of that name as one call of a graph; TorchDynamo must not trace into it."""
     op = _ops[name]
     return op.definition(x, *rest) if is_fake(x) else op(x, *rest)
 
 
 class Op:
-    """An operator with an implementation for each of some tiers; calling it runs the first that can."""
+    """An op with implementations for some tiers. A call runs the first implementation that supports the arguments."""
 
     def __init__(self, package: str, name: str, tiers: tuple[str, ...]) -> None:
         self.name = name
         self._tiers = tuple(TIERS[tier] for tier in tiers)
-        # A tier that this process cannot use is not imported: its compiler may not be installed.
+        # A tier that this process cannot use is not imported, because its compiler may not be installed.
         self._refused = {tier.name: reason for tier in self._tiers if (reason := tier.refuses_process())}
         self._functions: dict[str, Callable[..., Any]] = {}
         for tier in self._tiers:
@@ -197,14 +196,14 @@ class Op:
             except NOT_HERE as error:
                 if tier.name == EAGER:
                     raise
-                log.warning("%s does without its %s kernels: %s", name, tier.name, error)
+                log.warning("%s runs without its %s kernels: %s", name, tier.name, error)
                 self._refused[tier.name] = f"{type(error).__name__}: {error}"
         self.definition = self._functions[EAGER]
         _ops[name] = self
         self._chosen: DispatchCache[tuple[tuple[str, Callable[..., Any]], ...]] = DispatchCache()
 
     def __call__(self, x: Tensor, *rest: Any) -> Any:
-        """Runs the op; `x` is the argument that decides where."""
+        """Runs the op. Device and dtype of `x` decide which tier runs."""
         if _compiling():
             return run_whole(self.name, x, *rest) if _whole else self.function(x)(x, *rest)
         key = (x.dtype, x.shape, x.get_device(), _disabled, tuning.generation)
@@ -225,24 +224,24 @@ class Op:
         raise self._nothing_left()
 
     def refusal(self, tier: Tier, x: Tensor) -> str | None:
-        """Why this op cannot use `tier` for the input `x`, or None when it can."""
+        """Why this op cannot use `tier` for the input `x`, or None if it can."""
         if tier.name in _disabled:
-            return f"{tier.name} is switched off"
+            return f"{tier.name} is disabled"
         return self._refused.get(tier.name) or tier.refuses_tensor(x)
 
     def refusals(self, x: Tensor) -> dict[str, str | None]:
-        """For each tier, fastest first: why it cannot run for the input `x`, or None."""
+        """For each tier, in order of speed: why it cannot run for the input `x`, or None."""
         return {tier.name: self.refusal(tier, x) for tier in self._tiers}
 
     def function(self, x: Tensor) -> Callable[..., Any]:
-        """The implementation that is asked first for the input `x`."""
+        """The implementation that is tried first for the input `x`."""
         for tier in self._tiers:
             if self.refusal(tier, x) is None:
                 return self._functions[tier.name]
         raise self._nothing_left()
 
     def _choose(self, x: Tensor, key: Any) -> tuple[tuple[str, Callable[..., Any]], ...]:
-        """The implementations to ask for `x`, in order; remembered under `key`."""
+        """The implementations to try for `x`, in order; cached under `key`."""
         usable = [tier.name for tier in self._tiers if self.refusal(tier, x) is None]
         columns = x.shape[-1] if x.dim() else 1
         choice = tuning.choice(get_gfx(x.get_device()), self.name, x.dtype, x.numel() // max(columns, 1), columns)
@@ -250,7 +249,7 @@ class Op:
             usable.sort(key=lambda tier: tier != choice.tier)
         elif choice is not None and choice.tier not in TIERS:
             known = ", ".join(TIERS)
-            log.warning("%s: the tuned table wants the tier %r; there are %s", self.name, choice.tier, known)
+            log.warning("%s: the tuned table has the unknown tier %r; the tiers are %s", self.name, choice.tier, known)
         log.info(
             "%s of %s %s on %s: %s (%s)",
             self.name,
@@ -263,15 +262,15 @@ class Op:
         return self._chosen.store(key, tuple((tier, self._functions[tier]) for tier in usable))
 
     def _give_up(self, tier: str, found: Failure, key: Any) -> None:
-        """Does not ask a tier again that does not work here, or not for inputs like these, and says so once."""
+        """Stops trying a tier that failed, for all inputs or for inputs like these, and logs a warning once."""
         if found.always:
-            log.warning("%s does without its %s kernels: %s", self.name, tier, found.reason)
+            log.warning("%s runs without its %s kernels: %s", self.name, tier, found.reason)
             self._refused[tier] = found.reason
             self._chosen.clear()
         else:
-            log.warning("%s does without its %s kernels for inputs like these: %s", self.name, tier, found.reason)
+            log.warning("%s runs without its %s kernels for inputs like these: %s", self.name, tier, found.reason)
             others = tuple((name, call) for name, call in self._chosen.get(key, ()) if name != tier)
             self._chosen.store(key, others)
 
     def _nothing_left(self) -> RuntimeError:
-        return RuntimeError(f"no implementation of {self.name} is switched on")
+        return RuntimeError(f"every implementation of {self.name} is disabled")

@@ -1,6 +1,6 @@
-"""The environment variables that switch optimizations, under the field's names, and a way to override them in a block.
+"""Environment variables that enable or disable optimizations, and a context manager that overrides them.
 
-Every switch is read at each use, so that one process can compare both sides. Nothing here decides what a switch means.
+A switch is read at each use, so that one process can compare both settings.
 """
 
 from __future__ import annotations
@@ -18,33 +18,37 @@ _beneath = os.environ._data  # type: ignore[attr-defined] # noqa: SLF001 - see `
 
 
 def value(name: str, default: str) -> str:
-    """The switch's text: an override of this process, else the environment's, else `default`."""
+    """The value of a switch: the override of this process, else the environment variable, else `default`."""
     found = _overrides.get(name)
     return os.environ.get(name, default) if found is None else found
 
 
 def on(name: str) -> bool:
-    """Whether a switch that is off by default is on: `1`. Anything but `0` and `1` is an error."""
+    """Whether a switch is `1`; it is off by default.
+
+    Raises:
+        ValueError: The value is neither 0 nor 1.
+    """
     found = value(name, "0")
     if found not in ("0", "1", ""):
-        raise ValueError(f"{name} is {found!r}; it is switched by 0 and 1")
+        raise ValueError(f"{name} is {found!r}; it must be 0 or 1")
     return found == "1"
 
 
 def number(name: str) -> int | None:
-    """The switch's whole number, or None when it is not set."""
+    """The value of a switch as an integer, or None if it is not set."""
     found = value(name, "")
     try:
         return int(found) if found else None
     except ValueError:
-        raise ValueError(f"{name} is {found!r}; a whole number is needed") from None
+        raise ValueError(f"{name} is {found!r}; it must be an integer") from None
 
 
 def setting_of(*names: str) -> Callable[[], Hashable]:
-    """A function that tells one setting of these switches from another, to keep by it what they decide.
+    """Returns a function that returns the current values of these switches, for use in a cache key.
 
-    It is for each call of an op, so it looks into the dictionary beneath `os.environ`: that encodes a name at each use,
-    and raises inside where it is not set.
+    Ops call it at each call, so it reads the dictionary beneath `os.environ`, which would encode the name at each use
+    and raise an exception internally where a variable is not set.
     """
     keys = [os.environ.encodekey(name) for name in names]
 

@@ -1,13 +1,13 @@
 """The table of tuned choices: which tier runs an op at a shape on an architecture, and with which launch parameters.
 
-A CSV whose rows a sweep measured (`python -m hipward_kernels.bench.tuner`) or a person wrote:
+A CSV with rows from a sweep (`python -m hipward_kernels.bench.tuner`) or written by hand:
 
     arch,op,dtype,rows,columns,tier,parameters,source
     sm_90,rmsnorm,bfloat16,16384,4096,hip,row_threads=128 rows=1,H200 sweep 2026-11-21
 
-A row is for its number of columns, and for as many rows or more, up to the next row of the table. `HIPWARD_TUNED`
-names more files, separated as in PATH; a later file's rows replace an earlier one's. What is chosen is logged at level
-INFO by the registry. Nothing here measures.
+A row applies to its number of columns, and to its number of rows or more, up to the next row of the table.
+`HIPWARD_TUNED` names further files, separated as in PATH; rows of a later file replace those of an earlier one. The
+registry logs choices at level INFO.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SHIPPED = Path(__file__).parent / "tuned.csv"
 
 
 class TableError(ValueError):
-    """A table of tuned choices cannot be read; the message says which, where and why."""
+    """A table of tuned choices cannot be read. The message states the file, the line and the reason."""
 
 
 @dataclass(frozen=True)
@@ -40,17 +40,17 @@ class Choice:
     op: str
     dtype: str
     rows: int
-    """The least number of rows that it is for."""
+    """The smallest number of rows that it applies to."""
     columns: int
     tier: str
     parameters: str
-    """`name=number` pairs, separated by spaces; their meaning is the tier's."""
+    """`name=number` pairs, separated by spaces; the tier defines their meaning."""
     source: str
-    """Who says so: the device and the day of a sweep."""
+    """Origin of the row: device and date of a sweep."""
 
     @property
     def key(self) -> tuple[str, str, str, int, int]:
-        """What the row is for."""
+        """Everything that the row applies to."""
         return self.arch, self.op, self.dtype, self.rows, self.columns
 
     def numbers(self) -> dict[str, int]:
@@ -66,7 +66,7 @@ def read(path: Path) -> list[Choice]:
     """The rows of one file.
 
     Raises:
-        TableError: The file is missing, has other columns, or a row that is not one.
+        TableError: The file is missing, has other columns, or has a malformed row.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -95,7 +95,7 @@ def read(path: Path) -> list[Choice]:
 
 
 def merge(tables: Iterable[Iterable[Choice]]) -> list[Choice]:
-    """One table of several; for the same key, the last one's row."""
+    """Merges tables; of rows with the same key, the last one is used."""
     merged = {choice.key: choice for table in tables for choice in table}
     return [merged[key] for key in sorted(merged)]
 
@@ -110,7 +110,7 @@ def write(path: Path, choices: Iterable[Choice]) -> None:
 
 @lru_cache(maxsize=8)
 def _table(named: str) -> Mapping[tuple[str, str, str, int], tuple[Choice, ...]]:
-    """The shipped table and those that `HIPWARD_TUNED` names, by everything but rows; most rows first."""
+    """The shipped table and those of `HIPWARD_TUNED`, by every key but rows; largest number of rows first."""
     paths = [SHIPPED, *(Path(path) for path in named.split(os.pathsep) if path)]
     table: dict[tuple[str, str, str, int], tuple[Choice, ...]] = {}
     for choice in reversed(merge(read(path) for path in paths)):
@@ -132,12 +132,12 @@ def choice(arch: str, op: str, dtype: torch.dtype, rows: int, columns: int) -> C
 
 _forced: Choice | None = None
 generation = 0
-"""Goes up when choices change, for those who remember what they worked out from one."""
+"""Incremented when choices change, so that caches of decisions can be invalidated."""
 
 
 @contextmanager
 def forced(wanted: Choice) -> Iterator[None]:
-    """Gives `wanted` for every shape of its op within a `with` block: how a sweep tries things."""
+    """Makes `wanted` the choice for every shape of its op within a `with` block; used by sweeps."""
     global _forced, generation
     before = _forced
     _forced, generation = wanted, generation + 1

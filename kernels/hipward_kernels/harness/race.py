@@ -149,7 +149,7 @@ class Race:
     def _take(self, variant: VariantId, count: int) -> list[float] | Dropped | None:
         started = perf_counter()
         try:
-            with self._deadline.keeping(0.0):
+            with self._deadline.reserving(0.0):
                 return self._try(variant, count)
         except OutOfTimeError:
             return Dropped(0.0)
@@ -158,7 +158,7 @@ class Race:
 
     def _refresh(self) -> None:
         try:
-            with self._deadline.keeping(0.0):
+            with self._deadline.reserving(0.0):
                 self._ring.refresh()
         except OutOfTimeError:
             # No turn follows.

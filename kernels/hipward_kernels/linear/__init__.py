@@ -101,7 +101,7 @@ def _wanted(rows: int, weight: Tensor) -> tuple[str, ...]:
 def refusal(route: str, x: Tensor, weight: Tensor, bias: Tensor | None, *, use_aiter: bool | None = None) -> str | None:
     """Why a route cannot run, or None when it can."""
     if is_disabled(route):
-        return f"{route} is switched off"
+        return f"{route} is disabled"
     if route == "plain":
         return None
     if route == "lt":
@@ -109,7 +109,7 @@ def refusal(route: str, x: Tensor, weight: Tensor, bias: Tensor | None, *, use_a
     if not (switches.on("USE_AITER_GEMM") if use_aiter is None else use_aiter):
         return "USE_AITER_GEMM is not 1"
     if route == "preshuffled":
-        return "aiter is switched off" if is_disabled("aiter") else preshuffle.refusal(x, weight, bias)
+        return "aiter is disabled" if is_disabled("aiter") else preshuffle.refusal(x, weight, bias)
     return amd.refusal(x, weight, bias)
 
 

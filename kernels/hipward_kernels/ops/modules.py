@@ -1,8 +1,7 @@
-"""The fused ops as modules, to stand where a model has its own.
+"""The fused ops as modules that replace those of a model.
 
-`RMSNorm` stands for one normalization layer, `SiLUMul` for an activation, `GatedMLP` for a feed-forward
-layer whose projections stay separate. Projections that become one matrix product are in
-`hipward_kernels.projections`.
+`RMSNorm` replaces a normalization layer, `SiLUMul` an activation, and `GatedMLP` a feed-forward layer with separate
+projections. Modules that join projections into one matrix product are in `hipward_kernels.projections`.
 """
 
 from __future__ import annotations
@@ -17,10 +16,14 @@ class RMSNorm(nn.Module):
     """Root mean square normalization of the last dimension; see `hipward_kernels.ops.rmsnorm`."""
 
     def __init__(self, weight: nn.Parameter | None, eps: float | None, offset: float = 0.0) -> None:
-        """`offset` is added to the weight: Gemma and others keep its distance from one.
+        """Initializes the module.
 
-        `eps=None` is the rounding step of the dtype that is computed in, as `torch.nn.RMSNorm` does it: PyTorch's
-        documentation says the input's dtype; its kernels take float32's for 16-bit inputs.
+        Args:
+            weight: Scale; None means ones.
+            eps: Added to the mean square. None is the machine epsilon of the dtype of the computation, as in
+                `torch.nn.RMSNorm`, whose documentation names the input's dtype, but whose kernels use that of float32
+                for 16-bit inputs.
+            offset: Added to the weight; 1 for models such as Gemma that store the weight minus one.
         """
         super().__init__()
         self.weight = weight
@@ -38,7 +41,7 @@ class SiLUMul(nn.Module):
     """SiLU of the gate times the other factor; see `hipward_kernels.ops.silu_mul`."""
 
     def forward(self, gate: Tensor, up: Tensor | None = None) -> Tensor:
-        """Two tensors of one shape; or one whose last dimension holds the gate, then the other factor."""
+        """Takes two tensors of one shape, or one tensor whose last dimension has the gate, then the other factor."""
         if up is None:
             gate, up = gate.chunk(2, dim=-1)
         return silu_mul(gate, up)

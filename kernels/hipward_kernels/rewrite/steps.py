@@ -169,7 +169,7 @@ class Switches:
         def on(name: str) -> bool:
             value = environment.get(name, "0") or "0"
             if value not in ("0", "1"):
-                raise ValueError(f"{name} is {value!r}; it is switched by 0 and 1")
+                raise ValueError(f"{name} is {value!r}; it must be 0 or 1")
             return value == "1"
 
         return Switches(tuple(step for step in STEPS if on(step.switch)), environment.get(COMPILE) or None)

@@ -25,7 +25,7 @@ BACKWARD_THREADS = 256
 
 
 def takes(logits: Tensor) -> bool:
-    """Whether 16-byte vectors can read the rows in place, and a launch has blocks enough for them."""
+    """Whether 16-byte vectors can read the rows in place, and the rows do not exceed the blocks of a launch."""
     rows, columns = logits.shape
     return (
         columns > 0
