@@ -114,7 +114,7 @@ def test_a_fused_qkv_projection_is_three_projections_and_rope(layout: Layout) ->
         assert got.is_contiguous()
     sum(part.square().sum() for part in rotated).backward()  # type: ignore[union-attr]
     assert [name for name, parameter in fused.named_parameters() if parameter.grad is None] == []
-    with pytest.raises(ValueError, match="they do not make 3 and 2 heads"):
+    with pytest.raises(ValueError, match="they cannot be split into 3 and 2 heads"):
         FusedQKV(query, key, value, heads=3, kv_heads=2)
 
 

@@ -26,7 +26,7 @@ from torch._subclasses.fake_tensor import is_fake
 
 from hipward_kernels.dispatch import tuning
 from hipward_kernels.dispatch.cache import DispatchCache
-from hipward_kernels.dispatch.tier_failure import NOT_HERE, failure
+from hipward_kernels.dispatch.tier_failure import MISSING_ERRORS, failure
 from hipward_kernels.gpu.arch import get_gfx
 from hipward_kernels.jit.driver import driver
 from hipward_kernels.jit.libraries import BuildError
@@ -193,7 +193,7 @@ class Op:
                 continue
             try:
                 self._functions[tier.name] = getattr(importlib.import_module(f"{package}.{tier.name}"), name)
-            except NOT_HERE as error:
+            except MISSING_ERRORS as error:
                 if tier.name == EAGER:
                     raise
                 log.warning("%s runs without its %s kernels: %s", name, tier.name, error)

@@ -154,9 +154,9 @@ def _hint(error: BaseException, device: str) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name:
         package = error.name.partition(".")[0]
         return (
-            f"Install it for the runner's Python, which `hipward doctor` shows: `python -m pip install {package}`, or "
-            "the distribution that contains it. Or put the required code into the snippet: PyTorch, NumPy, hipward_kernels "
-            "and, if installed, Triton are available."
+            f"Install it for the runner's Python, which `hipward doctor` shows: `python -m pip install {package}`, "
+            "or the distribution that contains it. Or put the required code into the snippet: PyTorch, NumPy, "
+            "hipward_kernels and, if installed, Triton are available."
         )
     text = f"{type(error).__name__}: {error}"
     for pattern, hint in _HINTS:

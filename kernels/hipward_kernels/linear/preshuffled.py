@@ -1,4 +1,4 @@
-"""A linear layer that takes its weight in the order of AMD's assembly kernels, from some number of rows on."""
+"""A linear layer that uses a preshuffled weight from some number of rows on."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _cache: DispatchCache[Product] = DispatchCache()
 
 
 class PreshuffledLinear(nn.Module):
-    """Stands for an `nn.Linear`, whose weight and bias it shares."""
+    """Replaces an `nn.Linear`, whose weight and bias it shares."""
 
     def __init__(self, layer: nn.Linear, rows: int) -> None:
-        """`rows`: from how many on the shuffled weight is faster; `PRESHUFFLE_M_THRESH` overrides it."""
+        """`rows` is the smallest number of rows for the shuffled weight; `PRESHUFFLE_M_THRESH` overrides it."""
         super().__init__()
         if reason := preshuffle.refuses(layer.weight):
             raise ValueError(f"cannot shuffle: {reason}")
@@ -35,7 +35,7 @@ class PreshuffledLinear(nn.Module):
         return preshuffle.shuffled_copy(self.weight)
 
     def refresh(self) -> None:
-        """To be called after the weight was written past PyTorch, as `.data.copy_()` does: see `preshuffle`."""
+        """Call this after a write that PyTorch does not report, such as `.data.copy_()`; see `preshuffle`."""
         preshuffle.refresh(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:

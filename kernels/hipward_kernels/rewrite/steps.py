@@ -1,20 +1,20 @@
-"""The optimization ladder for a model of one's own: each step on top of the last, each with its own switch, all off.
+"""Optimization steps for a model. Each step has a switch that is off by default, and adds to the steps before it.
 
     USE_AITER_ATTENTION=1 USE_OPTIMIZED_OPS=1 TORCH_COMPILE_MODE=default python serve.py
 
     model = optimize(model, [example_input]).call
 
-Environment variables, with the names that porting guides use, in the ladder's order:
+Environment variables, with the names that porting guides use, in the order of the steps:
 
-* `TORCH_COMPILE_MODE=default`: `torch.compile`, in this mode, beneath all others.
-* `USE_AITER_ATTENTION=1`: attention through the router: aiter's where it is installed, else PyTorch's fused kernels.
+* `TORCH_COMPILE_MODE=default`: `torch.compile` in this mode, together with all other steps.
+* `USE_AITER_ATTENTION=1`: attention through the router: aiter if it is installed, else PyTorch's fused kernels.
 * `USE_OPTIMIZED_OPS=1`: fused Triton or HIP ops in place of the modules that they match.
 * `USE_FUSED_PROJECTIONS=1`: projections that read the same tensor as one matrix product.
 * `USE_AITER_GEMM=1`: linear layers through the route that was measured fastest for their weight.
 
-`FORCE_EAGER_ATTENTION`, `GEMM_M_THRESHOLD`, `PRESHUFFLE_M_THRESH` and `HIPWARD_DISABLE` are read where calls are
-routed. The harness measures the same steps as variants (`harness/variants.py`); there a job says which, and a 0 in the
-environment says which not. To add a step: one entry of `STEPS`.
+`FORCE_EAGER_ATTENTION`, `GEMM_M_THRESHOLD`, `PRESHUFFLE_M_THRESH` and `HIPWARD_DISABLE` are read by the routers. The
+harness measures the same steps as variants (`harness/variants.py`); there the job selects them, and a 0 in the
+environment disables them. To add a step, add an entry to `STEPS`.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ if TYPE_CHECKING:
 COMPILE = "TORCH_COMPILE_MODE"
 
 NAMED = 4
-"""How many modules a summary names."""
+"""Number of modules that a summary names."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One optimization: a change of modules, a change of what they compute, or both."""
+    """An optimization: a replacement of modules, a graph pass, or both."""
 
     name: str
-    """Of its variant."""
+    """Name of its variant."""
     switch: str
-    """The environment variable that switches it."""
+    """The environment variable that enables or disables it."""
     label: str
     about: str
-    """What it does, for a person who chooses variants."""
+    """Description, shown where variants are selected."""
     nothing: str
-    """Why it did nothing, unless something better is known."""
+    """The reason for no change, if there is no more specific one."""
     modules: Change | None = None
     graph: Pass | None = None
     refusal: Callable[[Tensor], str | None] = lambda _: None
@@ -120,26 +120,26 @@ GEMM = Step(
 )
 
 STEPS: tuple[Step, ...] = (ATTENTION, OPS, PROJECTIONS, GEMM)
-"""In the ladder's order, on top of `torch.compile`."""
+"""Every step, in order, after `torch.compile`."""
 
 
 @dataclass(frozen=True)
 class Optimized:
-    """A model with the steps that were switched on."""
+    """A model with the enabled steps."""
 
     call: Callable[..., Any]
     model: nn.Module
-    """Holds the parameters, also where `call` is captured or compiled."""
+    """The module with the parameters, also if `call` is captured or compiled."""
     found: dict[str, Found] = field(default_factory=dict)
-    """By step's name, in order: what it changed, and why it left alone what it might have changed."""
+    """By name of the step, in order: the changes, and the reasons for what was not changed."""
 
     def includes(self) -> list[str]:
-        """For a person: `Fused ops: norm, mlp`, a line for each step that changed something."""
+        """A line for each step that changed something: `Fused ops: norm, mlp`."""
         labels = {step.name: step.label for step in STEPS}
         return [f"{labels[name]}: {_summary(found.changed)}" for name, found in self.found.items() if found.changed]
 
     def reason(self, step: Step) -> str | None:
-        """Why a step changed nothing, as a sentence; None where it changed something."""
+        """Why a step changed nothing, as a sentence; None if it changed something."""
         found = self.found[step.name]
         if found.changed:
             return None
@@ -153,7 +153,7 @@ def _summary(words: Sequence[str], between: str = ", ") -> str:
 
 @dataclass(frozen=True)
 class Switches:
-    """Which steps to take."""
+    """The enabled steps."""
 
     steps: tuple[Step, ...] = ()
     compile_mode: str | None = None
@@ -163,7 +163,7 @@ class Switches:
         """Reads the switches of an environment.
 
         Raises:
-            ValueError: One that is 0 or 1 is something else.
+            ValueError: The value of a step's variable is neither 0 nor 1.
         """
 
         def on(name: str) -> bool:
@@ -176,15 +176,15 @@ class Switches:
 
 
 def optimize(model: nn.Module, inputs: Sequence[Any], switches: Switches | None = None) -> Optimized:
-    """Takes the steps that are switched on. What a step cannot do for this model, it leaves as it is; `found` says so.
+    """Applies the enabled steps. `found` has the reasons for what a step could not change.
 
     Args:
-        model: Changed in place. Its state dict keeps the names that it has.
-        inputs: Arguments of one call, of which some are made to see what the model does.
-        switches: What to do; the environment's unless given.
+        model: Changed in place. The keys of its state dict stay the same.
+        inputs: Arguments of one call; several calls are made to observe the model.
+        switches: The enabled steps (default: those of the environment).
 
     Raises:
-        DisagreesError: The steps together changed the result.
+        DisagreesError: The steps together change the results.
     """
     chosen = Switches.of(os.environ) if switches is None else switches
     found = {step.name: Found() for step in chosen.steps}
