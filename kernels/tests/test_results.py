@@ -12,10 +12,8 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from hipward_kernels.bench import op_cases as bench_cases
+from hipward_kernels.bench import op_cases, results, routed
 from hipward_kernels.bench import ops as bench
-from hipward_kernels.bench import results
-from hipward_kernels.bench import routed as bench_routed
 from hipward_kernels.bench.core import RESULTS
 from hipward_kernels.bench.op_cases import Case, MissingRivalError
 from hipward_kernels.bench.routed_cases import SIZES, cases
@@ -53,8 +51,8 @@ def no_liger(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def version(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(bench_cases, "UNPACKED", tmp_path / "nothing")
-    monkeypatch.setattr(bench_cases, "version", version)
+    monkeypatch.setattr(op_cases, "UNPACKED", tmp_path / "nothing")
+    monkeypatch.setattr(op_cases, "version", version)
 
 
 @pytest.mark.usefixtures("no_liger")
@@ -114,7 +112,7 @@ def test_routed_parts_are_measured_beside_their_rivals(tmp_path: Path, monkeypat
     arguments = ["bench.routed", "--device", "cpu", "--size", "tiny", "--time-cap", "0.01", "--results", str(file)]
     monkeypatch.setattr(sys, "argv", arguments)
     monkeypatch.setattr("torch.compile", lambda function, **_: function)
-    bench_routed.main()
+    routed.main()
     with file.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     assert {(row["op"], row["part"]) for row in rows} == {

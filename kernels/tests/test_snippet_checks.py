@@ -1,4 +1,4 @@
-"""What a variant does beside computing, and when that counts against it."""
+"""Checks of a variant beside its results: caching, reused memory, returned inputs, hidden work."""
 
 from __future__ import annotations
 
@@ -6,45 +6,50 @@ from dataclasses import replace
 
 import pytest
 
-from hipward_kernels.harness.snippet_checks import Habits, lasting_objection, objection
+from hipward_kernels.harness.snippet_checks import Behaviour, confirmed_objection, objection
 
-EAGER = Habits(first_over_again=1.2, reuses_memory=False, returns_inputs=False, call_ms=0.4, hidden_ms=0.01)
+EAGER = Behaviour(first_over_again=1.2, reuses_memory=False, returns_inputs=False, call_ms=0.4, hidden_ms=0.01)
 
 
 @pytest.mark.parametrize(
-    ("habits", "says"),
+    ("behaviour", "reason"),
     [
         (EAGER, None),
-        (Habits(3.0, reuses_memory=False, returns_inputs=False, call_ms=0.2, hidden_ms=0.02), None),
-        (Habits(9.0, reuses_memory=False, returns_inputs=False, call_ms=0.2, hidden_ms=0.01), "it remembers results"),
+        (Behaviour(3.0, reuses_memory=False, returns_inputs=False, call_ms=0.2, hidden_ms=0.02), None),
+        (Behaviour(9.0, reuses_memory=False, returns_inputs=False, call_ms=0.2, hidden_ms=0.01), "it caches results"),
         (
-            Habits(1.0, reuses_memory=True, returns_inputs=False, call_ms=0.2, hidden_ms=0.01),
-            "its next call wrote over",
+            Behaviour(1.0, reuses_memory=True, returns_inputs=False, call_ms=0.2, hidden_ms=0.01),
+            "its next call overwrote",
         ),
-        (Habits(1.0, reuses_memory=False, returns_inputs=True, call_ms=0.2, hidden_ms=0.01), "the memory of an input"),
-        # Half of eager's work is still running when the call is said to have ended.
-        (Habits(1.0, reuses_memory=False, returns_inputs=False, call_ms=0.01, hidden_ms=0.2), "on another stream"),
+        (
+            Behaviour(1.0, reuses_memory=False, returns_inputs=True, call_ms=0.2, hidden_ms=0.01),
+            "the memory of an input",
+        ),
+        # Half of eager's work is still running when the call has ended.
+        (Behaviour(1.0, reuses_memory=False, returns_inputs=False, call_ms=0.01, hidden_ms=0.2), "on another stream"),
     ],
 )
-def test_what_eager_does_not_do_counts(habits: Habits, says: str | None) -> None:
-    found = objection(habits, EAGER)
-    assert (found is None) == (says is None), found
-    assert says is None or says in str(found)
+def test_behaviour_that_eager_does_not_show_is_an_objection(behaviour: Behaviour, reason: str | None) -> None:
+    found = objection(behaviour, EAGER)
+    assert (found is None) == (reason is None), found
+    assert reason is None or reason in str(found)
 
 
-def test_what_eager_does_itself_does_not_count() -> None:
-    eager = Habits(5.0, reuses_memory=True, returns_inputs=True, call_ms=0.4, hidden_ms=0.3)
-    assert objection(Habits(12.0, reuses_memory=True, returns_inputs=True, call_ms=0.4, hidden_ms=0.35), eager) is None
+def test_behaviour_of_eager_is_no_objection() -> None:
+    eager = Behaviour(5.0, reuses_memory=True, returns_inputs=True, call_ms=0.4, hidden_ms=0.3)
+    assert (
+        objection(Behaviour(12.0, reuses_memory=True, returns_inputs=True, call_ms=0.4, hidden_ms=0.35), eager) is None
+    )
 
 
-def test_one_answer_amid_noise_is_asked_again() -> None:
-    remembers = replace(EAGER, first_over_again=54.0)
+def test_objection_is_confirmed_by_repetition() -> None:
+    caches = replace(EAGER, first_over_again=54.0)
 
-    def found(variant: list[Habits], eager: list[Habits]) -> str | None:
-        return lasting_objection(iter(variant).__next__, iter(eager).__next__, EAGER)
+    def found(variant: list[Behaviour], eager: list[Behaviour]) -> str | None:
+        return confirmed_objection(iter(variant).__next__, iter(eager).__next__, EAGER)
 
     assert found([EAGER], []) is None
-    assert found([remembers, EAGER], [EAGER]) is None
-    # The host became busy: eager does the same now.
-    assert found([remembers, remembers], [remembers]) is None
-    assert "it remembers results" in str(found([remembers] * 3, [EAGER] * 2))
+    assert found([caches, EAGER], [EAGER]) is None
+    # The host became busy, and eager shows the same behaviour.
+    assert found([caches, caches], [caches]) is None
+    assert "it caches results" in str(found([caches] * 3, [EAGER] * 2))

@@ -10,8 +10,7 @@ import pytest
 import torch
 from test_harness import snippet
 
-from hipward_kernels.harness import job, lines
-from hipward_kernels.harness import step_cost as worth
+from hipward_kernels.harness import job, lines, step_cost
 from hipward_kernels.harness.race import Entrant
 from hipward_kernels.harness.step_cost import COSTS, ROUNDS, cost
 
@@ -56,7 +55,7 @@ def test_a_step_costs_only_if_every_round_says_so() -> None:
 def test_the_variants_above_do_without_a_step_that_costs(
     costs: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(worth, "cost", lambda *_: (3.0, 2.0) if costs else None)
+    monkeypatch.setattr(step_cost, "cost", lambda *_: (3.0, 2.0) if costs else None)
     monkeypatch.setenv("TORCH_COMPILE_MODE", "default")
     code = snippet(
         "self.a(x) + self.b(x)",

@@ -151,5 +151,5 @@ def test_turns_of_a_slowed_device_are_dropped_and_counted_with_growing_rests(mon
 def test_a_variant_that_only_ever_met_a_slowed_device_is_out(monkeypatch: pytest.MonkeyPatch) -> None:
     told, failures, pauses = timed(monkeypatch, lambda _: True)
     assert told.lines == []
-    assert failures == [f"{SlowedError.__name__}: could not be timed: the device was slowed down all along"]
+    assert failures == [f"{SlowedError.__name__}: could not be timed: the device was throttled in every turn"]
     assert max(pauses) == 0.5

@@ -1,8 +1,7 @@
-"""Compiles this package's own kernels to AMD machine code on any host, with the launch that a GPU there would get.
+"""Compiles this package's kernels to AMD machine code on any host, with the same launch parameters as on a GPU.
 
-No AMD GPU and no ROCm are needed: Triton brings its compiler, and HIP sources, which include no header but ours, need
-only a clang that knows the architecture. Nothing is run here. Sources of others are `hipward_kernels.compile`'s, which
-also reads the listings.
+No AMD GPU and no ROCm are needed: Triton contains its compiler, and the HIP sources, which include only headers of this
+package, need only a clang that supports the architecture.
 """
 
 from __future__ import annotations
@@ -28,24 +27,24 @@ if TYPE_CHECKING:
 def compile_triton(
     arch: str, kernel: Any, signature: Mapping[str, str], constants: Mapping[str, Any], num_warps: int
 ) -> Resources:
-    """Compiles a Triton kernel for `arch`, such as `gfx942`, as a launch with well-shaped arguments would.
+    """Compiles a Triton kernel for `arch`, such as `gfx942`, as a launch with aligned arguments would.
 
     Args:
-        arch: The GPU.
+        arch: The architecture.
         kernel: A function under `triton.jit`.
-        signature: Type of each argument that is no constant: `*bf16`, `i32`, `fp32`.
+        signature: Type of each argument that is not a constant: `*bf16`, `i32`, `fp32`.
         constants: Value of each `tl.constexpr` argument.
         num_warps: Wavefronts of a workgroup.
     """
     types = {**signature, **dict.fromkeys(constants, "constexpr")}
     names = list(kernel.arg_names)
-    # Triton finds these divisibilities at a launch. Without them no load is 16 bytes wide.
+    # Triton determines these divisibilities at launch. Without them, no load is 16 bytes wide.
     attributes = {(names.index(name),): [["tt.divisibility", 16]] for name, kind in signature.items() if kind != "fp32"}
     compile_options = {"num_warps": num_warps, "enable_fp_fusion": True}
     source = ASTSource(kernel, {name: types[name] for name in names}, dict(constants), attributes)
     compiled = triton_compile(source, target=GPUTarget("hip", arch, wavefront_of(arch)), options=compile_options)
     (used,) = resources(compiled.asm["amdgcn"])
-    # Triton asks for shared memory at the launch.
+    # Triton allocates shared memory at launch.
     return replace(used, lds_bytes=used.lds_bytes + compiled.metadata.shared)
 
 
@@ -53,10 +52,10 @@ def compile_hip(arch: str, file: Path, entry: str, macros: Mapping[str, object])
     """Compiles one kernel of a HIP source for `arch`, with clang.
 
     Args:
-        arch: The GPU.
+        arch: The architecture.
         file: The source.
         entry: The kernel's name.
-        macros: What the source wants set, without `HIPWARD_`.
+        macros: Macros of the source, without the prefix `HIPWARD_`.
 
     Raises:
         BuildError: There is no clang for `arch`, or the source does not compile.
@@ -81,4 +80,4 @@ def clang(arch: str) -> Clang:
     for found in clangs():
         if arch in found.archs:
             return found
-    raise BuildError(f"there is no clang here that compiles for {arch}; Debian's package is clang-22")
+    raise BuildError(f"this host has no clang that supports {arch}; install Debian's package clang-22")

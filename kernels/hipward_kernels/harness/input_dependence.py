@@ -1,7 +1,7 @@
-"""What a snippet leaves open even where every check passed: whether a result has to be computed at all.
+"""Detects models whose results do not depend on their inputs.
 
-The gate compares results of fresh inputs, so what ignores its inputs, or is remembered, stands out: unless the right
-result is the same for all of them. That is the author's choice and no offence, but a reader must know it.
+The gate compares results for new inputs, so it detects a variant that ignores its inputs or caches results, unless the
+right result is the same for all inputs. That is no error, but a reader of the result must know it.
 """
 
 from __future__ import annotations
@@ -19,22 +19,24 @@ if TYPE_CHECKING:
 
     from hipward_kernels.harness.precision import Trial
 
-_SO = "so a variant that ignores its inputs, or remembers a result, cannot be told from one that computes."
+_CONSEQUENCE = "so a variant that ignores its inputs, or caches a result, cannot be recognized."
 
 
-def doubts(eager: Callable[..., Any], trials: Iterable[Trial]) -> list[str]:
-    """Sentences for a reader; none where the gate tells results of different inputs apart."""
-    # Each trial with the next: no more than two are in memory at a time, and they may be large.
+def cautions(eager: Callable[..., Any], trials: Iterable[Trial]) -> list[str]:
+    """Cautions for a result; empty if results of different inputs differ."""
+    # Each trial is compared with the next, so that at most two are in memory; they may be large.
     if all(_same(one.inputs, other.inputs) for one, other in itertools.pairwise(trials)):
-        return [f"get_inputs() gives the same values each time, {_SO}"]
-    # With the generators as they were for the other inputs: a model may draw numbers, too.
+        return [f"get_inputs() returns the same values each time, {_CONSEQUENCE}"]
+    # With the random seed of the other inputs, because a model may use random numbers.
     if all(passes(run(eager, cloned(other.inputs), one.seed), one) for one, other in itertools.pairwise(trials)):
-        return [f"Model's results for different inputs are the same, as far as the precision gate can tell, {_SO}"]
+        return [
+            f"Model's results for different inputs are the same, as far as the precision gate can tell, {_CONSEQUENCE}"
+        ]
     return []
 
 
 def _same(first: list[Any], second: list[Any]) -> bool:
-    """Whether two lists of arguments hold the same; objects that are no tensors are the same only as one object."""
+    """Whether two lists of arguments are equal; objects other than tensors and strings are compared by identity."""
     one, other = flatten(first), flatten(second)
     return one.keys() == other.keys() and all(_same_leaf(value, other[name]) for name, value in one.items())
 

@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hipward_kernels.harness import contract, precision
-from hipward_kernels.harness import snippet_checks as probes
-from hipward_kernels.harness import step_cost as worth
+from hipward_kernels.harness import contract, precision, snippet_checks, step_cost
 from hipward_kernels.harness.deadline import Deadline, OutOfTimeError
 from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.failure import (
@@ -27,7 +25,7 @@ from hipward_kernels.harness.failure import (
     is_out_of_memory,
     summary,
 )
-from hipward_kernels.harness.input_dependence import doubts
+from hipward_kernels.harness.input_dependence import cautions
 from hipward_kernels.harness.inputs import Ring
 from hipward_kernels.harness.lines import Failure, Precision
 from hipward_kernels.harness.race import Entrant, Race, SlowedError, Timed, left_out
@@ -159,7 +157,7 @@ class _Run:
         self.variants: dict[VariantId, Entrant] = {}
         self.costly: set[VariantId] = set()
         self.eager_errors: list[OutputError] = []
-        self.eager_habits: probes.Habits | None = None
+        self.eager_behaviour: snippet_checks.Behaviour | None = None
         self.check_seals()
 
     def all(self) -> None:
@@ -181,10 +179,10 @@ class _Run:
             # Eager is the first variant; it shows whether inputs must be copied.
             ring = ring or Ring(self.snippet, copy_each=trials.eager_changes_inputs)
             if variant in STEPS and variant in self.variants:
-                self._weigh(variant, based_on, ring, reference)
+                self._measure_step(variant, based_on, ring, reference)
             self.check_seals()
         assert ring is not None  # noqa: S101 - a job has eager, at least
-        self._doubt(model, trials)
+        self._check_input_dependence(model, trials)
 
         def out(variant: VariantId, error: BaseException) -> None:
             self._reject(variant, error, reference)
@@ -241,18 +239,20 @@ class _Run:
             hot = self.clock.hot(self.variants[variant].call, ring.take(), cold.shortest_ms * 1e-3)
         self.lines.hot(variant, hot)
         hot_ms = median(hot.ms)
-        if not hot.waits_for_host and hot_ms > worth.COSTS * cold.median_ms:
+        if not hot.waits_for_host and hot_ms > step_cost.COSTS * cold.median_ms:
             what = (
                 f"{LABELS[variant]} is slower with warm caches, {hot_ms:.3g} ms, than with cold, {cold.median_ms:.3g}"
             )
             self.lines.caution(f"{what}: {_clocks(self.clock.watch.mhz, cold.mhz)}")
         return hot.waits_for_host
 
-    def _weigh(self, variant: VariantId, based_on: Sequence[VariantId], ring: Ring, reference: Reference) -> None:
+    def _measure_step(
+        self, variant: VariantId, based_on: Sequence[VariantId], ring: Ring, reference: Reference
+    ) -> None:
         """Excludes a step that costs time from later variants. It is still timed, so that the result shows it."""
         below = based_on[-1] if based_on else EAGER
         try:
-            found = worth.cost(self.variants[variant], self.variants[below], ring, self.clock)
+            found = step_cost.cost(self.variants[variant], self.variants[below], ring, self.clock)
         except BaseException as error:
             del self.variants[variant]
             self._reject(variant, error, reference)
@@ -288,11 +288,11 @@ class _Run:
             self.lines.unavailable(variant, left_out(self.deadline))
             return ()
 
-    def _doubt(self, model: nn.Module, trials: precision.Trials) -> None:
+    def _check_input_dependence(self, model: nn.Module, trials: precision.Trials) -> None:
         """Reports whether results may be independent of the inputs."""
         try:
             with self.deadline.reserving(self._reserve_s()):
-                found = doubts(model, trials)
+                found = cautions(model, trials)
         except OutOfTimeError:
             found = ["It was not checked whether results depend on the inputs, because the job's time limit was near."]
         for text in found:
@@ -330,7 +330,7 @@ class _Run:
             return ()
         if variant == "eager":
             self.eager_errors = result.outputs
-        lasts = built.results_last and not (self.eager_habits and self.eager_habits.reuses_memory)
+        lasts = built.results_last and not (self.eager_behaviour and self.eager_behaviour.reuses_memory)
         self.variants[variant] = Entrant(built.call, call_s, lasts)
         return built.based_on
 
@@ -351,16 +351,16 @@ class _Run:
     def _objection(self, call: Callable[..., Any], *, results_last: bool) -> str | None:
         """Why a variant fails a check of `snippet_checks` that eager, the first variant, passes; or None."""
 
-        def ask() -> probes.Habits:
-            return probes.habits(call, self.snippet, self.clock, results_last=results_last)
+        def measure() -> snippet_checks.Behaviour:
+            return snippet_checks.observe(call, self.snippet, self.clock, results_last=results_last)
 
-        def ask_eager() -> probes.Habits:
-            return probes.habits(self.variants["eager"].call, self.snippet, self.clock)
+        def measure_eager() -> snippet_checks.Behaviour:
+            return snippet_checks.observe(self.variants["eager"].call, self.snippet, self.clock)
 
-        if self.eager_habits is None:
-            self.eager_habits = ask()
+        if self.eager_behaviour is None:
+            self.eager_behaviour = measure()
             return None
-        return probes.lasting_objection(ask, ask_eager, self.eager_habits)
+        return snippet_checks.confirmed_objection(measure, measure_eager, self.eager_behaviour)
 
     def _without(self, variant: VariantId) -> None:
         """A variant did not pass. Eager is compared with itself, so it is not deterministic."""

@@ -1,8 +1,6 @@
-"""Looks for results that are not computed where and when they are asked for.
+"""Checks a variant before it is timed: cached results, reused memory, returned inputs, and work on other streams.
 
-Each probe is a question about one variant, asked before it is timed: does it remember results? does a later call write
-over an earlier result? is what it returns its own? does its work end when it says so? Eager answers the same
-questions first, and only what it does not do itself counts against another variant.
+Eager is checked first. Behaviour that eager shows itself does not count against another variant.
 """
 
 from __future__ import annotations
@@ -25,38 +23,40 @@ if TYPE_CHECKING:
 
 PAIRS = 7
 SECONDS = 3.0
-"""No pair is begun later. Calls so long that there is only one pair are also those that noise cannot change much."""
+"""Most time for pairs of calls. Calls that are so long that there is only one pair are hardly affected by noise."""
 
-REMEMBERS = 3.0
-"""A repeated call may be this much faster than the first, over what eager's is: caches of a processor explain less."""
+CACHED_SPEEDUP = 3.0
+"""Factor by which a repeated call may be faster than the first, relative to eager; processor caches explain less."""
 
 CONFIRMATIONS = 2
-"""An objection must hold so many more times, with eager asked anew each time."""
+"""Number of times that a failed check is repeated, with eager measured again each time."""
 
 HIDDEN_SHARE = 0.25
 HIDDEN_MS = 0.02
-"""Work that goes on unseen counts when it is longer than both: a share of eager's time, and what waiting itself takes.
-Shorter work is left to the comparison of results amid the timing, which copies them as soon as a call has ended."""
+"""Hidden work counts if it is longer than both: a share of eager's time, and the duration of waiting itself. Shorter
+work is found by the comparison of results during the timing, which copies them as soon as a call ends."""
 
 
 @dataclass(frozen=True)
-class Habits:
-    """What a variant does beside computing."""
+class Behaviour:
+    """Behaviour of a variant beside its results."""
 
     first_over_again: float
-    """Time of a call with inputs that were never seen, over that of the same call again."""
+    """Time of a call with new inputs, relative to that of the same call again."""
     reuses_memory: bool
-    """A later call writes over the memory of an earlier result."""
+    """A later call overwrites the memory of an earlier result."""
     returns_inputs: bool
-    """A result lies in the memory of an input."""
+    """A result is in the memory of an input."""
     call_ms: float
-    """Of the fastest first call."""
+    """Time of the fastest call with new inputs."""
     hidden_ms: float
-    """How long the device works on after the call's stream is done; waiting for it included."""
+    """Duration of the device's work after the call's stream is idle, including the wait."""
 
 
-def habits(call: Callable[..., Any], snippet: Snippet, clock: WatchfulClock, *, results_last: bool = True) -> Habits:
-    """Asks a variant that is warm; without `results_last`, not whether later calls write over earlier results."""
+def observe(
+    call: Callable[..., Any], snippet: Snippet, clock: WatchfulClock, *, results_last: bool = True
+) -> Behaviour:
+    """Observes a warm variant. Without `results_last`, overwritten results are not checked."""
     started = perf_counter()
     first: list[float] = []
     again: list[float] = []
@@ -70,7 +70,7 @@ def habits(call: Callable[..., Any], snippet: Snippet, clock: WatchfulClock, *, 
             inputs = _fresh(snippet)
             kept = call(*other)
             before = cloned(kept) if results_last else None
-            # The same buffers and the same contents twice.
+            # The same buffers with the same contents, twice.
             repeated = cloned(inputs)
             first += clock.samples(call, [inputs])[0]
             hidden_ms.append(clock.hidden_ms)
@@ -79,34 +79,36 @@ def habits(call: Callable[..., Any], snippet: Snippet, clock: WatchfulClock, *, 
             reuses |= results_last and not same_bits(before, kept)
             returns_inputs |= bool(_memory(result) & _memory(inputs))
             other = inputs
-    # The fastest of each: whatever else runs on the host slows some calls, and none that computes is skipped.
+    # The fastest of each, because other programs on the host slow down some calls.
     over_again = min(first) / max(min(again), 1e-6)
-    return Habits(over_again, reuses, returns_inputs, min(first), median(hidden_ms))
+    return Behaviour(over_again, reuses, returns_inputs, min(first), median(hidden_ms))
 
 
-def lasting_objection(ask: Callable[[], Habits], ask_eager: Callable[[], Habits], eager: Habits) -> str | None:
-    """What a variant does that eager does not, each time it is asked: on a busy host one answer may be chance."""
-    reason = objection(ask(), eager)
+def confirmed_objection(
+    measure: Callable[[], Behaviour], measure_eager: Callable[[], Behaviour], eager: Behaviour
+) -> str | None:
+    """An objection that each repetition confirms, because a single one may be due to a busy host."""
+    reason = objection(measure(), eager)
     for _ in range(CONFIRMATIONS):
         if reason is None:
             break
-        reason = objection(ask(), ask_eager())
+        reason = objection(measure(), measure_eager())
     return reason
 
 
-def objection(habits_: Habits, eager: Habits) -> str | None:
-    """What a variant does that eager does not, as the end of a sentence about it; or None."""
-    # First: what another stream still writes looks like every other offence, too.
-    if habits_.hidden_ms - eager.hidden_ms > max(HIDDEN_MS, HIDDEN_SHARE * eager.call_ms):
-        return "was still at work on another stream when it was said to have ended"
-    if habits_.first_over_again > REMEMBERS * max(eager.first_over_again, 1.0):
+def objection(behaviour: Behaviour, eager: Behaviour) -> str | None:
+    """Why a variant is rejected, as the end of a sentence about it; None if eager behaves in the same way."""
+    # Checked first, because writes of another stream may also cause the other symptoms.
+    if behaviour.hidden_ms - eager.hidden_ms > max(HIDDEN_MS, HIDDEN_SHARE * eager.call_ms):
+        return "was still running on another stream when its call had ended"
+    if behaviour.first_over_again > CACHED_SPEEDUP * max(eager.first_over_again, 1.0):
         return (
-            f"takes {habits_.first_over_again:.0f} times as long for inputs that it sees for the first time: "
-            "it remembers results"
+            f"takes {behaviour.first_over_again:.0f} times as long for new inputs as for repeated ones: "
+            "it caches results"
         )
-    if habits_.reuses_memory and not eager.reuses_memory:
-        return "returned memory that its next call wrote over, so results do not last"
-    if habits_.returns_inputs and not eager.returns_inputs:
+    if behaviour.reuses_memory and not eager.reuses_memory:
+        return "returned memory that its next call overwrote"
+    if behaviour.returns_inputs and not eager.returns_inputs:
         return "returned the memory of an input"
     return None
 

@@ -1,7 +1,8 @@
-"""Whether a step of the ladder pays, asked before the race, so that the variants above can do without one that costs.
+"""Measures whether an optimization step costs time, so that later variants can leave it out.
 
-A step that helps one model slows another down: a fused kernel that keeps a compiler from fusing more, a library that is
-faster by itself and slower between others. No table knows that, so it is measured, with this model, on this device.
+A step that speeds up one model slows down another: a fused kernel may prevent a compiler from fusing more, and a
+library that is faster alone may be slower between others. So each step is measured with this model on this device,
+before the timing.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ TURN_SECONDS = 0.05
 MOST_CALLS = 20
 
 COSTS = 1.02
-"""Times of the variant below, from which on a step costs: what the runner calls a difference, too."""
+"""Ratio to the variant without the step from which on the step costs time; the runner's smallest difference."""
 
 
 def cost(variant: Entrant, below: Entrant, ring: Ring, clock: WatchfulClock) -> tuple[float, float] | None:
-    """Milliseconds of a call with a step and without, where it costs in every round; None as soon as one shows none."""
+    """Milliseconds of a call with a step and without it, if it costs time in every round; else None."""
     taken: tuple[list[float], list[float]] = ([], [])
     for round_ in range(ROUNDS):
         if round_ % 2:
@@ -43,6 +44,6 @@ def _turn(entrant: Entrant, ring: Ring, clock: WatchfulClock) -> list[float]:
     count = min(max(int(TURN_SECONDS / max(entrant.call_s, 1e-9)), 1), MOST_CALLS)
     arguments = [ring.take() for _ in range(count)]
     with torch.no_grad():
-        # Not timed: the other had the caches until now.
+        # Not timed: the other variant used the caches until now.
         entrant.call(*ring.take())
         return clock.samples(entrant.call, arguments)[0]

@@ -1,4 +1,4 @@
-"""How many blocks a launch may have, on each vendor. No kernels here."""
+"""Limits of the grid of a launch, for each vendor."""
 
 from __future__ import annotations
 
@@ -7,32 +7,33 @@ import torch
 HIP = torch.version.hip is not None
 
 MOST_WORK_ITEMS = 2**32 - 1
-"""Of a dimension of a launch, blocks times threads, on HIP: the documentation of `hipModuleLaunchKernel`, "HIP does not
-support kernel launch with total work items defined in dimension with size gridDim x blockDim >= 2^32"."""
+"""Most work items in a dimension of a launch (blocks times threads) on HIP: the documentation of
+`hipModuleLaunchKernel`, "HIP does not support kernel launch with total work items defined in dimension with size
+gridDim x blockDim >= 2^32"."""
 
 MOST_BLOCKS = 2**31 - 1
-"""Of the first dimension, on both vendors."""
+"""Most blocks in the first dimension, on both vendors."""
 
 MOST_BLOCKS_ACROSS = 65535
-"""Of the second and the third, on both."""
+"""Most blocks in the second and third dimension, on both vendors."""
 
 
 class GridError(Exception):
-    """A launch has more blocks than the device takes; another implementation may need fewer."""
+    """A launch has more blocks than the device supports; another implementation may need fewer."""
 
 
 def most_blocks(threads: int) -> int:
-    """Blocks of `threads` threads in the first dimension of a launch."""
+    """Most blocks of `threads` threads in the first dimension of a launch."""
     return min(MOST_BLOCKS, MOST_WORK_ITEMS // threads) if HIP else MOST_BLOCKS
 
 
 def check_grid(grid: tuple[int, ...], threads: int) -> None:
-    """Refuses a grid that the device would not launch.
+    """Checks a grid against the limits of the device.
 
     Raises:
-        GridError: It has too many blocks in a dimension.
+        GridError: The grid has too many blocks in a dimension.
     """
-    # Nearly all grids are far below every limit, and this is for each launch.
+    # Fast path: nearly all grids are far below every limit, and this runs at each launch.
     if grid[0] * threads <= MOST_BLOCKS and max(grid[1:], default=1) <= MOST_BLOCKS_ACROSS:
         return
     if grid[0] > most_blocks(threads):

@@ -129,8 +129,9 @@ def shuffled_copy(weight: Tensor) -> Shuffled:
     if found is not None and not found[0].expired():
         if switches.on("HIPWARD_CHECK_SHUFFLED") and not _same_bits(Shuffled.of(weight).data, found[1].data):
             raise StaleError(
-                f"the weight {list(weight.shape)} {weight.dtype} was changed by a write that PyTorch does not "
-                "report, such as .data.copy_(), so its shuffled copy is stale; call hipward_kernels.linear.preshuffle.refresh(weight) after such a change"
+                f"the weight {list(weight.shape)} {weight.dtype} was changed by a write that PyTorch does not report, "
+                "such as .data.copy_(), so its shuffled copy is stale; call "
+                "hipward_kernels.linear.preshuffle.refresh(weight) after such a change"
             )
         return found[1]
     refresh(weight)
