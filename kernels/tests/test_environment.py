@@ -63,7 +63,7 @@ def test_an_amd_gpu_without_a_frequency_sensor_is_read_from_its_levels(tmp_path:
 def test_what_cannot_be_read_is_told_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="pp_dpm_sclk cannot be read"):
         Sysfs(ADDRESS, tmp_path)
-    with pytest.raises(UnreadableError, match="a processor's clocks are not read"):
+    with pytest.raises(UnreadableError, match="the clocks of a processor are not read"):
         sensors_of(torch.device("cpu"))
 
 
@@ -190,13 +190,13 @@ def test_the_audit_leaves_other_vendors_settings_out(tmp_path: Path) -> None:
         ("expandable_segments:True", None),
         (" max_split_size_mb : 512, expandable_segments:False,", None),
         ("roundup_power2_divisions:[256:1,512:2,>:8],backend:native", None),
-        ("foo", "'foo' is no name:value"),
-        ("expandable_segments=True", "'expandable_segments=True' is no name:value"),
-        ("expandable_segments:true", "neither True nor False"),
-        ("max_split_size_mb:", "is no name:value"),
-        ("a:b:c", "is no name:value"),
-        (",", "'' is no name:value"),
-        ("roundup_power2_divisions:[256:1,512:2", "is no name:value"),
+        ("foo", "'foo' is not of the form name:value"),
+        ("expandable_segments=True", "'expandable_segments=True' is not of the form name:value"),
+        ("expandable_segments:true", "must be True or False"),
+        ("max_split_size_mb:", "is not of the form name:value"),
+        ("a:b:c", "is not of the form name:value"),
+        (",", "'' is not of the form name:value"),
+        ("roundup_power2_divisions:[256:1,512:2", "is not of the form name:value"),
     ],
 )
 def test_the_form_of_the_allocators_variable(text: str, says: str | None) -> None:
@@ -218,7 +218,7 @@ def test_the_audit_says_what_importing_pytorch_would_abort_at(name: str) -> None
     assert (done.returncode, done.stderr) == (1, "")
     assert f"change {name} is expandable_segments=True" in done.stdout
     assert f"$ export {name}=expandable_segments:True," in done.stdout
-    with pytest.raises(ValueError, match="is no name:value"):
+    with pytest.raises(ValueError, match="is not of the form name:value"):
         configure_memory_optimizations("none", {name: "expandable_segments=True"})
 
 
@@ -228,7 +228,7 @@ def test_memory_settings_are_made_before_the_import_and_keep_what_was_chosen(tmp
     chosen = {"PYTORCH_HIP_ALLOC_CONF": "max_split_size_mb:256"}
     assert configure_memory_optimizations("amd", chosen) == {}
     assert configure_memory_optimizations("none", {}) == {}
-    with pytest.warns(UserWarning, match="PyTorch is imported already"):
+    with pytest.warns(UserWarning, match="PyTorch is already imported"):
         configure_memory_optimizations("none")
     (tmp_path / "version.py").write_text("cuda: str | None = None\nhip: str | None = '7.1.52802'\n")
     assert expected_vendor(tmp_path) == "amd"

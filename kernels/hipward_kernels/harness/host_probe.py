@@ -1,6 +1,6 @@
-"""What this host can run on, as one JSON object: `python -m hipward_kernels.harness.host_probe`.
+"""Prints the devices and variants of this host as one JSON object: `python -m hipward_kernels.harness.host_probe`.
 
-Exits with 3 after `{"torch": null}` where there is no PyTorch.
+Prints `{"torch": null}` and exits with 3 if PyTorch is not installed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import asdict
 
 
 def main() -> int:
-    """Prints the object; the exit status."""
+    """Prints the object and returns the exit status."""
     try:
         import torch  # noqa: PLC0415 - may be missing
     except ImportError:

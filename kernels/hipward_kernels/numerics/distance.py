@@ -1,4 +1,4 @@
-"""How far apart two tensors are. Whether that is too far is decided elsewhere (`precision.py`)."""
+"""Error measures of two tensors."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 CHUNK = {"cpu": 1 << 22, "cuda": 1 << 26}
-"""Elements compared at a time: their float64 copies stay small, and a GPU has enough to do."""
+"""Elements per chunk: small float64 copies, but enough work for a GPU."""
 
 
 @dataclass(frozen=True)
 class Distance:
-    """How far a tensor is from another."""
+    """Errors of a tensor against another."""
 
     cosine: float
     max_abs: float
     rms: float
     mismatch: float
-    """Share of the elements."""
+    """Share of the elements whose error exceeds the limit."""
 
 
 def distance(got: Tensor, expected: Tensor, limit: float) -> Distance:
-    """Compares in float64, a part at a time. `mismatch` counts what is further apart than `limit`."""
-    # On the tensors' device, and read once at the end: a GPU does not wait for the host between the parts.
+    """Compares in float64, in chunks. `mismatch` counts errors above `limit`."""
+    # The sums stay on the device and are read once at the end, so that a GPU does not wait for the host.
     sums = torch.zeros(4, dtype=torch.float64, device=got.device)
     furthest = torch.zeros((), dtype=torch.float64, device=got.device)
     mismatches = torch.zeros((), dtype=torch.int64, device=got.device)
@@ -73,5 +73,5 @@ def _chunks(tensor: Tensor) -> Iterator[Tensor]:
     flat = torch.view_as_real(tensor) if tensor.is_complex() else tensor
     for part in torch.split(flat.detach().reshape(-1), CHUNK.get(tensor.device.type, CHUNK["cpu"])):
         if part.numel():
-            # Always a copy: who reads it may change it.
+            # Always a copy, because callers modify it.
             yield part.to(torch.float64, copy=True)

@@ -1,4 +1,4 @@
-"""What a model returned, as a flat list of named tensors."""
+"""Tensors in nested lists, tuples, dictionaries and dataclasses, such as the outputs of a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 def flatten(value: Any, name: str = "") -> dict[str, Any]:
     """Names and leaves of nested tuples, lists, dictionaries and dataclasses: `0`, `1`, `hidden.0`.
 
-    A lone tensor is named `0`. Numbers become tensors; other leaves stay what they are.
+    A single tensor is named `0`. Numbers become tensors; other leaves are returned unchanged.
     """
     if isinstance(value, Mapping):
         items = [(str(key), item) for key, item in value.items()]
@@ -34,7 +34,7 @@ def tensors(value: Any) -> list[Tensor]:
 
 
 def cloned(value: Any) -> Any:
-    """A copy whose tensors are copies; what is no tensor, list, tuple or dictionary is shared."""
+    """A copy of lists, tuples and dictionaries with copies of their tensors; other objects are shared."""
     if isinstance(value, Tensor):
         return value.clone(memory_format=torch.preserve_format)
     if type(value) in (list, tuple):
@@ -45,12 +45,12 @@ def cloned(value: Any) -> Any:
 
 
 def size_in_bytes(value: Any) -> int:
-    """Memory that the tensors in `value` need."""
+    """Bytes of the tensors in `value`."""
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors(value))
 
 
 def same_bits(first: Any, second: Any) -> bool:
-    """Whether two structures hold the same tensors, NaN equal to NaN."""
+    """Whether two structures contain bitwise equal tensors."""
     return all(
         a.shape == b.shape and a.dtype == b.dtype and torch.equal(_bits(a), _bits(b))
         for a, b in zip(tensors(first), tensors(second), strict=True)

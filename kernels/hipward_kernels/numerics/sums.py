@@ -1,4 +1,4 @@
-"""How many numbers a computation's longest sum adds: the length that rounding errors grow with (`limit.py`)."""
+"""Length of the longest sum of a computation, which rounding errors depend on (`limit.py`)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _channel(args: Sequence[Any]) -> int:
 
 
 _VECTOR_PRODUCTS = ("mv", "addmv", "dot", "vdot")
-"""Products that PyTorch's flop counter leaves out; their last tensor is what is summed over."""
+"""Products that PyTorch's flop counter does not count; the sum is over their last tensor."""
 
 _LENGTHS: Mapping[str, Callable[[Sequence[Any]], int]] = {
     **dict.fromkeys(("_softmax", "_log_softmax", "cumsum", "logcumsumexp", "cumprod"), _along_dimension),
@@ -41,19 +41,19 @@ _LENGTHS: Mapping[str, Callable[[Sequence[Any]], int]] = {
     "native_group_norm": lambda args: int(args[0].numel() // (args[0].shape[0] * args[6])),
     "nll_loss_forward": lambda args: int(args[1].numel()),
 }
-"""Numbers that ops add whose result does not tell, from their arguments."""
+"""Lengths of sums that cannot be computed from the sizes of input and result, from the arguments of the op."""
 
 _UNKNOWN = ("rnn", "lstm", "gru", "_transformer", "_native_multi_head", "linalg", "embedding_bag")
-"""Parts of names of ops that hold whole products or sums."""
+"""Parts of names of ops that contain several products or sums."""
 
 
 class LongestSum(TorchDispatchMode):
-    """Looks at each op that runs within a `with` block."""
+    """Measures each op that runs within a `with` block."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.length = 1
-        """Of the longest sum so far."""
+        """Length of the longest sum so far."""
 
     def __torch_dispatch__(
         self,
@@ -63,7 +63,7 @@ class LongestSum(TorchDispatchMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         out = func(*args, **(kwargs or {}))
-        # Where an op's arguments are not as expected here, what it sums is not known.
+        # The default, if the arguments of an op are not as expected.
         length = LONGEST_ROW
         with suppress(Exception):
             length = _length(func, args, kwargs or {}, out)
@@ -80,8 +80,8 @@ def _length(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any)
     packet = func.overloadpacket
     name = packet.__name__
     if packet in flop_registry:
-        # A product is a multiplication and an addition for each number that is summed. GPUs do sum all of K in one
-        # accumulator, so this length is not cut.
+        # A product has a multiplication and an addition for each summand. GPUs add all of K in one accumulator, so this
+        # length is not limited.
         return int(flop_registry[packet](*args, **kwargs, out_val=out)) // (2 * result.numel())
     if name in _VECTOR_PRODUCTS:
         return given[-1].numel()
@@ -92,7 +92,7 @@ def _length(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any)
 
 
 def longest_sum(call: Callable[[], Any]) -> int:
-    """Length of the longest sum in what `call` computes; `LONGEST_ROW` where that cannot be looked into."""
+    """Length of the longest sum of `call`; `LONGEST_ROW` if it cannot run under a dispatch mode."""
     sums = LongestSum()
     try:
         with torch.no_grad(), sums:
