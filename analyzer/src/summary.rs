@@ -3,13 +3,14 @@
 //! Pure: paths and reports in, a [`Summary`] out.
 
 mod effort;
-mod twins;
+mod ported_siblings;
 
 use std::collections::BTreeMap;
 
-use crate::report::{FamilyCount, Finding, HandledBy, Report, Severity, Summary, Twin};
-use crate::rules::{Family, rule};
+use crate::registry::rule;
 use effort::Reckoning;
+use hipward_analyzer_core::rule::Family;
+use hipward_analyzer_core::{FamilyCount, Finding, HandledBy, Report, Severity, Summary, Twin};
 
 /// Adds up reports, one after the other; of a report only numbers are kept.
 #[derive(Default)]
@@ -70,7 +71,7 @@ impl Survey {
     /// What it comes to.
     pub fn finish(self) -> Summary {
         let paths: Vec<&str> = self.files.iter().map(|file| file.path.as_str()).collect();
-        let twins = twins::find(&paths);
+        let twins = ported_siblings::find(&paths);
         let mut families: BTreeMap<Group, [usize; 4]> = BTreeMap::new();
         let mut handled = [0; 3];
         let mut ported = Vec::new();

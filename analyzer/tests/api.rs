@@ -1,6 +1,9 @@
 //! The JSON requests of the browser, good and bad, without a browser.
 
-use hipward_analyzer::{Options, Report, analyze, api};
+use hipward_analyzer::{
+    Applicability, Options, RULES, Report, analyze, api, apply_fixes, diff, fix_all,
+};
+use hipward_analyzer_core::json::encode;
 use serde_json::{Value, json};
 
 fn parse(answer: Result<String, String>) -> Value {
@@ -107,4 +110,25 @@ fn a_bad_request_is_a_sentence() {
     assert!(sentence.contains("`up_to`"), "{sentence}");
     let sentence = api::apply("{\"source\": \"\", \"indices\": [-1]}").expect_err("a bad request");
     assert!(sentence.contains("numbers from 0"), "{sentence}");
+}
+
+/// The browser modules write JSON without serde.
+#[test]
+fn json_is_written_as_serde_writes_it() {
+    let source = "import pynvml  # \"é\" \\ 🚀 \u{1}\u{1f}\u{7f}\t\nimport os\nos.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'x'\nclass Model(\n";
+    let report = analyze(source, &Options::default());
+    assert!(!report.findings.is_empty() && !report.notes.is_empty());
+    let applied = apply_fixes(source, &report, &[0, 1]);
+    let fixed = fix_all(source, &Options::default(), Applicability::Safe);
+    let lines = diff(source, &applied.source);
+    for (ours, serdes) in [
+        (encode(&report), serde_json::to_string(&report)),
+        (encode(&applied), serde_json::to_string(&applied)),
+        (encode(&fixed), serde_json::to_string(&fixed)),
+        (encode(&lines), serde_json::to_string(&lines)),
+        (encode(&RULES), serde_json::to_string(&RULES)),
+        (encode(&source), serde_json::to_string(&source)),
+    ] {
+        assert_eq!(ours, serdes.expect("a JSON form"));
+    }
 }

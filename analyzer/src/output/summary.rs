@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::report::{EffortItem, FamilyCount, Summary};
+use hipward_analyzer_core::{EffortItem, FamilyCount, Summary};
 
 /// For a terminal, above the line that says how much was found. Empty when nothing was.
 pub fn summary_text(summary: &Summary) -> String {

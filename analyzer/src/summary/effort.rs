@@ -1,7 +1,8 @@
 //! The reckoning of a port's effort: a small table of minutes, and how findings are counted against it.
 
-use crate::report::{Applicability, Effort, EffortItem, Finding, HandledBy, Severity};
-use crate::rules::{Family, rule};
+use crate::registry::rule;
+use hipward_analyzer_core::rule::Family;
+use hipward_analyzer_core::{Applicability, Effort, EffortItem, Finding, HandledBy, Severity};
 
 /// A kind of work, and the minutes that one finding of it takes: between someone who has ported before and someone
 /// who reads up on it.

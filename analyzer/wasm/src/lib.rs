@@ -40,35 +40,30 @@ pub fn fix_all(request: &str) -> Result<String, JsError> {
 }
 
 /// `{files: [{path, source}], target?, select?, ignore?, rules?}` → `{files: [{path, report}], summary}`.
-#[cfg(feature = "all-languages")]
 #[wasm_bindgen]
 pub fn project(request: &str) -> Result<String, JsError> {
     answer(api::project(request))
 }
 
 /// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, own_modules, counterparts, hip_named}]`, for each folder.
-#[cfg(feature = "all-languages")]
 #[wasm_bindgen]
 pub fn surroundings(request: &str) -> Result<String, JsError> {
     answer(api::surroundings(request))
 }
 
 /// As `analyze`, with `path`; the file is counted in the next summary.
-#[cfg(feature = "all-languages")]
 #[wasm_bindgen]
 pub fn survey_add(request: &str) -> Result<String, JsError> {
     answer(api::survey_add(request))
 }
 
 /// `{}` → `Summary` of the files since the last one.
-#[cfg(feature = "all-languages")]
 #[wasm_bindgen]
 pub fn survey_finish(request: &str) -> Result<String, JsError> {
     answer(api::survey_finish(request))
 }
 
 /// `{source, target?, exercise}` → `Judgement`.
-#[cfg(feature = "all-languages")]
 #[wasm_bindgen]
 pub fn judge(request: &str) -> Result<String, JsError> {
     answer(api::judge(request))
@@ -81,7 +76,6 @@ pub fn diff(request: &str) -> Result<String, JsError> {
 }
 
 /// `{path, before, after}` → a patch that `git apply` takes.
-#[cfg(feature = "all-languages")]
 #[wasm_bindgen]
 pub fn patch(request: &str) -> Result<String, JsError> {
     answer(api::patch(request))
@@ -94,7 +88,6 @@ pub fn skeleton(request: &str) -> Result<String, JsError> {
 }
 
 /// Every rule: id, name, title, family, severity and so on.
-#[cfg(feature = "all-languages")]
 #[wasm_bindgen]
 pub fn rules() -> Result<String, JsError> {
     answer(api::rules())

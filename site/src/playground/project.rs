@@ -4,7 +4,7 @@ use super::state::State;
 use super::view::has_safe_fix;
 use crate::html::Html;
 use crate::wire::decode_struct;
-use hipward_analyzer::{Finding, Report, Severity, Summary};
+use hipward_analyzer_core::{Finding, Report, Severity, Summary};
 
 /// An open folder.
 pub(super) struct Project {

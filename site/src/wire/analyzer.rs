@@ -1,7 +1,7 @@
 //! The answers of the analyzer.
 
 use super::{Decode, Json, decode_enum, decode_struct};
-use hipward_analyzer::{
+use hipward_analyzer_core::{
     Applicability, Arch, Contract, DiffKind, DiffLine, Edit, Effort, EffortItem, FamilyCount,
     Finding, Fix, HandledBy, JudgedCondition, Judgement, Language, Note, Position, Report,
     Severity, Span, Summary, Target, Twin, Version,

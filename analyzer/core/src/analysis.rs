@@ -1,0 +1,177 @@
+//! From what a language found in a source to its report: suppression comments, order, and positions.
+
+use std::ops::Range;
+
+use crate::diagnostic::{Author, Draft, MAX_FINDINGS, Suggestion};
+use crate::position::LineIndex;
+use crate::report::{
+    Applicability, Contract, Edit, Finding, Fix, Language, Note, Report, SCHEMA_VERSION, Target,
+};
+use crate::sort;
+use crate::suppression::Suppressions;
+
+/// Sources longer than this are not analyzed.
+///
+/// The largest module of PyTorch itself is about a third of it.
+pub const MAX_SOURCE_BYTES: usize = 2 * 1024 * 1024;
+
+/// The result of running a language's rules over a source.
+#[derive(Default)]
+pub struct ParsedFile {
+    pub drafts: Vec<Draft>,
+    /// The ranges of the comments, in order.
+    pub comments: Vec<Range<usize>>,
+    /// Where the code begins: suppression comments before it may apply to the whole file.
+    pub code_start: usize,
+    /// The number of suppressed findings, for a language that applied the suppression comments itself because they are
+    /// not in the source as such.
+    pub suppressed: Option<usize>,
+    pub notes: Vec<Note>,
+    pub contract: Contract,
+}
+
+impl ParsedFile {
+    /// A source that cannot be analyzed, for the reason in `note`.
+    pub fn unreadable(note: Note) -> ParsedFile {
+        ParsedFile {
+            notes: vec![note],
+            ..ParsedFile::default()
+        }
+    }
+}
+
+/// Makes the report of `source` from its parsed file. `rank` orders the findings that start at the same byte.
+pub fn report(
+    source: &str,
+    language: Language,
+    target: &Target,
+    lines: &LineIndex<'_>,
+    mut parsed: ParsedFile,
+    rank: &dyn Fn(&Author) -> usize,
+) -> Report {
+    if parsed.drafts.len() >= MAX_FINDINGS {
+        parsed.notes.push(Note {
+            code: "too-many".to_owned(),
+            message: format!(
+                "More than {MAX_FINDINGS} findings: the rest of the source was not judged."
+            ),
+            line: parsed.drafts.last().map(|last| lines.line(last.span.start)),
+        });
+    }
+    let (drafts, suppressed) = match parsed.suppressed {
+        Some(suppressed) => (parsed.drafts, suppressed),
+        None => suppress(
+            parsed.drafts,
+            source,
+            &parsed.comments,
+            parsed.code_start,
+            lines,
+        ),
+    };
+    let drafts = sort::by_key(drafts, |draft| {
+        [draft.span.start, rank(&draft.rule), draft.span.end]
+    });
+    let findings = drafts
+        .into_iter()
+        .map(|draft| place(draft, lines, &parsed.comments))
+        .collect();
+    Report {
+        schema: SCHEMA_VERSION,
+        language,
+        target: target.clone(),
+        findings,
+        suppressed,
+        notes: parsed.notes,
+        contract: parsed.contract,
+    }
+}
+
+/// The drafts that no comment suppresses, and the number of suppressed ones.
+pub fn suppress(
+    drafts: Vec<Draft>,
+    source: &str,
+    comments: &[Range<usize>],
+    code_start: usize,
+    lines: &LineIndex<'_>,
+) -> (Vec<Draft>, usize) {
+    let suppressions = Suppressions::new(source, comments, code_start, lines);
+    let before = drafts.len();
+    let left: Vec<_> = drafts
+        .into_iter()
+        .filter(|draft| {
+            let (first, last) = (lines.line(draft.span.start), lines.line(draft.span.end));
+            !suppressions.suppress(&draft.rule, first, last)
+        })
+        .collect();
+    let suppressed = before - left.len();
+    (left, suppressed)
+}
+
+/// The reason not to analyze `source` at all: it is too large, or binary.
+pub fn refusal(source: &str, language: Language, lines: &LineIndex<'_>) -> Option<Note> {
+    // Most of a notebook is pictures, which are passed over.
+    let most = match language {
+        Language::Notebook => MAX_SOURCE_BYTES * 8,
+        _ => MAX_SOURCE_BYTES,
+    };
+    if source.len() > most {
+        return Some(Note {
+            code: "too-large".to_owned(),
+            message: format!(
+                "This text is {} KB long; up to {} KB are analyzed. Take the file that matters.",
+                source.len() / 1024,
+                most / 1024,
+            ),
+            line: None,
+        });
+    }
+    let nul = source.find('\0')?;
+    Some(Note {
+        code: "binary".to_owned(),
+        message: "This is not a text: it holds NUL bytes. Was it a compiled file or UTF-16?"
+            .to_owned(),
+        line: Some(lines.line(nul)),
+    })
+}
+
+fn place(draft: Draft, lines: &LineIndex<'_>, comments: &[Range<usize>]) -> Finding {
+    Finding {
+        id: draft.rule.id().to_owned(),
+        rule: draft.rule.name().to_owned(),
+        severity: draft.severity,
+        message: draft.message,
+        span: lines.span(draft.span),
+        handled_by: draft.handled_by,
+        link: draft.rule.link().map(str::to_owned),
+        fix: draft.fix.map(|fix| place_fix(fix, lines, comments)),
+    }
+}
+
+fn place_fix(suggestion: Suggestion, lines: &LineIndex<'_>, comments: &[Range<usize>]) -> Fix {
+    let Suggestion {
+        title,
+        mut applicability,
+        edits,
+    } = suggestion;
+    let edits = sort::by_key(edits, |(range, _)| [range.start, range.end, 0]);
+    let loses_comment = edits.iter().any(|(range, _)| {
+        let from = comments.partition_point(|comment| comment.end <= range.start);
+        comments
+            .get(from)
+            .is_some_and(|comment| comment.start < range.end)
+    });
+    if loses_comment && applicability == Applicability::Safe {
+        applicability = Applicability::Unsafe;
+    }
+    Fix {
+        title,
+        applicability,
+        edits: edits
+            .into_iter()
+            .map(|(range, text)| Edit {
+                span: lines.span(range),
+                text,
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,155 @@
+//! What a rule on CUDA C++ works with.
+
+use super::conditions::{Vendors, knows_amd};
+use super::headers::hip_header;
+use super::source::{Source, Tokens};
+use crate::CudaOptions;
+use crate::rules::{CudaRule, RULES};
+use hipward_analyzer_core::diagnostic::{Draft, Drafts, Suggestion};
+use hipward_analyzer_core::rule::Rule;
+use hipward_analyzer_core::{HandledBy, Severity, Target};
+
+/// Who compiles the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// A build of its own: names have to be HIP's.
+    Plain,
+    /// A PyTorch extension, or a build that runs hipify itself: names change at build time.
+    PyTorchExtension,
+}
+
+/// The source, and what was found in it so far.
+pub struct Checker<'a> {
+    pub source: &'a Source<'a>,
+    pub target: &'a Target,
+    pub setting: Setting,
+    /// A header gives it CUDA's names for HIP.
+    pub has_hip_names: bool,
+    /// A condition of its own asks for AMD, or a header gave it HIP's names.
+    pub knows_amd: bool,
+    drafts: Drafts,
+}
+
+impl<'a> Checker<'a> {
+    /// What the selected rules find in `source`.
+    pub fn run(source: &'a Source<'a>, options: &CudaOptions<'a>) -> Vec<Draft> {
+        // CUDA's own header would not be there.
+        let has_hip_names = options.has_hip_names
+            && !source.includes().any(|(header, token)| {
+                hip_header(header).is_some() && source.vendors(token) == Vendors::Both
+            });
+        let checker = Checker {
+            source,
+            target: options.target,
+            has_hip_names,
+            setting: match options.pytorch_extension {
+                Some(true) => Setting::PyTorchExtension,
+                Some(false) => Setting::Plain,
+                None => setting(source),
+            },
+            knows_amd: has_hip_names || knows_amd(source),
+            drafts: Drafts::default(),
+        };
+        // SYCL is no CUDA, whatever its source was made from.
+        let is_sycl = source
+            .includes()
+            .any(|(header, _)| header.ends_with("sycl.hpp"));
+        for CudaRule { rule, check } in RULES.iter().copied().filter(|_| !is_sycl) {
+            if options.filter.includes(rule.id, rule.on_request) {
+                check(&checker);
+            }
+        }
+        for draft in (options.extension)(&checker) {
+            checker.drafts.push(draft);
+        }
+        checker.drafts.finish()
+    }
+
+    /// Puts a finding of `rule` at some tokens, unless they are compiled for one vendor alone: NVIDIA's branch is
+    /// never seen on the target, and in AMD's its author had the target in mind.
+    ///
+    /// In a source that asks for AMD anywhere, an error is information: it would have stopped its author. What compiles
+    /// and is wrong, such as a warp of 32, would not.
+    pub fn report(
+        &self,
+        rule: &'static Rule,
+        tokens: Tokens,
+        message: impl Into<String>,
+        fix: impl Into<Option<Suggestion>>,
+    ) {
+        let severity = match rule.severity {
+            Severity::Error if self.knows_amd => Severity::Info,
+            severity => severity,
+        };
+        self.report_as(rule, severity, HandledBy::You, tokens, message, fix);
+    }
+
+    /// [`Checker::report`] with a severity and a person of its own.
+    pub fn report_as(
+        &self,
+        rule: &'static Rule,
+        severity: Severity,
+        handled_by: HandledBy,
+        tokens: Tokens,
+        message: impl Into<String>,
+        fix: impl Into<Option<Suggestion>>,
+    ) {
+        if self.drafts.is_full() || !self.is_for_both(tokens.start) {
+            return;
+        }
+        self.drafts.push(Draft {
+            rule: rule.into(),
+            span: self.source.span(tokens),
+            message: message.into(),
+            severity,
+            handled_by,
+            fix: fix.into(),
+        });
+    }
+
+    /// False for what only one vendor's compiler sees.
+    pub fn is_for_both(&self, token: u32) -> bool {
+        self.source.vendors(token) == Vendors::Both
+    }
+
+    /// The places of a word that both vendors compile and that stand for the global name, in order.
+    pub fn uses<'s>(&'s self, word: &str) -> impl Iterator<Item = u32> + use<'s, 'a> {
+        self.source
+            .places(word)
+            .iter()
+            .copied()
+            .take_while(|_| !self.drafts.is_full())
+            .filter(|at| self.is_for_both(*at) && !self.source.is_qualified(*at))
+    }
+}
+
+/// PyTorch's headers or registration macros make an extension.
+fn setting(source: &Source<'_>) -> Setting {
+    let has_header = source.includes().any(|(header, _)| {
+        ["torch/", "ATen/", "c10/", "pybind11/"]
+            .iter()
+            .any(|folder| header.starts_with(folder))
+    });
+    let has_name = [
+        "TORCH_LIBRARY",
+        "TORCH_LIBRARY_FRAGMENT",
+        "TORCH_LIBRARY_IMPL",
+        "TORCH_CHECK",
+        "PYBIND11_MODULE",
+        "C10_CUDA_CHECK",
+        "AT_DISPATCH_FLOATING_TYPES",
+    ]
+    .iter()
+    .any(|word| !source.places(word).is_empty());
+    let has_namespace = ["at", "torch", "c10"].iter().any(|namespace| {
+        source
+            .places(namespace)
+            .iter()
+            .any(|at| source.token_text(at + 1) == "::")
+    });
+    if has_header || has_name || has_namespace {
+        Setting::PyTorchExtension
+    } else {
+        Setting::Plain
+    }
+}

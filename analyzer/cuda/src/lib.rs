@@ -1,0 +1,66 @@
+//! CUDA C++: its reader, and what its rules work with. The rules are in `rules/cuda/`.
+//!
+//! The reader is a lexer, a bracket pairing and an evaluation of preprocessor conditionals rather than a C++ grammar.
+//! Kernel sources are macros half of the time, and branches for compilers that no parser has the definitions of: a
+//! grammar answers with error nodes just where a port has its work, and tree-sitter's CUDA grammar is 4 MB of wasm.
+//! What the rules ask (which name, called with what, under which `#if`) needs no more than tokens, is one pass over
+//! the text, and no text makes it fail.
+
+#[doc(hidden)]
+pub mod checker;
+#[doc(hidden)]
+pub mod conditions;
+#[doc(hidden)]
+pub mod headers;
+#[doc(hidden)]
+pub mod lexer;
+mod names;
+#[doc(hidden)]
+pub mod rules;
+#[doc(hidden)]
+pub mod source;
+
+pub use checker::{Checker, Setting};
+pub(crate) use conditions::{CUDA_NUMBERS, CudaArch, chains, evaluate, names_amd};
+pub use headers::hip_header;
+pub(crate) use lexer::Kind;
+pub(crate) use names::{Name, is_the_projects, name};
+pub use source::{Source, Tokens};
+
+use hipward_analyzer_core::Target;
+use hipward_analyzer_core::analysis::ParsedFile;
+use hipward_analyzer_core::diagnostic::Draft;
+use hipward_analyzer_core::selection::RuleFilter;
+
+/// How to analyze CUDA C++.
+#[derive(Clone, Copy)]
+pub struct CudaOptions<'a> {
+    /// The machine and versions that the code is meant for.
+    pub target: &'a Target,
+    /// The rules that run.
+    pub filter: &'a RuleFilter,
+    /// Whether the source is built as a PyTorch extension, or by a build that runs hipify. `None`: its content decides.
+    pub pytorch_extension: Option<bool>,
+    /// Whether a header of the project defines CUDA's names as HIP's.
+    pub has_hip_names: bool,
+    /// More checks of the source: a team's rules.
+    pub extension: &'a dyn Fn(&Checker<'_>) -> Vec<Draft>,
+}
+
+/// Analyzes `source` as CUDA C++.
+pub fn read(source: &str, options: &CudaOptions<'_>) -> ParsedFile {
+    let source = Source::new(source);
+    let drafts = Checker::run(&source, options);
+    // Comments before the first token that is no preprocessor line may speak for the whole file.
+    let code_start =
+        source.directives.iter().fold(
+            0,
+            |next, line| if line.start == next { line.end } else { next },
+        );
+    ParsedFile {
+        drafts,
+        code_start: source.span(code_start..code_start + 1).start,
+        comments: source.comments,
+        ..ParsedFile::default()
+    }
+}

@@ -1,0 +1,158 @@
+//! What the readers of the kinds of files make of them: the same fact, whichever kind it is written in.
+
+use std::ops::Range;
+
+use super::text::Text;
+
+/// Everything that is known of a file.
+#[derive(Default)]
+pub struct Facts<'a> {
+    pub requirements: Vec<Requirement<'a>>,
+    pub indexes: Vec<Text<'a>>,
+    pub images: Vec<Image<'a>>,
+    pub commands: Vec<Command<'a>>,
+    pub settings: Vec<Setting<'a>>,
+    /// The options a container is started with, where they are not part of a command.
+    pub container_options: Vec<Command<'a>>,
+    /// `key: value`, as a container's or a pod's description has it.
+    pub entries: Vec<Entry<'a>>,
+    pub cmake_calls: Vec<CmakeCall<'a>>,
+    pub comments: Vec<Range<usize>>,
+}
+
+/// Who installs a package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Installer {
+    Pip,
+    Conda,
+}
+
+/// A package that is asked for.
+pub struct Requirement<'a> {
+    pub installer: Installer,
+    pub name: Text<'a>,
+    /// `[cuda12]`, brackets included; empty without extras.
+    pub extras: Text<'a>,
+    /// `==2.4.0+cu124`, or the address behind `@`.
+    pub specifier: Text<'a>,
+    /// All of it, without a marker.
+    pub whole: Text<'a>,
+    /// The author asks for it only on some machines: a marker, an optional group for CUDA, a branch of a script.
+    pub guarded: bool,
+}
+
+impl Requirement<'_> {
+    /// The name as package indexes compare it: `Flash_Attn` is `flash-attn`.
+    pub fn normalized(&self) -> String {
+        normalized(self.name.as_str())
+    }
+}
+
+/// A package's name as indexes compare it.
+pub fn normalized(name: &str) -> String {
+    name.to_ascii_lowercase().replace(['_', '.'], "-")
+}
+
+/// A container image.
+pub struct Image<'a> {
+    /// `nvidia/cuda:12.4.1-devel-ubuntu22.04`
+    pub name: Text<'a>,
+    /// A matrix or an argument chooses it.
+    pub guarded: bool,
+}
+
+/// A command of a shell.
+pub struct Command<'a> {
+    /// The program, then its arguments; quotes around a word are not part of it.
+    pub words: Vec<Text<'a>>,
+    /// It runs only on some machines, or may fail.
+    pub guarded: bool,
+}
+
+impl<'a> Command<'a> {
+    /// The program's name, without its folder.
+    pub fn program(&self) -> &'a str {
+        let path = self.words.first().map_or("", |word| word.as_str());
+        path.rsplit('/').next().unwrap_or(path)
+    }
+
+    /// From the first word to the last.
+    pub fn range(&self) -> Range<usize> {
+        let start = self.words.first().map_or(0, |word| word.range().start);
+        let end = self.words.last().map_or(start, |word| word.range().end);
+        start..end
+    }
+}
+
+/// An environment variable that is given a value.
+pub struct Setting<'a> {
+    pub key: Text<'a>,
+    pub value: Text<'a>,
+    pub guarded: bool,
+}
+
+/// A key of a YAML file.
+pub struct Entry<'a> {
+    /// Empty for an item of a list that has no key.
+    pub key: Text<'a>,
+    pub value: Text<'a>,
+    /// The entry it stands under.
+    pub parent: Option<usize>,
+    /// Where its key begins in its line.
+    pub column: usize,
+    /// It is the first of an item of a list.
+    pub begins_item: bool,
+}
+
+/// A call of a CMake command.
+pub struct CmakeCall<'a> {
+    pub name: Text<'a>,
+    pub arguments: Vec<Text<'a>>,
+    /// It stands behind a condition on CUDA, HIP or a vendor.
+    pub guarded: bool,
+}
+
+impl CmakeCall<'_> {
+    /// CMake's commands are the same in upper and lower case.
+    pub fn is(&self, name: &str) -> bool {
+        self.name.as_str().eq_ignore_ascii_case(name)
+    }
+}
+
+/// True when a condition or a group's name is about which vendor's GPU there is.
+pub fn names_a_vendor(text: &str) -> bool {
+    let words = ["cuda", "cublas", "nvidia", "nvcc", "nvml"];
+    words.iter().any(|word| contains(text, word)) || names_rocm(text) || has_word(text, "amd")
+}
+
+/// True when `text` names ROCm or HIP: its author has them in mind. What this analyzer's own fixes write is not among
+/// the words, or one fix would hide what else there is to do.
+pub fn names_rocm(text: &str) -> bool {
+    let words = [
+        "rocm", "amdgpu", "gfx9", "hipcc", "hipify", "hipblas", "miopen",
+    ];
+    words.iter().any(|word| contains(text, word)) || has_word(text, "hip")
+}
+
+/// Upper and lower case are the same.
+pub fn contains(text: &str, word: &str) -> bool {
+    positions(text, word).next().is_some()
+}
+
+/// `word` with no letter or digit beside it: `USE_HIP` has `hip`, `ship` has not.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    positions(text, word).any(|at| {
+        let bytes = text.as_bytes();
+        !is_part(at.checked_sub(1).and_then(|before| bytes.get(before)))
+            && !is_part(bytes.get(at + word.len()))
+    })
+}
+
+fn positions(text: &str, word: &str) -> impl Iterator<Item = usize> {
+    text.as_bytes()
+        .windows(word.len().max(1))
+        .enumerate()
+        .filter(move |(_, window)| window.eq_ignore_ascii_case(word.as_bytes()))
+        .map(|(at, _)| at)
+}

@@ -1,0 +1,151 @@
+//! Notebooks: the code cells as one Python module, and the way back from there into the JSON text.
+//!
+//! Cells share their names, so imports of the first count in the third. What is found in the module is put back by a
+//! map of pieces; an edit's text is written as JSON has it.
+
+mod cells;
+mod magics;
+mod module;
+
+use super::checker::Checker;
+use super::facts::Facts;
+use super::shell;
+use super::text::Text;
+use crate::FileOptions;
+use cells::cells;
+use hipward_analyzer_core::analysis::{MAX_SOURCE_BYTES, ParsedFile, suppress};
+use hipward_analyzer_core::diagnostic::Draft;
+use hipward_analyzer_core::position::LineIndex;
+use hipward_analyzer_core::{Applicability, Language, Note};
+use hipward_analyzer_python::syntax::LastParse;
+use module::Module;
+
+/// Reads a notebook.
+pub(super) fn read(source: &str, options: &FileOptions<'_>) -> ParsedFile {
+    let lines = LineIndex::new(source);
+    let notebook = match cells(source) {
+        Ok(notebook) => notebook,
+        Err(at) => {
+            return ParsedFile::unreadable(Note {
+                code: "not-a-notebook".to_owned(),
+                message:
+                    "This does not read as a Jupyter notebook (nbformat 4), so nothing was judged."
+                        .to_owned(),
+                line: Some(lines.line(at)),
+            });
+        }
+    };
+    if !notebook.is_python {
+        return ParsedFile::unreadable(Note {
+            code: "not-python".to_owned(),
+            message: "This notebook's kernel is not Python, so nothing was judged.".to_owned(),
+            line: None,
+        });
+    }
+    let module = Module::new(source, &notebook.cells);
+    if module.python.len() > MAX_SOURCE_BYTES {
+        return ParsedFile::unreadable(Note {
+            code: "too-large".to_owned(),
+            message: format!(
+                "The code of this notebook is {} KB long; up to {} KB are analyzed.",
+                module.python.len() / 1024,
+                MAX_SOURCE_BYTES / 1024,
+            ),
+            line: None,
+        });
+    }
+    let module_lines = LineIndex::new(&module.python);
+    let mut python = hipward_analyzer_python::read(
+        &module.python,
+        &module_lines,
+        &options.python,
+        &mut LastParse::default(),
+    );
+    python.drafts.extend(commands(&module, options));
+    let comments = python.comments.clone();
+    let code_start = python.code_start;
+    let (drafts, suppressed) = suppress(
+        python.drafts,
+        &module.python,
+        &comments,
+        code_start,
+        &module_lines,
+    );
+    ParsedFile {
+        drafts: drafts
+            .into_iter()
+            .map(|draft| place(draft, &module))
+            .collect(),
+        comments: comments
+            .iter()
+            .map(|comment| module.range(comment.clone()))
+            .collect(),
+        suppressed: Some(suppressed),
+        notes: python
+            .notes
+            .into_iter()
+            .map(|note| place_note(note, &module, &module_lines, &lines))
+            .collect(),
+        contract: python.contract,
+        ..ParsedFile::default()
+    }
+}
+
+/// What the rules on shell find in `!commands` and `%%bash` cells.
+fn commands(module: &Module, options: &FileOptions<'_>) -> Vec<Draft> {
+    let mut facts = Facts::default();
+    for range in &module.shell {
+        shell::read(
+            Text::whole(&module.commands).part(range.clone()),
+            &mut facts,
+        );
+    }
+    if facts.commands.is_empty() && facts.settings.is_empty() {
+        return Vec::new();
+    }
+    Checker::run(&module.commands, Language::Shell, facts, options)
+}
+
+fn place(draft: Draft, module: &Module) -> Draft {
+    let cell = module.cell(draft.span.start);
+    let mut fix = draft.fix;
+    if let Some(fix) = &mut fix {
+        let placed: Option<Vec<_>> = fix
+            .edits
+            .drain(..)
+            .map(|(range, text)| module.edit(range, &text))
+            .collect();
+        match placed {
+            Some(edits) => fix.edits = edits,
+            // Text of two cells at once: no edit of the one file can do it.
+            None => fix.applicability = Applicability::DisplayOnly,
+        }
+    }
+    Draft {
+        message: format!("Cell {cell}: {}", draft.message),
+        span: module.range(draft.span),
+        fix,
+        ..draft
+    }
+}
+
+fn place_note(
+    note: Note,
+    module: &Module,
+    module_lines: &LineIndex<'_>,
+    lines: &LineIndex<'_>,
+) -> Note {
+    let start = note.line.map(|line| module_lines.start(line));
+    let message = match start {
+        Some(start) if note.code == "syntax-error" => format!(
+            "Cell {} could not be read as Python; the rest was analyzed as far as it goes.",
+            module.cell(start)
+        ),
+        _ => note.message,
+    };
+    Note {
+        message,
+        line: start.map(|start| lines.line(module.range(start..start).start)),
+        ..note
+    }
+}

@@ -1,0 +1,149 @@
+//! HW206: where the toolkit is installed.
+
+use crate::checker::{Checker, Suggestion};
+use crate::semantic::{Access, environment_variable, string};
+use crate::syntax::{Field, Kind, Node};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds the first place where code looks for the CUDA toolkit: the use of `torch.utils.cpp_extension.CUDA_HOME`, and `CUDA_HOME`,
+    /// `CUDA_PATH` or `CUDA_ROOT` read from the environment where they have to be there, or with a CUDA path to fall back to.
+    /// In scripts, images and workflows: `CUDA_HOME` being set.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// In a ROCm build `torch.utils.cpp_extension.CUDA_HOME` is `None`, so `os.path.join(CUDA_HOME, "bin")` raises `TypeError`,
+    /// and a set-up script that refuses to go on without it refuses on every ROCm host. The path is in `ROCM_HOME` there, and in
+    /// the variables `ROCM_HOME` or `ROCM_PATH`; the compiler is `hipcc`.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// from torch.utils.cpp_extension import CUDA_HOME
+    ///
+    /// include = f"{CUDA_HOME}/include"
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// from torch.utils.cpp_extension import CUDA_HOME, ROCM_HOME
+    ///
+    /// include = f"{CUDA_HOME or ROCM_HOME}/include"
+    /// ```
+    ///
+    /// A source that knows `ROCM_HOME`, `ROCM_PATH` or `torch.version.hip` is left alone.
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: what is looked for in that folder has another name in ROCm's.
+    ///
+    /// ## References
+    ///
+    /// * [torch.utils.cpp_extension](https://docs.pytorch.org/docs/stable/cpp_extension.html)
+    "HW206" "cuda-home" {
+        title: "CUDA_HOME is not where ROCm is",
+        family: Environment,
+        severity: Warning,
+        applicability: DisplayOnly,
+        targets: "every ROCm target",
+        lesson: Some("01-port/01-device-abstraction"),
+        visit: [Subscript, Call, Attribute, ImportFromStatement],
+        files: [Dockerfile, Shell, Yaml],
+    }
+}
+const VARIABLES: &[&str] = &["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"];
+
+fn check(cx: &Checker<'_>, node: Node) {
+    let tree = cx.tree();
+    let used = match tree.kind(node) {
+        Kind::Attribute => tree
+            .child(node, Field::Attribute)
+            .filter(|name| tree.text(*name) == "CUDA_HOME" && tree.field(node) != Field::Left)
+            .map(|_| node),
+        // To import it does no harm; to use it does.
+        Kind::ImportFromStatement if tree.text(node).contains("CUDA_HOME") => cx
+            .within(tree.root())
+            .skip_while(|other| *other <= node || tree.contains(node, *other))
+            .filter(|other| tree.kind(*other) == Kind::Identifier)
+            .find(|other| is_it(cx, *other)),
+        Kind::ImportFromStatement => None,
+        _ => return check_variable(cx, node),
+    };
+    if let Some(used) = used
+        && is_it(cx, used)
+        && !is_reported(cx)
+        && !knows_rocm(cx)
+    {
+        cx.report(
+            &RULE,
+            used,
+            "CUDA_HOME is None in a ROCm build of PyTorch; the toolkit's path is ROCM_HOME.",
+            Suggestion::display_only("Take ROCM_HOME where torch.version.hip is set"),
+        );
+    }
+}
+
+fn is_it(cx: &Checker<'_>, node: Node) -> bool {
+    cx.resolve(node)
+        .is_some_and(|name| name.is("torch.utils.cpp_extension.CUDA_HOME"))
+}
+
+fn check_variable(cx: &Checker<'_>, node: Node) {
+    let Some(variable) = environment_variable(&cx.semantics, node, VARIABLES) else {
+        return;
+    };
+    let is_read = variable.access == Access::Read && !may_be_missing(cx, node);
+    if is_read && !is_reported(cx) && !knows_rocm(cx) {
+        let name = &variable.name;
+        cx.report(
+            &RULE,
+            node,
+            format!("A ROCm host has no CUDA toolkit, and {name} is not set there."),
+            Suggestion::display_only("Read ROCM_PATH or ROCM_HOME where torch.version.hip is set"),
+        );
+    }
+}
+
+/// The first finding stands for the others.
+fn is_reported(cx: &Checker<'_>) -> bool {
+    cx.has_reported(&RULE, &|_, _| true)
+}
+
+/// `os.environ.get("CUDA_HOME")` without a path to fall back to: the code expects that there may be none.
+fn may_be_missing(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    let fallback = tree
+        .child(node, Field::Arguments)
+        .and_then(|arguments| tree.parts(arguments).nth(1))
+        .or_else(|| {
+            let parent = tree.parent(node)?;
+            tree.child(parent, Field::Right)
+                .filter(|_| tree.kind(parent) == Kind::BooleanOperator)
+        });
+    tree.kind(node) == Kind::Call
+        && !fallback
+            .and_then(|fallback| string(&cx.semantics, fallback))
+            .is_some_and(|path| path.contains("cuda"))
+}
+
+/// True when the source looks for ROCm's folder as well.
+fn knows_rocm(cx: &Checker<'_>) -> bool {
+    let tree = cx.tree();
+    let find = || {
+        tree.nodes()
+            .find(|node| {
+                matches!(
+                    tree.kind(*node),
+                    Kind::Identifier | Kind::StringContent | Kind::DottedName
+                ) && matches!(
+                    tree.text(*node),
+                    "ROCM_HOME" | "ROCM_PATH" | "HIP_PATH" | "IS_HIP_EXTENSION"
+                )
+            })
+            .into_iter()
+            .collect()
+    };
+    cx.mentions_hip() || !cx.once(RULE.id, find).is_empty()
+}

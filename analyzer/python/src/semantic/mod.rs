@@ -1,0 +1,20 @@
+//! What the code means: names resolved to the modules they come from, constants, backend guards.
+//!
+//! Rules ask here and never compare text. Nothing here decides whether code is good.
+
+mod backend;
+mod classes;
+mod constants;
+mod environment;
+mod guards;
+mod names;
+mod resolve;
+
+pub use backend::{is_asked_of_both, names_rocm, tells_rocm_apart};
+pub use classes::is_nn_module;
+pub use constants::literal_text;
+pub use constants::{folded, integer, string, string_parts};
+pub use environment::{Access, environment_variable};
+pub use guards::{follows_an_exit, is_import_guarded, never_called, never_runs_on_target};
+pub use names::Value;
+pub use resolve::{QualifiedName, Semantics};

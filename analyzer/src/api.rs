@@ -1,0 +1,339 @@
+//! The analyzer with JSON strings in and JSON strings out: what the browser calls.
+//!
+//! An error is a sentence for the caller.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use crate::analysis::{Options, Session};
+use crate::project_context::{Given, Surroundings, parent};
+use crate::registry::RULES;
+use crate::selection::Selection;
+use hipward_analyzer_core::json::{self, Encode, Request, encode};
+use hipward_analyzer_core::{Applicability, Language, Report};
+use hipward_analyzer_team::TeamRules;
+
+thread_local! {
+    /// A browser's worker is asked about one text again and again.
+    static SESSION: RefCell<Session> = RefCell::default();
+}
+
+thread_local! {
+    /// The project that is being read.
+    static SURVEY: RefCell<crate::Survey> = RefCell::default();
+}
+
+/// A request that carries a source.
+struct SourceRequest {
+    request: Request,
+    options: Options,
+}
+
+impl SourceRequest {
+    #[inline(never)]
+    fn read(text: &str) -> Result<Self, String> {
+        let known = [
+            "source",
+            "target",
+            "select",
+            "ignore",
+            "rules",
+            "language",
+            "pytorch_extension",
+            "own_modules",
+            "has_counterpart",
+            "has_hip_names",
+            "path",
+            "indices",
+            "up_to",
+        ];
+        let request = Request::read(text, &known)?;
+        request.text("source")?;
+        Ok(SourceRequest {
+            options: options(&request)?,
+            request,
+        })
+    }
+
+    fn source(&self) -> &str {
+        self.request.text("source").unwrap_or_default()
+    }
+
+    fn report(&self) -> Report {
+        crate::analyze(self.source(), &self.options)
+    }
+}
+
+/// How a request wants sources to be analyzed.
+fn options(request: &Request) -> Result<Options, String> {
+    let team = TeamRules::read(request.list("rules")?).map_err(|error| error.to_string())?;
+    let (select, ignore) = (request.texts("select")?, request.texts("ignore")?);
+    let rules = Selection::with_team(&select, &ignore, &team);
+    Ok(Options {
+        target: request.target()?,
+        rules: rules.map_err(|error| error.to_string())?,
+        language: request.language()?,
+        pytorch_extension: request.truth("pytorch_extension")?,
+        has_hip_names: request.truth("has_hip_names")? == Some(true),
+        own_modules: request
+            .texts("own_modules")?
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+        has_counterpart: request.truth("has_counterpart")? == Some(true),
+        team,
+    })
+}
+
+/// The answer of [`skeleton`].
+struct Completed {
+    source: String,
+}
+
+impl Encode for Completed {
+    fn encode(&self, out: &mut String) {
+        json::object(out, &[("source", &self.source)]);
+    }
+}
+
+/// `{source, path?}` → the language, by the path's name or else by the content.
+///
+/// # Errors
+/// When the request is not what was expected; so for every function here.
+pub fn language(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["source", "path"])?;
+    let source = request.text("source")?;
+    let named = request.text("path").ok().and_then(Language::of_path);
+    Ok(encode(
+        &named.unwrap_or_else(|| Language::of_content(source)),
+    ))
+}
+
+/// `{paths: […]}` → for each the language that its name stands for, `null` for a name that is of no kind that is read.
+pub fn languages(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["paths"])?;
+    let paths = request.texts("paths")?;
+    let named: Vec<Option<Language>> = paths.into_iter().map(Language::of_path).collect();
+    Ok(encode(&named))
+}
+
+/// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, own_modules?, has_counterpart?, has_hip_names?}` → `Report`; `rules` are a
+/// team's own.
+pub fn analyze(request: &str) -> Result<String, String> {
+    let read = SourceRequest::read(request)?;
+    let report = SESSION.with_borrow_mut(|session| session.analyze(read.source(), &read.options));
+    Ok(encode(&report))
+}
+
+/// `{source, target?, language?, indices: […]}` → `{source, applied: […]}`.
+pub fn apply(request: &str) -> Result<String, String> {
+    let read = SourceRequest::read(request)?;
+    let indices = read.request.indices()?;
+    Ok(encode(&crate::apply_fixes(
+        read.source(),
+        &read.report(),
+        &indices,
+    )))
+}
+
+/// `{source, target?, language?, up_to?}` → `{source, applied}`.
+pub fn fix_all(request: &str) -> Result<String, String> {
+    let read = SourceRequest::read(request)?;
+    let up_to = read.request.up_to()?.unwrap_or(Applicability::Safe);
+    Ok(encode(&crate::fix_all(read.source(), &read.options, up_to)))
+}
+
+/// The answer of [`project`].
+struct Project {
+    files: Vec<ProjectFile>,
+    summary: hipward_analyzer_core::Summary,
+}
+
+struct ProjectFile {
+    path: String,
+    report: Report,
+}
+
+impl Encode for ProjectFile {
+    fn encode(&self, out: &mut String) {
+        json::object(out, &[("path", &self.path), ("report", &self.report)]);
+    }
+}
+
+impl Encode for Project {
+    fn encode(&self, out: &mut String) {
+        json::object(out, &[("files", &self.files), ("summary", &self.summary)]);
+    }
+}
+
+/// `{files: [{path, source}], target?, select?, ignore?, rules?}` → `{files: [{path, report}], summary}`.
+///
+/// A file whose name is of no kind that is read is left out; it may still say something of those beside it.
+pub fn project(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["files", "target", "select", "ignore", "rules"])?;
+    let mut options = options(&request)?;
+    let given = request.objects("files", &["path", "source"])?;
+    let mut sources = Vec::new();
+    let mut beside = Given::default();
+    for file in &given {
+        let (path, source) = (file.text("path")?, file.text("source")?);
+        sources.push((path, source));
+        beside.add(path, Some(source));
+    }
+    let surroundings = Surroundings::new(beside);
+    let mut survey = crate::Survey::default();
+    let mut files = Vec::new();
+    for (path, source) in sources {
+        let Some(language) = Language::of_path(path) else {
+            continue;
+        };
+        options.language = Some(language);
+        surroundings.complete(path, &mut options);
+        let report = crate::analyze(source, &options);
+        survey.add(path, &report);
+        files.push(ProjectFile {
+            path: path.to_owned(),
+            report,
+        });
+    }
+    Ok(encode(&Project {
+        files,
+        summary: survey.finish(),
+    }))
+}
+
+/// What [`surroundings`] answers for a folder.
+struct Folder {
+    path: String,
+    hipified: Vec<String>,
+    not_hipified: Vec<String>,
+    own_modules: Arc<Vec<String>>,
+    counterparts: Vec<String>,
+    hip_named: Vec<String>,
+}
+
+impl Encode for Folder {
+    fn encode(&self, out: &mut String) {
+        json::object(
+            out,
+            &[
+                ("path", &self.path),
+                ("hipified", &self.hipified),
+                ("not_hipified", &self.not_hipified),
+                ("own_modules", &*self.own_modules),
+                ("counterparts", &self.counterparts),
+                ("hip_named", &self.hip_named),
+            ],
+        );
+    }
+}
+
+/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, own_modules, counterparts, hip_named}]`, for each folder that
+/// holds one of the files what to tell [`analyze`] of those in it; `hipified` are the C++ files there of which
+/// `pytorch_extension` is true, `not_hipified` those of which it is false, `counterparts` the files that AMD has its own of,
+/// `hip_named` those that a header gives HIP's names. What lies there counts; of Python modules, CMake's files and shell
+/// scripts the text does too, and of C++ the lines that include something or name `hipError_t` or `hipStream_t`.
+pub fn surroundings(request: &str) -> Result<String, String> {
+    let given = Request::read(request, &["files"])?.objects("files", &["path", "source"])?;
+    let mut files = Given::default();
+    let mut folders: Vec<&str> = Vec::new();
+    for file in &given {
+        let path = file.text("path")?;
+        files.add(path, file.optional_text("source")?);
+        let folder = parent(path).unwrap_or_default();
+        if let Err(at) = folders.binary_search(&folder) {
+            folders.insert(at, folder);
+        }
+    }
+    let surroundings = Surroundings::new(files);
+    let mut answers: Vec<Folder> = folders
+        .iter()
+        .map(|&path| Folder {
+            hipified: Vec::new(),
+            not_hipified: Vec::new(),
+            own_modules: surroundings.own_modules(path),
+            counterparts: Vec::new(),
+            hip_named: Vec::new(),
+            path: path.to_owned(),
+        })
+        .collect();
+    for file in &given {
+        let path = file.text("path")?;
+        let language = Language::of_path(path);
+        let folder = folders.binary_search(&parent(path).unwrap_or_default());
+        let Some(answer) = folder.ok().and_then(|at| answers.get_mut(at)) else {
+            continue;
+        };
+        if surroundings.has_counterpart(path, language) {
+            answer.counterparts.push(path.to_owned());
+        }
+        if language == Some(Language::CudaCpp) {
+            match surroundings.pytorch_extension(path) {
+                Some(true) => answer.hipified.push(path.to_owned()),
+                Some(false) => answer.not_hipified.push(path.to_owned()),
+                None => {}
+            }
+            if surroundings.has_hip_names(path) {
+                answer.hip_named.push(path.to_owned());
+            }
+        }
+    }
+    Ok(encode(&answers))
+}
+
+/// As [`analyze`], with `path`: the file is counted in a summary that [`survey_finish`] gives. One file at a time, so
+/// that a folder of any size needs the memory of one.
+pub fn survey_add(request: &str) -> Result<String, String> {
+    let read = SourceRequest::read(request)?;
+    let path = read.request.text("path")?;
+    let report = read.report();
+    SURVEY.with_borrow_mut(|survey| survey.add(path, &report));
+    Ok(encode(&report))
+}
+
+/// `{}` → `Summary` of the files since the last time; the next one begins empty.
+pub fn survey_finish(request: &str) -> Result<String, String> {
+    Request::read(request, &[])?;
+    Ok(encode(&SURVEY.take().finish()))
+}
+
+/// `{source, target?, exercise}` → `Judgement`; `exercise` is a lesson's conditions, as a JSON text.
+pub fn judge(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["source", "target", "exercise"])?;
+    let exercise = crate::Exercise::parse(request.text("exercise")?);
+    let exercise = exercise.map_err(|error| error.to_string())?;
+    Ok(encode(
+        &exercise.judge(request.text("source")?, &request.target()?),
+    ))
+}
+
+/// `{before, after}` → `DiffLine[]`.
+pub fn diff(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["before", "after"])?;
+    Ok(encode(&hipward_analyzer_core::diff(
+        request.text("before")?,
+        request.text("after")?,
+    )))
+}
+
+/// `{path, before, after}` → a patch that `git apply` takes, empty when nothing changed.
+pub fn patch(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["path", "before", "after"])?;
+    Ok(encode(&crate::unified_diff(
+        request.text("path")?,
+        request.text("before")?,
+        request.text("after")?,
+    )))
+}
+
+/// `{source, target?}` → `{source}`, completed to the snippet contract.
+pub fn skeleton(request: &str) -> Result<String, String> {
+    let read = SourceRequest::read(request)?;
+    let source = crate::skeleton(read.source(), &read.report());
+    Ok(encode(&Completed { source }))
+}
+
+/// Every rule without its page: `[{id, name, title, family, severity, …}]`.
+pub fn rules() -> Result<String, String> {
+    Ok(encode(&RULES))
+}
