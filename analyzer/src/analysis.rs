@@ -1,7 +1,7 @@
 //! Selects the analyzer of a source's language, and combines the languages with a team's rules.
 
 use hipward_analyzer_core::analysis::{ParsedFile, refusal, report};
-use hipward_analyzer_core::diagnostic::Author;
+use hipward_analyzer_core::diagnostic::RuleRef;
 use hipward_analyzer_core::position::LineIndex;
 use hipward_analyzer_core::{
     Applicability, FixedSource, Language, Note, Report, Severity, Target, fix_until_stable,
@@ -32,9 +32,9 @@ pub struct Options {
     /// Whether a header of the project's gives CUDA's names for HIP to the source: `using cudaError_t = hipError_t`.
     pub has_hip_names: bool,
     /// Modules that the source's own project is or builds: in flash-attn's repository `flash_attn` needs no port.
-    pub own_modules: Vec<String>,
+    pub first_party_modules: Vec<String>,
     /// Whether AMD has a file of its own beside the source's, which is then for NVIDIA's hosts: what is found is information.
-    pub has_counterpart: bool,
+    pub has_amd_sibling: bool,
     /// A team's own rules, beside the built-in ones.
     pub team: TeamRules,
 }
@@ -69,9 +69,9 @@ impl Session {
             Some(note) => ParsedFile::unreadable(note),
             None => read(source, language, &lines, options, &mut self.last),
         };
-        if options.has_counterpart {
-            for draft in &mut parsed.drafts {
-                draft.severity = Severity::Info;
+        if options.has_amd_sibling {
+            for diagnostic in &mut parsed.diagnostics {
+                diagnostic.severity = Severity::Info;
             }
             parsed.notes.push(Note {
                 code: "counterpart".to_owned(),
@@ -84,13 +84,13 @@ impl Session {
 }
 
 /// The order of findings at the same position: by the table of rules, then the team's.
-fn rank(rule: &Author) -> usize {
+fn rank(rule: &RuleRef) -> usize {
     match rule {
-        Author::BuiltIn(rule) => RULES
+        RuleRef::BuiltIn(rule) => RULES
             .iter()
             .position(|known| known.id == rule.id)
             .unwrap_or_default(),
-        Author::Team { index, .. } => RULES.len() + index,
+        RuleRef::Team { index, .. } => RULES.len() + index,
     }
 }
 
@@ -113,7 +113,7 @@ fn read(
         target,
         rules: RULES_AND_TRITON,
         filter,
-        own_modules: &options.own_modules,
+        first_party_modules: &options.first_party_modules,
         extensions: &[&TeamExtension(options), &EmbeddedCuda(cuda)],
     };
     match language {
@@ -138,6 +138,8 @@ struct TeamExtension<'a>(&'a Options);
 impl PythonExtension for TeamExtension<'_> {
     fn check(&self, checker: &checker::Checker<'_>, found: &mut Extra) {
         let Options { team, rules, .. } = self.0;
-        found.drafts.extend(check_python(team, &rules.0, checker));
+        found
+            .diagnostics
+            .extend(check_python(team, &rules.0, checker));
     }
 }

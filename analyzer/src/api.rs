@@ -2,26 +2,17 @@
 //!
 //! An error is a sentence for the caller.
 
-use std::cell::RefCell;
+use std::mem;
 use std::sync::Arc;
 
 use crate::analysis::{Options, Session};
-use crate::project_context::{Given, Surroundings, parent};
+use crate::project_context::{InMemoryFiles, ProjectContext, parent};
 use crate::registry::RULES;
 use crate::selection::Selection;
+use crate::summary::Survey;
 use hipward_analyzer_core::json::{self, Encode, Request, encode};
 use hipward_analyzer_core::{Applicability, Language, Report};
 use hipward_analyzer_team::TeamRules;
-
-thread_local! {
-    /// A browser's worker is asked about one text again and again.
-    static SESSION: RefCell<Session> = RefCell::default();
-}
-
-thread_local! {
-    /// The project that is being read.
-    static SURVEY: RefCell<crate::Survey> = RefCell::default();
-}
 
 /// A request that carries a source.
 struct SourceRequest {
@@ -40,8 +31,8 @@ impl SourceRequest {
             "rules",
             "language",
             "pytorch_extension",
-            "own_modules",
-            "has_counterpart",
+            "first_party_modules",
+            "has_amd_sibling",
             "has_hip_names",
             "path",
             "indices",
@@ -75,12 +66,12 @@ fn options(request: &Request) -> Result<Options, String> {
         language: request.language()?,
         pytorch_extension: request.truth("pytorch_extension")?,
         has_hip_names: request.truth("has_hip_names")? == Some(true),
-        own_modules: request
-            .texts("own_modules")?
+        first_party_modules: request
+            .texts("first_party_modules")?
             .into_iter()
             .map(str::to_owned)
             .collect(),
-        has_counterpart: request.truth("has_counterpart")? == Some(true),
+        has_amd_sibling: request.truth("has_amd_sibling")? == Some(true),
         team,
     })
 }
@@ -117,11 +108,11 @@ pub fn languages(request: &str) -> Result<String, String> {
     Ok(encode(&named))
 }
 
-/// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, own_modules?, has_counterpart?, has_hip_names?}` → `Report`; `rules` are a
+/// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, first_party_modules?, has_amd_sibling?, has_hip_names?}` → `Report`; `rules` are a
 /// team's own.
-pub fn analyze(request: &str) -> Result<String, String> {
+pub fn analyze(request: &str, session: &mut Session) -> Result<String, String> {
     let read = SourceRequest::read(request)?;
-    let report = SESSION.with_borrow_mut(|session| session.analyze(read.source(), &read.options));
+    let report = session.analyze(read.source(), &read.options);
     Ok(encode(&report))
 }
 
@@ -174,21 +165,21 @@ pub fn project(request: &str) -> Result<String, String> {
     let mut options = options(&request)?;
     let given = request.objects("files", &["path", "source"])?;
     let mut sources = Vec::new();
-    let mut beside = Given::default();
+    let mut beside = InMemoryFiles::default();
     for file in &given {
         let (path, source) = (file.text("path")?, file.text("source")?);
         sources.push((path, source));
         beside.add(path, Some(source));
     }
-    let surroundings = Surroundings::new(beside);
-    let mut survey = crate::Survey::default();
+    let project_context = ProjectContext::new(beside);
+    let mut survey = Survey::default();
     let mut files = Vec::new();
     for (path, source) in sources {
         let Some(language) = Language::of_path(path) else {
             continue;
         };
         options.language = Some(language);
-        surroundings.complete(path, &mut options);
+        project_context.fill_options(path, &mut options);
         let report = crate::analyze(source, &options);
         survey.add(path, &report);
         files.push(ProjectFile {
@@ -202,14 +193,14 @@ pub fn project(request: &str) -> Result<String, String> {
     }))
 }
 
-/// What [`surroundings`] answers for a folder.
+/// What [`project_context`] answers for a folder.
 struct Folder {
     path: String,
     hipified: Vec<String>,
     not_hipified: Vec<String>,
-    own_modules: Arc<Vec<String>>,
-    counterparts: Vec<String>,
-    hip_named: Vec<String>,
+    first_party_modules: Arc<Vec<String>>,
+    with_amd_sibling: Vec<String>,
+    with_hip_names: Vec<String>,
 }
 
 impl Encode for Folder {
@@ -220,22 +211,22 @@ impl Encode for Folder {
                 ("path", &self.path),
                 ("hipified", &self.hipified),
                 ("not_hipified", &self.not_hipified),
-                ("own_modules", &*self.own_modules),
-                ("counterparts", &self.counterparts),
-                ("hip_named", &self.hip_named),
+                ("first_party_modules", &*self.first_party_modules),
+                ("with_amd_sibling", &self.with_amd_sibling),
+                ("with_hip_names", &self.with_hip_names),
             ],
         );
     }
 }
 
-/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, own_modules, counterparts, hip_named}]`, for each folder that
+/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, with_amd_sibling, with_hip_names}]`, for each folder that
 /// holds one of the files what to tell [`analyze`] of those in it; `hipified` are the C++ files there of which
-/// `pytorch_extension` is true, `not_hipified` those of which it is false, `counterparts` the files that AMD has its own of,
-/// `hip_named` those that a header gives HIP's names. What lies there counts; of Python modules, CMake's files and shell
+/// `pytorch_extension` is true, `not_hipified` those of which it is false, `with_amd_sibling` the files that AMD has its own of,
+/// `with_hip_names` those that a header gives HIP's names. What lies there counts; of Python modules, CMake's files and shell
 /// scripts the text does too, and of C++ the lines that include something or name `hipError_t` or `hipStream_t`.
-pub fn surroundings(request: &str) -> Result<String, String> {
+pub fn project_context(request: &str) -> Result<String, String> {
     let given = Request::read(request, &["files"])?.objects("files", &["path", "source"])?;
-    let mut files = Given::default();
+    let mut files = InMemoryFiles::default();
     let mut folders: Vec<&str> = Vec::new();
     for file in &given {
         let path = file.text("path")?;
@@ -245,15 +236,15 @@ pub fn surroundings(request: &str) -> Result<String, String> {
             folders.insert(at, folder);
         }
     }
-    let surroundings = Surroundings::new(files);
+    let project_context = ProjectContext::new(files);
     let mut answers: Vec<Folder> = folders
         .iter()
         .map(|&path| Folder {
             hipified: Vec::new(),
             not_hipified: Vec::new(),
-            own_modules: surroundings.own_modules(path),
-            counterparts: Vec::new(),
-            hip_named: Vec::new(),
+            first_party_modules: project_context.first_party_modules(path),
+            with_amd_sibling: Vec::new(),
+            with_hip_names: Vec::new(),
             path: path.to_owned(),
         })
         .collect();
@@ -264,17 +255,17 @@ pub fn surroundings(request: &str) -> Result<String, String> {
         let Some(answer) = folder.ok().and_then(|at| answers.get_mut(at)) else {
             continue;
         };
-        if surroundings.has_counterpart(path, language) {
-            answer.counterparts.push(path.to_owned());
+        if project_context.has_amd_sibling(path, language) {
+            answer.with_amd_sibling.push(path.to_owned());
         }
         if language == Some(Language::CudaCpp) {
-            match surroundings.pytorch_extension(path) {
+            match project_context.pytorch_extension(path) {
                 Some(true) => answer.hipified.push(path.to_owned()),
                 Some(false) => answer.not_hipified.push(path.to_owned()),
                 None => {}
             }
-            if surroundings.has_hip_names(path) {
-                answer.hip_named.push(path.to_owned());
+            if project_context.has_hip_names(path) {
+                answer.with_hip_names.push(path.to_owned());
             }
         }
     }
@@ -283,18 +274,18 @@ pub fn surroundings(request: &str) -> Result<String, String> {
 
 /// As [`analyze`], with `path`: the file is counted in a summary that [`survey_finish`] gives. One file at a time, so
 /// that a folder of any size needs the memory of one.
-pub fn survey_add(request: &str) -> Result<String, String> {
+pub fn survey_add(request: &str, survey: &mut Survey) -> Result<String, String> {
     let read = SourceRequest::read(request)?;
     let path = read.request.text("path")?;
     let report = read.report();
-    SURVEY.with_borrow_mut(|survey| survey.add(path, &report));
+    survey.add(path, &report);
     Ok(encode(&report))
 }
 
 /// `{}` → `Summary` of the files since the last time; the next one begins empty.
-pub fn survey_finish(request: &str) -> Result<String, String> {
+pub fn survey_finish(request: &str, survey: &mut Survey) -> Result<String, String> {
     Request::read(request, &[])?;
-    Ok(encode(&SURVEY.take().finish()))
+    Ok(encode(&mem::take(survey).finish()))
 }
 
 /// `{source, target?, exercise}` → `Judgement`; `exercise` is a lesson's conditions, as a JSON text.

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use hipward_analyzer_core::diagnostic::{Draft, MAX_FINDINGS, Suggestion};
+use hipward_analyzer_core::diagnostic::{MAX_FINDINGS, RawDiagnostic, Suggestion};
 use hipward_analyzer_core::{Applicability, Severity};
 use hipward_analyzer_cuda::{Checker, CudaOptions, Source};
 use hipward_analyzer_python::semantic::never_runs_on_target;
@@ -49,11 +49,13 @@ impl PythonExtension for EmbeddedCuda<'_> {
             }
             let literal = Literal::new(tree, node);
             let source = Source::new(&literal.text);
-            for draft in Checker::run(&source, &options) {
-                found.drafts.push(literal.place(draft, tree.source()));
+            for diagnostic in Checker::run(&source, &options) {
+                found
+                    .diagnostics
+                    .push(literal.place(diagnostic, tree.source()));
                 count += 1;
             }
-            for comment in source.comments {
+            for comment in source.into_comments() {
                 found.comments.push(literal.range(comment));
             }
         }
@@ -205,21 +207,21 @@ impl Literal {
     /// A finding in the source's places.
     ///
     /// What a rename settles is information: the string is often a fragment, and who compiles it may have shims for names.
-    fn place(&self, draft: Draft, source: &str) -> Draft {
-        let is_rename = draft
+    fn place(&self, diagnostic: RawDiagnostic, source: &str) -> RawDiagnostic {
+        let is_rename = diagnostic
             .fix
             .as_ref()
             .is_some_and(|fix| fix.applicability == Applicability::Safe);
-        Draft {
-            message: format!("In this CUDA C++ string: {}", draft.message),
+        RawDiagnostic {
+            message: format!("In this CUDA C++ string: {}", diagnostic.message),
             severity: if is_rename {
                 Severity::Info
             } else {
-                draft.severity
+                diagnostic.severity
             },
-            span: self.range(draft.span),
-            fix: draft.fix.map(|fix| self.place_fix(fix, source)),
-            ..draft
+            span: self.range(diagnostic.span),
+            fix: diagnostic.fix.map(|fix| self.place_fix(fix, source)),
+            ..diagnostic
         }
     }
 

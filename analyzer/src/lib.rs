@@ -23,12 +23,12 @@ pub use hipward_analyzer_core::rule::{Family, RuleMeta};
 pub use hipward_analyzer_core::{
     Applicability, Applied, Arch, Contract, DiffKind, DiffLine, Edit, Effort, EffortItem,
     FamilyCount, Finding, Fix, FixedSource, HandledBy, JudgedCondition, Judgement, Language, Note,
-    Position, Report, SCHEMA_VERSION, Severity, Span, Summary, Target, Twin, Version, apply_fixes,
-    diff, unified_diff,
+    PortedFile, Position, Report, SCHEMA_VERSION, Severity, Span, Summary, Target, Version,
+    apply_fixes, diff, unified_diff,
 };
 pub use hipward_analyzer_python::skeleton;
 pub use hipward_analyzer_team::{ExerciseError, TeamRule, TeamRuleError, TeamRules};
-pub use project_context::{Files, Surroundings};
+pub use project_context::{FileSource, ProjectContext};
 pub use registry::{RULES, rule};
 pub use selection::{Selection, UnknownRule};
 pub use summary::Survey;

@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use crate::registry::rule;
 use effort::Reckoning;
 use hipward_analyzer_core::rule::Family;
-use hipward_analyzer_core::{FamilyCount, Finding, HandledBy, Report, Severity, Summary, Twin};
+use hipward_analyzer_core::{
+    FamilyCount, Finding, HandledBy, PortedFile, Report, Severity, Summary,
+};
 
 /// Adds up reports, one after the other; of a report only numbers are kept.
 #[derive(Default)]
@@ -71,19 +73,19 @@ impl Survey {
     /// What it comes to.
     pub fn finish(self) -> Summary {
         let paths: Vec<&str> = self.files.iter().map(|file| file.path.as_str()).collect();
-        let twins = ported_siblings::find(&paths);
+        let ports = ported_siblings::find(&paths);
         let mut families: BTreeMap<Group, [usize; 4]> = BTreeMap::new();
         let mut handled = [0; 3];
         let mut ported = Vec::new();
         let mut reckoning = Reckoning::default();
         let mut with_findings = 0;
-        for (file, twin) in self.files.iter().zip(twins) {
+        for (file, port) in self.files.iter().zip(ports) {
             let findings: usize = file.families.values().flatten().sum();
             with_findings += usize::from(findings > 0);
-            if let Some(twin) = twin.filter(|_| findings > 0) {
-                ported.push(Twin {
+            if let Some(port) = port.filter(|_| findings > 0) {
+                ported.push(PortedFile {
                     path: file.path.clone(),
-                    twin: twin.to_owned(),
+                    port: port.to_owned(),
                     findings,
                 });
                 continue;

@@ -1,7 +1,7 @@
 //! The JSON requests of the browser, good and bad, without a browser.
 
 use hipward_analyzer::{
-    Applicability, Options, RULES, Report, analyze, api, apply_fixes, diff, fix_all,
+    Applicability, Options, RULES, Report, Session, analyze, api, apply_fixes, diff, fix_all,
 };
 use hipward_analyzer_core::json::encode;
 use serde_json::{Value, json};
@@ -13,7 +13,11 @@ fn parse(answer: Result<String, String>) -> Value {
 #[test]
 fn an_analysis_is_the_same_report_as_natively() {
     let source = "import pynvml\npynvml.nvmlInit()\n";
-    let answer = api::analyze(&json!({ "source": source }).to_string()).expect("a good request");
+    let answer = api::analyze(
+        &json!({ "source": source }).to_string(),
+        &mut Session::default(),
+    )
+    .expect("a good request");
     let report: Report = serde_json::from_str(&answer).expect("a report");
     assert_eq!(report, analyze(source, &Options::default()));
     assert_eq!(report.findings.len(), 1);
@@ -27,7 +31,7 @@ fn the_target_and_the_selection_are_heard() {
         "target": { "arch": "gfx950", "python": "3.10" },
         "select": ["HW4"],
     });
-    let report = parse(api::analyze(&request.to_string()));
+    let report = parse(api::analyze(&request.to_string(), &mut Session::default()));
     assert_eq!(report["target"]["arch"], "gfx950");
     assert_eq!(report["findings"].as_array().map(Vec::len), Some(1));
     assert_eq!(report["findings"][0]["id"], "HW401");
@@ -102,7 +106,7 @@ fn a_bad_request_is_a_sentence() {
             "no rule `pynvm`",
         ),
     ] {
-        let sentence = api::analyze(request).expect_err("a bad request");
+        let sentence = api::analyze(request, &mut Session::default()).expect_err("a bad request");
         assert!(sentence.contains(part), "{request}: {sentence}");
     }
     let sentence =

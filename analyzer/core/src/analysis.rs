@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::diagnostic::{Author, Draft, MAX_FINDINGS, Suggestion};
+use crate::diagnostic::{MAX_FINDINGS, RawDiagnostic, RuleRef, Suggestion};
 use crate::position::LineIndex;
 use crate::report::{
     Applicability, Contract, Edit, Finding, Fix, Language, Note, Report, SCHEMA_VERSION, Target,
@@ -18,7 +18,7 @@ pub const MAX_SOURCE_BYTES: usize = 2 * 1024 * 1024;
 /// The result of running a language's rules over a source.
 #[derive(Default)]
 pub struct ParsedFile {
-    pub drafts: Vec<Draft>,
+    pub diagnostics: Vec<RawDiagnostic>,
     /// The ranges of the comments, in order.
     pub comments: Vec<Range<usize>>,
     /// Where the code begins: suppression comments before it may apply to the whole file.
@@ -47,33 +47,40 @@ pub fn report(
     target: &Target,
     lines: &LineIndex<'_>,
     mut parsed: ParsedFile,
-    rank: &dyn Fn(&Author) -> usize,
+    rank: &dyn Fn(&RuleRef) -> usize,
 ) -> Report {
-    if parsed.drafts.len() >= MAX_FINDINGS {
+    if parsed.diagnostics.len() >= MAX_FINDINGS {
         parsed.notes.push(Note {
             code: "too-many".to_owned(),
             message: format!(
                 "More than {MAX_FINDINGS} findings: the rest of the source was not judged."
             ),
-            line: parsed.drafts.last().map(|last| lines.line(last.span.start)),
+            line: parsed
+                .diagnostics
+                .last()
+                .map(|last| lines.line(last.span.start)),
         });
     }
-    let (drafts, suppressed) = match parsed.suppressed {
-        Some(suppressed) => (parsed.drafts, suppressed),
+    let (diagnostics, suppressed) = match parsed.suppressed {
+        Some(suppressed) => (parsed.diagnostics, suppressed),
         None => suppress(
-            parsed.drafts,
+            parsed.diagnostics,
             source,
             &parsed.comments,
             parsed.code_start,
             lines,
         ),
     };
-    let drafts = sort::by_key(drafts, |draft| {
-        [draft.span.start, rank(&draft.rule), draft.span.end]
+    let diagnostics = sort::by_key(diagnostics, |diagnostic| {
+        [
+            diagnostic.span.start,
+            rank(&diagnostic.rule),
+            diagnostic.span.end,
+        ]
     });
-    let findings = drafts
+    let findings = diagnostics
         .into_iter()
-        .map(|draft| place(draft, lines, &parsed.comments))
+        .map(|diagnostic| place(diagnostic, lines, &parsed.comments))
         .collect();
     Report {
         schema: SCHEMA_VERSION,
@@ -86,21 +93,24 @@ pub fn report(
     }
 }
 
-/// The drafts that no comment suppresses, and the number of suppressed ones.
+/// The diagnostics that no comment suppresses, and the number of suppressed ones.
 pub fn suppress(
-    drafts: Vec<Draft>,
+    diagnostics: Vec<RawDiagnostic>,
     source: &str,
     comments: &[Range<usize>],
     code_start: usize,
     lines: &LineIndex<'_>,
-) -> (Vec<Draft>, usize) {
+) -> (Vec<RawDiagnostic>, usize) {
     let suppressions = Suppressions::new(source, comments, code_start, lines);
-    let before = drafts.len();
-    let left: Vec<_> = drafts
+    let before = diagnostics.len();
+    let left: Vec<_> = diagnostics
         .into_iter()
-        .filter(|draft| {
-            let (first, last) = (lines.line(draft.span.start), lines.line(draft.span.end));
-            !suppressions.suppress(&draft.rule, first, last)
+        .filter(|diagnostic| {
+            let (first, last) = (
+                lines.line(diagnostic.span.start),
+                lines.line(diagnostic.span.end),
+            );
+            !suppressions.suppress(&diagnostic.rule, first, last)
         })
         .collect();
     let suppressed = before - left.len();
@@ -134,16 +144,16 @@ pub fn refusal(source: &str, language: Language, lines: &LineIndex<'_>) -> Optio
     })
 }
 
-fn place(draft: Draft, lines: &LineIndex<'_>, comments: &[Range<usize>]) -> Finding {
+fn place(diagnostic: RawDiagnostic, lines: &LineIndex<'_>, comments: &[Range<usize>]) -> Finding {
     Finding {
-        id: draft.rule.id().to_owned(),
-        rule: draft.rule.name().to_owned(),
-        severity: draft.severity,
-        message: draft.message,
-        span: lines.span(draft.span),
-        handled_by: draft.handled_by,
-        link: draft.rule.link().map(str::to_owned),
-        fix: draft.fix.map(|fix| place_fix(fix, lines, comments)),
+        id: diagnostic.rule.id().to_owned(),
+        rule: diagnostic.rule.name().to_owned(),
+        severity: diagnostic.severity,
+        message: diagnostic.message,
+        span: lines.span(diagnostic.span),
+        handled_by: diagnostic.handled_by,
+        link: diagnostic.rule.link().map(str::to_owned),
+        fix: diagnostic.fix.map(|fix| place_fix(fix, lines, comments)),
     }
 }
 

@@ -50,7 +50,7 @@ impl Suggestion {
 
 /// The rule that a diagnostic belongs to.
 #[derive(Debug)]
-pub enum Author {
+pub enum RuleRef {
     /// A built-in rule.
     BuiltIn(&'static Rule),
     /// One of a team's rules.
@@ -66,41 +66,41 @@ pub enum Author {
     },
 }
 
-impl From<&'static Rule> for Author {
+impl From<&'static Rule> for RuleRef {
     fn from(rule: &'static Rule) -> Self {
-        Author::BuiltIn(rule)
+        RuleRef::BuiltIn(rule)
     }
 }
 
-impl Author {
+impl RuleRef {
     /// The rule's id.
     pub fn id(&self) -> &str {
         match self {
-            Author::BuiltIn(rule) => rule.id,
-            Author::Team { id, .. } => id,
+            RuleRef::BuiltIn(rule) => rule.id,
+            RuleRef::Team { id, .. } => id,
         }
     }
 
     /// The rule's name.
     pub fn name(&self) -> &str {
         match self {
-            Author::BuiltIn(rule) => rule.name,
-            Author::Team { name, .. } => name,
+            RuleRef::BuiltIn(rule) => rule.name,
+            RuleRef::Team { name, .. } => name,
         }
     }
 
     /// The page where a team explains its rule.
     pub fn link(&self) -> Option<&str> {
         match self {
-            Author::BuiltIn(_) => None,
-            Author::Team { link, .. } => link.as_deref(),
+            RuleRef::BuiltIn(_) => None,
+            RuleRef::Team { link, .. } => link.as_deref(),
         }
     }
 }
 
 /// A finding before its ranges get positions.
-pub struct Draft {
-    pub rule: Author,
+pub struct RawDiagnostic {
+    pub rule: RuleRef,
     pub span: Range<usize>,
     pub message: String,
     pub severity: Severity,
@@ -110,14 +110,14 @@ pub struct Draft {
 
 /// Where a checker puts what its rules find.
 #[derive(Default)]
-pub struct Drafts {
-    found: RefCell<Vec<Draft>>,
+pub struct DiagnosticSink {
+    found: RefCell<Vec<RawDiagnostic>>,
 }
 
-impl Drafts {
+impl DiagnosticSink {
     /// Adds a finding.
-    pub fn push(&self, draft: Draft) {
-        self.found.borrow_mut().push(draft);
+    pub fn push(&self, diagnostic: RawDiagnostic) {
+        self.found.borrow_mut().push(diagnostic);
     }
 
     /// True when there are as many as anyone reads.
@@ -126,12 +126,12 @@ impl Drafts {
     }
 
     /// True when one of them is so.
-    pub fn any(&self, is_so: impl FnMut(&Draft) -> bool) -> bool {
+    pub fn any(&self, is_so: impl FnMut(&RawDiagnostic) -> bool) -> bool {
         self.found.borrow().iter().any(is_so)
     }
 
     /// All of them, in the order they were found.
-    pub fn finish(self) -> Vec<Draft> {
+    pub fn finish(self) -> Vec<RawDiagnostic> {
         self.found.into_inner()
     }
 }

@@ -409,7 +409,7 @@ pub struct Summary {
     /// Findings that the ROCm build of PyTorch deals with.
     pub by_rocm_wheel: usize,
     /// Files whose port stands beside them; their findings count nowhere else.
-    pub ported: Vec<Twin>,
+    pub ported: Vec<PortedFile>,
     /// How long a port may take.
     pub effort: Effort,
 }
@@ -438,11 +438,11 @@ impl FamilyCount {
 
 /// A file and the file that is its port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Twin {
+pub struct PortedFile {
     /// The file for CUDA.
     pub path: String,
     /// The one for ROCm.
-    pub twin: String,
+    pub port: String,
     /// What was found in the first.
     pub findings: usize,
 }

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use crate::diagnostic::Author;
+use crate::diagnostic::RuleRef;
 use crate::position::LineIndex;
 
 /// The suppression comments of a source.
@@ -19,7 +19,7 @@ enum Rules<'a> {
 }
 
 impl Rules<'_> {
-    fn include(&self, rule: &Author) -> bool {
+    fn include(&self, rule: &RuleRef) -> bool {
         match self {
             Rules::All => true,
             Rules::Only(names) => names
@@ -53,7 +53,7 @@ impl<'a> Suppressions<'a> {
     }
 
     /// True when a finding of `rule` over those lines is silenced.
-    pub fn suppress(&self, rule: &Author, first: u32, last: u32) -> bool {
+    pub fn suppress(&self, rule: &RuleRef, first: u32, last: u32) -> bool {
         self.file.iter().any(|rules| rules.include(rule))
             || self
                 .lines

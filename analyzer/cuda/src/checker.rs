@@ -2,10 +2,11 @@
 
 use super::conditions::{Vendors, knows_amd};
 use super::headers::hip_header;
-use super::source::{Source, Tokens};
+use super::source::Source;
+use super::token_stream::Tokens;
 use crate::CudaOptions;
 use crate::rules::{CudaRule, RULES};
-use hipward_analyzer_core::diagnostic::{Draft, Drafts, Suggestion};
+use hipward_analyzer_core::diagnostic::{DiagnosticSink, RawDiagnostic, Suggestion};
 use hipward_analyzer_core::rule::Rule;
 use hipward_analyzer_core::{HandledBy, Severity, Target};
 
@@ -27,12 +28,12 @@ pub struct Checker<'a> {
     pub has_hip_names: bool,
     /// A condition of its own asks for AMD, or a header gave it HIP's names.
     pub knows_amd: bool,
-    drafts: Drafts,
+    diagnostics: DiagnosticSink,
 }
 
 impl<'a> Checker<'a> {
     /// What the selected rules find in `source`.
-    pub fn run(source: &'a Source<'a>, options: &CudaOptions<'a>) -> Vec<Draft> {
+    pub fn run(source: &'a Source<'a>, options: &CudaOptions<'a>) -> Vec<RawDiagnostic> {
         // CUDA's own header would not be there.
         let has_hip_names = options.has_hip_names
             && !source.includes().any(|(header, token)| {
@@ -48,7 +49,7 @@ impl<'a> Checker<'a> {
                 None => setting(source),
             },
             knows_amd: has_hip_names || knows_amd(source),
-            drafts: Drafts::default(),
+            diagnostics: DiagnosticSink::default(),
         };
         // SYCL is no CUDA, whatever its source was made from.
         let is_sycl = source
@@ -59,10 +60,10 @@ impl<'a> Checker<'a> {
                 check(&checker);
             }
         }
-        for draft in (options.extension)(&checker) {
-            checker.drafts.push(draft);
+        for diagnostic in (options.extension)(&checker) {
+            checker.diagnostics.push(diagnostic);
         }
-        checker.drafts.finish()
+        checker.diagnostics.finish()
     }
 
     /// Puts a finding of `rule` at some tokens, unless they are compiled for one vendor alone: NVIDIA's branch is
@@ -94,10 +95,10 @@ impl<'a> Checker<'a> {
         message: impl Into<String>,
         fix: impl Into<Option<Suggestion>>,
     ) {
-        if self.drafts.is_full() || !self.is_for_both(tokens.start) {
+        if self.diagnostics.is_full() || !self.is_for_both(tokens.start) {
             return;
         }
-        self.drafts.push(Draft {
+        self.diagnostics.push(RawDiagnostic {
             rule: rule.into(),
             span: self.source.span(tokens),
             message: message.into(),
@@ -118,7 +119,7 @@ impl<'a> Checker<'a> {
             .places(word)
             .iter()
             .copied()
-            .take_while(|_| !self.drafts.is_full())
+            .take_while(|_| !self.diagnostics.is_full())
             .filter(|at| self.is_for_both(*at) && !self.source.is_qualified(*at))
     }
 }

@@ -3,7 +3,7 @@
 //! A condition is evaluated twice, as each vendor's compiler would, and may stay unknown in both.
 
 use super::lexer::{Directive, Kind};
-use super::source::Source;
+use super::token_stream::TokenStream;
 
 /// For whom a part of the source is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ struct Open {
 }
 
 /// Where the vendors change, in order.
-pub fn changes(source: &Source<'_>) -> Vec<Change> {
+pub fn changes(source: &TokenStream<'_>) -> Vec<Change> {
     let chains = chains(source);
     let arch = |has_else: bool| {
         if has_else {
@@ -136,7 +136,7 @@ pub struct Chain {
 }
 
 /// The chain that each preprocessor line opens or goes on with.
-pub fn chains(source: &Source<'_>) -> Vec<Chain> {
+pub fn chains(source: &TokenStream<'_>) -> Vec<Chain> {
     let mut first_of: Vec<usize> = (0..source.directives.len()).collect();
     let mut chains = vec![Chain::default(); source.directives.len()];
     let mut open = Vec::new();
@@ -178,7 +178,7 @@ pub enum CudaArch {
 }
 
 /// What an `#if`, `#ifdef`, `#ifndef` or `#elif` line says.
-pub fn evaluate(source: &Source<'_>, line: &Directive, arch: CudaArch) -> Verdict {
+pub fn evaluate(source: &TokenStream<'_>, line: &Directive, arch: CudaArch) -> Verdict {
     let mut reader = Reader {
         source,
         at: line.start + 2,
@@ -197,7 +197,7 @@ pub fn evaluate(source: &Source<'_>, line: &Directive, arch: CudaArch) -> Verdic
 const MAX_DEPTH: u32 = 40;
 
 struct Reader<'s, 'a> {
-    source: &'s Source<'a>,
+    source: &'s TokenStream<'a>,
     at: u32,
     end: u32,
     arch: CudaArch,
@@ -342,7 +342,7 @@ const PAIRS: [(&str, &str); 4] = [
 ];
 
 /// Whether each vendor's compiler, or the build for it, defines a macro.
-fn is_defined(source: &Source<'_>, name: &str, arch: CudaArch) -> Verdict {
+fn is_defined(source: &TokenStream<'_>, name: &str, arch: CudaArch) -> Verdict {
     match name {
         "__HIP_PLATFORM_NVIDIA__" | "__HIP_PLATFORM_NVCC__" | "__NVCC__" => {
             Verdict::new(Some(false), Some(true))
@@ -373,7 +373,7 @@ fn is_defined(source: &Source<'_>, name: &str, arch: CudaArch) -> Verdict {
 ///
 /// One that is the same for both vendors, such as `defined(__CUDACC__) || defined(__HIPCC__)`, tells nothing of that: it is
 /// what fixes write.
-pub fn knows_amd(source: &Source<'_>) -> bool {
+pub fn knows_amd(source: &TokenStream<'_>) -> bool {
     source.directives.iter().any(|line| {
         let has = |wanted: &str| line.clone().any(|token| source.token_text(token) == wanted);
         let asks = |wanted: &dyn Fn(&str) -> bool| {
@@ -443,6 +443,7 @@ fn names_nvidias_part(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::Source;
 
     /// For whom the words `a`, `b`, … of a text are compiled.
     fn vendors(text: &str) -> String {

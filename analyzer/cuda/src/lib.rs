@@ -19,17 +19,20 @@ mod names;
 pub mod rules;
 #[doc(hidden)]
 pub mod source;
+#[doc(hidden)]
+pub mod token_stream;
 
 pub use checker::{Checker, Setting};
 pub(crate) use conditions::{CUDA_NUMBERS, CudaArch, chains, evaluate, names_amd};
 pub use headers::hip_header;
 pub(crate) use lexer::Kind;
 pub(crate) use names::{Name, is_the_projects, name};
-pub use source::{Source, Tokens};
+pub use source::Source;
+pub use token_stream::Tokens;
 
 use hipward_analyzer_core::Target;
 use hipward_analyzer_core::analysis::ParsedFile;
-use hipward_analyzer_core::diagnostic::Draft;
+use hipward_analyzer_core::diagnostic::RawDiagnostic;
 use hipward_analyzer_core::selection::RuleFilter;
 
 /// How to analyze CUDA C++.
@@ -44,13 +47,13 @@ pub struct CudaOptions<'a> {
     /// Whether a header of the project defines CUDA's names as HIP's.
     pub has_hip_names: bool,
     /// More checks of the source: a team's rules.
-    pub extension: &'a dyn Fn(&Checker<'_>) -> Vec<Draft>,
+    pub extension: &'a dyn Fn(&Checker<'_>) -> Vec<RawDiagnostic>,
 }
 
 /// Analyzes `source` as CUDA C++.
 pub fn read(source: &str, options: &CudaOptions<'_>) -> ParsedFile {
     let source = Source::new(source);
-    let drafts = Checker::run(&source, options);
+    let diagnostics = Checker::run(&source, options);
     // Comments before the first token that is no preprocessor line may speak for the whole file.
     let code_start =
         source.directives.iter().fold(
@@ -58,9 +61,9 @@ pub fn read(source: &str, options: &CudaOptions<'_>) -> ParsedFile {
             |next, line| if line.start == next { line.end } else { next },
         );
     ParsedFile {
-        drafts,
+        diagnostics,
         code_start: source.span(code_start..code_start + 1).start,
-        comments: source.comments,
+        comments: source.into_comments(),
         ..ParsedFile::default()
     }
 }

@@ -1,27 +1,24 @@
 //! A source as its rules see it: tokens, brackets, words, calls and conditionals.
 
-use std::collections::HashMap;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use super::conditions::{self, Change, Vendors};
-use super::lexer::{Directive, Kind, Token, lex};
+use super::lexer::{Directive, Kind};
+use super::token_stream::{TokenStream, Tokens};
 
-/// No token: the bracket has no other half.
-const NONE: u32 = u32::MAX;
-
-/// A source, taken apart.
+/// The tokens of a source, with their brackets and the vendors that they are compiled for.
 pub struct Source<'a> {
-    pub text: &'a str,
-    pub comments: Vec<Range<usize>>,
-    pub directives: Vec<Directive>,
-    tokens: Vec<Token>,
-    partners: Vec<u32>,
-    words: HashMap<&'a str, Vec<u32>>,
+    stream: TokenStream<'a>,
     changes: Vec<Change>,
 }
 
-/// A place in the source; its tokens.
-pub type Tokens = Range<u32>;
+impl<'a> Deref for Source<'a> {
+    type Target = TokenStream<'a>;
+
+    fn deref(&self) -> &TokenStream<'a> {
+        &self.stream
+    }
+}
 
 /// `name<<<configuration>>>(arguments)`.
 pub struct Launch {
@@ -34,109 +31,18 @@ pub struct Launch {
 }
 
 impl<'a> Source<'a> {
-    /// Takes `text` apart.
+    /// Parses `text`.
     pub fn new(text: &'a str) -> Self {
-        let lexed = lex(text);
-        let mut source = Source {
-            text,
-            comments: lexed.comments,
-            directives: lexed.directives,
-            tokens: lexed.tokens,
-            partners: Vec::new(),
-            words: HashMap::new(),
-            changes: Vec::new(),
-        };
-        for index in 0..source.token_count() {
-            if source.kind(index) == Kind::Word {
-                let word = source.token_text(index);
-                source.words.entry(word).or_default().push(index);
-            }
-        }
-        source.pair_brackets();
-        source.changes = conditions::changes(&source);
-        source
-    }
-
-    /// How many tokens there are.
-    pub fn token_count(&self) -> u32 {
-        self.tokens.len() as u32
-    }
-
-    /// What a token is; a sign past the end.
-    pub fn kind(&self, token: u32) -> Kind {
-        self.tokens
-            .get(token as usize)
-            .map_or(Kind::Sign, |token| token.kind)
-    }
-
-    /// A token's text; empty past either end.
-    pub fn token_text(&self, token: u32) -> &'a str {
-        self.tokens
-            .get(token as usize)
-            .and_then(|token| self.text.get(token.start as usize..token.end as usize))
-            .unwrap_or_default()
-    }
-
-    /// The text of the token `back` before `token`.
-    pub fn before(&self, token: u32, back: u32) -> &'a str {
-        token
-            .checked_sub(back)
-            .map_or("", |token| self.token_text(token))
-    }
-
-    /// True when the tokens from `at` on are those.
-    pub fn reads(&self, at: u32, tokens: &[&str]) -> bool {
-        tokens
-            .iter()
-            .zip(at..)
-            .all(|(wanted, token)| self.token_text(token) == *wanted)
-    }
-
-    /// Where tokens are in the text.
-    pub fn span(&self, tokens: Tokens) -> Range<usize> {
-        let start = self.tokens.get(tokens.start as usize);
-        let last = tokens
-            .end
-            .checked_sub(1)
-            .filter(|last| *last >= tokens.start);
-        let end = last.and_then(|last| self.tokens.get(last as usize));
-        match (start, end) {
-            (Some(start), Some(end)) => start.start as usize..end.end as usize,
-            (Some(start), None) => start.start as usize..start.start as usize,
-            _ => self.text.len()..self.text.len(),
+        let stream = TokenStream::new(text);
+        Source {
+            changes: conditions::changes(&stream),
+            stream,
         }
     }
 
-    /// The text of some tokens, with what is between them.
-    pub fn slice(&self, tokens: Tokens) -> &'a str {
-        self.text.get(self.span(tokens)).unwrap_or_default()
-    }
-
-    /// The other half of a bracket.
-    pub fn partner(&self, token: u32) -> Option<u32> {
-        self.partners
-            .get(token as usize)
-            .copied()
-            .filter(|partner| *partner != NONE)
-    }
-
-    /// The word behind a directive's `#`.
-    pub fn directive_name(&self, line: &Directive) -> &'a str {
-        if line.start + 1 < line.end {
-            self.token_text(line.start + 1)
-        } else {
-            ""
-        }
-    }
-
-    /// Where a word stands, in order.
-    pub fn places(&self, word: &str) -> &[u32] {
-        self.words.get(word).map_or(&[], Vec::as_slice)
-    }
-
-    /// Every word with the places where it stands, in no order.
-    pub fn words(&self) -> impl Iterator<Item = (&'a str, &[u32])> {
-        self.words.iter().map(|(word, at)| (*word, at.as_slice()))
+    /// The ranges of the comments, in order.
+    pub fn into_comments(self) -> Vec<Range<usize>> {
+        self.stream.comments
     }
 
     /// For whom a token is compiled.
@@ -411,75 +317,7 @@ impl<'a> Source<'a> {
             _ => false,
         }
     }
-
-    /// Pairs brackets. Branches of a conditional that open the same bracket twice start from the same state.
-    fn pair_brackets(&mut self) {
-        let mut partners = vec![NONE; self.tokens.len()];
-        let mut open: Vec<u32> = Vec::new();
-        // How deep the brackets were at each `#if` that is open, and the last of them: a branch may close some.
-        let mut states: Vec<(usize, Vec<u32>)> = Vec::new();
-        let mut lines = self.directives.iter().peekable();
-        let mut at = 0;
-        while at < self.token_count() {
-            if let Some(line) = lines.next_if(|line| line.start == at) {
-                match self.directive_name(line) {
-                    "if" | "ifdef" | "ifndef" => {
-                        let below = open.len().saturating_sub(MOST_LEFT_OPEN);
-                        states.push((below, open[below..].to_vec()));
-                    }
-                    "else" | "elif" => {
-                        if let Some((below, last)) = states.last() {
-                            open.truncate(*below);
-                            open.extend(last);
-                        }
-                    }
-                    "endif" => drop(states.pop()),
-                    _ => {}
-                }
-                // A macro's brackets pair within its line.
-                let mut inner: Vec<u32> = Vec::new();
-                for token in line.clone() {
-                    self.pair(token, &mut inner, &mut partners);
-                }
-                at = line.end.max(at + 1);
-                continue;
-            }
-            self.pair(at, &mut open, &mut partners);
-            at += 1;
-        }
-        self.partners = partners;
-    }
-
-    fn pair(&self, token: u32, open: &mut Vec<u32>, partners: &mut [u32]) {
-        if self.kind(token) != Kind::Sign {
-            return;
-        }
-        let opening = match self.token_text(token) {
-            "(" | "[" | "{" => return open.push(token),
-            ")" => "(",
-            "]" => "[",
-            "}" => "{",
-            _ => return,
-        };
-        // A brace closes what was left open inside it; a parenthesis closes no brace.
-        let found = open
-            .iter()
-            .rev()
-            .take(MOST_LEFT_OPEN)
-            .take_while(|bracket| opening == "{" || self.token_text(**bracket) != "{")
-            .position(|bracket| self.token_text(*bracket) == opening);
-        if let Some(back) = found {
-            open.truncate(open.len() - back);
-            if let Some(bracket) = open.pop() {
-                partners[bracket as usize] = token;
-                partners[token as usize] = bracket;
-            }
-        }
-    }
 }
-
-/// How many brackets a closing one may find left open; keeps any text linear.
-const MOST_LEFT_OPEN: usize = 64;
 
 /// What may stand before a name of the global namespace: `return ::cudaFree(x)`, `typename ::cub::BlockReduce<int, 64>`.
 fn is_keyword(word: &str) -> bool {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::facts::{Facts, names_rocm};
 use crate::{FileOptions, rules};
-use hipward_analyzer_core::diagnostic::{Draft, Drafts, Suggestion};
+use hipward_analyzer_core::diagnostic::{DiagnosticSink, RawDiagnostic, Suggestion};
 use hipward_analyzer_core::rule::Rule;
 use hipward_analyzer_core::{HandledBy, Language, Severity, Target};
 
@@ -17,7 +17,7 @@ pub struct Checker<'a> {
     /// Its author has ROCm in mind: what is for NVIDIA here has its counterpart already.
     pub is_ported: bool,
     is_workflow: bool,
-    drafts: Drafts,
+    diagnostics: DiagnosticSink,
 }
 
 impl<'a> Checker<'a> {
@@ -27,7 +27,7 @@ impl<'a> Checker<'a> {
         language: Language,
         facts: Facts<'a>,
         options: &FileOptions<'a>,
-    ) -> Vec<Draft> {
+    ) -> Vec<RawDiagnostic> {
         let checker = Checker {
             source,
             language,
@@ -35,7 +35,7 @@ impl<'a> Checker<'a> {
             is_ported: mentions_rocm(source, &facts),
             is_workflow: is_workflow(&facts),
             facts,
-            drafts: Drafts::default(),
+            diagnostics: DiagnosticSink::default(),
         };
         for rules::FileRule {
             rule,
@@ -47,10 +47,10 @@ impl<'a> Checker<'a> {
                 check(&checker);
             }
         }
-        for draft in (options.extension)(&checker.facts) {
-            checker.drafts.push(draft);
+        for diagnostic in (options.extension)(&checker.facts) {
+            checker.diagnostics.push(diagnostic);
         }
-        checker.drafts.finish()
+        checker.diagnostics.finish()
     }
 
     /// Puts a finding of `rule` at `span`.
@@ -62,7 +62,7 @@ impl<'a> Checker<'a> {
         message: impl Into<String>,
         fix: impl Into<Option<Suggestion>>,
     ) {
-        if self.drafts.is_full() {
+        if self.diagnostics.is_full() {
             return;
         }
         // The runner that a workflow asks for has the GPU that its author knows of: nothing is broken, something is to be added.
@@ -71,7 +71,7 @@ impl<'a> Checker<'a> {
         } else {
             severity
         };
-        self.drafts.push(Draft {
+        self.diagnostics.push(RawDiagnostic {
             rule: rule.into(),
             span,
             message: message.into(),

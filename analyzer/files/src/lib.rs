@@ -23,7 +23,7 @@ mod yaml;
 use hipward_analyzer_core::Language;
 use hipward_analyzer_core::Target;
 use hipward_analyzer_core::analysis::ParsedFile;
-use hipward_analyzer_core::diagnostic::Draft;
+use hipward_analyzer_core::diagnostic::RawDiagnostic;
 use hipward_analyzer_core::selection::RuleFilter;
 use hipward_analyzer_python::PythonOptions;
 
@@ -41,7 +41,7 @@ pub struct FileOptions<'a> {
     /// How to analyze the Python of a notebook.
     pub python: PythonOptions<'a>,
     /// More checks of a file: a team's rules.
-    pub extension: &'a dyn Fn(&Facts<'_>) -> Vec<Draft>,
+    pub extension: &'a dyn Fn(&Facts<'_>) -> Vec<RawDiagnostic>,
 }
 
 /// Analyzes `source` as a file of that language.
@@ -55,7 +55,7 @@ pub fn read(source: &str, language: Language, options: &FileOptions<'_>) -> Pars
     let comments = std::mem::take(&mut facts.comments);
     ParsedFile {
         code_start: code_start(source, &comments),
-        drafts: Checker::run(
+        diagnostics: Checker::run(
             source,
             language,
             Facts {

@@ -14,7 +14,7 @@ use super::text::Text;
 use crate::FileOptions;
 use cells::cells;
 use hipward_analyzer_core::analysis::{MAX_SOURCE_BYTES, ParsedFile, suppress};
-use hipward_analyzer_core::diagnostic::Draft;
+use hipward_analyzer_core::diagnostic::RawDiagnostic;
 use hipward_analyzer_core::position::LineIndex;
 use hipward_analyzer_core::{Applicability, Language, Note};
 use hipward_analyzer_python::syntax::LastParse;
@@ -61,20 +61,20 @@ pub(super) fn read(source: &str, options: &FileOptions<'_>) -> ParsedFile {
         &options.python,
         &mut LastParse::default(),
     );
-    python.drafts.extend(commands(&module, options));
+    python.diagnostics.extend(commands(&module, options));
     let comments = python.comments.clone();
     let code_start = python.code_start;
-    let (drafts, suppressed) = suppress(
-        python.drafts,
+    let (diagnostics, suppressed) = suppress(
+        python.diagnostics,
         &module.python,
         &comments,
         code_start,
         &module_lines,
     );
     ParsedFile {
-        drafts: drafts
+        diagnostics: diagnostics
             .into_iter()
-            .map(|draft| place(draft, &module))
+            .map(|diagnostic| place(diagnostic, &module))
             .collect(),
         comments: comments
             .iter()
@@ -92,7 +92,7 @@ pub(super) fn read(source: &str, options: &FileOptions<'_>) -> ParsedFile {
 }
 
 /// What the rules on shell find in `!commands` and `%%bash` cells.
-fn commands(module: &Module, options: &FileOptions<'_>) -> Vec<Draft> {
+fn commands(module: &Module, options: &FileOptions<'_>) -> Vec<RawDiagnostic> {
     let mut facts = Facts::default();
     for range in &module.shell {
         shell::read(
@@ -106,9 +106,9 @@ fn commands(module: &Module, options: &FileOptions<'_>) -> Vec<Draft> {
     Checker::run(&module.commands, Language::Shell, facts, options)
 }
 
-fn place(draft: Draft, module: &Module) -> Draft {
-    let cell = module.cell(draft.span.start);
-    let mut fix = draft.fix;
+fn place(diagnostic: RawDiagnostic, module: &Module) -> RawDiagnostic {
+    let cell = module.cell(diagnostic.span.start);
+    let mut fix = diagnostic.fix;
     if let Some(fix) = &mut fix {
         let placed: Option<Vec<_>> = fix
             .edits
@@ -121,11 +121,11 @@ fn place(draft: Draft, module: &Module) -> Draft {
             None => fix.applicability = Applicability::DisplayOnly,
         }
     }
-    Draft {
-        message: format!("Cell {cell}: {}", draft.message),
-        span: module.range(draft.span),
+    RawDiagnostic {
+        message: format!("Cell {cell}: {}", diagnostic.message),
+        span: module.range(diagnostic.span),
         fix,
-        ..draft
+        ..diagnostic
     }
 }
 

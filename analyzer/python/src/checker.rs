@@ -11,7 +11,7 @@ use crate::semantic::{
     QualifiedName, Semantics, is_asked_of_both, never_called, never_runs_on_target,
 };
 use crate::syntax::{KIND_COUNT, Kind, Node, Tree};
-use hipward_analyzer_core::diagnostic::{Draft, Drafts};
+use hipward_analyzer_core::diagnostic::{DiagnosticSink, RawDiagnostic};
 pub use hipward_analyzer_core::diagnostic::{Replacement, Suggestion};
 use hipward_analyzer_core::rule::{Family, Rule};
 use hipward_analyzer_core::{HandledBy, Severity, Target};
@@ -28,11 +28,11 @@ type Found = (&'static str, Rc<[Node]>);
 /// The source, and what was found in it so far.
 pub struct Checker<'a> {
     pub semantics: Semantics<'a>,
-    drafts: Drafts,
+    diagnostics: DiagnosticSink,
     found_once: RefCell<Vec<Found>>,
     /// Nodes that rules have looked through so far.
     looked: Cell<usize>,
-    own_modules: &'a [String],
+    first_party_modules: &'a [String],
 }
 
 impl<'a> Checker<'a> {
@@ -51,16 +51,16 @@ impl<'a> Checker<'a> {
         }
         let checker = Checker {
             semantics,
-            drafts: Drafts::default(),
+            diagnostics: DiagnosticSink::default(),
             found_once: RefCell::default(),
             looked: Cell::new(0),
-            own_modules: options.own_modules,
+            first_party_modules: options.first_party_modules,
         };
         for node in checker.tree().nodes() {
             for check in &by_kind[checker.tree().kind(node) as usize] {
                 check(&checker, node);
             }
-            if checker.drafts.is_full() {
+            if checker.diagnostics.is_full() {
                 break;
             }
         }
@@ -78,9 +78,11 @@ impl<'a> Checker<'a> {
     }
 
     /// True when the source's own project holds the top module of `path`.
-    pub fn is_own(&self, path: &str) -> bool {
+    pub fn is_first_party(&self, path: &str) -> bool {
         let top = path.split('.').next();
-        self.own_modules.iter().any(|own| Some(&**own) == top)
+        self.first_party_modules
+            .iter()
+            .any(|own| Some(&**own) == top)
     }
 
     /// `node` and everything within, to look through a function once more; nothing when the budget is spent.
@@ -130,7 +132,7 @@ impl<'a> Checker<'a> {
         fix: impl Into<Option<Suggestion>>,
     ) {
         self.push(
-            Draft {
+            RawDiagnostic {
                 rule: rule.into(),
                 span: self.tree().span(node),
                 message: message.into(),
@@ -145,16 +147,16 @@ impl<'a> Checker<'a> {
     /// True when `rule` has a finding already whose text and message `covers` accepts.
     pub fn has_reported(&self, rule: &Rule, covers: &dyn Fn(&str, &str) -> bool) -> bool {
         let source = self.tree().source();
-        self.drafts.any(|draft| {
-            draft.rule.id() == rule.id
+        self.diagnostics.any(|diagnostic| {
+            diagnostic.rule.id() == rule.id
                 && source
-                    .get(draft.span.clone())
-                    .is_some_and(|text| covers(text, &draft.message))
+                    .get(diagnostic.span.clone())
+                    .is_some_and(|text| covers(text, &diagnostic.message))
         })
     }
 
-    fn push(&self, draft: Draft, node: Node) {
-        if self.drafts.is_full() {
+    fn push(&self, diagnostic: RawDiagnostic, node: Node) {
+        if self.diagnostics.is_full() {
             return;
         }
         let is_left_out = || {
@@ -168,7 +170,7 @@ impl<'a> Checker<'a> {
         if never_runs_on_target(&self.semantics, node) || is_left_out() {
             return;
         }
-        self.drafts.push(draft);
+        self.diagnostics.push(diagnostic);
     }
 
     /// What `find` finds in the whole source. It runs once for each `key`, however often a rule asks.
@@ -212,7 +214,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The findings, and the source's meaning.
-    pub fn finish(self) -> (Semantics<'a>, Vec<Draft>) {
-        (self.semantics, self.drafts.finish())
+    pub fn finish(self) -> (Semantics<'a>, Vec<RawDiagnostic>) {
+        (self.semantics, self.diagnostics.finish())
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use hipward_analyzer_core::Note;
 use hipward_analyzer_core::Target;
 use hipward_analyzer_core::analysis::ParsedFile;
-use hipward_analyzer_core::diagnostic::Draft;
+use hipward_analyzer_core::diagnostic::RawDiagnostic;
 use hipward_analyzer_core::position::LineIndex;
 use hipward_analyzer_core::selection::RuleFilter;
 
@@ -26,7 +26,7 @@ pub struct PythonOptions<'a> {
     /// Those of them that run.
     pub filter: &'a RuleFilter,
     /// Modules of the source's own project: in flash-attn's repository `flash_attn` needs no port.
-    pub own_modules: &'a [String],
+    pub first_party_modules: &'a [String],
     /// What other crates look for in a Python source.
     pub extensions: &'a [&'a dyn PythonExtension],
 }
@@ -41,7 +41,7 @@ pub trait PythonExtension {
 #[derive(Default)]
 pub struct Extra {
     /// The findings.
-    pub drafts: Vec<Draft>,
+    pub diagnostics: Vec<RawDiagnostic>,
     /// Ranges of comments that the Python parser does not see.
     pub comments: Vec<Range<usize>>,
 }
@@ -75,13 +75,16 @@ pub fn read(
     for extension in options.extensions {
         extension.check(&checker, &mut extra);
     }
-    let (semantics, mut drafts) = checker.finish();
-    drafts.extend(extra.drafts);
+    let (semantics, mut diagnostics) = checker.finish();
+    diagnostics.extend(extra.diagnostics);
     let tree = &semantics.tree;
     if let Some(cut) = tree.first_cut() {
         notes.push(too_deep(lines.line(cut)));
         // The part that was left out may use the names that a fix changes.
-        for fix in drafts.iter_mut().filter_map(|draft| draft.fix.as_mut()) {
+        for fix in diagnostics
+            .iter_mut()
+            .filter_map(|diagnostic| diagnostic.fix.as_mut())
+        {
             *fix = Suggestion::display_only(mem::take(&mut fix.title));
         }
     }
@@ -95,7 +98,7 @@ pub fn read(
         comments.sort_unstable_by_key(|comment| comment.start);
     }
     ParsedFile {
-        drafts,
+        diagnostics,
         comments,
         code_start: code_start(tree),
         notes,

@@ -4,7 +4,7 @@
 //! A word in a script is no build: a call of `CUDAExtension` or `cpp_extension.load` is, one of CMake's functions, a command.
 
 use super::patterns::{Pattern, is_source};
-use super::{Files, join};
+use super::{FileSource, join};
 use hipward_analyzer_core::Target;
 use hipward_analyzer_files::facts::{CmakeCall, Command};
 use hipward_analyzer_files::{cmake_calls, commands};
@@ -57,7 +57,7 @@ impl Build {
 }
 
 /// The builds of a folder's own files.
-pub(super) fn read(files: &dyn Files, folder: &str) -> Vec<Build> {
+pub(super) fn read(files: &dyn FileSource, folder: &str) -> Vec<Build> {
     let names = files.names(folder);
     let mut found = Vec::new();
     let mut calls = Vec::new();
@@ -220,7 +220,7 @@ fn switches_cuda_on(call: &CmakeCall<'_>) -> bool {
 }
 
 /// What a folder's CMake files say together; functions of theirs may be in `cmake/`.
-fn together(files: &dyn Files, folder: &str, calls: Vec<Calls>) -> Option<Build> {
+fn together(files: &dyn FileSource, folder: &str, calls: Vec<Calls>) -> Option<Build> {
     if calls.is_empty() {
         return None;
     }

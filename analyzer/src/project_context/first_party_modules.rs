@@ -3,7 +3,7 @@
 //! As import sorters do: a module is the project's when it lies at the project's root or in a usual source folder below it,
 //! or when the project's `setup.py` names it as an extension that it builds.
 
-use super::{Files, is_repository, join};
+use super::{FileSource, is_repository, join};
 
 /// What stands at a project's root.
 const MARKS: [&str; 3] = ["setup.py", "pyproject.toml", "setup.cfg"];
@@ -12,7 +12,7 @@ const MARKS: [&str; 3] = ["setup.py", "pyproject.toml", "setup.cfg"];
 const SOURCE_FOLDERS: [&str; 3] = ["", "src", "python"];
 
 /// Adds the modules of the project whose root is `folder`, if it is one's.
-pub(super) fn add(files: &dyn Files, folder: &str, found: &mut Vec<String>) {
+pub(super) fn add(files: &dyn FileSource, folder: &str, found: &mut Vec<String>) {
     let is_project =
         is_repository(files, folder) || MARKS.iter().any(|name| files.exists(&join(folder, name)));
     if !is_project {

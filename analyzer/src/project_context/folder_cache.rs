@@ -6,15 +6,15 @@ use super::by_path::ByPath;
 
 /// `T` is cheap to clone.
 #[derive(Debug)]
-pub(super) struct ByFolder<T>(Mutex<ByPath<T>>);
+pub(super) struct FolderCache<T>(Mutex<ByPath<T>>);
 
-impl<T> Default for ByFolder<T> {
+impl<T> Default for FolderCache<T> {
     fn default() -> Self {
-        ByFolder(Mutex::default())
+        FolderCache(Mutex::default())
     }
 }
 
-impl<T: Clone> ByFolder<T> {
+impl<T: Clone> FolderCache<T> {
     /// What is known of a folder, or else what `find` says, which may ask about the folder above.
     pub(super) fn answer(&self, folder: &str, find: impl FnOnce() -> T) -> T {
         if let Some(known) = self.folders().get(folder) {

@@ -1,7 +1,7 @@
 //! Whether a header of the project's own gives a source CUDA's names for HIP: `#define cudaStream_t hipStream_t` where it
 //! is built for AMD, `using cudaError_t = hipError_t`. What includes it needs no other names.
 
-use super::{Files, is_repository, join, parent};
+use super::{FileSource, is_repository, join, parent};
 use hipward_analyzer_cuda::hip_header;
 
 /// What any such header names; one of them is enough.
@@ -26,7 +26,7 @@ pub(super) struct Header {
 }
 
 /// Reads the source at `path`.
-pub(super) fn read(files: &dyn Files, path: &str) -> Header {
+pub(super) fn read(files: &dyn FileSource, path: &str) -> Header {
     let Some(text) = files.text(path) else {
         return Header::default();
     };
@@ -86,7 +86,7 @@ fn included(line: &str) -> Option<&str> {
 }
 
 /// The file that `name` stands for in the source at `path`: beside it, or in a folder above.
-fn find(files: &dyn Files, path: &str, name: &str) -> Option<String> {
+fn find(files: &dyn FileSource, path: &str, name: &str) -> Option<String> {
     let mut folder = parent(path);
     while let Some(above) = folder {
         for place in FOLDERS {

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::Files;
+use super::FileSource;
 use super::by_path::ByPath;
 
 /// Paths, each with its text where that was given.
 #[derive(Debug, Default)]
-pub(crate) struct Given<'t>(ByPath<Option<&'t str>>);
+pub(crate) struct InMemoryFiles<'t>(ByPath<Option<&'t str>>);
 
-impl<'t> Given<'t> {
+impl<'t> InMemoryFiles<'t> {
     /// Adds a file.
     pub(crate) fn add(&mut self, path: &str, text: Option<&'t str>) {
         self.0.insert(path, text);
@@ -25,7 +25,7 @@ impl<'t> Given<'t> {
     }
 }
 
-impl Files for Given<'_> {
+impl FileSource for InMemoryFiles<'_> {
     fn names(&self, folder: &str) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for path in self.below(folder) {

@@ -1,7 +1,7 @@
 //! What the files around a file say of it: whether its build hipifies it, or a header gives it HIP's names, which modules its
 //! own project holds, and whether AMD has a file of its own for it.
 //!
-//! Where those files are is the caller's business ([`Files`]): on a disk, or in a request. Nothing about rules.
+//! Where those files are is the caller's business ([`FileSource`]): on a disk, or in a request. Nothing about rules.
 
 mod amd_sibling;
 mod builds;
@@ -17,13 +17,13 @@ use std::sync::Arc;
 
 use crate::analysis::Options;
 use builds::{Build, Cmake, How};
-use folder_cache::ByFolder;
+use folder_cache::FolderCache;
 use hipward_analyzer_core::Language;
 
-pub(crate) use in_memory::Given;
+pub(crate) use in_memory::InMemoryFiles;
 
 /// Files below one root. Paths are relative to it, with `/` between their parts; the root itself is empty.
-pub trait Files {
+pub trait FileSource {
     /// The names of what lies in a folder, files and folders.
     fn names(&self, folder: &str) -> Vec<String>;
 
@@ -36,23 +36,23 @@ pub trait Files {
 
 /// Answers about files, kept by folder: many files share them.
 #[derive(Debug, Default)]
-pub struct Surroundings<F> {
+pub struct ProjectContext<F> {
     files: F,
-    builds: ByFolder<Arc<Vec<Build>>>,
-    own_modules: ByFolder<Arc<Vec<String>>>,
-    unmarked: ByFolder<Arc<Vec<String>>>,
-    headers: ByFolder<Arc<hip_alias_header::Header>>,
+    builds: FolderCache<Arc<Vec<Build>>>,
+    first_party_modules: FolderCache<Arc<Vec<String>>>,
+    unmarked: FolderCache<Arc<Vec<String>>>,
+    headers: FolderCache<Arc<hip_alias_header::Header>>,
 }
 
-impl<F: Files> Surroundings<F> {
+impl<F: FileSource> ProjectContext<F> {
     /// Nothing is read yet.
     pub fn new(files: F) -> Self {
-        Surroundings {
+        ProjectContext {
             files,
-            builds: ByFolder::default(),
-            own_modules: ByFolder::default(),
-            unmarked: ByFolder::default(),
-            headers: ByFolder::default(),
+            builds: FolderCache::default(),
+            first_party_modules: FolderCache::default(),
+            unmarked: FolderCache::default(),
+            headers: FolderCache::default(),
         }
     }
 
@@ -114,17 +114,18 @@ impl<F: Files> Surroundings<F> {
     }
 
     /// The modules of every project that holds a folder, up to its repository's root.
-    pub fn own_modules(&self, folder: &str) -> Arc<Vec<String>> {
-        self.own_modules.answer(folder, || {
+    pub fn first_party_modules(&self, folder: &str) -> Arc<Vec<String>> {
+        self.first_party_modules.answer(folder, || {
             let above = above(&self.files, folder);
-            let mut found = above.map_or_else(Vec::new, |above| self.own_modules(above).to_vec());
+            let mut found =
+                above.map_or_else(Vec::new, |above| self.first_party_modules(above).to_vec());
             first_party_modules::add(&self.files, folder, &mut found);
             Arc::new(found)
         })
     }
 
-    /// Tells the options for a file of `options.language` what its surroundings say.
-    pub fn complete(&self, path: &str, options: &mut Options) {
+    /// Tells the options for a file of `options.language` what its project_context say.
+    pub fn fill_options(&self, path: &str, options: &mut Options) {
         let folder = parent(path).unwrap_or_default();
         // Each answer takes some reading, so only what is of use is asked.
         let (is_cpp, is_python) = match options.language {
@@ -137,11 +138,11 @@ impl<F: Files> Surroundings<F> {
             false => None,
         };
         options.has_hip_names = is_cpp && self.has_hip_names(path);
-        options.own_modules = match is_python {
-            true => self.own_modules(folder).to_vec(),
+        options.first_party_modules = match is_python {
+            true => self.first_party_modules(folder).to_vec(),
             false => Vec::new(),
         };
-        options.has_counterpart = self.has_counterpart(path, options.language);
+        options.has_amd_sibling = self.has_amd_sibling(path, options.language);
     }
 
     /// Whether a header of the project's gives CUDA's names for HIP to a C++ file, which PyTorch's hipify does not rename.
@@ -154,7 +155,7 @@ impl<F: Files> Surroundings<F> {
     }
 
     /// Whether a file is for NVIDIA's hosts alone, because AMD's stands beside it.
-    pub fn has_counterpart(&self, path: &str, language: Option<Language>) -> bool {
+    pub fn has_amd_sibling(&self, path: &str, language: Option<Language>) -> bool {
         if amd_sibling::is_renamed(&self.files, path) {
             return true;
         }
@@ -174,11 +175,11 @@ impl<F: Files> Surroundings<F> {
 }
 
 /// The folder above, within the repository.
-fn above<'p>(files: &dyn Files, folder: &'p str) -> Option<&'p str> {
+fn above<'p>(files: &dyn FileSource, folder: &'p str) -> Option<&'p str> {
     parent(folder).filter(|_| !is_repository(files, folder))
 }
 
-fn is_repository(files: &dyn Files, folder: &str) -> bool {
+fn is_repository(files: &dyn FileSource, folder: &str) -> bool {
     files.exists(&join(folder, ".git"))
 }
 
@@ -201,12 +202,12 @@ fn join(folder: &str, name: &str) -> String {
 mod tests {
     use super::*;
 
-    fn surroundings<'t>(files: &[(&'t str, &'t str)]) -> Surroundings<Given<'t>> {
-        let mut given = Given::default();
+    fn project_context<'t>(files: &[(&'t str, &'t str)]) -> ProjectContext<InMemoryFiles<'t>> {
+        let mut given = InMemoryFiles::default();
         for (path, text) in files {
             given.add(path, Some(text));
         }
-        Surroundings::new(given)
+        ProjectContext::new(given)
     }
 
     const LOADS: &str =
@@ -216,7 +217,7 @@ mod tests {
 
     /// Who renames CUDA's names: `hipify`, `nobody`, or `?`.
     fn who(files: &[(&str, &str)], path: &str) -> &'static str {
-        let all = surroundings(files);
+        let all = project_context(files);
         let first = all.pytorch_extension(path);
         assert_eq!(all.pytorch_extension(path), first);
         match first {
@@ -389,7 +390,7 @@ mod tests {
 
     #[test]
     fn a_file_of_nvidias_has_amds_counterpart_within_its_repository() {
-        let all = surroundings(&[
+        let all = project_context(&[
             ("a/.git/HEAD", ""),
             ("a/docker/cuda/Dockerfile", ""),
             ("a/docker/rocm/Dockerfile", ""),
@@ -431,8 +432,8 @@ mod tests {
                 language: Language::of_path(path),
                 ..Options::default()
             };
-            all.complete(path, &mut options);
-            options.has_counterpart
+            all.fill_options(path, &mut options);
+            options.has_amd_sibling
         };
         for (path, amds) in [
             ("a/docker/cuda/Dockerfile", "a/docker/rocm/Dockerfile"),
@@ -466,7 +467,7 @@ mod tests {
 
     #[test]
     fn a_header_gives_hips_names_to_what_includes_it() {
-        let all = surroundings(&[
+        let all = project_context(&[
             ("a/.git/HEAD", ""),
             ("a/include/mine/gpu.hpp", "using cudaError_t = hipError_t;"),
             ("a/include/mine/all.hpp", "#include \"gpu.hpp\""),
@@ -485,7 +486,7 @@ mod tests {
                 language: Language::of_path(path),
                 ..Options::default()
             };
-            all.complete(path, &mut options);
+            all.fill_options(path, &mut options);
             options.has_hip_names
         };
         assert!(of("a/src/deep/x.cu"));
@@ -496,7 +497,7 @@ mod tests {
 
     #[test]
     fn a_module_belongs_to_the_projects_that_hold_the_file_within_its_repository() {
-        let all = surroundings(&[
+        let all = project_context(&[
             ("b.py", ""),
             ("a/.git/HEAD", ""),
             ("a/flash_attn/__init__.py", ""),
@@ -511,7 +512,7 @@ mod tests {
             ("a/tests/test_it.py", ""),
         ]);
         let of = |folder: &str| {
-            let mut modules = all.own_modules(folder).to_vec();
+            let mut modules = all.first_party_modules(folder).to_vec();
             modules.sort();
             modules.dedup();
             modules

@@ -70,13 +70,13 @@ mod tests {
             "csrc/alone.cu",
         ];
         let found = find(&paths);
-        let twins: Vec<_> = paths
+        let ports: Vec<_> = paths
             .iter()
             .zip(&found)
-            .filter_map(|(path, twin)| Some((*path, (*twin)?)))
+            .filter_map(|(path, port)| Some((*path, (*port)?)))
             .collect();
         assert_eq!(
-            twins,
+            ports,
             [
                 ("docker/Dockerfile", "docker/Dockerfile.rocm"),
                 ("csrc/cuda/ops.cu", "csrc/hip/ops.hip"),

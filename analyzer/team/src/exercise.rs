@@ -129,7 +129,7 @@ impl Exercise {
             target,
             rules: &[],
             filter: &RuleFilter::default(),
-            own_modules: &[],
+            first_party_modules: &[],
             extensions: &[],
         };
         let checker = tree.map(|tree| Checker::run(Semantics::new(tree, target.clone()), &options));

@@ -17,7 +17,9 @@ use std::sync::Arc;
 
 use condition::Condition;
 pub use exercise::{Exercise, ExerciseError};
-use hipward_analyzer_core::diagnostic::{Author, Draft, MAX_FINDINGS, Replacement, Suggestion};
+use hipward_analyzer_core::diagnostic::{
+    MAX_FINDINGS, RawDiagnostic, Replacement, RuleRef, Suggestion,
+};
 use hipward_analyzer_core::rule::RuleMeta;
 use hipward_analyzer_core::selection::RuleFilter;
 use hipward_analyzer_core::{Applicability, HandledBy, Severity, Target};
@@ -54,8 +56,8 @@ pub struct TeamRule {
 }
 
 impl TeamRule {
-    fn author(&self, index: usize) -> Author {
-        Author::Team {
+    fn rule_ref(&self, index: usize) -> RuleRef {
+        RuleRef::Team {
             id: self.id.clone(),
             name: self.name.clone(),
             link: self.link.clone(),
@@ -146,10 +148,14 @@ fn wanted<'r>(
 
 /// What a team's selected rules find in a Python source, up to the number of findings that anyone reads.
 #[doc(hidden)]
-pub fn check_python(rules: &TeamRules, filter: &RuleFilter, cx: &Checker<'_>) -> Vec<Draft> {
+pub fn check_python(
+    rules: &TeamRules,
+    filter: &RuleFilter,
+    cx: &Checker<'_>,
+) -> Vec<RawDiagnostic> {
     let mut by_kind: [Vec<(usize, &TeamRule, &Matcher)>; KIND_COUNT] =
         [const { Vec::new() }; KIND_COUNT];
-    let mut drafts = Vec::new();
+    let mut diagnostics = Vec::new();
     for (index, rule) in wanted(rules, filter, cx.target()) {
         for matcher in &rule.matchers {
             for kind in matcher.kinds() {
@@ -158,7 +164,7 @@ pub fn check_python(rules: &TeamRules, filter: &RuleFilter, cx: &Checker<'_>) ->
         }
     }
     if by_kind.iter().all(Vec::is_empty) {
-        return drafts;
+        return diagnostics;
     }
     for node in cx.tree().nodes() {
         for (index, rule, matcher) in &by_kind[cx.tree().kind(node) as usize] {
@@ -168,8 +174,8 @@ pub fn check_python(rules: &TeamRules, filter: &RuleFilter, cx: &Checker<'_>) ->
             if never_runs_on_target(&cx.semantics, node) {
                 continue;
             }
-            drafts.push(Draft {
-                rule: rule.author(*index),
+            diagnostics.push(RawDiagnostic {
+                rule: rule.rule_ref(*index),
                 span: found.span.clone(),
                 message: rule.message.clone(),
                 severity: rule.severity,
@@ -177,11 +183,11 @@ pub fn check_python(rules: &TeamRules, filter: &RuleFilter, cx: &Checker<'_>) ->
                 fix: rule.fix.as_ref().map(|fix| fix.suggest(cx, &found)),
             });
         }
-        if drafts.len() >= MAX_FINDINGS {
+        if diagnostics.len() >= MAX_FINDINGS {
             break;
         }
     }
-    drafts
+    diagnostics
 }
 
 impl Matcher {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Matcher, TeamRule, TeamRules};
 use hipward_analyzer_core::HandledBy;
 use hipward_analyzer_core::Target;
-use hipward_analyzer_core::diagnostic::Draft;
+use hipward_analyzer_core::diagnostic::RawDiagnostic;
 use hipward_analyzer_core::selection::RuleFilter;
 use hipward_analyzer_files::facts::Facts;
 
@@ -153,8 +153,8 @@ pub fn check_cuda(
     rules: &TeamRules,
     filter: &RuleFilter,
     cx: &hipward_analyzer_cuda::Checker<'_>,
-) -> Vec<Draft> {
-    drafts(rules, filter, cx.target, |matcher| matcher.in_cuda(cx))
+) -> Vec<RawDiagnostic> {
+    diagnostics(rules, filter, cx.target, |matcher| matcher.in_cuda(cx))
 }
 
 /// The findings of a team's selected rules in a build file or script.
@@ -163,31 +163,31 @@ pub fn check_file(
     filter: &RuleFilter,
     target: &Target,
     facts: &Facts<'_>,
-) -> Vec<Draft> {
-    drafts(rules, filter, target, |matcher| matcher.in_file(facts))
+) -> Vec<RawDiagnostic> {
+    diagnostics(rules, filter, target, |matcher| matcher.in_file(facts))
 }
 
-fn drafts(
+fn diagnostics(
     rules: &TeamRules,
     filter: &RuleFilter,
     target: &Target,
     find: impl Fn(&ThingMatcher) -> Vec<Range<usize>>,
-) -> Vec<Draft> {
-    let mut drafts = Vec::new();
+) -> Vec<RawDiagnostic> {
+    let mut diagnostics = Vec::new();
     for (index, rule) in super::wanted(rules, filter, target) {
         for matcher in &rule.matchers {
             if let Matcher::Thing(matcher) = matcher {
                 let places = find(matcher).into_iter();
-                drafts.extend(places.map(|span| draft(index, rule, span)));
+                diagnostics.extend(places.map(|span| diagnostic(index, rule, span)));
             }
         }
     }
-    drafts
+    diagnostics
 }
 
-fn draft(index: usize, rule: &TeamRule, span: Range<usize>) -> Draft {
-    Draft {
-        rule: rule.author(index),
+fn diagnostic(index: usize, rule: &TeamRule, span: Range<usize>) -> RawDiagnostic {
+    RawDiagnostic {
+        rule: rule.rule_ref(index),
         message: rule.message.clone(),
         severity: rule.severity,
         handled_by: HandledBy::You,

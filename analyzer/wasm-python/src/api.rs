@@ -1,7 +1,7 @@
 //! Requests and answers as JSON. An error is a sentence for the caller.
 
 use hipward_analyzer_core::analysis::{ParsedFile, refusal, report};
-use hipward_analyzer_core::diagnostic::Author;
+use hipward_analyzer_core::diagnostic::RuleRef;
 use hipward_analyzer_core::json::{Encode, Request, encode, object};
 use hipward_analyzer_core::position::LineIndex;
 use hipward_analyzer_core::selection::{KnownRule, RuleFilter};
@@ -82,7 +82,7 @@ impl SourceRequest {
             target: &self.target,
             rules: RULES,
             filter: &self.filter,
-            own_modules: &[],
+            first_party_modules: &[],
             extensions: &[],
         };
         let parsed = match refusal(source, language, &lines) {
@@ -94,7 +94,7 @@ impl SourceRequest {
 }
 
 /// The order of findings at the same position.
-fn rank(rule: &Author) -> usize {
+fn rank(rule: &RuleRef) -> usize {
     let id = rule.id();
     RULES
         .iter()

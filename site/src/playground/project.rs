@@ -389,11 +389,11 @@ fn ported(html: &mut Html, summary: &Summary) {
     html.raw("<details><summary>");
     counted(html, summary.ported.len(), "file");
     html.raw(" with a port beside it, not counted</summary><ul>");
-    for twin in &summary.ported {
+    for file in &summary.ported {
         html.raw("<li><code>")
-            .text(&twin.path)
+            .text(&file.path)
             .raw("</code>: <code>")
-            .text(&twin.twin)
+            .text(&file.port)
             .raw("</code></li>");
     }
     html.raw("</ul></details>");

@@ -7,7 +7,9 @@ use crate::report::{
     Applicability, Contract, DiffKind, DiffLine, Edit, Finding, Fix, HandledBy, Language, Note,
     Position, Report, Severity, Span, Target, Version,
 };
-use crate::report::{Effort, EffortItem, FamilyCount, JudgedCondition, Judgement, Summary, Twin};
+use crate::report::{
+    Effort, EffortItem, FamilyCount, JudgedCondition, Judgement, PortedFile, Summary,
+};
 use crate::rule::{Family, RuleMeta};
 
 /// A value with a JSON form.
@@ -164,7 +166,7 @@ objects! {
 objects! {
     Summary { files, files_with_findings, families, by_you, by_hipify, by_rocm_wheel, ported, effort }
     FamilyCount { family, error, warning, advice, info }
-    Twin { path, twin, findings }
+    PortedFile { path, port, findings }
     Effort { minutes, items, note }
     EffortItem { kind, findings, minutes_each, minutes }
     Judgement { conditions }

@@ -1,6 +1,6 @@
 //! What a condition on the backend or the versions is on the target. Which code then runs there is `guards.rs`.
 
-use super::constants::plain_string;
+use super::literal::literal_text;
 use super::names::Value;
 use super::resolve::Semantics;
 use crate::syntax::{Field, Kind, Node};
@@ -59,7 +59,7 @@ fn presence(semantics: &Semantics<'_>, node: Node) -> Option<bool> {
         && function.is("shutil.which")
     {
         let tool = tree.parts(tree.child(node, Field::Arguments)?).next()?;
-        return match plain_string(semantics, tool)? {
+        return match literal_text(&semantics.tree, tool)? {
             "nvidia-smi" | "nvcc" => Some(false),
             "amd-smi" | "rocm-smi" | "rocminfo" | "hipcc" => Some(true),
             _ => None,
@@ -96,12 +96,12 @@ fn comparison(semantics: &Semantics<'_>, node: Node) -> Option<bool> {
     }
     // Triton's `target.backend == "cuda"`: it is "hip" on ROCm.
     let is_backend = tree.text(left).ends_with(".backend") && operator == Kind::Equal;
-    if is_backend && plain_string(semantics, right) == Some("cuda") {
+    if is_backend && literal_text(&semantics.tree, right) == Some("cuda") {
         return Some(false);
     }
     let vendor = [left, right]
         .into_iter()
-        .filter_map(|side| plain_string(semantics, side))
+        .filter_map(|side| literal_text(&semantics.tree, side))
         .find_map(vendor)?;
     match operator {
         Kind::Equal | Kind::In => Some(vendor),
@@ -166,7 +166,8 @@ fn call_truth(semantics: &Semantics<'_>, call: Node, depth: u8) -> Option<bool> 
             ("bool", [value]) => return truth(semantics, *value, depth),
             ("hasattr", [object, name]) => {
                 let version = semantics.resolve(*object)?.is("torch.version");
-                return (version && plain_string(semantics, *name) == Some("hip")).then_some(true);
+                return (version && literal_text(&semantics.tree, *name) == Some("hip"))
+                    .then_some(true);
             }
             _ => {}
         }

@@ -3,40 +3,18 @@
 use std::borrow::Cow;
 
 use super::backend::truth_on_target;
+use super::literal::literal_text;
 use super::resolve::Semantics;
-use crate::syntax::{Field, Kind, Node, Tree};
+use crate::syntax::{Field, Kind, Node};
 
 /// How many names, f-strings and sums are followed within each other.
 const MAX_DEPTH: u8 = 8;
-
-/// The text of a string that is one plain literal.
-pub(super) fn plain_string<'a>(semantics: &Semantics<'a>, node: Node) -> Option<&'a str> {
-    literal_text(&semantics.tree, node)
-}
-
-/// The text between the quotes of a string without escapes or `{…}`.
-pub fn literal_text<'a>(tree: &Tree<'a>, node: Node) -> Option<&'a str> {
-    if tree.kind(node) != Kind::String {
-        return None;
-    }
-    let mut parts = tree.parts(node);
-    match (parts.next(), parts.next()) {
-        (None, _) => Some(""),
-        (Some(content), None) => {
-            let raw = tree.text(node).starts_with(['r', 'R']);
-            let plain = tree.kind(content) == Kind::StringContent
-                && (raw || tree.parts(content).next().is_none());
-            plain.then(|| tree.text(content))
-        }
-        _ => None,
-    }
-}
 
 /// The string that the expression at `node` is, where that is one literal in the source.
 ///
 /// `"a" if torch.version.hip else "b"` is the string that the target gets.
 pub fn string<'a>(semantics: &Semantics<'a>, node: Node) -> Option<&'a str> {
-    plain_string(semantics, taken(semantics, node)?)
+    literal_text(&semantics.tree, taken(semantics, node)?)
 }
 
 /// The expression that `node` is on the target, through names and conditional expressions.
@@ -68,7 +46,7 @@ fn fold<'a>(semantics: &Semantics<'a>, node: Node, depth: u8) -> Option<Cow<'a, 
     let depth = depth.checked_sub(1)?;
     let tree = &semantics.tree;
     let node = taken(semantics, node)?;
-    if let Some(plain) = plain_string(semantics, node) {
+    if let Some(plain) = literal_text(&semantics.tree, node) {
         return Some(Cow::Borrowed(plain));
     }
     let mut text = String::new();

@@ -4,34 +4,11 @@ use std::borrow::Cow;
 
 use super::constants::folded;
 use super::resolve::Semantics;
+use super::variable::{Access, EnvironmentVariable};
 use crate::syntax::{Field, Kind, Node};
 
 /// Among how many parts of a dictionary a copy of the environment is looked for: it comes first, or after few.
 const MAX_SPLATS: usize = 64;
-
-/// What is done with the variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Set for this process, or given a default.
-    Set,
-    /// Set for a child process.
-    SetForChild,
-    /// Looked at.
-    Read,
-}
-
-/// One use of an environment variable.
-#[derive(Clone, Debug)]
-pub struct EnvironmentVariable<'a> {
-    /// The variable.
-    pub name: Cow<'a, str>,
-    /// The expression that names it.
-    pub key: Node,
-    /// What it is set to.
-    pub value: Option<Node>,
-    /// What is done.
-    pub access: Access,
-}
 
 /// The use of one of `names` at `node`: a subscript, a call, a dictionary's pair or a keyword argument.
 pub fn environment_variable<'a>(

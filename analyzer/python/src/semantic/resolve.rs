@@ -4,9 +4,9 @@
 
 use std::cell::{Cell, RefCell};
 
-use super::constants;
-use super::environment::EnvironmentVariable;
+use super::literal::literal_text;
 use super::names::{Binding, Bindings, Names, Scope, Value};
+use super::variable::EnvironmentVariable;
 use crate::syntax::{Field, Kind, Node, Tree};
 use hipward_analyzer_core::Target;
 
@@ -182,14 +182,12 @@ impl<'a> Semantics<'a> {
                 .is_none();
         match (builtin, tree.text(function), &arguments[..]) {
             (true, "getattr", [object, name, ..]) => {
-                let member = constants::plain_string(self, *name)?;
+                let member = literal_text(&self.tree, *name)?;
                 self.resolve_within(*object, depth)?.member(member)
             }
-            (true, "__import__", [name]) => {
-                QualifiedName::new(constants::plain_string(self, *name)?)
-            }
+            (true, "__import__", [name]) => QualifiedName::new(literal_text(&self.tree, *name)?),
             (false, _, [name]) => {
-                let member = constants::plain_string(self, *name)?;
+                let member = literal_text(&self.tree, *name)?;
                 let function = self.resolve_within(function, depth)?;
                 function
                     .is("importlib.import_module")

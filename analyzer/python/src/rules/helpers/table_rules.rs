@@ -280,14 +280,14 @@ pub(crate) fn imported(cx: &Checker<'_>, statement: Node, module: &str) -> Optio
         }
         _ => None,
     }?;
-    is_awaited(cx, statement, module).then_some(found)
+    is_unguarded_import(cx, statement, module).then_some(found)
 }
 
 /// True when `statement` counts on a module of somebody else's: nobody is prepared for its failure, and the project does
 /// not hold it itself.
-pub(crate) fn is_awaited(cx: &Checker<'_>, statement: Node, module: &str) -> bool {
+pub(crate) fn is_unguarded_import(cx: &Checker<'_>, statement: Node, module: &str) -> bool {
     let errors = ["ImportError", "ModuleNotFoundError"];
-    !cx.is_own(module) && !is_import_guarded(&cx.semantics, statement, &errors)
+    !cx.is_first_party(module) && !is_import_guarded(&cx.semantics, statement, &errors)
 }
 
 fn within(name: &QualifiedName<'_>, module: &str) -> bool {
@@ -302,7 +302,7 @@ fn imported_name(cx: &Checker<'_>, statement: Node, name: &str) -> Option<Node> 
     let item = tree
         .children_in(statement, Field::Name)
         .find(|item| tree.text(tree.child(*item, Field::Name).unwrap_or(*item)) == member)?;
-    is_awaited(cx, statement, module).then_some(item)
+    is_unguarded_import(cx, statement, module).then_some(item)
 }
 
 fn suggestion(cx: &Checker<'_>, found: &Use, place: &Place) -> Suggestion {

@@ -2,7 +2,7 @@
 
 use crate::checker::{Checker, Replacement, Suggestion};
 use crate::rules::helpers::edits::{import_item_range, module_expression};
-use crate::rules::helpers::table_rules::is_awaited;
+use crate::rules::helpers::table_rules::is_unguarded_import;
 use crate::semantic::Value;
 use crate::syntax::{Field, Kind, Node};
 
@@ -100,7 +100,7 @@ fn check(cx: &Checker<'_>, statement: Node) {
     if !module.starts_with("apex") && cx.has_reported(&RULE, &|text, _| text == module) {
         return;
     }
-    if !is_awaited(cx, statement, module) {
+    if !is_unguarded_import(cx, statement, module) {
         return;
     }
     let fix = from

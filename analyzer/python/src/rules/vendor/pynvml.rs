@@ -5,7 +5,7 @@ mod counterparts;
 use self::counterparts::{CALLS, COUNTERPARTS, GPU_TEMPERATURE, WITHOUT_ARGUMENT};
 use super::cuda_wheels::installed;
 use crate::checker::{Checker, Replacement, Suggestion};
-use crate::rules::helpers::table_rules::is_awaited;
+use crate::rules::helpers::table_rules::is_unguarded_import;
 use crate::semantic::{Value, integer};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Arch;
@@ -87,7 +87,8 @@ fn check(cx: &Checker<'_>, statement: Node) {
     let Some(import) = pynvml_item(cx, statement) else {
         return;
     };
-    let is_ours = |node: &Node| pynvml_item(cx, *node).is_some() && is_awaited(cx, *node, "pynvml");
+    let is_ours =
+        |node: &Node| pynvml_item(cx, *node).is_some() && is_unguarded_import(cx, *node, "pynvml");
     if !is_ours(&statement) {
         return;
     }
