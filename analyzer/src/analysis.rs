@@ -75,7 +75,8 @@ impl Session {
             }
             parsed.notes.push(Note {
                 code: "counterpart".to_owned(),
-                message: "This file is for NVIDIA's hosts: beside it is AMD's.".to_owned(),
+                message: "This file is for NVIDIA hosts: a parallel file for AMD exists."
+                    .to_owned(),
                 line: None,
             });
         }

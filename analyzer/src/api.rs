@@ -1,6 +1,6 @@
-//! The analyzer with JSON strings in and JSON strings out: what the browser calls.
+//! The analyzer with JSON strings as input and output, for the browser.
 //!
-//! An error is a sentence for the caller.
+//! An error is a sentence for the user.
 
 use std::mem;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use hipward_analyzer_core::json::{self, Encode, Request, encode};
 use hipward_analyzer_core::{Applicability, Language, Report};
 use hipward_analyzer_team::TeamRules;
 
-/// A request that carries a source.
+/// A request that contains a source.
 struct SourceRequest {
     request: Request,
     options: Options,
@@ -55,7 +55,7 @@ impl SourceRequest {
     }
 }
 
-/// How a request wants sources to be analyzed.
+/// The analysis options in a request.
 fn options(request: &Request) -> Result<Options, String> {
     let team = TeamRules::read(request.list("rules")?).map_err(|error| error.to_string())?;
     let (select, ignore) = (request.texts("select")?, request.texts("ignore")?);
@@ -87,10 +87,10 @@ impl Encode for Completed {
     }
 }
 
-/// `{source, path?}` → the language, by the path's name or else by the content.
+/// `{source, path?}` → the language, by the path's name or otherwise by the content.
 ///
 /// # Errors
-/// When the request is not what was expected; so for every function here.
+/// Returns an error if the request is invalid; this applies to every function here.
 pub fn language(request: &str) -> Result<String, String> {
     let request = Request::read(request, &["source", "path"])?;
     let source = request.text("source")?;
@@ -100,7 +100,7 @@ pub fn language(request: &str) -> Result<String, String> {
     ))
 }
 
-/// `{paths: […]}` → for each the language that its name stands for, `null` for a name that is of no kind that is read.
+/// `{paths: […]}` → the language of each path by its name, `null` for unsupported names.
 pub fn languages(request: &str) -> Result<String, String> {
     let request = Request::read(request, &["paths"])?;
     let paths = request.texts("paths")?;
@@ -159,7 +159,7 @@ impl Encode for Project {
 
 /// `{files: [{path, source}], target?, select?, ignore?, rules?}` → `{files: [{path, report}], summary}`.
 ///
-/// A file whose name is of no kind that is read is left out; it may still say something of those beside it.
+/// A file with an unsupported name is omitted from the result, but may be part of the project context of other files.
 pub fn project(request: &str) -> Result<String, String> {
     let request = Request::read(request, &["files", "target", "select", "ignore", "rules"])?;
     let mut options = options(&request)?;
@@ -193,7 +193,7 @@ pub fn project(request: &str) -> Result<String, String> {
     }))
 }
 
-/// What [`project_context`] answers for a folder.
+/// The answer of [`project_context`] for a folder.
 struct Folder {
     path: String,
     hipified: Vec<String>,
@@ -272,8 +272,8 @@ pub fn project_context(request: &str) -> Result<String, String> {
     Ok(encode(&answers))
 }
 
-/// As [`analyze`], with `path`: the file is counted in a summary that [`survey_finish`] gives. One file at a time, so
-/// that a folder of any size needs the memory of one.
+/// Like [`analyze`], with `path`: the file is counted in the summary that [`survey_finish`] returns. One file at a
+/// time, so that a folder of any size needs the memory of one file.
 pub fn survey_add(request: &str, survey: &mut Survey) -> Result<String, String> {
     let read = SourceRequest::read(request)?;
     let path = read.request.text("path")?;
@@ -282,7 +282,7 @@ pub fn survey_add(request: &str, survey: &mut Survey) -> Result<String, String> 
     Ok(encode(&report))
 }
 
-/// `{}` → `Summary` of the files since the last time; the next one begins empty.
+/// `{}` → `Summary` of the files since the last call; the next survey starts empty.
 pub fn survey_finish(request: &str, survey: &mut Survey) -> Result<String, String> {
     Request::read(request, &[])?;
     Ok(encode(&mem::take(survey).finish()))
@@ -307,7 +307,7 @@ pub fn diff(request: &str) -> Result<String, String> {
     )))
 }
 
-/// `{path, before, after}` → a patch that `git apply` takes, empty when nothing changed.
+/// `{path, before, after}` → a patch for `git apply`, empty if nothing changed.
 pub fn patch(request: &str) -> Result<String, String> {
     let request = Request::read(request, &["path", "before", "after"])?;
     Ok(encode(&crate::unified_diff(

@@ -265,7 +265,7 @@ fn a_mistake_in_a_teams_rule_is_told_with_file_line_and_key() {
     let (code, _, errors) = check(folder.path(), &["a.py", "--rules", "rules"]);
     assert_eq!(code, 2);
     assert!(
-        errors.contains("rules/acme.toml:9: `match.pattern`: it is no Python at"),
+        errors.contains("rules/acme.toml:9: `match.pattern`: not valid Python at"),
         "{errors}"
     );
 }

@@ -239,7 +239,7 @@ fn what_the_first_lesson_calls_portable_no_rule_reports() {
         .lines()
         .filter(|line| line.to_lowercase().contains("cuda"))
         .count();
-    let says = format!("has {mention} lines that say `cuda`");
+    let says = format!("has {mention} lines with `cuda`");
     assert!(team.contains(&says), "{says}");
 }
 

@@ -12,7 +12,7 @@ use crate::suppression::Suppressions;
 
 /// Sources longer than this are not analyzed.
 ///
-/// The largest module of PyTorch itself is about a third of it.
+/// PyTorch's largest module is about a third of it.
 pub const MAX_SOURCE_BYTES: usize = 2 * 1024 * 1024;
 
 /// The result of running a language's rules over a source.
@@ -53,7 +53,7 @@ pub fn report(
         parsed.notes.push(Note {
             code: "too-many".to_owned(),
             message: format!(
-                "More than {MAX_FINDINGS} findings: the rest of the source was not judged."
+                "More than {MAX_FINDINGS} findings: the rest of the source was not analyzed."
             ),
             line: parsed
                 .diagnostics
@@ -128,7 +128,7 @@ pub fn refusal(source: &str, language: Language, lines: &LineIndex<'_>) -> Optio
         return Some(Note {
             code: "too-large".to_owned(),
             message: format!(
-                "This text is {} KB long; up to {} KB are analyzed. Take the file that matters.",
+                "This text is {} KB long; up to {} KB are analyzed. Reduce it to the relevant file.",
                 source.len() / 1024,
                 most / 1024,
             ),
@@ -138,7 +138,7 @@ pub fn refusal(source: &str, language: Language, lines: &LineIndex<'_>) -> Optio
     let nul = source.find('\0')?;
     Some(Note {
         code: "binary".to_owned(),
-        message: "This is not a text: it holds NUL bytes. Was it a compiled file or UTF-16?"
+        message: "This is not text: it contains NUL bytes. It may be a compiled file or UTF-16."
             .to_owned(),
         line: Some(lines.line(nul)),
     })

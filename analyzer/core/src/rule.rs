@@ -4,7 +4,7 @@
 
 use crate::report::{Applicability, Language, Severity};
 
-/// What a rule is about; the first digit of its id.
+/// The subject of a rule; the first digit of its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
@@ -14,7 +14,7 @@ pub enum Family {
     VendorLibraries,
     /// HW2: environment variables.
     Environment,
-    /// HW3: code that asks which GPU it runs on.
+    /// HW3: code that depends on the GPU it runs on.
     BackendCode,
     /// HW4: Python versions.
     PythonVersion,
@@ -84,26 +84,26 @@ pub struct Rule {
 pub struct RuleMeta {
     /// `HW101`.
     pub id: &'static str,
-    /// Reads after "allow": `pynvml`.
+    /// The name, as in a suppression comment: `pynvml`.
     pub name: &'static str,
-    /// One line for a list.
+    /// A one-line description for a list.
     pub title: &'static str,
-    /// What it is about.
+    /// The subject.
     pub family: Family,
-    /// How bad its findings usually are.
+    /// The usual severity of its findings.
     pub severity: Severity,
-    /// The languages it reads.
+    /// The languages it checks.
     pub languages: &'static [Language],
-    /// The targets it applies to, in words.
+    /// A description of the targets it applies to.
     pub targets: &'static str,
-    /// The best fix it has.
+    /// The best applicability of its fixes.
     pub applicability: Applicability,
-    /// The lesson that teaches it: `01-port/02-vendor-libraries`.
+    /// The lesson about it: `01-port/02-vendor-libraries`.
     pub lesson: Option<&'static str>,
     /// True for a rewrite that is only a matter of taste: it runs only when it is selected by name.
     #[serde(skip)]
     pub on_request: bool,
-    /// Severities that some of its findings have instead, and which those are: `in a test`.
+    /// Different severities of some findings, each with a description of these findings: `in a test`.
     #[serde(skip)]
     pub also: &'static [(Severity, &'static str)],
     /// The lines of its page; [`RuleMeta::doc`] joins them.
@@ -113,12 +113,12 @@ pub struct RuleMeta {
 }
 
 impl RuleMeta {
-    /// The severities that findings have, the usual one first, each with the findings that it is for: `in a test`. Of the usual
-    /// one nothing is said.
+    /// The severities of findings, the usual one first, each with a description of its findings: `in a test`. The usual
+    /// one has no description.
     pub fn severities(&self) -> Vec<(Severity, &'static str)> {
         let mut found = vec![(self.severity, "")];
         found.extend(self.also);
-        // What the checkers decide for every rule.
+        // Severities that the checkers set for every rule.
         let has_error = found
             .iter()
             .any(|(severity, _)| *severity == Severity::Error);
@@ -126,13 +126,13 @@ impl RuleMeta {
         if is_cuda && has_error {
             found.push((
                 Severity::Info,
-                "in a source that asks for AMD by a condition",
+                "in a source that tests for AMD in a condition",
             ));
         }
         if is_cuda && self.applicability != Applicability::DisplayOnly {
             found.push((
                 Severity::Info,
-                "where a safe fix settles it in a string of Python's",
+                "where a safe fix applies in a Python string",
             ));
         }
         if self.languages.contains(&Language::Yaml) {
@@ -142,7 +142,10 @@ impl RuleMeta {
             .iter()
             .any(|(severity, _)| *severity != Severity::Info)
         {
-            found.push((Severity::Info, "in a file that AMD has its own of"));
+            found.push((
+                Severity::Info,
+                "in a file for which AMD has a version of its own",
+            ));
         }
         found
     }

@@ -1,4 +1,4 @@
-//! What a rule on CUDA C++ works with.
+//! The interface between CUDA C++ sources and their rules.
 
 use super::conditions::{Vendors, knows_amd};
 use super::headers::hip_header;
@@ -10,31 +10,31 @@ use hipward_analyzer_core::diagnostic::{DiagnosticSink, RawDiagnostic, Suggestio
 use hipward_analyzer_core::rule::Rule;
 use hipward_analyzer_core::{HandledBy, Severity, Target};
 
-/// Who compiles the source.
+/// The compiler of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
-    /// A build of its own: names have to be HIP's.
+    /// The source's own build: names have to be HIP names.
     Plain,
     /// A PyTorch extension, or a build that runs hipify itself: names change at build time.
     PyTorchExtension,
 }
 
-/// The source, and what was found in it so far.
+/// The source, and its findings so far.
 pub struct Checker<'a> {
     pub source: &'a Source<'a>,
     pub target: &'a Target,
     pub setting: Setting,
-    /// A header gives it CUDA's names for HIP.
+    /// A header defines CUDA's names as HIP names.
     pub has_hip_names: bool,
-    /// A condition of its own asks for AMD, or a header gave it HIP's names.
+    /// One of its conditions tests for AMD, or a header defines CUDA's names as HIP names.
     pub knows_amd: bool,
     diagnostics: DiagnosticSink,
 }
 
 impl<'a> Checker<'a> {
-    /// What the selected rules find in `source`.
+    /// The findings of the selected rules in `source`.
     pub fn run(source: &'a Source<'a>, options: &CudaOptions<'a>) -> Vec<RawDiagnostic> {
-        // CUDA's own header would not be there.
+        // CUDA's own header would be missing.
         let has_hip_names = options.has_hip_names
             && !source.includes().any(|(header, token)| {
                 hip_header(header).is_some() && source.vendors(token) == Vendors::Both
@@ -51,7 +51,7 @@ impl<'a> Checker<'a> {
             knows_amd: has_hip_names || knows_amd(source),
             diagnostics: DiagnosticSink::default(),
         };
-        // SYCL is no CUDA, whatever its source was made from.
+        // SYCL is not CUDA, even if the source was converted from CUDA.
         let is_sycl = source
             .includes()
             .any(|(header, _)| header.ends_with("sycl.hpp"));
@@ -66,11 +66,11 @@ impl<'a> Checker<'a> {
         checker.diagnostics.finish()
     }
 
-    /// Puts a finding of `rule` at some tokens, unless they are compiled for one vendor alone: NVIDIA's branch is
-    /// never seen on the target, and in AMD's its author had the target in mind.
+    /// Reports a finding of `rule` at a range of tokens, unless they are compiled for one vendor only: NVIDIA's branch
+    /// is not compiled for the target, and AMD's branch was written for it.
     ///
-    /// In a source that asks for AMD anywhere, an error is information: it would have stopped its author. What compiles
-    /// and is wrong, such as a warp of 32, would not.
+    /// In a source with a condition for AMD, an error becomes information, because the author would have noticed it. A
+    /// finding about code that compiles but is wrong, such as a warp of 32, keeps its severity.
     pub fn report(
         &self,
         rule: &'static Rule,
@@ -85,7 +85,7 @@ impl<'a> Checker<'a> {
         self.report_as(rule, severity, HandledBy::You, tokens, message, fix);
     }
 
-    /// [`Checker::report`] with a severity and a person of its own.
+    /// [`Checker::report`] with a different severity and handler.
     pub fn report_as(
         &self,
         rule: &'static Rule,
@@ -108,12 +108,12 @@ impl<'a> Checker<'a> {
         });
     }
 
-    /// False for what only one vendor's compiler sees.
+    /// False for code that only one vendor's compiler sees.
     pub fn is_for_both(&self, token: u32) -> bool {
         self.source.vendors(token) == Vendors::Both
     }
 
-    /// The places of a word that both vendors compile and that stand for the global name, in order.
+    /// The positions of a word that both vendors compile and that refer to the global name, in order.
     pub fn uses<'s>(&'s self, word: &str) -> impl Iterator<Item = u32> + use<'s, 'a> {
         self.source
             .places(word)
@@ -124,7 +124,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// PyTorch's headers or registration macros make an extension.
+/// PyTorch's headers or registration macros identify an extension.
 fn setting(source: &Source<'_>) -> Setting {
     let has_header = source.includes().any(|(header, _)| {
         ["torch/", "ATen/", "c10/", "pybind11/"]

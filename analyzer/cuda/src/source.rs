@@ -1,4 +1,4 @@
-//! A source as its rules see it: tokens, brackets, words, calls and conditionals.
+//! A source as provided to the rules: tokens, brackets, words, calls and conditionals.
 
 use std::ops::{Deref, Range};
 
@@ -26,7 +26,7 @@ pub struct Launch {
     pub name: u32,
     /// From `<<<` to the first `>` that closes it.
     pub configuration: Tokens,
-    /// With its parentheses.
+    /// Including the parentheses.
     pub arguments: Tokens,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Source<'a> {
         self.stream.comments
     }
 
-    /// For whom a token is compiled.
+    /// The vendors for which a token is compiled.
     pub fn vendors(&self, token: u32) -> Vendors {
         let after = self.changes.partition_point(|(from, _)| *from <= token);
         after
@@ -54,14 +54,14 @@ impl<'a> Source<'a> {
             .map_or(Vendors::Both, |(_, vendors)| *vendors)
     }
 
-    /// The preprocessor line that a token is in.
+    /// The preprocessor line that contains a token.
     pub fn directive_of(&self, token: u32) -> Option<&Directive> {
         let after = self.directives.partition_point(|line| line.start <= token);
         let line = self.directives.get(after.checked_sub(1)?)?;
         line.contains(&token).then_some(line)
     }
 
-    /// The header that an `#include` line names, its quotes or angles left out, and its token.
+    /// The header of an `#include` line without its quotes or angle brackets, and its token.
     pub fn included(&self, line: &Directive) -> Option<(&'a str, u32)> {
         let token = line.start + 2;
         let is_include = self.directive_name(line) == "include"
@@ -71,7 +71,7 @@ impl<'a> Source<'a> {
         is_include.then_some((header, token))
     }
 
-    /// Every header that is included, with its token.
+    /// Every included header, with its token.
     pub fn includes(&self) -> impl Iterator<Item = (&'a str, u32)> {
         self.directives
             .iter()
@@ -86,7 +86,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The parentheses of a call whose name is at `token`; template arguments may stand between.
+    /// The parentheses of a call whose name is at `token`, possibly after template arguments.
     pub fn call(&self, token: u32) -> Option<Tokens> {
         let mut open = token + 1;
         if self.token_text(open) == "<" {
@@ -98,9 +98,9 @@ impl<'a> Source<'a> {
         Some(open..self.partner(open)? + 1)
     }
 
-    /// One past the `>` that closes the `<` at `open`, if it reads like template arguments.
+    /// One past the `>` that closes the `<` at `open`, if the text between can be template arguments.
     pub fn angle_end(&self, open: u32) -> Option<u32> {
-        /// Longer than template arguments that anyone writes; keeps a text of `<` linear.
+        /// An upper limit for template arguments; keeps the time for a text of `<` linear.
         const MAX: u32 = 200;
         let mut depth = 0_u32;
         let mut at = open;
@@ -122,7 +122,7 @@ impl<'a> Source<'a> {
         None
     }
 
-    /// The arguments between two parentheses; commas in brackets and template arguments part none.
+    /// The arguments between two parentheses; commas in brackets and template arguments do not separate arguments.
     pub fn arguments(&self, parentheses: &Tokens) -> Vec<Tokens> {
         let end = parentheses.end - 1;
         let mut arguments = Vec::new();
@@ -170,7 +170,7 @@ impl<'a> Source<'a> {
 
     /// The launch whose `<<<` is at `open`.
     fn launch(&self, open: u32) -> Option<Launch> {
-        /// Longer than a launch configuration that anyone writes; keeps a text of `<<<` linear.
+        /// An upper limit for a launch configuration; keeps the time for a text of `<<<` linear.
         const MAX: u32 = 400;
         let mut close = open + 1;
         while !self.reads(close, &[">", ">", ">"]) {
@@ -194,7 +194,7 @@ impl<'a> Source<'a> {
             let scope = name.checked_sub(2)?;
             match self.before(name, 1) {
                 "template" => name -= 1,
-                // `::kernel`, of no scope.
+                // `::kernel`, without a scope.
                 "::" if self.token_text(scope) != ">"
                     && (self.kind(scope) != Kind::Word || is_keyword(self.token_text(scope))) =>
                 {
@@ -219,10 +219,10 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Where a part of a kernel's name begins that ends at `end`: `kernel`, `kernel<float, 4>`, `KERNEL(4)`, `table[4]`,
-    /// `(*kernel)`.
+    /// The start of a part of a kernel's name that ends at `end`: `kernel`, `kernel<float, 4>`, `KERNEL(4)`,
+    /// `table[4]`, `(*kernel)`.
     fn kernel_part(&self, end: u32) -> Option<u32> {
-        /// Longer than template arguments that anyone writes.
+        /// An upper limit for template arguments.
         const MAX: u32 = 400;
         let mut name = end;
         match self.token_text(name) {
@@ -258,9 +258,9 @@ impl<'a> Source<'a> {
         (self.kind(name) == Kind::Word).then_some(name)
     }
 
-    /// The braces of the function whose qualifier (`__global__`) is at `token`; none of a declaration.
+    /// The braces of the function whose qualifier (`__global__`) is at `token`; `None` for a declaration.
     pub fn body_after(&self, token: u32) -> Option<Tokens> {
-        /// Longer than a function's head that anyone writes.
+        /// An upper limit for the declarator of a function.
         const MAX: u32 = 2_000;
         let mut at = token + 1;
         let mut has_parameters = false;
@@ -279,7 +279,7 @@ impl<'a> Source<'a> {
         None
     }
 
-    /// The innermost braces around a token, looking back no further than a function is long.
+    /// The innermost braces around a token, searched within the maximum length of a function.
     pub fn enclosing_braces(&self, token: u32) -> Option<Tokens> {
         const MAX: u32 = 20_000;
         let mut at = token;
@@ -306,7 +306,7 @@ impl<'a> Source<'a> {
         None
     }
 
-    /// True when the word at `token` is a member (`x.word`) or of another namespace than the global one (`a::word`).
+    /// True if the word at `token` is a member (`x.word`) or in a namespace other than the global one (`a::word`).
     pub fn is_qualified(&self, token: u32) -> bool {
         match self.before(token, 1) {
             "." | "->" => true,
@@ -319,7 +319,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// What may stand before a name of the global namespace: `return ::cudaFree(x)`, `typename ::cub::BlockReduce<int, 64>`.
+/// Tokens that may precede a name of the global namespace: `return ::cudaFree(x)`,
+/// `typename ::cub::BlockReduce<int, 64>`.
 fn is_keyword(word: &str) -> bool {
     matches!(
         word,
@@ -361,7 +362,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_are_parted_by_their_own_commas() {
+    fn arguments_are_split_at_top_level_commas() {
         let text = "f(a<b, c>(d), x < y, {1, 2}, g(h, i)[j, k], l > m)";
         let source = Source::new(text);
         let parentheses = source.call(0).expect("a call");
@@ -377,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_begins_with_all_of_its_kernels_name() {
+    fn launch_begins_at_the_full_kernel_name() {
         for kernel in [
             "k",
             "::k",

@@ -8,10 +8,10 @@ use super::lexer::{Directive, Kind, Token, lex};
 /// A range of tokens.
 pub type Tokens = Range<u32>;
 
-/// No token: the bracket has no other half.
+/// No token: the bracket is unmatched.
 const NONE: u32 = u32::MAX;
 
-/// How many brackets a closing one may find left open; keeps any text linear.
+/// How many open brackets a closing one may skip; keeps the time linear for any text.
 const MOST_LEFT_OPEN: usize = 64;
 
 /// The tokens of a source, with their brackets paired.
@@ -46,12 +46,12 @@ impl<'a> TokenStream<'a> {
         stream
     }
 
-    /// How many tokens there are.
+    /// The number of tokens.
     pub fn token_count(&self) -> u32 {
         self.tokens.len() as u32
     }
 
-    /// What a token is; a sign past the end.
+    /// The kind of a token; a punctuator past the end.
     pub fn kind(&self, token: u32) -> Kind {
         self.tokens
             .get(token as usize)
@@ -73,7 +73,7 @@ impl<'a> TokenStream<'a> {
             .map_or("", |token| self.token_text(token))
     }
 
-    /// True when the tokens from `at` on are those.
+    /// True if the tokens from `at` on have these texts.
     pub fn reads(&self, at: u32, tokens: &[&str]) -> bool {
         tokens
             .iter()
@@ -81,7 +81,7 @@ impl<'a> TokenStream<'a> {
             .all(|(wanted, token)| self.token_text(token) == *wanted)
     }
 
-    /// Where tokens are in the text.
+    /// The range of tokens in the text.
     pub fn span(&self, tokens: Tokens) -> Range<usize> {
         let start = self.tokens.get(tokens.start as usize);
         let last = tokens
@@ -96,12 +96,12 @@ impl<'a> TokenStream<'a> {
         }
     }
 
-    /// The text of some tokens, with what is between them.
+    /// The text of a range of tokens, including the text between them.
     pub fn slice(&self, tokens: Tokens) -> &'a str {
         self.text.get(self.span(tokens)).unwrap_or_default()
     }
 
-    /// The word behind a directive's `#`.
+    /// The word after a directive's `#`.
     pub fn directive_name(&self, line: &Directive) -> &'a str {
         if line.start + 1 < line.end {
             self.token_text(line.start + 1)
@@ -110,17 +110,17 @@ impl<'a> TokenStream<'a> {
         }
     }
 
-    /// Where a word stands, in order.
+    /// The positions of a word, in order.
     pub fn places(&self, word: &str) -> &[u32] {
         self.words.get(word).map_or(&[], Vec::as_slice)
     }
 
-    /// Every word with the places where it stands, in no order.
+    /// Every word with its positions, in no particular order.
     pub fn words(&self) -> impl Iterator<Item = (&'a str, &[u32])> {
         self.words.iter().map(|(word, at)| (*word, at.as_slice()))
     }
 
-    /// The other half of a bracket.
+    /// The matching bracket.
     pub fn partner(&self, token: u32) -> Option<u32> {
         self.partners
             .get(token as usize)
@@ -128,11 +128,11 @@ impl<'a> TokenStream<'a> {
             .filter(|partner| *partner != NONE)
     }
 
-    /// Pairs brackets. Branches of a conditional that open the same bracket twice start from the same state.
+    /// Matches brackets. Branches of a conditional that open the same bracket twice start from the same state.
     fn pair_brackets(&mut self) {
         let mut partners = vec![NONE; self.token_count() as usize];
         let mut open: Vec<u32> = Vec::new();
-        // How deep the brackets were at each `#if` that is open, and the last of them: a branch may close some.
+        // The depth of the brackets at each open `#if`, and the most recent one: a branch may close some.
         let mut states: Vec<(usize, Vec<u32>)> = Vec::new();
         let mut lines = self.directives.iter().peekable();
         let mut at = 0;
@@ -152,7 +152,7 @@ impl<'a> TokenStream<'a> {
                     "endif" => drop(states.pop()),
                     _ => {}
                 }
-                // A macro's brackets pair within its line.
+                // A macro's brackets match within its line.
                 let mut inner: Vec<u32> = Vec::new();
                 for token in line.clone() {
                     self.pair(token, &mut inner, &mut partners);
@@ -177,7 +177,7 @@ impl<'a> TokenStream<'a> {
             "}" => "{",
             _ => return,
         };
-        // A brace closes what was left open inside it; a parenthesis closes no brace.
+        // A brace closes the parentheses left open inside it; a parenthesis closes no brace.
         let found = open
             .iter()
             .rev()

@@ -1,4 +1,4 @@
-//! What a rule on build and set-up files works with.
+//! The interface between build and set-up files and their rules.
 
 use std::ops::Range;
 
@@ -8,20 +8,20 @@ use hipward_analyzer_core::diagnostic::{DiagnosticSink, RawDiagnostic, Suggestio
 use hipward_analyzer_core::rule::Rule;
 use hipward_analyzer_core::{HandledBy, Language, Severity, Target};
 
-/// The file, what it says, and what was found in it so far.
+/// The file, its facts, and its findings so far.
 pub struct Checker<'a> {
     pub source: &'a str,
     pub language: Language,
     pub target: &'a Target,
     pub facts: Facts<'a>,
-    /// Its author has ROCm in mind: what is for NVIDIA here has its counterpart already.
+    /// The file already supports ROCm: code for NVIDIA in it has an equivalent.
     pub is_ported: bool,
     is_workflow: bool,
     diagnostics: DiagnosticSink,
 }
 
 impl<'a> Checker<'a> {
-    /// What the selected rules for `language` find in `source`.
+    /// The findings of the selected rules for `language` in `source`.
     pub fn run(
         source: &'a str,
         language: Language,
@@ -53,7 +53,7 @@ impl<'a> Checker<'a> {
         checker.diagnostics.finish()
     }
 
-    /// Puts a finding of `rule` at `span`.
+    /// Reports a finding of `rule` at `span`.
     pub fn report(
         &self,
         rule: &'static Rule,
@@ -65,7 +65,7 @@ impl<'a> Checker<'a> {
         if self.diagnostics.is_full() {
             return;
         }
-        // The runner that a workflow asks for has the GPU that its author knows of: nothing is broken, something is to be added.
+        // The CI runner that a workflow selects has the expected GPU: nothing is broken, but a job can be added.
         let severity = if self.is_workflow {
             Severity::Info
         } else {
@@ -85,8 +85,8 @@ impl<'a> Checker<'a> {
 /// Variables that fixes write.
 const WRITTEN: &[&str] = &["PYTORCH_ROCM_ARCH", "AMD_SERIALIZE_KERNEL"];
 
-/// True when ROCm is named outside of comments, images, indexes, packages' names and [`WRITTEN`]: a file in which one image
-/// was changed for ROCm may have more to change.
+/// True if ROCm is named outside of comments, images, indexes, package names and [`WRITTEN`]: a file in which one image
+/// was changed for ROCm may need more changes.
 fn mentions_rocm(source: &str, facts: &Facts<'_>) -> bool {
     let images = facts.images.iter().map(|image| image.name.range());
     let indexes = facts.indexes.iter().map(|index| index.range());

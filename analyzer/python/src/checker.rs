@@ -1,6 +1,6 @@
-//! What a rule works with: the source's meaning, the target, and a place to put findings.
+//! The interface for Python rules: the semantic model, the target, and the findings.
 //!
-//! One walk over the tree hands each node to the rules that asked for its kind.
+//! A single traversal of the tree passes each node to the rules for its kind.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -16,30 +16,30 @@ pub use hipward_analyzer_core::diagnostic::{Replacement, Suggestion};
 use hipward_analyzer_core::rule::{Family, Rule};
 use hipward_analyzer_core::{HandledBy, Severity, Target};
 
-/// How often each node of a source is looked at, on average, by rules that look through whole functions.
+/// How often each node of a source can be visited, on average, by rules that search whole functions.
 const LOOKS_PER_NODE: usize = 200;
 
-/// What a rule does with a node of a kind that it asked for.
+/// The check of a rule for a node of one of its kinds.
 type Check = fn(&Checker<'_>, Node);
 
-/// Nodes that were looked for once, under the name they were asked for by.
+/// The cached results of searches, by key.
 type Found = (&'static str, Rc<[Node]>);
 
-/// The source, and what was found in it so far.
+/// The source, and its findings so far.
 pub struct Checker<'a> {
     pub semantics: Semantics<'a>,
     diagnostics: DiagnosticSink,
     found_once: RefCell<Vec<Found>>,
-    /// Nodes that rules have looked through so far.
+    /// Nodes that rules have searched so far.
     looked: Cell<usize>,
     first_party_modules: &'a [String],
 }
 
 impl<'a> Checker<'a> {
-    /// Runs the selected rules over a source.
+    /// Runs the selected rules on a source.
     pub fn run(semantics: Semantics<'a>, options: &PythonOptions<'a>) -> Self {
         let mut by_kind: [Vec<Check>; KIND_COUNT] = [const { Vec::new() }; KIND_COUNT];
-        // Every rule of that family asks for a name in Triton's package, so most sources need none of them.
+        // Every rule of that family uses a name in Triton's package, so most sources need none of them.
         let has_triton = semantics.tree.source().contains("triton");
         for PythonRule { rule, visit, check } in options.rules.iter().copied().flatten() {
             let applies = has_triton || rule.family != Family::Triton;
@@ -67,17 +67,17 @@ impl<'a> Checker<'a> {
         checker
     }
 
-    /// The syntax.
+    /// The syntax tree.
     pub fn tree(&self) -> &Tree<'a> {
         &self.semantics.tree
     }
 
-    /// What the source is judged for.
+    /// The target.
     pub fn target(&self) -> &Target {
         &self.semantics.target
     }
 
-    /// True when the source's own project holds the top module of `path`.
+    /// True if the source's own project contains the top-level module of `path`.
     pub fn is_first_party(&self, path: &str) -> bool {
         let top = path.split('.').next();
         self.first_party_modules
@@ -85,33 +85,33 @@ impl<'a> Checker<'a> {
             .any(|own| Some(&**own) == top)
     }
 
-    /// `node` and everything within, to look through a function once more; nothing when the budget is spent.
+    /// `node` and its descendants, for another search of a function; empty if the budget is used up.
     pub fn within(&self, node: Node) -> impl Iterator<Item = Node> + use<> {
         let may_look = self.may_look_at(self.tree().size(node));
         let most = if may_look { usize::MAX } else { 0 };
         self.tree().subtree(node).take(most)
     }
 
-    /// Whether `count` more nodes may be looked at.
+    /// Whether `count` more nodes can be visited.
     ///
-    /// A source has a budget of such looks in proportion to its length, so that no text makes the analysis quadratic.
+    /// The budget of a source is proportional to its length, so that the analysis takes linear time for any text.
     pub fn may_look_at(&self, count: usize) -> bool {
         let looked = self.looked.get().saturating_add(count);
         self.looked.set(looked);
         looked <= LOOKS_PER_NODE * self.tree().node_count()
     }
 
-    /// The qualified name that the expression at `node` stands for.
+    /// The qualified name of the expression at `node`.
     pub fn resolve(&self, node: Node) -> Option<QualifiedName<'a>> {
         self.semantics.resolve(node)
     }
 
-    /// The qualified name of the function that `call` calls.
+    /// The qualified name of the callee of `call`.
     pub fn callee(&self, call: Node) -> Option<QualifiedName<'a>> {
         self.semantics.callee(call)
     }
 
-    /// Puts a finding of `rule` at `node`, unless the source says that this code never runs on the target.
+    /// Reports a finding of `rule` at `node`, unless this code never runs on the target.
     pub fn report(
         &self,
         rule: &'static Rule,
@@ -122,7 +122,7 @@ impl<'a> Checker<'a> {
         self.report_as(rule, rule.severity, node, message, fix);
     }
 
-    /// [`Checker::report`] with a severity of its own.
+    /// [`Checker::report`] with a different severity.
     pub fn report_as(
         &self,
         rule: &'static Rule,
@@ -144,7 +144,7 @@ impl<'a> Checker<'a> {
         );
     }
 
-    /// True when `rule` has a finding already whose text and message `covers` accepts.
+    /// True if `rule` already has a finding whose text and message `covers` accepts.
     pub fn has_reported(&self, rule: &Rule, covers: &dyn Fn(&str, &str) -> bool) -> bool {
         let source = self.tree().source();
         self.diagnostics.any(|diagnostic| {
@@ -173,7 +173,7 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// What `find` finds in the whole source. It runs once for each `key`, however often a rule asks.
+    /// The result of `find` for the whole source. It runs once for each `key`.
     pub fn once(&self, key: &'static str, find: impl FnOnce() -> Vec<Node>) -> Rc<[Node]> {
         let known = self
             .found_once
@@ -188,8 +188,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// True when the source asks for `torch.version.hip` anywhere, and not only for either vendor's GPU: its author has ROCm in
-    /// mind.
+    /// True if the source checks `torch.version.hip` anywhere, except in a test for any GPU: its author supports ROCm.
     pub fn mentions_hip(&self) -> bool {
         let tree = self.tree();
         let find = || {
@@ -213,7 +212,7 @@ impl<'a> Checker<'a> {
         !self.once("torch.version.hip", find).is_empty()
     }
 
-    /// The findings, and the source's meaning.
+    /// The findings, and the semantic model.
     pub fn finish(self) -> (Semantics<'a>, Vec<RawDiagnostic>) {
         (self.semantics, self.diagnostics.finish())
     }

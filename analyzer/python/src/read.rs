@@ -57,7 +57,7 @@ pub fn read(
         return ParsedFile::unreadable(Note {
             code: "too-complex".to_owned(),
             message:
-                "The parser gave up on this text: it is far from any Python. Paste one Python file."
+                "The parser stopped: this text is too far from valid Python. Paste one Python file."
                     .to_owned(),
             line: None,
         });
@@ -111,7 +111,9 @@ pub fn read(
 fn too_deep(line: u32) -> Note {
     Note {
         code: "too-deep".to_owned(),
-        message: "This nests too deeply: its inside was not judged, and nothing in this file can be fixed for you.".to_owned(),
+        message:
+            "This is nested too deeply: it was not analyzed, and fixes are disabled for this file."
+                .to_owned(),
         line: Some(line),
     }
 }
@@ -154,14 +156,14 @@ fn syntax_notes(tree: &Tree<'_>, lines: &LineIndex<'_>) -> Vec<Note> {
     if is_strewn && lost * 4 > visible(tree, 0..tree.source().len()) {
         return vec![Note {
             code: "not-python".to_owned(),
-            message: "Most of this does not read as Python, so nothing was judged.".to_owned(),
+            message: "Most of this is not valid Python, so it was not analyzed.".to_owned(),
             line,
         }];
     }
     vec![Note {
         code: "syntax-error".to_owned(),
         message: format!(
-            "Line {} could not be read as Python; the rest was analyzed as far as it goes.",
+            "Line {} could not be parsed as Python; the valid parts were analyzed.",
             lines.line(first)
         ),
         line,

@@ -104,7 +104,7 @@ fn rank(rule: &RuleRef) -> usize {
         .unwrap_or_default()
 }
 
-/// `{source, path?}` → the language, by the path's name or else by the content.
+/// `{source, path?}` → the language, by the path's name or otherwise by the content.
 pub(crate) fn language(request: &str) -> Result<String, String> {
     let request = Request::read(request, &["source", "path"])?;
     let source = request.text("source")?;

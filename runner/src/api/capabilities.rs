@@ -6,5 +6,5 @@ use hipward_protocol::Capabilities;
 
 /// The handler.
 pub(crate) async fn show(State(app): State<App>) -> Json<Capabilities> {
-    Json(app.runner.capabilities())
+    Json(app.runner.settled().await.capabilities())
 }

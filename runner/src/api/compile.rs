@@ -2,7 +2,7 @@
 
 use super::{
     App,
-    jobs::{check_json, check_runner, read},
+    jobs::{check_json, read, ready_runner},
     problem::{ApiError, ApiResult},
 };
 use crate::jobs::CompileError;
@@ -96,9 +96,9 @@ pub(crate) async fn compile(
         )
     })?;
     check_form(&request)?;
-    check_runner(&app)?;
+    let runner = ready_runner(&app).await?;
     // Written anew: a worker reads one line.
-    let answer = app.compiler.compile(&app.runner, request.to_string()).await;
+    let answer = app.compiler.compile(&runner, request.to_string()).await;
     let answer = answer.map_err(|error| {
         let (code, title) = match error {
             CompileError::Busy => {

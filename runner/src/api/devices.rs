@@ -6,5 +6,5 @@ use hipward_protocol::Device;
 
 /// The handler.
 pub(crate) async fn list(State(app): State<App>) -> Json<Vec<Device>> {
-    Json(app.runner.devices())
+    Json(app.runner.settled().await.devices())
 }

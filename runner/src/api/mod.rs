@@ -19,7 +19,7 @@ mod rules;
 pub(crate) use guard::{Access, Guard};
 
 use crate::{
-    jobs::{Compiler, Runner, Store},
+    jobs::{Compiler, LocalRunner, Store},
     shutdown::Shutdown,
     web::{
         assets,
@@ -44,7 +44,7 @@ pub(crate) struct App {
     /// Jobs and their logs.
     pub(crate) store: Store,
     /// What runs them.
-    pub(crate) runner: Arc<Runner>,
+    pub(crate) runner: LocalRunner,
     /// What compiles kernels.
     pub(crate) compiler: Arc<Compiler>,
     /// The site.

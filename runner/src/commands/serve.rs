@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     api::Access,
-    jobs::{Runner, Store, unguessable},
+    jobs::{LocalRunner, Runner, Store, unguessable},
     server::{listen, run_server},
     shutdown::Interrupts,
     web::pages::Pages,
@@ -18,7 +18,6 @@ use std::{
     net::SocketAddr,
     path::PathBuf,
     process::{self, ExitCode},
-    sync::Arc,
 };
 use tracing_subscriber::filter::LevelFilter;
 
@@ -102,10 +101,6 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
             recovered.failed
         );
     }
-    tracing::info!("asking Python for PyTorch and devices");
-    let runner = Runner::discover(settings).await?;
-    tell_what_there_is(&runner);
-
     let (listener, bound) = listen(args.bind).await?;
     if !access.is_local(bound) && access.token.is_none() {
         tracing::warn!(
@@ -120,6 +115,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         Some(token) => println!("Hipward is at http://{bound}/?token={token}"),
         None => println!("Hipward is at http://{bound}/"),
     }
+    let runner = LocalRunner::start(settings, log_capabilities);
     let told = async move {
         interrupts.next().await;
         tracing::info!(
@@ -131,7 +127,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
             process::exit(130);
         });
     };
-    run_server(listener, access, store, Arc::new(runner), pages, told).await?;
+    run_server(listener, access, store, runner, pages, told).await?;
     Ok(())
 }
 
@@ -142,11 +138,11 @@ fn default_data() -> Option<PathBuf> {
     Some(share.join("hipward"))
 }
 
-fn tell_what_there_is(runner: &Runner) {
+fn log_capabilities(runner: &Runner) {
     let capabilities = runner.capabilities();
     for missing in &capabilities.missing {
         tracing::warn!(
-            "{} is missing: {} To mend it: {}",
+            "{} is missing: {} To fix it: {}",
             missing.what,
             missing.consequence,
             missing.fix

@@ -17,6 +17,7 @@ mod private_directory;
 mod run;
 mod runner;
 mod scheduler;
+mod startup;
 mod store;
 mod worker;
 
@@ -26,4 +27,5 @@ pub(crate) use id::unguessable;
 pub(crate) use private_directory::PrivateDirectory;
 pub(crate) use runner::{Runner, Settings, level_name};
 pub(crate) use scheduler::schedule;
+pub(crate) use startup::LocalRunner;
 pub(crate) use store::{Cancelled, NewJob, Store, StoreError};

@@ -140,7 +140,7 @@ fn check_nvidia_smi(cx: &Checker<'_>) {
             &nvidia_smi::RULE,
             Severity::Error,
             command.range(),
-            "nvidia-smi belongs to NVIDIA's driver; a ROCm host does not have it.",
+            "nvidia-smi is part of NVIDIA's driver; a ROCm host does not have it.",
             fix,
         );
     }

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use crate::syntax::Node;
 
-/// What is done with the variable.
+/// The kind of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Set for this process, or given a default.
+    /// Set for this process, or with a default.
     Set,
     /// Set for a child process.
     SetForChild,
-    /// Looked at.
+    /// Read.
     Read,
 }
 
@@ -22,8 +22,8 @@ pub struct EnvironmentVariable<'a> {
     pub name: Cow<'a, str>,
     /// The expression that names it.
     pub key: Node,
-    /// What it is set to.
+    /// The value.
     pub value: Option<Node>,
-    /// What is done.
+    /// The kind of access.
     pub access: Access,
 }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     api::Access,
-    jobs::{Runner, Store, unguessable},
+    jobs::{LocalRunner, Runner, Store, unguessable},
     server::{listen, run_server},
     shutdown::Interrupts,
     web::pages::Pages,
@@ -33,7 +33,6 @@ use std::{
     path::{Path, PathBuf},
     pin::pin,
     process::ExitCode,
-    sync::Arc,
 };
 use tokio::{runtime::Runtime, sync::oneshot, task};
 
@@ -266,7 +265,14 @@ impl Local {
             token: Some(token),
             hosts: Vec::new(),
         };
-        let server = run_server(listener, access, store, Arc::new(runner), pages, told);
+        let server = run_server(
+            listener,
+            access,
+            store,
+            LocalRunner::ready(runner),
+            pages,
+            told,
+        );
         Ok(Local {
             client,
             stop,
