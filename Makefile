@@ -70,7 +70,7 @@ fuzz: ## Fuzz the analyzer: make fuzz SECONDS=60 (for each target)
 
 bench-gpu: setup python ## Measure the ops on this machine's GPU and append rows to kernels/results/
 	cd kernels && $(HIPWARD_PYTHON) -m hipward_kernels.bench --device cuda
-	cd kernels && $(HIPWARD_PYTHON) -m hipward_kernels.bench_routed --device cuda
+	cd kernels && $(HIPWARD_PYTHON) -m hipward_kernels.bench.routed --device cuda
 
 new-rule: ## Create a rule: make new-rule NAME=my-rule FAMILY=vendor
 	@analyzer/new-rule "$(NAME)" "$(FAMILY)"

@@ -17,15 +17,15 @@ import torch
 from op_cases import CASES, LONG_CASES, OPS, Case, assert_agrees
 from torch import Tensor
 
-from hipward_kernels.arch import cluster_of, fp8_dtype, get_gfx
 from hipward_kernels.attention import attention
+from hipward_kernels.dispatch.registry import TIERS, disabled, only
+from hipward_kernels.dispatch.tuning import Choice, forced
+from hipward_kernels.gpu.arch import cluster_of, fp8_dtype, get_gfx
 from hipward_kernels.linear import ROUTES, linear
 from hipward_kernels.linear import refusals as linear_refusals
 from hipward_kernels.ops import add_rmsnorm, cross_entropy, gelu_mul, qkv_rope, rmsnorm, rope, silu_mul, swiglu
 from hipward_kernels.ops.rope import LAYOUTS, rope_table
 from hipward_kernels.quantization import FP8Linear, Quantized, quantize
-from hipward_kernels.registry import TIERS, disabled, only
-from hipward_kernels.tuning import Choice, forced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,8 +16,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from hipward_kernels.bench.perftest import copy_rate
 from hipward_kernels.models import SIZES, VERSIONS, llama
-from hipward_kernels.perftest import copy_rate
 from hipward_kernels.workshop import (
     analyze_kernel_launches,
     analyze_kernel_reduction,

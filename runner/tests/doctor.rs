@@ -34,7 +34,7 @@ fn a_worker_that_does_not_start_is_a_need_though_python_has_pytorch() {
     for (file, text) in [
         ("../__init__.py", ""),
         ("__init__.py", ""),
-        ("probe.py", probe),
+        ("host_probe.py", probe),
         ("worker.py", "raise SystemExit('libgomp cannot be loaded')"),
     ] {
         fs::write(package.join(file), text).expect("a file");

@@ -15,11 +15,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from hipward_kernels import bench
-from hipward_kernels.bench_cases import EPS, Case
+from hipward_kernels.bench import ops as bench
+from hipward_kernels.bench.op_cases import EPS, Case
+from hipward_kernels.bench.perftest import clock_of, copy_rate
+from hipward_kernels.bench.results import append, rows
 from hipward_kernels.harness.environment import environment
-from hipward_kernels.perftest import clock_of, copy_rate
-from hipward_kernels.results import append, rows
 from rmsnorm_triton import rms_norm
 from torch.nn import functional as F
 

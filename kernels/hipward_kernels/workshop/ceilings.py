@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from hipward_kernels.bench.perftest import copy_rate
 from hipward_kernels.harness.sampling import median_interval
 from hipward_kernels.harness.timing import clock_for
-from hipward_kernels.perftest import copy_rate
 
 if TYPE_CHECKING:
     from hipward_kernels.models.training import Precision

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hipward_kernels.comparison import ratio
+from hipward_kernels.bench.comparison import ratio
+from hipward_kernels.bench.perftest import copy_rate
 from hipward_kernels.harness.timing import clock_for
 from hipward_kernels.models.config import VERSIONS
 from hipward_kernels.models.data import batches
@@ -28,7 +29,6 @@ from hipward_kernels.models.graphs import GraphedDecoding, GraphRefusedError
 from hipward_kernels.models.llama import TinyLlama
 from hipward_kernels.models.training import build, loss_curve, matmul_precision
 from hipward_kernels.models.weights import copy_weights
-from hipward_kernels.perftest import copy_rate
 from hipward_kernels.workshop import options as common
 from hipward_kernels.workshop.measuring import Interval
 from hipward_kernels.workshop.records import append, conditions, results_file, row
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from hipward_kernels.comparison import Ratio
+    from hipward_kernels.bench.comparison import Ratio
     from hipward_kernels.harness.timing import Clock
     from hipward_kernels.workshop.options import Subject
     from hipward_kernels.workshop.records import Row

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from hipward_kernels.harness.devices import MIB
+from hipward_kernels.gpu.devices import MIB
 from hipward_kernels.harness.sampling import median_interval
 from hipward_kernels.harness.timing import clock_for
 from hipward_kernels.models.data import Batch, batches

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hipward_kernels.harness.devices import MIB, describe
+from hipward_kernels.gpu.devices import MIB, describe
 from hipward_kernels.workshop import options as common
 from hipward_kernels.workshop.measuring import trained
 

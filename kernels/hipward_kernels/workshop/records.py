@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hipward_kernels.bench.results import append_rows
 from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.sampling import StopRule
 from hipward_kernels.harness.timing import clock_for
 from hipward_kernels.models.config import Switches
-from hipward_kernels.results import append_rows
 from hipward_kernels.workshop.measuring import Interval, Split, Training
 from hipward_kernels.workshop.options import Subject
 

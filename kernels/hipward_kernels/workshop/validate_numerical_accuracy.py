@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from hipward_kernels.harness.limit import ERROR_RATIO
 from hipward_kernels.models.config import VERSIONS
 from hipward_kernels.models.data import Batch, batches
 from hipward_kernels.models.training import autocast, build, matmul_precision
 from hipward_kernels.models.weights import gradients, separate
+from hipward_kernels.numerics.limit import ERROR_RATIO
 from hipward_kernels.workshop import options as common
 
 if TYPE_CHECKING:

@@ -150,7 +150,7 @@ impl Interpreter {
     /// `home` one that may be written to.
     pub(crate) async fn probe(&self, package: &Path, home: &Path) -> Result<Probe, Missing> {
         let output = Command::new(&self.executable)
-            .args(["-P", "-m", "hipward_kernels.harness.probe"])
+            .args(["-P", "-m", "hipward_kernels.harness.host_probe"])
             .env_clear()
             .envs(self.environment(package, home))
             .stdin(Stdio::null())
