@@ -265,7 +265,7 @@ pub(crate) fn given<'c, 'a>(
 ) -> impl Iterator<Item = &'c Setting<'a>> {
     let is_own = |value: &str| !value.is_empty() && !value.starts_with('$');
     settings(cx).filter(move |setting| {
-        setting.key.as_str() == name && is_first_party(setting.value.unquoted().as_str())
+        setting.key.as_str() == name && is_own(setting.value.unquoted().as_str())
     })
 }
 
