@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Who makes the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Vendor {
     /// An AMD GPU, driven through HIP.
@@ -17,6 +18,7 @@ pub enum Vendor {
 
 /// One thing a job can be leased.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Device {
     /// `cpu`, `cuda:0`, …; PyTorch's own name for it (ROCm devices are `cuda:N` too).
     pub id: String,
@@ -36,6 +38,7 @@ pub struct Device {
 /// How strongly a snippet's process is fenced in, weakest first. A level is reached only when
 /// everything below it was reached too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum IsolationLevel {
     /// Own process group, clean environment, private directory, resource limits, supervised kill.
@@ -48,6 +51,7 @@ pub enum IsolationLevel {
 
 /// The level that was reached, with each mechanism named.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Isolation {
     /// The level that was reached.
     pub level: IsolationLevel,
@@ -60,6 +64,7 @@ pub struct Isolation {
 
 /// Something the runner lacks, and the line that fixes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Missing {
     /// `PyTorch`.
     pub what: String,
@@ -71,6 +76,7 @@ pub struct Missing {
 
 /// `GET /api/v1/capabilities`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Capabilities {
     /// Hipward's version.
     pub version: String,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// One line of a job's log. `seq` starts at 1 and has no gaps; it is the SSE `id`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Event {
     /// Position in the log.
     pub seq: u64,
@@ -19,6 +20,7 @@ pub struct Event {
 
 /// What happened. The tag is the SSE-independent field `type`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[allow(
     clippy::large_enum_variant,
     reason = "handled one at a time; a box would show in every match"
@@ -78,6 +80,7 @@ impl EventBody {
 
 /// Which stream a text came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LogStream {
     /// Standard output.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Why a job failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Failure {
     /// Stable code.
     pub code: FailureCode,
@@ -19,6 +20,7 @@ pub struct Failure {
 
 /// The kinds of failure. Stable: clients may match on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureCode {
     /// The code is not Python.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The body of `POST /api/v1/jobs`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct JobRequest {
     /// Python source that follows the snippet contract: `class Model(nn.Module)`, `get_inputs()`,
@@ -24,6 +25,7 @@ pub struct JobRequest {
 
 /// Where a job stands. `Done`, `Failed` and `Cancelled` are final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {
     /// Waits for a device.
@@ -50,6 +52,7 @@ impl JobState {
 
 /// A job without its events: `GET /api/v1/jobs/{id}` and the answer to `POST`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct JobSummary {
     /// Unguessable id; part of the permalink `/jobs/{id}/`.
     pub id: String,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A line that becomes an event as it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[allow(
     clippy::large_enum_variant,
     reason = "handled one at a time; a box would show in every match"
@@ -82,6 +83,7 @@ pub enum Measurement {
 
 /// The conditions of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Environment {
     /// `NVIDIA H200`, `AMD Instinct MI300X`, or the processor's model name.
     pub device_name: String,
@@ -141,6 +143,7 @@ pub struct Environment {
 
 /// What a device's sensors said before anything ran. What they do not give is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Idle {
     /// `NVML`, `sysfs` or `AMD SMI`.
@@ -168,6 +171,7 @@ pub struct Idle {
 /// How busy the host's CPUs were, as the runner saw it from outside the job. What the system does not report is
 /// absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct HostLoad {
     /// CPUs that the runner may use.
@@ -186,6 +190,7 @@ pub struct HostLoad {
 
 /// A setting of the host that costs time, and what mends it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Advice {
     /// An environment variable or a file.
     pub setting: String,
@@ -199,6 +204,7 @@ pub struct Advice {
 
 /// The shortest time that the work of `Model` can take on the device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Roofline {
     /// Inputs and parameters that are read, each byte once.
     pub bytes_read: u64,
@@ -225,6 +231,7 @@ pub struct Roofline {
 
 /// A variant's time with warm caches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Hot {
     /// Milliseconds of a call, one figure a batch.
     pub ms: Vec<f64>,
@@ -236,6 +243,7 @@ pub struct Hot {
 
 /// How far one output tensor is from the reference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OutputError {
     /// Which output: `0`, `1`, or a dictionary key.
     pub name: String,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The body of every answer that is not a success; media type `application/problem+json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Problem {
     /// `about:blank`, or the address of the page that explains `code`.
     #[serde(rename = "type")]

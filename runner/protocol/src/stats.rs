@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Why sampling of a variant ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
     /// The relative half-width of the median's confidence interval fell to 1 % or less.
@@ -19,6 +20,7 @@ pub enum StopReason {
 
 /// One variant's timings. All times are milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Stats {
     /// Samples kept.
     pub n: usize,
@@ -56,6 +58,7 @@ pub struct Stats {
 
 /// What an interval of a speed-up says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Outcome {
     /// The whole interval lies above 1 and above the noise floor.
@@ -72,6 +75,7 @@ pub enum Outcome {
 
 /// A variant beside eager.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Comparison {
     /// The variant.
     pub variant: VariantId,
@@ -90,6 +94,7 @@ pub struct Comparison {
 
 /// What a finished job says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Verdict {
     /// Each measured variant but eager and the control, in ladder order.
     pub comparisons: Vec<Comparison>,

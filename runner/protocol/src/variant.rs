@@ -6,7 +6,9 @@ use std::borrow::Cow;
 
 /// The name of a variant on the wire, in URLs and in Python: `fused-ops`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(transparent)]
+#[cfg_attr(feature = "openapi", schema(value_type = String, example = "fused-ops"))]
 pub struct VariantId(Cow<'static, str>);
 
 impl VariantId {
@@ -34,6 +36,7 @@ impl From<String> for VariantId {
 
 /// A variant, for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Variant {
     /// Its name.
     pub id: VariantId,

@@ -12,6 +12,7 @@ const LOG_LIMIT: usize = 64 * 1024;
 
 /// Everything a result page shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct JobView {
     /// Where the job stands.
     pub state: JobState,
@@ -48,6 +49,7 @@ pub struct JobView {
 
 /// One row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct VariantView {
     /// The variant.
     pub variant: VariantId,
@@ -98,6 +100,7 @@ impl VariantView {
 
 /// What a variant is doing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "is", content = "reason", rename_all = "kebab-case")]
 pub enum VariantStatus {
     /// Cannot run here.
@@ -114,6 +117,7 @@ pub enum VariantStatus {
 
 /// The precision gate's answer for one variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PrecisionView {
     /// Whether it passed.
     pub passed: bool,

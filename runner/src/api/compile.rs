@@ -2,6 +2,7 @@
 
 use super::{
     App,
+    compile_schema::{CompileAnswer, CompileRequest},
     jobs::{check_json, check_runner, read},
     problem::{ApiError, ApiResult},
 };
@@ -12,8 +13,9 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use hipward_protocol::Problem;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::time::Duration;
 
 /// What a worker answers, as far as the server has to know it.
@@ -35,32 +37,8 @@ const MOST_SOURCE: usize = 256 * 1024;
 /// A place in the queue is free again after about this time.
 const QUEUE_MOVES: Duration = Duration::from_secs(15);
 
-/// The form of a request, checked before a worker is used up by it. What its values may be is checked again, and in full,
-/// where they are used: `kernels/hipward_kernels/compile/request.py`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "only their types are checked")]
-struct Form {
-    language: Language,
-    source: String,
-    archs: Option<Vec<String>>,
-    kernel: Option<String>,
-    arguments: Option<Map<String, Value>>,
-    num_warps: Option<u32>,
-    num_stages: Option<u32>,
-    waves_per_eu: Option<u32>,
-    flags: Option<Vec<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Language {
-    Triton,
-    Hip,
-}
-
 fn check_form(request: &Value) -> ApiResult<()> {
-    let problem = match Form::deserialize(request) {
+    let problem = match CompileRequest::deserialize(request) {
         // A list of the fields' values would be taken, too.
         _ if !request.is_object() => "a request is a JSON object".to_owned(),
         Err(error) => error.to_string(),
@@ -79,7 +57,23 @@ fn check_form(request: &Value) -> ApiResult<()> {
     ))
 }
 
-/// The handler.
+/// Compile a kernel to AMD machine code.
+///
+/// Needs no AMD GPU. The compiled code is not run. A Triton source is a Python module and is imported, with the
+/// isolation of a job.
+#[utoipa::path(
+    post,
+    path = "/api/v1/compile",
+    request_body = CompileRequest,
+    responses(
+        ApiError,
+        (status = 200, description = "What the kernel uses on each target. A target that failed has an `error` instead.",
+            body = CompileAnswer),
+        (status = 429, description = "Too many requests are waiting.", content_type = "application/problem+json",
+            body = Problem, headers(("Retry-After" = u64, description = "Seconds.")))
+    ),
+    security((), ("token" = []))
+)]
 pub(crate) async fn compile(
     State(app): State<App>,
     headers: HeaderMap,

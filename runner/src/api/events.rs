@@ -21,6 +21,7 @@ use hipward_protocol::{Event, EventBody};
 use serde::Deserialize;
 use std::{convert::Infallible, time::Duration};
 use tokio::{sync::watch, time::sleep};
+use utoipa::IntoParams;
 
 /// Events read at a time.
 const BATCH: usize = 256;
@@ -30,13 +31,34 @@ const RETRY: Duration = Duration::from_secs(2);
 const POSITION_EVERY: Duration = Duration::from_millis(500);
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-#[derive(Deserialize)]
+/// Where a stream starts.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Resume {
+    /// Sequence number of the last event that the client has received.
+    #[param(value_type = Option<u64>)]
     after: Option<String>,
 }
 
-/// The handler. After the final event the stream ends. A client that reconnects after that gets a 204, on which
-/// a browser's EventSource stops reconnecting.
+/// Follow a job's event log.
+///
+/// Server-sent events. The `id` of each is its sequence number, its `data` an `Event`. While the job is queued, its
+/// last event is repeated without an `id` each time its position changes. The stream ends after the final event. A
+/// client that reconnects after that gets a 204, on which a browser's `EventSource` stops reconnecting.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{id}/events",
+    params(
+        JobId,
+        Resume,
+        ("Last-Event-ID" = Option<u64>, Header, description = "Same as `after`, as browsers send it. The larger of the two applies.")
+    ),
+    responses(
+        ApiError,
+        (status = 200, description = "The events after that position.", content_type = "text/event-stream", body = Event),
+        (status = 204, description = "The job has ended, and the client has received every event.")
+    )
+)]
 pub(crate) async fn stream(
     State(app): State<App>,
     JobId(id): JobId,

@@ -13,12 +13,22 @@ use axum::{
 };
 use hipward_protocol::JobState;
 
-/// `GET /healthz`
+/// Whether the server answers.
+#[utoipa::path(
+    get,
+    path = "/healthz",
+    responses((status = 200, description = "It does.", content_type = "text/plain", body = String))
+)]
 pub(crate) async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// `GET /readyz`: ready means that a benchmark can be run and its result stored.
+/// Whether the server can run benchmarks and store their results.
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    responses(ApiError, (status = 200, description = "It can.", content_type = "text/plain", body = String))
+)]
 pub(crate) async fn ready(State(app): State<App>) -> ApiResult<&'static str> {
     check_runner(&app)?;
     if let lost @ 1.. = app.runner.lost_devices() {
@@ -42,7 +52,12 @@ pub(crate) async fn ready(State(app): State<App>) -> ApiResult<&'static str> {
     Ok("ready\n")
 }
 
-/// `GET /metrics`, in the Prometheus text format.
+/// Metrics in the Prometheus text format.
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    responses(ApiError, (status = 200, description = "The metrics.", content_type = "text/plain", body = String))
+)]
 pub(crate) async fn metrics(State(app): State<App>) -> ApiResult<Response> {
     let counts = app.store.with(|store| store.counts()).await?;
     let mut text = String::from(

@@ -17,7 +17,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::StreamExt;
-use hipward_protocol::{JobSummary, Variant, VariantId};
+use hipward_protocol::{JobRequest, JobSummary, Problem, Variant, VariantId};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -29,7 +29,20 @@ const BODY_BYTES: usize = 2 * 1024 * 1024;
 /// Past this a client that goes on sending is hung up on.
 const READ_AWAY_BYTES: usize = 64 * 1024 * 1024;
 
-/// `POST /api/v1/jobs`
+/// Submit a job.
+#[utoipa::path(
+    post,
+    path = "/api/v1/jobs",
+    request_body = JobRequest,
+    responses(
+        ApiError,
+        (status = 202, description = "Accepted. The job waits for a device.", body = JobSummary,
+            headers(("Location" = String, description = "Path of the job."))),
+        (status = 429, description = "The queue is full.", content_type = "application/problem+json", body = Problem,
+            headers(("Retry-After" = u64, description = "Seconds.")))
+    ),
+    security((), ("token" = []))
+)]
 pub(crate) async fn submit(
     State(app): State<App>,
     headers: HeaderMap,
@@ -52,13 +65,28 @@ pub(crate) async fn submit(
     Ok(response)
 }
 
-/// `GET /api/v1/jobs/{id}`
+/// The state of a job.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{id}",
+    params(JobId),
+    responses(ApiError, (status = 200, description = "The job.", body = JobSummary))
+)]
 pub(crate) async fn show(State(app): State<App>, JobId(id): JobId) -> ApiResult<Json<JobSummary>> {
     let summary = app.store.with(move |store| store.summary(&id)).await?;
     summary.map(Json).ok_or_else(ApiError::job_not_found)
 }
 
-/// `DELETE /api/v1/jobs/{id}`: ends it, unless it has ended; answers with where it stands now.
+/// Cancel a job.
+///
+/// Has no effect on a job that has ended.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/jobs/{id}",
+    params(JobId),
+    responses(ApiError, (status = 200, description = "The job in its new state.", body = JobSummary)),
+    security((), ("token" = []))
+)]
 pub(crate) async fn cancel(
     State(app): State<App>,
     headers: HeaderMap,
@@ -77,7 +105,13 @@ pub(crate) async fn cancel(
     show(State(app), JobId(id)).await
 }
 
-/// `GET /api/v1/jobs/{id}/code`
+/// The code of a job.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{id}/code",
+    params(JobId),
+    responses(ApiError, (status = 200, description = "Python source.", content_type = "text/x-python", body = String))
+)]
 pub(crate) async fn code(State(app): State<App>, JobId(id): JobId) -> ApiResult<Response> {
     let code = app.store.with(move |store| store.code(&id)).await?;
     let code = code.ok_or_else(ApiError::job_not_found)?;

@@ -3,6 +3,7 @@
 
 mod capabilities;
 mod compile;
+mod compile_schema;
 mod devices;
 mod entity_tag;
 mod events;
@@ -32,11 +33,13 @@ use axum::{
     http::{HeaderValue, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
-    routing::{MethodRouter, get, post},
+    routing::get,
 };
 use problem::ApiError;
 use std::sync::Arc;
 use tower_http::compression::CompressionLayer;
+use utoipa::OpenApi;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 /// What handlers work with.
 #[derive(Clone)]
@@ -61,36 +64,33 @@ impl FromRef<App> for Arc<Guard> {
     }
 }
 
-/// Every route of the API, as `/api/openapi.json` must list them.
-fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
-    vec![
-        ("/api/v1/jobs", post(jobs::submit)),
-        ("/api/v1/jobs/{id}", get(jobs::show).delete(jobs::cancel)),
-        ("/api/v1/jobs/{id}/code", get(jobs::code)),
-        ("/api/v1/jobs/{id}/events", get(events::stream)),
-        ("/api/v1/jobs/{id}/report.json", get(report::json)),
-        ("/api/v1/jobs/{id}/report.md", get(report::markdown)),
-        ("/api/v1/rules", get(rules::list)),
-        ("/api/v1/compile", post(compile::compile)),
-        ("/api/v1/devices", get(devices::list)),
-        ("/api/v1/capabilities", get(capabilities::show)),
-        ("/api/openapi.json", get(openapi::show)),
-        ("/healthz", get(health::alive)),
-        ("/readyz", get(health::ready)),
-        ("/metrics", get(health::metrics)),
-    ]
+/// The routes of the API. Each handler declares its path and its schemas with `#[utoipa::path]`, so that the OpenAPI
+/// document is generated from this list.
+fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(openapi::Document::openapi())
+        .routes(routes!(jobs::submit))
+        .routes(routes!(jobs::show, jobs::cancel))
+        .routes(routes!(jobs::code))
+        .routes(routes!(events::stream))
+        .routes(routes!(report::json))
+        .routes(routes!(report::markdown))
+        .routes(routes!(rules::list))
+        .routes(routes!(compile::compile))
+        .routes(routes!(devices::list))
+        .routes(routes!(capabilities::show))
+        .routes(routes!(openapi::show))
+        .routes(routes!(health::alive))
+        .routes(routes!(health::ready))
+        .routes(routes!(health::metrics))
 }
 
-/// The whole server.
+/// The whole server: the API, the assets, and every page of the site.
 pub(crate) fn router(app: App) -> Router {
-    let mut router = Router::new()
+    let (router, _) = routes().split_for_parts();
+    router
         .route("/assets/{name}", get(assets::get))
         .route(&format!("/{REPORT_SCHEMA_PATH}"), get(rules::schema))
-        .route(&format!("/{SEARCH_INDEX}"), get(page::search));
-    for (path, handlers) in routes() {
-        router = router.route(path, handlers);
-    }
-    router
+        .route(&format!("/{SEARCH_INDEX}"), get(page::search))
         .method_not_allowed_fallback(async |request: Request| {
             ApiError::method_not_allowed(request.method().as_str(), request.uri().path())
         })

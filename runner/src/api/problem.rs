@@ -8,7 +8,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use hipward_protocol::Problem;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
+use utoipa::{
+    IntoResponses,
+    openapi::{Ref, RefOr},
+};
 
 /// A job takes about this long, and then another may wait.
 const QUEUE_MOVES: Duration = Duration::from_secs(60);
@@ -133,5 +137,12 @@ impl IntoResponse for ApiError {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs()));
         }
         response
+    }
+}
+
+impl IntoResponses for ApiError {
+    fn responses() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
+        let problem = Ref::from_response_name("Problem");
+        BTreeMap::from([("default".to_owned(), RefOr::Ref(problem))])
     }
 }
