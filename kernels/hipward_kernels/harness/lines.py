@@ -220,9 +220,9 @@ class Lines:
         """What no variant can be faster than."""
         self._line("roofline", **asdict(roofline))
 
-    def caution(self, text: str) -> None:
+    def warning(self, text: str) -> None:
         """What a reader must know before believing the figures."""
-        self._line("caution", text=text)
+        self._line("warning", text=text)
 
     def compile(
         self, variant: VariantId, seconds: float, based_on: Sequence[VariantId], includes: Sequence[str]

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
 
-/// What a worker answers, as far as the server has to know it.
+/// The parts of a worker's answer that the server uses.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Answer {
@@ -32,27 +32,27 @@ enum Answer {
     },
 }
 
-/// Longest source, characters.
-const MOST_SOURCE: usize = 256 * 1024;
-/// A place in the queue is free again after about this time.
+/// Maximum length of a source, characters.
+const MAX_SOURCE: usize = 256 * 1024;
+/// `Retry-After` of a full queue.
 const QUEUE_MOVES: Duration = Duration::from_secs(15);
 
 fn check_form(request: &Value) -> ApiResult<()> {
     let problem = match CompileRequest::deserialize(request) {
-        // A list of the fields' values would be taken, too.
-        _ if !request.is_object() => "a request is a JSON object".to_owned(),
+        // serde would also accept a list of the fields' values.
+        _ if !request.is_object() => "it is not a JSON object".to_owned(),
         Err(error) => error.to_string(),
-        Ok(form) if form.source.trim().is_empty() => "source is the text of the kernel".to_owned(),
-        Ok(form) if form.source.chars().count() > MOST_SOURCE => {
-            format!("source has more than {MOST_SOURCE} characters")
+        Ok(form) if form.source.trim().is_empty() => "`source` is empty".to_owned(),
+        Ok(form) if form.source.chars().count() > MAX_SOURCE => {
+            format!("`source` has more than {MAX_SOURCE} characters")
         }
         Ok(_) => return Ok(()),
     };
     Err(ApiError::new(
         StatusCode::UNPROCESSABLE_ENTITY,
         "compile-bad-request",
-        "The request cannot be used",
-        format!("The request cannot be used: {problem}."),
+        "Invalid request",
+        format!("The request is invalid: {problem}."),
         r#"Send an object such as {"language": "triton", "source": "…", "archs": ["gfx942"]}."#,
     ))
 }
@@ -79,7 +79,7 @@ pub(crate) async fn compile(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
-    app.guard.check_token(&headers)?;
+    app.access.check_token(&headers)?;
     check_json(&headers)?;
     let request: Value = serde_json::from_slice(&read(body).await?).map_err(|error| {
         ApiError::bad_request(
@@ -91,12 +91,12 @@ pub(crate) async fn compile(
     })?;
     check_form(&request)?;
     check_runner(&app)?;
-    // Written anew: a worker reads one line.
+    // Serialized again, because a worker reads one line.
     let answer = app.compiler.compile(&app.runner, request.to_string()).await;
     let answer = answer.map_err(|error| {
         let (code, title) = match error {
             CompileError::Busy => {
-                let (code, title) = ("compile-busy", "Too many kernels wait");
+                let (code, title) = ("compile-busy", "Too many kernels are waiting");
                 return ApiError::too_many(code, title, format!("{error}."), QUEUE_MOVES);
             }
             CompileError::TooLong => ("compile-timeout", "Compiling took too long"),

@@ -1,14 +1,11 @@
-//! `/api/v1/jobs`: submit, look at, cancel.
+//! `/api/v1/jobs`: submit, show and cancel jobs.
 
 use super::{
     App,
     job_id::JobId,
     problem::{ApiError, ApiResult},
 };
-use crate::{
-    hex,
-    jobs::{Cancelled, NewJob, Settings},
-};
+use crate::jobs::{CancelOutcome, NewJob, Settings};
 use axum::{
     Json,
     body::Body,
@@ -16,17 +13,18 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use data_encoding::HEXLOWER;
 use futures_util::StreamExt;
 use hipward_protocol::{JobRequest, JobSummary, Problem, Variant, VariantId};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-/// Longest title, characters.
+/// Maximum length of a title, characters.
 const TITLE_CHARACTERS: usize = 120;
-/// Largest body. More than the largest snippet, as JSON may spell a byte with six.
+/// Maximum size of a body. More than the largest snippet, because JSON may escape a byte as six.
 const BODY_BYTES: usize = 2 * 1024 * 1024;
-/// Past this a client that goes on sending is hung up on.
+/// After this many bytes the connection is closed while the client is still sending.
 const READ_AWAY_BYTES: usize = 64 * 1024 * 1024;
 
 /// Submit a job.
@@ -48,7 +46,7 @@ pub(crate) async fn submit(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
-    app.guard.check_token(&headers)?;
+    app.access.check_token(&headers)?;
     let job = parse(&app, &headers, &read(body).await?)?;
     check_runner(&app)?;
     let most = app.runner.settings.queue_limit;
@@ -92,12 +90,12 @@ pub(crate) async fn cancel(
     headers: HeaderMap,
     JobId(id): JobId,
 ) -> ApiResult<Json<JobSummary>> {
-    app.guard.check_token(&headers)?;
+    app.access.check_token(&headers)?;
     let job = id.clone();
     match app.store.with(move |store| store.cancel(&job)).await? {
-        Cancelled::Unknown => return Err(ApiError::job_not_found()),
-        Cancelled::HadEnded => {}
-        Cancelled::Now => {
+        CancelOutcome::NotFound => return Err(ApiError::job_not_found()),
+        CancelOutcome::AlreadyEnded => {}
+        CancelOutcome::Cancelled => {
             app.runner.stop(&id);
             app.runner.queue_changed();
         }
@@ -122,7 +120,7 @@ pub(crate) async fn code(State(app): State<App>, JobId(id): JobId) -> ApiResult<
         .into_response())
 }
 
-/// The request as it arrives; variants are looked up by hand so that a wrong one can be named.
+/// The request, with variants as plain strings so that an error can name an unknown one.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Submitted {
@@ -135,13 +133,13 @@ struct Submitted {
     device: Option<String>,
 }
 
-/// Reads an object: serde would take a list of the fields' values too.
+/// Parses an object. serde alone would also accept a list of the fields' values.
 fn object(body: &[u8]) -> serde_json::Result<Submitted> {
     let fields: Map<String, Value> = serde_json::from_slice(body)?;
     Submitted::deserialize(Value::Object(fields))
 }
 
-/// Whether code can be run here at all.
+/// Checks that code can run here.
 pub(super) fn check_runner(app: &App) -> ApiResult<()> {
     app.runner.refusal().map_or(Ok(()), |refusal| {
         Err(ApiError::new(
@@ -154,8 +152,8 @@ pub(super) fn check_runner(app: &App) -> ApiResult<()> {
     })
 }
 
-/// The whole body. One that is too large is read to its end all the same, within reason: a browser
-/// shows an answer only once it has sent everything.
+/// Reads the whole body. A body that is too large is still read up to a limit, because a browser
+/// shows a response only after it has sent everything.
 pub(super) async fn read(body: Body) -> ApiResult<Vec<u8>> {
     let mut stream = body.into_data_stream();
     let mut kept = Vec::new();
@@ -164,7 +162,7 @@ pub(super) async fn read(body: Body) -> ApiResult<Vec<u8>> {
         let chunk = chunk.map_err(|error| {
             ApiError::bad_request(
                 "body-incomplete",
-                "The body did not arrive",
+                "The body is incomplete",
                 format!("{error}."),
                 "Send the request again.",
             )
@@ -182,7 +180,7 @@ pub(super) async fn read(body: Body) -> ApiResult<Vec<u8>> {
     Ok(kept)
 }
 
-/// Whether the body is said to be JSON.
+/// Checks that the content type is JSON.
 pub(super) fn check_json(headers: &HeaderMap) -> ApiResult<()> {
     let media_type = headers
         .get(header::CONTENT_TYPE)
@@ -195,7 +193,7 @@ pub(super) fn check_json(headers: &HeaderMap) -> ApiResult<()> {
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "unsupported-media-type",
             "Unsupported media type",
-            format!("The body is said to be {media_type:?}."),
+            format!("The content type of the body is {media_type:?}."),
             "Send JSON with the header `Content-Type: application/json`.",
         ));
     }
@@ -212,7 +210,7 @@ fn parse(app: &App, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
             r#"Send an object such as {"code": "…", "variants": ["eager", "compile"]}."#,
         )
     })?;
-    if submitted.code.len() > Settings::CODE_BYTES {
+    if submitted.code.len() > Settings::MAX_CODE_BYTES {
         return Err(too_large("The code"));
     }
     if submitted.code.trim().is_empty() {
@@ -253,7 +251,7 @@ fn parse(app: &App, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
         ));
     }
     Ok(NewJob {
-        code_sha256: hex(&Sha256::digest(submitted.code.as_bytes())),
+        code_sha256: HEXLOWER.encode(&Sha256::digest(submitted.code.as_bytes())),
         code: submitted.code,
         title: submitted.title.filter(|title| !title.trim().is_empty()),
         variants,
@@ -261,11 +259,11 @@ fn parse(app: &App, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
     })
 }
 
-/// The variants in ladder order, with eager and its control always among them: without the baseline
+/// The requested variants in ladder order, always including eager and its control: without the baseline
 /// and its noise there is no verdict.
 fn variants(names: &[String], variants: &[Variant]) -> ApiResult<Vec<VariantId>> {
     if variants.is_empty() {
-        // No job can run here; `check_runner` says why.
+        // No job can run here; `check_runner` reports why.
         return Ok(Vec::new());
     }
     let known = |name: &String| variants.iter().any(|variant| variant.id.name() == name);
@@ -278,14 +276,14 @@ fn variants(names: &[String], variants: &[Variant]) -> ApiResult<Vec<VariantId>>
             &format!("The variants are: {}.", all.join(", ")),
         ));
     }
-    let asked = |variant: &&Variant| {
+    let requested = |variant: &&Variant| {
         names.is_empty()
             || names.iter().any(|name| name == variant.id.name())
             || [VariantId::EAGER, VariantId::CONTROL].contains(&variant.id)
     };
     Ok(variants
         .iter()
-        .filter(asked)
+        .filter(requested)
         .map(|variant| variant.id.clone())
         .collect())
 }
@@ -295,7 +293,10 @@ fn too_large(what: &str) -> ApiError {
         StatusCode::PAYLOAD_TOO_LARGE,
         "code-too-large",
         "Too large",
-        format!("{what} is larger than {} KiB.", Settings::CODE_BYTES / 1024),
+        format!(
+            "{what} is larger than {} KiB.",
+            Settings::MAX_CODE_BYTES / 1024
+        ),
         "Send only the module and its inputs; generate data in get_inputs().",
     )
 }

@@ -1,13 +1,13 @@
-//! The HTTP face: every route in one list. Handlers are thin; what they do lives in `jobs/` and
+//! The HTTP API: every route in one list. Handlers are thin; the work is done in `jobs/` and
 //! `web/`.
 
+mod access_control;
 mod capabilities;
 mod compile;
 mod compile_schema;
 mod devices;
 mod entity_tag;
 mod events;
-mod guard;
 mod health;
 mod job_id;
 mod jobs;
@@ -17,7 +17,7 @@ mod problem;
 mod report;
 mod rules;
 
-pub(crate) use guard::{Access, Guard};
+pub(crate) use access_control::{AccessConfig, AccessControl};
 
 use crate::{
     jobs::{Compiler, Runner, Store},
@@ -41,26 +41,26 @@ use tower_http::compression::CompressionLayer;
 use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-/// What handlers work with.
+/// The state of the handlers.
 #[derive(Clone)]
 pub(crate) struct App {
     /// Jobs and their logs.
     pub(crate) store: Store,
-    /// What runs them.
+    /// The runner.
     pub(crate) runner: Arc<Runner>,
-    /// What compiles kernels.
+    /// The compiler of kernels.
     pub(crate) compiler: Arc<Compiler>,
     /// The site.
     pub(crate) pages: Arc<Pages>,
-    /// Who may ask.
-    pub(crate) guard: Arc<Guard>,
+    /// The access checks.
+    pub(crate) access: Arc<AccessControl>,
     /// Ends streams when the server stops.
     pub(crate) shutdown: Shutdown,
 }
 
-impl FromRef<App> for Arc<Guard> {
+impl FromRef<App> for Arc<AccessControl> {
     fn from_ref(app: &App) -> Self {
-        app.guard.clone()
+        app.access.clone()
     }
 }
 
@@ -96,17 +96,17 @@ pub(crate) fn router(app: App) -> Router {
         })
         .fallback(page::show)
         .layer(middleware::from_fn(entity_tag::revalidate))
-        // Event streams are left as they are: each event is sent when it happens.
+        // Event streams are not compressed, so that each event is sent immediately.
         .layer(CompressionLayer::new())
         .layer(middleware::from_fn(harden))
         .layer(middleware::from_fn_with_state(
             app.clone(),
-            guard::refuse_foreign,
+            access_control::reject_foreign,
         ))
         .with_state(app)
 }
 
-/// Headers that every answer carries.
+/// Adds headers to every response.
 async fn harden(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await.into_response();
     let headers = response.headers_mut();

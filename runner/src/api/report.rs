@@ -60,7 +60,7 @@ pub(crate) async fn markdown(State(app): State<App>, JobId(id): JobId) -> ApiRes
     ))
 }
 
-/// A job with everything its page shows.
+/// Loads a job with everything its page shows.
 pub(super) async fn find(app: &App, id: String) -> Result<Option<Job>, StoreError> {
     app.store
         .with(move |store| {

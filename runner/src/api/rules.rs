@@ -1,5 +1,5 @@
-//! `GET /api/v1/rules`: the team's own rules, as the playground hands them to the analyzer; and the JSON Schema of
-//! what the analyzer answers.
+//! `GET /api/v1/rules`: the team's own rules, which the playground passes to the analyzer; and the JSON Schema of
+//! the analyzer's reports.
 
 use super::App;
 use axum::{
