@@ -105,7 +105,7 @@ fn report(source: &str, options: &Options, last: &mut LastParse) -> Report {
         }
         reading.notes.push(Note {
             code: "counterpart".to_owned(),
-            message: "This file is for NVIDIA's hosts: beside it is AMD's.".to_owned(),
+            message: "This file is for NVIDIA hosts: a parallel file for AMD exists.".to_owned(),
             line: None,
         });
     }
@@ -113,7 +113,7 @@ fn report(source: &str, options: &Options, last: &mut LastParse) -> Report {
         reading.notes.push(Note {
             code: "too-many".to_owned(),
             message: format!(
-                "More than {MAX_FINDINGS} findings: the rest of the source was not judged."
+                "More than {MAX_FINDINGS} findings: the rest of the source was not analyzed."
             ),
             line: reading
                 .drafts
@@ -203,7 +203,7 @@ fn refusal(source: &str, language: Language, lines: &LineIndex<'_>) -> Option<No
         return Some(Note {
             code: "too-large".to_owned(),
             message: format!(
-                "This text is {} KB long; up to {} KB are analyzed. Take the file that matters.",
+                "This text is {} KB long; up to {} KB are analyzed. Reduce it to the relevant file.",
                 source.len() / 1024,
                 most / 1024,
             ),
@@ -213,7 +213,7 @@ fn refusal(source: &str, language: Language, lines: &LineIndex<'_>) -> Option<No
     let nul = source.find('\0')?;
     Some(Note {
         code: "binary".to_owned(),
-        message: "This is not a text: it holds NUL bytes. Was it a compiled file or UTF-16?"
+        message: "This is not text: it contains NUL bytes. It may be a compiled file or UTF-16."
             .to_owned(),
         line: Some(lines.line(nul)),
     })

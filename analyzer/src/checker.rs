@@ -1,6 +1,6 @@
-//! What a rule works with: the source's meaning, the target, and a place to put findings.
+//! The interface for Python rules: the semantic model, the target, and the findings.
 //!
-//! One walk over the tree hands each node to the rules that asked for its kind.
+//! A single traversal of the tree passes each node to the rules for its kind.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,30 +15,30 @@ use crate::semantic::{
 };
 use crate::syntax::{KIND_COUNT, Kind, Node, Tree};
 
-/// How often each node of a source is looked at, on average, by rules that look through whole functions.
+/// How often each node of a source can be visited, on average, by rules that search whole functions.
 const LOOKS_PER_NODE: usize = 200;
 
-/// What a rule does with a node of a kind that it asked for.
+/// The check of a rule for a node of one of its kinds.
 type Check = fn(&Checker<'_>, Node);
 
-/// Nodes that were looked for once, under the name they were asked for by.
+/// The cached results of searches, by key.
 type Found = (&'static str, Rc<[Node]>);
 
-/// The source, and what was found in it so far.
+/// The source, and its findings so far.
 pub(crate) struct Checker<'a> {
     pub(crate) semantics: Semantics<'a>,
     drafts: Drafts,
     found_once: RefCell<Vec<Found>>,
-    /// Nodes that rules have looked through so far.
+    /// Nodes that rules have searched so far.
     looked: Cell<usize>,
     own_modules: &'a [String],
 }
 
 impl<'a> Checker<'a> {
-    /// Runs the selected rules over a source.
+    /// Runs the selected rules on a source.
     pub(crate) fn run(semantics: Semantics<'a>, options: &'a Options) -> Self {
         let mut by_kind: [Vec<Check>; KIND_COUNT] = [const { Vec::new() }; KIND_COUNT];
-        // Every rule of that family asks for a name in Triton's package, so most sources need none of them.
+        // Every rule of that family uses a name in Triton's package, so most sources need none of them.
         let has_triton = semantics.tree.source().contains("triton");
         for rule in options
             .selected()
@@ -66,49 +66,49 @@ impl<'a> Checker<'a> {
         checker
     }
 
-    /// The syntax.
+    /// The syntax tree.
     pub(crate) fn tree(&self) -> &Tree<'a> {
         &self.semantics.tree
     }
 
-    /// What the source is judged for.
+    /// The target.
     pub(crate) fn target(&self) -> &Target {
         &self.semantics.target
     }
 
-    /// True when the source's own project holds the top module of `path`.
+    /// True if the source's own project contains the top-level module of `path`.
     pub(crate) fn is_own(&self, path: &str) -> bool {
         let top = path.split('.').next();
         self.own_modules.iter().any(|own| Some(&**own) == top)
     }
 
-    /// `node` and everything within, to look through a function once more; nothing when the budget is spent.
+    /// `node` and its descendants, for another search of a function; empty if the budget is used up.
     pub(crate) fn within(&self, node: Node) -> impl Iterator<Item = Node> + use<> {
         let may_look = self.may_look_at(self.tree().size(node));
         let most = if may_look { usize::MAX } else { 0 };
         self.tree().subtree(node).take(most)
     }
 
-    /// Whether `count` more nodes may be looked at.
+    /// Whether `count` more nodes can be visited.
     ///
-    /// A source has a budget of such looks in proportion to its length, so that no text makes the analysis quadratic.
+    /// The budget of a source is proportional to its length, so that the analysis takes linear time for any text.
     pub(crate) fn may_look_at(&self, count: usize) -> bool {
         let looked = self.looked.get().saturating_add(count);
         self.looked.set(looked);
         looked <= LOOKS_PER_NODE * self.tree().len()
     }
 
-    /// The qualified name that the expression at `node` stands for.
+    /// The qualified name of the expression at `node`.
     pub(crate) fn resolve(&self, node: Node) -> Option<QualifiedName<'a>> {
         self.semantics.resolve(node)
     }
 
-    /// The qualified name of the function that `call` calls.
+    /// The qualified name of the callee of `call`.
     pub(crate) fn callee(&self, call: Node) -> Option<QualifiedName<'a>> {
         self.semantics.callee(call)
     }
 
-    /// Puts a finding of `rule` at `node`, unless the source says that this code never runs on the target.
+    /// Reports a finding of `rule` at `node`, unless this code never runs on the target.
     pub(crate) fn report(
         &self,
         rule: &'static RuleMeta,
@@ -119,7 +119,7 @@ impl<'a> Checker<'a> {
         self.report_as(rule, rule.severity, node, message, fix);
     }
 
-    /// [`Checker::report`] with a severity of its own.
+    /// [`Checker::report`] with a different severity.
     pub(crate) fn report_as(
         &self,
         rule: &'static RuleMeta,
@@ -141,7 +141,7 @@ impl<'a> Checker<'a> {
         );
     }
 
-    /// True when `rule` has a finding already whose text and message `covers` accepts.
+    /// True if `rule` already has a finding whose text and message `covers` accepts.
     pub(crate) fn has_reported(
         &self,
         rule: &RuleMeta,
@@ -174,7 +174,7 @@ impl<'a> Checker<'a> {
         self.drafts.push(draft);
     }
 
-    /// What `find` finds in the whole source. It runs once for each `key`, however often a rule asks.
+    /// The result of `find` for the whole source. It runs once for each `key`.
     pub(crate) fn once(&self, key: &'static str, find: impl FnOnce() -> Vec<Node>) -> Rc<[Node]> {
         let known = self
             .found_once
@@ -189,8 +189,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// True when the source asks for `torch.version.hip` anywhere, and not only for either vendor's GPU: its author has ROCm in
-    /// mind.
+    /// True if the source checks `torch.version.hip` anywhere, except in a test for any GPU: its author supports ROCm.
     pub(crate) fn mentions_hip(&self) -> bool {
         let tree = self.tree();
         let find = || {
@@ -214,7 +213,7 @@ impl<'a> Checker<'a> {
         !self.once("torch.version.hip", find).is_empty()
     }
 
-    /// The findings, and the source's meaning.
+    /// The findings, and the semantic model.
     pub(crate) fn finish(self) -> (Semantics<'a>, Vec<Draft>) {
         (self.semantics, self.drafts.finish())
     }

@@ -1,4 +1,4 @@
-//! Which parts of the snippet contract a source has.
+//! Finds the parts of the snippet contract in a source.
 
 use crate::report::Contract;
 use crate::semantic::{Semantics, Value, is_nn_module};

@@ -1,4 +1,4 @@
-//! Before and after, for a page and for `git apply`.
+//! Differences between two texts, for a page and for `git apply`.
 
 use std::ops::Range;
 
@@ -7,11 +7,11 @@ use crate::report::{DiffKind, DiffLine};
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
 
-/// Changed lines that are looked for at most. Texts that differ in more are shown as removed and added whole, so that
-/// no pair of texts takes long.
+/// The maximum number of changed lines. Texts with more differences are shown as removed and added completely, which
+/// limits the time for any pair of texts.
 const MAX_CHANGES: usize = 1000;
 
-/// A run of lines that are alike in both texts, or that stand in each other's place.
+/// A run of lines that are equal in both texts, or that replace each other.
 #[derive(Clone)]
 struct Run {
     equal: bool,
@@ -19,7 +19,7 @@ struct Run {
     new: Range<usize>,
 }
 
-/// Two texts by lines, and the runs between them.
+/// Two texts, split into lines, and the runs between them.
 struct Comparison<'a> {
     old: Vec<&'a str>,
     new: Vec<&'a str>,
@@ -34,7 +34,7 @@ impl<'a> Comparison<'a> {
         let (mut x, mut y) = (0, 0);
         let end = (old.len(), new.len());
         for (from, to) in matches(&old, &new).into_iter().chain([end]) {
-            // Up to this pair of equal lines, one text has lines that the other has not.
+            // Up to this pair of equal lines, there are lines in only one of the texts.
             push(&mut runs, false, x..from, y..to);
             if (from, to) != end {
                 push(&mut runs, true, from..from + 1, to..to + 1);
@@ -44,7 +44,7 @@ impl<'a> Comparison<'a> {
         Comparison { old, new, runs }
     }
 
-    /// The changes with their context; changes that are close share one hunk.
+    /// The changes with their context; adjacent changes share one hunk.
     fn hunks(&self) -> Vec<Vec<Run>> {
         let mut hunks: Vec<Vec<Run>> = Vec::new();
         for (index, run) in self.runs.iter().enumerate() {
@@ -81,7 +81,7 @@ impl<'a> Comparison<'a> {
         hunks
     }
 
-    /// The lines of a hunk, the removed ones before those in their place.
+    /// The lines of a hunk, with removed lines before the lines that replace them.
     fn lines(&self, hunk: &[Run]) -> Vec<(DiffKind, Option<usize>, Option<usize>, &'a str)> {
         let mut lines = Vec::new();
         for run in hunk {
@@ -103,7 +103,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Adds to the runs, or to the last of them when it is of the same kind.
+/// Appends to the runs, or extends the last run if it has the same kind.
 fn push(runs: &mut Vec<Run>, equal: bool, old: Range<usize>, new: Range<usize>) {
     if old.is_empty() && new.is_empty() {
         return;
@@ -117,8 +117,8 @@ fn push(runs: &mut Vec<Run>, equal: bool, old: Range<usize>, new: Range<usize>) 
     }
 }
 
-/// The pairs of lines that a shortest edit keeps, in order (E. W. Myers, "An O(ND) Difference Algorithm and Its
-/// Variations", 1986). Only the equal beginning and end when more than [`MAX_CHANGES`] lines differ.
+/// The pairs of lines that a shortest edit script preserves, in order (E. W. Myers, "An O(ND) Difference Algorithm and
+/// Its Variations", 1986). Only the common prefix and suffix if more than [`MAX_CHANGES`] lines differ.
 fn matches(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
     let prefix = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (rest_old, rest_new) = (&old[prefix..], &new[prefix..]);
@@ -142,7 +142,8 @@ fn matches(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
 fn shortest_edit(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
     let (n, m) = (old.len(), new.len());
     let middle = MAX_CHANGES + 1;
-    // How far each diagonal was reached, for every number of changes so far. A diagonal is `x - y`, moved by `middle`.
+    // The furthest position on each diagonal, for every number of changes so far. A diagonal is `x - y`, shifted by
+    // `middle`.
     let mut reached = vec![0; 2 * middle + 1];
     let mut history = Vec::new();
     for changes in 0..=(n + m).min(MAX_CHANGES) {
@@ -162,8 +163,8 @@ fn shortest_edit(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
     Vec::new()
 }
 
-/// From which diagonal the `changes`-th change leads to `diagonal`, and to which `x`: down (a line is added) or to the
-/// right (a line is removed), whichever gets further.
+/// The previous diagonal of the `changes`-th change to `diagonal`, and its `x`: down (a line is added) or right (a line
+/// is removed), whichever reaches further.
 fn step(reached: &[usize], diagonal: usize, middle: usize, changes: usize) -> (usize, usize) {
     if changes == 0 {
         return (diagonal, 0);
@@ -177,12 +178,12 @@ fn step(reached: &[usize], diagonal: usize, middle: usize, changes: usize) -> (u
     }
 }
 
-/// Back from the ends of both texts along the steps that led there.
+/// Follows the recorded steps back from the ends of both texts.
 fn trace(history: &[Vec<usize>], n: usize, m: usize, middle: usize) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     let (mut x, mut y) = (n, m);
     for (changes, row) in history.iter().enumerate().rev() {
-        // The rows hold the diagonals from `middle - changes` on.
+        // The rows contain the diagonals from `middle - changes` on.
         let mut reached = vec![0; 2 * middle + 1];
         reached[middle - changes..=middle + changes].copy_from_slice(row);
         let diagonal = x + middle - y;
@@ -201,7 +202,7 @@ fn trace(history: &[Vec<usize>], n: usize, m: usize, middle: usize) -> Vec<(usiz
     pairs
 }
 
-/// The changed lines with some around them. Nothing when the texts are equal.
+/// The changed lines with context. `None` if the texts are equal.
 pub fn diff(before: &str, after: &str) -> Vec<DiffLine> {
     let comparison = Comparison::new(before, after);
     let mut result = Vec::new();
@@ -241,7 +242,7 @@ fn count(lines: usize) -> String {
     }
 }
 
-/// A patch that `git apply` takes; empty when the texts are equal.
+/// A patch for `git apply`; empty if the texts are equal.
 pub fn unified_diff(path: &str, before: &str, after: &str) -> String {
     let comparison = Comparison::new(before, after);
     let mut patch = String::new();
@@ -283,7 +284,7 @@ pub fn unified_diff(path: &str, before: &str, after: &str) -> String {
     patch
 }
 
-/// A path as git writes it in a patch: in quotes if a header line could not hold it.
+/// A path in git's patch format: in quotes if a header line cannot contain it.
 fn quoted(side: &str, path: &str) -> String {
     let is_special = |c: char| c.is_ascii_control() || matches!(c, '"' | '\\');
     if !path.contains(is_special) {
@@ -310,7 +311,7 @@ fn quoted(side: &str, path: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Length of the longest common subsequence, the slow and plain way.
+    /// Length of the longest common subsequence, computed in the direct, slow way.
     fn common(old: &[&str], new: &[&str]) -> usize {
         let mut row = vec![0; new.len() + 1];
         for a in old {

@@ -1,11 +1,10 @@
-//! Applying fixes: the chosen ones, or all up to an applicability until nothing changes.
+//! Applies fixes: selected ones, or all up to an applicability until nothing changes.
 
 use crate::analysis::{Options, Session};
 use crate::order;
 use crate::report::{Applicability, Edit, Report};
 
-/// How often fixes are applied and the result judged again. Each round does all that do not overlap, so real sources
-/// take two or three.
+/// The maximum number of rounds. Each round applies all fixes that do not overlap, so real sources need two or three.
 const MAX_ROUNDS: usize = 20;
 
 /// A source with fixes applied.
@@ -13,23 +12,23 @@ const MAX_ROUNDS: usize = 20;
 pub struct Applied {
     /// The new source.
     pub source: String,
-    /// The findings whose fix went in; one that overlaps an earlier one did not.
+    /// The findings whose fix was applied; a fix that overlaps an earlier one was not.
     pub applied: Vec<usize>,
 }
 
-/// A source with every fix applied that may be.
+/// A source with every permitted fix applied.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct FixedSource {
     /// The new source.
     pub source: String,
-    /// How many fixes went in.
+    /// The number of applied fixes.
     pub applied: usize,
 }
 
-/// Applies the fixes of the findings at `indices` of `report` to the source it was made from.
+/// Applies the fixes of the findings at `indices` of `report` to its source.
 ///
-/// Fixes that overlap are never applied together: the one that was named first wins. Indices and spans that the
-/// source does not have are passed over.
+/// Overlapping fixes are never applied together: the first in `indices` has priority. Indices and spans outside of the
+/// source are ignored.
 pub fn apply_fixes(source: &str, report: &Report, indices: &[usize]) -> Applied {
     let mut taken: Vec<&Edit> = Vec::new();
     let mut applied = Vec::new();
@@ -53,7 +52,7 @@ pub fn apply_fixes(source: &str, report: &Report, indices: &[usize]) -> Applied 
         let range = range(edit);
         [range.start, range.end, 0]
     });
-    // Two fixes may need the same import: it goes in once.
+    // Two fixes may need the same import: it is added once.
     taken.dedup_by(|a, b| a == b && a.span.start == a.span.end);
     let mut fixed = String::with_capacity(source.len());
     let mut position = 0;
@@ -70,7 +69,7 @@ pub fn apply_fixes(source: &str, report: &Report, indices: &[usize]) -> Applied 
     }
 }
 
-/// Applies every fix that is at most `up_to`, judges the result again, and repeats until nothing is left to apply.
+/// Applies every fix that is at most `up_to`, analyzes the result again, and repeats until there is nothing to apply.
 pub fn fix_all(source: &str, options: &Options, up_to: Applicability) -> FixedSource {
     let mut fixed = FixedSource {
         source: source.to_owned(),
@@ -105,14 +104,14 @@ fn range(edit: &Edit) -> std::ops::Range<usize> {
     edit.span.start.byte as usize..edit.span.end.byte as usize
 }
 
-/// Two edits that can't both be made. Equal insertions can: one stands for both.
+/// Two edits that cannot both be applied. Of equal insertions, one is applied for both.
 fn overlap(a: &Edit, b: &Edit) -> bool {
     if a == b && a.span.start == a.span.end {
         return false;
     }
     let (a, b) = (range(a), range(b));
     if a.is_empty() || b.is_empty() {
-        // An insertion at the edge of another edit has no defined order with it.
+        // The order of an insertion at the edge of another edit is undefined.
         return a.start <= b.end && b.start <= a.end;
     }
     a.start < b.end && b.start < a.end

@@ -1,11 +1,11 @@
-//! Which language a source is in: by its file's name, else by what it says.
+//! Determines the language of a source, from the file name or from the content.
 
 use crate::report::Language;
 
 impl Language {
-    /// The language of a file by its name; nothing when the analyzer does not read such files.
+    /// The language of a file by its name; `None` if the analyzer does not support such files.
     ///
-    /// Both kinds of slash part a path.
+    /// Both kinds of slash separate the parts of a path.
     pub fn of_path(path: &str) -> Option<Language> {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let lower = name.to_ascii_lowercase();
@@ -25,7 +25,7 @@ impl Language {
             "dockerfile" => Language::Dockerfile,
             "txt" if lower == "cmakelists.txt" => Language::Cmake,
             "txt" | "in" if has("requirement") || has("constraint") => Language::Requirements,
-            // Projects keep variants beside it: `pyproject_cpu.toml`.
+            // Projects have variants of this file: `pyproject_cpu.toml`.
             "toml" if lower.starts_with("pyproject") => Language::Pyproject,
             "cfg" if lower == "setup.cfg" => Language::Pyproject,
             _ if has("dockerfile") || has("containerfile") => Language::Dockerfile,
@@ -35,7 +35,7 @@ impl Language {
         Some(language)
     }
 
-    /// The language that `source` reads like; Python when nothing speaks for another.
+    /// The most likely language of `source`; Python if there is no evidence for another.
     pub fn of_content(source: &str) -> Language {
         if source.trim_start().starts_with('{') && source.contains("\"cells\"") {
             return Language::Notebook;
@@ -48,7 +48,7 @@ impl Language {
                 Language::Python
             };
         }
-        // The first line that no language passes over decides; a few more may be comments of any of them.
+        // The first line that is specific to a language decides; lines before it may be comments in any language.
         for line in source.lines().take(MOST_LINES) {
             let line = line.trim();
             let starts = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
@@ -98,7 +98,7 @@ impl Language {
     }
 }
 
-/// `torch==2.4.0`: in Python a comparison that nobody writes as a statement.
+/// `torch==2.4.0`: a comparison in Python, which is never written as a statement.
 fn is_pin(line: &str) -> bool {
     let Some((name, version)) = line.split_once("==") else {
         return false;
@@ -109,7 +109,7 @@ fn is_pin(line: &str) -> bool {
         && name.bytes().all(is_name)
 }
 
-/// A licence stands above the code of many files; past this many lines nothing is said that decides.
+/// Many files begin with a license; later lines are not checked.
 const MOST_LINES: usize = 200;
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_decides() {
+    fn file_name_determines_the_language() {
         for (path, language) in [
             ("train.py", Some(Language::Python)),
             ("a/b/setup.py", Some(Language::Python)),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_name_the_text_decides() {
+    fn text_determines_the_language_without_a_name() {
         for (source, language) in [
             ("", Language::Python),
             ("x = 1\n", Language::Python),

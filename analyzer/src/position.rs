@@ -1,21 +1,21 @@
-//! Bytes to every consumer's units: UTF-16 offsets, lines, columns. No syntax here.
+//! Converts byte offsets to the units of all consumers: UTF-16 offsets, lines, columns. Independent of syntax.
 
 use std::ops::Range;
 
 use crate::report::{Position, Span};
 
-/// Where the lines of a source begin.
+/// The line starts of a source.
 pub(crate) struct LineIndex<'a> {
     source: &'a str,
     lines: Vec<Place>,
-    /// A place in every [`STEP`] bytes: a file may be one line.
+    /// A position every [`STEP`] bytes, because a file may be a single line.
     marks: Vec<Place>,
 }
 
-/// How far it is from one mark to the next, in bytes.
+/// The distance between two marks, in bytes.
 const STEP: usize = 1024;
 
-/// A byte offset with what lies before it.
+/// A byte offset with the counts of the text before it.
 #[derive(Clone, Copy, Default)]
 struct Place {
     byte: usize,
@@ -24,7 +24,7 @@ struct Place {
 }
 
 impl<'a> LineIndex<'a> {
-    /// Counts the lines of `source`: `\n`, `\r\n` and a lone `\r` each end one.
+    /// Indexes the lines of `source`: `\n`, `\r\n` and a lone `\r` each end one.
     pub(crate) fn new(source: &'a str) -> Self {
         let mut lines = vec![Place::default()];
         let mut marks = Vec::with_capacity(source.len() / STEP + 1);
@@ -32,7 +32,7 @@ impl<'a> LineIndex<'a> {
         let bytes = source.as_bytes();
         for (at, byte) in bytes.iter().enumerate() {
             place.byte = at;
-            // A character's first byte tells its units; the others, 0b10……, count for nothing.
+            // A character's first byte determines its units; continuation bytes, 0b10……, are not counted.
             let is_first = byte & 0xC0 != 0x80;
             if is_first && at >= marks.len() * STEP {
                 marks.push(place);
@@ -56,7 +56,7 @@ impl<'a> LineIndex<'a> {
         }
     }
 
-    /// The position of a byte offset; one inside a character counts as its start.
+    /// The position of a byte offset; an offset inside a character is treated as its start.
     pub(crate) fn position(&self, byte: usize) -> Position {
         let byte = self.source.floor_char_boundary(byte);
         // The first line starts at 0, so there is always one before.
@@ -86,12 +86,12 @@ impl<'a> LineIndex<'a> {
         }
     }
 
-    /// The line a byte is on, from 1.
+    /// The line of a byte, from 1.
     pub(crate) fn line(&self, byte: usize) -> u32 {
         up_to(&self.lines, byte) as u32
     }
 
-    /// Where a line begins, from 1; the end of the text past its last line.
+    /// The start of a line, from 1; the end of the text past its last line.
     #[cfg(feature = "all-languages")]
     pub(crate) fn start(&self, line: u32) -> usize {
         let index = (line as usize).saturating_sub(1);
@@ -100,7 +100,7 @@ impl<'a> LineIndex<'a> {
             .map_or(self.source.len(), |line| line.byte)
     }
 
-    /// The text of a line, from 1, without its end.
+    /// The text of a line, from 1, without its line break.
     pub(crate) fn text(&self, line: u32) -> &'a str {
         let index = line as usize;
         let start = index.checked_sub(1).and_then(|index| self.lines.get(index));
@@ -116,12 +116,12 @@ impl<'a> LineIndex<'a> {
     }
 }
 
-/// How many of `places`, which are in order, are at `byte` or before it.
+/// The number of `places`, which are sorted, that are at or before `byte`.
 fn up_to(places: &[Place], byte: usize) -> usize {
     places.partition_point(|place| place.byte <= byte)
 }
 
-/// A byte order mark is no part of what people see and count.
+/// A byte order mark is not displayed or counted.
 const MARK: char = '\u{feff}';
 
 fn without_mark(text: &str) -> &str {
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(at("é名🚀x", "x"), (9, 4, 1, 4));
     }
 
-    /// As it would be counted from the beginning, before, at and after each mark, and within characters.
+    /// Compares with a count from the beginning: before, at and after each mark, and within characters.
     #[test]
     fn a_long_line_is_counted_from_the_mark_before() {
         let source = format!("\u{feff}one\n{}", "aé名🚀".repeat(700));

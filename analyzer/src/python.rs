@@ -23,7 +23,7 @@ pub(crate) fn read(
         return Reading::refused(Note {
             code: "too-complex".to_owned(),
             message:
-                "The parser gave up on this text: it is far from any Python. Paste one Python file."
+                "The parser stopped: this text is too far from valid Python. Paste one Python file."
                     .to_owned(),
             line: None,
         });
@@ -75,7 +75,9 @@ pub(crate) fn read(
 fn too_deep(line: u32) -> Note {
     Note {
         code: "too-deep".to_owned(),
-        message: "This nests too deeply: its inside was not judged, and nothing in this file can be fixed for you.".to_owned(),
+        message:
+            "This is nested too deeply: it was not analyzed, and fixes are disabled for this file."
+                .to_owned(),
         line: Some(line),
     }
 }
@@ -118,14 +120,14 @@ fn syntax_notes(tree: &Tree<'_>, lines: &LineIndex<'_>) -> Vec<Note> {
     if is_strewn && lost * 4 > visible(tree, 0..tree.source().len()) {
         return vec![Note {
             code: "not-python".to_owned(),
-            message: "Most of this does not read as Python, so nothing was judged.".to_owned(),
+            message: "Most of this is not valid Python, so it was not analyzed.".to_owned(),
             line,
         }];
     }
     vec![Note {
         code: "syntax-error".to_owned(),
         message: format!(
-            "Line {} could not be read as Python; the rest was analyzed as far as it goes.",
+            "Line {} could not be parsed as Python; the valid parts were analyzed.",
             lines.line(first)
         ),
         line,

@@ -1,37 +1,36 @@
-//! What an analysis says: the `Report` that the browser, the command line and the tests share.
+//! The result of an analysis: the `Report` that the browser, the command line and the tests share.
 //!
-//! Pure data. Available without the `engine` feature, so that the site's islands can read a
-//! report without carrying a parser.
+//! Pure data. Available without the `engine` feature, so that the site's islands can read a report without a parser.
 
 use serde::{Deserialize, Serialize};
 
-/// Version of this shape; raised when a field changes its meaning or goes away.
+/// Version of this format; increased when a field changes its meaning or is removed.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Everything an analysis of one source says.
+/// The result of analyzing one source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// [`SCHEMA_VERSION`].
     pub schema: u32,
-    /// How the source was read.
+    /// The language of the source.
     pub language: Language,
-    /// What it was judged for.
+    /// The target of the analysis.
     pub target: Target,
     /// Sorted by position, then rule.
     pub findings: Vec<Finding>,
-    /// Findings that a `# hipward: ignore[…]` comment silenced.
+    /// The number of findings suppressed by a `# hipward: ignore[…]` comment.
     pub suppressed: usize,
-    /// Things to say about the source as a whole: not Python, half a file, too large.
+    /// Notes about the whole source: not Python, incomplete, too large.
     pub notes: Vec<Note>,
-    /// Which parts of the snippet contract are there.
+    /// The parts of the snippet contract in the source.
     pub contract: Contract,
 }
 
-/// A source language, or a kind of file that a port touches.
+/// A source language, or a kind of file that matters in a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Language {
-    /// Python, `setup.py` too.
+    /// Python, including `setup.py`.
     Python,
     /// A Jupyter notebook: the Python in its code cells.
     Notebook,
@@ -52,7 +51,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// Every language, the ones that most pastes are in first.
+    /// Every language, the most common ones in pasted code first.
     pub const ALL: [Language; 9] = [
         Language::Python,
         Language::CudaCpp,
@@ -65,7 +64,7 @@ impl Language {
         Language::Yaml,
     ];
 
-    /// As JSON and the command line spell it.
+    /// The name in JSON and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Language::Python => "python",
@@ -80,7 +79,7 @@ impl Language {
         }
     }
 
-    /// The language that is spelled so, or as code blocks have it: `cuda`, `toml`.
+    /// The language with this name, or with the name used for code blocks: `cuda`, `toml`.
     pub fn of_name(name: &str) -> Option<Language> {
         let name = match name {
             "cuda" => "cuda-cpp",
@@ -92,7 +91,7 @@ impl Language {
             .find(|language| language.name() == name)
     }
 
-    /// For a list to pick from.
+    /// The display name.
     pub fn title(self) -> &'static str {
         match self {
             Language::Python => "Python",
@@ -108,7 +107,7 @@ impl Language {
     }
 }
 
-/// The machine and versions that the code is meant for.
+/// The machine and versions for which the code is analyzed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Target {
@@ -123,7 +122,7 @@ pub struct Target {
 }
 
 impl Default for Target {
-    /// MI300X with the newest pair that wheels are known for in November 2026 (`2.12.0+rocm7.14.0`).
+    /// MI300X with the newest versions for which wheels exist in November 2026 (`2.12.0+rocm7.14.0`).
     fn default() -> Self {
         Target {
             arch: Arch::Gfx942,
@@ -168,7 +167,7 @@ impl Arch {
         }
     }
 
-    /// The products that carry it.
+    /// The products with this architecture.
     pub fn products(self) -> &'static str {
         match self {
             Arch::Gfx90a => "MI210, MI250X",
@@ -178,7 +177,7 @@ impl Arch {
     }
 }
 
-/// A `major.minor` version; written as that string.
+/// A `major.minor` version, serialized as a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Version {
@@ -222,38 +221,38 @@ impl TryFrom<String> for Version {
     }
 }
 
-/// One thing that was found.
+/// A finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// `HW101`.
     pub id: String,
-    /// The rule's name, which reads after "allow": `pynvml`.
+    /// The rule's name, as in suppression comments: `pynvml`.
     pub rule: String,
-    /// How bad it is on the target.
+    /// The severity on the target.
     pub severity: Severity,
-    /// One sentence: what happens on the target.
+    /// One sentence: the effect on the target.
     pub message: String,
-    /// Where.
+    /// The range in the source.
     pub span: Span,
-    /// Who deals with it.
+    /// Who has to handle it.
     pub handled_by: HandledBy,
-    /// Where a team's own rule is explained; Hipward's rules have their pages.
+    /// The URL of a team rule's documentation; Hipward's rules have pages.
     pub link: Option<String>,
-    /// What to do about it, if the analyzer can say.
+    /// The fix, if there is one.
     pub fix: Option<Fix>,
 }
 
-/// How bad a finding is on the target.
+/// The severity of a finding on the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Will not run.
+    /// Does not run.
     Error,
-    /// Runs, but wrong or slow.
+    /// Runs, but with wrong results or slowly.
     Warning,
     /// Performance.
     Advice,
-    /// Good to know.
+    /// For information.
     Info,
 }
 
@@ -269,11 +268,11 @@ impl Severity {
     }
 }
 
-/// Who deals with a finding.
+/// Who has to handle a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HandledBy {
-    /// The person who ports.
+    /// The author of the port.
     You,
     /// PyTorch's hipify, at build time.
     Hipify,
@@ -286,34 +285,34 @@ pub enum HandledBy {
 pub struct Fix {
     /// Imperative: `Import amdsmi instead of pynvml`.
     pub title: String,
-    /// Whether it may be applied without a person looking.
+    /// Whether it can be applied without a review.
     pub applicability: Applicability,
-    /// Edits, sorted, not overlapping. Empty for a fix that only describes.
+    /// Edits, sorted, not overlapping. Empty for a display-only fix.
     pub edits: Vec<Edit>,
 }
 
-/// Whether a fix may be applied without a person looking.
+/// Whether a fix can be applied without a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Applicability {
-    /// Behaviour is kept.
+    /// Behavior does not change.
     Safe,
-    /// Valid code, but behaviour may change or a comment may go.
+    /// Valid code, but behavior may change or a comment may be removed.
     Unsafe,
-    /// For a person to carry out.
+    /// To be done by hand.
     DisplayOnly,
 }
 
 /// Replace `span` by `text`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Edit {
-    /// What to replace; empty for an insertion.
+    /// The range to replace; empty for an insertion.
     pub span: Span,
-    /// With what.
+    /// The replacement.
     pub text: String,
 }
 
-/// A half-open range of the source, in the units of every consumer.
+/// A half-open range of the source, in all units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Span {
     /// First position.
@@ -335,21 +334,21 @@ pub struct Position {
     pub column: u32,
 }
 
-/// Something to say about the source as a whole.
+/// A note about the whole source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// Stable: `not-python`, `syntax-error`, `too-large`, `binary`, `counterpart`.
     pub code: String,
     /// One sentence.
     pub message: String,
-    /// First line it speaks of, if any.
+    /// The first line it refers to, if any.
     pub line: Option<u32>,
 }
 
-/// How far a source is on the way to an exercise's solution: each condition, in order.
+/// The progress of a source towards an exercise's solution: the result of each condition, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// What has to be true.
+    /// A sentence that is true once every condition is met.
     pub conditions: Vec<JudgedCondition>,
 }
 
@@ -363,15 +362,15 @@ impl Judgement {
 /// One condition of an exercise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JudgedCondition {
-    /// What has to be true, in a sentence.
+    /// A sentence that is true once the condition is met.
     pub title: String,
-    /// Whether it is.
+    /// Whether the condition is met.
     pub met: bool,
-    /// What is wrong while it is not, in a sentence.
+    /// The problem while it is not met, as a sentence.
     pub message: String,
 }
 
-/// Which parts of the snippet contract a source has (`Model`, `get_inputs`, `get_init_inputs`).
+/// The parts of the snippet contract in a source (`Model`, `get_inputs`, `get_init_inputs`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contract {
     /// `class Model(nn.Module)`.
@@ -387,30 +386,30 @@ pub struct Contract {
 }
 
 impl Contract {
-    /// True when a benchmark can start from this source.
+    /// True if the source can be benchmarked.
     pub fn is_complete(&self) -> bool {
         self.model && self.get_inputs && self.get_init_inputs
     }
 }
 
-/// What the reports of a project come to.
+/// The summary of a project's reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Files that were read.
+    /// The number of files.
     pub files: usize,
-    /// Those with a finding.
+    /// The number of files with findings.
     pub files_with_findings: usize,
-    /// Findings by family, in the order of their ids; files with a port beside them are left out.
+    /// Findings by family, in the order of their ids, without files that have a ported version.
     pub families: Vec<FamilyCount>,
-    /// Findings that need a person.
+    /// Findings that have to be fixed by hand.
     pub by_you: usize,
-    /// Findings that PyTorch's hipify deals with at build time.
+    /// Findings that PyTorch's hipify handles at build time.
     pub by_hipify: usize,
-    /// Findings that the ROCm build of PyTorch deals with.
+    /// Findings that the ROCm build of PyTorch handles.
     pub by_rocm_wheel: usize,
-    /// Files whose port stands beside them; their findings count nowhere else.
+    /// Files with a ported version; their findings are not counted elsewhere.
     pub ported: Vec<Twin>,
-    /// How long a port may take.
+    /// The estimated time of a port.
     pub effort: Effort,
 }
 
@@ -419,72 +418,72 @@ pub struct Summary {
 pub struct FamilyCount {
     /// Its heading: `Vendor libraries`.
     pub family: String,
-    /// Will not run.
+    /// Does not run.
     pub error: usize,
-    /// Runs, but wrong or slow.
+    /// Runs, but with wrong results or slowly.
     pub warning: usize,
     /// Performance.
     pub advice: usize,
-    /// Good to know.
+    /// For information.
     pub info: usize,
 }
 
 impl FamilyCount {
-    /// Of every severity.
+    /// The total of all severities.
     pub fn total(&self) -> usize {
         self.error + self.warning + self.advice + self.info
     }
 }
 
-/// A file and the file that is its port.
+/// A file and its ported version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Twin {
     /// The file for CUDA.
     pub path: String,
     /// The one for ROCm.
     pub twin: String,
-    /// What was found in the first.
+    /// The number of findings in the file for CUDA.
     pub findings: usize,
 }
 
-/// A reckoning of a port's effort: a range, and the table it comes from.
+/// An estimate of a port's effort: a range, and the table it is computed from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effort {
-    /// From and to, in minutes.
+    /// The minimum and maximum, in minutes.
     pub minutes: (u32, u32),
-    /// What adds up to it.
+    /// The parts of the sum.
     pub items: Vec<EffortItem>,
-    /// What the figures are, and what they are not.
+    /// A description of the figures and their limits.
     pub note: String,
 }
 
 /// One kind of work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffortItem {
-    /// In words.
+    /// A description of the work.
     pub kind: String,
-    /// How many findings there are of it; 0 for work that no finding stands for.
+    /// The number of findings; 0 for work that no finding represents.
     pub findings: u32,
-    /// What one takes, from and to.
+    /// The minimum and maximum for one finding.
     pub minutes_each: (u32, u32),
-    /// What all of them take.
+    /// The minimum and maximum for all of them.
     pub minutes: (u32, u32),
 }
 
 /// A line of a diff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DiffLine {
-    /// What became of it.
+    /// The kind of change.
     pub kind: DiffKind,
-    /// Its number before, from 1.
+    /// The line number before, from 1.
     pub old: Option<u32>,
-    /// Its number after.
+    /// The line number after.
     pub new: Option<u32>,
-    /// Its text, without the end of the line.
+    /// The text, without the line break.
     pub text: String,
 }
 
-/// What became of a line.
+/// The kind of change of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DiffKind {
@@ -494,6 +493,6 @@ pub enum DiffKind {
     Removed,
     /// Only after.
     Added,
-    /// Stands for equal lines that are left out.
+    /// Represents omitted equal lines.
     Gap,
 }

@@ -1,4 +1,4 @@
-//! Completing a paste to the snippet contract, with comments where a person must fill in.
+//! Completes pasted code to the snippet contract, with comments where the author has to fill in values.
 
 use crate::analysis::Options;
 use crate::contract::modules;
@@ -6,10 +6,10 @@ use crate::report::Report;
 use crate::semantic::{Semantics, Value};
 use crate::syntax::{Field, Kind, LastParse, Node, parse};
 
-/// The paste with the missing parts of the contract behind it: `Model` around the last module (or function), and
+/// The pasted code with the missing parts of the contract appended: `Model` around the last module (or function), and
 /// `get_inputs` and `get_init_inputs` for it.
 ///
-/// A source that is complete, or that can't be read, comes back as it is.
+/// A source that is complete or cannot be parsed is returned unchanged.
 pub fn skeleton(source: &str, report: &Report) -> String {
     if report.contract.is_complete() {
         return source.to_owned();
@@ -37,7 +37,7 @@ pub fn skeleton(source: &str, report: &Report) -> String {
     text
 }
 
-/// What a `Model` is made around.
+/// The code that `Model` wraps.
 enum Subject<'a> {
     Module(&'a str, Node),
     Function(&'a str, Node),
@@ -84,7 +84,7 @@ fn missing_parts(semantics: &Semantics<'_>, report: &Report) -> Vec<String> {
     parts
 }
 
-/// `Model` itself if it is there, else the last module, else the last function.
+/// `Model` itself if it exists, otherwise the last module, otherwise the last function.
 fn subject<'a>(semantics: &Semantics<'a>) -> Subject<'a> {
     let mut all: Vec<_> = modules(semantics).collect();
     if let Some((name, class)) = all.iter().find(|(name, _)| *name == "Model").copied() {
@@ -129,7 +129,7 @@ fn inputs(semantics: &Semantics<'_>, subject: &Subject<'_>) -> String {
     text
 }
 
-/// A line for each value, and the list of them.
+/// A line for each value, and a list of the values.
 fn give(text: &mut String, names: &[&str], value: &str) {
     for name in names {
         text.push_str(&format!("    {name} = {value}\n"));
@@ -137,7 +137,7 @@ fn give(text: &mut String, names: &[&str], value: &str) {
     text.push_str(&format!("    return [{}]", names.join(", ")));
 }
 
-/// `get_init_inputs`: a value for each argument of `__init__` that has no default.
+/// `get_init_inputs`: a value for each argument of `__init__` without a default.
 fn init_inputs(semantics: &Semantics<'_>, subject: &Subject<'_>) -> String {
     let arguments = match subject {
         Subject::Module(_, class) => method(semantics, *class, "__init__")

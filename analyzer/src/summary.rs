@@ -1,4 +1,4 @@
-//! What a project's reports come to: how many findings of which kind, who deals with them, and a reckoning of the effort.
+//! The summary of a project's reports: findings by kind, who handles them, and an estimate of the effort.
 //!
 //! Pure: paths and reports in, a [`Summary`] out.
 
@@ -11,13 +11,13 @@ use crate::report::{FamilyCount, Finding, HandledBy, Report, Severity, Summary, 
 use crate::rules::{Family, rule};
 use effort::Reckoning;
 
-/// Adds up reports, one after the other; of a report only numbers are kept.
+/// Adds up reports one at a time; only numbers of a report are stored.
 #[derive(Default)]
 pub struct Survey {
     files: Vec<File>,
 }
 
-/// What findings are counted under.
+/// The groups in which findings are counted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Group {
     Family(Family),
@@ -37,7 +37,7 @@ impl Group {
     }
 }
 
-/// What is kept of a file.
+/// The numbers stored for a file.
 struct File {
     path: String,
     families: BTreeMap<Group, [usize; 4]>,
@@ -67,7 +67,7 @@ impl Survey {
         self.files.push(file);
     }
 
-    /// What it comes to.
+    /// The summary of all added reports.
     pub fn finish(self) -> Summary {
         let paths: Vec<&str> = self.files.iter().map(|file| file.path.as_str()).collect();
         let twins = twins::find(&paths);

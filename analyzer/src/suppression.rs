@@ -1,6 +1,6 @@
 //! `# hipward: ignore`, `# hipward: ignore[pynvml, HW102]` on a line, `# hipward: ignore-file[…]` at the top.
 //!
-//! In any language's comments. A string that looks like one is none.
+//! In comments of any language. A string with the same text is not a suppression.
 
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ impl Rules<'_> {
 }
 
 impl<'a> Suppressions<'a> {
-    /// Reads the comments; those before `code_start` may speak for the whole file.
+    /// Collects the comments; those before `code_start` may apply to the whole file.
     pub(crate) fn new(
         source: &'a str,
         comments: &[Range<usize>],
@@ -52,7 +52,7 @@ impl<'a> Suppressions<'a> {
         found
     }
 
-    /// True when a finding of `rule` over those lines is silenced.
+    /// True if a finding of `rule` on those lines is suppressed.
     pub(crate) fn silence(&self, rule: &Author, first: u32, last: u32) -> bool {
         self.file.iter().any(|rules| rules.include(rule))
             || self
@@ -62,9 +62,9 @@ impl<'a> Suppressions<'a> {
     }
 }
 
-/// Whether a comment is for the whole file, and the rules it names.
+/// Whether a comment applies to the whole file, and the rules that it names.
 fn directive(comment: &str) -> Option<(bool, Rules<'_>)> {
-    // Other tools' comments may share the line: `# noqa: F401  # hipward: ignore[pynvml]`.
+    // Other tools' comments may be on the same line: `# noqa: F401  # hipward: ignore[pynvml]`.
     let (_, text) = comment.split_once("hipward:")?;
     let text = text.trim_start().strip_prefix("ignore")?;
     let (whole_file, text) = match text.strip_prefix("-file") {
@@ -78,7 +78,7 @@ fn directive(comment: &str) -> Option<(bool, Rules<'_>)> {
             Rules::Only(names.split(',').map(str::trim).collect()),
         ));
     }
-    // `ignored`, `ignore-next` and the like are no directives.
+    // `ignored`, `ignore-next` and similar words are not directives.
     text.chars()
         .next()
         .is_none_or(|next| next.is_whitespace() || next == '#')

@@ -1,4 +1,4 @@
-//! The JSON requests of the browser, good and bad, without a browser.
+//! The JSON requests of the browser, valid and invalid, without a browser.
 
 use hipward_analyzer::{Options, Report, analyze, api};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ fn parse(answer: Result<String, String>) -> Value {
 }
 
 #[test]
-fn an_analysis_is_the_same_report_as_natively() {
+fn analysis_returns_the_same_report_as_the_native_api() {
     let source = "import pynvml\npynvml.nvmlInit()\n";
     let answer = api::analyze(&json!({ "source": source }).to_string()).expect("a good request");
     let report: Report = serde_json::from_str(&answer).expect("a report");
@@ -17,7 +17,7 @@ fn an_analysis_is_the_same_report_as_natively() {
 }
 
 #[test]
-fn the_target_and_the_selection_are_heard() {
+fn target_and_selection_are_applied() {
     let source = "from datetime import UTC\nimport pynvml\n";
     let request = json!({
         "source": source,
@@ -31,7 +31,7 @@ fn the_target_and_the_selection_are_heard() {
 }
 
 #[test]
-fn fixes_are_applied_one_by_one_and_all_at_once() {
+fn fixes_are_applied_individually_and_all_at_once() {
     let source = "import os\nos.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"max_split_size_mb:64\"\n";
     let fixed = source.replace("_CUDA_", "_");
     let one = parse(api::apply(
@@ -48,7 +48,7 @@ fn fixes_are_applied_one_by_one_and_all_at_once() {
 }
 
 #[test]
-fn fix_all_leaves_unsafe_fixes_unless_asked() {
+fn fix_all_skips_unsafe_fixes_by_default() {
     let request = |up_to: &str| json!({ "source": "import pynvml\n", "up_to": up_to }).to_string();
     assert_eq!(parse(api::fix_all(&request("safe")))["applied"], 0);
     assert_eq!(
@@ -58,7 +58,7 @@ fn fix_all_leaves_unsafe_fixes_unless_asked() {
 }
 
 #[test]
-fn a_skeleton_completes_the_contract() {
+fn skeleton_completes_the_contract() {
     let answer = parse(api::skeleton(
         &json!({ "source": "import torch\n" }).to_string(),
     ));
@@ -67,14 +67,14 @@ fn a_skeleton_completes_the_contract() {
 }
 
 #[test]
-fn rules_are_listed_without_their_pages() {
+fn rule_list_omits_pages() {
     let rules = parse(api::rules());
     assert_eq!(rules[0]["id"], "HW101");
     assert_eq!(rules[0]["family"], "vendor-libraries");
 }
 
 #[test]
-fn a_bad_request_is_a_sentence() {
+fn invalid_request_returns_an_error_message() {
     for (request, part) in [
         ("", "not JSON"),
         ("[]", "a JSON object"),

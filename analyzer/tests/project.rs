@@ -1,4 +1,4 @@
-//! A project's summary: what it counts, what it leaves out, and that its effort adds up.
+//! A project's summary: its counts, the excluded files, and the sum of the effort.
 
 use hipward_analyzer::output::{summary_markdown, summary_text};
 use hipward_analyzer::{Language, Options, Summary, Survey, analyze, api};
@@ -34,7 +34,7 @@ fn summary() -> Summary {
 }
 
 #[test]
-fn findings_are_counted_by_family_and_a_file_with_a_port_is_left_out() {
+fn findings_are_counted_by_family_without_ported_files() {
     let summary = summary();
     assert_eq!((summary.files, summary.files_with_findings), (5, 3));
     let families: Vec<_> = summary
@@ -69,7 +69,7 @@ fn findings_are_counted_by_family_and_a_file_with_a_port_is_left_out() {
 }
 
 #[test]
-fn the_effort_is_the_sum_of_what_it_shows() {
+fn total_effort_is_the_sum_of_its_parts() {
     let effort = summary().effort;
     let sums = effort.items.iter().fold((0, 0), |sum, item| {
         (sum.0 + item.minutes.0, sum.1 + item.minutes.1)
@@ -78,7 +78,7 @@ fn the_effort_is_the_sum_of_what_it_shows() {
     assert!(effort.minutes.0 < effort.minutes.1);
     let findings: u32 = effort.items.iter().map(|item| item.findings).sum();
     assert_eq!(findings, 5);
-    // Two pinned packages of one rule in one file: the second counts for a quarter.
+    // Two pinned packages of one rule in one file: the second counts as a quarter.
     let pins = effort
         .items
         .iter()
@@ -93,7 +93,7 @@ fn the_effort_is_the_sum_of_what_it_shows() {
 }
 
 #[test]
-fn it_is_printed_for_a_terminal_and_as_markdown() {
+fn summary_is_printed_as_text_and_as_markdown() {
     let summary = summary();
     let text = summary_text(&summary);
     for line in [
@@ -121,7 +121,7 @@ fn it_is_printed_for_a_terminal_and_as_markdown() {
 }
 
 #[test]
-fn a_browser_reads_a_folder_a_file_at_a_time() {
+fn browser_survey_reads_a_folder_file_by_file() {
     let summarized = || {
         let answer = api::survey_finish("{}").expect("a good request");
         serde_json::from_str::<Summary>(&answer).expect("a summary")
@@ -134,9 +134,9 @@ fn a_browser_reads_a_folder_a_file_at_a_time() {
         api::survey_add(&request.to_string()).expect("a good request");
     }
     assert_eq!(summarized(), summary());
-    assert_eq!(summarized().files, 0, "the next one begins empty");
+    assert_eq!(summarized().files, 0, "the next survey starts empty");
 
-    // A header does not say that PyTorch's hipify will rename it; the folder's setup.py does.
+    // The header does not show that PyTorch's hipify renames it; the folder's setup.py does.
     let header = "#include <cuda_runtime.h>\ninline void wait() { cudaDeviceSynchronize(); }\n";
     for (pytorch_extension, by_hipify) in [(true, true), (false, false)] {
         let request = json!({
@@ -148,7 +148,8 @@ fn a_browser_reads_a_folder_a_file_at_a_time() {
     }
 }
 
-/// A header that its own text does not show to be an extension's, and a test of a package that is the project itself.
+/// A header that is part of an extension only because of its project, and a test of a package that is the project
+/// itself.
 const AROUND: &[(&str, &str)] = &[
     ("repo/.git/HEAD", ""),
     (
@@ -193,7 +194,7 @@ const AROUND: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
+fn project_context_is_applied_and_reported_by_folder() {
     let files: Vec<Value> = AROUND
         .iter()
         .map(|(path, source)| json!({ "path": path, "source": source }))
@@ -211,7 +212,7 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
             .collect()
     };
     assert_eq!(rules("repo/tests/test_it.py"), [""; 0]);
-    // NVIDIA's hosts have this one; AMD's is beside it.
+    // This file is for NVIDIA hosts; AMD's version is in the same folder.
     let image = reports
         .iter()
         .find(|file| file["path"] == "repo/docker/cuda/Dockerfile")
@@ -220,7 +221,7 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
     assert_eq!(image["findings"][0]["severity"], "info");
     assert_eq!(image["notes"][0]["code"], "counterpart");
     assert_eq!(rules("other/use.py"), ["apex"]);
-    // CMake does not rename anything, whatever the source includes and a setup.py above builds.
+    // CMake does not rename anything, regardless of the includes of the source and a setup.py in a parent folder.
     let demo = reports
         .iter()
         .find(|file| file["path"] == "repo/demo/main.cu");
@@ -229,7 +230,7 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
     assert_eq!(demo[0]["severity"], "error");
     assert_eq!(rules("named/wait.cu"), [""; 0]);
 
-    // The same, for those who ask file by file. Texts that tell nothing need not be given.
+    // The same for a client that checks file by file. Texts without information can be omitted.
     let named: Vec<Value> = AROUND
         .iter()
         .map(|(path, source)| {
@@ -292,7 +293,7 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
 }
 
 #[test]
-fn a_patch_is_what_git_takes() {
+fn patch_has_git_format() {
     let request = json!({ "path": "a/b.py", "before": "x = 1\n", "after": "x = 2\n" });
     let patch = api::patch(&request.to_string()).expect("a good request");
     let patch: String = serde_json::from_str(&patch).expect("JSON");
@@ -303,7 +304,7 @@ fn a_patch_is_what_git_takes() {
 }
 
 #[test]
-fn a_browser_asks_for_the_same() {
+fn browser_api_returns_the_same_patch() {
     let mut files: Vec<Value> = FILES
         .iter()
         .map(|(path, source)| json!({ "path": path, "source": source }))

@@ -2,7 +2,7 @@
 
 use crate::{
     api::{AccessConfig, AccessControl, App, router},
-    jobs::{Runner, Store, schedule},
+    jobs::{LocalRunner, Store, schedule},
     shutdown::shutdown,
     web::pages::Pages,
 };
@@ -24,13 +24,22 @@ pub(crate) async fn run_server(
     listener: TcpListener,
     access: AccessConfig,
     store: Store,
-    runner: Arc<Runner>,
+    runner: LocalRunner,
     pages: Pages,
     stopped: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     let bound = listener.local_addr()?;
     let (stop, shutdown) = shutdown();
-    let scheduler = tokio::spawn(schedule(runner.clone(), store.clone(), shutdown.clone()));
+    let mut stopping = shutdown.clone();
+    let scheduler = tokio::spawn({
+        let (runner, store, shutdown) = (runner.clone(), store.clone(), shutdown.clone());
+        async move {
+            tokio::select! {
+                runner = runner.found() => schedule(runner, store, shutdown).await,
+                () = stopping.requested() => {}
+            }
+        }
+    });
     let app = App {
         store,
         runner,

@@ -153,7 +153,10 @@ fn watching_standard_input_is_rejected() {
     let _ = child.stdin.take().expect("is piped").write_all(b"x = 1\n");
     let (code, _, errors) = told(child.wait_with_output().expect("it ends"));
     assert_eq!(code, 2);
-    assert!(errors.contains("standard input has an end"), "{errors}");
+    assert!(
+        errors.contains("standard input cannot be watched"),
+        "{errors}"
+    );
 }
 
 fn explain(folder: &std::path::Path, arguments: &[&str]) -> (i32, String, String) {

@@ -265,7 +265,7 @@ fn team_rule_errors_have_file_line_and_key() {
     let (code, _, errors) = check(folder.path(), &["a.py", "--rules", "rules"]);
     assert_eq!(code, 2);
     assert!(
-        errors.contains("rules/acme.toml:9: `match.pattern`: it is no Python at"),
+        errors.contains("rules/acme.toml:9: `match.pattern`: not valid Python at"),
         "{errors}"
     );
 }

@@ -42,7 +42,7 @@ test('generated client submits, follows and cancels jobs', async () => {
   node(
     join(modules, 'typescript/bin/tsc'),
     ...['--strict', '--target', 'es2022', '--module', 'esnext', '--moduleResolution', 'bundler'],
-    ...['--lib', 'es2023,dom,dom.iterable', '--types', '', '--skipLibCheck', 'client.ts'],
+    ...['--lib', 'es2023,dom,dom.iterable', '--skipLibCheck', 'client.ts'],
   );
   const { run } = await import(pathToFileURL(join(folder, 'client.js')));
   const { finished, cancelled, unknownVariant } = await run(server.url);

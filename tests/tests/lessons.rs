@@ -239,7 +239,7 @@ fn portable_code_of_the_first_lesson_has_no_findings() {
         .lines()
         .filter(|line| line.to_lowercase().contains("cuda"))
         .count();
-    let says = format!("has {mention} lines that say `cuda`");
+    let says = format!("has {mention} lines with `cuda`");
     assert!(team.contains(&says), "{says}");
 }
 

@@ -1,6 +1,6 @@
-//! Writing answers as JSON, in the form that serde gives the same types. A test compares the two.
+//! Encodes answers as JSON, in the same form as serde. A test compares the two.
 //!
-//! By hand: what serde's derive makes of a dozen types is more code than three rules.
+//! Written by hand, because serde's derived code for a dozen types is larger than three rules.
 
 use crate::fix::{Applied, FixedSource};
 use crate::report::{
@@ -12,13 +12,13 @@ use crate::report::{Effort, EffortItem, FamilyCount, JudgedCondition, Judgement,
 #[cfg(feature = "all-languages")]
 use crate::rules::{Family, RuleMeta};
 
-/// A value with a JSON form.
+/// A value that can be encoded as JSON.
 pub(super) trait Encode {
-    /// Appends the form.
+    /// Appends the JSON encoding.
     fn encode(&self, out: &mut String);
 }
 
-/// The JSON form of `value`.
+/// The JSON encoding of `value`.
 pub(super) fn encode(value: &dyn Encode) -> String {
     let mut out = String::new();
     value.encode(&mut out);
@@ -127,7 +127,7 @@ impl<T: Encode> Encode for &[T] {
     }
 }
 
-/// Types whose form is an object with their fields.
+/// Types that are encoded as objects with their fields.
 macro_rules! objects {
     ($($type:ident { $($field:ident),+ })+) => {
         $(impl Encode for $type {
@@ -138,7 +138,7 @@ macro_rules! objects {
     };
 }
 
-/// Types whose form is a word for each variant.
+/// Types that are encoded as a string per variant.
 macro_rules! words {
     ($($type:ident { $($variant:ident = $word:literal),+ })+) => {
         $(impl Encode for $type {
@@ -174,7 +174,7 @@ objects! {
     JudgedCondition { title, met, message }
 }
 
-/// From and to.
+/// The minimum and maximum.
 #[cfg(feature = "all-languages")]
 impl Encode for (u32, u32) {
     fn encode(&self, out: &mut String) {

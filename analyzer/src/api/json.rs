@@ -1,25 +1,25 @@
-//! Reading as much of JSON as a request has.
+//! Parses the subset of JSON that requests need.
 //!
-//! By hand: the reading half of `serde_json`, with its number formats and error texts, is a twentieth of the browser
-//! module.
+//! Written by hand, because the parsing half of `serde_json`, with its number formats and error texts, is a twentieth
+//! of the browser module.
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Json {
     Text(String),
-    /// A number from 0 up, without a fraction.
+    /// A non-negative number without a fraction.
     Number(u64),
     List(Vec<Json>),
     Object(Vec<(String, Json)>),
     Bool(bool),
-    /// What no field takes: null, -1, 0.5.
+    /// A value that no field accepts: null, -1, 0.5.
     Other,
 }
 
-/// A request is an object with lists and one object in it.
+/// The nesting depth of a request: an object with lists and one object in it.
 const MAX_DEPTH: u8 = 8;
 
-/// The value that `text` is; the byte where it stops being JSON otherwise.
+/// The value of `text`; on failure, the byte offset of the syntax error.
 pub(crate) fn parse(text: &str) -> Result<Json, usize> {
     let mut reader = Reader { text, at: 0 };
     let value = reader.value(MAX_DEPTH).ok_or(reader.at)?;
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Goes past `token` if it is next.
+    /// Skips `token` if it is next.
     fn take(&mut self, token: &str) -> bool {
         self.space();
         let found = self.rest().starts_with(token);
@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
             self.at += 1;
         }
         let text = self.text.get(start..self.at)?;
-        // A malformed number is no index either, and indices are the only numbers that a request has.
+        // A malformed number is not a valid index either, and requests contain no other numbers.
         Some(text.parse().map_or(Json::Other, Json::Number))
     }
 
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
             b't' => '\t',
             b'u' => {
                 let first = self.hex()?;
-                // Half of a pair: JavaScript's strings can hold one alone, Rust's can't.
+                // Half of a surrogate pair: JavaScript's strings can contain one alone, Rust's cannot.
                 let is_pair = (0xD800..0xDC00).contains(&first) && self.rest().starts_with("\\u");
                 if !is_pair {
                     return Some(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER));

@@ -1,6 +1,6 @@
-//! The analyzer with JSON strings in and JSON strings out: what the browser calls.
+//! The analyzer with JSON strings as input and output, for the browser.
 //!
-//! An error is a sentence for the caller.
+//! An error is a sentence for the user.
 
 mod encode;
 pub(crate) mod json;
@@ -22,17 +22,17 @@ use crate::surroundings::{Given, Surroundings, parent};
 use crate::team::TeamRules;
 
 thread_local! {
-    /// A browser's worker is asked about one text again and again.
+    /// A browser's worker analyzes the same text repeatedly.
     static SESSION: RefCell<Session> = RefCell::default();
 }
 
 #[cfg(feature = "all-languages")]
 thread_local! {
-    /// The project that is being read.
+    /// The current project survey.
     static SURVEY: RefCell<crate::Survey> = RefCell::default();
 }
 
-/// A request that carries a source.
+/// A request that contains a source.
 struct SourceRequest {
     request: Request,
     options: Options,
@@ -76,7 +76,7 @@ impl SourceRequest {
     }
 }
 
-/// How a request wants sources to be analyzed.
+/// The analysis options in a request.
 fn options(request: &Request) -> Result<Options, String> {
     let team = TeamRules::read(request.list("rules")?).map_err(|error| error.to_string())?;
     let (select, ignore) = (request.texts("select")?, request.texts("ignore")?);
@@ -117,10 +117,10 @@ impl Encode for Completed {
     }
 }
 
-/// `{source, path?}` → the language, by the path's name or else by the content.
+/// `{source, path?}` → the language, by the path's name or otherwise by the content.
 ///
 /// # Errors
-/// When the request is not what was expected; so for every function here.
+/// Returns an error if the request is invalid; this applies to every function here.
 pub fn language(request: &str) -> Result<String, String> {
     let request = Request::read(request, &["source", "path"])?;
     let source = request.text("source")?;
@@ -130,7 +130,7 @@ pub fn language(request: &str) -> Result<String, String> {
     ))
 }
 
-/// `{paths: […]}` → for each the language that its name stands for, `null` for a name that is of no kind that is read.
+/// `{paths: […]}` → the language of each path by its name, `null` for unsupported names.
 pub fn languages(request: &str) -> Result<String, String> {
     let request = Request::read(request, &["paths"])?;
     let paths = request.texts("paths")?;
@@ -193,7 +193,7 @@ impl Encode for Project {
 
 /// `{files: [{path, source}], target?, select?, ignore?, rules?}` → `{files: [{path, report}], summary}`.
 ///
-/// A file whose name is of no kind that is read is left out; it may still say something of those beside it.
+/// A file with an unsupported name is omitted from the result, but may be part of the project context of other files.
 #[cfg(feature = "all-languages")]
 pub fn project(request: &str) -> Result<String, String> {
     let request = Request::read(request, &["files", "target", "select", "ignore", "rules"])?;
@@ -228,7 +228,7 @@ pub fn project(request: &str) -> Result<String, String> {
     }))
 }
 
-/// What [`surroundings`] answers for a folder.
+/// The answer of [`surroundings`] for a folder.
 #[cfg(feature = "all-languages")]
 struct Folder {
     path: String,
@@ -256,11 +256,11 @@ impl Encode for Folder {
     }
 }
 
-/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, own_modules, counterparts, hip_named}]`, for each folder that
-/// holds one of the files what to tell [`analyze`] of those in it; `hipified` are the C++ files there of which
-/// `pytorch_extension` is true, `not_hipified` those of which it is false, `counterparts` the files that AMD has its own of,
-/// `hip_named` those that a header gives HIP's names. What lies there counts; of Python modules, CMake's files and shell
-/// scripts the text does too, and of C++ the lines that include something or name `hipError_t` or `hipStream_t`.
+/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, own_modules, counterparts, hip_named}]`: for each
+/// folder with one of the files, the options of [`analyze`] for its files. `hipified` are the C++ files with
+/// `pytorch_extension` true, `not_hipified` those with false, `counterparts` the files with an AMD version, `hip_named`
+/// those for which a header defines HIP names. Every path is used; for Python modules, CMake files and shell scripts
+/// the text is also needed, and for C++ the lines that include a file or name `hipError_t` or `hipStream_t`.
 #[cfg(feature = "all-languages")]
 pub fn surroundings(request: &str) -> Result<String, String> {
     let given = Request::read(request, &["files"])?.objects("files", &["path", "source"])?;
@@ -310,8 +310,8 @@ pub fn surroundings(request: &str) -> Result<String, String> {
     Ok(encode(&answers))
 }
 
-/// As [`analyze`], with `path`: the file is counted in a summary that [`survey_finish`] gives. One file at a time, so
-/// that a folder of any size needs the memory of one.
+/// Like [`analyze`], with `path`: the file is counted in the summary that [`survey_finish`] returns. One file at a
+/// time, so that a folder of any size needs the memory of one file.
 #[cfg(feature = "all-languages")]
 pub fn survey_add(request: &str) -> Result<String, String> {
     let read = SourceRequest::read(request)?;
@@ -321,7 +321,7 @@ pub fn survey_add(request: &str) -> Result<String, String> {
     Ok(encode(&report))
 }
 
-/// `{}` → `Summary` of the files since the last time; the next one begins empty.
+/// `{}` → `Summary` of the files since the last call; the next survey starts empty.
 #[cfg(feature = "all-languages")]
 pub fn survey_finish(request: &str) -> Result<String, String> {
     Request::read(request, &[])?;
@@ -348,7 +348,7 @@ pub fn diff(request: &str) -> Result<String, String> {
     )))
 }
 
-/// `{path, before, after}` → a patch that `git apply` takes, empty when nothing changed.
+/// `{path, before, after}` → a patch for `git apply`, empty if nothing changed.
 #[cfg(feature = "all-languages")]
 pub fn patch(request: &str) -> Result<String, String> {
     let request = Request::read(request, &["path", "before", "after"])?;

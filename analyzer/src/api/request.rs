@@ -1,4 +1,4 @@
-//! Reading a request: known fields with strings, lists and numbers. What is wrong with it is told in a sentence.
+//! Parses a request: known fields with strings, lists and numbers. Errors are sentences.
 
 use super::json::{Json, parse};
 use crate::report::{Applicability, Arch, Language, Target, Version};
@@ -26,7 +26,7 @@ impl Request {
             .map(|(_, value)| value)
     }
 
-    /// A field that has to be there, and a string.
+    /// A required string field.
     pub(super) fn text(&self, name: &str) -> Result<&str, String> {
         match self.field(name) {
             Some(Json::Text(text)) => Ok(text),
@@ -34,7 +34,7 @@ impl Request {
         }
     }
 
-    /// A list; empty when it is not there.
+    /// A list; empty if the field is missing.
     pub(super) fn list(&self, name: &str) -> Result<&[Json], String> {
         match self.field(name) {
             None => Ok(&[]),
@@ -43,7 +43,7 @@ impl Request {
         }
     }
 
-    /// A list of strings; empty when it is not there.
+    /// A list of strings; empty if the field is missing.
     pub(super) fn texts(&self, name: &str) -> Result<Vec<&str>, String> {
         let mut texts = Vec::new();
         for item in self.list(name)? {
@@ -55,13 +55,13 @@ impl Request {
         Ok(texts)
     }
 
-    /// A string that may be left out.
+    /// An optional string.
     #[cfg(feature = "all-languages")]
     pub(super) fn optional_text(&self, name: &str) -> Result<Option<&str>, String> {
         self.field(name).map(|_| self.text(name)).transpose()
     }
 
-    /// A list of objects whose fields are among `known`; empty when it is not there.
+    /// A list of objects with the `known` fields; empty if the field is missing.
     #[cfg(feature = "all-languages")]
     pub(super) fn objects(self, name: &str, known: &[&str]) -> Result<Vec<Request>, String> {
         let mut objects = Vec::new();
@@ -83,12 +83,12 @@ impl Request {
         Ok(objects)
     }
 
-    /// The indices of findings; empty when they are not there.
+    /// The indices of findings; empty if the field is missing.
     pub(super) fn indices(&self) -> Result<Vec<usize>, String> {
         let mut indices = Vec::new();
         for item in self.list("indices")? {
             match item {
-                // An index that this machine can't hold is one that no report has.
+                // An index that does not fit this machine's integers is in no report.
                 Json::Number(index) => indices.push(usize::try_from(*index).unwrap_or(usize::MAX)),
                 _ => return Err("The field `indices` is a list of numbers from 0.".to_owned()),
             }
@@ -96,7 +96,7 @@ impl Request {
         Ok(indices)
     }
 
-    /// The least safe fix that is wanted.
+    /// The least safe applicability that is accepted.
     pub(super) fn up_to(&self) -> Result<Option<Applicability>, String> {
         match self.field("up_to") {
             None => Ok(None),
@@ -106,7 +106,7 @@ impl Request {
         }
     }
 
-    /// The language that the source is to be read as; by its content when it is not said.
+    /// The language of the source; determined from its content if the field is missing.
     pub(super) fn language(&self) -> Result<Option<Language>, String> {
         match self.field("language") {
             None => Ok(None),
@@ -117,7 +117,7 @@ impl Request {
         }
     }
 
-    /// Yes, no, or nothing said.
+    /// An optional boolean.
     pub(super) fn truth(&self, name: &str) -> Result<Option<bool>, String> {
         match self.field(name) {
             None => Ok(None),
@@ -126,7 +126,7 @@ impl Request {
         }
     }
 
-    /// The target, with the defaults for what is not said.
+    /// The target, with defaults for missing fields.
     pub(super) fn target(&self) -> Result<Target, String> {
         let mut target = Target::default();
         let fields = match self.field("target") {

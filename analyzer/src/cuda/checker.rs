@@ -1,4 +1,4 @@
-//! What a rule on CUDA C++ works with.
+//! The interface between CUDA C++ sources and their rules.
 
 use super::conditions::{Vendors, knows_amd};
 use super::headers::hip_header;
@@ -9,31 +9,31 @@ use crate::report::{HandledBy, Severity, Target};
 use crate::rules::RuleMeta;
 use crate::team::check_cuda;
 
-/// Who compiles the source.
+/// The compiler of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Setting {
-    /// A build of its own: names have to be HIP's.
+    /// The source's own build: names have to be HIP names.
     Plain,
     /// A PyTorch extension, or a build that runs hipify itself: names change at build time.
     PyTorchExtension,
 }
 
-/// The source, and what was found in it so far.
+/// The source, and its findings so far.
 pub(crate) struct Checker<'a> {
     pub(crate) source: &'a Source<'a>,
     pub(crate) target: &'a Target,
     pub(crate) setting: Setting,
-    /// A header gives it CUDA's names for HIP.
+    /// A header defines CUDA's names as HIP names.
     pub(crate) has_hip_names: bool,
-    /// A condition of its own asks for AMD, or a header gave it HIP's names.
+    /// One of its conditions tests for AMD, or a header defines CUDA's names as HIP names.
     pub(crate) knows_amd: bool,
     drafts: Drafts,
 }
 
 impl<'a> Checker<'a> {
-    /// What the selected rules find in `source`.
+    /// The findings of the selected rules in `source`.
     pub(crate) fn run(source: &'a Source<'a>, options: &'a Options) -> Vec<Draft> {
-        // CUDA's own header would not be there.
+        // CUDA's own header would be missing.
         let has_hip_names = options.has_hip_names
             && !source.includes().any(|(header, token)| {
                 hip_header(header).is_some() && source.vendors(token) == Vendors::Both
@@ -50,7 +50,7 @@ impl<'a> Checker<'a> {
             knows_amd: has_hip_names || knows_amd(source),
             drafts: Drafts::default(),
         };
-        // SYCL is no CUDA, whatever its source was made from.
+        // SYCL is not CUDA, even if the source was converted from CUDA.
         let is_sycl = source
             .includes()
             .any(|(header, _)| header.ends_with("sycl.hpp"));
@@ -65,11 +65,11 @@ impl<'a> Checker<'a> {
         checker.drafts.finish()
     }
 
-    /// Puts a finding of `rule` at some tokens, unless they are compiled for one vendor alone: NVIDIA's branch is
-    /// never seen on the target, and in AMD's its author had the target in mind.
+    /// Reports a finding of `rule` at a range of tokens, unless they are compiled for one vendor only: NVIDIA's branch
+    /// is not compiled for the target, and AMD's branch was written for it.
     ///
-    /// In a source that asks for AMD anywhere, an error is information: it would have stopped its author. What compiles
-    /// and is wrong, such as a warp of 32, would not.
+    /// In a source with a condition for AMD, an error becomes information, because the author would have noticed it. A
+    /// finding about code that compiles but is wrong, such as a warp of 32, keeps its severity.
     pub(crate) fn report(
         &self,
         rule: &'static RuleMeta,
@@ -84,7 +84,7 @@ impl<'a> Checker<'a> {
         self.report_as(rule, severity, HandledBy::You, tokens, message, fix);
     }
 
-    /// [`Checker::report`] with a severity and a person of its own.
+    /// [`Checker::report`] with a different severity and handler.
     pub(crate) fn report_as(
         &self,
         rule: &'static RuleMeta,
@@ -107,12 +107,12 @@ impl<'a> Checker<'a> {
         });
     }
 
-    /// False for what only one vendor's compiler sees.
+    /// False for code that only one vendor's compiler sees.
     pub(crate) fn is_for_both(&self, token: u32) -> bool {
         self.source.vendors(token) == Vendors::Both
     }
 
-    /// The places of a word that both vendors compile and that stand for the global name, in order.
+    /// The positions of a word that both vendors compile and that refer to the global name, in order.
     pub(crate) fn uses<'s>(&'s self, word: &str) -> impl Iterator<Item = u32> + use<'s, 'a> {
         self.source
             .places(word)
@@ -123,7 +123,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// PyTorch's headers or registration macros make an extension.
+/// PyTorch's headers or registration macros identify an extension.
 fn setting(source: &Source<'_>) -> Setting {
     let has_header = source.includes().any(|(header, _)| {
         ["torch/", "ATen/", "c10/", "pybind11/"]

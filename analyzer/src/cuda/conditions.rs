@@ -1,25 +1,25 @@
-//! Preprocessor conditionals: which parts are compiled for AMD alone, which for NVIDIA alone.
+//! Preprocessor conditionals: the parts that are compiled only for AMD, and only for NVIDIA.
 //!
-//! A condition is evaluated twice, as each vendor's compiler would, and may stay unknown in both.
+//! A condition is evaluated twice, once as each vendor's compiler would, and either result may be unknown.
 
 use super::lexer::{Directive, Kind};
 use super::source::Source;
 
-/// For whom a part of the source is compiled.
+/// The vendors for which a part of the source is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Vendors {
-    /// Both, as far as one can tell.
+    /// Both, as far as is known.
     Both,
-    /// AMD alone.
+    /// AMD only.
     Amd,
-    /// NVIDIA alone; or nobody.
+    /// NVIDIA only, or neither.
     NotAmd,
 }
 
 /// From this token on.
 pub(crate) type Change = (u32, Vendors);
 
-/// What a condition is on AMD and on NVIDIA; nothing where one can't say.
+/// The value of a condition on AMD and on NVIDIA; `None` if unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) amd: Option<bool>,
@@ -61,13 +61,13 @@ impl Verdict {
     }
 }
 
-/// An `#if` that is open: what the branches before this one were, and what holds around it.
+/// An open `#if`: the values of its earlier branches, and of the enclosing conditions.
 struct Open {
     around: Verdict,
     before: Verdict,
 }
 
-/// Where the vendors change, in order.
+/// The positions at which the vendors change, in order.
 pub(crate) fn changes(source: &Source<'_>) -> Vec<Change> {
     let chains = chains(source);
     let arch = |has_else: bool| {
@@ -125,17 +125,17 @@ pub(crate) fn changes(source: &Source<'_>) -> Vec<Change> {
     changes
 }
 
-/// What is known of an `#if` with its `#elif`s and its `#else`.
+/// The state of an `#if` with its `#elif`s and its `#else`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Chain {
     pub(crate) has_else: bool,
-    /// A branch of it asks for AMD.
+    /// One of its branches tests for AMD.
     pub(crate) names_amd: bool,
-    /// A branch of it is AMD's alone, so that the others are for somebody else.
+    /// One of its branches is for AMD only, so the others are for other vendors.
     is_shared_out: bool,
 }
 
-/// The chain that each preprocessor line opens or goes on with.
+/// The chain that each preprocessor line opens or continues.
 pub(crate) fn chains(source: &Source<'_>) -> Vec<Chain> {
     let mut first_of: Vec<usize> = (0..source.directives.len()).collect();
     let mut chains = vec![Chain::default(); source.directives.len()];
@@ -163,21 +163,21 @@ pub(crate) fn chains(source: &Source<'_>) -> Vec<Chain> {
     first_of.into_iter().map(|first| chains[first]).collect()
 }
 
-/// Numbers that HIP does not define, so that they count as 0.
+/// Macros that HIP does not define, so that they evaluate to 0.
 pub(crate) const CUDA_NUMBERS: &[&str] = &["__CUDA_ARCH__", "CUDART_VERSION", "CUDA_VERSION"];
 
-/// How those numbers are taken.
+/// How those macros are interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CudaArch {
-    /// As something that says nothing of AMD: without another branch its author had no other case in mind.
+    /// Independent of AMD: without another branch, the author had no other case in mind.
     Unknown,
-    /// As not defined on AMD.
+    /// As undefined on AMD.
     Absent,
-    /// As not defined on AMD, and as past every number on NVIDIA.
+    /// As undefined on AMD, and as larger than every number on NVIDIA.
     Newest,
 }
 
-/// What an `#if`, `#ifdef`, `#ifndef` or `#elif` line says.
+/// The value of an `#if`, `#ifdef`, `#ifndef` or `#elif` line.
 pub(crate) fn evaluate(source: &Source<'_>, line: &Directive, arch: CudaArch) -> Verdict {
     let mut reader = Reader {
         source,
@@ -193,7 +193,7 @@ pub(crate) fn evaluate(source: &Source<'_>, line: &Directive, arch: CudaArch) ->
     }
 }
 
-/// More parentheses than anyone writes.
+/// An upper limit for nested parentheses.
 const MAX_DEPTH: u32 = 40;
 
 struct Reader<'s, 'a> {
@@ -269,7 +269,7 @@ impl Reader<'_, '_> {
         verdict
     }
 
-    /// A name or number, and what it is compared with.
+    /// A name or number, with the comparison that follows it.
     fn value(&mut self) -> Verdict {
         let name = self.text(0).to_owned();
         let is_word = self.at < self.end && self.source.kind(self.at) == Kind::Word;
@@ -288,7 +288,7 @@ impl Reader<'_, '_> {
         if compared {
             let greater = self.text(0) == ">";
             self.skip_comparison();
-            // A macro that is not defined is 0, which no version is less than.
+            // An undefined macro is 0, which is not greater than any version.
             let defined = is_defined(self.source, &name, self.arch);
             let absent = |known: Option<bool>| known.filter(|is| !is && greater);
             if CUDA_NUMBERS.contains(&name.as_str()) && self.arch == CudaArch::Newest {
@@ -316,7 +316,7 @@ impl Reader<'_, '_> {
         verdict
     }
 
-    /// On to the next `&&`, `||` or closing parenthesis.
+    /// Advances to the next `&&`, `||` or closing parenthesis.
     fn skip_comparison(&mut self) {
         while self.at < self.end {
             match (self.text(0), self.text(1)) {
@@ -333,7 +333,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// NVIDIA's part of a macro's name, and AMD's for it.
+/// NVIDIA's part of a macro's name, and the AMD equivalent.
 const PAIRS: [(&str, &str); 4] = [
     ("CUDA", "HIP"),
     ("CUDA", "ROCM"),
@@ -341,7 +341,7 @@ const PAIRS: [(&str, &str); 4] = [
     ("CU", "ROC"),
 ];
 
-/// Whether each vendor's compiler, or the build for it, defines a macro.
+/// Whether each vendor's compiler or build defines a macro.
 fn is_defined(source: &Source<'_>, name: &str, arch: CudaArch) -> Verdict {
     match name {
         "__HIP_PLATFORM_NVIDIA__" | "__HIP_PLATFORM_NVCC__" | "__NVCC__" => {
@@ -357,7 +357,7 @@ fn is_defined(source: &Source<'_>, name: &str, arch: CudaArch) -> Verdict {
         },
         _ if name.starts_with("__gfx") => Verdict::new(None, Some(false)),
         _ if names_amd(name) => Verdict::new(Some(true), Some(false)),
-        // `BUILD_CUDA` beside a `BUILD_HIP`, `USE_CUSPARSE` beside a `USE_ROCSPARSE`.
+        // `BUILD_CUDA` with a `BUILD_HIP`, `USE_CUSPARSE` with a `USE_ROCSPARSE`.
         _ if PAIRS.iter().any(|(nvidias, amds)| {
             name.contains(nvidias) && !source.places(&name.replace(nvidias, amds)).is_empty()
         }) =>
@@ -369,10 +369,10 @@ fn is_defined(source: &Source<'_>, name: &str, arch: CudaArch) -> Verdict {
     }
 }
 
-/// True for a source with a condition of its own for AMD: its author has compiled it there.
+/// True for a source with its own condition for AMD, which shows that it was compiled there.
 ///
-/// One that is the same for both vendors, such as `defined(__CUDACC__) || defined(__HIPCC__)`, tells nothing of that: it is
-/// what fixes write.
+/// A condition that is the same for both vendors, such as `defined(__CUDACC__) || defined(__HIPCC__)`, does not count:
+/// fixes insert it.
 pub(crate) fn knows_amd(source: &Source<'_>) -> bool {
     source.directives.iter().any(|line| {
         let has = |wanted: &str| line.clone().any(|token| source.token_text(token) == wanted);
@@ -391,10 +391,10 @@ pub(crate) fn knows_amd(source: &Source<'_>) -> bool {
     })
 }
 
-/// `USE_ROCM`, `__HIP_PLATFORM_AMD__`, `__HIPCC__`, `GGML_USE_HIP` and what projects make up in their way.
+/// `USE_ROCM`, `__HIP_PLATFORM_AMD__`, `__HIPCC__`, `GGML_USE_HIP` and similar macros of projects.
 pub(crate) fn names_amd(name: &str) -> bool {
     let parts = || name.split('_').filter(|part| !part.is_empty());
-    // Include guards name their file: `MY_HIP_COMPAT_H`.
+    // Include guards contain the file name: `MY_HIP_COMPAT_H`.
     let is_guard = parts().next_back().is_some_and(|last| {
         ["H", "HPP", "CUH", "HXX", "HH", "INCLUDED"]
             .iter()
@@ -409,7 +409,7 @@ pub(crate) fn names_amd(name: &str) -> bool {
         })
 }
 
-/// Libraries and generations of NVIDIA's, which a build for AMD has no option for.
+/// NVIDIA's libraries and generations, for which a build for AMD has no option.
 const NVIDIAS: &[&str] = &[
     "AMPERE",
     "BLACKWELL",
@@ -428,7 +428,8 @@ const NVIDIAS: &[&str] = &[
     "VOLTA",
 ];
 
-/// `HAS_GEMM_SM75`, `USE_CUDNN`, `TURING_MMA_AVAILABLE`: a part for one of NVIDIA's GPUs or libraries. `DISABLE_SM80` asks for the contrary.
+/// `HAS_GEMM_SM75`, `USE_CUDNN`, `TURING_MMA_AVAILABLE`: a part for an NVIDIA GPU or library. `DISABLE_SM80` tests for
+/// the opposite.
 fn names_nvidias_part(name: &str) -> bool {
     let is_number = |part: &str| {
         part.strip_prefix("SM")
@@ -444,7 +445,7 @@ fn names_nvidias_part(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// For whom the words `a`, `b`, … of a text are compiled.
+    /// The vendors for which the words `a`, `b`, … of a text are compiled.
     fn vendors(text: &str) -> String {
         let source = Source::new(text);
         (0..source.len())
@@ -458,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_are_known_by_their_conditions() {
+    fn conditions_determine_the_vendor_of_branches() {
         for (text, wanted) in [
             ("#ifdef USE_ROCM\na\n#else\nb\n#endif\nc", "AN."),
             ("#ifndef __HIP_PLATFORM_AMD__\na\n#else\nb\n#endif", "NA"),

@@ -1,7 +1,7 @@
-//! CUDA C++ in the strings of a Python source: what goes to CuPy, PyCUDA or `load_inline`.
+//! CUDA C++ in the strings of a Python source: source for CuPy, PyCUDA or `load_inline`.
 //!
-//! Such a string is read as a source of its own, and what is found there is put back by a map of pieces: escapes are
-//! longer in Python than in the text that the compiler gets. No rule knows of it.
+//! Such a string is analyzed as a source of its own, and its findings are mapped back piece by piece, because escapes
+//! are longer in Python than in the text that the compiler gets. Rules are not aware of this.
 
 use std::ops::Range;
 
@@ -12,21 +12,21 @@ use crate::report::{Applicability, Severity};
 use crate::semantic::{Semantics, never_runs_on_target};
 use crate::syntax::{Kind, Node, Tree};
 
-/// What all strings come to, in the Python source's places.
+/// The findings in all strings, at their positions in the Python source.
 #[derive(Default)]
 pub(crate) struct Embedded {
     pub(crate) drafts: Vec<Draft>,
     pub(crate) comments: Vec<Range<usize>>,
 }
 
-/// Reads the strings that hold CUDA C++.
+/// Analyzes the strings that contain CUDA C++.
 pub(crate) fn embedded(semantics: &Semantics<'_>, options: &Options) -> Embedded {
     let tree = &semantics.tree;
     let mut found = Embedded::default();
     if !has_device_code(tree.source()) {
         return found;
     }
-    // `load_inline` lets PyTorch's hipify rename; nobody else does.
+    // Only `load_inline` runs PyTorch's hipify.
     let loads = |call: Node| {
         semantics.callee(call).is_some_and(|name| {
             name.is_any(&[
@@ -65,12 +65,12 @@ fn has_device_code(text: &str) -> bool {
     text.contains("__global__") || text.contains("__device__")
 }
 
-/// True for a text with a function for the GPU in it. One that includes HIP's headers may have been changed by half.
+/// True for a text that contains a GPU function. A text that includes HIP's headers may be partly converted.
 fn is_cuda(text: &str) -> bool {
     has_device_code(text) && text.contains('(') && text.contains('{')
 }
 
-/// True for a whole string that is no docstring.
+/// True for a complete string that is not a docstring.
 fn is_value(tree: &Tree<'_>, node: Node) -> bool {
     let is_part = |kind| {
         tree.parent(node)
@@ -83,17 +83,17 @@ fn is_value(tree: &Tree<'_>, node: Node) -> bool {
     }
 }
 
-/// A stretch of a string's value, from `at` to where the next begins, and where it stands in the source.
+/// A piece of a string's value, from `at` to the start of the next, and its position in the source.
 struct Piece {
     at: usize,
     source: Range<usize>,
 }
 
-/// A string as its reader gets it.
+/// The value of a string.
 struct Literal {
     text: String,
     pieces: Vec<Piece>,
-    /// What no text put into it may hold.
+    /// Characters that an inserted text must not contain.
     closing: &'static [char],
 }
 
@@ -118,7 +118,7 @@ impl Literal {
             for part in tree.parts(string) {
                 match tree.kind(part) {
                     Kind::StringContent => literal.push(tree, tree.span(part), has('r'), has('f')),
-                    // Whatever it is, it stands for one word.
+                    // Any interpolation counts as one word.
                     _ => {
                         let span = tree.span(part);
                         let word = "_".repeat(span.len());
@@ -136,7 +136,7 @@ impl Literal {
         self.text.push_str(text);
     }
 
-    /// Adds what the source has in `span`, without its escapes.
+    /// Appends the source text in `span`, with escapes decoded.
     fn push(&mut self, tree: &Tree<'_>, span: Range<usize>, is_raw: bool, is_format: bool) {
         let content = tree.source().get(span.clone()).unwrap_or_default();
         let mut rest = content;
@@ -161,7 +161,7 @@ impl Literal {
                 ('\\', Some('\'')) => "'",
                 ('{', Some('{')) => "{",
                 ('}', Some('}')) => "}",
-                // Python leaves the others as they are, or no C++ needs them.
+                // Python leaves other escapes unchanged, or C++ does not need them.
                 _ => {
                     let end = escape + first.len_utf8();
                     self.add(&rest[escape..end], start + escape..start + end);
@@ -175,7 +175,7 @@ impl Literal {
         }
     }
 
-    /// Where a range of the value stands in the source.
+    /// The position of a range of the value in the source.
     fn range(&self, range: Range<usize>) -> Range<usize> {
         let start = self.start(range.start);
         if range.is_empty() {
@@ -203,9 +203,10 @@ impl Literal {
         }
     }
 
-    /// A finding in the source's places.
+    /// A finding, mapped to the source.
     ///
-    /// What a rename settles is information: the string is often a fragment, and who compiles it may have shims for names.
+    /// A finding with a rename becomes information: the string is often a fragment, and its compiler may define the
+    /// names.
     fn place(&self, draft: Draft, source: &str) -> Draft {
         let is_rename = draft
             .fix
@@ -224,7 +225,7 @@ impl Literal {
         }
     }
 
-    /// A fix is for a person to judge: the string may be compiled for CUDA as well.
+    /// The author has to review a fix: the string may be compiled for CUDA as well.
     fn place_fix(&self, fix: Suggestion, source: &str) -> Suggestion {
         let edits: Option<Vec<_>> = fix
             .edits

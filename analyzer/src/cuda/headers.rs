@@ -1,6 +1,6 @@
-//! CUDA's headers and HIP's.
+//! CUDA's headers and the HIP equivalents.
 
-/// What to include instead of a header of CUDA's; the empty string when HIP needs none.
+/// The replacement for a CUDA header; the empty string if HIP needs none.
 pub(crate) fn hip_header(cuda: &str) -> Option<&'static str> {
     let is_path = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'.');
     if cuda.starts_with("cub/") && cuda.ends_with(".cuh") && cuda.bytes().all(is_path) {

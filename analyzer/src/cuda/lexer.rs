@@ -1,27 +1,27 @@
-//! Text into tokens: one pass, linear, and no text makes it fail.
+//! Splits text into tokens, in one linear pass that accepts any text.
 //!
-//! What is unterminated ends at its line (a string) or at the end of the text (a comment, a raw string).
+//! An unterminated string ends at its line; an unterminated comment or raw string ends at the end of the text.
 
 use std::ops::Range;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An identifier or keyword.
     Word,
     /// A number.
     Number,
-    /// A string, raw ones too; the rest of an `#error` line.
+    /// A string, including raw strings; the rest of an `#error` line.
     Text,
     /// `'x'`.
     Character,
-    /// `<header>` or `"header"` behind `#include`.
+    /// `<header>` or `"header"` after `#include`.
     Header,
-    /// One sign; `::`, `->` and `<<<` are one too.
+    /// A punctuator; `::`, `->` and `<<<` are single tokens.
     Sign,
 }
 
-/// A stretch of text that means something.
+/// A token: a range of the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
     pub(crate) start: u32,
@@ -29,10 +29,10 @@ pub(crate) struct Token {
     pub(crate) kind: Kind,
 }
 
-/// A preprocessor line, continuations included: the range of its tokens, from its `#` on.
+/// A preprocessor line, including continuations: the range of its tokens, from its `#` on.
 pub(crate) type Directive = Range<u32>;
 
-/// What a text is made of.
+/// The tokens of a text.
 #[derive(Default)]
 pub(crate) struct Lexed {
     pub(crate) tokens: Vec<Token>,
@@ -40,7 +40,7 @@ pub(crate) struct Lexed {
     pub(crate) directives: Vec<Directive>,
 }
 
-/// Takes `text` apart.
+/// Splits `text` into tokens.
 pub(crate) fn lex(text: &str) -> Lexed {
     let mut lexer = Lexer {
         text,
@@ -57,7 +57,7 @@ struct Lexer<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
-    /// The first token of the preprocessor line that is being read.
+    /// The first token of the current preprocessor line.
     directive: Option<u32>,
     lexed: Lexed,
 }
@@ -120,7 +120,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// A backslash, then nothing but the end of the line.
+    /// A backslash followed only by the end of the line.
     fn is_continuation(&self) -> bool {
         match self.peek(1) {
             Some(b'\n') => true,
@@ -172,7 +172,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// `include` on an `#include` line; nothing elsewhere.
+    /// `include` on an `#include` line; otherwise empty.
     fn directive_name(&self) -> &str {
         self.directive
             .and_then(|first| self.lexed.tokens.get(first as usize + 1))
@@ -192,7 +192,7 @@ impl Lexer<'_> {
             return self.raw_string(length);
         }
         self.push(length, Kind::Word);
-        // What follows is for people, apostrophes and all.
+        // The rest is a text for people, and may contain apostrophes.
         if matches!(self.directive_name(), "error" | "warning")
             && self.directive == Some(self.lexed.tokens.len() as u32 - 2)
         {
@@ -240,7 +240,7 @@ impl Lexer<'_> {
             }
         }
         let mut end = (self.at + length).min(self.bytes.len());
-        // A backslash may have stood before a letter of more than one byte.
+        // The backslash may precede a character of more than one byte.
         while !self.text.is_char_boundary(end) {
             end += 1;
         }
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_token() {
+    fn lexes_every_kind_of_token() {
         assert_eq!(
             words("a<<<1'000, 0x1p-3>>>(b->c, std::d); // e\n"),
             [
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preprocessor_line_goes_on_behind_a_backslash() {
+    fn backslash_continues_a_preprocessor_line() {
         let text = "#define F(x) \\\n  g(x)\n#include <a.h>\n#error it's late\nint b; # c\n";
         let lexed = lex(text);
         let lines: Vec<_> = lexed
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unterminated_ends_somewhere() {
+    fn unterminated_tokens_end() {
         assert_eq!(words("\"a\nb"), ["\"a", "b"]);
         assert_eq!(words("'a\nb"), ["'a", "b"]);
         assert_eq!(words("a /* b"), ["a"]);

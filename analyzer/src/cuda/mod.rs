@@ -1,10 +1,10 @@
-//! CUDA C++: its reader, and what its rules work with. The rules are in `rules/cuda/`.
+//! CUDA C++: the parser, and the interface for its rules. The rules are in `rules/cuda/`.
 //!
-//! The reader is a lexer, a bracket pairing and an evaluation of preprocessor conditionals rather than a C++ grammar.
-//! Kernel sources are macros half of the time, and branches for compilers that no parser has the definitions of: a
-//! grammar answers with error nodes just where a port has its work, and tree-sitter's CUDA grammar is 4 MB of wasm.
-//! What the rules ask (which name, called with what, under which `#if`) needs no more than tokens, is one pass over
-//! the text, and no text makes it fail.
+//! The parser consists of a lexer, bracket matching and an evaluation of preprocessor conditionals instead of a C++
+//! grammar. A large part of kernel sources is macros and branches for compilers whose definitions no parser has: a
+//! grammar produces error nodes in exactly the code that a port has to change, and tree-sitter's CUDA grammar is 4 MB
+//! of wasm. The rules check which name is called with which arguments under which `#if`. This needs only tokens and one
+//! pass over the text, and it works for any text.
 
 mod checker;
 mod conditions;
@@ -24,11 +24,11 @@ pub(crate) use source::{Source, Tokens};
 
 use crate::analysis::{Options, Reading};
 
-/// Reads `source` as CUDA C++.
+/// Analyzes `source` as CUDA C++.
 pub(crate) fn read(source: &str, options: &Options) -> Reading {
     let source = Source::new(source);
     let drafts = Checker::run(&source, options);
-    // Comments before the first token that is no preprocessor line may speak for the whole file.
+    // Comments before the first token that is not a preprocessor line may apply to the whole file.
     let code_start =
         source.directives.iter().fold(
             0,

@@ -1,9 +1,9 @@
-//! What CUDA's names are in HIP: a table of the names that exist, and the system that most of them follow.
+//! The HIP equivalents of CUDA names: a table of the existing names, and the pattern that most of them follow.
 //!
-//! `names.txt` has a line for each name of CUDA's runtime, driver and libraries: `cudaMalloc` is named by the system
-//! below, `cudaMallocHost hipHostMalloc` is an exception, `cuTensorMapEncodeTiled -` has no counterpart, and
-//! a `!` says that PyTorch's hipify does not know it. A name that is not in the table is nobody's: none is invented.
-//! `analyzer/renew-cuda-names` makes it from HIP's own headers and the tables of what HIPIFY supports.
+//! `names.txt` has a line for each name of CUDA's runtime, driver and libraries: `cudaMalloc` follows the pattern
+//! below, `cudaMallocHost hipHostMalloc` is an exception, `cuTensorMapEncodeTiled -` has no equivalent, and a `!` means
+//! that PyTorch's hipify does not convert the name. A name that is not in the table has no equivalent: none is derived.
+//! `analyzer/renew-cuda-names` generates it from HIP's own headers and the tables of what HIPIFY supports.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -11,13 +11,13 @@ use std::sync::LazyLock;
 use super::lexer::Kind;
 use super::source::Source;
 
-/// `names.txt` as `build.rs` packs it.
+/// `names.txt` as packed by `build.rs`.
 const PACKED: &str = include_str!(concat!(env!("OUT_DIR"), "/names.txt"));
 
-/// Sorted by name, so that a name is found without reading all of it.
+/// Sorted by name, so that a lookup does not read the whole table.
 static TABLE: LazyLock<String> = LazyLock::new(|| unpacked(PACKED));
 
-/// The lines that [`PACKED`] stands for: a character says how much of a name is the one's before.
+/// The lines of [`PACKED`]: a character encodes the length of the prefix shared with the previous name.
 fn unpacked(packed: &str) -> String {
     let mut table = String::new();
     let (mut cuda, mut hip) = (String::new(), String::new());
@@ -44,26 +44,26 @@ fn unpacked(packed: &str) -> String {
     table
 }
 
-/// Makes the name before into the next one.
+/// Turns the previous name into the next one.
 fn go_on(name: &mut String, packed: &str) {
     let same = packed.bytes().next().unwrap_or(b'!').saturating_sub(b'!');
     name.truncate(usize::from(same));
     name.push_str(packed.get(1..).unwrap_or_default());
 }
 
-/// What is known of a name of CUDA's.
+/// The entry of a CUDA name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Name<'a> {
-    /// HIP has it.
+    /// The HIP equivalent.
     Hip {
         name: Cow<'a, str>,
         hipify_knows: bool,
     },
-    /// HIP has nothing for it.
+    /// HIP has no equivalent.
     Unsupported,
 }
 
-/// What is known of `cuda`; nothing when it is no name of CUDA's.
+/// The entry of `cuda`; `None` if it is not a CUDA name.
 pub(crate) fn name(cuda: &str) -> Option<Name<'_>> {
     let line = find(cuda)?;
     let (marked, hip) = line.split_once(' ').unwrap_or((line, ""));
@@ -80,8 +80,8 @@ pub(crate) fn name(cuda: &str) -> Option<Name<'_>> {
     }
 }
 
-/// True when the source gives `word` a meaning of its own: `#define cudaMalloc hipMalloc`, `cudaError_t cudaError = …`,
-/// an enumerator `CU_TARGET_COMPUTE_70 = 70`.
+/// True if the source defines `word` itself: `#define cudaMalloc hipMalloc`, `cudaError_t cudaError = …`, an enumerator
+/// `CU_TARGET_COMPUTE_70 = 70`.
 pub(crate) fn is_the_projects(source: &Source<'_>, word: &str) -> bool {
     source.definition(word).is_some()
         || source.places(word).iter().any(|at| {
@@ -111,14 +111,14 @@ pub(crate) fn is_the_projects(source: &Source<'_>, word: &str) -> bool {
         })
 }
 
-/// What stands before a name that is used, not declared.
+/// Tokens that precede a name that is used, not declared.
 const KEYWORDS: &[&str] = &[
     "return", "case", "else", "do", "throw", "goto", "const", "typename",
 ];
 
 /// The line of a name.
 fn find(cuda: &str) -> Option<&'static str> {
-    // No name is shorter, and all begin like this: most words are settled here.
+    // No name is shorter, and all have these prefixes: this excludes most words.
     if cuda.len() < 4
         || !cuda.is_ascii()
         || !matches!(
@@ -147,7 +147,7 @@ fn find(cuda: &str) -> Option<&'static str> {
     None
 }
 
-/// CUDA's beginnings and HIP's, the longer ones first.
+/// CUDA's prefixes and HIP's, the longer ones first.
 const BEGINNINGS: &[(&str, &str)] = &[
     ("CUBLASLT_", "HIPBLASLT_"),
     ("CUBLAS_", "HIPBLAS_"),
@@ -180,12 +180,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_packed_table_is_the_table() {
+    fn packed_table_equals_the_source_table() {
         assert!(*TABLE == include_str!("names.txt"));
     }
 
     #[test]
-    fn every_line_is_found_and_has_a_meaning() {
+    fn every_line_is_found_by_name() {
         let mut before = "";
         for line in TABLE.lines() {
             let known = line.split(['!', ' ']).next().expect("a name");
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn names_follow_the_system_but_for_exceptions() {
+    fn names_follow_the_pattern_except_for_listed_exceptions() {
         let hip = |cuda| match name(cuda) {
             Some(Name::Hip { name, .. }) => name.into_owned(),
             other => format!("{other:?}"),
@@ -212,13 +212,13 @@ mod tests {
         assert_eq!(
             name("cudaMyOwnWrapper"),
             None,
-            "nobody's name is not invented"
+            "an unknown name has no equivalent"
         );
         assert_eq!(name("cuda"), None);
     }
 
     #[test]
-    fn no_name_is_a_masquerading_one() {
+    fn no_name_has_a_masquerading_prefix() {
         assert!(!TABLE.contains("Masquerading"));
     }
 }

@@ -1,4 +1,4 @@
-//! A source as its rules see it: tokens, brackets, words, calls and conditionals.
+//! A source as provided to the rules: tokens, brackets, words, calls and conditionals.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,10 +6,10 @@ use std::ops::Range;
 use super::conditions::{self, Change, Vendors};
 use super::lexer::{Directive, Kind, Token, lex};
 
-/// No token: the bracket has no other half.
+/// No token: the bracket is unmatched.
 const NONE: u32 = u32::MAX;
 
-/// A source, taken apart.
+/// A parsed source.
 pub(crate) struct Source<'a> {
     pub(crate) text: &'a str,
     pub(crate) comments: Vec<Range<usize>>,
@@ -20,7 +20,7 @@ pub(crate) struct Source<'a> {
     changes: Vec<Change>,
 }
 
-/// A place in the source; its tokens.
+/// A range of the source; its tokens.
 pub(crate) type Tokens = Range<u32>;
 
 /// `name<<<configuration>>>(arguments)`.
@@ -29,12 +29,12 @@ pub(crate) struct Launch {
     pub(crate) name: u32,
     /// From `<<<` to the first `>` that closes it.
     pub(crate) configuration: Tokens,
-    /// With its parentheses.
+    /// Including the parentheses.
     pub(crate) arguments: Tokens,
 }
 
 impl<'a> Source<'a> {
-    /// Takes `text` apart.
+    /// Parses `text`.
     pub(crate) fn new(text: &'a str) -> Self {
         let lexed = lex(text);
         let mut source = Source {
@@ -57,12 +57,12 @@ impl<'a> Source<'a> {
         source
     }
 
-    /// How many tokens there are.
+    /// The number of tokens.
     pub(crate) fn len(&self) -> u32 {
         self.tokens.len() as u32
     }
 
-    /// What a token is; a sign past the end.
+    /// The kind of a token; a punctuator past the end.
     pub(crate) fn kind(&self, token: u32) -> Kind {
         self.tokens
             .get(token as usize)
@@ -84,7 +84,7 @@ impl<'a> Source<'a> {
             .map_or("", |token| self.token_text(token))
     }
 
-    /// True when the tokens from `at` on are those.
+    /// True if the tokens from `at` on have these texts.
     pub(crate) fn reads(&self, at: u32, tokens: &[&str]) -> bool {
         tokens
             .iter()
@@ -92,7 +92,7 @@ impl<'a> Source<'a> {
             .all(|(wanted, token)| self.token_text(token) == *wanted)
     }
 
-    /// Where tokens are in the text.
+    /// The range of tokens in the text.
     pub(crate) fn span(&self, tokens: Tokens) -> Range<usize> {
         let start = self.tokens.get(tokens.start as usize);
         let last = tokens
@@ -107,12 +107,12 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The text of some tokens, with what is between them.
+    /// The text of a range of tokens, including the text between them.
     pub(crate) fn slice(&self, tokens: Tokens) -> &'a str {
         self.text.get(self.span(tokens)).unwrap_or_default()
     }
 
-    /// The other half of a bracket.
+    /// The matching bracket.
     pub(crate) fn partner(&self, token: u32) -> Option<u32> {
         self.partners
             .get(token as usize)
@@ -120,7 +120,7 @@ impl<'a> Source<'a> {
             .filter(|partner| *partner != NONE)
     }
 
-    /// The word behind a directive's `#`.
+    /// The word after a directive's `#`.
     pub(crate) fn directive_name(&self, line: &Directive) -> &'a str {
         if line.start + 1 < line.end {
             self.token_text(line.start + 1)
@@ -129,17 +129,17 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Where a word stands, in order.
+    /// The positions of a word, in order.
     pub(crate) fn places(&self, word: &str) -> &[u32] {
         self.words.get(word).map_or(&[], Vec::as_slice)
     }
 
-    /// Every word with the places where it stands, in no order.
+    /// Every word with its positions, in no particular order.
     pub(crate) fn words(&self) -> impl Iterator<Item = (&'a str, &[u32])> {
         self.words.iter().map(|(word, at)| (*word, at.as_slice()))
     }
 
-    /// For whom a token is compiled.
+    /// The vendors for which a token is compiled.
     pub(crate) fn vendors(&self, token: u32) -> Vendors {
         let after = self.changes.partition_point(|(from, _)| *from <= token);
         after
@@ -148,14 +148,14 @@ impl<'a> Source<'a> {
             .map_or(Vendors::Both, |(_, vendors)| *vendors)
     }
 
-    /// The preprocessor line that a token is in.
+    /// The preprocessor line that contains a token.
     pub(crate) fn directive_of(&self, token: u32) -> Option<&Directive> {
         let after = self.directives.partition_point(|line| line.start <= token);
         let line = self.directives.get(after.checked_sub(1)?)?;
         line.contains(&token).then_some(line)
     }
 
-    /// The header that an `#include` line names, its quotes or angles left out, and its token.
+    /// The header of an `#include` line without its quotes or angle brackets, and its token.
     pub(crate) fn included(&self, line: &Directive) -> Option<(&'a str, u32)> {
         let token = line.start + 2;
         let is_include = self.directive_name(line) == "include"
@@ -165,7 +165,7 @@ impl<'a> Source<'a> {
         is_include.then_some((header, token))
     }
 
-    /// Every header that is included, with its token.
+    /// Every included header, with its token.
     pub(crate) fn includes(&self) -> impl Iterator<Item = (&'a str, u32)> {
         self.directives
             .iter()
@@ -180,7 +180,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The parentheses of a call whose name is at `token`; template arguments may stand between.
+    /// The parentheses of a call whose name is at `token`, possibly after template arguments.
     pub(crate) fn call(&self, token: u32) -> Option<Tokens> {
         let mut open = token + 1;
         if self.token_text(open) == "<" {
@@ -192,9 +192,9 @@ impl<'a> Source<'a> {
         Some(open..self.partner(open)? + 1)
     }
 
-    /// One past the `>` that closes the `<` at `open`, if it reads like template arguments.
+    /// One past the `>` that closes the `<` at `open`, if the text between can be template arguments.
     pub(crate) fn angle_end(&self, open: u32) -> Option<u32> {
-        /// Longer than template arguments that anyone writes; keeps a text of `<` linear.
+        /// An upper limit for template arguments; keeps the time for a text of `<` linear.
         const MAX: u32 = 200;
         let mut depth = 0_u32;
         let mut at = open;
@@ -216,7 +216,7 @@ impl<'a> Source<'a> {
         None
     }
 
-    /// The arguments between two parentheses; commas in brackets and template arguments part none.
+    /// The arguments between two parentheses; commas in brackets and template arguments do not separate arguments.
     pub(crate) fn arguments(&self, parentheses: &Tokens) -> Vec<Tokens> {
         let end = parentheses.end - 1;
         let mut arguments = Vec::new();
@@ -264,7 +264,7 @@ impl<'a> Source<'a> {
 
     /// The launch whose `<<<` is at `open`.
     fn launch(&self, open: u32) -> Option<Launch> {
-        /// Longer than a launch configuration that anyone writes; keeps a text of `<<<` linear.
+        /// An upper limit for a launch configuration; keeps the time for a text of `<<<` linear.
         const MAX: u32 = 400;
         let mut close = open + 1;
         while !self.reads(close, &[">", ">", ">"]) {
@@ -288,7 +288,7 @@ impl<'a> Source<'a> {
             let scope = name.checked_sub(2)?;
             match self.before(name, 1) {
                 "template" => name -= 1,
-                // `::kernel`, of no scope.
+                // `::kernel`, without a scope.
                 "::" if self.token_text(scope) != ">"
                     && (self.kind(scope) != Kind::Word || is_keyword(self.token_text(scope))) =>
                 {
@@ -313,10 +313,10 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Where a part of a kernel's name begins that ends at `end`: `kernel`, `kernel<float, 4>`, `KERNEL(4)`, `table[4]`,
-    /// `(*kernel)`.
+    /// The start of a part of a kernel's name that ends at `end`: `kernel`, `kernel<float, 4>`, `KERNEL(4)`,
+    /// `table[4]`, `(*kernel)`.
     fn kernel_part(&self, end: u32) -> Option<u32> {
-        /// Longer than template arguments that anyone writes.
+        /// An upper limit for template arguments.
         const MAX: u32 = 400;
         let mut name = end;
         match self.token_text(name) {
@@ -352,9 +352,9 @@ impl<'a> Source<'a> {
         (self.kind(name) == Kind::Word).then_some(name)
     }
 
-    /// The braces of the function whose qualifier (`__global__`) is at `token`; none of a declaration.
+    /// The braces of the function whose qualifier (`__global__`) is at `token`; `None` for a declaration.
     pub(crate) fn body_after(&self, token: u32) -> Option<Tokens> {
-        /// Longer than a function's head that anyone writes.
+        /// An upper limit for the declarator of a function.
         const MAX: u32 = 2_000;
         let mut at = token + 1;
         let mut has_parameters = false;
@@ -373,7 +373,7 @@ impl<'a> Source<'a> {
         None
     }
 
-    /// The innermost braces around a token, looking back no further than a function is long.
+    /// The innermost braces around a token, searched within the maximum length of a function.
     pub(crate) fn enclosing_braces(&self, token: u32) -> Option<Tokens> {
         const MAX: u32 = 20_000;
         let mut at = token;
@@ -400,7 +400,7 @@ impl<'a> Source<'a> {
         None
     }
 
-    /// True when the word at `token` is a member (`x.word`) or of another namespace than the global one (`a::word`).
+    /// True if the word at `token` is a member (`x.word`) or in a namespace other than the global one (`a::word`).
     pub(crate) fn is_qualified(&self, token: u32) -> bool {
         match self.before(token, 1) {
             "." | "->" => true,
@@ -412,11 +412,11 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Pairs brackets. Branches of a conditional that open the same bracket twice start from the same state.
+    /// Matches brackets. Branches of a conditional that open the same bracket twice start from the same state.
     fn pair_brackets(&mut self) {
         let mut partners = vec![NONE; self.tokens.len()];
         let mut open: Vec<u32> = Vec::new();
-        // How deep the brackets were at each `#if` that is open, and the last of them: a branch may close some.
+        // The depth of the brackets at each open `#if`, and the most recent one: a branch may close some.
         let mut states: Vec<(usize, Vec<u32>)> = Vec::new();
         let mut lines = self.directives.iter().peekable();
         let mut at = 0;
@@ -436,7 +436,7 @@ impl<'a> Source<'a> {
                     "endif" => drop(states.pop()),
                     _ => {}
                 }
-                // A macro's brackets pair within its line.
+                // A macro's brackets match within its line.
                 let mut inner: Vec<u32> = Vec::new();
                 for token in line.clone() {
                     self.pair(token, &mut inner, &mut partners);
@@ -461,7 +461,7 @@ impl<'a> Source<'a> {
             "}" => "{",
             _ => return,
         };
-        // A brace closes what was left open inside it; a parenthesis closes no brace.
+        // A brace closes the parentheses left open inside it; a parenthesis closes no brace.
         let found = open
             .iter()
             .rev()
@@ -478,10 +478,11 @@ impl<'a> Source<'a> {
     }
 }
 
-/// How many brackets a closing one may find left open; keeps any text linear.
+/// How many open brackets a closing one may skip; keeps the time linear for any text.
 const MOST_LEFT_OPEN: usize = 64;
 
-/// What may stand before a name of the global namespace: `return ::cudaFree(x)`, `typename ::cub::BlockReduce<int, 64>`.
+/// Tokens that may precede a name of the global namespace: `return ::cudaFree(x)`,
+/// `typename ::cub::BlockReduce<int, 64>`.
 fn is_keyword(word: &str) -> bool {
     matches!(
         word,
@@ -523,7 +524,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_are_parted_by_their_own_commas() {
+    fn arguments_are_split_at_top_level_commas() {
         let text = "f(a<b, c>(d), x < y, {1, 2}, g(h, i)[j, k], l > m)";
         let source = Source::new(text);
         let parentheses = source.call(0).expect("a call");
@@ -539,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_begins_with_all_of_its_kernels_name() {
+    fn launch_begins_at_the_full_kernel_name() {
         for kernel in [
             "k",
             "::k",

@@ -1,4 +1,4 @@
-//! What a rule on build and set-up files works with.
+//! The interface between build and set-up files and their rules.
 
 use std::ops::Range;
 
@@ -9,20 +9,20 @@ use crate::report::{HandledBy, Language, Severity, Target};
 use crate::rules::RuleMeta;
 use crate::team::check_file;
 
-/// The file, what it says, and what was found in it so far.
+/// The file, its facts, and its findings so far.
 pub(crate) struct Checker<'a> {
     pub(crate) source: &'a str,
     pub(crate) language: Language,
     pub(crate) target: &'a Target,
     pub(crate) facts: Facts<'a>,
-    /// Its author has ROCm in mind: what is for NVIDIA here has its counterpart already.
+    /// The file already supports ROCm: code for NVIDIA in it has an equivalent.
     pub(crate) is_ported: bool,
     is_workflow: bool,
     drafts: Drafts,
 }
 
 impl<'a> Checker<'a> {
-    /// What the selected rules for `language` find in `source`.
+    /// The findings of the selected rules for `language` in `source`.
     pub(crate) fn run(
         source: &'a str,
         language: Language,
@@ -51,7 +51,7 @@ impl<'a> Checker<'a> {
         checker.drafts.finish()
     }
 
-    /// Puts a finding of `rule` at `span`.
+    /// Reports a finding of `rule` at `span`.
     pub(crate) fn report(
         &self,
         rule: &'static RuleMeta,
@@ -63,7 +63,7 @@ impl<'a> Checker<'a> {
         if self.drafts.is_full() {
             return;
         }
-        // The runner that a workflow asks for has the GPU that its author knows of: nothing is broken, something is to be added.
+        // The CI runner that a workflow selects has the expected GPU: nothing is broken, but a job can be added.
         let severity = if self.is_workflow {
             Severity::Info
         } else {
@@ -83,8 +83,8 @@ impl<'a> Checker<'a> {
 /// Variables that fixes write.
 const WRITTEN: &[&str] = &["PYTORCH_ROCM_ARCH", "AMD_SERIALIZE_KERNEL"];
 
-/// True when ROCm is named outside of comments, images, indexes, packages' names and [`WRITTEN`]: a file in which one image
-/// was changed for ROCm may have more to change.
+/// True if ROCm is named outside of comments, images, indexes, package names and [`WRITTEN`]: a file in which one image
+/// was changed for ROCm may need more changes.
 fn mentions_rocm(source: &str, facts: &Facts<'_>) -> bool {
     let images = facts.images.iter().map(|image| image.name.range());
     let indexes = facts.indexes.iter().map(|index| index.range());

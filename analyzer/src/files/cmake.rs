@@ -1,9 +1,9 @@
-//! CMake: calls with their arguments, and which stand behind a condition on a vendor.
+//! CMake: calls with their arguments, and the calls behind a condition on a vendor.
 
 use super::facts::{CmakeCall, Facts, names_a_vendor};
 use super::text::Text;
 
-/// Reads a `CMakeLists.txt` into `facts`.
+/// Parses a `CMakeLists.txt` into `facts`.
 pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
     let bytes = source.as_str().as_bytes();
     let mut conditions: Vec<bool> = Vec::new();
@@ -34,7 +34,7 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
     }
 }
 
-/// Keeps a call, and follows the conditions.
+/// Stores a call, and tracks the conditions.
 fn keep<'a>(
     name: Text<'a>,
     arguments: Vec<Text<'a>>,
@@ -61,7 +61,7 @@ fn keep<'a>(
     }
 }
 
-/// Where the comment at `at` ends.
+/// The end of the comment at `at`.
 fn comment<'a>(
     source: Text<'a>,
     at: usize,
@@ -77,7 +77,7 @@ fn comment<'a>(
     end
 }
 
-/// The length of the bracket argument `[==[…]==]` that `text` begins with. One that has no end is looked for once.
+/// The length of the bracket argument `[==[…]==]` at the start of `text`. The search for a missing end runs only once.
 fn bracket_end(text: &str, unclosed: &mut bool) -> Option<usize> {
     let equals = text
         .strip_prefix('[')?
@@ -93,7 +93,7 @@ fn bracket_end(text: &str, unclosed: &mut bool) -> Option<usize> {
     end
 }
 
-/// The arguments from `at` on, and where the call ends.
+/// The arguments from `at` on, and the end of the call.
 fn arguments<'a>(
     source: Text<'a>,
     at: usize,
@@ -147,7 +147,7 @@ fn quoted_end(bytes: &[u8], from: usize) -> usize {
     at.min(bytes.len())
 }
 
-/// An unquoted argument may have quotes in it: `-DX="a b"`.
+/// An unquoted argument may contain quotes: `-DX="a b"`.
 fn word_length(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_on_a_vendor_guard() {
+    fn vendor_conditions_guard_calls() {
         assert_eq!(
             calls("if(USE_CUDA)\n a()\nelse()\n b()\nendif()\nif(WIN32)\n c()\nendif()"),
             ["?a()", "?else()", "?b()", "c()"]
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_files_are_read_in_a_moment() {
+    fn pathological_files_are_parsed_in_linear_time() {
         for piece in ["a(", "\"", "#[[", "[[", "[=[", "\\", "if(cuda)", "é"] {
             calls(&piece.repeat(200_000));
             calls(&format!("a({}", piece.repeat(200_000)));

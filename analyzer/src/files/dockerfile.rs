@@ -1,10 +1,10 @@
-//! Dockerfiles: base images, variables, and the shell behind `RUN`.
+//! Dockerfiles: base images, variables, and the shell commands of `RUN`.
 
 use super::facts::{Command, Facts, Image};
 use super::shell;
 use super::text::Text;
 
-/// Reads a Dockerfile into `facts`.
+/// Parses a Dockerfile into `facts`.
 pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
     let mut arguments: Vec<(&str, Text<'a>)> = Vec::new();
     let mut from_arguments: Vec<&str> = Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
             _ => {}
         }
     }
-    // `ARG BASE=nvidia/cuda:12.4` and `FROM ${BASE}`: the image is the argument's.
+    // `ARG BASE=nvidia/cuda:12.4` and `FROM ${BASE}`: the argument is the image.
     for (key, value) in arguments {
         if from_arguments.contains(&key) {
             facts.images.push(Image {
@@ -59,7 +59,7 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
     }
 }
 
-/// `${BASE}` and `$BASE` name `BASE`; so does the beginning of `${BASE}:${TAG}`.
+/// `${BASE}` and `$BASE` refer to `BASE`; so does the start of `${BASE}:${TAG}`.
 fn variable(image: &str) -> Option<&str> {
     let name = image.strip_prefix('$')?.trim_start_matches('{');
     let end = name
@@ -68,7 +68,7 @@ fn variable(image: &str) -> Option<&str> {
     name.get(..end)
 }
 
-/// The instruction that `text` begins with, over all its lines, and what follows it.
+/// The instruction at the start of `text`, with all its lines, and the rest.
 fn instruction<'a>(text: Text<'a>, facts: &mut Facts<'a>) -> (Text<'a>, Text<'a>) {
     let mut at = 0;
     let mut start = None;
@@ -110,7 +110,7 @@ fn heredoc(instruction: &str) -> Option<&str> {
     rest.get(..end).filter(|delimiter| !delimiter.is_empty())
 }
 
-/// How many bytes there are up to the end of the line that is `delimiter`.
+/// The number of bytes up to the end of the line that is `delimiter`.
 fn until(text: &str, delimiter: &str) -> usize {
     let mut length = 0;
     for line in text.split_inclusive('\n') {

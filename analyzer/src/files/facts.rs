@@ -1,10 +1,10 @@
-//! What the readers of the kinds of files make of them: the same fact, whichever kind it is written in.
+//! The facts that the parsers extract, independent of the file format.
 
 use std::ops::Range;
 
 use super::text::Text;
 
-/// Everything that is known of a file.
+/// All facts of a file.
 #[derive(Default)]
 pub(crate) struct Facts<'a> {
     pub(crate) requirements: Vec<Requirement<'a>>,
@@ -12,43 +12,43 @@ pub(crate) struct Facts<'a> {
     pub(crate) images: Vec<Image<'a>>,
     pub(crate) commands: Vec<Command<'a>>,
     pub(crate) settings: Vec<Setting<'a>>,
-    /// The options a container is started with, where they are not part of a command.
+    /// The options for starting a container, if they are not part of a command.
     pub(crate) container_options: Vec<Command<'a>>,
-    /// `key: value`, as a container's or a pod's description has it.
+    /// `key: value` in the description of a container or a pod.
     pub(crate) entries: Vec<Entry<'a>>,
     pub(crate) cmake_calls: Vec<CmakeCall<'a>>,
     pub(crate) comments: Vec<Range<usize>>,
 }
 
-/// Who installs a package.
+/// The installer of a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Installer {
     Pip,
     Conda,
 }
 
-/// A package that is asked for.
+/// A required package.
 pub(crate) struct Requirement<'a> {
     pub(crate) installer: Installer,
     pub(crate) name: Text<'a>,
-    /// `[cuda12]`, brackets included; empty without extras.
+    /// `[cuda12]`, including brackets; empty without extras.
     pub(crate) extras: Text<'a>,
-    /// `==2.4.0+cu124`, or the address behind `@`.
+    /// `==2.4.0+cu124`, or the URL after `@`.
     pub(crate) specifier: Text<'a>,
-    /// All of it, without a marker.
+    /// The whole requirement, without a marker.
     pub(crate) whole: Text<'a>,
-    /// The author asks for it only on some machines: a marker, an optional group for CUDA, a branch of a script.
+    /// The package is required on some machines only: a marker, an optional group for CUDA, a branch of a script.
     pub(crate) guarded: bool,
 }
 
 impl Requirement<'_> {
-    /// The name as package indexes compare it: `Flash_Attn` is `flash-attn`.
+    /// The name as package indexes normalize it: `Flash_Attn` is `flash-attn`.
     pub(crate) fn normalized(&self) -> String {
         normalized(self.name.as_str())
     }
 }
 
-/// A package's name as indexes compare it.
+/// Normalizes a package's name as indexes do.
 pub(crate) fn normalized(name: &str) -> String {
     name.to_ascii_lowercase().replace(['_', '.'], "-")
 }
@@ -57,15 +57,15 @@ pub(crate) fn normalized(name: &str) -> String {
 pub(crate) struct Image<'a> {
     /// `nvidia/cuda:12.4.1-devel-ubuntu22.04`
     pub(crate) name: Text<'a>,
-    /// A matrix or an argument chooses it.
+    /// A matrix or an argument selects it.
     pub(crate) guarded: bool,
 }
 
-/// A command of a shell.
+/// A shell command.
 pub(crate) struct Command<'a> {
-    /// The program, then its arguments; quotes around a word are not part of it.
+    /// The program, then its arguments, without quotes around a word.
     pub(crate) words: Vec<Text<'a>>,
-    /// It runs only on some machines, or may fail.
+    /// It runs on some machines only, or may fail.
     pub(crate) guarded: bool,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Command<'a> {
     }
 }
 
-/// An environment variable that is given a value.
+/// An environment variable that is set.
 pub(crate) struct Setting<'a> {
     pub(crate) key: Text<'a>,
     pub(crate) value: Text<'a>,
@@ -93,14 +93,14 @@ pub(crate) struct Setting<'a> {
 
 /// A key of a YAML file.
 pub(crate) struct Entry<'a> {
-    /// Empty for an item of a list that has no key.
+    /// Empty for an item of a list without a key.
     pub(crate) key: Text<'a>,
     pub(crate) value: Text<'a>,
-    /// The entry it stands under.
+    /// The parent entry.
     pub(crate) parent: Option<usize>,
-    /// Where its key begins in its line.
+    /// The indentation of its key.
     pub(crate) column: usize,
-    /// It is the first of an item of a list.
+    /// It is the first key of an item of a list.
     pub(crate) begins_item: bool,
 }
 
@@ -108,25 +108,25 @@ pub(crate) struct Entry<'a> {
 pub(crate) struct CmakeCall<'a> {
     pub(crate) name: Text<'a>,
     pub(crate) arguments: Vec<Text<'a>>,
-    /// It stands behind a condition on CUDA, HIP or a vendor.
+    /// It is behind a condition on CUDA, HIP or a vendor.
     pub(crate) guarded: bool,
 }
 
 impl CmakeCall<'_> {
-    /// CMake's commands are the same in upper and lower case.
+    /// CMake commands are case-insensitive.
     pub(crate) fn is(&self, name: &str) -> bool {
         self.name.as_str().eq_ignore_ascii_case(name)
     }
 }
 
-/// True when a condition or a group's name is about which vendor's GPU there is.
+/// True if a condition or a group's name refers to a GPU vendor.
 pub(crate) fn names_a_vendor(text: &str) -> bool {
     let words = ["cuda", "cublas", "nvidia", "nvcc", "nvml"];
     words.iter().any(|word| contains(text, word)) || names_rocm(text) || has_word(text, "amd")
 }
 
-/// True when `text` names ROCm or HIP: its author has them in mind. What this analyzer's own fixes write is not among
-/// the words, or one fix would hide what else there is to do.
+/// True if `text` names ROCm or HIP, which means that its author supports them. Words that the analyzer's own fixes
+/// write do not count, because one fix would otherwise hide other findings.
 pub(crate) fn names_rocm(text: &str) -> bool {
     let words = [
         "rocm", "amdgpu", "gfx9", "hipcc", "hipify", "hipblas", "miopen",
@@ -134,12 +134,12 @@ pub(crate) fn names_rocm(text: &str) -> bool {
     words.iter().any(|word| contains(text, word)) || has_word(text, "hip")
 }
 
-/// Upper and lower case are the same.
+/// Ignores upper and lower case.
 pub(crate) fn contains(text: &str, word: &str) -> bool {
     positions(text, word).next().is_some()
 }
 
-/// `word` with no letter or digit beside it: `USE_HIP` has `hip`, `ship` has not.
+/// `word` without a letter or digit next to it: `USE_HIP` contains `hip`, `ship` does not.
 fn has_word(text: &str, word: &str) -> bool {
     let is_part = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     positions(text, word).any(|at| {

@@ -1,7 +1,7 @@
-//! The files around the code that a port touches: requirements, containers, build and shell scripts, notebooks.
+//! The files around the code that a port changes: requirements, containers, build and shell scripts, notebooks.
 //!
-//! A small reader for each kind says what it finds as [`facts`]; the rules on those are in `rules/build/`, and beside
-//! the Python rule that knows the same fact. No rules here.
+//! A small parser for each kind extracts [`facts`]; the rules on those are in `rules/build/`, and in the Python rules
+//! that check the same fact. This module contains no rules.
 
 mod checker;
 mod cmake;
@@ -22,7 +22,7 @@ use crate::report::Language;
 use facts::Facts;
 use text::Text;
 
-/// Reads `source` as the kind of file it is.
+/// Parses `source` according to its language.
 pub(crate) fn read(source: &str, language: Language, options: &Options) -> Reading {
     if language == Language::Notebook {
         return notebook::read(source, options);
@@ -47,7 +47,7 @@ pub(crate) fn read(source: &str, language: Language, options: &Options) -> Readi
     }
 }
 
-/// The calls in a file of CMake's.
+/// The calls in a CMake file.
 pub(crate) fn cmake_calls(source: &str) -> Vec<facts::CmakeCall<'_>> {
     facts(source, Language::Cmake).cmake_calls
 }
@@ -73,14 +73,14 @@ fn facts(source: &str, language: Language) -> Facts<'_> {
     facts
 }
 
-/// `setup.cfg` has sections that no `pyproject.toml` has.
+/// `setup.cfg` has sections that do not exist in `pyproject.toml`.
 fn is_setup_cfg(source: &str) -> bool {
     source
         .lines()
         .any(|line| matches!(line.trim_end(), "[options]" | "[options.extras_require]"))
 }
 
-/// Where the first line begins that is neither blank nor a comment.
+/// The start of the first line that is neither blank nor a comment.
 fn code_start(source: &str, comments: &[std::ops::Range<usize>]) -> usize {
     let mut at = 0;
     for comment in comments {

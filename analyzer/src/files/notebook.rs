@@ -1,7 +1,7 @@
-//! Notebooks: the code cells as one Python module, and the way back from there into the JSON text.
+//! Notebooks: the code cells as one Python module, and the mapping of positions back to the JSON text.
 //!
-//! Cells share their names, so imports of the first count in the third. What is found in the module is put back by a
-//! map of pieces; an edit's text is written as JSON has it.
+//! Cells share their names, so imports in the first cell apply in the third. Findings in the module are mapped back
+//! piece by piece; the text of an edit is encoded as JSON.
 
 mod cells;
 mod magics;
@@ -20,7 +20,7 @@ use crate::syntax::{LastParse, MAX_SOURCE_BYTES};
 use cells::cells;
 use module::Module;
 
-/// Reads a notebook.
+/// Analyzes a notebook.
 pub(super) fn read(source: &str, options: &Options) -> Reading {
     let lines = LineIndex::new(source);
     let notebook = match cells(source) {
@@ -28,9 +28,8 @@ pub(super) fn read(source: &str, options: &Options) -> Reading {
         Err(at) => {
             return Reading::refused(Note {
                 code: "not-a-notebook".to_owned(),
-                message:
-                    "This does not read as a Jupyter notebook (nbformat 4), so nothing was judged."
-                        .to_owned(),
+                message: "This is not a Jupyter notebook (nbformat 4), so it was not analyzed."
+                    .to_owned(),
                 line: Some(lines.line(at)),
             });
         }
@@ -38,7 +37,7 @@ pub(super) fn read(source: &str, options: &Options) -> Reading {
     if !notebook.is_python {
         return Reading::refused(Note {
             code: "not-python".to_owned(),
-            message: "This notebook's kernel is not Python, so nothing was judged.".to_owned(),
+            message: "This notebook's kernel is not Python, so it was not analyzed.".to_owned(),
             line: None,
         });
     }
@@ -91,7 +90,7 @@ pub(super) fn read(source: &str, options: &Options) -> Reading {
     }
 }
 
-/// What the rules on shell find in `!commands` and `%%bash` cells.
+/// The findings of the rules on shell commands in `!commands` and `%%bash` cells.
 fn commands(module: &Module, options: &Options) -> Vec<Draft> {
     let mut facts = Facts::default();
     for range in &module.shell {
@@ -117,7 +116,7 @@ fn place(draft: Draft, module: &Module) -> Draft {
             .collect();
         match placed {
             Some(edits) => fix.edits = edits,
-            // Text of two cells at once: no edit of the one file can do it.
+            // An edit of text in two cells cannot be a single edit of the file.
             None => fix.applicability = Applicability::DisplayOnly,
         }
     }
@@ -138,7 +137,7 @@ fn place_note(
     let start = note.line.map(|line| module_lines.start(line));
     let message = match start {
         Some(start) if note.code == "syntax-error" => format!(
-            "Cell {} could not be read as Python; the rest was analyzed as far as it goes.",
+            "Cell {} could not be parsed as Python; the valid parts were analyzed.",
             module.cell(start)
         ),
         _ => note.message,

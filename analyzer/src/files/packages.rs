@@ -1,10 +1,10 @@
-//! What a command installs: pip, uv, poetry, conda.
+//! The packages that a command installs: pip, uv, poetry, conda.
 
 use super::facts::{Command, Facts, Installer};
 use super::requirements;
 use super::text::Text;
 
-/// Options whose value is a place to look for packages.
+/// Options whose value is a package index or folder.
 const INDEX_OPTIONS: &[&str] = &[
     "-i",
     "--index-url",
@@ -15,7 +15,7 @@ const INDEX_OPTIONS: &[&str] = &[
     "--default-index",
 ];
 
-/// Other options with a value, which is no package.
+/// Other options with a value that is not a package.
 const VALUED_OPTIONS: &[&str] = &[
     "-r",
     "--requirement",
@@ -57,7 +57,7 @@ const VALUED_OPTIONS: &[&str] = &[
     "--no-build-isolation-package",
 ];
 
-/// Keeps the packages and the indexes that `command` names.
+/// Stores the packages and the indexes of `command`.
 pub(super) fn read<'a>(command: &Command<'a>, facts: &mut Facts<'a>) {
     let Some((installer, arguments)) = installed(command) else {
         return;
@@ -89,7 +89,7 @@ pub(super) fn read<'a>(command: &Command<'a>, facts: &mut Facts<'a>) {
     }
 }
 
-/// Who installs, and the arguments behind `install`.
+/// The installer, and the arguments after `install`.
 fn installed<'c, 'a>(command: &'c Command<'a>) -> Option<(Installer, &'c [Text<'a>])> {
     let words: Vec<&str> = command.words.iter().map(|word| word.as_str()).collect();
     let program = command.program();
@@ -120,7 +120,7 @@ fn installed<'c, 'a>(command: &'c Command<'a>) -> Option<(Installer, &'c [Text<'
     let is_verb =
         |word: &&str| matches!(*word, "install" | "add" | "create" | "wheel" | "download");
     let at = verb + words.get(verb..)?.iter().position(is_verb)?;
-    // Options may stand before the verb, other words not: `conda env create`, `pip config set`.
+    // Options may precede the verb, but other words may not: `conda env create`, `pip config set`.
     let plain = words
         .get(verb..at)?
         .iter()

@@ -1,13 +1,13 @@
-//! Requirements and constraints files of pip, and what one requirement says.
+//! pip's requirements and constraints files, and single requirements.
 
 use super::facts::{Facts, Installer, Requirement, names_a_vendor};
 use super::text::Text;
 
-/// Reads a requirements file into `facts`.
+/// Parses a requirements file into `facts`.
 pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
     for line in source.lines() {
         let text = line.as_str();
-        // A comment begins at the start or behind a blank: `#egg=` in an address is none.
+        // A comment starts at the beginning of a line or after white space: `#egg=` in a URL is not a comment.
         let begins_comment = |at: &usize| {
             let before = at
                 .checked_sub(1)
@@ -48,7 +48,7 @@ fn name_length(text: &str) -> usize {
         .count()
 }
 
-/// What a line such as `torch[opt]>=2.4; sys_platform == "linux"` asks pip for.
+/// The requirement in a line such as `torch[opt]>=2.4; sys_platform == "linux"`.
 pub(super) fn requirement(text: Text<'_>, guarded: bool) -> Option<Requirement<'_>> {
     let (asked, marker) = text
         .split_once(';')
@@ -74,7 +74,7 @@ pub(super) fn requirement(text: Text<'_>, guarded: bool) -> Option<Requirement<'
         0
     };
     let specifier = rest.from(extras_end).trim();
-    // `a/b.whl`, `.[dev]` and the like are files, and `--hash=…` behind a line belongs to another tool.
+    // `a/b.whl`, `.[dev]` and similar are files, and `--hash=…` after a requirement belongs to another tool.
     let is_plain = specifier.is_empty()
         || specifier
             .as_str()
@@ -89,7 +89,7 @@ pub(super) fn requirement(text: Text<'_>, guarded: bool) -> Option<Requirement<'
     })
 }
 
-/// What conda is asked for: `pytorch::pytorch-cuda=12.1`, `cudatoolkit >=11`.
+/// A conda requirement: `pytorch::pytorch-cuda=12.1`, `cudatoolkit >=11`.
 pub(super) fn conda(text: Text<'_>, guarded: bool) -> Option<Requirement<'_>> {
     let whole = text.trim();
     let spec = whole.from(whole.as_str().rfind("::").map_or(0, |at| at + 2));
@@ -105,14 +105,14 @@ pub(super) fn conda(text: Text<'_>, guarded: bool) -> Option<Requirement<'_>> {
     })
 }
 
-/// A package at an address; its name is the one behind `#egg=`, or the last of the path.
+/// A package at a URL; its name is the one after `#egg=`, or the last part of the path.
 fn address(whole: Text<'_>, guarded: bool) -> Option<Requirement<'_>> {
     let text = whole.as_str();
     let name = match text.find("#egg=") {
         Some(at) => whole.from(at + 5),
         None => {
             let path = whole.to(text.find('#').unwrap_or(text.len()));
-            // `…/apex.git@a1b2c3`; an `@` before the path is a user's.
+            // `…/apex.git@a1b2c3`; an `@` before the path belongs to a user name.
             let scheme = path.as_str().find("://").map_or(0, |at| at + 3);
             let path = path.from(scheme);
             let last_slash = path.as_str().find('/').unwrap_or(0);
@@ -141,7 +141,7 @@ fn address(whole: Text<'_>, guarded: bool) -> Option<Requirement<'_>> {
     })
 }
 
-/// A marker that tells machines apart, not Python versions.
+/// A marker that depends on the machine, not on the Python version.
 fn is_telling_marker(marker: &str) -> bool {
     [
         "platform_machine",
@@ -153,7 +153,7 @@ fn is_telling_marker(marker: &str) -> bool {
     .any(|key| marker.contains(key))
 }
 
-/// True when the packages of a group of that name are wanted only beside CUDA.
+/// True if the packages of a group with that name are required only with CUDA.
 pub(super) fn is_guarded_group(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     names_a_vendor(&name)
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_requirement_has_a_name_extras_a_version_and_a_marker() {
+    fn requirement_has_name_extras_version_and_marker() {
         assert_eq!(
             parts("Flash_Attn"),
             Some(("flash-attn".to_owned(), "", "", false))
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_requirements_indexes_and_comments() {
+    fn requirements_file_has_requirements_indexes_and_comments() {
         let source = "# c\n-i https://a/b\n--extra-index-url=https://c/d\ntorch==2 # e\nx @ https://h/x.whl#sha256=1\n-r other.txt\nnumpy \\\n";
         let mut facts = Facts::default();
         read(Text::whole(source), &mut facts);

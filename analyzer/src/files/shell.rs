@@ -1,20 +1,20 @@
-//! Shell: commands, variables that are set, and which of both run only on some machines.
+//! Shell: commands, variables that are set, and which of them run on some machines only.
 //!
-//! Enough of the grammar to know where words begin and end. A heredoc's body is data and is passed over.
+//! Supports enough of the grammar to find the boundaries of words. The body of a heredoc is data and is skipped.
 
 use super::facts::{Command, Facts, Setting, contains, names_a_vendor};
 use super::packages;
 use super::text::Text;
 
-/// How deep `$(…)` and `sh -c "…"` are followed; so that no text is read more often than that.
+/// The nesting depth to which `$(…)` and `sh -c "…"` are parsed; limits how often a text is read.
 const MAX_DEPTH: u8 = 4;
 
-/// Reads a script into `facts`.
+/// Parses a script into `facts`.
 pub(super) fn read<'a>(script: Text<'a>, facts: &mut Facts<'a>) {
     read_guarded(script, false, facts);
 }
 
-/// Reads a script that as a whole runs only on some machines.
+/// Parses a script that runs as a whole on some machines only.
 pub(super) fn read_guarded<'a>(script: Text<'a>, guarded: bool, facts: &mut Facts<'a>) {
     let mut waiting = vec![(script, guarded, MAX_DEPTH)];
     while let Some((text, guarded, depth)) = waiting.pop() {
@@ -31,12 +31,12 @@ pub(super) fn read_guarded<'a>(script: Text<'a>, guarded: bool, facts: &mut Fact
     }
 }
 
-/// A construct that is not closed yet.
+/// An open construct.
 struct Block {
     kind: Kind,
-    /// It, or what it stands in, runs only on some machines.
+    /// It, or an enclosing construct, runs on some machines only.
     guarded: bool,
-    /// What it stands in does.
+    /// An enclosing construct does.
     outer: bool,
 }
 
@@ -46,9 +46,9 @@ enum Kind {
     Condition,
     /// `then … fi`
     Then,
-    /// `case … in`; `guarded` is the arm's.
+    /// `case … in`; `guarded` applies to the current branch.
     Case { subject: bool },
-    /// `{ … }`, most often a function's.
+    /// `{ … }`, usually the body of a function.
     Braces,
 }
 
@@ -57,19 +57,19 @@ struct Reader<'a> {
     at: usize,
     words: Vec<Text<'a>>,
     blocks: Vec<Block>,
-    /// The whole script is.
+    /// The whole script is guarded.
     guarded: bool,
-    /// The commands before `&&` and `||` asked for a vendor.
+    /// The commands before `&&` and `||` tested for a vendor.
     chain: bool,
-    /// Where the commands of the pipeline begin that is being read.
+    /// The start of the commands of the current pipeline.
     pipeline: usize,
-    /// A function was just named, and its name is about a vendor.
+    /// A function definition was just read, and its name refers to a vendor.
     function: bool,
-    /// What is inside `$(…)`, backticks and `sh -c`.
+    /// The contents of `$(…)`, backticks and `sh -c`.
     inner: Vec<(Text<'a>, bool)>,
     /// Delimiters of heredocs whose bodies begin at the next line.
     heredocs: Vec<&'a str>,
-    /// Some `$(` has no end, or some `${`: no other's is looked for.
+    /// Some `$(` or `${` has no end, so the end of others is not searched.
     open_substitution: bool,
     open_expansion: bool,
 }
@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
     fn read(&mut self, facts: &mut Facts<'a>) {
         self.pipeline = facts.commands.len();
         let length = self.text.as_str().len();
-        // After an escaped line end: a comment there does not end the command, as Dockerfiles have it.
+        // After an escaped line break: a comment there does not end the command, as in Dockerfiles.
         let mut continued = false;
         while self.at < length {
             match self.byte(0) {
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
         self.text.from(self.at).as_str()
     }
 
-    /// Goes past a word, quotes and substitutions in it included.
+    /// Skips a word, including its quotes and substitutions.
     fn word(&mut self) -> Text<'a> {
         let start = self.at;
         let length = self.text.as_str().len();
@@ -185,11 +185,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Goes past `$…`; what is in `$(…)` or backticks is kept to be read.
+    /// Skips `$…`; the contents of `$(…)` or backticks are stored for parsing.
     fn substitution(&mut self) {
         let rest = self.rest();
         if rest.starts_with("${") {
-            // `${NAME:-value}` is one word, blanks and all.
+            // `${NAME:-value}` is one word, including blanks.
             let end = (!self.open_expansion).then(|| rest.find('}')).flatten();
             self.open_expansion = end.is_none();
             self.at += end.unwrap_or(1) + 1;
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
         while matches!(self.byte(0), b' ' | b'\t') {
             self.at += 1;
         }
-        // `<(command)` is a command of its own.
+        // `<(command)` is a separate command.
         if self.byte(0) == b'(' {
             return;
         }
@@ -256,7 +256,7 @@ impl<'a> Reader<'a> {
         self.guarded || self.chain || self.blocks.last().is_some_and(|block| block.guarded)
     }
 
-    /// A command is complete; `sign` ended it, with its high bit set when it was doubled.
+    /// Ends a command; `sign` is the operator, with its high bit set if it was doubled.
     fn end(&mut self, sign: u8, facts: &mut Facts<'a>) {
         let words = std::mem::take(&mut self.words);
         let is_and = sign == b'&' ^ 0x80;
@@ -289,7 +289,7 @@ impl<'a> Reader<'a> {
             return;
         }
         if is_or {
-            // What stands before `||` may fail, and so may what is piped into it.
+            // A command before `||` may fail, and so may the commands piped into it.
             for command in facts.commands.iter_mut().skip(self.pipeline) {
                 command.guarded = true;
             }
@@ -302,7 +302,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes the keywords off the front, then keeps what is left as a command.
+    /// Removes leading keywords, then stores the rest as a command.
     fn command(&mut self, words: &[Text<'a>], may_fail: bool, facts: &mut Facts<'a>) {
         let mut words = words;
         while let Some((first, rest)) = words.split_first() {
@@ -316,7 +316,8 @@ impl<'a> Reader<'a> {
                         names_a_vendor(word.as_str()) || contains(word.as_str(), "gpu")
                     });
                     self.open(Kind::Case { subject }, false);
-                    // `case x in cuda` ends at the pattern's parenthesis, which `end` sees first only on a line of its own.
+                    // `case x in cuda` ends at the parenthesis of the pattern, which `end` handles first only on a
+                    // separate line.
                     let pattern = rest.get(2..).unwrap_or_default();
                     let guarded =
                         subject || pattern.iter().any(|word| names_a_vendor(word.as_str()));
@@ -409,7 +410,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Where the parenthesis of the `$(` that `text` begins with is closed.
+/// The position of the parenthesis that closes the `$(` at the start of `text`.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     let mut quote = 0;
@@ -435,7 +436,7 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// A command that only asks.
+/// A command that only tests a condition.
 fn is_test(words: &[Text<'_>]) -> bool {
     let first = words
         .iter()
@@ -470,7 +471,7 @@ fn is_name(name: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Keeps the `NAME=value` among `words`.
+/// Stores the `NAME=value` in `words`.
 pub(super) fn settings<'a>(words: &[Text<'a>], guarded: bool, facts: &mut Facts<'a>) {
     for word in words {
         if let Some((key, value)) = word.split_once('=')
@@ -481,7 +482,7 @@ pub(super) fn settings<'a>(words: &[Text<'a>], guarded: bool, facts: &mut Facts<
     }
 }
 
-/// Keeps one variable, and the package index in it.
+/// Stores one variable, and the package index in it.
 pub(super) fn setting<'a>(key: Text<'a>, value: Text<'a>, guarded: bool, facts: &mut Facts<'a>) {
     if value.as_str().contains("://") && !guarded {
         facts.indexes.push(value);
@@ -493,7 +494,7 @@ pub(super) fn setting<'a>(key: Text<'a>, value: Text<'a>, guarded: bool, facts: 
     });
 }
 
-/// Words of a line that is no command, such as a container's options.
+/// Words of a line that is not a command, such as a container's options.
 pub(super) fn words(line: Text<'_>) -> Vec<Text<'_>> {
     let mut reader = Reader::new(line, false);
     let mut words = Vec::new();
@@ -513,7 +514,7 @@ pub(super) fn words(line: Text<'_>) -> Vec<Text<'_>> {
 mod tests {
     use super::*;
 
-    /// Each command on a line, guarded ones behind a `?`.
+    /// The commands on each line, with a `?` before guarded ones.
     fn commands(source: &str) -> Vec<String> {
         let mut facts = Facts::default();
         read(Text::whole(source), &mut facts);
@@ -542,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_end_where_a_shell_ends_them() {
+    fn commands_end_at_shell_operators() {
         assert_eq!(
             commands("a 'b c' \"d;e\" \\\n f; g|h && i 2>/dev/null >x\n(j) # k\nl#m"),
             ["a b c d;e f", "g", "h", "i", "j", "l#m"]
@@ -552,7 +553,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_within_words_are_commands() {
+    fn nested_commands_are_found() {
         assert_eq!(
             commands("n=$(nvidia-smi -L | wc -l)\necho \"`nvcc -V`\"\nbash -c 'x y'"),
             [
@@ -567,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn what_asks_for_a_vendor_guards() {
+    fn vendor_checks_guard_commands() {
         assert_eq!(
             commands("if command -v nvidia-smi; then\n a\nelse b; fi\nc"),
             ["?command -v nvidia-smi", "?a", "?b", "c"]
@@ -584,7 +585,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_set_in_front_of_a_command_and_by_export() {
+    fn variables_are_set_before_a_command_and_by_export() {
         assert_eq!(
             values("A=1 B='x y' run C=3\nexport D=\"4\" E\nF=5\ndocker run -e G=6 image"),
             [("A", "1"), ("B", "x y"), ("D", "4"), ("F", "5"), ("G", "6")]
@@ -592,7 +593,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_scripts_are_read_in_a_moment() {
+    fn pathological_scripts_are_parsed_in_linear_time() {
         for piece in [
             "$(",
             "`",

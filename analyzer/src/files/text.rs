@@ -1,8 +1,8 @@
-//! A piece of a file that knows where in the file it is. No format here.
+//! A part of a file with its position in the file, independent of the format.
 
 use std::ops::Range;
 
-/// A piece of a source.
+/// A part of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Text<'a> {
     text: &'a str,
@@ -10,7 +10,7 @@ pub(crate) struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// All of a source.
+    /// The whole source.
     pub(crate) fn whole(source: &'a str) -> Self {
         Text {
             text: source,
@@ -22,7 +22,7 @@ impl<'a> Text<'a> {
         self.text
     }
 
-    /// Where it is in the source.
+    /// Its range in the source.
     pub(crate) fn range(self) -> Range<usize> {
         self.start..self.start + self.text.len()
     }
@@ -31,7 +31,7 @@ impl<'a> Text<'a> {
         self.text.is_empty()
     }
 
-    /// The part at `range`, counted from its own start; empty when there is no such part.
+    /// The part at `range`, relative to its own start; empty if there is no such part.
     pub(crate) fn part(self, range: Range<usize>) -> Self {
         match self.text.get(range.clone()) {
             Some(text) => Text {
@@ -59,7 +59,7 @@ impl<'a> Text<'a> {
         self.part(start..end)
     }
 
-    /// Without the quotes around it, when it begins and ends with the same ones.
+    /// Without the surrounding quotes, if it begins and ends with the same quote.
     pub(crate) fn unquoted(self) -> Self {
         let bytes = self.text.as_bytes();
         match bytes {
@@ -68,13 +68,13 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// What is before and after the first `separator`.
+    /// The parts before and after the first `separator`.
     pub(crate) fn split_once(self, separator: char) -> Option<(Self, Self)> {
         let at = self.text.find(separator)?;
         Some((self.to(at), self.from(at + separator.len_utf8())))
     }
 
-    /// Its lines without their ends.
+    /// Its lines without line breaks.
     pub(crate) fn lines(self) -> impl Iterator<Item = Text<'a>> {
         let mut rest = Some(self);
         std::iter::from_fn(move || {
@@ -88,12 +88,12 @@ impl<'a> Text<'a> {
         })
     }
 
-    /// Its words, parted by white space.
+    /// Its words, separated by white space.
     pub(crate) fn words(self) -> impl Iterator<Item = Text<'a>> {
         self.split(char::is_whitespace)
     }
 
-    /// The pieces between characters for which `parts` holds; empty ones are left out.
+    /// The pieces between characters for which `parts` returns true, without empty ones.
     pub(crate) fn split(self, parts: impl Fn(char) -> bool) -> impl Iterator<Item = Text<'a>> {
         let mut at = 0;
         std::iter::from_fn(move || {
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_piece_keeps_its_place() {
+    fn part_has_its_position_in_the_source() {
         let source = "a = 'bé' \r\n  c";
         let text = Text::whole(source);
         let (_, value) = text.split_once('=').expect("an equals sign");

@@ -1,10 +1,10 @@
-//! `pyproject.toml`: requirements of every tool's kind, package sources; and the same out of `setup.cfg`.
+//! `pyproject.toml`: requirements for any tool, package sources; and the same from `setup.cfg`.
 
 use super::facts::{Facts, Installer, Requirement};
 use super::requirements::{is_guarded_group, requirement};
 use super::text::Text;
 
-/// Reads a `pyproject.toml` into `facts`.
+/// Parses a `pyproject.toml` into `facts`.
 pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
     let mut table = "";
     let mut at = 0;
@@ -43,13 +43,13 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
     }
 }
 
-/// A string of a value, and the key before it in an inline table.
+/// A string in a value, and the key before it in an inline table.
 struct Piece<'a> {
     key: &'a str,
     text: Text<'a>,
 }
 
-/// Goes over a value, keeps its strings and comments, and says how long it is.
+/// Scans a value, stores its strings and comments, and returns its length.
 fn value<'a>(text: Text<'a>, strings: &mut Vec<Piece<'a>>, facts: &mut Facts<'a>) -> usize {
     let bytes = text.as_str().as_bytes();
     let mut at = 0;
@@ -95,7 +95,7 @@ fn value<'a>(text: Text<'a>, strings: &mut Vec<Piece<'a>>, facts: &mut Facts<'a>
     at
 }
 
-/// The string that begins at `at`, and where it ends. One line's, unless it has three quotes.
+/// The string that begins at `at`, and its end. It is limited to one line, unless it has three quotes.
 fn string(text: Text<'_>, at: usize) -> (Text<'_>, usize) {
     let bytes = text.as_str().as_bytes();
     let quote = bytes[at];
@@ -129,7 +129,7 @@ fn comment_in<'a>(text: Text<'a>, facts: &mut Facts<'a>) {
     }
 }
 
-/// Keeps what `key` of `table` says.
+/// Stores the facts of `key` in `table`.
 fn keep<'a>(table: &'a str, key: Text<'a>, strings: &[Piece<'a>], facts: &mut Facts<'a>) {
     let name = key.as_str();
     let group = table.rsplit('.').nth(1).unwrap_or_default();
@@ -147,7 +147,7 @@ fn keep<'a>(table: &'a str, key: Text<'a>, strings: &[Piece<'a>], facts: &mut Fa
             .iter()
             .filter_map(|piece| requirement(piece.text.trim(), guarded));
         facts.requirements.extend(found.map(|found| Requirement {
-            // An extra that is named for its package is asked for by those who can use it.
+            // An extra that is named after its package is requested by users who can use it.
             guarded: found.guarded || is_optional && name.replace('_', "-") == found.normalized(),
             ..found
         }));
@@ -190,7 +190,7 @@ fn poetry<'a>(key: Text<'a>, strings: &[Piece<'a>], guarded: bool, facts: &mut F
     });
 }
 
-/// Reads a `setup.cfg` into `facts`.
+/// Parses a `setup.cfg` into `facts`.
 pub(super) fn read_setup_cfg<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
     let mut section = "";
     let mut wanted = false;
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tools_requirements_are_found() {
+    fn requirements_of_every_tool_are_found() {
         let source = "[project] # a\ndependencies = [\n  \"torch==2\", # b\n  'numpy>=1',\n]\n[project.optional-dependencies]\ncuda = [\"cupy-cuda12x\"]\ndev = [\"pytest\"]\n[tool.poetry.dependencies]\napex = { git = \"https://h/apex\", optional = true }\nxformers = \"0.0.27\"\n[[tool.uv.index]]\nurl = \"https://h/whl/cu124\"\n[tool.ruff]\nline-length = 1\n";
         let mut facts = Facts::default();
         read(Text::whole(source), &mut facts);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setup_cfg_lists_requirements_in_indented_lines() {
+    fn setup_cfg_lists_requirements_in_indented_lines() {
         let source = "[metadata]\nname = x\n[options]\ninstall_requires =\n    torch==2\n    numpy\n[options.extras_require]\ngpu =\n    cupy-cuda12x\n";
         let mut facts = Facts::default();
         read_setup_cfg(Text::whole(source), &mut facts);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_files_are_read_in_a_moment() {
+    fn pathological_files_are_parsed_in_linear_time() {
         for piece in [
             "a = [", "a = \"", "\"\"\"", "[", "a=b=", "'", "#", "\\", "é",
         ] {

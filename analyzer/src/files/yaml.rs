@@ -1,6 +1,6 @@
-//! YAML: containers, variables, scripts and conda environments, whatever tool's file it is.
+//! YAML: containers, variables, scripts and conda environments, for any tool.
 //!
-//! Line by line: enough for keys, values, lists and blocks of text as people write them in such files.
+//! Works line by line: enough for the keys, values, lists and block scalars that are common in such files.
 
 use super::facts::{Command, Entry, Facts, Image, names_a_vendor};
 use super::text::Text;
@@ -21,7 +21,7 @@ const SCRIPTS: &[&str] = &[
     "entrypoint",
 ];
 
-/// Keys with variables under them.
+/// Keys whose children are variables.
 const ENVIRONMENTS: &[&str] = &[
     "env",
     "environment",
@@ -32,7 +32,7 @@ const ENVIRONMENTS: &[&str] = &[
     "build_args",
 ];
 
-/// Reads a YAML file into `facts`.
+/// Parses a YAML file into `facts`.
 pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
     let mut open: Vec<usize> = Vec::new();
     let mut at = 0;
@@ -92,7 +92,7 @@ pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
     }
 }
 
-/// Where a line's key begins, the key, the value, and whether it is an item of a list.
+/// The indentation of a line's key, the key, the value, and whether it is an item of a list.
 fn parts<'a>(line: Text<'a>, facts: &mut Facts<'a>) -> Option<(usize, Text<'a>, Text<'a>, bool)> {
     let mut at = line.as_str().len() - line.as_str().trim_start().len();
     let mut is_item = false;
@@ -123,7 +123,7 @@ fn parts<'a>(line: Text<'a>, facts: &mut Facts<'a>) -> Option<(usize, Text<'a>, 
     })
 }
 
-/// Where the colon behind a key is, and where a comment begins.
+/// The position of the colon after a key, and of a comment.
 fn marks(text: &str) -> (Option<usize>, Option<usize>) {
     let mut quote = 0;
     let mut key_end = None;
@@ -149,7 +149,7 @@ fn marks(text: &str) -> (Option<usize>, Option<usize>) {
     (key_end, None)
 }
 
-/// How long the block is whose lines are indented deeper than `indent`.
+/// The length of the block whose lines are indented deeper than `indent`.
 fn block_length(text: &str, indent: usize) -> usize {
     let mut length = 0;
     let mut kept = 0;
@@ -167,7 +167,7 @@ fn block_length(text: &str, indent: usize) -> usize {
     kept
 }
 
-/// Keeps what the entry at `index` says.
+/// Stores the facts of the entry at `index`.
 fn keep<'a>(index: usize, block: Option<Text<'a>>, facts: &mut Facts<'a>) {
     let Entry {
         key,
@@ -215,7 +215,7 @@ fn keep<'a>(index: usize, block: Option<Text<'a>>, facts: &mut Facts<'a>) {
     }
 }
 
-/// A script in a list's item may itself be a list: `command: ["python", "train.py"]`.
+/// A script in a list item may itself be a list: `command: ["python", "train.py"]`.
 fn script<'a>(text: Text<'a>, guarded: bool, facts: &mut Facts<'a>) {
     if text.as_str().starts_with('[') {
         let words = text
@@ -247,7 +247,7 @@ fn is_guarded(index: usize, facts: &Facts<'_>) -> bool {
     false
 }
 
-/// A step has a handful of keys; looking further would read long files over and over.
+/// A step has only a few keys; a longer search would read long files repeatedly.
 const MOST_SIBLINGS: usize = 12;
 
 /// Kubernetes lists variables as `- name: X` and `value: y`.
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workflow_has_images_variables_and_scripts() {
+    fn workflow_has_images_variables_and_scripts() {
         let facts = read_all(
             "jobs:\n  test:\n    container:\n      image: nvidia/cuda:12.4 # c\n      options: --gpus all\n    env:\n      A: \"1\"\n    steps:\n      - name: x\n        if: matrix.gpu == 'cuda'\n        run: a\n      - run: |\n          b\n            c\n      - name: y\n        run: d\n",
         );
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conda_environment_has_packages_of_two_kinds() {
+    fn conda_environment_has_conda_and_pip_packages() {
         let facts = read_all(
             "name: x\nchannels:\n  - nvidia\ndependencies:\n- python=3.11\n- pytorch::pytorch-cuda=12.1\n- pip:\n  - --extra-index-url https://h/whl/cu121\n  - flash-attn==2\n",
         );
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_files_are_read_in_a_moment() {
+    fn pathological_files_are_parsed_in_linear_time() {
         for piece in [
             "- ",
             "a: |\n",

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::report::{EffortItem, FamilyCount, Summary};
 
-/// For a terminal, above the line that says how much was found. Empty when nothing was.
+/// For a terminal, above the line with the number of findings. Empty if there are none.
 pub fn summary_text(summary: &Summary) -> String {
     if summary.files_with_findings == 0 {
         return String::new();
@@ -48,7 +48,7 @@ pub fn summary_text(summary: &Summary) -> String {
     out
 }
 
-/// As Markdown, with headings of the second level. Empty when nothing was found.
+/// As Markdown, with headings of the second level. Empty if there are no findings.
 pub fn summary_markdown(summary: &Summary) -> String {
     if summary.files_with_findings == 0 {
         return String::new();
@@ -140,7 +140,7 @@ fn reckoned(item: &EffortItem) -> String {
     }
 }
 
-/// Hours, once minutes would feign precision.
+/// Hours, if minutes would suggest too much precision.
 fn range((least, most): (u32, u32)) -> String {
     if most < 120 {
         return format!("{least}–{most} minutes");

@@ -1,12 +1,12 @@
-//! How a call is written: its arguments, the method and its receiver. Nothing here knows any library.
+//! The syntax of a call: its arguments, the method and its receiver. Independent of any library.
 
 use crate::checker::Checker;
 use crate::semantic::Value;
 use crate::syntax::{Field, Kind, Node};
 
-/// The last name of what `call` calls: `exp` of `tl.exp(x)` and of `exp(x)`. Empty for anything else.
+/// The last name of the callee of `call`: `exp` of `tl.exp(x)` and of `exp(x)`. Empty for any other node.
 ///
-/// Cheap: rules compare it before they resolve.
+/// Cheap: rules compare it before they resolve the name.
 pub(super) fn called<'a>(cx: &Checker<'a>, call: Node) -> &'a str {
     let tree = cx.tree();
     let Some(function) = tree.child(call, Field::Function) else {
@@ -60,7 +60,7 @@ pub(super) fn keyword(cx: &Checker<'_>, call: Node, name: &str) -> Option<Node> 
         .and_then(|argument| tree.child(argument, Field::Value))
 }
 
-/// The argument at `position`, or the one called `name`.
+/// The argument at `position`, or the argument with this name.
 pub(super) fn argument(cx: &Checker<'_>, call: Node, position: usize, name: &str) -> Option<Node> {
     arguments(cx, call)
         .get(position)
@@ -74,7 +74,7 @@ pub(super) fn argument(cx: &Checker<'_>, call: Node, position: usize, name: &str
         .or_else(|| keyword(cx, call, name))
 }
 
-/// The name of the keyword argument, dictionary pair, assignment or default that `value` is given to, through
+/// The name of the keyword argument, dictionary pair, assignment or default whose value is `value`, through
 /// `a if b else c`, parentheses, lists and tuples.
 #[cfg(feature = "all-languages")]
 pub(super) fn given_to<'a>(cx: &Checker<'a>, value: Node) -> Option<&'a str> {
@@ -119,14 +119,14 @@ pub(super) fn own_attribute<'a>(cx: &Checker<'a>, node: Node) -> Option<&'a str>
         .map(|name| tree.text(name))
 }
 
-/// The function around `node`, lambdas left out.
+/// The function around `node`, lambdas excluded.
 pub(super) fn function_around(cx: &Checker<'_>, node: Node) -> Option<Node> {
     let tree = cx.tree();
     tree.ancestors(node)
         .find(|ancestor| tree.kind(*ancestor) == Kind::FunctionDefinition)
 }
 
-/// The class whose method `function` is.
+/// The class in which the method `function` is defined.
 pub(super) fn class_of(cx: &Checker<'_>, function: Node) -> Option<Node> {
     let tree = cx.tree();
     let mut around = tree
@@ -144,7 +144,7 @@ pub(super) fn name_of<'a>(cx: &Checker<'a>, definition: Node) -> &'a str {
         .map_or("", |name| tree.text(name))
 }
 
-/// What decorates a function or class: the name, or what is called.
+/// The decorators of a function or class: the name, or the name that is called.
 pub(super) fn decorators(cx: &Checker<'_>, definition: Node) -> Vec<Node> {
     let tree = cx.tree();
     tree.parent(definition)
@@ -158,14 +158,14 @@ pub(super) fn decorators(cx: &Checker<'_>, definition: Node) -> Vec<Node> {
         .unwrap_or_default()
 }
 
-/// True when an identifier of the text `name` lies in `within`.
+/// True if `within` contains an identifier with the text `name`.
 pub(super) fn mentions(cx: &Checker<'_>, within: Node, name: &str) -> bool {
     let tree = cx.tree();
     cx.within(within)
         .any(|node| tree.kind(node) == Kind::Identifier && tree.text(node) == name)
 }
 
-/// True when any identifier in `within` holds one of `parts`.
+/// True if any identifier in `within` contains one of `parts`.
 pub(super) fn mentions_any(cx: &Checker<'_>, within: Node, parts: &[&str]) -> bool {
     let tree = cx.tree();
     cx.within(within)
@@ -173,14 +173,14 @@ pub(super) fn mentions_any(cx: &Checker<'_>, within: Node, parts: &[&str]) -> bo
         .any(|node| contains_any(tree.text(node), parts))
 }
 
-/// True when `text` holds one of `parts`.
+/// True if `text` contains one of `parts`.
 pub(super) fn contains_any(text: &str, parts: &[&str]) -> bool {
     parts.iter().any(|part| text.contains(part))
 }
 
 /// The operator between the sides of a binary operation or an augmented assignment, such as `@` or `+=`.
 ///
-/// Read from the text between them: most operators are not in the tree.
+/// Read from the text between them, because most operators are not in the tree.
 pub(super) fn operator<'a>(cx: &Checker<'a>, node: Node) -> &'a str {
     let tree = cx.tree();
     if !matches!(
@@ -203,7 +203,7 @@ pub(super) fn operator<'a>(cx: &Checker<'a>, node: Node) -> &'a str {
         .unwrap_or_default()
 }
 
-/// The two sides of `left operator right`, when the operator is `wanted`.
+/// The two sides of `left operator right`, if the operator is `wanted`.
 pub(super) fn sides(cx: &Checker<'_>, node: Node, wanted: &str) -> Option<(Node, Node)> {
     let tree = cx.tree();
     if tree.kind(node) != Kind::BinaryOperator || operator(cx, node) != wanted {
@@ -215,10 +215,10 @@ pub(super) fn sides(cx: &Checker<'_>, node: Node, wanted: &str) -> Option<(Node,
     ))
 }
 
-/// The expression that a name holds, followed once and only to what comes before it; `node` itself otherwise.
+/// The expression assigned to a name, followed once and only to earlier code; otherwise `node` itself.
 ///
-/// Unlike the semantic layer's `expression`, it accepts the latest assignment even where a branch may have skipped it:
-/// good enough to recognize a formula, too little to prove a value.
+/// Unlike the semantic layer's `expression`, it accepts the latest assignment even if a branch may skip it. This is
+/// enough to recognize a formula, but not to prove a value.
 pub(super) fn latest(cx: &Checker<'_>, node: Node) -> Node {
     let tree = cx.tree();
     let node = tree.unparenthesized(node);
@@ -228,10 +228,10 @@ pub(super) fn latest(cx: &Checker<'_>, node: Node) -> Node {
     earlier(cx, node).last().copied().unwrap_or(node)
 }
 
-/// How many assignments of one name are looked back at.
+/// How many earlier assignments of one name are checked.
 const MAX_EARLIER: usize = 16;
 
-/// What was last assigned to the name at `node` before it, in its scope, oldest first.
+/// The values assigned to the name at `node` before it, in its scope, oldest first.
 pub(super) fn earlier(cx: &Checker<'_>, node: Node) -> Vec<Node> {
     let tree = cx.tree();
     let names = &cx.semantics.names;
@@ -254,7 +254,7 @@ pub(super) fn earlier(cx: &Checker<'_>, node: Node) -> Vec<Node> {
     values
 }
 
-/// True when the source has `word` anywhere. A filter before real questions, asked of the text once.
+/// True if the source contains `word` anywhere. A cheap filter before exact checks; the text is searched once.
 pub(super) fn has_text(cx: &Checker<'_>, word: &'static str) -> bool {
     let root = cx.tree().root();
     let find = || {
@@ -264,7 +264,7 @@ pub(super) fn has_text(cx: &Checker<'_>, word: &'static str) -> bool {
     !cx.once(word, find).is_empty()
 }
 
-/// True in what decides whether a test is skipped: `@pytest.mark.skipif(…)`, `if …: self.skipTest("…")`.
+/// True in a condition that skips a test: `@pytest.mark.skipif(…)`, `if …: self.skipTest("…")`.
 pub(super) fn decides_a_skip(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let mut child = node;
@@ -286,14 +286,14 @@ pub(super) fn decides_a_skip(cx: &Checker<'_>, node: Node) -> bool {
     false
 }
 
-/// True in a function or class that its author named after AMD: `class ROCmAttention`.
+/// True in a function or class with a name that refers to AMD: `class ROCmAttention`.
 pub(super) fn is_named_after_amd(cx: &Checker<'_>, node: Node) -> bool {
     is_within_name(cx, node, &|name| {
         contains_any(name, &["rocm", "_hip", "hip_", "amd"])
     })
 }
 
-/// True in a function or class whose name, in lower case, is one that `is_such` accepts.
+/// True in a function or class whose name, in lower case, is accepted by `is_such`.
 pub(super) fn is_within_name(cx: &Checker<'_>, node: Node, is_such: &dyn Fn(&str) -> bool) -> bool {
     let tree = cx.tree();
     tree.ancestors(node)

@@ -1,4 +1,5 @@
-//! Commands that a source runs: through `subprocess`, `os.system` and their kin. What a command means is a rule's to say.
+//! Commands that a source runs, through `subprocess`, `os.system` and similar functions. The rules interpret the
+//! commands.
 
 use crate::checker::Checker;
 use crate::semantic::{string, string_parts};
@@ -19,7 +20,7 @@ pub(super) const RUNNERS: &[&str] = &[
     "os.popen",
 ];
 
-/// Those of them that go on without the program: they give a status or an empty text.
+/// The functions among them that continue if the program is missing: they return a status or an empty text.
 pub(super) const LENIENT_RUNNERS: &[&str] = &[
     "subprocess.getoutput",
     "subprocess.getstatusoutput",
@@ -27,16 +28,16 @@ pub(super) const LENIENT_RUNNERS: &[&str] = &[
     "os.popen",
 ];
 
-/// The words of a command, and the literal that holds all of it when there is one.
+/// The words of a command, and the literal that contains all of it if there is one.
 pub(super) struct Command<'a> {
     pub(super) words: Vec<&'a str>,
-    /// True where a shell reads the words, so that more than the first may name a program.
+    /// True if a shell interprets the words, so that any of them may name a program.
     pub(super) is_shell: bool,
-    /// A one-word command: its string, and whether it stands in a list.
+    /// A one-word command: its string, and whether it is in a list.
     pub(super) bare: Option<(Node, bool)>,
 }
 
-/// The command that `call` runs, where the source says it.
+/// The command that `call` runs, if the source contains it.
 pub(super) fn command<'a>(cx: &Checker<'a>, call: Node) -> Option<Command<'a>> {
     let tree = cx.tree();
     let arguments = tree.child(call, Field::Arguments)?;

@@ -1,9 +1,9 @@
-//! Does the source set a variable's counterpart as well? Then its author has dealt with ROCm.
+//! Checks whether a source also sets the ROCm equivalent of a variable, which means that it already supports ROCm.
 
 use crate::checker::Checker;
 use crate::semantic::{Access, environment_variable};
 
-/// True when the source sets one of `names` anywhere. `key` is the asking rule's id.
+/// True if the source sets one of `names` anywhere. `key` is the id of the calling rule.
 pub(super) fn sets_any(cx: &Checker<'_>, key: &'static str, names: &[&str]) -> bool {
     let find = || {
         cx.tree()

@@ -1,4 +1,4 @@
-//! Edits that several rules make: imports added where they belong, names taken out of import lists.
+//! Edits that several rules make: adding imports, and removing names from import statements.
 
 use std::ops::Range;
 use std::slice::SliceIndex;
@@ -7,7 +7,7 @@ use crate::checker::{Checker, Replacement};
 use crate::semantic::Value;
 use crate::syntax::{Field, Kind, Node};
 
-/// Adds an import after the module's docstring and the imports it begins with.
+/// Adds an import after the module's docstring and its first imports.
 pub(crate) fn add_import(cx: &Checker<'_>, statement: &str) -> Replacement {
     let tree = cx.tree();
     let source = tree.source();
@@ -52,7 +52,7 @@ pub(crate) fn add_import(cx: &Checker<'_>, statement: &str) -> Replacement {
     }
 }
 
-/// The expression for the module `path` at `node`, with the import it needs when there is none yet.
+/// The expression for the module `path` at `node`, with the import it needs if there is none yet.
 pub(super) fn module_expression(
     cx: &Checker<'_>,
     path: &str,
@@ -67,7 +67,7 @@ pub(super) fn module_expression(
             Value::Member(bound, name) => bound == parent && name == last,
             _ => false,
         };
-        // One meaning in the module, and no other in the scopes on the way to it.
+        // The name has one meaning in the module, and no other in the scopes up to `node`.
         let found = names.top_level().find(|(name, bindings)| {
             bindings.len() == 1
                 && bindings.iter().all(|only| is_it(only.value))
@@ -87,8 +87,8 @@ pub(super) fn module_expression(
     }
 }
 
-/// The range that takes `item` out of the list of an import statement, comma included; the whole statement with its
-/// line when nothing else is imported.
+/// The range that removes `item` from the list of an import statement, including its comma; the whole statement with
+/// its line if nothing else is imported.
 pub(super) fn import_item_range(cx: &Checker<'_>, item: Node) -> Option<Range<usize>> {
     let tree = cx.tree();
     let statement = tree.parent(item)?;
@@ -100,7 +100,7 @@ pub(super) fn import_item_range(cx: &Checker<'_>, item: Node) -> Option<Range<us
     if position > 0 {
         return Some(tree.end(items[position - 1])..tree.end(item));
     }
-    // An emptied block would not be Python any more.
+    // An empty block is not valid Python.
     let siblings = tree.parts(tree.block(statement)).count();
     if siblings == 1 && tree.block(statement) != tree.root() {
         return None;
@@ -132,7 +132,7 @@ pub(super) fn newline(source: &str) -> &'static str {
     }
 }
 
-/// The white space that the line of `byte` begins with, when nothing but white space is before `byte`.
+/// The indentation of the line of `byte`, if only white space precedes `byte`.
 pub(crate) fn indentation(source: &str, byte: usize) -> Option<&str> {
     let before = part(source, ..byte);
     let start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -140,7 +140,7 @@ pub(crate) fn indentation(source: &str, byte: usize) -> Option<&str> {
     indent.trim().is_empty().then_some(indent)
 }
 
-/// A slice that is empty rather than a panic.
+/// Returns an empty slice instead of panicking.
 fn part(text: &str, range: impl SliceIndex<str, Output = str>) -> &str {
     text.get(range).unwrap_or_default()
 }

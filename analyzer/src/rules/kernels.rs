@@ -1,4 +1,4 @@
-//! Triton's notions that rules share: kernels, their launches and configurations.
+//! Shared helpers for Triton rules: kernels, their launches and configurations.
 
 use super::calls::{argument, called, decorators, function_around, has_text, keyword, name_of};
 use crate::checker::Checker;
@@ -16,7 +16,7 @@ pub(super) fn is_kernel(cx: &Checker<'_>, function: Node) -> bool {
     })
 }
 
-/// The kernel that `node` is part of.
+/// The kernel that contains `node`.
 pub(super) fn kernel_around(cx: &Checker<'_>, node: Node) -> Option<Node> {
     if !has_text(cx, "triton") {
         return None;
@@ -24,7 +24,7 @@ pub(super) fn kernel_around(cx: &Checker<'_>, node: Node) -> Option<Node> {
     function_around(cx, node).filter(|function| is_kernel(cx, *function))
 }
 
-/// True when `call` calls `triton.language`'s function `name`.
+/// True if `call` calls the function `name` of `triton.language`.
 pub(super) fn is_tl(cx: &Checker<'_>, call: Node, name: &str) -> bool {
     cx.tree().kind(call) == Kind::Call
         && called(cx, call) == name
@@ -60,7 +60,7 @@ pub(super) fn launched(cx: &Checker<'_>, call: Node) -> Option<Node> {
     }
 }
 
-/// The parameters of a kernel: each one's name node.
+/// The name nodes of a kernel's parameters.
 pub(super) fn parameters(cx: &Checker<'_>, kernel: Node) -> Vec<Node> {
     let tree = cx.tree();
     tree.child(kernel, Field::Parameters)
@@ -76,7 +76,7 @@ pub(super) fn parameters(cx: &Checker<'_>, kernel: Node) -> Vec<Node> {
         .unwrap_or_default()
 }
 
-/// What `launch` gives to the parameter `name` of `kernel`.
+/// The value that `launch` passes for the parameter `name` of `kernel`.
 pub(super) fn given(cx: &Checker<'_>, kernel: Node, launch: Node, name: &str) -> Option<Node> {
     let position = parameters(cx, kernel)
         .iter()
@@ -84,7 +84,7 @@ pub(super) fn given(cx: &Checker<'_>, kernel: Node, launch: Node, name: &str) ->
     argument(cx, launch, position, name)
 }
 
-/// The integers that the source gives to the compile-time parameter `name` of `kernel`: in launches, in its
+/// The integers that the source sets for the compile-time parameter `name` of `kernel`: in launches, in its
 /// `triton.Config`s, as its default.
 pub(super) fn constants(cx: &Checker<'_>, kernel: Node, name: &str) -> Vec<(Node, i64)> {
     let tree = cx.tree();
@@ -111,7 +111,7 @@ pub(super) fn constants(cx: &Checker<'_>, kernel: Node, name: &str) -> Vec<(Node
         .collect()
 }
 
-/// True when `call` is a launch, or makes a `triton.Config`.
+/// True if `call` is a launch, or creates a `triton.Config`.
 pub(super) fn takes_launch_options(cx: &Checker<'_>, call: Node) -> bool {
     let tree = cx.tree();
     if tree.kind(call) != Kind::Call {
@@ -126,7 +126,7 @@ pub(super) fn takes_launch_options(cx: &Checker<'_>, call: Node) -> bool {
             .is_some_and(|name| name.root() == "triton" && name.last() == "Config")
 }
 
-/// True for code that its author named after one NVIDIA architecture: `get_cuda_autotune_config`, `_hopper_configs`.
+/// True for code with a name that refers to one NVIDIA architecture: `get_cuda_autotune_config`, `_hopper_configs`.
 pub(super) fn is_named_after_nvidia(cx: &Checker<'_>, node: Node) -> bool {
     const SIGNS: &[&str] = &[
         "cuda",
@@ -144,7 +144,7 @@ pub(super) fn is_named_after_nvidia(cx: &Checker<'_>, node: Node) -> bool {
         "ptx",
     ];
     let tree = cx.tree();
-    // "softmax" has a "tma" in it, so that short ones have to be words.
+    // "softmax" contains "tma", so short names have to match whole words.
     let is_nvidias = |name: &str| {
         super::calls::contains_any(&name.to_ascii_lowercase(), SIGNS)
             || has_word(name, &["sm", "tma"])
@@ -159,7 +159,7 @@ pub(super) fn is_named_after_nvidia(cx: &Checker<'_>, node: Node) -> bool {
         })
 }
 
-/// True when one of `words` stands in a text or a name: `npu` in `is_npu(x)`, not in `input`.
+/// True if one of `words` is a word of a text or a name: `npu` in `is_npu(x)`, not in `input`.
 fn has_word(text: &str, words: &[&str]) -> bool {
     text.to_ascii_lowercase()
         .split(|c: char| !c.is_ascii_alphanumeric())
@@ -177,7 +177,7 @@ pub(super) fn mask(cx: &Checker<'_>, access: Node) -> Option<Node> {
     argument(cx, access, position, "mask").or_else(|| keyword(cx, access, "boundary_check"))
 }
 
-/// True for a branch or a source that another vendor's Triton runs: Intel's, Huawei's, Moore Threads'.
+/// True for a branch or a source for another vendor's Triton: Intel's, Huawei's, Moore Threads'.
 pub(super) fn is_for_other_vendor(cx: &Checker<'_>, node: Node) -> bool {
     const VENDORS: &[&str] = &["xpu", "npu", "musa", "hpu", "gaudi", "ascend", "mlu"];
     if has_text(cx, "ascend") || has_text(cx, "Ascend") || has_text(cx, "MUSA") {

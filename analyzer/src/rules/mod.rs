@@ -1,6 +1,6 @@
-//! The table of rules, and what a rule is.
+//! The types and the table of rules.
 //!
-//! A rule is one file: its doc comment is its page, its `check` its code. Adding one is that file and its line in
+//! A rule is one file: the doc comment is its page, and `check` is its code. To add a rule, add the file and a line in
 //! the table below.
 
 mod calls;
@@ -23,7 +23,8 @@ use crate::checker::Checker;
 use crate::report::{Applicability, Language, Severity};
 use crate::syntax::{Kind, Node};
 
-/// Declares the rules by family, and lists them in that order. Those behind the `;` are left out of the module for Python.
+/// Declares the rules by family, and lists them in that order. The rules after the `;` are left out of the module for
+/// Python.
 macro_rules! table {
     (
         $($family:ident { $($rule:ident,)+ })+
@@ -41,16 +42,16 @@ macro_rules! table {
     };
 }
 
-/// The first of its arguments: repeats something once for a part of a macro that is there.
+/// Expands to its first argument: repeats a token once for an optional part of a macro that is present.
 macro_rules! first {
     ($first:expr, $($rest:tt)*) => {
         $first
     };
 }
 
-/// Makes a file's `RULE` out of its doc comment and its facts, and what it reads:
+/// Creates the `RULE` of a file from its doc comment, its metadata, and the languages that it checks:
 ///
-/// `also: [Info "in a test"]` are severities that some findings have instead, and which those are.
+/// `also: [Info "in a test"]` lists different severities of some findings, and describes those findings.
 ///
 /// * `visit: [Call, …]`: Python, by `check(&checker::Checker, Node)` on each node of those kinds;
 /// * `cuda: f`: CUDA C++, by `f(&cuda::Checker)`;
@@ -236,7 +237,7 @@ table! {
     }
 }
 
-/// What a rule is about; the first digit of its id.
+/// The subject of a rule; the first digit of its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
@@ -246,7 +247,7 @@ pub enum Family {
     VendorLibraries,
     /// HW2: environment variables.
     Environment,
-    /// HW3: code that asks which GPU it runs on.
+    /// HW3: code that depends on the GPU it runs on.
     BackendCode,
     /// HW4: Python versions.
     PythonVersion,
@@ -296,39 +297,39 @@ impl Family {
     }
 }
 
-/// Whether anything asks for a list of the rules. The module for Python alone does without, and without its texts.
+/// Whether the list of rules is included. The module for Python has neither the list nor its texts.
 const IS_LISTED: bool = cfg!(feature = "all-languages");
 
-/// What only a list of rules tells.
+/// A text that only the list of rules needs.
 const fn listed(text: &'static str) -> &'static str {
     if IS_LISTED { text } else { "" }
 }
 
-/// What is known of a rule without running it.
+/// The metadata of a rule.
 #[derive(Debug, serde::Serialize)]
 pub struct RuleMeta {
     /// `HW101`.
     pub id: &'static str,
-    /// Reads after "allow": `pynvml`.
+    /// The name, as in a suppression comment: `pynvml`.
     pub name: &'static str,
-    /// One line for a list.
+    /// A one-line description for a list.
     pub title: &'static str,
-    /// What it is about.
+    /// The subject.
     pub family: Family,
-    /// How bad its findings usually are.
+    /// The usual severity of its findings.
     pub severity: Severity,
-    /// The languages it reads.
+    /// The languages it checks.
     pub languages: &'static [Language],
-    /// The targets it applies to, in words.
+    /// A description of the targets it applies to.
     pub targets: &'static str,
-    /// The best fix it has.
+    /// The best applicability of its fixes.
     pub applicability: Applicability,
-    /// The lesson that teaches it: `01-port/02-vendor-libraries`.
+    /// The lesson about it: `01-port/02-vendor-libraries`.
     pub lesson: Option<&'static str>,
-    /// True for a rewrite that nobody needs: it runs only when it is selected by name.
+    /// True for an optional rewrite: the rule only runs if it is selected by name.
     #[serde(skip)]
     pub on_request: bool,
-    /// Severities that some of its findings have instead, and which those are: `in a test`.
+    /// Different severities of some findings, each with a description of these findings: `in a test`.
     #[cfg(feature = "docs")]
     #[serde(skip)]
     pub also: &'static [(Severity, &'static str)],
@@ -348,7 +349,7 @@ pub struct RuleMeta {
 }
 
 impl RuleMeta {
-    /// What `declare_rule!` fills in.
+    /// The defaults for `declare_rule!`.
     const READS_NOTHING: RuleMeta = RuleMeta {
         id: "",
         name: "",
@@ -372,13 +373,13 @@ impl RuleMeta {
         files: None,
     };
 
-    /// The severities that findings have, the usual one first, each with the findings that it is for: `in a test`. Of the usual
-    /// one nothing is said.
+    /// The severities of findings, the usual one first, each with a description of its findings: `in a test`. The usual
+    /// one has no description.
     #[cfg(feature = "docs")]
     pub fn severities(&self) -> Vec<(Severity, &'static str)> {
         let mut found = vec![(self.severity, "")];
         found.extend(self.also);
-        // What the checkers decide for every rule.
+        // Severities that the checkers set for every rule.
         let has_error = found
             .iter()
             .any(|(severity, _)| *severity == Severity::Error);
@@ -386,13 +387,13 @@ impl RuleMeta {
         if is_cuda && has_error {
             found.push((
                 Severity::Info,
-                "in a source that asks for AMD by a condition",
+                "in a source that tests for AMD in a condition",
             ));
         }
         if is_cuda && self.applicability != Applicability::DisplayOnly {
             found.push((
                 Severity::Info,
-                "where a safe fix settles it in a string of Python's",
+                "where a safe fix applies in a Python string",
             ));
         }
         if self.languages.contains(&Language::Yaml) {
@@ -402,7 +403,10 @@ impl RuleMeta {
             .iter()
             .any(|(severity, _)| *severity != Severity::Info)
         {
-            found.push((Severity::Info, "in a file that AMD has its own of"));
+            found.push((
+                Severity::Info,
+                "in a file for which AMD has a version of its own",
+            ));
         }
         found
     }
@@ -419,7 +423,7 @@ impl RuleMeta {
     }
 }
 
-/// The rule with that id or name.
+/// The rule with this id or name.
 pub fn rule(id_or_name: &str) -> Option<&'static RuleMeta> {
     RULES
         .iter()

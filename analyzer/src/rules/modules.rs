@@ -1,4 +1,4 @@
-//! PyTorch's notions that rules share: inside `forward`, inside compiled code, a tensor, a reference implementation.
+//! Shared helpers for PyTorch rules: code in `forward`, compiled code, tensors, reference implementations.
 
 use super::calls::{
     called, class_of, contains_any, decorators, earlier, function_around, is_within_name, keyword,
@@ -10,10 +10,10 @@ use crate::syntax::{Field, Kind, Node};
 
 const MAX_DEPTH: u8 = 6;
 
-/// The `forward` of a module that `node` runs in.
+/// The `forward` of a module in which `node` runs.
 ///
-/// A base class from another file can't be looked at, so what tells is the shape: a method called `forward` that takes
-/// `self`, of a class with a base. An `autograd.Function`'s takes `ctx`.
+/// A base class in another file is not available, so the check uses the form of the code: a method called `forward`
+/// with the parameter `self`, in a class with a base. The `forward` of an `autograd.Function` has the parameter `ctx`.
 pub(super) fn forward_around(cx: &Checker<'_>, node: Node) -> Option<Node> {
     if !super::calls::has_text(cx, "torch") {
         return None;
@@ -34,7 +34,7 @@ fn is_method_of_derived_class(cx: &Checker<'_>, function: Node) -> bool {
             .is_some_and(|class| tree.child(class, Field::Superclasses).is_some())
 }
 
-/// True when Dynamo traces `function`: it is decorated with or handed to `torch.compile`, or it is the `forward` of a
+/// True if Dynamo traces `function`: it is decorated with or passed to `torch.compile`, or it is the `forward` of a
 /// module in a source that compiles one.
 pub(super) fn is_compiled(cx: &Checker<'_>, function: Node) -> bool {
     let tree = cx.tree();
@@ -69,7 +69,7 @@ pub(super) fn is_compiled(cx: &Checker<'_>, function: Node) -> bool {
         if is_function {
             tree.text(argument) == name_of(cx, function) && class_of(cx, function).is_none()
         } else {
-            // A module, from whatever was built of this source's classes; or `self.step`, by its name.
+            // A module, built from any class of this source; or `self.step`, by its name.
             match tree.child(argument, Field::Attribute) {
                 Some(method) if tree.text(method) == name_of(cx, function) => true,
                 _ => is_forward,
@@ -78,7 +78,7 @@ pub(super) fn is_compiled(cx: &Checker<'_>, function: Node) -> bool {
     })
 }
 
-/// What is handed to `torch.compile`, as `torch.compile(x)` or `x.compile()`.
+/// The argument of `torch.compile`, as `torch.compile(x)` or `x.compile()`.
 fn compiled_expressions(cx: &Checker<'_>) -> Vec<Node> {
     let tree = cx.tree();
     let mut found = Vec::new();
@@ -120,8 +120,8 @@ fn has_snippet_contract(cx: &Checker<'_>) -> bool {
     has("Model") && has("get_inputs")
 }
 
-/// True when a condition around `node`, inside its function, says that this is not the way a compiled or finished
-/// model goes: `if not torch.compiler.is_compiling()`, `if self.debug`.
+/// True if a condition around `node`, inside its function, excludes compiled or production code:
+/// `if not torch.compiler.is_compiling()`, `if self.debug`.
 pub(super) fn is_guarded_off(cx: &Checker<'_>, node: Node) -> bool {
     const SIGNS: &[&str] = &[
         "is_compiling",
@@ -155,13 +155,13 @@ pub(super) fn is_guarded_off(cx: &Checker<'_>, node: Node) -> bool {
                         SIGNS,
                     )
                 }),
-            // What stands in an `except` is not the path that counts.
+            // An `except` block is not the usual path.
             Kind::ExceptClause | Kind::RaiseStatement => true,
             _ => false,
         })
 }
 
-/// True for code that exists to be compared with, or as the way out: `eager_attention_forward`, `class RefNorm`.
+/// True for a reference implementation or a fallback: `eager_attention_forward`, `class RefNorm`.
 pub(super) fn is_reference(cx: &Checker<'_>, node: Node) -> bool {
     const SIGNS: &[&str] = &[
         "native",
@@ -186,7 +186,7 @@ pub(super) fn is_reference(cx: &Checker<'_>, node: Node) -> bool {
     })
 }
 
-/// True when the expression at `node` is a tensor for all the source says.
+/// True if the expression at `node` is a tensor, as far as the source shows.
 pub(super) fn is_tensor(cx: &Checker<'_>, node: Node) -> bool {
     is_tensor_within(cx, node, MAX_DEPTH)
 }
@@ -206,7 +206,7 @@ fn is_tensor_within(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
             Some(Value::Expression(value)) => is_tensor_within(cx, value, depth),
             Some(Value::Parameter(_)) => is_tensor_parameter(cx, node),
             Some(_) => false,
-            // Assigned again in a branch: what it was before says enough.
+            // Assigned again in a branch: the earlier value is enough.
             None => {
                 is_tensor_parameter(cx, node)
                     || earlier(cx, node)
@@ -285,7 +285,7 @@ fn is_tensor_call(cx: &Checker<'_>, call: Node, depth: u8) -> bool {
     }
     let tensor = |node: Node| is_tensor_within(cx, node, depth);
     match receiver(cx, call) {
-        // `self.layer(x)`: a module's call on a tensor.
+        // `self.layer(x)`: a call of a module with a tensor.
         Some(object) if cx.tree().text(object) == "self" => {
             values(cx, call).first().copied().is_some_and(tensor)
         }
@@ -294,7 +294,7 @@ fn is_tensor_call(cx: &Checker<'_>, call: Node, depth: u8) -> bool {
     }
 }
 
-/// A parameter that is annotated as a tensor, or a bare one of a `forward`.
+/// A parameter annotated as a tensor, or a parameter of a `forward` without annotation.
 fn is_tensor_parameter(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let names = &cx.semantics.names;
@@ -337,7 +337,7 @@ fn is_tensor_parameter(cx: &Checker<'_>, node: Node) -> bool {
     }
 }
 
-/// `torch.randint(0, n, (1,))`, at once or through a name: without a device it is the CPU's.
+/// `torch.randint(0, n, (1,))`, directly or through a name: without a device it is on the CPU.
 pub(super) fn is_made_on_host(cx: &Checker<'_>, node: Node) -> bool {
     let call = cx.semantics.expression(node);
     matches!(
@@ -347,7 +347,7 @@ pub(super) fn is_made_on_host(cx: &Checker<'_>, node: Node) -> bool {
         && cx.callee(call).is_some_and(|name| name.root() == "torch")
 }
 
-/// The condition asks a tensor for a truth value: `mask.any()`, `not torch.isnan(x).all()`, `x.sum() > 0`.
+/// The condition uses the truth value of a tensor: `mask.any()`, `not torch.isnan(x).all()`, `x.sum() > 0`.
 pub(super) fn tests_a_tensor(cx: &Checker<'_>, condition: Node) -> bool {
     const REDUCTIONS: &[&str] = &["any", "all", "sum", "max", "min", "mean", "norm", "item"];
     let tree = cx.tree();
@@ -357,7 +357,7 @@ pub(super) fn tests_a_tensor(cx: &Checker<'_>, condition: Node) -> bool {
         match tree.kind(node) {
             Kind::ComparisonOperator => {
                 let parts: Vec<_> = tree.parts(node).collect();
-                // `time < 1.0` where time is a tensor; `x is None` and `mode == "train"` ask something else.
+                // `time < 1.0` where time is a tensor; `x is None` and `mode == "train"` do not read a tensor.
                 if let [left, operator, right] = parts[..]
                     && tree.kind(operator).is_ordering()
                     && [left, right]
@@ -396,7 +396,7 @@ pub(super) fn tests_a_tensor(cx: &Checker<'_>, condition: Node) -> bool {
     false
 }
 
-/// The `torch.nn.Linear` that a class keeps as `self.name`: the attribute where it is assigned, and the call.
+/// The `torch.nn.Linear` that a class stores as `self.name`: the attribute that is assigned, and the call.
 pub(super) fn linear<'a>(cx: &Checker<'a>, class: Node, name: &str) -> Option<(Node, Node)> {
     let tree = cx.tree();
     cx.within(class)
@@ -409,7 +409,7 @@ pub(super) fn linear<'a>(cx: &Checker<'a>, class: Node, name: &str) -> Option<(N
         })
 }
 
-/// True when the source already has a way to PyTorch's or a library's fused attention.
+/// True if the source already contains a path with PyTorch's or a library's fused attention.
 pub(super) fn has_fused_attention(cx: &Checker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
@@ -436,7 +436,7 @@ pub(super) fn has_fused_attention(cx: &Checker<'_>) -> bool {
     !cx.once("fused attention", find).is_empty()
 }
 
-/// True in a class that a kernel of the `kernels` package takes the place of: `@use_kernel_forward_from_hub("RMSNorm")`.
+/// True in a class that a kernel of the `kernels` package replaces: `@use_kernel_forward_from_hub("RMSNorm")`.
 pub(super) fn has_kernel(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(node)

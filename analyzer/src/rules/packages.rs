@@ -1,5 +1,5 @@
-//! What is known of packages that a port meets, by the name they are asked for with: one table for the rules on
-//! imports that have a side for requirements, and for `build/nvidia_package.rs` where there is no such rule.
+//! Packages that matter in a port, by the name of the requirement. One table for the rules on imports that also check
+//! requirements, and for `build/nvidia_package.rs` if there is no such rule.
 
 use crate::draft::Suggestion;
 use crate::files::Checker;
@@ -9,17 +9,17 @@ use crate::rules::RuleMeta;
 
 /// A package.
 struct Package {
-    /// As indexes compare names; a final `*` stands for any ending.
+    /// As indexes normalize names; a final `*` matches any suffix.
     name: &'static str,
-    /// The rule that speaks of it, here and in code.
+    /// The rule that reports it, here and in code.
     owner: &'static str,
     severity: Severity,
-    /// What happens on ROCm.
+    /// The behavior on ROCm.
     message: &'static str,
     advice: &'static str,
-    /// A name that can stand in its place.
+    /// The name of a replacement.
     instead: Option<&'static str>,
-    /// From this version on there is nothing to say.
+    /// The first version that is not reported.
     fine_from: Option<Version>,
 }
 
@@ -52,17 +52,17 @@ const fn other_build(
     }
 }
 
-/// A wheel that carries one of NVIDIA's libraries.
+/// A wheel that contains one of NVIDIA's libraries.
 const fn libraries(name: &'static str) -> Package {
     other_build(
         name,
         OWN,
-        "This package carries NVIDIA's libraries; ROCm's PyTorch brings its own and does not load them.",
-        "Leave it out on ROCm: PyTorch's wheel asks for what it needs",
+        "This package contains NVIDIA's libraries; ROCm's PyTorch includes its own and does not load them.",
+        "Remove it on ROCm: PyTorch's wheel requires the packages it needs",
     )
 }
 
-/// The rule for packages that no other rule speaks of.
+/// The rule for packages without a rule of their own.
 const OWN: &str = "nvidia-package";
 
 /// Sources: the packages' own pages and install guides, read in November 2026.
@@ -72,7 +72,7 @@ const PACKAGES: &[Package] = &[
         ..gone(
             "nvidia-ml-py",
             "pynvml",
-            "NVML reads NVIDIA's driver alone; on a ROCm host its calls fail.",
+            "NVML reads NVIDIA's driver only; on a ROCm host its calls fail.",
             "Require amdsmi, which comes with ROCm",
         )
     },
@@ -81,20 +81,20 @@ const PACKAGES: &[Package] = &[
         ..gone(
             "pynvml",
             "pynvml",
-            "NVML reads NVIDIA's driver alone; on a ROCm host its calls fail.",
+            "NVML reads NVIDIA's driver only; on a ROCm host its calls fail.",
             "Require amdsmi, which comes with ROCm",
         )
     },
     other_build(
         "flash-attn",
         "flash-attn",
-        "flash-attn has no ready-made ROCm wheel here: it is built from source, with ROCm's PyTorch and hipcc there first.",
-        "Build it for ROCm (--no-build-isolation), take aiter, or use scaled_dot_product_attention",
+        "flash-attn has no prebuilt ROCm wheel here: build it from source, after installing ROCm's PyTorch and hipcc.",
+        "Build it for ROCm (--no-build-isolation), or use aiter or scaled_dot_product_attention",
     ),
     other_build(
         "apex",
         "apex",
-        "NVIDIA's apex builds CUDA kernels; AMD keeps a fork of it.",
+        "NVIDIA's apex builds CUDA kernels; AMD maintains a fork of it.",
         "Build https://github.com/ROCm/apex, or use PyTorch's own AMP and fused optimizers",
     ),
     Package {
@@ -120,7 +120,7 @@ const PACKAGES: &[Package] = &[
         ..other_build(
             "nvtx",
             "nvtx",
-            "The nvtx package marks ranges for NVIDIA's profilers alone; on a ROCm host nobody listens.",
+            "The nvtx package marks ranges for NVIDIA's profilers only; on a ROCm host it has no effect.",
             "Mark ranges with torch.cuda.nvtx, which is roctx in a ROCm build",
         )
     },
@@ -128,33 +128,33 @@ const PACKAGES: &[Package] = &[
         "xformers",
         "xformers",
         "PyPI's xformers wheels are built for CUDA; those for ROCm are in PyTorch's ROCm indexes.",
-        "Take it from the ROCm index that PyTorch comes from, or use scaled_dot_product_attention",
+        "Install it from the ROCm index of your PyTorch, or use scaled_dot_product_attention",
     ),
     Package {
         fine_from: Some(Version::new(0, 49)),
         ..other_build(
             "bitsandbytes",
             "bitsandbytes",
-            "Before 0.49 bitsandbytes supports AMD GPUs as an experiment or not at all.",
+            "Before 0.49 bitsandbytes has no support for AMD GPUs, or only experimental support.",
             "Require a current bitsandbytes",
         )
     },
     gone(
         "tensorrt*",
         "tensorrt",
-        "TensorRT runs on NVIDIA GPUs alone.",
+        "TensorRT runs on NVIDIA GPUs only.",
         "Use MIGraphX or torch.compile",
     ),
     gone(
         "torch-tensorrt",
         "tensorrt",
-        "TensorRT runs on NVIDIA GPUs alone.",
+        "TensorRT runs on NVIDIA GPUs only.",
         "Use torch_migraphx or torch.compile",
     ),
     gone(
         "nvidia-dali-*",
         "dali",
-        "DALI runs on NVIDIA GPUs alone.",
+        "DALI runs on NVIDIA GPUs only.",
         "Use rocAL, or a data loader on the CPU",
     ),
     gone(
@@ -178,7 +178,7 @@ const PACKAGES: &[Package] = &[
     gone(
         "numba-cuda",
         "cuda-python",
-        "numba-cuda compiles for NVIDIA GPUs alone.",
+        "numba-cuda compiles for NVIDIA GPUs only.",
         "Use numba-hip, or Triton",
     ),
     Package {
@@ -200,19 +200,19 @@ const PACKAGES: &[Package] = &[
         "flashinfer-python",
         "cuda-only-library",
         "FlashInfer's kernels are CUDA.",
-        "Use aiter, or the attention backend that your server has for ROCm",
+        "Use aiter, or your server's attention backend for ROCm",
     ),
     gone(
         "flashinfer-cubin",
         "cuda-only-library",
         "FlashInfer's kernels are CUDA.",
-        "Use aiter, or the attention backend that your server has for ROCm",
+        "Use aiter, or your server's attention backend for ROCm",
     ),
     gone(
         "flashinfer-jit-cache",
         "cuda-only-library",
         "FlashInfer's kernels are CUDA.",
-        "Use aiter, or the attention backend that your server has for ROCm",
+        "Use aiter, or your server's attention backend for ROCm",
     ),
     gone(
         "flash-attn-3",
@@ -235,7 +235,7 @@ const PACKAGES: &[Package] = &[
     gone(
         "nvidia-cutlass*",
         "cuda-only-library",
-        "CUTLASS compiles for NVIDIA GPUs alone.",
+        "CUTLASS compiles for NVIDIA GPUs only.",
         "Use Composable Kernel or Triton",
     ),
     libraries("nvidia-cublas*"),
@@ -305,7 +305,7 @@ const PACKAGES: &[Package] = &[
         "paddlepaddle-gpu",
         OWN,
         "paddlepaddle-gpu is built for CUDA.",
-        "Take PaddlePaddle's build for ROCm",
+        "Install PaddlePaddle's build for ROCm",
     ),
     gone(
         "jax-cuda*",
@@ -339,16 +339,16 @@ const PACKAGES: &[Package] = &[
     ),
 ];
 
-/// Extras that pull CUDA in: `jax[cuda12]`.
+/// Extras that require CUDA packages: `jax[cuda12]`.
 const EXTRAS: &[(&str, &str)] = &[
-    ("jax", "Ask for jax[rocm7-local], or AMD's JAX image"),
+    ("jax", "Require jax[rocm7-local], or use AMD's JAX image"),
     ("tensorflow", "Require tensorflow-rocm"),
-    ("vllm", "Take vLLM's ROCm wheel or image"),
+    ("vllm", "Install vLLM's ROCm wheel, or use its image"),
 ];
 
-/// Reports the packages that `of` speaks of.
+/// Reports the packages of the rule `of`.
 pub(in crate::rules) fn check(cx: &Checker<'_>, of: &'static RuleMeta) {
-    // A list is installed as a whole: what has no place on ROCm has none beside `torch==2.6.0+rocm6.2` either.
+    // A list is installed as a whole: a package that is useless on ROCm is also useless next to `torch==2.6.0+rocm6.2`.
     let only_errors = cx.is_ported && cx.language == Language::Requirements;
     if cx.is_ported && !only_errors {
         return;
@@ -383,7 +383,7 @@ pub(in crate::rules) fn check(cx: &Checker<'_>, of: &'static RuleMeta) {
                 of,
                 Severity::Error,
                 requirement.name.range().start..requirement.extras.range().end,
-                "This extra pulls in NVIDIA's libraries and a build for CUDA.",
+                "This extra requires NVIDIA's libraries and a CUDA build.",
                 Suggestion::display_only(*advice),
             );
         }
@@ -392,13 +392,13 @@ pub(in crate::rules) fn check(cx: &Checker<'_>, of: &'static RuleMeta) {
 
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
-        // AMD's and the community's own builds say so in their names.
+        // The names of AMD's and the community's builds contain it.
         Some(start) => name.starts_with(start) && !name.contains("rocm"),
         None => pattern == name,
     }
 }
 
-/// `bitsandbytes>=0.49`, or no version at all: pip takes the newest.
+/// `bitsandbytes>=0.49`, or no version at all: pip installs the newest.
 fn is_fine(package: &Package, requirement: &Requirement<'_>) -> bool {
     let Some(from) = package.fine_from else {
         return false;
@@ -412,7 +412,7 @@ fn is_fine(package: &Package, requirement: &Requirement<'_>) -> bool {
     pin.is_none_or(|pin| pin >= from)
 }
 
-/// `pip install flash-attn --no-build-isolation` in an image for ROCm: what the advice is.
+/// `pip install flash-attn --no-build-isolation` in an image for ROCm: the recommended command.
 fn is_built_here(cx: &Checker<'_>, package: &Package, requirement: &Requirement<'_>) -> bool {
     let images = &cx.facts.images;
     package.advice.contains("--no-build-isolation")
@@ -430,7 +430,7 @@ fn is_built_here(cx: &Checker<'_>, package: &Package, requirement: &Requirement<
 fn fix(cx: &Checker<'_>, package: &Package, requirement: &Requirement<'_>) -> Suggestion {
     let fits = !package.advice.contains("rocm-7") || cx.target.rocm.major >= 7;
     match package.instead {
-        // The other package has versions of its own.
+        // The replacement has different versions.
         Some(instead)
             if requirement.specifier.is_empty() && requirement.extras.is_empty() && fits =>
         {
@@ -449,7 +449,7 @@ mod tests {
     use crate::rules::rule;
 
     #[test]
-    fn each_owner_is_a_rule_that_reads_requirements() {
+    fn each_owner_is_a_rule_for_requirements() {
         for package in PACKAGES {
             let owner = rule(package.owner).expect(package.owner);
             assert!(owner.files.is_some(), "{}", package.owner);
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_one_entry_and_the_more_exact_one_comes_first() {
+    fn names_are_unique_and_exact_names_come_first() {
         for (at, package) in PACKAGES.iter().enumerate() {
             let name = package.name.trim_end_matches('*');
             let found = PACKAGES.iter().position(|other| matches(other.name, name));

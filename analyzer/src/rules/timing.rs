@@ -1,4 +1,4 @@
-//! Timed regions, and which work in them goes to the GPU: what the measuring rules share.
+//! Timed regions, and the GPU work in them: shared by the rules on measurements.
 
 use super::calls::{called, contains_any, function_around, name_of, receiver};
 use crate::checker::Checker;
@@ -15,7 +15,7 @@ pub(super) const CLOCKS: &[&str] = &[
     "timeit.default_timer",
 ];
 
-/// Methods of a tensor or a module that make the host wait for the GPU, or that take their own time for it.
+/// Methods of a tensor or a module that make the host wait for the GPU, or that are timed separately.
 const WAITS: &[&str] = &[
     "synchronize",
     "item",
@@ -57,10 +57,11 @@ const IDLE: &[&str] = &[
     "compile",
 ];
 
-/// Nodes between two readings at most: a program that reads its clock at either end is not timing a kernel.
+/// The maximum number of nodes between two readings: a program that reads its clock at start and end does not time a
+/// kernel.
 const MAX_REGION: usize = 10_000;
 
-/// How deep values are followed to see whether they are on the GPU.
+/// How many levels a value is followed to find out whether it is on the GPU.
 pub(super) const MAX_DEPTH: u8 = 6;
 
 /// The calls that read the clock, for `clock() - start` or `end - start`.
@@ -84,21 +85,21 @@ pub(super) fn clock_readings(cx: &Checker<'_>, difference: Node) -> Option<(Node
     (start < end && scope(start) == scope(end)).then_some((start, end))
 }
 
-/// The nodes after `start` and before `end`, unless that is more than anyone times or the budget is spent.
+/// The nodes after `start` and before `end`, unless there are too many or the budget is used up.
 fn between(cx: &Checker<'_>, start: Node, end: Node) -> Option<impl Iterator<Item = Node> + use<>> {
     let count = end.index().saturating_sub(start.index() + 1);
     let may_look = count <= MAX_REGION && cx.may_look_at(count);
     may_look.then(|| cx.tree().between(start, end))
 }
 
-/// The last call or operator between the readings that puts work on the GPU.
+/// The last call or operator between the readings that launches GPU work.
 pub(super) fn last_gpu_work(cx: &Checker<'_>, start: Node, end: Node) -> Option<Node> {
     between(cx, start, end)?
         .filter(|node| is_gpu_work(cx, *node) && runs_here(cx, start, *node))
         .last()
 }
 
-/// True when `node` is not in a function that is only defined there.
+/// False if `node` is in a function that is only defined there.
 pub(super) fn runs_here(cx: &Checker<'_>, start: Node, node: Node) -> bool {
     let tree = cx.tree();
     let function = |node: Node| {
@@ -149,7 +150,7 @@ fn arguments<'c>(cx: &'c Checker<'_>, call: Node) -> impl Iterator<Item = Node> 
         .map(|argument| tree.child(argument, Field::Value).unwrap_or(argument))
 }
 
-/// True when the source itself puts this value on the GPU.
+/// True if the source moves this value to the GPU.
 fn is_on_gpu(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return false;
@@ -217,7 +218,7 @@ fn is_on_gpu(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
     }
 }
 
-/// `model.cuda()` or `model.to("cuda")` as a statement of its own: a module moves in place.
+/// `model.cuda()` or `model.to("cuda")` as a statement of its own: a module is moved in place.
 fn is_moved_in_place(cx: &Checker<'_>, name: Node, depth: u8) -> bool {
     let tree = cx.tree();
     let scope_of = |node: Node| {
@@ -287,14 +288,14 @@ fn is_gpu_device(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
     }
 }
 
-/// True when something from the end of `work` to the last reading makes the host wait.
+/// True if an operation from the end of `work` to the last reading makes the host wait.
 pub(super) fn waits_after(cx: &Checker<'_>, work: Node, end: Node) -> bool {
     let tree = cx.tree();
     // A call around the work, such as `float(model(x))`, is in the same statement.
     tree.between(tree.statement(work), end)
         .filter(|node| tree.kind(*node) == Kind::Call)
         .filter(|call| tree.end(*call) > tree.end(work) || *call == work)
-        // `print(time.time() - start)` comes too late.
+        // `print(time.time() - start)` is too late.
         .filter(|call| !tree.contains(*call, end))
         .any(|call| waits(cx, call, MAX_DEPTH))
 }
@@ -333,7 +334,7 @@ pub(super) fn waits(cx: &Checker<'_>, call: Node, depth: u8) -> bool {
             .filter(|inner| tree.kind(*inner) == Kind::Call && *inner != call)
             .any(|inner| waits(cx, inner, depth));
     }
-    // A function that is not known may wait inside; a module's call, a method of a tensor and torch's own do not.
+    // An unknown function may wait inside; a module's call, a method of a tensor and torch's own functions do not.
     tree.kind(function) == Kind::Identifier
         && !is_on_gpu(cx, function, MAX_DEPTH)
         && cx
@@ -341,7 +342,7 @@ pub(super) fn waits(cx: &Checker<'_>, call: Node, depth: u8) -> bool {
             .is_some_and(|name| name.root() != "torch" && name.root() != "time")
 }
 
-/// The readings around what is timed, for a difference of clocks or `start.elapsed_time(end)`.
+/// The readings around the timed work, for a difference of clocks or `start.elapsed_time(end)`.
 pub(super) fn region(cx: &Checker<'_>, node: Node) -> Option<(Node, Node)> {
     match cx.tree().kind(node) {
         Kind::BinaryOperator => clock_readings(cx, node),
@@ -367,7 +368,7 @@ fn event_readings(cx: &Checker<'_>, call: Node) -> Option<(Node, Node)> {
     (start < end).then_some((start, end))
 }
 
-/// The calls between two readings that run there.
+/// The calls between two readings that are executed there.
 pub(super) fn calls_between(cx: &Checker<'_>, start: Node, end: Node) -> Vec<Node> {
     let tree = cx.tree();
     between(cx, start, end)
@@ -378,7 +379,7 @@ pub(super) fn calls_between(cx: &Checker<'_>, start: Node, end: Node) -> Vec<Nod
         .collect()
 }
 
-/// True when the time is of work on a GPU, as far as the source says: known GPU work, or a wait for it nearby.
+/// True if the timed work runs on a GPU, as far as the source shows: known GPU work, or a synchronization near it.
 pub(super) fn is_gpu_timing(cx: &Checker<'_>, start: Node, end: Node) -> bool {
     called(cx, start) == "record"
         || calls_between(cx, start, end)
@@ -397,7 +398,7 @@ pub(super) fn repeating_loop(cx: &Checker<'_>, start: Node, end: Node) -> Option
         })
 }
 
-/// The calls in a timed loop that are what is timed: not waits, clocks, nor bookkeeping.
+/// The calls in a timed loop that are the timed work: not synchronization, clocks or bookkeeping.
 pub(super) fn subjects(cx: &Checker<'_>, body: Node) -> Vec<Node> {
     const BOOKKEEPING: &[&str] = &[
         "range",
@@ -433,8 +434,8 @@ pub(super) fn subjects(cx: &Checker<'_>, body: Node) -> Vec<Node> {
         .collect()
 }
 
-/// True when the time is a measurement, not a line of progress: it is divided by a count, or taken in a function that is
-/// named after measuring; and no training step is in it.
+/// True if the time is a measurement, not a progress message: it is divided by a count, or read in a function that is
+/// named after measuring, without a training step.
 pub(super) fn is_benchmark(cx: &Checker<'_>, node: Node, start: Node, end: Node) -> bool {
     let trains = calls_between(cx, start, end)
         .into_iter()
@@ -453,7 +454,7 @@ pub(super) fn is_benchmark(cx: &Checker<'_>, node: Node, start: Node, end: Node)
     named || is_divided(cx, node)
 }
 
-/// `(end - start) / n`, at once or through the name that it is given.
+/// `(end - start) / n`, directly or through the name it is assigned to.
 fn is_divided(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let mut current = node;

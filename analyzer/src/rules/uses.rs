@@ -1,6 +1,6 @@
-//! Rules that are data: an import, a name, a call, a keyword or an environment variable, and what to say of it.
+//! Rules defined as data: an import, a name, a call, a keyword or an environment variable, and the message for it.
 //!
-//! A row of such a table is a [`Use`]. No rule's own text lives here, and nothing that needs more than one node.
+//! A row of such a table is a [`Use`]. This file contains no rule text and no checks of more than one node.
 
 use super::RuleMeta;
 use super::edits::module_expression;
@@ -11,43 +11,43 @@ use crate::semantic::{
 };
 use crate::syntax::{Field, Kind, Node};
 
-/// What to look for, on which targets, and what to say.
+/// A pattern, its targets, and the message.
 pub(crate) struct Use {
     pub(crate) what: What,
     pub(crate) when: Condition,
     pub(crate) severity: Severity,
-    /// One sentence. `{arch}`, `{rocm}`, `{torch}` and `{python}` stand for the target's.
+    /// One sentence. `{arch}`, `{rocm}`, `{torch}` and `{python}` are replaced by the target's values.
     pub(crate) message: &'static str,
     pub(crate) fix: Fix,
 }
 
-/// What a row looks for.
+/// The pattern of a row.
 #[derive(Clone, Copy)]
 pub(crate) enum What {
-    /// `import module` and `from module import …`, with everything below it, unless its failure is dealt with.
+    /// `import module` and `from module import …`, including its submodules, unless the code handles the failure.
     Import(&'static str),
     /// A qualified name, wherever it is used or imported.
     Name(&'static str),
     /// A call of the function with that qualified name.
     Call(&'static str),
-    /// A call of a function with a keyword that is one of some constants, or is anything when there are none.
+    /// A call of a function with a keyword argument that is one of the constants, or any value if there are none.
     Keyword(&'static str, &'static str, &'static [&'static str]),
-    /// An environment variable that is set to one of some values, or to anything when there are none.
+    /// An environment variable that is set to one of the values, or to any value if there are none.
     Variable(&'static str, &'static [&'static str]),
 }
 
-/// What to do about it.
+/// The fix of a row.
 pub(crate) struct Fix {
-    /// Imperative.
+    /// Title, in the imperative.
     pub(crate) title: &'static str,
     pub(crate) applicability: Applicability,
-    /// What takes the place of what was found: a module, a qualified name, a keyword's value, or a variable's name, with
-    /// `=value` if that changes too. Empty for a fix that only describes.
+    /// The replacement: a module, a qualified name, a keyword's value, or a variable's name, with `=value` if the value
+    /// changes too. Empty for a display-only fix.
     pub(crate) instead: &'static str,
 }
 
 impl Fix {
-    /// For a person to carry out.
+    /// To be done by hand.
     pub(crate) const fn described(title: &'static str) -> Fix {
         Fix {
             title,
@@ -56,7 +56,7 @@ impl Fix {
         }
     }
 
-    /// Valid code, but behaviour may change.
+    /// Valid code, but behavior may change.
     pub(crate) const fn unsafe_edit(title: &'static str, instead: &'static str) -> Fix {
         Fix {
             title,
@@ -66,10 +66,10 @@ impl Fix {
     }
 }
 
-/// The targets that a row is for.
+/// The targets of a row.
 #[derive(Clone, Copy)]
 pub(crate) struct Condition {
-    /// Every architecture when empty.
+    /// Empty for every architecture.
     pub(crate) arches: &'static [Arch],
     pub(crate) rocm: Versions,
     pub(crate) torch: Versions,
@@ -111,7 +111,7 @@ impl Condition {
         python: Versions::ALL,
     };
 
-    /// Targets of some architectures.
+    /// Targets with one of the architectures.
     pub(crate) const fn on(arches: &'static [Arch]) -> Condition {
         Condition {
             arches,
@@ -127,7 +127,7 @@ impl Condition {
     }
 }
 
-/// A row for every target whose fix is described.
+/// A row for every target with a display-only fix.
 pub(crate) const fn row(
     what: What,
     severity: Severity,
@@ -143,7 +143,7 @@ pub(crate) const fn row(
     }
 }
 
-/// Reports the first row that `node` matches. A rule with names visits `Attribute` and `ImportFromStatement`, one with
+/// Reports the first row that matches `node`. A rule with names visits `Attribute` and `ImportFromStatement`, one with
 /// imports the import statements and `Call`, one with variables `Subscript`, `Call`, `Pair` and `KeywordArgument`.
 pub(crate) fn check(cx: &Checker<'_>, rule: &'static RuleMeta, uses: &[Use], node: Node) {
     let may_import = may_import(cx, node);
@@ -156,7 +156,7 @@ pub(crate) fn check(cx: &Checker<'_>, rule: &'static RuleMeta, uses: &[Use], nod
         };
         if found.when.holds(cx.target()) {
             let message = filled(found.message, cx.target());
-            // The first import of a module stands for the others, unless each has its own edit.
+            // Only the first import of a module is reported, unless each has its own edit.
             if let What::Import(module) = found.what
                 && found.fix.instead.is_empty()
                 && is_reported(cx, rule, module, &message)
@@ -170,7 +170,7 @@ pub(crate) fn check(cx: &Checker<'_>, rule: &'static RuleMeta, uses: &[Use], nod
     }
 }
 
-/// True when `rule` has said the same of another import of `module`.
+/// True if `rule` has already reported another import of `module`.
 fn is_reported(cx: &Checker<'_>, rule: &RuleMeta, module: &str, message: &str) -> bool {
     let last = module.rsplit('.').next().unwrap_or(module);
     cx.has_reported(rule, &|text, said| {
@@ -182,9 +182,9 @@ fn is_reported(cx: &Checker<'_>, rule: &RuleMeta, module: &str, message: &str) -
     })
 }
 
-/// Where a row matched.
+/// The match of a row.
 struct Place {
-    /// What the finding is put at.
+    /// The node that the finding is attached to.
     node: Node,
     /// The value of a keyword or a variable.
     value: Option<Node>,
@@ -251,7 +251,7 @@ pub(super) fn may_import(cx: &Checker<'_>, node: Node) -> bool {
     }
 }
 
-/// What in `statement` imports `module` or something below it, where nobody is prepared for its failure.
+/// The part of `statement` that imports `module` or a submodule, if no code handles its failure.
 pub(super) fn imported(cx: &Checker<'_>, statement: Node, module: &str) -> Option<Node> {
     let tree = cx.tree();
     let covers = |path: &str| {
@@ -283,8 +283,7 @@ pub(super) fn imported(cx: &Checker<'_>, statement: Node, module: &str) -> Optio
     is_awaited(cx, statement, module).then_some(found)
 }
 
-/// True when `statement` counts on a module of somebody else's: nobody is prepared for its failure, and the project does
-/// not hold it itself.
+/// True if `statement` requires a third-party module: no code handles its failure, and the project does not contain it.
 pub(super) fn is_awaited(cx: &Checker<'_>, statement: Node, module: &str) -> bool {
     let errors = ["ImportError", "ModuleNotFoundError"];
     !cx.is_own(module) && !is_import_guarded(&cx.semantics, statement, &errors)
@@ -294,7 +293,7 @@ fn within(name: &QualifiedName<'_>, module: &str) -> bool {
     name.is(module) || name.is_in(module)
 }
 
-/// The item of `from module import name` that brings the qualified name.
+/// The item of `from module import name` that imports the qualified name.
 fn imported_name(cx: &Checker<'_>, statement: Node, name: &str) -> Option<Node> {
     let tree = cx.tree();
     let module = tree.text(tree.child(statement, Field::ModuleName)?);
@@ -332,7 +331,7 @@ fn edits(cx: &Checker<'_>, what: What, instead: &str, place: &Place) -> Option<V
     match what {
         What::Import(module) => {
             let text = match tree.kind(node) {
-                // The local name stays, so that the uses do.
+                // The local name stays the same, so its uses do not change.
                 Kind::DottedName if tree.field(node) == Field::Name => {
                     if tree.text(node) != module {
                         return None;
@@ -352,7 +351,7 @@ fn edits(cx: &Checker<'_>, what: What, instead: &str, place: &Place) -> Option<V
         What::Name(old) | What::Call(old) => {
             let name = tree.child(node, Field::Function).unwrap_or(node);
             let member = tree.child(name, Field::Attribute)?;
-            // A neighbour in the same module is reached as the source already does.
+            // Another name in the same module is written in the same way as in the source.
             let (home, last) = instead.rsplit_once('.')?;
             if old
                 .strip_prefix(home)
@@ -392,7 +391,7 @@ fn edits(cx: &Checker<'_>, what: What, instead: &str, place: &Place) -> Option<V
     }
 }
 
-/// A sentence with the target's facts in it.
+/// Inserts the target's values into a sentence.
 pub(super) fn filled(text: &str, target: &Target) -> String {
     let mut filled = String::with_capacity(text.len() + 8);
     let mut rest = text;

@@ -1,6 +1,6 @@
-//! Environment variables that a port meets, where files set them: in Dockerfiles, scripts, `.env`, workflows.
+//! Environment variables that matter in a port, as set in files: Dockerfiles, scripts, `.env`, workflows.
 //!
-//! The side of the rules in `environment/` that reads such files; each names the variables it speaks of here.
+//! The rules in `environment/` use it for such files; each row names the rule that reports it.
 
 use crate::draft::{Replacement, Suggestion};
 use crate::files::Checker;
@@ -25,7 +25,7 @@ pub(in crate::rules) fn allocator(cx: &Checker<'_>, rule: &'static RuleMeta) {
                 "PYTORCH_CUDA_ALLOC_CONF still works on ROCm; since PyTorch 2.9 PYTORCH_ALLOC_CONF is the name on every backend.".to_owned()
             } else {
                 format!(
-                    "PYTORCH_CUDA_ALLOC_CONF works on ROCm too; PyTorch {torch} also knows it as {current} there."
+                    "PYTORCH_CUDA_ALLOC_CONF works on ROCm too; PyTorch {torch} also reads {current} there."
                 )
             };
             let title = format!("Rename it to {current}");
@@ -46,16 +46,16 @@ pub(in crate::rules) fn allocator(cx: &Checker<'_>, rule: &'static RuleMeta) {
                 Severity::Warning,
                 setting.value.range(),
                 format!(
-                    "expandable_segments needs ROCm 7 and PyTorch 2.11; ROCm {} with PyTorch {torch} warns and ignores it.",
+                    "expandable_segments needs ROCm 7 and PyTorch 2.11; ROCm {} with PyTorch {torch} prints a warning and ignores it.",
                     cx.target.rocm
                 ),
-                Suggestion::display_only("Leave the option out for this target"),
+                Suggestion::display_only("Remove the option for this target"),
             );
         }
     }
 }
 
-/// `CUDA_LAUNCH_BLOCKING=1`, unless HIP's variable stands beside it.
+/// `CUDA_LAUNCH_BLOCKING=1`, unless HIP's variable is also set.
 pub(in crate::rules) fn launch_blocking(cx: &Checker<'_>, rule: &'static RuleMeta) {
     let counterparts = ["AMD_SERIALIZE_KERNEL", "HIP_LAUNCH_BLOCKING"];
     if settings(cx).any(|setting| counterparts.contains(&setting.key.as_str())) {
@@ -86,15 +86,15 @@ pub(in crate::rules) fn launch_blocking(cx: &Checker<'_>, rule: &'static RuleMet
     }
 }
 
-/// What is to be said of a variable wherever it is set.
+/// The message for a variable, wherever it is set.
 struct Variable {
     name: &'static str,
-    /// The rule that speaks of it, here and in code.
+    /// The rule that reports it, here and in code.
     owner: &'static str,
     severity: Severity,
     message: &'static str,
     advice: &'static str,
-    /// A variable beside it that shows that the author has ROCm in mind.
+    /// Another variable which shows that the file supports ROCm.
     beside: &'static str,
 }
 
@@ -116,16 +116,16 @@ const fn unread(
     }
 }
 
-/// The rule for variables that no other rule speaks of.
+/// The rule for variables without a rule of their own.
 const OWN: &str = "cuda-variable";
 
-/// `NCCL_*` and `CUDA_VISIBLE_DEVICES` stay: RCCL and HIP read those names.
+/// `NCCL_*` and `CUDA_VISIBLE_DEVICES` are not listed: RCCL and HIP read those names.
 const VARIABLES: &[Variable] = &[
     unread(
         "CUDA_HOME",
         "cuda-home",
         Severity::Warning,
-        "A ROCm host has no CUDA toolkit at this path; builds of extensions look at ROCM_HOME.",
+        "A ROCm host has no CUDA toolkit at this path; extension builds use ROCM_HOME.",
         "Set ROCM_HOME to /opt/rocm, or neither",
         "ROCM_HOME",
     ),
@@ -149,7 +149,7 @@ const VARIABLES: &[Variable] = &[
         "CUDACXX",
         OWN,
         Severity::Warning,
-        "CUDACXX tells CMake where nvcc is; a ROCm host has none.",
+        "CUDACXX is the path of nvcc for CMake; a ROCm host has none.",
         "For HIP: HIPCXX, with ROCm's clang++",
         "HIPCXX",
     ),
@@ -158,20 +158,20 @@ const VARIABLES: &[Variable] = &[
         OWN,
         Severity::Info,
         "HIP does not read CUDA_MODULE_LOADING.",
-        "Nothing: HIP loads code objects when they are first used",
+        "Nothing: HIP loads code objects on first use",
         "",
     ),
     unread(
         "CUDA_DEVICE_MAX_CONNECTIONS",
         OWN,
         Severity::Info,
-        "HIP does not read CUDA_DEVICE_MAX_CONNECTIONS, so it does not order communication before compute; Megatron asks that it is set all the same.",
-        "Keep it where the code checks it; GPU_MAX_HW_QUEUES sets the number of HIP's hardware queues",
+        "HIP does not read CUDA_DEVICE_MAX_CONNECTIONS, so it does not order communication before compute; Megatron still requires it to be set.",
+        "Keep it if the code checks it; GPU_MAX_HW_QUEUES sets the number of HIP's hardware queues",
         "GPU_MAX_HW_QUEUES",
     ),
 ];
 
-/// Reports the variables of the table that `of` speaks of.
+/// Reports the variables of the rule `of` in the table.
 pub(in crate::rules) fn check(cx: &Checker<'_>, of: &'static RuleMeta) {
     if cx.is_ported {
         return;
@@ -180,7 +180,7 @@ pub(in crate::rules) fn check(cx: &Checker<'_>, of: &'static RuleMeta) {
         if variable.owner != of.name || sets(cx, variable.beside) {
             continue;
         }
-        // The first stands for the others: scripts set one in each of many branches.
+        // Only the first is reported: scripts set one in each of many branches.
         if let Some(setting) = given(cx, variable.name).next() {
             let advice = Suggestion::display_only(variable.advice);
             cx.report(
@@ -194,7 +194,8 @@ pub(in crate::rules) fn check(cx: &Checker<'_>, of: &'static RuleMeta) {
     }
 }
 
-/// Reports the variables of the table that the rule has for code: `ENV X=1` and `os.environ["X"] = "1"` are the same to it.
+/// Reports the variables of the table that the rule uses for code: `ENV X=1` and `os.environ["X"] = "1"` are
+/// equivalent.
 pub(in crate::rules) fn uses(cx: &Checker<'_>, of: &'static RuleMeta, uses: &[Use]) {
     let mut seen: Vec<&str> = Vec::new();
     for found in uses.iter().filter(|found| found.when.holds(cx.target)) {
@@ -204,7 +205,7 @@ pub(in crate::rules) fn uses(cx: &Checker<'_>, of: &'static RuleMeta, uses: &[Us
         let fits = |setting: &&Setting<'_>| {
             values.is_empty() || values.contains(&setting.value.unquoted().as_str())
         };
-        // The first stands for the others, and the first row for those below it, as in code.
+        // Only the first setting and the first matching row are reported, as in code.
         if seen.contains(&name) {
             continue;
         }
@@ -225,7 +226,7 @@ pub(in crate::rules) fn uses(cx: &Checker<'_>, of: &'static RuleMeta, uses: &[Us
     }
 }
 
-/// Edits that set `NAME=value` in place of a setting; none where the name stands elsewhere too, which may read it.
+/// Edits that replace a setting by `NAME=value`; `None` if the name also appears elsewhere, where it may be read.
 fn edits(cx: &Checker<'_>, setting: &Setting<'_>, instead: &str) -> Option<Vec<Replacement>> {
     let (name, value) = instead.split_once('=')?;
     let key = setting.key.as_str();
@@ -238,7 +239,7 @@ fn edits(cx: &Checker<'_>, setting: &Setting<'_>, instead: &str) -> Option<Vec<R
     ])
 }
 
-/// Reports a variable under a name that nothing reads, and renames it.
+/// Reports a variable with a name that no program reads, and renames it.
 pub(in crate::rules) fn renamed(
     cx: &Checker<'_>,
     rule: &'static RuleMeta,
@@ -252,12 +253,12 @@ pub(in crate::rules) fn renamed(
     }
 }
 
-/// True when the file sets `name`, whatever to.
+/// True if the file sets `name`, to any value.
 pub(in crate::rules) fn sets(cx: &Checker<'_>, name: &str) -> bool {
     settings(cx).any(|setting| setting.key.as_str() == name)
 }
 
-/// Where `name` is given a value; `ENV X=$X` passes on what is set elsewhere.
+/// The positions where `name` is set; `ENV X=$X` passes on a value that is set elsewhere.
 pub(in crate::rules) fn given<'c, 'a>(
     cx: &'c Checker<'a>,
     name: &'c str,

@@ -1,8 +1,8 @@
-//! Where ROCm's wheels of PyTorch come from; for the rules that name the place. No rule of its own.
+//! The indexes of ROCm wheels of PyTorch, for the rules that name an index. Not a rule.
 
 use crate::report::{Target, Version};
 
-/// The ROCm versions that download.pytorch.org has an index of stable wheels for.
+/// The ROCm versions for which download.pytorch.org has an index of stable wheels.
 const INDEXES: &[Version] = &[
     Version::new(6, 0),
     Version::new(6, 1),
@@ -14,14 +14,14 @@ const INDEXES: &[Version] = &[
     Version::new(7, 2),
 ];
 
-/// The newest index that is not past the target's ROCm: `rocm7.2`. A wheel brings its own ROCm libraries.
+/// The newest index that is not newer than the target's ROCm: `rocm7.2`. A wheel contains its own ROCm libraries.
 pub(in crate::rules) fn index(target: &Target) -> String {
     let fits = |version: &&Version| **version <= target.rocm;
     let version = INDEXES.iter().rev().find(fits).unwrap_or(&INDEXES[0]);
     format!("rocm{version}")
 }
 
-/// Where in `text` the name of a CUDA version is that stands for itself: `cu124` in `…/whl/cu124/torch`.
+/// The position in `text` of a CUDA version as a separate word: `cu124` in `…/whl/cu124/torch`.
 pub(in crate::rules) fn cuda_segment(text: &str) -> Option<std::ops::Range<usize>> {
     let mut at = 0;
     for piece in text.split(['/', '+', '-', '_', '.', '=']) {

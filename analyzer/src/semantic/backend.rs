@@ -1,4 +1,4 @@
-//! What a condition on the backend or the versions is on the target. Which code then runs there is `guards.rs`.
+//! The value of conditions on the backend or on versions for the target. `guards.rs` decides which code runs there.
 
 use super::constants::plain_string;
 use super::names::Value;
@@ -8,8 +8,7 @@ use crate::syntax::{Field, Kind, Node};
 /// How deep a condition is followed: `a and (b or not c)`, through names and functions.
 const MAX_DEPTH: u8 = 12;
 
-/// What the condition at `node` is on the target: a ROCm build of PyTorch, on its Python. `None` where the source
-/// does not say.
+/// The value of the condition at `node` on the target: a ROCm build of PyTorch, on its Python. `None` if unknown.
 pub(crate) fn truth_on_target(semantics: &Semantics<'_>, node: Node) -> Option<bool> {
     truth(semantics, node, MAX_DEPTH)
 }
@@ -27,7 +26,7 @@ fn truth(semantics: &Semantics<'_>, node: Node, depth: u8) -> Option<bool> {
         Kind::BooleanOperator => {
             let left = truth(semantics, tree.child(node, Field::Left)?, depth);
             let right = truth(semantics, tree.child(node, Field::Right)?, depth);
-            // The value that decides alone: false for `and`, true for `or`.
+            // The value that determines the result: false for `and`, true for `or`.
             let decides = tree.kind(tree.child(node, Field::Operator)?) == Kind::Or;
             match (left, right) {
                 (Some(value), _) | (_, Some(value)) if value == decides => Some(decides),
@@ -51,7 +50,7 @@ fn truth(semantics: &Semantics<'_>, node: Node, depth: u8) -> Option<bool> {
     }
 }
 
-/// Whether a value that is either there or `None` (or falsy) is there on a ROCm host.
+/// Whether a value that is either present or `None` (or falsy) is present on a ROCm host.
 fn presence(semantics: &Semantics<'_>, node: Node) -> Option<bool> {
     let tree = &semantics.tree;
     if tree.kind(node) == Kind::Call
@@ -182,7 +181,7 @@ fn call_truth(semantics: &Semantics<'_>, call: Node, depth: u8) -> Option<bool> 
     if tree.text(function).ends_with("platform.is_cuda") {
         return Some(false);
     }
-    // Triton's and SGLang's habit: `is_cuda()` next to `is_hip()`, or imported from where both are.
+    // Convention of Triton and SGLang: `is_cuda()` next to `is_hip()`, or imported from a module that has both.
     let asks_for_cuda =
         tree.text(function).trim_start_matches('_') == "is_cuda" && arguments.is_empty();
     if asks_for_cuda {
@@ -202,12 +201,12 @@ fn call_truth(semantics: &Semantics<'_>, call: Node, depth: u8) -> Option<bool> 
     by_name(last_name(semantics, function))
 }
 
-/// The expression of a function that does nothing but return one.
+/// The expression of a function that only returns one.
 fn only_return(semantics: &Semantics<'_>, definition: Node) -> Option<Node> {
     let tree = &semantics.tree;
     let body = tree.child(definition, Field::Body)?;
     let mut statements = tree.parts(body).filter(|statement| {
-        // A docstring may stand before it.
+        // A docstring may precede it.
         !(tree.kind(*statement) == Kind::ExpressionStatement
             && tree
                 .parts(*statement)
@@ -227,9 +226,9 @@ pub(super) fn last_name<'a>(semantics: &Semantics<'a>, node: Node) -> &'a str {
     tree.text(tree.child(node, Field::Attribute).unwrap_or(node))
 }
 
-/// What a flag's own name says: `IS_ROCM`, `is_hip()`, `TEST_WITH_ROCM`, `is_nvidia`.
+/// The meaning of a flag's own name: `IS_ROCM`, `is_hip()`, `TEST_WITH_ROCM`, `is_nvidia`.
 ///
-/// Consulted last. Reading too much into a name only makes the analyzer quiet.
+/// Used last. A wrong interpretation only suppresses findings.
 fn by_name(name: &str) -> Option<bool> {
     let lower = name.to_ascii_lowercase();
     let mut words = lower.split('_').filter(|word| !word.is_empty());
@@ -248,12 +247,12 @@ fn by_name(name: &str) -> Option<bool> {
     }
 }
 
-/// True when a condition has a flag in it that is named after AMD's stack, such as `IS_ROCM`.
+/// True if a condition contains a flag named after AMD's stack, such as `IS_ROCM`.
 pub(crate) fn names_rocm(semantics: &Semantics<'_>, condition: Node) -> bool {
     rocms_flag(semantics, condition, &|_| true)
 }
 
-/// True when something at or within `node` treats ROCm differently, by such a flag.
+/// True if code at or within `node` handles ROCm separately, with such a flag.
 pub(crate) fn tells_rocm_apart(semantics: &Semantics<'_>, node: Node) -> bool {
     rocms_flag(semantics, node, &|flag| !is_asked_of_both(semantics, flag))
 }
@@ -263,22 +262,22 @@ fn rocms_flag(semantics: &Semantics<'_>, node: Node, counts: &dyn Fn(Node) -> bo
     tree.subtree(node).any(|node| {
         tree.kind(node) == Kind::Identifier
             && by_name(tree.text(node)) == Some(true)
-            // `dict(os.environ, AMD_LOG_LEVEL="3")` sets a variable, and asks nothing.
+            // `dict(os.environ, AMD_LOG_LEVEL="3")` sets a variable, and is not a test.
             && (tree.field(node) != Field::Name
                 || tree.text(node).contains(|c: char| c.is_ascii_lowercase()))
             && counts(node)
     })
 }
 
-/// True for `torch.version.hip` in `torch.version.cuda or torch.version.hip`, and in the same question with `is None` and `and`:
-/// it lets every GPU through, and tells nothing of what is done on ROCm.
+/// True for `torch.version.hip` in `torch.version.cuda or torch.version.hip`, and in the same test with `is None` and
+/// `and`: it accepts every GPU, and does not show how ROCm is handled.
 pub(crate) fn is_asked_of_both(semantics: &Semantics<'_>, hip: Node) -> bool {
     let tree = &semantics.tree;
     let mut side = hip;
     for parent in tree.ancestors(hip) {
         match tree.kind(parent) {
             Kind::BooleanOperator => {
-                // `x and cuda is None and hip is None`: the left side ends with the other question.
+                // `x and cuda is None and hip is None`: the left side ends with the other test.
                 let wanted = tree.text(side).replace("hip", "cuda");
                 return tree.parts(parent).any(|other| {
                     tree.text(other)

@@ -1,4 +1,4 @@
-//! What a class derives from, followed through the classes of the same source.
+//! The base classes of a class, followed through the classes of the same source.
 
 use super::names::Value;
 use super::resolve::{QualifiedName, Semantics};
@@ -7,7 +7,7 @@ use crate::syntax::{Field, Node};
 /// How many base classes are followed: `class A(B)`, `class B(nn.Module)`.
 const MAX_DEPTH: u8 = 8;
 
-/// True when `class` has a base, at any distance, that `is_base` accepts.
+/// True if `class` has a direct or indirect base that `is_base` accepts.
 pub(crate) fn derives_from(
     semantics: &Semantics<'_>,
     class: Node,
@@ -16,7 +16,7 @@ pub(crate) fn derives_from(
     derives(semantics, class, is_base, MAX_DEPTH)
 }
 
-/// True when `class` is a `torch.nn.Module`: one of torch's own modules, or Lightning's, is a base.
+/// True if `class` is a `torch.nn.Module`: one of its bases is a module of torch or Lightning.
 pub(crate) fn is_nn_module(semantics: &Semantics<'_>, class: Node) -> bool {
     derives_from(semantics, class, |name| {
         name.is_in("torch.nn") || name.last() == "LightningModule"
@@ -40,7 +40,7 @@ fn derives(
         if let Some(name) = semantics.resolve(base) {
             return is_base(&name);
         }
-        // `Base = nn.Module if … else object` and `A = B` lead to a class as well.
+        // `Base = nn.Module if … else object` and `A = B` also refer to a class.
         let base = semantics.expression(base);
         matches!(
             semantics.binding(base).map(|binding| binding.value),

@@ -1,4 +1,4 @@
-//! Strings and numbers that are written out in the source, directly or through names.
+//! Constant strings and numbers in the source, directly or through names.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use super::backend::truth_on_target;
 use super::resolve::Semantics;
 use crate::syntax::{Field, Kind, Node, Tree};
 
-/// How many names, f-strings and sums are followed within each other.
+/// How many nested names, f-strings and sums are followed.
 const MAX_DEPTH: u8 = 8;
 
-/// The text of a string that is one plain literal.
+/// The text of a string that is a single plain literal.
 pub(super) fn plain_string<'a>(semantics: &Semantics<'a>, node: Node) -> Option<&'a str> {
     literal_text(&semantics.tree, node)
 }
@@ -32,14 +32,14 @@ pub(crate) fn literal_text<'a>(tree: &Tree<'a>, node: Node) -> Option<&'a str> {
     }
 }
 
-/// The string that the expression at `node` is, where that is one literal in the source.
+/// The value of the expression at `node`, if it is one string literal in the source.
 ///
-/// `"a" if torch.version.hip else "b"` is the string that the target gets.
+/// For `"a" if torch.version.hip else "b"`, it is the string on the target.
 pub(crate) fn string<'a>(semantics: &Semantics<'a>, node: Node) -> Option<&'a str> {
     plain_string(semantics, taken(semantics, node)?)
 }
 
-/// The expression that `node` is on the target, through names and conditional expressions.
+/// The expression that `node` evaluates to on the target, through names and conditional expressions.
 fn taken(semantics: &Semantics<'_>, node: Node) -> Option<Node> {
     let tree = &semantics.tree;
     let expression = semantics.expression(node);
@@ -58,7 +58,7 @@ fn taken(semantics: &Semantics<'_>, node: Node) -> Option<Node> {
     Some(semantics.expression(taken))
 }
 
-/// The string that the expression at `node` is, also where it is put together of constants: `PREFIX + "HOME"`,
+/// The string value of the expression at `node`, including concatenations of constants: `PREFIX + "HOME"`,
 /// `f"{PREFIX}HOME"`, `"CUDA_" "HOME"`.
 pub(crate) fn folded<'a>(semantics: &Semantics<'a>, node: Node) -> Option<Cow<'a, str>> {
     fold(semantics, node, MAX_DEPTH)
@@ -82,7 +82,7 @@ fn fold<'a>(semantics: &Semantics<'a>, node: Node, depth: u8) -> Option<Cow<'a, 
                     Kind::Interpolation => {
                         let mut inner = tree.parts(part);
                         let value = inner.next()?;
-                        // `{value!r}` and `{value:>8}` are other texts.
+                        // `{value!r}` and `{value:>8}` are formatted differently.
                         if inner.next().is_some() {
                             return None;
                         }
@@ -112,8 +112,8 @@ fn fold<'a>(semantics: &Semantics<'a>, node: Node, depth: u8) -> Option<Cow<'a, 
     Some(Cow::Owned(text))
 }
 
-/// The literal parts of a string at `node`, with `{…}` and escapes left out: what can be said of an f-string or of
-/// adjacent literals.
+/// The literal parts of a string at `node`, without `{…}` and escapes: the known part of an f-string or of adjacent
+/// literals.
 pub(crate) fn string_parts<'a>(semantics: &Semantics<'a>, node: Node) -> Vec<&'a str> {
     let tree = &semantics.tree;
     let expression = semantics.expression(node);
@@ -129,7 +129,7 @@ pub(crate) fn string_parts<'a>(semantics: &Semantics<'a>, node: Node) -> Vec<&'a
         .collect()
 }
 
-/// The integer that the expression at `node` is, where that is written in the source.
+/// The integer value of the expression at `node`, if it is constant in the source.
 pub(crate) fn integer(semantics: &Semantics<'_>, node: Node) -> Option<i64> {
     let expression = semantics.expression(node);
     if semantics.tree.kind(expression) != Kind::Integer {

@@ -1,4 +1,4 @@
-//! Environment variables that a source reads or writes: `os.environ["X"] = "1"` and its kin.
+//! Environment variables that a source reads or writes: `os.environ["X"] = "1"` and similar.
 
 use std::borrow::Cow;
 
@@ -6,17 +6,17 @@ use super::constants::folded;
 use super::resolve::Semantics;
 use crate::syntax::{Field, Kind, Node};
 
-/// Among how many parts of a dictionary a copy of the environment is looked for: it comes first, or after few.
+/// How many entries of a dictionary are searched for a copy of the environment: it is usually the first.
 const MAX_SPLATS: usize = 64;
 
-/// What is done with the variable.
+/// The kind of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Set for this process, or given a default.
+    /// Set for this process, or with a default.
     Set,
     /// Set for a child process.
     SetForChild,
-    /// Looked at.
+    /// Read.
     Read,
 }
 
@@ -27,19 +27,19 @@ pub(crate) struct EnvironmentVariable<'a> {
     pub(crate) name: Cow<'a, str>,
     /// The expression that names it.
     pub(crate) key: Node,
-    /// What it is set to.
+    /// The value.
     pub(crate) value: Option<Node>,
-    /// What is done.
+    /// The kind of access.
     pub(crate) access: Access,
 }
 
-/// The use of one of `names` at `node`: a subscript, a call, a dictionary's pair or a keyword argument.
+/// The access to one of `names` at `node`: a subscript, a call, a dictionary entry or a keyword argument.
 pub(crate) fn environment_variable<'a>(
     semantics: &Semantics<'a>,
     node: Node,
     names: &[&str],
 ) -> Option<EnvironmentVariable<'a>> {
-    // Every rule on variables asks for the same node in turn.
+    // Every rule on variables queries the same node in turn.
     let mut latest = semantics.latest_variable.borrow_mut();
     if latest.as_ref().is_none_or(|(asked, _)| *asked != node) {
         *latest = Some((node, variable_at(semantics, node)));
@@ -111,13 +111,13 @@ fn variable_at<'a>(semantics: &Semantics<'a>, node: Node) -> Option<EnvironmentV
     }
 }
 
-/// True for a text that is written as variables are: `NCCL_P2P_LEVEL`.
+/// True for a text in the style of variable names: `NCCL_P2P_LEVEL`.
 fn is_variable(text: &str) -> bool {
     text.bytes()
         .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-/// Whether `node` is this process's environment, or a copy that is made for a child.
+/// Whether `node` is this process's environment, or a copy for a child process.
 fn holder(semantics: &Semantics<'_>, node: Node) -> Option<Access> {
     if semantics
         .resolve(node)
@@ -146,7 +146,7 @@ fn is_copy(semantics: &Semantics<'_>, node: Node) -> bool {
                     .and_then(|arguments| tree.parts(arguments).next())
                     .is_some_and(is_environ)
         }
-        // Asked for each of its pairs.
+        // Queried for each of its entries.
         Kind::Dictionary => tree.parts(node).take(MAX_SPLATS).any(|part| {
             tree.kind(part) == Kind::DictionarySplat
                 && tree.parts(part).next().is_some_and(is_environ)
@@ -176,7 +176,7 @@ fn dictionary_access(semantics: &Semantics<'_>, dictionary: Node) -> Option<Acce
     }
 }
 
-/// `os.putenv`, `os.getenv`, `os.environ.setdefault`, `os.environ.get`: what it does, and whether it is given a value.
+/// `os.putenv`, `os.getenv`, `os.environ.setdefault`, `os.environ.get`: the kind of access, and whether it has a value.
 fn function_access(semantics: &Semantics<'_>, function: Node) -> Option<(Access, bool)> {
     let tree = &semantics.tree;
     if let Some(name) = semantics.resolve(function) {

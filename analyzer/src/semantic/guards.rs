@@ -1,13 +1,13 @@
-//! Does this code run on the target? Branches, early exits, skipped tests and guarded imports.
+//! Determines whether code runs on the target: branches, early exits, skipped tests and guarded imports.
 //!
-//! An author who wrote `if torch.version.hip` has been here: the other branch is theirs to keep.
+//! Code with `if torch.version.hip` is already ported: its other branch is for other GPUs.
 
 use super::backend::{last_name, names_rocm, truth_on_target};
 use super::names::Value;
 use super::resolve::Semantics;
 use crate::syntax::{Field, Kind, Node};
 
-/// True when the source says that the code at `node` does not run on the target.
+/// True if the source shows that the code at `node` does not run on the target.
 pub(crate) fn never_runs_on_target(semantics: &Semantics<'_>, node: Node) -> bool {
     let tree = &semantics.tree;
     let mut child = node;
@@ -45,10 +45,10 @@ pub(crate) fn never_runs_on_target(semantics: &Semantics<'_>, node: Node) -> boo
     false
 }
 
-/// More calls of a source's own functions than a set-up script has; what has more is not looked through.
+/// An upper limit for calls of a source's own functions; sources with more calls are not searched.
 const MAX_CALLS: usize = 1000;
 
-/// Functions that are called only where the source says that this never runs on the target:
+/// Functions that are called only in code that never runs on the target:
 /// `if not IS_ROCM: check_nvcc(CUDA_HOME)`.
 pub(crate) fn never_called(semantics: &Semantics<'_>) -> Vec<Node> {
     let tree = &semantics.tree;
@@ -95,7 +95,7 @@ fn branch_is_skipped(semantics: &Semantics<'_>, statement: Node, child: Node) ->
     }
 }
 
-/// `if device == "cuda":` with an `elif device == "amd":` of its own for AMD.
+/// `if device == "cuda":` with a separate `elif device == "amd":` for AMD.
 fn is_beside_amds(semantics: &Semantics<'_>, statement: Node) -> bool {
     let tree = &semantics.tree;
     tree.child(statement, Field::Condition)
@@ -109,8 +109,8 @@ fn is_beside_amds(semantics: &Semantics<'_>, statement: Node) -> bool {
         })
 }
 
-/// `if torch.version.hip: return …` or `assert torch.version.hip is None` earlier in the same block, with a condition that
-/// `counts` accepts.
+/// `if torch.version.hip: return …` or `assert torch.version.hip is None` earlier in the same block, with a condition
+/// that `counts` accepts.
 fn is_after_an_exit(
     semantics: &Semantics<'_>,
     block: Node,
@@ -135,10 +135,10 @@ fn is_after_an_exit(
         })
 }
 
-/// True when an earlier `if` around `node` leaves on the target, for whatever reason.
+/// True if an earlier `if` around `node` exits on the target, for any reason.
 ///
-/// Other findings need a reason that names the vendor: after `assert torch.version.cuda` the author thinks there is no GPU, and
-/// the rest is of use once that gate is mended.
+/// Other findings require a condition that names the vendor: after `assert torch.version.cuda` the author assumes that
+/// there is no GPU, and the other findings are needed once that gate is fixed.
 pub(crate) fn follows_an_exit(semantics: &Semantics<'_>, node: Node) -> bool {
     let tree = &semantics.tree;
     let mut child = node;
@@ -155,7 +155,7 @@ fn is_if(semantics: &Semantics<'_>, condition: Node) -> bool {
     semantics.tree.field(condition) == Field::Condition
 }
 
-/// True when a condition asks for a vendor by a name of its own: `IS_ROCM`, `is_cuda()`.
+/// True if a condition tests for a vendor by a name: `IS_ROCM`, `is_cuda()`.
 fn names_vendor(semantics: &Semantics<'_>, condition: Node) -> bool {
     let tree = &semantics.tree;
     names_rocm(semantics, condition)
@@ -165,7 +165,7 @@ fn names_vendor(semantics: &Semantics<'_>, condition: Node) -> bool {
         })
 }
 
-/// True when the body of an `if` ends by leaving, a test by skipping itself.
+/// True if the body of an `if` ends with an exit; a test may skip itself.
 fn exits(semantics: &Semantics<'_>, statement: Node) -> bool {
     let tree = &semantics.tree;
     tree.child(statement, Field::Consequence)
@@ -203,8 +203,8 @@ fn is_skipped_test(semantics: &Semantics<'_>, definition: Node) -> bool {
         })
 }
 
-/// True when the source copes with the failure of what `node` does: it is in a `try` with a handler for one of
-/// `errors` (or for everything), under `contextlib.suppress`, or behind a question whether something is available.
+/// True if the source handles the failure of `node`: it is in a `try` with a handler for one of `errors` (or for
+/// everything), under `contextlib.suppress`, or behind a test for availability.
 pub(crate) fn is_import_guarded(semantics: &Semantics<'_>, node: Node, errors: &[&str]) -> bool {
     let tree = &semantics.tree;
     let mut child = node;
@@ -221,7 +221,7 @@ pub(crate) fn is_import_guarded(semantics: &Semantics<'_>, node: Node, errors: &
                 }
             }
             Kind::ExceptClause => {
-                // `try: import amdsmi` … `except ImportError: import pynvml`: a ROCm host never gets here.
+                // `try: import amdsmi` … `except ImportError: import pynvml`: this does not run on a ROCm host.
                 let has_rocm_import = tree
                     .parent(parent)
                     .and_then(|whole| tree.child(whole, Field::Body))
@@ -297,8 +297,8 @@ fn catches(semantics: &Semantics<'_>, handler: Node, errors: &[&str]) -> bool {
     })
 }
 
-/// `if is_flash_attn_available():`, `if importlib.util.find_spec("flash_attn"):`, `if HAS_APEX:`, and what names the module:
-/// `if xformers_enabled():`, `if backend == Backend.XFORMERS:` before `import xformers`.
+/// `if is_flash_attn_available():`, `if importlib.util.find_spec("flash_attn"):`, `if HAS_APEX:`, and conditions that
+/// name the module: `if xformers_enabled():`, `if backend == Backend.XFORMERS:` before `import xformers`.
 fn asks_for_availability(semantics: &Semantics<'_>, condition: Node, import: Node) -> bool {
     let tree = &semantics.tree;
     let module = tree

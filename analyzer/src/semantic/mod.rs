@@ -1,6 +1,6 @@
-//! What the code means: names resolved to the modules they come from, constants, backend guards.
+//! The semantic model: names resolved to the modules they come from, constants, backend guards.
 //!
-//! Rules ask here and never compare text. Nothing here decides whether code is good.
+//! Rules use it instead of comparing text. It does not report findings.
 
 mod backend;
 mod classes;

@@ -1,6 +1,6 @@
-//! Scopes and bindings: which names a source defines, where, and with what.
+//! Scopes and bindings: the names that a source defines, with their positions and values.
 //!
-//! Here they are kept and looked up; `names/collector.rs` finds them. What a name *means* is `resolve.rs`.
+//! This file stores and looks up bindings; `names/collector.rs` finds them, and `resolve.rs` resolves their meaning.
 
 mod collector;
 
@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::syntax::{Node, Tree};
 
-/// What gave a name its value.
+/// How a name gets its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Value<'a> {
     /// `import module` (its first part), `import module as x`.
@@ -17,7 +17,7 @@ pub(crate) enum Value<'a> {
     Member(&'a str, &'a str),
     /// `x = expression`.
     Expression(Node),
-    /// `x, y = expression`: the how-manieth name it is.
+    /// `x, y = expression`: the index of the name.
     Unpacked(Node, usize),
     /// `with expression as x`.
     Context(Node),
@@ -27,16 +27,16 @@ pub(crate) enum Value<'a> {
     Function(Node),
     /// `class x`.
     Class(Node),
-    /// Something that is not followed: a loop variable, `x += 1`, `del x`.
+    /// A binding that is not followed: a loop variable, `x += 1`, `del x`.
     Unknown,
 }
 
-/// One place where a name gets a value.
+/// One binding of a name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Binding<'a> {
     /// The name's own node.
     pub(crate) node: Node,
-    /// What it is bound to.
+    /// The bound value.
     pub(crate) value: Value<'a>,
 }
 
@@ -47,16 +47,16 @@ struct Entry<'a> {
     binding: Binding<'a>,
 }
 
-/// A scope, as Python has them.
+/// A Python scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Scope(u32);
 
 struct ScopeEntry {
     node: Node,
     parent: Option<Scope>,
-    /// Names in a class body are not seen from the functions inside it.
+    /// Names in a class body are not visible in its functions.
     is_class: bool,
-    /// Where its bindings are in [`Names::bindings`].
+    /// The range of its bindings in [`Names::bindings`].
     bindings: Range<usize>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Names<'a> {
     scopes: Vec<ScopeEntry>,
     /// The scope of each node of the tree.
     scope_of: Vec<Scope>,
-    /// By scope, then name's rank, then place: the bindings of a name in a scope are a slice.
+    /// Sorted by scope, then name, then position: the bindings of a name in a scope are a slice.
     bindings: Vec<Entry<'a>>,
     /// Modules that are imported with a star.
     pub(crate) stars: Vec<&'a str>,
@@ -73,7 +73,7 @@ pub(crate) struct Names<'a> {
 
 const MODULE: Scope = Scope(0);
 
-/// The order of names: most comparisons then end at their lengths, and never read the texts.
+/// The order of names: most comparisons are decided by the lengths, without reading the texts.
 fn rank(name: &str) -> (usize, &str) {
     (name.len(), name)
 }
@@ -104,7 +104,7 @@ impl<'a> Names<'a> {
         self.scopes[scope.0 as usize].node
     }
 
-    /// The bindings that `name` can have when it is read in `scope`, in source order, with the scope they are in.
+    /// The bindings that `name` can have when it is read in `scope`, in source order, with their scope.
     pub(crate) fn lookup(&self, scope: Scope, name: &str) -> Option<(Scope, Bindings<'_, 'a>)> {
         let mut current = Some(scope);
         while let Some(candidate) = current {
@@ -128,7 +128,7 @@ impl<'a> Names<'a> {
     fn bindings_in(&self, scope: Scope, name: &str) -> Bindings<'_, 'a> {
         let all = self.in_scope(scope);
         let rest = &all[all.partition_point(|entry| rank(entry.name) < rank(name))..];
-        // Most names are asked for in a scope that does not bind them.
+        // Most names are looked up in a scope that does not bind them.
         let length = match rest.first() {
             Some(first) if first.name == name => rest.partition_point(|entry| entry.name == name),
             _ => 0,
@@ -153,34 +153,34 @@ impl<'a> Names<'a> {
 pub(crate) struct Bindings<'n, 'a>(&'n [Entry<'a>]);
 
 impl<'n, 'a> Bindings<'n, 'a> {
-    /// True when there are none.
+    /// True if there are none.
     pub(crate) fn is_empty(self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many there are.
+    /// The number of bindings.
     pub(crate) fn len(self) -> usize {
         self.0.len()
     }
 
-    /// Each of them.
+    /// An iterator over the bindings.
     pub(crate) fn iter(
         self,
     ) -> impl DoubleEndedIterator<Item = Binding<'a>> + ExactSizeIterator + use<'n, 'a> {
         self.0.iter().map(|entry| entry.binding)
     }
 
-    /// The last of them.
+    /// The last binding.
     pub(crate) fn last(self) -> Option<Binding<'a>> {
         self.0.last().map(|entry| entry.binding)
     }
 
-    /// Those that come before `node`.
+    /// The bindings before `node`.
     pub(crate) fn before(self, node: Node) -> Self {
         Bindings(&self.0[..self.0.partition_point(|entry| entry.binding.node < node)])
     }
 
-    /// The first `count`.
+    /// The first `count` bindings.
     pub(crate) fn take(self, count: usize) -> Self {
         Bindings(&self.0[..count.min(self.0.len())])
     }

@@ -1,6 +1,6 @@
-//! From an expression to the qualified name it stands for: `nvml.nvmlInit` → `pynvml.nvmlInit`.
+//! Resolves expressions to qualified names: `nvml.nvmlInit` → `pynvml.nvmlInit`.
 //!
-//! Conservative: where two readings are possible there is no answer.
+//! Conservative: if several results are possible, there is none.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,9 +10,9 @@ use super::names::{Binding, Bindings, Names, Scope, Value};
 use crate::report::Target;
 use crate::syntax::{Field, Kind, Node, Tree};
 
-/// How many aliases, calls and conditions are followed before giving up: `a = b; b = a` has no end.
+/// The maximum number of aliases, calls and conditions to follow: `a = b; b = a` has no end.
 const MAX_DEPTH: u8 = 8;
-/// How many bindings of one name are weighed against each other before giving up.
+/// The maximum number of bindings of one name to compare.
 const MAX_CANDIDATES: usize = 16;
 const MAX_PARTS: usize = 12;
 
@@ -56,40 +56,40 @@ impl<'a> QualifiedName<'a> {
         self.parts().last().copied().unwrap_or_default()
     }
 
-    /// True when it is exactly `path`.
+    /// True if it is exactly `path`.
     pub(crate) fn is(&self, path: &str) -> bool {
-        // Most questions are answered by the last part.
+        // The last part decides most comparisons.
         path.ends_with(self.last()) && path.split('.').eq(self.parts().iter().copied())
     }
 
-    /// True when it is one of `paths`.
+    /// True if it is one of `paths`.
     pub(crate) fn is_any(&self, paths: &[&str]) -> bool {
         paths.iter().any(|path| self.is(path))
     }
 
-    /// True when it lies within the module `path`.
+    /// True if it is in the module `path`.
     pub(crate) fn is_in(&self, path: &str) -> bool {
         let mut parts = self.parts().iter();
         path.split('.').all(|part| parts.next() == Some(&part)) && parts.next().is_some()
     }
 }
 
-/// A tree with its names, judged for a target.
+/// A tree with its names, evaluated for a target.
 pub(crate) struct Semantics<'a> {
     /// The syntax.
     pub(crate) tree: Tree<'a>,
-    /// The names it defines.
+    /// The names that it defines.
     pub(crate) names: Names<'a>,
-    /// What it is judged for.
+    /// The target.
     pub(crate) target: Target,
-    /// The answer to the latest question: rules on one kind of node ask the same in turn.
+    /// The result of the latest query: rules on one kind of node query the same node in turn.
     latest: Cell<Option<(Node, Option<QualifiedName<'a>>)>>,
     /// The same for environment variables.
     pub(super) latest_variable: RefCell<Option<(Node, Option<EnvironmentVariable<'a>>)>>,
 }
 
 impl<'a> Semantics<'a> {
-    /// Reads the names of `tree`.
+    /// Collects the names of `tree`.
     pub(crate) fn new(tree: Tree<'a>, target: Target) -> Self {
         let names = Names::new(&tree);
         Semantics {
@@ -101,7 +101,7 @@ impl<'a> Semantics<'a> {
         }
     }
 
-    /// The qualified name that the expression at `node` stands for.
+    /// The qualified name of the expression at `node`.
     pub(crate) fn resolve(&self, node: Node) -> Option<QualifiedName<'a>> {
         if let Some((asked, answer)) = self.latest.get()
             && asked == node
@@ -113,7 +113,7 @@ impl<'a> Semantics<'a> {
         answer
     }
 
-    /// The qualified name of the function that `call` calls.
+    /// The qualified name of the callee of `call`.
     pub(crate) fn callee(&self, call: Node) -> Option<QualifiedName<'a>> {
         if self.tree.kind(call) != Kind::Call {
             return None;
@@ -152,8 +152,8 @@ impl<'a> Semantics<'a> {
                 let binding = self.choose(node, scope, home, bindings)?;
                 self.resolve_value(binding.value, depth)
             }
-            // An unbound name comes from the star import, when there is only one; or it is a builtin, and then the
-            // name made here is one that no module has.
+            // An unbound name comes from the star import if there is only one. Otherwise it is a builtin, and the
+            // result is a name that is in no module.
             None => match self.names.stars[..] {
                 [module] if module != "." => QualifiedName::new(module)?.member(text),
                 _ => None,
@@ -200,7 +200,7 @@ impl<'a> Semantics<'a> {
         }
     }
 
-    /// The one binding that the name at `node` has, if that can be told.
+    /// The single binding of the name at `node`, if it can be determined.
     pub(crate) fn binding(&self, node: Node) -> Option<Binding<'a>> {
         if self.tree.kind(node) != Kind::Identifier {
             return None;
@@ -210,7 +210,7 @@ impl<'a> Semantics<'a> {
         self.choose(node, scope, home, bindings)
     }
 
-    /// The expression that the name at `node` was last given, if that can be told; `node` itself otherwise.
+    /// The expression that was last assigned to the name at `node`, if it can be determined; otherwise `node` itself.
     pub(crate) fn expression(&self, node: Node) -> Node {
         let mut current = self.tree.unparenthesized(node);
         for _ in 0..MAX_DEPTH {
@@ -231,7 +231,7 @@ impl<'a> Semantics<'a> {
         home: Scope,
         bindings: Bindings<'_, 'a>,
     ) -> Option<Binding<'a>> {
-        // A function sees what its module holds in the end; straight code sees what came before it.
+        // A function uses the final bindings of its module; other code uses the earlier ones.
         let mut visible = bindings;
         if scope == home {
             // `x = x.cuda()`: the name on the right is the earlier one.
@@ -250,8 +250,8 @@ impl<'a> Semantics<'a> {
         if visible.len() == 1 || self.always_runs_before(latest, usage, scope == home) {
             return Some(latest);
         }
-        // Several branches: the import wins over `x = None` and over what an `except` puts in its place, and
-        // otherwise all have to agree.
+        // Several branches: the import has priority over `x = None` and over the replacement in an `except`; otherwise
+        // all have to be the same.
         if visible.len() > MAX_CANDIDATES {
             return None;
         }
@@ -266,7 +266,7 @@ impl<'a> Semantics<'a> {
             .then_some(first)
     }
 
-    /// True for the target of the assignment whose right side holds `usage`.
+    /// True for the target of the assignment whose right side contains `usage`.
     fn is_own_value(&self, binding: Binding<'a>, usage: Node) -> bool {
         match binding.value {
             Value::Expression(value) | Value::Unpacked(value, _) | Value::Context(value) => {

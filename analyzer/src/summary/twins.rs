@@ -1,9 +1,9 @@
-//! Files that have their port beside them: `Dockerfile` and `Dockerfile.rocm`, `ops.cu` and `ops_hip.cu`, `cuda/a.cu` and
-//! `hip/a.cu`. By their names alone.
+//! Files that have a ported version in the same folder or in a parallel one: `Dockerfile` and `Dockerfile.rocm`,
+//! `ops.cu` and `ops_hip.cu`, `cuda/a.cu` and `hip/a.cu`. Determined by their names only.
 
 use std::collections::HashMap;
 
-/// For each path the path of its port, when there is one.
+/// For each path the path of its ported version, if there is one.
 pub(super) fn find<'a>(paths: &[&'a str]) -> Vec<Option<&'a str>> {
     let mut ports: HashMap<String, &'a str> = HashMap::new();
     for path in paths
@@ -21,7 +21,7 @@ pub(super) fn find<'a>(paths: &[&'a str]) -> Vec<Option<&'a str>> {
         .collect()
 }
 
-/// The path without the words that name a vendor; the same for a file and its port.
+/// The path without the words that name a vendor; the same for a file and its ported version.
 fn key(path: &str) -> String {
     let mut key = String::new();
     for word in words(path).filter(|word| !is_amd(word) && !is_nvidia(word)) {

@@ -1,7 +1,8 @@
-//! What builds the C++ below a folder, as its build files say: whether PyTorch's hipify renames it on the way, and for which
-//! sources they say so.
+//! The builds of the C++ sources below a folder, according to its build files: whether PyTorch's hipify converts the
+//! sources, and which sources they list.
 //!
-//! A word in a script is no build: a call of `CUDAExtension` or `cpp_extension.load` is, one of CMake's functions, a command.
+//! A word in a script does not count as a build. A call of `CUDAExtension` or `cpp_extension.load`, a CMake function or
+//! a command does.
 
 use super::patterns::{Pattern, is_source};
 use super::{Files, join};
@@ -11,33 +12,34 @@ use crate::report::Target;
 use crate::semantic::Semantics;
 use crate::syntax::{Field, Kind, LastParse, Node, parse};
 
-/// How a build takes C++.
+/// How a build processes C++.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum How {
-    /// Hipify changes CUDA's names.
+    /// Hipify renames CUDA's names.
     Hipified,
-    /// As it stands: CMake, or a compiler's command.
+    /// Unchanged: CMake, or a compiler command.
     AsItStands,
 }
 
-/// A build file, by what it says of C++.
+/// The information about C++ in a build file.
 #[derive(Debug)]
 pub(super) struct Build {
     pub(super) how: How,
-    /// The sources that it names, relative to anywhere.
+    /// The sources that it names, relative to any folder.
     pub(super) sources: Vec<Pattern>,
-    /// It speaks for what it does not name: CMake with CUDA switched on, a `setup.py` that lists no source.
+    /// It also applies to sources that it does not name: CMake with CUDA enabled, a `setup.py` without a list of
+    /// sources.
     pub(super) is_general: bool,
-    /// CMake's, which the folders above may have more to say of.
+    /// It is a CMake file, which the parent folders may complete.
     pub(super) cmake: Option<Cmake>,
 }
 
-/// Which part of a CMake project a folder is.
+/// The part of a CMake project in a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cmake {
-    /// It switches CUDA on by itself.
+    /// It enables CUDA itself.
     Whole,
-    /// What it calls may be defined above.
+    /// The functions it calls may be defined in a parent folder.
     Part,
 }
 
@@ -47,8 +49,8 @@ impl Build {
         self.sources.iter().any(|source| source.fits(path))
     }
 
-    /// Whether it speaks for what it does not name at `path`: a header comes with the device code beside it, and a source that is
-    /// not listed is somebody else's.
+    /// Whether it applies to an unnamed file at `path`: a header belongs to the device code in its folder, and a source
+    /// that is not listed belongs to another build.
     pub(super) fn speaks_for(&self, path: &str) -> bool {
         self.is_general
             || !is_source(path)
@@ -56,7 +58,7 @@ impl Build {
     }
 }
 
-/// The builds of a folder's own files.
+/// The builds in a folder's own files.
 pub(super) fn read(files: &dyn Files, folder: &str) -> Vec<Build> {
     let names = files.names(folder);
     let mut found = Vec::new();
@@ -107,7 +109,7 @@ fn of_python(text: &str, is_setup: bool) -> Option<Build> {
         .filter(|node| tree.kind(*node) == Kind::String)
         .filter_map(|string| Pattern::of(&value(&semantics, string)))
         .collect();
-    // A script that lists nothing may build anything.
+    // A script without a list may build any source.
     (builds && (is_setup || !sources.is_empty())).then_some(Build {
         how: How::Hipified,
         is_general: sources.is_empty(),
@@ -119,7 +121,7 @@ fn of_python(text: &str, is_setup: bool) -> Option<Build> {
 fn builds_here(semantics: &Semantics<'_>, node: Node) -> bool {
     let tree = &semantics.tree;
     match tree.kind(node) {
-        // Called, or kept under another name: `Extension = CUDAExtension`.
+        // Called, or assigned to another name: `Extension = CUDAExtension`.
         Kind::Identifier | Kind::Attribute => {
             let named = tree.text(node);
             let is_import = || {
@@ -167,7 +169,7 @@ fn builds_here(semantics: &Semantics<'_>, node: Node) -> bool {
     }
 }
 
-/// A string's text, with `*` for what is put into it.
+/// The text of a string, with `*` for interpolations.
 fn value(semantics: &Semantics<'_>, string: Node) -> String {
     let tree = &semantics.tree;
     tree.parts(string)
@@ -184,7 +186,7 @@ fn is_hipify(program: &str) -> bool {
     name.starts_with("hipify-") || name == "hipify_cli.py" || name == "hipify_torch"
 }
 
-/// What one of CMake's files says.
+/// The information in one CMake file.
 #[derive(Default)]
 struct Calls {
     hipifies: bool,
@@ -219,7 +221,7 @@ fn switches_cuda_on(call: &CmakeCall<'_>) -> bool {
             .any(|argument| argument.as_str() == "CUDA")
 }
 
-/// What a folder's CMake files say together; functions of theirs may be in `cmake/`.
+/// The combined information in a folder's CMake files; their functions may be defined in `cmake/`.
 fn together(files: &dyn Files, folder: &str, calls: Vec<Calls>) -> Option<Build> {
     if calls.is_empty() {
         return None;
@@ -252,7 +254,7 @@ fn of_command(command: &Command<'_>) -> Option<Build> {
     of_words(command.program(), words)
 }
 
-/// A rule `x: x.cu`, a command `$(NVCC) -c $<`; where one of them is hipify's, it is for all.
+/// A rule `x: x.cu`, a command `$(NVCC) -c $<`; if one of them is hipify, it applies to all.
 fn of_makefile(text: &str) -> Option<Build> {
     let mut how = None;
     let mut sources = Vec::new();

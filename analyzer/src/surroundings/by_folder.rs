@@ -1,4 +1,4 @@
-//! Answers to one question about folders, kept: many files share a folder, and all share those above.
+//! A cache of results by folder: many files share a folder, and all share its parents.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,7 +15,7 @@ impl<T> Default for ByFolder<T> {
 }
 
 impl<T: Clone> ByFolder<T> {
-    /// What is known of a folder, or else what `find` says, which may ask about the folder above.
+    /// The cached result for a folder, or the result of `find`, which may query the parent folder.
     pub(super) fn answer(&self, folder: &str, find: impl FnOnce() -> T) -> T {
         if let Some(known) = self.folders().get(folder) {
             return known.clone();

@@ -1,6 +1,6 @@
-//! A list by path, in order. Small, as it is part of what a browser loads: no tree, and no sort.
+//! A sorted list by path. Small, because the browser loads it: no tree, and no sort.
 
-/// Paths and what is known of each.
+/// Paths, each with a value.
 #[derive(Debug)]
 pub(super) struct ByPath<T>(Vec<(String, T)>);
 
@@ -11,19 +11,19 @@ impl<T> Default for ByPath<T> {
 }
 
 impl<T> ByPath<T> {
-    /// What is known of a path.
+    /// The value of a path.
     pub(super) fn get(&self, path: &str) -> Option<&T> {
         let (known, what) = self.0.get(self.at(path))?;
         (known == path).then_some(what)
     }
 
-    /// Adds a path. Quick where they come in order, or nearly so.
+    /// Adds a path. Fast if paths are added in order, or nearly so.
     pub(super) fn insert(&mut self, path: &str, what: T) {
         let at = self.at(path);
         self.0.insert(at, (path.to_owned(), what));
     }
 
-    /// The paths that begin with `start`, without it.
+    /// The paths that begin with `start`, without this prefix.
     pub(super) fn below(&self, start: String) -> impl Iterator<Item = &str> {
         self.0[self.at(&start)..]
             .iter()

@@ -1,9 +1,9 @@
-//! Whether a file is for NVIDIA's hosts alone, because AMD's stands beside it: `docker/rocm/Dockerfile` beside
-//! `docker/cuda/Dockerfile`, `rocm.py` beside `cuda.py`, `Dockerfile.rocm` beside `Dockerfile`.
+//! Whether a file is for NVIDIA hosts only, because a parallel file for AMD exists: `docker/rocm/Dockerfile` for
+//! `docker/cuda/Dockerfile`, `rocm.py` for `cuda.py`, `Dockerfile.rocm` for `Dockerfile`.
 
 use super::{Files, is_repository, join, parent};
 
-/// A word for NVIDIA's in a name, and AMD's for it.
+/// A word for NVIDIA in a name, and the AMD equivalent.
 const WORDS: [(&str, &str); 9] = [
     ("cuda", "rocm"),
     ("cuda", "hip"),
@@ -16,7 +16,8 @@ const WORDS: [(&str, &str); 9] = [
     ("Cuda", "Rocm"),
 ];
 
-/// Folders with everything below them: what lies beside is AMD's. `hip` is none, as PyTorch's hipify writes one.
+/// Folders that are for AMD with all their contents. `hip` is not listed, because PyTorch's hipify creates such a
+/// folder.
 const FOLDERS: [(&str, &str); 4] = [
     ("cuda", "rocm"),
     ("cuda", "amd"),
@@ -24,13 +25,13 @@ const FOLDERS: [(&str, &str); 4] = [
     ("nvidia", "rocm"),
 ];
 
-/// How many parts of a path may differ: its name and the folders around it.
+/// How many parts of a path may differ: its name and its parent folders.
 const PARTS: usize = 3;
 
-/// Whether AMD has a file of its own for the one at `path`, by its name or by that of a folder around it.
+/// Whether there is an AMD version of the file at `path`, by its name or by the name of a parent folder.
 pub(super) fn is_renamed(files: &dyn Files, path: &str) -> bool {
     let mut part = path;
-    // What follows the part.
+    // The rest after the part.
     let mut rest = "";
     for _ in 0..PARTS {
         let Some(folder) = parent(part) else { break };
@@ -58,7 +59,8 @@ pub(super) fn is_renamed(files: &dyn Files, path: &str) -> bool {
     false
 }
 
-/// `rocm.cpp` for `rocm.cu`, as HIP's runtime needs no compiler of its own, and `rocm.hip` unless hipify wrote it.
+/// `rocm.cpp` for `rocm.cu`, because the HIP runtime needs no separate compiler, and `rocm.hip` unless hipify created
+/// it.
 fn has_other_ending(files: &dyn Files, path: &str) -> bool {
     path.strip_suffix(".cu").is_some_and(|stem| {
         let hip = format!("{stem}.hip");
@@ -68,8 +70,8 @@ fn has_other_ending(files: &dyn Files, path: &str) -> bool {
     })
 }
 
-/// The names of the files that a folder's files for AMD's hosts stand beside: of `Dockerfile.rocm` it is `Dockerfile`. A file
-/// that takes the other one in, as `-r requirements.txt` does, is not beside it.
+/// The files in a folder that have an AMD version there: for `Dockerfile.rocm` it is `Dockerfile`. An AMD file that
+/// includes the other one, such as with `-r requirements.txt`, does not count.
 pub(super) fn unmarked(files: &dyn Files, folder: &str) -> Vec<String> {
     let mut found = Vec::new();
     for name in files.names(folder) {
@@ -93,7 +95,7 @@ pub(super) fn unmarked(files: &dyn Files, folder: &str) -> Vec<String> {
     found
 }
 
-/// `Dockerfile.rocm` and `rocm.Dockerfile` without the word and what parts it from the rest.
+/// `Dockerfile.rocm` and `rocm.Dockerfile` without the word and its separator.
 fn without(name: &str, word: &str) -> Option<String> {
     let is_mark = |c: char| matches!(c, '.' | '-' | '_');
     let (before, after) = name.split_once(word)?;

@@ -1,11 +1,11 @@
-//! Files that a caller names, with the texts it cares to give.
+//! Files that a caller lists, with optional texts.
 
 use std::borrow::Cow;
 
 use super::Files;
 use super::by_path::ByPath;
 
-/// Paths, each with its text where that was given.
+/// Paths, each with its text if provided.
 #[derive(Debug, Default)]
 pub(crate) struct Given<'t>(ByPath<Option<&'t str>>);
 
@@ -15,7 +15,7 @@ impl<'t> Given<'t> {
         self.0.insert(path, text);
     }
 
-    /// What lies below a folder, each by its path from there.
+    /// The files below a folder, each with its path relative to the folder.
     fn below(&self, folder: &str) -> impl Iterator<Item = &str> {
         let mut start = folder.to_owned();
         if !start.is_empty() {
@@ -30,7 +30,7 @@ impl Files for Given<'_> {
         let mut names: Vec<String> = Vec::new();
         for path in self.below(folder) {
             let name = path.split('/').next().unwrap_or(path);
-            // What lies in one folder stands together.
+            // Files of one folder are adjacent.
             if names.last().is_none_or(|last| last != name) {
                 names.push(name.to_owned());
             }

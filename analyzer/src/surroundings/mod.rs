@@ -1,7 +1,7 @@
-//! What the files around a file say of it: whether its build hipifies it, or a header gives it HIP's names, which modules its
-//! own project holds, and whether AMD has a file of its own for it.
+//! The project context of a file: whether its build runs hipify or a header defines HIP names, the first-party modules
+//! of its project, and whether there is an AMD version of the file.
 //!
-//! Where those files are is the caller's business ([`Files`]): on a disk, or in a request. Nothing about rules.
+//! The caller provides access to the files ([`Files`]): on a disk, or in a request. Independent of the rules.
 
 mod builds;
 mod by_folder;
@@ -24,17 +24,17 @@ pub(crate) use given::Given;
 
 /// Files below one root. Paths are relative to it, with `/` between their parts; the root itself is empty.
 pub trait Files {
-    /// The names of what lies in a folder, files and folders.
+    /// The names of the files and folders in a folder.
     fn names(&self, folder: &str) -> Vec<String>;
 
-    /// Whether there is a file or folder.
+    /// Whether a file or folder exists.
     fn exists(&self, path: &str) -> bool;
 
-    /// What stands in a file, if that can be read.
+    /// The content of a file, if it can be read.
     fn text(&self, path: &str) -> Option<Cow<'_, str>>;
 }
 
-/// Answers about files, kept by folder: many files share them.
+/// Results about files, cached by folder because many files share them.
 #[derive(Debug, Default)]
 pub struct Surroundings<F> {
     files: F,
@@ -45,7 +45,7 @@ pub struct Surroundings<F> {
 }
 
 impl<F: Files> Surroundings<F> {
-    /// Nothing is read yet.
+    /// Creates an empty cache.
     pub fn new(files: F) -> Self {
         Surroundings {
             files,
@@ -56,11 +56,11 @@ impl<F: Files> Surroundings<F> {
         }
     }
 
-    /// Whether hipify renames what is in a C++ file when it is built, as it does in a PyTorch extension. Nothing where no build
-    /// file says so.
+    /// Whether hipify converts a C++ file when it is built, as in a PyTorch extension. `None` if no build file answers
+    /// this.
     ///
-    /// The nearest build file that names the source decides. Without one it is the nearest folder with a build that speaks for
-    /// all below it, and true only where each of them hipifies.
+    /// The nearest build file that names the source decides. Otherwise it is the nearest folder with a build that
+    /// applies to all files below it, and the result is true only if each of these builds runs hipify.
     pub fn pytorch_extension(&self, path: &str) -> Option<bool> {
         let mut general = None;
         let mut folder = parent(path);
@@ -89,7 +89,7 @@ impl<F: Files> Surroundings<F> {
         general
     }
 
-    /// Whether the CMake project that a folder is a part of hipifies.
+    /// Whether the CMake project that contains a folder runs hipify.
     fn is_hipified_above(&self, folder: &str) -> bool {
         let mut folder = above(&self.files, folder);
         while let Some(here) = folder {
@@ -113,7 +113,7 @@ impl<F: Files> Surroundings<F> {
             .answer(folder, || Arc::new(builds::read(&self.files, folder)))
     }
 
-    /// The modules of every project that holds a folder, up to its repository's root.
+    /// The modules of every project that contains a folder, up to the root of its repository.
     pub fn own_modules(&self, folder: &str) -> Arc<Vec<String>> {
         self.own_modules.answer(folder, || {
             let above = above(&self.files, folder);
@@ -123,10 +123,10 @@ impl<F: Files> Surroundings<F> {
         })
     }
 
-    /// Tells the options for a file of `options.language` what its surroundings say.
+    /// Sets the project context in the options for a file of `options.language`.
     pub fn complete(&self, path: &str, options: &mut Options) {
         let folder = parent(path).unwrap_or_default();
-        // Each answer takes some reading, so only what is of use is asked.
+        // Each value requires reading files, so only the necessary ones are determined.
         let (is_cpp, is_python) = match options.language {
             Some(Language::CudaCpp) => (true, false),
             Some(Language::Python | Language::Notebook) => (false, true),
@@ -144,7 +144,8 @@ impl<F: Files> Surroundings<F> {
         options.has_counterpart = self.has_counterpart(path, options.language);
     }
 
-    /// Whether a header of the project's gives CUDA's names for HIP to a C++ file, which PyTorch's hipify does not rename.
+    /// Whether a header of the project defines CUDA names as HIP names in a C++ file that PyTorch's hipify does not
+    /// convert.
     pub fn has_hip_names(&self, path: &str) -> bool {
         self.pytorch_extension(path) != Some(true)
             && shim::is_given(path, |path| {
@@ -153,7 +154,7 @@ impl<F: Files> Surroundings<F> {
             })
     }
 
-    /// Whether a file is for NVIDIA's hosts alone, because AMD's stands beside it.
+    /// Whether a file is for NVIDIA hosts only, because an AMD version exists.
     pub fn has_counterpart(&self, path: &str, language: Option<Language>) -> bool {
         if counterpart::is_renamed(&self.files, path) {
             return true;
@@ -173,7 +174,7 @@ impl<F: Files> Surroundings<F> {
     }
 }
 
-/// The folder above, within the repository.
+/// The parent folder, within the repository.
 fn above<'p>(files: &dyn Files, folder: &'p str) -> Option<&'p str> {
     parent(folder).filter(|_| !is_repository(files, folder))
 }
@@ -182,7 +183,7 @@ fn is_repository(files: &dyn Files, folder: &str) -> bool {
     files.exists(&join(folder, ".git"))
 }
 
-/// The folder that a path lies in; none for the root.
+/// The folder that contains a path; `None` for the root.
 pub(crate) fn parent(path: &str) -> Option<&str> {
     match path.rsplit_once('/') {
         Some((folder, _)) => Some(folder),
@@ -214,7 +215,7 @@ mod tests {
     const SETUP: &str = "from torch.utils.cpp_extension import CUDAExtension\n\nCUDAExtension('ops', sources=['csrc/x.cu', f'csrc/{name}_bwd.cu'])";
     const SETUP_OF_ALL: &str = "from torch.utils.cpp_extension import CUDAExtension\n\nCUDAExtension('ops', sources=sources())";
 
-    /// Who renames CUDA's names: `hipify`, `nobody`, or `?`.
+    /// The tool that renames CUDA's names: `hipify`, `nobody`, or `?`.
     fn who(files: &[(&str, &str)], path: &str) -> &'static str {
         let all = surroundings(files);
         let first = all.pytorch_extension(path);

@@ -1,17 +1,17 @@
-//! Which modules a file's own project holds: what flash-attn's repository imports as `flash_attn` is what it is made of.
+//! The first-party modules of a file's project: `flash_attn` is a first-party module in flash-attn's repository.
 //!
-//! As import sorters do: a module is the project's when it lies at the project's root or in a usual source folder below it,
-//! or when the project's `setup.py` names it as an extension that it builds.
+//! As in import sorters, a module is first-party if it is at the root of the project or in a usual source folder below
+//! it, or if the project's `setup.py` names it as an extension.
 
 use super::{Files, is_repository, join};
 
-/// What stands at a project's root.
+/// Files at the root of a project.
 const MARKS: [&str; 3] = ["setup.py", "pyproject.toml", "setup.cfg"];
 
-/// Where projects keep their packages.
+/// Folders for the packages of a project.
 const SOURCE_FOLDERS: [&str; 3] = ["", "src", "python"];
 
-/// Adds the modules of the project whose root is `folder`, if it is one's.
+/// Adds the modules of the project with the root `folder`, if it is the root of a project.
 pub(super) fn add(files: &dyn Files, folder: &str, found: &mut Vec<String>) {
     let is_project =
         is_repository(files, folder) || MARKS.iter().any(|name| files.exists(&join(folder, name)));

@@ -1,10 +1,10 @@
-//! Sources as build files name them: `csrc/x.cu`, `${CMAKE_CURRENT_SOURCE_DIR}/x.cu`, `csrc/*.cu`, `.cu`.
+//! Source paths in build files: `csrc/x.cu`, `${CMAKE_CURRENT_SOURCE_DIR}/x.cu`, `csrc/*.cu`, `.cu`.
 
-/// The end of a path, `*` for any text within one part of it.
+/// The end of a path, with `*` for any text within one part of it.
 #[derive(Debug)]
 pub(super) struct Pattern(String);
 
-/// What a compiler takes by itself; headers come with these.
+/// Sources that a compiler accepts directly; headers are included by these.
 const SOURCES: [&str; 5] = [".cu", ".cpp", ".cc", ".cxx", ".c"];
 
 /// True for a source that a build has to name.
@@ -13,12 +13,12 @@ pub(super) fn is_source(path: &str) -> bool {
 }
 
 impl Pattern {
-    /// What `text` names, if that is a source or several.
+    /// The pattern in `text`, if it names one or more sources.
     pub(super) fn of(text: &str) -> Option<Pattern> {
         if !is_source(text) || text.len() > 400 || text.contains(char::is_whitespace) {
             return None;
         }
-        // What a variable or `**` stands for is some folders above.
+        // A variable or `**` may stand for several parent folders.
         let known = ["}/", ")/", "**/", "./"]
             .iter()
             .filter_map(|mark| text.rfind(mark).map(|at| at + mark.len()))
@@ -41,7 +41,7 @@ impl Pattern {
         self.0.ends_with(".cu")
     }
 
-    /// Whether it names the file at `path`, by the last parts of it.
+    /// Whether it names the file at `path`, by the last parts of the path.
     pub(super) fn fits(&self, path: &str) -> bool {
         let mut parts = path.rsplit('/');
         self.0

@@ -1,31 +1,31 @@
-//! Whether a header of the project's own gives a source CUDA's names for HIP: `#define cudaStream_t hipStream_t` where it
-//! is built for AMD, `using cudaError_t = hipError_t`. What includes it needs no other names.
+//! Whether a header of the project defines CUDA names as HIP names: `#define cudaStream_t hipStream_t` in a build for
+//! AMD, `using cudaError_t = hipError_t`. Sources that include it need no renaming.
 
 use super::{Files, is_repository, join, parent};
 use crate::cuda::hip_header;
 
-/// What any such header names; one of them is enough.
+/// Names that any such header defines; one of them is enough.
 const NAMES: [(&str, &str); 2] = [
     ("cudaError_t", "hipError_t"),
     ("cudaStream_t", "hipStream_t"),
 ];
 
-/// Where projects keep their headers.
+/// Folders for the headers of a project.
 const FOLDERS: [&str; 3] = ["", "include", "src"];
 
-/// How deep headers are followed, and how many.
+/// The maximum depth and number of headers to follow.
 const MAX_DEPTH: usize = 5;
 const MAX_HEADERS: usize = 64;
 
-/// What is of interest in a source.
+/// The relevant parts of a source.
 #[derive(Debug, Default)]
 pub(super) struct Header {
     is_shim: bool,
-    /// The project's own headers that it includes, by their paths.
+    /// The paths of the project headers that it includes.
     includes: Vec<String>,
 }
 
-/// Reads the source at `path`.
+/// Parses the source at `path`.
 pub(super) fn read(files: &dyn Files, path: &str) -> Header {
     let Some(text) = files.text(path) else {
         return Header::default();
@@ -40,7 +40,7 @@ pub(super) fn read(files: &dyn Files, path: &str) -> Header {
     }
 }
 
-/// Whether the source at `path` has such names, from one of the headers that `header` reads.
+/// Whether the source at `path` gets such names from one of the headers that `header` reads.
 pub(super) fn is_given<T: AsRef<Header>>(path: &str, header: impl Fn(&str) -> T) -> bool {
     let mut seen = vec![path.to_owned()];
     let mut from = 0;
@@ -81,11 +81,11 @@ fn included(line: &str) -> Option<&str> {
         .trim_start()
         .strip_prefix(['"', '<'])?;
     let name = rest.split(['"', '>']).next()?;
-    // C++'s own headers have no ending, and CUDA's are not the project's.
+    // C++ standard headers have no extension, and CUDA's headers are not part of the project.
     (name.contains('.') && hip_header(name).is_none()).then_some(name)
 }
 
-/// The file that `name` stands for in the source at `path`: beside it, or in a folder above.
+/// The file for `name` in the source at `path`: in the same folder, or in a parent folder.
 fn find(files: &dyn Files, path: &str, name: &str) -> Option<String> {
     let mut folder = parent(path);
     while let Some(above) = folder {

@@ -1,7 +1,7 @@
 //! The grammar's node kinds and fields, as two small enums.
 //!
-//! Only what the semantic layer or a rule looks at is listed; the rest is [`Kind::Other`].
-//! No reading of trees here.
+//! Only the kinds that the semantic layer or a rule uses are listed; all others are [`Kind::Other`].
+//! This file does not read trees.
 
 use std::sync::OnceLock;
 
@@ -9,29 +9,29 @@ use tree_sitter::Language;
 
 macro_rules! kinds {
     (named { $($named:ident = $named_text:literal,)* } tokens { $($token:ident = $token_text:literal,)* }) => {
-        /// What a node is.
+        /// The kind of a node.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub(crate) enum Kind {
-            /// A token that no rule looks at; never stored.
+            /// A token that no rule uses; never stored.
             Skipped,
-            /// A named node that no rule looks at.
+            /// A named node that no rule uses.
             Other,
-            /// Text that the parser could not place.
+            /// Text that the parser could not parse.
             Error,
             $($named,)*
             $($token,)*
         }
 
-        /// How many kinds there are.
+        /// The number of kinds.
         pub(crate) const KIND_COUNT: usize =
             3 + [$($named_text,)* $($token_text,)*].len();
 
-        /// The grammar's names. A table and a loop are a tenth of what a `match` on so many texts compiles to.
+        /// The grammar's names. A table with a loop takes a tenth of the code size of a `match` on as many texts.
         const LISTED: &[(&str, bool, Kind)] = &[
             $(($named_text, true, Kind::$named),)*
             $(($token_text, false, Kind::$token),)*
-            // A string's quotes: its text already says which they are.
+            // A string's quotes are already in its text.
             ("string_start", true, Kind::Skipped),
             ("string_end", true, Kind::Skipped),
         ];
@@ -152,11 +152,11 @@ kinds! {
 
 macro_rules! fields {
     ($($field:ident = $text:literal,)*) => {
-        /// What a node is to its parent.
+        /// The relation of a node to its parent.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub(crate) enum Field {
-            /// A child without a field, or with one that no rule looks at.
+            /// A child without a field, or with a field that no rule uses.
             Other,
             $($field,)*
         }
@@ -191,7 +191,7 @@ fields! {
 }
 
 impl Kind {
-    /// True for `a == b`'s `==` and its kin.
+    /// True for the `==` of `a == b` and other comparison operators.
     pub(crate) fn is_ordering(self) -> bool {
         matches!(
             self,
@@ -215,12 +215,12 @@ fn field_of(text: &str) -> Field {
         .map_or(Field::Other, |(_, field)| *field)
 }
 
-/// Python's grammar. A handle on static tables: making one costs nothing.
+/// Python's grammar. A handle to static tables, which is free to create.
 pub(super) fn language() -> Language {
     Language::new(tree_sitter_python::LANGUAGE)
 }
 
-/// The grammar's numbers, translated once.
+/// The grammar's numbers, converted once.
 pub(super) struct Grammar {
     kinds: Vec<Kind>,
     fields: Vec<Field>,
@@ -249,7 +249,7 @@ impl Grammar {
     }
 
     pub(super) fn kind(&self, id: u16) -> Kind {
-        // The grammar's error symbol lies past the table.
+        // The grammar's error symbol is past the table.
         self.kinds
             .get(usize::from(id))
             .copied()
@@ -268,7 +268,7 @@ impl Grammar {
 mod tests {
     use super::*;
 
-    /// A grammar that renames a node would otherwise silence the rules that look for it.
+    /// If the grammar renamed a node, rules for that node would silently stop working.
     #[test]
     fn every_listed_kind_and_field_exists_in_the_grammar() {
         let language = language();

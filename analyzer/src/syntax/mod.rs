@@ -1,4 +1,4 @@
-//! Source text to a flat syntax tree. Nothing here knows what a name means or what ROCm is.
+//! Parses source text into a flat syntax tree, without the meaning of names and independent of ROCm.
 
 mod kinds;
 mod parse;

@@ -1,6 +1,6 @@
-//! Running the parser, within limits that hold for any text.
+//! Runs the parser, within limits for any text.
 //!
-//! The crate has no clock, so a budget of parser steps stands in for one.
+//! The crate has no clock, so the limit is a number of parser steps.
 
 use std::ops::ControlFlow;
 
@@ -9,32 +9,32 @@ use tree_sitter::{InputEdit, ParseOptions, ParseState, Parser, Point};
 use super::kinds::{Grammar, language};
 use super::tree::Tree;
 
-/// Sources longer than this are refused with a sentence.
+/// Longer sources are rejected with a note.
 ///
-/// The largest module of PyTorch itself is about a third of it.
+/// PyTorch's largest module is about a third of it.
 pub const MAX_SOURCE_BYTES: usize = 2 * 1024 * 1024;
 
 /// Parser progress reports allowed for each byte of source, and for any source.
 ///
-/// A report comes every hundred parser steps. The files of PyTorch need one for a hundred bytes or more, and the worst
-/// nesting that the tests know one for fourteen.
+/// The parser reports every hundred steps. The files of PyTorch need one report for a hundred bytes or more, and the
+/// worst nesting in the tests needs one for fourteen.
 const BYTES_PER_REPORT: usize = 2;
 const REPORTS_AT_LEAST: usize = 10_000;
 
-/// The last text that was parsed, for the parser to start from.
+/// The previous text and tree, which the parser reuses.
 #[derive(Default)]
 pub(crate) struct LastParse(Option<(String, tree_sitter::Tree)>);
 
-/// Parses `source`; nothing when it is too long, or takes more steps than any Python does.
+/// Parses `source`; `None` if it is too long, or takes more steps than valid Python does.
 ///
-/// What `last` holds is used again where it still fits, and replaced.
+/// Reuses the unchanged parts of `last`, and replaces it.
 pub(crate) fn parse<'a>(source: &'a str, last: &mut LastParse) -> Option<Tree<'a>> {
     if source.len() > MAX_SOURCE_BYTES {
         return None;
     }
     let grammar = Grammar::python();
     let mut parser = Parser::new();
-    // Only a grammar built for another parser is refused, and the versions are pinned together.
+    // Only a grammar built for another parser version is rejected, and the versions are pinned together.
     parser.set_language(&language()).ok()?;
     let mut reports = REPORTS_AT_LEAST + source.len() / BYTES_PER_REPORT;
     let mut progress = |_: &ParseState| match reports.checked_sub(1) {
@@ -58,7 +58,7 @@ pub(crate) fn parse<'a>(source: &'a str, last: &mut LastParse) -> Option<Tree<'a
     };
     let mut parsed = parse(old.as_ref())?;
     if old.is_some() && parsed.root_node().has_error() {
-        // How an error is mended depends on what was there before, and a report must not.
+        // Error recovery depends on the previous tree, and a report must not.
         parsed = parse(None)?;
     }
     let tree = Tree::new(source, &parsed, grammar);
@@ -66,7 +66,8 @@ pub(crate) fn parse<'a>(source: &'a str, last: &mut LastParse) -> Option<Tree<'a
     Some(tree)
 }
 
-/// The tree of `before`, told what changed on the way to `after`: one stretch between what both begin and end with.
+/// The tree of `before`, with the edit that leads to `after`: one range between the common prefix and the common
+/// suffix.
 fn edited(mut tree: tree_sitter::Tree, before: &str, after: &str) -> tree_sitter::Tree {
     let (old, new) = (before.as_bytes(), after.as_bytes());
     let same = |(a, b): &(&u8, &u8)| a == b;

@@ -1,7 +1,7 @@
 //! A syntax tree as one flat array in preorder.
 //!
-//! A subtree is a range of the array, so every walk is a loop: no recursion, whatever the nesting.
-//! Punctuation is left out. Built in a single pass of the parser's cursor.
+//! A subtree is a range of the array, so every traversal is a loop without recursion, for any nesting.
+//! Punctuation is omitted. Built in a single pass of the parser's cursor.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::kinds::{Field, Grammar, Kind};
 pub(crate) struct Node(u32);
 
 impl Node {
-    /// Its place in the tree's order.
+    /// Its index in the tree's order.
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
@@ -34,17 +34,17 @@ pub(crate) struct Tree<'a> {
     source: &'a str,
     nodes: Vec<Entry>,
     error_nodes: Vec<Node>,
-    /// Where the parser had to imagine a token.
+    /// Positions at which the parser inserted a missing token.
     missing: Vec<usize>,
-    /// Where the first node begins whose inside is left out.
+    /// The start of the first node whose children were omitted.
     cut: Option<usize>,
 }
 
 const ROOT: Node = Node(0);
 
-/// Nodes in nodes, at most; what lies deeper is left out. A walk from a node to the root is no longer than that.
+/// The maximum depth of nodes; deeper nodes are omitted. This limits the length of a walk from a node to the root.
 ///
-/// Every operand of `a + b + …` and every call of `a.b().c()…` lies one or two deeper than the next.
+/// Every operand of `a + b + …` and every call of `a.b().c()…` is one or two levels deeper than the next.
 const MAX_DEPTH: usize = 1000;
 
 impl<'a> Tree<'a> {
@@ -109,12 +109,12 @@ impl<'a> Tree<'a> {
         self.source
     }
 
-    /// The module.
+    /// The root node.
     pub(crate) fn root(&self) -> Node {
         ROOT
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -124,25 +124,25 @@ impl<'a> Tree<'a> {
         (0..self.nodes.len() as u32).map(Node)
     }
 
-    /// The nodes after `start` and before `end`, in source order; none where `end` comes first.
+    /// The nodes after `start` and before `end`, in source order; empty if `end` comes first.
     pub(crate) fn between(&self, start: Node, end: Node) -> impl Iterator<Item = Node> + use<> {
-        // Not `nodes().skip()`: that walks to where it begins.
+        // Not `nodes().skip()`, which iterates over the skipped nodes.
         (start.0 + 1..end.0).map(Node)
     }
 
-    /// Text that the parser could not place.
+    /// Text that the parser could not parse.
     pub(crate) fn error_nodes(&self) -> &[Node] {
         &self.error_nodes
     }
 
-    /// Byte offset of the first thing that is not Python's grammar.
+    /// Byte offset of the first syntax error.
     pub(crate) fn first_error(&self) -> Option<usize> {
         let error = self.error_nodes.first().map(|node| self.span(*node).start);
         let missing = self.missing.first().copied();
         error.into_iter().chain(missing).min()
     }
 
-    /// Byte offset of the first thing that is nested too deeply to be kept.
+    /// Byte offset of the first node that was omitted because of its depth.
     pub(crate) fn first_cut(&self) -> Option<usize> {
         self.cut
     }
@@ -151,17 +151,17 @@ impl<'a> Tree<'a> {
         &self.nodes[node.0 as usize]
     }
 
-    /// What `node` is.
+    /// The kind of `node`.
     pub(crate) fn kind(&self, node: Node) -> Kind {
         self.entry(node).kind
     }
 
-    /// What `node` is to its parent.
+    /// The relation of `node` to its parent.
     pub(crate) fn field(&self, node: Node) -> Field {
         self.entry(node).field
     }
 
-    /// Where `node` is, in bytes.
+    /// The range of `node`, in bytes.
     pub(crate) fn span(&self, node: Node) -> Range<usize> {
         let entry = self.entry(node);
         entry.start as usize..entry.end as usize
@@ -182,12 +182,12 @@ impl<'a> Tree<'a> {
         self.source.get(self.span(node)).unwrap_or_default()
     }
 
-    /// The node around `node`; none for the module.
+    /// The parent of `node`; `None` for the module.
     pub(crate) fn parent(&self, node: Node) -> Option<Node> {
         (node != ROOT).then(|| Node(self.entry(node).parent))
     }
 
-    /// The nodes around `node`, innermost first.
+    /// The ancestors of `node`, innermost first.
     pub(crate) fn ancestors(&self, node: Node) -> Ancestors<'_> {
         Ancestors {
             nodes: &self.nodes,
@@ -195,7 +195,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// True when `node` is `ancestor` or lies within it.
+    /// True if `node` is `ancestor` or a descendant of it.
     pub(crate) fn contains(&self, ancestor: Node, node: Node) -> bool {
         ancestor.0 <= node.0 && node.0 < self.entry(ancestor).after
     }
@@ -231,17 +231,17 @@ impl<'a> Tree<'a> {
         self.children_in(node, field).next()
     }
 
-    /// `node` and everything within, in source order.
+    /// `node` and its descendants, in source order.
     pub(crate) fn subtree(&self, node: Node) -> impl Iterator<Item = Node> + use<> {
         (node.0..self.entry(node).after).map(Node)
     }
 
-    /// How many nodes `node` and everything within are.
+    /// The number of nodes in the subtree of `node`.
     pub(crate) fn size(&self, node: Node) -> usize {
         (self.entry(node).after - node.0) as usize
     }
 
-    /// `node` without the parentheses around it.
+    /// `node` without its parentheses.
     pub(crate) fn unparenthesized(&self, mut node: Node) -> Node {
         while self.kind(node) == Kind::ParenthesizedExpression {
             match self.parts(node).next() {
@@ -252,7 +252,7 @@ impl<'a> Tree<'a> {
         node
     }
 
-    /// The statement that `node` belongs to: the child of the nearest block.
+    /// The statement that contains `node`: the child of the nearest block.
     pub(crate) fn statement(&self, node: Node) -> Node {
         let mut statement = node;
         for ancestor in self.ancestors(node) {
@@ -264,7 +264,7 @@ impl<'a> Tree<'a> {
         statement
     }
 
-    /// The block or module that `node` belongs to.
+    /// The block or module that contains `node`.
     pub(crate) fn block(&self, node: Node) -> Node {
         self.ancestors(node)
             .find(|node| matches!(self.kind(*node), Kind::Block | Kind::Module))
@@ -272,7 +272,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Children of a node. One plain type, because closures over closures made a tenth of the browser module.
+/// The children of a node. A single plain type, because nested closures took a tenth of the browser module.
 pub(crate) struct Children<'t> {
     nodes: &'t [Entry],
     next: u32,
@@ -307,7 +307,7 @@ impl Iterator for Children<'_> {
     }
 }
 
-/// The nodes around a node, innermost first.
+/// The ancestors of a node, innermost first.
 pub(crate) struct Ancestors<'t> {
     nodes: &'t [Entry],
     node: Node,

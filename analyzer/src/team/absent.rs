@@ -1,5 +1,5 @@
-//! Stands in for team rules in the browser module that is for Python alone: most sites have no such rules, and the ones
-//! that have load the other module.
+//! A stub for team rules in the browser module for Python: most sites have no such rules, and sites with rules load the
+//! other module.
 
 use crate::analysis::Options;
 use crate::api::json::Json;
@@ -7,28 +7,28 @@ use crate::checker::Checker;
 use crate::draft::Draft;
 use crate::report::Severity;
 
-/// No rules.
+/// An empty list of rules.
 #[derive(Clone, Debug, Default)]
 pub struct TeamRules;
 
-/// One rule of a team; there is none.
+/// A team rule; never created.
 #[derive(Debug)]
 pub struct TeamRule {
     /// `ACME001`.
     pub id: String,
-    /// Reads after "allow".
+    /// The name in suppression comments.
     pub name: String,
     /// One sentence.
     pub message: String,
-    /// How bad its findings are.
+    /// The severity of its findings.
     pub severity: Severity,
-    /// Where the team explains it.
+    /// The URL of the team's documentation.
     pub link: Option<String>,
 }
 
-/// Rules came that this module does not read.
+/// The request contains rules, which this module does not support.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this module reads no team rules; the one for every language does")]
+#[error("this module does not support team rules; use the module for every language")]
 pub struct TeamRuleError;
 
 impl TeamRules {
@@ -37,17 +37,17 @@ impl TeamRules {
         std::iter::empty()
     }
 
-    /// The rule in a place.
+    /// The rule at an index.
     pub fn get(&self, _: usize) -> Option<&TeamRule> {
         None
     }
 
-    /// True: there are none.
+    /// Always true.
     pub fn is_empty(&self) -> bool {
         true
     }
 
-    /// Reads rules that were parsed.
+    /// Parses rules from parsed JSON.
     pub(crate) fn read(rules: &[Json]) -> Result<TeamRules, TeamRuleError> {
         match rules {
             [] => Ok(TeamRules),
@@ -56,7 +56,7 @@ impl TeamRules {
     }
 }
 
-/// What no rules find.
+/// The findings: none.
 pub(crate) fn check(_: &Checker<'_>, _: &Options) -> Vec<Draft> {
     Vec::new()
 }

@@ -1,10 +1,10 @@
-//! The targets that a rule is for: `arch = ["gfx950"]`, `rocm = ">=7"`, `torch = ">=2.6,<2.9"`.
+//! The targets of a rule: `arch = ["gfx950"]`, `rocm = ">=7"`, `torch = ">=2.6,<2.9"`.
 
 use std::cmp::Ordering;
 
 use crate::report::{Arch, Target, Version};
 
-/// When a rule applies. The default is always.
+/// The targets to which a rule applies. The default is all targets.
 #[derive(Debug, Default)]
 pub(super) struct Condition {
     /// Empty: every architecture.
@@ -14,7 +14,7 @@ pub(super) struct Condition {
     pub(super) python: Vec<Bound>,
 }
 
-/// Whether a version that compares so is within a bound.
+/// Whether the result of a version comparison is within a bound.
 type Allows = fn(Ordering) -> bool;
 
 /// One comparison with a version.
@@ -22,12 +22,12 @@ type Allows = fn(Ordering) -> bool;
 pub(super) struct Bound {
     allows: Allows,
     major: u16,
-    /// Only as much is compared as was written: 7.14 is `<=7` and not `>7`.
+    /// Compares only the components that were written: 7.14 is `<=7` and not `>7`.
     minor: Option<u16>,
 }
 
 impl Condition {
-    /// True when a rule with this condition is for `target`.
+    /// True if a rule with this condition applies to `target`.
     pub(super) fn holds(&self, target: &Target) -> bool {
         let within = |bounds: &[Bound], version| bounds.iter().all(|bound| bound.holds(version));
         (self.arch.is_empty() || self.arch.contains(&target.arch))
@@ -44,7 +44,7 @@ impl Bound {
         (self.allows)(ordering.then(minor.unwrap_or(Ordering::Equal)))
     }
 
-    /// Reads `>=7` or `>=2.6,<2.9`.
+    /// Parses `>=7` or `>=2.6,<2.9`.
     pub(super) fn parse_all(text: &str) -> Option<Vec<Bound>> {
         text.split(',')
             .map(|part| Bound::parse(part.trim()))
@@ -52,7 +52,7 @@ impl Bound {
     }
 
     fn parse(text: &str) -> Option<Bound> {
-        // The longer signs first: `<` is the beginning of `<=`.
+        // The longer operators first: `<` is a prefix of `<=`.
         let signs: [(&str, Allows); 6] = [
             (">=", Ordering::is_ge),
             ("<=", Ordering::is_le),

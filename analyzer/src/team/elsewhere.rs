@@ -1,4 +1,4 @@
-//! Rules for what is no Python: names and headers of CUDA C++; packages, images and variables of the files around.
+//! Rules for languages other than Python: names and headers in CUDA C++; packages, images and variables in other files.
 
 use std::ops::Range;
 
@@ -9,22 +9,22 @@ use crate::files::facts::Facts;
 use crate::report::HandledBy;
 use crate::{cuda, files};
 
-/// What a name is the name of.
+/// The kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Thing {
     /// A function, type, constant or macro of CUDA C++: `acme_gemm`, `acme::gemm`.
     Cuda,
-    /// A header, or with a final `/` a folder of them.
+    /// A header, or a folder of headers if it ends in `/`.
     Include,
-    /// A required package, as indexes compare names.
+    /// A required package, with the normalized name of package indexes.
     Package,
-    /// A container's image, whatever its tag.
+    /// A container image with any tag.
     Image,
-    /// An environment variable that is given a value.
+    /// An environment variable that is set.
     Variable,
 }
 
-/// Looks for a name.
+/// Matches a name.
 #[derive(Debug)]
 pub(super) struct ThingMatcher {
     pub(super) thing: Thing,
@@ -32,7 +32,7 @@ pub(super) struct ThingMatcher {
 }
 
 impl ThingMatcher {
-    /// A matcher; what a name of its kind looks like where `name` is none.
+    /// Creates a matcher; on failure, returns a description of a valid name of this kind.
     pub(super) fn new(thing: Thing, name: &str) -> Result<ThingMatcher, &'static str> {
         let is_word = |text: &str| {
             !text.is_empty()
@@ -104,7 +104,7 @@ impl ThingMatcher {
                     is_it && cx.is_for_both(*token)
                 })
                 .filter_map(|(header, token)| {
-                    // Without its quotes or angles.
+                    // Without its quotes or angle brackets.
                     let span = cx.source.span(token..token + 1);
                     let at = span.start + cx.source.token_text(token).find(header)?;
                     Some(at..at + header.len())
@@ -114,7 +114,7 @@ impl ThingMatcher {
         }
     }
 
-    /// What has a marker for some machines is left alone, as by the built-in rules.
+    /// Requirements with a marker for some machines are not matched, as in the built-in rules.
     fn in_file(&self, facts: &Facts<'_>) -> Vec<Range<usize>> {
         match self.thing {
             Thing::Package => {
@@ -148,12 +148,12 @@ impl ThingMatcher {
     }
 }
 
-/// What a team's selected rules find in CUDA C++.
+/// The findings of a team's selected rules in CUDA C++.
 pub(crate) fn check_cuda(cx: &cuda::Checker<'_>, options: &Options) -> Vec<Draft> {
     drafts(options, |matcher| matcher.in_cuda(cx))
 }
 
-/// What they find in one of the files around the code.
+/// The findings in other files.
 pub(crate) fn check_file(facts: &Facts<'_>, options: &Options) -> Vec<Draft> {
     drafts(options, |matcher| matcher.in_file(facts))
 }

@@ -1,7 +1,7 @@
-//! A lesson's exercise: what its text asks of a source, as conditions that are judged one by one.
+//! A lesson's exercise: conditions on a source, each evaluated separately.
 //!
-//! `gone` names rules that must have no finding. `absent` and `present` look for code in the language of team rules.
-//! Comments that silence findings do not help: what they silence counts.
+//! `gone` names rules that must have no finding. `absent` and `present` match code in the language of team rules.
+//! Suppression comments have no effect: suppressed findings count.
 
 use std::ops::Range;
 
@@ -17,19 +17,19 @@ use crate::selection::Selection;
 use crate::semantic::{Semantics, never_runs_on_target};
 use crate::syntax::{LastParse, Node, parse};
 
-/// What an exercise asks for.
+/// The conditions of an exercise.
 #[derive(Debug)]
 pub struct Exercise {
     gone: Vec<&'static RuleMeta>,
     searches: Vec<Search>,
 }
 
-/// Code that has to be there, or must not be.
+/// Code that must be present, or absent.
 #[derive(Debug)]
 struct Search {
-    /// The condition, as it reads when it is met.
+    /// The title of the condition, which is true once it is met.
     title: String,
-    /// What to do about it while it is not.
+    /// The message while it is not met.
     message: String,
     wanted: Wanted,
     matchers: Vec<Matcher>,
@@ -37,19 +37,19 @@ struct Search {
 
 #[derive(Debug)]
 enum Wanted {
-    /// Somewhere, if only on a path for other GPUs.
+    /// Anywhere, including branches for other GPUs.
     Present,
-    /// Nowhere that runs on the target, but within a match of one of these.
+    /// Nowhere that runs on the target, except within a match of one of these.
     Absent { unless_inside: Vec<Matcher> },
 }
 
-/// An exercise that does not read.
+/// An invalid exercise.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{key}`: {message}")]
 pub struct ExerciseError {
     /// The key's path: `absent 2: match.pattern`.
     pub key: String,
-    /// What is wrong and what is allowed.
+    /// The error, and the valid values.
     pub message: String,
 }
 
@@ -60,13 +60,13 @@ impl From<Wrong> for ExerciseError {
 }
 
 impl Exercise {
-    /// Reads `{gone: […], absent: […], present: […]}`.
+    /// Parses `{gone: […], absent: […], present: […]}`.
     ///
     /// # Errors
-    /// At the first condition that does not read.
+    /// Returns an error for the first invalid condition.
     pub fn parse(json: &str) -> Result<Exercise, ExerciseError> {
         let Ok(json) = parse_json(json) else {
-            return wrong("exercise", "it is not JSON").map_err(ExerciseError::from);
+            return wrong("exercise", "not valid JSON").map_err(ExerciseError::from);
         };
         let table = Table::new("", &json, &["gone", "absent", "present"])?;
         let mut exercise = Exercise {
@@ -87,7 +87,7 @@ impl Exercise {
             let conditions = match table.get(key) {
                 None => &[],
                 Some(Json::List(conditions)) => &conditions[..],
-                Some(_) => wrong(key, "it is a list of tables")?,
+                Some(_) => wrong(key, "expected a list of tables")?,
             };
             for (index, condition) in conditions.iter().enumerate() {
                 let search = read_search(key, condition);
@@ -101,13 +101,13 @@ impl Exercise {
         if !exercise.searches.iter().any(is_present) {
             wrong(
                 "present",
-                "an exercise says what has to be there, so that an empty text is no solution",
+                "add at least one condition for code that must be present, so that an empty text is not a solution",
             )?;
         }
         Ok(exercise)
     }
 
-    /// Judges a source for the target.
+    /// Evaluates a source for the target.
     pub fn judge(&self, source: &str, target: &Target) -> Judgement {
         let options = Options {
             target: target.clone(),
@@ -125,10 +125,11 @@ impl Exercise {
         conditions.extend(self.gone.iter().map(|rule| no_finding(rule, &report)));
         if report.suppressed > 0 && !self.gone.is_empty() {
             conditions.push(JudgedCondition {
-                title: "No finding is silenced.".to_owned(),
+                title: "No finding is suppressed.".to_owned(),
                 met: false,
-                message: "A `hipward: ignore` comment hides a finding; change the code instead."
-                    .to_owned(),
+                message:
+                    "A `hipward: ignore` comment suppresses a finding; change the code instead."
+                        .to_owned(),
             });
         }
         let tree = parse(source, &mut LastParse::default());
@@ -139,7 +140,7 @@ impl Exercise {
             let found = checker.as_ref().map(|checker| search.is_found(checker));
             conditions.push(JudgedCondition {
                 title: search.title.clone(),
-                // Nothing is true of a text that the parser gave up on.
+                // No condition holds for a text that the parser rejected.
                 met: found == Some(is_present),
                 message: search.message.clone(),
             });
@@ -161,7 +162,7 @@ impl Search {
     }
 }
 
-/// Each place where one of the matchers finds its code, up to the number of findings that anyone reads.
+/// The positions at which one of the matchers matches, up to the maximum number of findings.
 fn matches_of(matchers: &[Matcher], cx: &Checker<'_>) -> Vec<(Node, Range<usize>)> {
     let mut found = Vec::new();
     for matcher in matchers {
@@ -236,7 +237,7 @@ fn read_python(table: &Table<'_>, path: &'static str) -> Result<Vec<Matcher>, Wr
     {
         wrong(
             path,
-            "an exercise is in Python, and looks for import, use, call or pattern",
+            "an exercise only supports Python, with import, use, call or pattern",
         )?;
     }
     Ok(matchers)

@@ -1,4 +1,5 @@
-//! A pattern against a node of a source: the same syntax, whatever the layout, quotes, parentheses and comments.
+//! Matches a pattern against a node of a source: the same syntax, independent of formatting, quotes, parentheses and
+//! comments.
 
 use std::ops::Range;
 
@@ -7,26 +8,27 @@ use crate::checker::Checker;
 use crate::semantic::literal_text;
 use crate::syntax::{Kind, Node};
 
-/// Comparisons for one node. Several `$...` holes in one list can be filled in many ways; past this there is no match.
+/// The maximum number of comparisons for one node. Several `$...` metavariables in one list have many possible matches;
+/// beyond the limit there is no match.
 const MAX_STEPS: u32 = 5000;
 
-/// What a hole was filled with: neighbouring nodes, none for an empty `$...`.
+/// The value of a metavariable: adjacent nodes, or none for an empty `$...`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Filling<'a> {
     pub(super) text: &'a str,
-    /// Where it is in the source; the same place twice for nothing.
+    /// Its range in the source; empty if there are no nodes.
     pub(super) range: Range<usize>,
-    /// Its only node, if it has one.
+    /// Its single node, if it has one.
     pub(super) only: Option<Node>,
 }
 
-/// A place where a rule's code is.
+/// A match of a rule.
 pub(super) struct Match<'a> {
-    /// What is reported, and what a fix replaces.
+    /// The reported range, which a fix replaces.
     pub(super) span: Range<usize>,
     /// The node with that span.
     pub(super) node: Node,
-    /// The holes' fillings, in the pattern's order.
+    /// The values of the metavariables, in the pattern's order.
     pub(super) fillings: Vec<Option<Filling<'a>>>,
 }
 
@@ -42,7 +44,7 @@ impl Match<'_> {
 
 /// The match of `pattern` at `node`.
 pub(super) fn find<'a>(cx: &Checker<'a>, pattern: &Pattern, node: Node) -> Option<Match<'a>> {
-    // `a` in `a.b` or in `import a` is no expression of its own.
+    // `a` in `a.b` or in `import a` is not an expression.
     if matches!(pattern.root.form, Form::Name(_)) && !stands_alone(cx, node) {
         return None;
     }
@@ -119,7 +121,7 @@ impl<'a> Matcher<'_, '_, 'a> {
                 let children: Vec<_> = tree.parts(node).collect();
                 let found = gaps(tree, node);
                 let is_same = match &punctuation[..] {
-                    // A pattern whose children vary in number: brackets are all that can be compared.
+                    // The number of children of the pattern varies: only brackets can be compared.
                     [all] => *all == found.concat(),
                     each => *each == found,
                 };
@@ -157,7 +159,7 @@ impl<'a> Matcher<'_, '_, 'a> {
         }
     }
 
-    /// Fills a hole; what filled it before has to be the same text.
+    /// Assigns a metavariable; if it already has a value, the text has to be the same.
     fn fill(&mut self, hole: usize, nodes: &[Node]) -> bool {
         self.steps = self.steps.saturating_sub(1);
         let tree = self.cx.tree();

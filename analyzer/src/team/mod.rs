@@ -1,7 +1,8 @@
-//! A team's own rules: data instead of code, judged by one engine.
+//! Team rules: defined as data instead of code, and evaluated by one engine.
 //!
-//! A rule names what it looks for (an import, a use or a call of a qualified name, a piece of Python with holes, a name
-//! in CUDA C++, a package, an image, a variable), what to say and what to write instead. Files and TOML are the command line's affair: here rules come as JSON.
+//! A rule contains a matcher (an import, a use or a call of a qualified name, a Python pattern with metavariables, a
+//! name in CUDA C++, a package, an image, a variable), a message and a replacement. The command line reads files and
+//! TOML; this module reads rules as JSON.
 
 mod condition;
 mod elsewhere;
@@ -39,13 +40,13 @@ pub struct TeamRules(Arc<[TeamRule]>);
 pub struct TeamRule {
     /// `ACME001`; never begins with `HW` and a digit.
     pub id: String,
-    /// Reads after "allow": `acme-attention`.
+    /// The name in suppression comments: `acme-attention`.
     pub name: String,
-    /// One sentence: what is wrong with it on the target.
+    /// One sentence: the problem on the target.
     pub message: String,
-    /// How bad its findings are.
+    /// The severity of its findings.
     pub severity: Severity,
-    /// Where the team explains it.
+    /// The URL of the team's documentation.
     pub link: Option<String>,
     when: Condition,
     matchers: Vec<Matcher>,
@@ -53,13 +54,13 @@ pub struct TeamRule {
 }
 
 impl TeamRule {
-    /// How freely its fix may be made; none for a rule that only reports.
+    /// The applicability of its fix; `None` for a rule without a fix.
     pub fn applicability(&self) -> Option<Applicability> {
         self.fix.as_ref().map(|fix| fix.applicability)
     }
 }
 
-/// One of the forms of code that a rule looks for.
+/// One of the matchers of a rule.
 #[derive(Debug)]
 enum Matcher {
     Name(NameMatcher),
@@ -71,13 +72,13 @@ enum Matcher {
 struct TeamFix {
     title: String,
     applicability: Applicability,
-    /// Empty for a fix that only describes.
+    /// Empty for a display-only fix.
     replace: Option<Writing>,
     /// A module that the replacement needs.
     import: Option<String>,
 }
 
-/// What a fix writes.
+/// The replacement of a fix.
 #[derive(Debug)]
 enum Writing {
     Python(Template),
@@ -85,51 +86,51 @@ enum Writing {
     Name(String),
 }
 
-/// A rule that does not read: which, where in it, and what is wrong.
+/// An invalid rule: its index, the key, and the error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("rule {}: `{key}`: {message}", index + 1)]
 pub struct TeamRuleError {
-    /// Its place among the rules, from 0.
+    /// Its index among the rules, from 0.
     pub index: usize,
     /// The key's path: `match.call`. Empty for the rule as a whole.
     pub key: String,
-    /// What is wrong and what is allowed.
+    /// The error, and the valid values.
     pub message: String,
 }
 
 impl TeamRules {
-    /// Reads rules: a JSON list of objects.
+    /// Parses rules: a JSON list of objects.
     ///
     /// # Errors
-    /// At the first rule that does not read.
+    /// Returns an error for the first invalid rule.
     pub fn parse(json: &str) -> Result<TeamRules, TeamRuleError> {
         read::rules(json)
     }
 
-    /// Each rule, in the order they were given.
+    /// The rules, in their original order.
     pub fn iter(&self) -> impl Iterator<Item = &TeamRule> {
         self.0.iter()
     }
 
-    /// The rule in a place.
+    /// The rule at an index.
     pub fn get(&self, index: usize) -> Option<&TeamRule> {
         self.0.get(index)
     }
 
-    /// True when there are none.
+    /// True if there are no rules.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// The rules that are selected and for the target, with their places among all.
+/// The rules that are selected and apply to the target, with their indices.
 fn wanted(options: &Options) -> impl Iterator<Item = (usize, &TeamRule)> {
     options.team.iter().enumerate().filter(|(_, rule)| {
         rule.when.holds(&options.target) && options.rules.wants(&rule.id, false)
     })
 }
 
-/// What a team's selected rules find in a Python source, up to the number of findings that anyone reads.
+/// The findings of a team's selected rules in a Python source, up to the maximum number of findings.
 pub(crate) fn check(cx: &Checker<'_>, options: &Options) -> Vec<Draft> {
     let mut by_kind: [Vec<(usize, &TeamRule, &Matcher)>; KIND_COUNT] =
         [const { Vec::new() }; KIND_COUNT];
@@ -188,7 +189,7 @@ impl Matcher {
 }
 
 impl TeamFix {
-    /// The fix for a match; one for a person to carry out where the edit can't be made without harm.
+    /// The fix for a match; display-only if the edit would break the code.
     fn suggest(&self, cx: &Checker<'_>, found: &Match<'_>) -> Suggestion {
         let edits = match &self.replace {
             Some(Writing::Python(template)) => self.python_edits(template, cx, found),
@@ -210,7 +211,7 @@ impl TeamFix {
         Some(edits)
     }
 
-    /// The fix for a name outside of Python.
+    /// The fix for a name in languages other than Python.
     fn replace_name(&self, span: Range<usize>) -> Suggestion {
         self.suggestion(match &self.replace {
             Some(Writing::Name(name)) => Some(vec![(span, name.clone())]),

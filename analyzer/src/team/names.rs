@@ -1,4 +1,4 @@
-//! Rules by qualified name: an import of a module, a use of a name, a call of a function with certain arguments.
+//! Matchers for qualified names: an import of a module, a use of a name, a call of a function with certain arguments.
 
 use crate::checker::{Checker, Replacement};
 use crate::rules::edits::add_import;
@@ -6,35 +6,35 @@ use crate::semantic::{Value, integer, is_import_guarded, string};
 use crate::syntax::{Field, Kind, Node};
 use crate::team::matching::Match;
 
-/// What is done with the name.
+/// The kind of use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Usage {
-    /// `import a.b`, `from a.b import c`, `from a import b`; unless its failure is dealt with.
+    /// `import a.b`, `from a.b import c`, `from a import b`, unless the code handles the failure.
     Import,
-    /// Read, whatever for.
+    /// Any read.
     Use,
     /// Called.
     Call,
 }
 
-/// Looks for a qualified name.
+/// Matches a qualified name.
 #[derive(Debug)]
 pub(super) struct NameMatcher {
     pub(super) usage: Usage,
     /// `torch.cuda.amp.autocast`.
     pub(super) path: String,
-    /// For a call: arguments that it has to have, with these constants.
+    /// For a call: required arguments with these constants.
     pub(super) arguments: Vec<(Slot, Constant)>,
 }
 
-/// Which argument of a call.
+/// Selects an argument of a call.
 #[derive(Debug)]
 pub(super) enum Slot {
     Position(usize),
     Keyword(String),
 }
 
-/// A value that is written in the source.
+/// A constant in the source.
 #[derive(Debug)]
 pub(super) enum Constant {
     Text(String),
@@ -51,11 +51,11 @@ impl NameMatcher {
         }
     }
 
-    /// The match at `node`; its span is the name, which is what a fix replaces.
+    /// The match at `node`; its span is the name, which a fix replaces.
     pub(super) fn find<'a>(&self, cx: &Checker<'a>, node: Node) -> Option<Match<'a>> {
         let name = match self.usage {
             Usage::Import => {
-                // As for the built-in rules: who is prepared for its failure has thought of it.
+                // As in the built-in rules, an import whose failure is handled is not reported.
                 let errors = ["ImportError", "ModuleNotFoundError"];
                 let name = imported(cx, node, &self.path)?;
                 (!is_import_guarded(&cx.semantics, node, &errors)).then_some(name)?
@@ -80,7 +80,7 @@ impl NameMatcher {
     }
 }
 
-/// The part of an import statement that names `path` or something within it.
+/// The part of an import statement that names `path` or a submodule.
 fn imported(cx: &Checker<'_>, statement: Node, path: &str) -> Option<Node> {
     let tree = cx.tree();
     let is_in = |text: &str| {
@@ -101,7 +101,7 @@ fn imported(cx: &Checker<'_>, statement: Node, path: &str) -> Option<Node> {
     items.find(|item| tree.text(name(*item)) == member)
 }
 
-/// True for a whole expression that reads a name: no part of a longer one, of an import or of a definition.
+/// True for a whole expression that reads a name: not a part of a longer name, an import or a definition.
 fn is_read(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let Some(parent) = tree.parent(node) else {
@@ -160,7 +160,7 @@ fn has_argument(cx: &Checker<'_>, arguments: Node, slot: &Slot, constant: &Const
     })
 }
 
-/// The edit that imports `module` where the source does not; none when its name is taken by something else.
+/// The edit that imports `module` if the source does not; `None` if its name is used for something else.
 pub(super) fn import(cx: &Checker<'_>, module: &str) -> Option<Option<Replacement>> {
     let root = module.split('.').next().unwrap_or(module);
     let names = &cx.semantics.names;
@@ -179,7 +179,7 @@ pub(super) fn import(cx: &Checker<'_>, module: &str) -> Option<Option<Replacemen
     }
 }
 
-/// True when an import statement of the source names `module` itself.
+/// True if an import statement of the source names `module` itself.
 fn names_submodule(cx: &Checker<'_>, module: &str) -> bool {
     let tree = cx.tree();
     tree.nodes().any(|node| {

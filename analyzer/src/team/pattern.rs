@@ -1,27 +1,27 @@
-//! A piece of Python with holes, read once: `torch.softmax($X, $...REST)`.
+//! A Python pattern with metavariables, parsed once: `torch.softmax($X, $...REST)`.
 //!
-//! `$X` stands for one node, `$...XS` for any number of neighbours, `$_` and `$..._` for ones that nobody asks for
-//! again. A name that a module gives is matched by what it is, under whatever alias.
+//! `$X` matches one node, `$...XS` any number of adjacent nodes; `$_` and `$..._` are not reused. An imported name is
+//! matched by its qualified name, under any alias.
 
 use crate::semantic::literal_text;
 use crate::syntax::{Field, Kind, LastParse, Node, Tree, parse};
 
-/// Longer than any pattern that a person would read.
+/// An upper limit for the length of a pattern.
 pub(super) const MAX_LENGTH: usize = 2000;
-/// Deeper than any pattern that a person would read; matching recurses as deep as the pattern.
+/// An upper limit for the depth of a pattern; matching recurses to the depth of the pattern.
 const MAX_DEPTH: usize = 60;
 
-/// A pattern, ready for matching.
+/// A parsed pattern.
 #[derive(Debug)]
 pub(super) struct Pattern {
     pub(super) root: Element,
     /// The kinds of nodes that the root can match.
     pub(super) kinds: Vec<Kind>,
-    /// The holes, in the order of their first appearance.
+    /// The metavariables, in the order of their first appearance.
     pub(super) holes: Vec<Hole>,
 }
 
-/// A hole: its name, and whether it takes several nodes.
+/// A metavariable: its name, and whether it matches several nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hole {
     pub(super) name: String,
@@ -29,27 +29,27 @@ pub(super) struct Hole {
 }
 
 impl Hole {
-    /// One that does not have to be the same everywhere.
+    /// A metavariable that may match different texts.
     pub(super) fn is_anonymous(&self) -> bool {
         self.name == "_"
     }
 }
 
-/// A node of a pattern, and what it is to its parent.
+/// A node of a pattern, and its relation to its parent.
 #[derive(Debug)]
 pub(super) struct Element {
     pub(super) field: Field,
     pub(super) form: Form,
 }
 
-/// What a node of a pattern asks for.
+/// The condition of a pattern node.
 #[derive(Debug)]
 pub(super) enum Form {
     /// Any one node, or any number of them.
     Hole(usize),
-    /// A dotted name, by its meaning: `torch.load`.
+    /// A dotted name, resolved: `torch.load`.
     Name(String),
-    /// A string without holes, whatever its quotes: its text if it is plain, and how it is written.
+    /// A string without metavariables, with any quotes: its text if it is plain, and its source text.
     Text(Option<String>, String),
     /// A node without children.
     Leaf(Kind, String),
@@ -57,7 +57,7 @@ pub(super) enum Form {
     Inner(Kind, Vec<Element>, Vec<String>),
 }
 
-/// A text whose holes are names that Python reads.
+/// A text in which metavariables are replaced by valid Python names.
 pub(super) struct Source {
     pub(super) text: String,
     pub(super) holes: Vec<Hole>,
@@ -67,7 +67,7 @@ const ONE: &str = "hipward_one_";
 const MANY: &str = "hipward_many_";
 
 impl Source {
-    /// Puts a name in the place of each hole.
+    /// Replaces each metavariable by a name.
     pub(super) fn new(text: &str) -> Result<Source, String> {
         if text.len() > MAX_LENGTH {
             return Err(format!("it is longer than {MAX_LENGTH} bytes"));
@@ -101,7 +101,9 @@ impl Source {
                 .iter()
                 .any(|known| known.name == hole.name && known.many != many && !hole.is_anonymous())
             {
-                return Err(format!("`${name}` and `$...{name}` can't both be there"));
+                return Err(format!(
+                    "`${name}` and `$...{name}` cannot be used in the same pattern"
+                ));
             }
             if !source.holes.contains(&hole) {
                 source.holes.push(hole);
@@ -115,9 +117,9 @@ impl Source {
         Ok(source)
     }
 
-    /// The text as a tree, if it is Python.
+    /// The text as a tree, if it is valid Python.
     pub(super) fn parse(&self) -> Result<Tree<'_>, String> {
-        let tree = parse(&self.text, &mut LastParse::default()).ok_or("it can't be read")?;
+        let tree = parse(&self.text, &mut LastParse::default()).ok_or("it cannot be parsed")?;
         match tree.first_error() {
             None => Ok(tree),
             Some(at) => {
@@ -130,12 +132,12 @@ impl Source {
                     .take(20)
                     .collect();
                 let near = near.replace(ONE, "$").replace(MANY, "$...");
-                Err(format!("it is no Python at `{near}`"))
+                Err(format!("not valid Python at `{near}`"))
             }
         }
     }
 
-    /// The hole that an identifier stands for.
+    /// The metavariable for an identifier.
     pub(super) fn hole(&self, name: &str) -> Option<usize> {
         let (many, name) = match name.strip_prefix(MANY) {
             Some(name) => (true, name),
@@ -148,13 +150,13 @@ impl Source {
 }
 
 impl Pattern {
-    /// Reads one expression or one statement.
+    /// Parses one expression or one statement.
     pub(super) fn new(text: &str) -> Result<Pattern, String> {
         let source = Source::new(text.trim())?;
         let tree = source.parse()?;
         let statements: Vec<_> = tree.parts(tree.root()).collect();
         let [statement] = statements[..] else {
-            return Err("it has to be one expression or one statement".to_owned());
+            return Err("expected one expression or one statement".to_owned());
         };
         let reader = Reader {
             source: &source,
@@ -163,7 +165,7 @@ impl Pattern {
         let root = reader.element(reader.sole_expression(statement), MAX_DEPTH)?;
         let kinds = match &root.form {
             Form::Hole(_) => {
-                return Err("it has to say more than one metavariable does".to_owned());
+                return Err("a pattern cannot be a single metavariable".to_owned());
             }
             Form::Name(_) => vec![Kind::Identifier, Kind::Attribute],
             Form::Text(..) => vec![Kind::String, Kind::ConcatenatedString],
@@ -184,7 +186,7 @@ struct Reader<'s, 't> {
 }
 
 impl Reader<'_, '_> {
-    /// The expression that a statement consists of; the statement otherwise.
+    /// The expression that a statement consists of; otherwise the statement.
     fn sole_expression(&self, statement: Node) -> Node {
         let mut parts = self.tree.parts(statement);
         match (self.tree.kind(statement), parts.next(), parts.next()) {
@@ -197,7 +199,7 @@ impl Reader<'_, '_> {
         let depth = depth.checked_sub(1).ok_or("it is nested too deeply")?;
         let tree = self.tree;
         let field = tree.field(node);
-        // `$...BODY` on a line of its own is a statement that is nothing but the hole.
+        // `$...BODY` on a line of its own is a statement that consists of the metavariable.
         let node = tree.unparenthesized(node);
         let inner = self.sole_expression(node);
         if let Some(hole) = self.hole(inner) {
@@ -211,7 +213,7 @@ impl Reader<'_, '_> {
         let form = if matches!(kind, Kind::String | Kind::ConcatenatedString) {
             if text.contains(ONE) || text.contains(MANY) {
                 return Err(
-                    "a metavariable can't stand in a string; let one stand for the whole string"
+                    "a metavariable cannot be part of a string; use one for the whole string"
                         .to_owned(),
                 );
             }
@@ -248,7 +250,7 @@ impl Reader<'_, '_> {
             .any(|child| matches!(child.form, Form::Hole(index) if self.source.holes[index].many))
     }
 
-    /// `a.b.c` where it is read, without holes: what it means counts, not how it is written.
+    /// `a.b.c` where it is read, without metavariables: it is matched by its meaning, not by its text.
     fn meaningful_name(&self, node: Node) -> Option<String> {
         let tree = self.tree;
         let mut root = node;
@@ -283,7 +285,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// The punctuation before, between and after the children of a node, without what is only layout.
+/// The punctuation before, between and after the children of a node, without formatting.
 pub(super) fn gaps(tree: &Tree<'_>, node: Node) -> Vec<String> {
     let source = tree.source();
     let mut gaps = Vec::new();

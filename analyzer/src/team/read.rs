@@ -1,4 +1,4 @@
-//! Reading rules from JSON. What is wrong is told with the rule, the key, and what is allowed.
+//! Parses rules from JSON. An error names the rule, the key, and the valid values.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::api::json::{Json, parse};
 use crate::report::{Applicability, Arch, Severity};
 use crate::rules::rule;
 
-/// What is wrong with a key: its path, and a sentence.
+/// An error in a key: its path, and a sentence.
 pub(super) type Wrong = (String, String);
 
 /// A JSON text with a list of rules.
@@ -22,21 +22,23 @@ pub(super) fn rules(json: &str) -> Result<TeamRules, TeamRuleError> {
         _ => Err(TeamRuleError {
             index: 0,
             key: String::new(),
-            message: "rules are a JSON list".to_owned(),
+            message: "expected a JSON list of rules".to_owned(),
         }),
     }
 }
 
 impl TeamRules {
-    /// Reads rules that were parsed.
+    /// Parses rules from parsed JSON.
     pub(crate) fn read(rules: &[Json]) -> Result<TeamRules, TeamRuleError> {
         let mut read: Vec<TeamRule> = Vec::new();
         for (index, json) in rules.iter().enumerate() {
             let result = read_rule(json).and_then(|new| {
                 let twin = |other: &&TeamRule| other.id == new.id || other.name == new.name;
                 match read.iter().find(twin) {
-                    Some(other) if other.id == new.id => wrong("id", "another rule has it"),
-                    Some(_) => wrong("name", "another rule has it"),
+                    Some(other) if other.id == new.id => {
+                        wrong("id", "already used by another rule")
+                    }
+                    Some(_) => wrong("name", "already used by another rule"),
                     None => Ok(new),
                 }
             });
@@ -68,7 +70,7 @@ pub(super) struct Table<'j> {
 impl<'j> Table<'j> {
     pub(super) fn new(path: &'static str, json: &'j Json, known: &[&str]) -> Result<Self, Wrong> {
         let Json::Object(fields) = json else {
-            return wrong(path, format!("it is a table with {}", known.join(", ")));
+            return wrong(path, format!("expected a table with {}", known.join(", ")));
         };
         let table = Table { path, fields };
         match fields
@@ -77,7 +79,7 @@ impl<'j> Table<'j> {
         {
             Some((name, _)) => wrong(
                 &table.key(name),
-                format!("there is no such key; there are {}", known.join(", ")),
+                format!("unknown key; expected one of {}", known.join(", ")),
             ),
             None => Ok(table),
         }
@@ -100,14 +102,14 @@ impl<'j> Table<'j> {
         match self.get(name) {
             None => Ok(None),
             Some(Json::Text(text)) if !text.trim().is_empty() => Ok(Some(text)),
-            Some(_) => wrong(&self.key(name), "it is a string, and not an empty one"),
+            Some(_) => wrong(&self.key(name), "expected a non-empty string"),
         }
     }
 
     pub(super) fn needed(&self, name: &str) -> Result<&'j str, Wrong> {
         match self.text(name)? {
             Some(text) => Ok(text),
-            None => wrong(&self.key(name), "it has to be there"),
+            None => wrong(&self.key(name), "this key is required"),
         }
     }
 
@@ -120,11 +122,11 @@ impl<'j> Table<'j> {
         for item in items {
             match item {
                 Json::Text(text) if !text.trim().is_empty() => texts.push(text.as_str()),
-                _ => return wrong(&self.key(name), "it is a string or a list of strings"),
+                _ => return wrong(&self.key(name), "expected a string or a list of strings"),
             }
         }
         if texts.is_empty() {
-            return wrong(&self.key(name), "it is an empty list");
+            return wrong(&self.key(name), "the list is empty");
         }
         Ok(texts)
     }
@@ -151,7 +153,7 @@ fn read_rule(json: &Json) -> Result<TeamRule, Wrong> {
     if is_ours || !is_word {
         return wrong(
             "id",
-            "it is three or more capital letters and digits such as ACME001; HW and a digit are Hipward's",
+            "expected three or more capital letters followed by digits, such as ACME001; HW with a digit is reserved for Hipward",
         );
     }
     let name = table.needed("name")?;
@@ -159,21 +161,24 @@ fn read_rule(json: &Json) -> Result<TeamRule, Wrong> {
         .bytes()
         .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
     if !is_kebab || name.starts_with('-') {
-        return wrong("name", "it is lower-case words with - between them");
+        return wrong("name", "expected lower-case words separated by -");
     }
     if rule(name).is_some() {
-        return wrong("name", "one of Hipward's rules has it");
+        return wrong("name", "a built-in rule has this name");
     }
     let severity = match table.text("severity")? {
         None | Some("warning") => Severity::Warning,
         Some("error") => Severity::Error,
         Some("advice") => Severity::Advice,
         Some("info") => Severity::Info,
-        Some(_) => return wrong("severity", "it is error, warning, advice or info"),
+        Some(_) => return wrong("severity", "expected error, warning, advice or info"),
     };
     let link = table.text("link")?;
     if link.is_some_and(|link| !link.starts_with("https://") && !link.starts_with("http://")) {
-        return wrong("link", "it begins with https:// or http://");
+        return wrong(
+            "link",
+            "expected a URL that begins with https:// or http://",
+        );
     }
     let matchers = read_match(&table, "match")?;
     let fix = read_fix(&table, &matchers)?;
@@ -201,7 +206,7 @@ fn read_when(table: &Table<'_>) -> Result<Condition, Wrong> {
                 let known = Arch::ALL.map(Arch::name).join(", ");
                 return wrong(
                     "when.arch",
-                    format!("there is no `{asked}`; there are {known}"),
+                    format!("unknown value `{asked}`; expected one of {known}"),
                 );
             }
         }
@@ -211,7 +216,7 @@ fn read_when(table: &Table<'_>) -> Result<Condition, Wrong> {
         Some(Some(bounds)) => Ok(bounds),
         Some(None) => wrong(
             &when.key(name),
-            "it is comparisons such as \">=7\" or \">=2.6,<2.9\"",
+            "expected comparisons such as \">=7\" or \">=2.6,<2.9\"",
         ),
     };
     condition.rocm = bounds("rocm")?;
@@ -220,7 +225,7 @@ fn read_when(table: &Table<'_>) -> Result<Condition, Wrong> {
     Ok(condition)
 }
 
-/// What is looked for, from the table under `path`.
+/// The matchers in the table at `path`.
 pub(super) fn read_match(table: &Table<'_>, path: &'static str) -> Result<Vec<Matcher>, Wrong> {
     let known = [
         "import",
@@ -234,17 +239,14 @@ pub(super) fn read_match(table: &Table<'_>, path: &'static str) -> Result<Vec<Ma
         "variable",
         "arguments",
     ];
-    // What can be looked for; arguments are only a part of a call.
+    // The possible matchers; arguments are only a part of a call.
     let things = || known[..known.len() - 1].join(", ");
     let Some(json) = table.get(path) else {
-        return wrong(
-            path,
-            format!("it has to be there, with one of {}", things()),
-        );
+        return wrong(path, format!("missing; expected one of {}", things()));
     };
     let table = Table::new(path, json, &known)?;
     if table.get("arguments").is_some() && table.get("call").is_none() {
-        return wrong(&table.key("arguments"), "it goes with `call`");
+        return wrong(&table.key("arguments"), "only valid with `call`");
     }
     let mut matchers = Vec::new();
     for (key, usage) in [
@@ -261,7 +263,7 @@ pub(super) fn read_match(table: &Table<'_>, path: &'static str) -> Result<Vec<Ma
             if !is_path {
                 return wrong(
                     &table.key(key),
-                    format!("`{path}` is no dotted name such as torch.cuda.amp"),
+                    format!("`{path}` is not a dotted name such as torch.cuda.amp"),
                 );
             }
             matchers.push(Matcher::Name(NameMatcher {
@@ -296,7 +298,7 @@ pub(super) fn read_match(table: &Table<'_>, path: &'static str) -> Result<Vec<Ma
         }
     }
     if matchers.is_empty() {
-        return wrong(path, format!("it needs one of {}", things()));
+        return wrong(path, format!("expected one of {}", things()));
     }
     Ok(matchers)
 }
@@ -309,7 +311,7 @@ fn read_arguments(table: &Table<'_>) -> Result<Vec<(Slot, Constant)>, Wrong> {
         Some(_) => {
             return wrong(
                 &key,
-                "it is a table of keywords or positions with constants",
+                "expected a table of keywords or positions with constants",
             );
         }
     };
@@ -322,7 +324,7 @@ fn read_arguments(table: &Table<'_>) -> Result<Vec<(Slot, Constant)>, Wrong> {
             _ => {
                 return wrong(
                     &format!("{key}.{slot}"),
-                    "it is a string, a whole number from 0, or true or false",
+                    "expected a string, a non-negative integer, true or false",
                 );
             }
         };
@@ -345,14 +347,17 @@ fn read_fix(table: &Table<'_>, matchers: &[Matcher]) -> Result<Option<TeamFix>, 
         None => None,
         Some(text) if matchers.iter().all(is_elsewhere) => {
             if text.contains(char::is_whitespace) || text.contains('$') {
-                return wrong("fix.replace", "outside of Python it is another name");
+                return wrong(
+                    "fix.replace",
+                    "for languages other than Python, expected another name",
+                );
             }
             Some(Writing::Name(text.to_owned()))
         }
         Some(_) if matchers.iter().any(is_elsewhere) => {
             return wrong(
                 "fix.replace",
-                "it cannot be Python here and a name there: make two rules of them",
+                "the replacement cannot be both Python code and a name: use two rules",
             );
         }
         Some(text) => Some(Writing::Python(read_template(text, matchers)?)),
@@ -368,11 +373,14 @@ fn read_fix(table: &Table<'_>, matchers: &[Matcher]) -> Result<Option<TeamFix>, 
         }
         Some("safe") => Applicability::Safe,
         Some("unsafe") => Applicability::Unsafe,
-        Some(_) => return wrong("fix.applicability", "it is safe, unsafe or display-only"),
+        Some(_) => return wrong("fix.applicability", "expected safe, unsafe or display-only"),
     };
     let import = fix.text("import")?;
     if import.is_some() && !matches!(replace, Some(Writing::Python(_))) {
-        return wrong("fix.import", "it goes with a `replace` that is Python");
+        return wrong(
+            "fix.import",
+            "only valid with a `replace` that is Python code",
+        );
     }
     Ok(Some(TeamFix {
         title: fix.needed("title")?.to_owned(),
@@ -382,7 +390,7 @@ fn read_fix(table: &Table<'_>, matchers: &[Matcher]) -> Result<Option<TeamFix>, 
     }))
 }
 
-/// Several patterns fill the same holes, or the fix could not be written for all of them.
+/// All patterns have the same metavariables; otherwise the fix could not be written for all of them.
 fn read_template(text: &str, matchers: &[Matcher]) -> Result<Template, Wrong> {
     let holes = |matcher: &'_ Matcher| match matcher {
         Matcher::Pattern(pattern) => pattern.holes.clone(),
@@ -392,7 +400,7 @@ fn read_template(text: &str, matchers: &[Matcher]) -> Result<Template, Wrong> {
     if matchers.iter().any(|matcher| holes(matcher) != first) {
         return wrong(
             "fix.replace",
-            "the patterns have different metavariables, or in another order: make two rules of them",
+            "the patterns have different metavariables, or a different order: use two rules",
         );
     }
     Template::new(text, &first).or_else(|message| wrong("fix.replace", message))

@@ -1,11 +1,11 @@
-//! What a fix writes: Python with the holes of the pattern, filled with what was found.
+//! The replacement of a fix: Python with the pattern's metavariables, filled in with the matched code.
 
 use super::matching::{Filling, Match};
 use super::pattern::{Hole, Source};
 use crate::rules::edits::indentation;
 use crate::syntax::{Field, Kind, LastParse, Node, Tree, parse};
 
-/// A template, ready for filling.
+/// A parsed template.
 #[derive(Debug)]
 pub(super) struct Template {
     pieces: Vec<Piece>,
@@ -15,15 +15,15 @@ pub(super) struct Template {
 enum Piece {
     Text(String),
     Hole {
-        /// The pattern's number of the hole.
+        /// The pattern's index of the metavariable.
         index: usize,
-        /// The neighbours bind as tightly as an operator does, so `a + b` needs parentheses here.
+        /// The surrounding operators bind tightly, so `a + b` needs parentheses here.
         tight: bool,
     },
 }
 
 impl Template {
-    /// Reads a template for a pattern with these holes.
+    /// Parses a template for a pattern with these metavariables.
     pub(super) fn new(text: &str, holes: &[Hole]) -> Result<Template, String> {
         let source = Source::new(text.trim_matches('\n'))?;
         let unknown = source
@@ -65,12 +65,12 @@ impl Template {
             .count();
         let wanted = text.matches('$').count();
         if written != wanted {
-            return Err("a metavariable can't stand in a string or a comment".to_owned());
+            return Err("a metavariable cannot be part of a string or a comment".to_owned());
         }
         Ok(Template { pieces })
     }
 
-    /// The text for a match; none where it would not be Python.
+    /// The text for a match; `None` if it would not be valid Python.
     pub(super) fn fill(&self, tree: &Tree<'_>, found: &Match<'_>) -> Option<String> {
         let indent = indentation(tree.source(), found.span.start).unwrap_or_default();
         let mut text = String::new();
@@ -89,7 +89,7 @@ impl Template {
                 Piece::Hole { index, tight } => {
                     let filling = found.fillings.get(*index)?.as_ref()?;
                     if filling.text.is_empty() {
-                        // The comma that set it apart goes with it.
+                        // The comma that separates it is removed too.
                         match text.trim_end().strip_suffix(',') {
                             Some(rest) => text.truncate(rest.len()),
                             None => skip_comma = true,
@@ -113,7 +113,7 @@ impl Template {
     }
 }
 
-/// True where an operator would split the text that is put in.
+/// True if an operator would split the inserted text.
 fn is_tight(tree: &Tree<'_>, node: Node) -> bool {
     let Some(parent) = tree.parent(node) else {
         return false;
@@ -127,7 +127,7 @@ fn is_tight(tree: &Tree<'_>, node: Node) -> bool {
         | Kind::ConditionalExpression
         | Kind::ListSplat
         | Kind::DictionarySplat
-        // await and its like
+        // await and similar
         | Kind::Other => true,
         Kind::Attribute => tree.field(node) == Field::Object,
         Kind::Subscript => tree.field(node) == Field::Value,
@@ -136,7 +136,7 @@ fn is_tight(tree: &Tree<'_>, node: Node) -> bool {
     }
 }
 
-/// True for an expression that an operator beside it would split.
+/// True for an expression that an adjacent operator would split.
 fn is_loose(tree: &Tree<'_>, node: Node) -> bool {
     !matches!(
         tree.kind(node),
@@ -160,7 +160,8 @@ fn is_loose(tree: &Tree<'_>, node: Node) -> bool {
     )
 }
 
-/// Lines that move to another depth: each after the first gets the indentation of the line it now follows.
+/// Changes the indentation of lines: each line after the first gets the indentation of the line in which the text is
+/// inserted.
 fn reindent(tree: &Tree<'_>, filling: &Filling<'_>, before: &str) -> Option<String> {
     let from = indentation(tree.source(), filling.range.start);
     let (Some(from), true) = (from, filling.text.contains('\n')) else {
@@ -171,7 +172,7 @@ fn reindent(tree: &Tree<'_>, filling: &Filling<'_>, before: &str) -> Option<Stri
         return Some(filling.text.to_owned());
     }
     if filling.text.contains("\"\"\"") || filling.text.contains("'''") {
-        // The lines of a string are not layout.
+        // The lines of a string are not formatting.
         return None;
     }
     let mut lines = filling.text.split('\n');
@@ -186,8 +187,8 @@ fn reindent(tree: &Tree<'_>, filling: &Filling<'_>, before: &str) -> Option<Stri
     Some(text)
 }
 
-/// `text` as it can stand in the place of `node`: an expression for an expression, in parentheses where it needs them.
-/// None when it is no Python by itself.
+/// `text` as a replacement for `node`: an expression for an expression, with parentheses if necessary. `None` if it is
+/// not valid Python by itself.
 fn fit(tree: &Tree<'_>, node: Node, text: String, indent: &str) -> Option<String> {
     let dedented = text.replace(&format!("\n{indent}"), "\n");
     let parsed = parse(&dedented, &mut LastParse::default())?;

@@ -11,5 +11,5 @@ use hipward_protocol::Capabilities;
     responses((status = 200, description = "The capabilities.", body = Capabilities))
 )]
 pub(crate) async fn show(State(app): State<App>) -> Json<Capabilities> {
-    Json(app.runner.capabilities())
+    Json(app.runner.settled().await.capabilities())
 }

@@ -3,7 +3,7 @@
 use super::{
     App,
     compile_schema::{CompileAnswer, CompileRequest},
-    jobs::{check_json, check_runner, read},
+    jobs::{check_json, read, ready_runner},
     problem::{ApiError, ApiResult},
 };
 use crate::jobs::CompileError;
@@ -90,9 +90,9 @@ pub(crate) async fn compile(
         )
     })?;
     check_form(&request)?;
-    check_runner(&app)?;
+    let runner = ready_runner(&app).await?;
     // Serialized again, because a worker reads one line.
-    let answer = app.compiler.compile(&app.runner, request.to_string()).await;
+    let answer = app.compiler.compile(&runner, request.to_string()).await;
     let answer = answer.map_err(|error| {
         let (code, title) = match error {
             CompileError::Busy => {

@@ -11,5 +11,5 @@ use hipward_protocol::Device;
     responses((status = 200, description = "The devices, GPUs first.", body = Vec<Device>))
 )]
 pub(crate) async fn list(State(app): State<App>) -> Json<Vec<Device>> {
-    Json(app.runner.devices())
+    Json(app.runner.settled().await.devices())
 }

@@ -2,7 +2,7 @@
 
 use super::{
     App,
-    jobs::check_runner,
+    jobs::ready_runner,
     problem::{ApiError, ApiResult},
 };
 use crate::jobs::Store;
@@ -30,8 +30,8 @@ pub(crate) async fn alive() -> &'static str {
     responses(ApiError, (status = 200, description = "It can.", content_type = "text/plain", body = String))
 )]
 pub(crate) async fn ready(State(app): State<App>) -> ApiResult<&'static str> {
-    check_runner(&app)?;
-    if let lost @ 1.. = app.runner.lost_devices() {
+    let runner = ready_runner(&app).await?;
+    if let lost @ 1.. = runner.lost_devices() {
         return Err(ApiError::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "device-lost",
@@ -77,7 +77,7 @@ pub(crate) async fn metrics(State(app): State<App>) -> ApiResult<Response> {
             .map_or(0, |(_, n)| *n);
         text.push_str(&format!("hipward_jobs{{state=\"{name}\"}} {count}\n"));
     }
-    let devices = app.runner.devices();
+    let devices = app.runner.settled().await.devices();
     text.push_str("# HELP hipward_device_busy Whether a job holds the device.\n# TYPE hipward_device_busy gauge\n");
     for device in devices {
         let busy = u8::from(device.current_job.is_some());

@@ -5,7 +5,7 @@ use super::{
     job_id::JobId,
     problem::{ApiError, ApiResult},
 };
-use crate::jobs::{CancelOutcome, NewJob, Settings};
+use crate::jobs::{CancelOutcome, NewJob, Runner, Settings};
 use axum::{
     Json,
     body::Body,
@@ -19,6 +19,7 @@ use hipward_protocol::{JobRequest, JobSummary, Problem, Variant, VariantId};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
 
 /// Maximum length of a title, characters.
 const TITLE_CHARACTERS: usize = 120;
@@ -47,14 +48,15 @@ pub(crate) async fn submit(
     body: Body,
 ) -> ApiResult<Response> {
     app.access.check_token(&headers)?;
-    let job = parse(&app, &headers, &read(body).await?)?;
-    check_runner(&app)?;
-    let most = app.runner.settings.queue_limit;
+    let runner = app.runner.settled().await;
+    let job = parse(&runner, &headers, &read(body).await?)?;
+    check_runner(&runner)?;
+    let most = runner.settings.queue_limit;
     let summary = app
         .store
         .with(move |store| store.submit(&job, most))
         .await?;
-    app.runner.queue_changed();
+    runner.queue_changed();
     let location = HeaderValue::try_from(format!("/api/v1/jobs/{}", summary.id)).ok();
     let mut response = (StatusCode::ACCEPTED, Json(summary)).into_response();
     if let Some(location) = location {
@@ -96,8 +98,9 @@ pub(crate) async fn cancel(
         CancelOutcome::NotFound => return Err(ApiError::job_not_found()),
         CancelOutcome::AlreadyEnded => {}
         CancelOutcome::Cancelled => {
-            app.runner.stop(&id);
-            app.runner.queue_changed();
+            let runner = app.runner.settled().await;
+            runner.stop(&id);
+            runner.queue_changed();
         }
     }
     show(State(app), JobId(id)).await
@@ -139,9 +142,15 @@ fn object(body: &[u8]) -> serde_json::Result<Submitted> {
     Submitted::deserialize(Value::Object(fields))
 }
 
-/// Checks that code can run here.
-pub(super) fn check_runner(app: &App) -> ApiResult<()> {
-    app.runner.refusal().map_or(Ok(()), |refusal| {
+/// The runner, if it can run code.
+pub(super) async fn ready_runner(app: &App) -> ApiResult<Arc<Runner>> {
+    let runner = app.runner.settled().await;
+    check_runner(&runner)?;
+    Ok(runner)
+}
+
+fn check_runner(runner: &Runner) -> ApiResult<()> {
+    runner.refusal().map_or(Ok(()), |refusal| {
         Err(ApiError::new(
             StatusCode::SERVICE_UNAVAILABLE,
             refusal.code,
@@ -200,7 +209,7 @@ pub(super) fn check_json(headers: &HeaderMap) -> ApiResult<()> {
     Ok(())
 }
 
-fn parse(app: &App, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
+fn parse(runner: &Runner, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
     check_json(headers)?;
     let submitted = object(body).map_err(|error| {
         ApiError::bad_request(
@@ -233,10 +242,10 @@ fn parse(app: &App, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
             "Choose a shorter one.",
         ));
     }
-    let variants = variants(&submitted.variants, app.runner.variants())?;
-    let devices = app.runner.devices();
+    let variants = variants(&submitted.variants, runner.variants())?;
+    let devices = runner.devices();
     if let Some(wanted) = &submitted.device
-        && app.runner.refusal().is_none()
+        && runner.refusal().is_none()
         && !devices.iter().any(|device| device.id == *wanted)
     {
         let known: Vec<&str> = devices.iter().map(|device| device.id.as_str()).collect();

@@ -20,7 +20,7 @@ mod rules;
 pub(crate) use access_control::{AccessConfig, AccessControl};
 
 use crate::{
-    jobs::{Compiler, Runner, Store},
+    jobs::{Compiler, LocalRunner, Store},
     shutdown::Shutdown,
     web::{
         assets,
@@ -47,7 +47,7 @@ pub(crate) struct App {
     /// Jobs and their logs.
     pub(crate) store: Store,
     /// The runner.
-    pub(crate) runner: Arc<Runner>,
+    pub(crate) runner: LocalRunner,
     /// The compiler of kernels.
     pub(crate) compiler: Arc<Compiler>,
     /// The site.

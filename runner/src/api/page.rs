@@ -29,7 +29,12 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
             _ => not_found(&app),
         };
     }
-    match app.pages.page(path, &app.runner.capabilities()) {
+    let capabilities = if app.pages.needs_runner(path) {
+        Some(app.runner.settled().await.capabilities())
+    } else {
+        None
+    };
+    match app.pages.page(path, capabilities) {
         Some((proper, _)) if proper != path => Redirect::permanent(&proper).into_response(),
         Some((_, html)) => page(StatusCode::OK, html),
         None => not_found(&app),

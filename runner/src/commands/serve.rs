@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     api::AccessConfig,
-    jobs::{Runner, Store, random_id},
+    jobs::{LocalRunner, Runner, Store, random_id},
     server::{listen, run_server},
     shutdown::Interrupts,
     web::pages::Pages,
@@ -18,7 +18,6 @@ use std::{
     net::SocketAddr,
     path::PathBuf,
     process::{self, ExitCode},
-    sync::Arc,
 };
 use tracing_subscriber::filter::LevelFilter;
 
@@ -102,10 +101,6 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
             recovered.failed
         );
     }
-    tracing::info!("probing Python for PyTorch and devices");
-    let runner = Runner::discover(settings).await?;
-    log_capabilities(&runner);
-
     let (listener, bound) = listen(args.bind).await?;
     if !access.is_local(bound) && access.token.is_none() {
         tracing::warn!(
@@ -120,6 +115,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         Some(token) => println!("Hipward is at http://{bound}/?token={token}"),
         None => println!("Hipward is at http://{bound}/"),
     }
+    let runner = LocalRunner::start(settings, log_capabilities);
     let stop_requested = async move {
         interrupts.next().await;
         tracing::info!(
@@ -131,15 +127,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
             process::exit(130);
         });
     };
-    run_server(
-        listener,
-        access,
-        store,
-        Arc::new(runner),
-        pages,
-        stop_requested,
-    )
-    .await?;
+    run_server(listener, access, store, runner, pages, stop_requested).await?;
     Ok(())
 }
 

@@ -155,6 +155,65 @@ impl Runner {
         })
     }
 
+    /// A placeholder while PyTorch and devices are being searched for.
+    pub(super) fn searching(settings: Settings) -> Self {
+        Self::refusing(
+            settings,
+            "starting",
+            Missing {
+                what: "PyTorch and devices".to_owned(),
+                consequence: "The server has just started and is still searching for them."
+                    .to_owned(),
+                fix: "Try again in a few seconds".to_owned(),
+            },
+        )
+    }
+
+    /// A placeholder while PyTorch is being installed.
+    pub(super) fn installing(settings: Settings) -> Self {
+        Self::refusing(
+            settings,
+            "installing-torch",
+            Missing {
+                what: "PyTorch".to_owned(),
+                consequence: "`make serve` is still installing it. Lessons and playground work; benchmarks will \
+                              as soon as it is installed."
+                    .to_owned(),
+                fix: "Wait for the installation, a download of about 2 GB, and reload this page".to_owned(),
+            },
+        )
+    }
+
+    /// A runner whose measuring package could not be written to disk.
+    pub(super) fn without_package(settings: Settings, error: &python::PackageError) -> Self {
+        Self::refusing(
+            settings,
+            "no-package",
+            Missing {
+                what: "The measuring package".to_owned(),
+                consequence: format!("Benchmarks cannot run here: {error}."),
+                fix: "hipward serve --data /a/writable/folder".to_owned(),
+            },
+        )
+    }
+
+    /// A runner that accepts no job.
+    fn refusing(settings: Settings, code: &'static str, missing: Missing) -> Self {
+        let host = Host::detect(settings.newest_landlock);
+        Runner {
+            settings,
+            host,
+            isolation: host.isolation(None, None),
+            users: Vec::new(),
+            python: Err(Refusal { code, missing }),
+            closed: None,
+            nvidia_gpus: Vec::new(),
+            queue: watch::Sender::new(0),
+            running: Mutex::default(),
+            lost_devices: AtomicUsize::new(0),
+        }
+    }
+
     /// Why no job can run here, if none can.
     pub(crate) fn refusal(&self) -> Option<&Refusal> {
         self.python.as_ref().err()

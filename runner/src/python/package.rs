@@ -14,7 +14,7 @@ use std::{
 
 #[derive(RustEmbed)]
 #[folder = "$CARGO_MANIFEST_DIR/../kernels/hipward_kernels"]
-#[exclude = "*cache*"]
+#[exclude = "*__pycache__*"]
 struct Package;
 
 /// The folder of the package itself.

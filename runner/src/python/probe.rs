@@ -1,5 +1,6 @@
 //! Finds the Python to use, the folders of its files, and the devices that its PyTorch sees.
 
+use super::installation::installed_python;
 use crate::devices::CUDA_ORDER;
 use hipward_protocol::{Device, Missing, Variant};
 use serde::Deserialize;
@@ -105,10 +106,7 @@ pub(crate) fn find(asked: Option<PathBuf>) -> PathBuf {
     asked
         .or_else(|| env::var_os("HIPWARD_PYTHON").map(PathBuf::from))
         .or_else(|| {
-            let cache = env::var_os("HIPWARD_CACHE")
-                .map(PathBuf::from)
-                .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache/hipward")))?;
-            let installed = cache.join("python-current/bin/python");
+            let installed = installed_python()?;
             installed.exists().then_some(installed)
         })
         .unwrap_or_else(|| PathBuf::from("python3"))

@@ -141,12 +141,21 @@ impl Pages {
         data
     }
 
+    /// Whether the page at a path shows what the runner can do.
+    pub(crate) fn needs_runner(&self, path: &str) -> bool {
+        matches!(self.site.resolve(path), Some(Route::Benchmark | Route::Isa))
+    }
+
     /// The page at a path, if it is not a job's page: its canonical path, and its HTML.
-    pub(crate) fn page(&self, path: &str, capabilities: &Capabilities) -> Option<(String, String)> {
+    pub(crate) fn page(
+        &self,
+        path: &str,
+        capabilities: Option<Capabilities>,
+    ) -> Option<(String, String)> {
         let route = self.site.resolve(path)?;
         let data = match route {
             Route::Job(_) | Route::NotFound => return None,
-            Route::Benchmark | Route::Isa => PageData::Runner(Some(capabilities.clone())),
+            Route::Benchmark | Route::Isa => PageData::Runner(capabilities),
             _ => PageData::None,
         };
         Some((route.path(), render_page(&self.site, &route, &data)))

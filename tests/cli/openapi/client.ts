@@ -84,10 +84,10 @@ export async function run(url: string): Promise<{ finished: Followed; cancelled:
       parseAs: 'stream',
     });
     if (error || !data) throw new Error('there is no stream of events');
-    const text = (data as unknown as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream());
+    const decoder = new TextDecoder();
     let rest = '';
-    for await (const chunk of text as unknown as AsyncIterable<string>) {
-      const lines = (rest + chunk).split('\n');
+    for await (const bytes of data as unknown as AsyncIterable<Uint8Array>) {
+      const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines.filter((line) => line.startsWith('data:'))) {
         const event = JSON.parse(line.slice('data:'.length)) as Event;

@@ -1,4 +1,4 @@
-//! Where the code of a notebook is in its JSON text. What it makes together is `module.rs`.
+//! The positions of a notebook's code in its JSON text. `module.rs` joins them.
 
 use std::ops::Range;
 
@@ -8,9 +8,9 @@ pub(super) struct Notebook {
     pub(super) is_python: bool,
 }
 
-/// A code cell: the insides of the JSON strings that its source is made of.
+/// A code cell: the contents of the JSON strings of its source.
 pub(super) struct Cell {
-    /// Its place among all cells, from 1.
+    /// Its number among all cells, from 1.
     pub(super) number: usize,
     pub(super) strings: Vec<Range<usize>>,
     /// Its source is a list of lines, not one string.
@@ -18,7 +18,8 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// `",⏎    "`, the way the file's own lists have it.
+    /// `",
+    /// "`, with the formatting of the file's own lists.
     pub(super) fn between(&self, source: &str) -> Option<String> {
         let first = self.strings.first().filter(|_| self.is_list)?;
         let text = match self.strings.get(1) {
@@ -33,7 +34,7 @@ impl Cell {
     }
 }
 
-/// Finds the code cells; where the text stops being a notebook otherwise.
+/// Finds the code cells; on failure, returns the position at which the text is no longer a notebook.
 pub(super) fn cells(source: &str) -> Result<Notebook, usize> {
     let mut reader = Reader { source, at: 0 };
     let mut notebook = Notebook {
@@ -61,13 +62,13 @@ pub(super) fn cells(source: &str) -> Result<Notebook, usize> {
     });
     match found {
         Some(()) if has_cells => Ok(notebook),
-        // Half a notebook: the cells before its end are there.
+        // The notebook is incomplete: the cells before the end are valid.
         _ if !notebook.cells.is_empty() => Ok(notebook),
         _ => Err(reader.at),
     }
 }
 
-/// The kernel's language, when the notebook says one.
+/// The kernel's language, if the notebook contains it.
 fn is_python(metadata: &str) -> bool {
     let mut reader = Reader {
         source: metadata,
@@ -93,7 +94,7 @@ fn is_python(metadata: &str) -> bool {
     language.is_none_or(|language| language.contains("python"))
 }
 
-/// As much of JSON as it takes to find the strings.
+/// A partial JSON parser that finds the strings.
 struct Reader<'a> {
     source: &'a str,
     at: usize,
@@ -119,7 +120,7 @@ impl<'a> Reader<'a> {
         (self.peek() == Some(byte)).then(|| self.at += 1)
     }
 
-    /// The inside of the string that is next.
+    /// The content of the next string.
     fn string(&mut self) -> Option<Range<usize>> {
         self.take(b'"')?;
         let start = self.at;
@@ -134,7 +135,7 @@ impl<'a> Reader<'a> {
         Some(start..self.at - 1)
     }
 
-    /// Goes past any value; brackets are counted, so that no nesting is too deep.
+    /// Skips any value; brackets are counted, so that any nesting depth is supported.
     fn skip(&mut self) -> Option<()> {
         let mut depth = 0_usize;
         loop {
@@ -200,7 +201,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The cell that is next, when it is one of code.
+    /// The next cell, if it is a code cell.
     fn cell(&mut self, number: usize) -> Option<Option<Cell>> {
         let mut is_code = false;
         let mut strings = Vec::new();

@@ -1,29 +1,29 @@
-//! IPython's own lines: `%magics`, `!commands`, `obj?`. They are made Python of the same length.
+//! IPython syntax: `%magics`, `!commands`, `obj?`. It is replaced by Python of the same length.
 
 use std::ops::Range;
 
-/// A line of a cell, its end included; or all of a cell in another language.
+/// A line of a cell, including its line break; or all of a cell in another language.
 pub(super) enum Line<'a> {
     Python(&'a str),
     /// `!pip install x`, `%pip install x`
     Command {
         text: &'a str,
-        /// Where in the text the command is.
+        /// The position of the command in the text.
         command: Range<usize>,
-        /// What the line's beginning becomes.
+        /// The replacement of the line's prefix.
         blank: String,
     },
-    /// What a command or a magic goes on with, after a backslash at a line's end.
+    /// The continuation of a command or a magic, after a backslash at the end of a line.
     Continued {
         text: &'a str,
         is_command: bool,
     },
-    /// Another magic, or a question for help.
+    /// Another magic, or a request for help.
     Other {
         text: &'a str,
         blank: String,
     },
-    /// What is under `%%bash`, `%%html` and the like, that line included.
+    /// The body of `%%bash`, `%%html` and similar, including that line.
     Foreign {
         text: &'a str,
         is_shell: bool,
@@ -37,7 +37,7 @@ const PYTHON_CELLS: &[&str] = &[
 
 /// The lines of a cell.
 pub(super) fn lines(cell: &str) -> Vec<Line<'_>> {
-    // Colab allows comments in front.
+    // Colab allows comments before the magic.
     let first = cell
         .lines()
         .map(str::trim_start)
@@ -56,7 +56,7 @@ pub(super) fn lines(cell: &str) -> Vec<Line<'_>> {
         }
     }
     let mut state = State::default();
-    // Whether the line before goes on in this one, and whether it was a command.
+    // Whether the previous line continues in this one, and whether it was a command.
     let mut continued = None;
     cell.split_inclusive('\n')
         .map(|text| {
@@ -85,7 +85,7 @@ fn line(text: &str) -> Line<'_> {
     let indent = text.len() - content.len();
     let end = text.trim_end_matches(['\n', '\r']).len();
     let blank = |at: usize| {
-        // A comment where a statement may be missing; elsewhere a number, so that a block is not left empty.
+        // A comment where a statement may be missing; otherwise a number, so that a block is not empty.
         let mut blank = text.get(..at).unwrap_or_default().to_owned();
         blank.push(if at == 0 { '#' } else { '0' });
         if at > 0 && at + 1 < end && text.is_char_boundary(at + 2) {
@@ -109,7 +109,7 @@ fn line(text: &str) -> Line<'_> {
             _ if !is_name => Line::Python(text),
             Some("pip" | "conda" | "mamba" | "uv") => command(indent + 1),
             Some("sx" | "system") => command(indent + 1 + magic.find(' ').unwrap_or(magic.len())),
-            // `%env NAME=value` gives it what the same words would in a shell.
+            // `%env NAME=value` sets the same value as the words in a shell.
             Some(name @ ("env" | "set_env")) if magic.contains('=') => {
                 command(indent + 1 + name.len())
             }
@@ -160,11 +160,11 @@ fn is_target(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b',' | b' '))
 }
 
-/// Whether a line of Python is complete: no bracket and no string open, no backslash at its end.
+/// Whether a line of Python is complete: no open bracket or string, and no backslash at its end.
 #[derive(Default)]
 struct State {
     depth: usize,
-    /// The quote of a string over several lines.
+    /// The quote of a multi-line string.
     quote: u8,
     continued: bool,
 }
@@ -177,7 +177,7 @@ impl State {
     fn read(&mut self, line: &str) {
         let bytes = line.trim_end_matches(['\n', '\r']).as_bytes();
         let mut at = 0;
-        // A string of one line.
+        // A single-line string.
         let mut short = 0;
         self.continued = false;
         while let Some(byte) = bytes.get(at).copied() {

@@ -1,37 +1,37 @@
-//! The cells of a notebook as one module of Python, and the way from a place in it back into the JSON text.
+//! The cells of a notebook as one Python module, and the mapping of its positions to the JSON text.
 
 use std::ops::Range;
 
 use super::cells::Cell;
 use super::magics::{self, Line};
 
-/// A stretch of the module that is as long in the JSON text, or one character that is an escape there.
+/// A piece of the module that has the same length in the JSON text, or one character that is an escape there.
 struct Piece {
     module: usize,
     json: usize,
-    /// The character is written in so many bytes there; 0 for plain text.
+    /// The number of bytes of the character's escape; 0 for plain text.
     escape: usize,
 }
 
-/// Where a cell's code begins in the module.
+/// The start of a cell's code in the module.
 struct Start {
     module: usize,
     number: usize,
-    /// What stands between two strings of the cell's list, for text with several lines; nothing for a lone string.
+    /// The separator between two strings of the cell's list, for a text of several lines; `None` for a single string.
     between: Option<String>,
 }
 
-/// The cells' code, one after the other.
+/// The code of the cells, concatenated.
 pub(super) struct Module {
-    /// Python, with comments where magics and commands are.
+    /// Python, with comments in place of magics and commands.
     pub(super) python: String,
-    /// The same length: the commands, where they are.
+    /// The commands at their positions, with the same length.
     pub(super) commands: String,
-    /// Where in `commands` there are any.
+    /// The ranges of the commands in `commands`.
     pub(super) shell: Vec<Range<usize>>,
     pieces: Vec<Piece>,
     starts: Vec<Start>,
-    /// Where the strings end in the JSON text.
+    /// The ends of the strings in the JSON text.
     ends: Vec<usize>,
 }
 
@@ -58,7 +58,7 @@ impl Module {
                 module.ends.push(string.end);
             }
             if !module.commands.is_empty() && !module.commands.ends_with('\n') {
-                // The line end that a cell's last line lacks is nowhere in the JSON text: it counts as the cell's end.
+                // The line break that a cell's last line lacks is not in the JSON text: it counts as the cell's end.
                 let end = cell.strings.last().map_or(0, |last| last.end);
                 module.pieces.push(Piece {
                     module: module.commands.len(),
@@ -72,7 +72,7 @@ impl Module {
         module
     }
 
-    /// Appends what a JSON string stands for.
+    /// Appends the decoded value of a JSON string.
     fn decode(&mut self, source: &str, range: Range<usize>) {
         let text = source.get(range.clone()).unwrap_or_default();
         let mut at = 0;
@@ -89,7 +89,7 @@ impl Module {
                 self.commands.push_str(&rest[..plain]);
                 at += plain;
             } else {
-                // A NUL would make the module no text.
+                // With a NUL the module would not be analyzed.
                 self.commands
                     .push(if character == '\0' { ' ' } else { character });
                 at += length;
@@ -97,7 +97,7 @@ impl Module {
         }
     }
 
-    /// Makes Python of the cell that begins at `start`, and notes where its commands are.
+    /// Converts the cell that begins at `start` to Python, and stores the positions of its commands.
     fn take_python(&mut self, start: usize) {
         let cell = self.commands.get(start..).unwrap_or_default();
         for line in magics::lines(cell) {
@@ -110,7 +110,7 @@ impl Module {
                 } => {
                     let begin = self.python.len();
                     self.python.push_str(&blank);
-                    // A comment of the same length, so that both texts have the same places.
+                    // A comment of the same length, so that positions in both texts are the same.
                     self.python
                         .push_str(text.get(blank.len()..).unwrap_or_default());
                     self.shell.push(begin + command.start..begin + command.end);
@@ -142,7 +142,7 @@ impl Module {
         self.starts.get(index.checked_sub(1)?)
     }
 
-    /// The number of the cell that has the byte `at` of the module.
+    /// The number of the cell that contains the byte `at` of the module.
     pub(super) fn cell(&self, at: usize) -> usize {
         self.start(at).map_or(1, |start| start.number)
     }
@@ -153,7 +153,7 @@ impl Module {
             .checked_sub(1)
             .and_then(|index| self.pieces.get(index))
         {
-            // Past an escape, or past the line end that is nowhere.
+            // Past an escape, or past the line break that is not in the JSON text.
             Some(piece) if piece.escape == NO_BYTES => piece.json,
             Some(piece) if piece.escape > 0 && at > piece.module => piece.json + piece.escape,
             Some(piece) => piece.json + (at - piece.module),
@@ -161,7 +161,7 @@ impl Module {
         }
     }
 
-    /// The end of a range: where its last character ends, not where the next string begins.
+    /// The end of a range: the end of its last character, not the start of the next string.
     fn place_end(&self, at: usize) -> usize {
         let index = self.pieces.partition_point(|piece| piece.module < at);
         match index
@@ -175,7 +175,7 @@ impl Module {
         }
     }
 
-    /// Where a range of the module is in the JSON text.
+    /// The position of a range of the module in the JSON text.
     pub(super) fn range(&self, range: Range<usize>) -> Range<usize> {
         let start = self.place(range.start);
         let end = if range.is_empty() {
@@ -186,7 +186,7 @@ impl Module {
         start..end.max(start)
     }
 
-    /// An edit of the module as one of the JSON text; none when it spans cells.
+    /// Converts an edit of the module to an edit of the JSON text; `None` if it spans cells.
     pub(super) fn edit(&self, range: Range<usize>, text: &str) -> Option<(Range<usize>, String)> {
         let start = self.start(range.start)?;
         let last = range.end.saturating_sub(usize::from(!range.is_empty()));
@@ -199,7 +199,7 @@ impl Module {
         Some((range, text))
     }
 
-    /// An insertion behind a line's text stays in that line's string.
+    /// An insertion after a line's text stays in that line's string.
     fn edited(&self, range: &Range<usize>) -> Range<usize> {
         if !range.is_empty() {
             return self.range(range.clone());
@@ -215,7 +215,7 @@ impl Module {
     }
 }
 
-/// Spaces in the place of `text`, as many bytes, in as many lines.
+/// Replaces `text` by spaces, with the same number of bytes and lines.
 fn blank_out(out: &mut String, text: &str) {
     out.extend(text.chars().flat_map(|c| {
         let fill = if matches!(c, '\n' | '\r') { c } else { ' ' };
@@ -226,7 +226,7 @@ fn blank_out(out: &mut String, text: &str) {
 /// Marks a character that is not in the JSON text.
 const NO_BYTES: usize = usize::MAX;
 
-/// The character that an escape stands for, and its length.
+/// The character of an escape, and the length of the escape.
 fn escape(text: &str) -> (char, usize) {
     let hex = |at: usize| {
         text.get(at..at + 4)
@@ -260,8 +260,8 @@ fn escape(text: &str) -> (char, usize) {
     }
 }
 
-/// `text` inside of a JSON string; each line a string of its own where the cell's are. A line's end that is the
-/// string's end too begins no other.
+/// `text` inside of a JSON string; each line is a separate string if the cell's lines are. A line break at the end of
+/// the string does not start another one.
 fn json(text: &str, between: Option<&str>, ends_string: bool) -> String {
     let mut out = String::new();
     for (at, character) in text.char_indices() {

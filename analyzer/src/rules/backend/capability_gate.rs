@@ -1,4 +1,4 @@
-//! HW302: choosing code by NVIDIA's SM version.
+//! HW302: code selected by NVIDIA's SM version.
 
 use std::cmp::Ordering;
 
@@ -11,15 +11,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds comparisons of `torch.cuda.get_device_capability()`, or of a device's `major` and `minor`, with SM versions or
-    /// lists of them, and looks for `sm_…` names among `torch.cuda.get_arch_list()`.
+    /// Finds comparisons of `torch.cuda.get_device_capability()`, or of a device's `major` and `minor`, with SM
+    /// versions or lists of SM versions, and lookups of `sm_…` names in `torch.cuda.get_arch_list()`.
     ///
     /// ## Why on ROCm
     ///
-    /// On ROCm the capability is the number of the gfx architecture: (9, 0) on gfx90a, (9, 4) on gfx942, (9, 5) on gfx950.
-    /// Read as an SM version, each of them looks like Hopper. A gate for Hopper then lets an AMD GPU in, with kernels that
-    /// cannot run there; a gate on the names `sm_80`, `sm_90` never opens, because the list holds `gfx942` and its like. And a
-    /// list of supported GPUs such as `[(8, 0), (9, 0)]` leaves (9, 4) out.
+    /// On ROCm the capability is the number of the gfx architecture: (9, 0) on gfx90a, (9, 4) on gfx942, (9, 5) on
+    /// gfx950. If it is interpreted as an SM version, each of them looks like Hopper. A gate for Hopper then selects
+    /// kernels that cannot run on the AMD GPU. A gate on the names `sm_80` and `sm_90` is never true, because the list
+    /// contains names such as `gfx942`. A list of supported GPUs such as `[(8, 0), (9, 0)]` does not include (9, 4).
     ///
     /// ## Example
     ///
@@ -37,16 +37,16 @@ declare_rule! {
     /// use_hopper_kernels = torch.version.hip is None and torch.cuda.get_device_capability()[0] >= 9
     /// ```
     ///
-    /// Better still, ask for the feature: `torch.cuda.is_bf16_supported()` rather than "8 or newer". On ROCm the
-    /// architecture's name is `torch.cuda.get_device_properties(0).gcnArchName`.
+    /// It is better to test for the feature: `torch.cuda.is_bf16_supported()` rather than "8 or newer". On ROCm
+    /// `torch.cuda.get_device_properties(0).gcnArchName` is the name of the architecture.
     ///
-    /// The finding says what the test gives on the chosen target. A gate for older generations, such as "8 or newer", is not
-    /// reported: what it stands for holds on AMD GPUs too. Where the source asks for `torch.version.hip` elsewhere, the finding
-    /// is a note.
+    /// The message states the result of the test on the selected target. A gate for older generations, such as "8 or
+    /// newer", is not reported, because AMD GPUs have the feature too. If the source checks `torch.version.hip`
+    /// elsewhere, the severity is info.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: whether the AMD GPU belongs on the near or the far side of the gate is for a person to say.
+    /// Display-only: the author has to decide on which side of the gate the AMD GPU belongs.
     ///
     /// ## References
     ///
@@ -57,7 +57,7 @@ declare_rule! {
         family: BackendCode,
         severity: Warning,
         also: [
-            Info "in a source that asks for torch.version.hip, and in what decides whether a test is skipped",
+            Info "in a source that checks torch.version.hip, and in a condition that skips a test",
         ],
         applicability: DisplayOnly,
         targets: "every ROCm target; the message depends on the architecture",
@@ -66,7 +66,7 @@ declare_rule! {
     }
 }
 
-/// What `get_device_capability()` gives.
+/// The value of `get_device_capability()`.
 type Capability = (i64, i64);
 
 /// NVIDIA's generations: the two before Hopper, and Hopper.
@@ -74,7 +74,7 @@ const AMPERE: Capability = (8, 0);
 const ADA: Capability = (8, 9);
 const HOPPER: Capability = (9, 0);
 
-/// How deep an expression such as `major * 10 + minor` is followed.
+/// How many levels of an expression such as `major * 10 + minor` are evaluated.
 const MAX_DEPTH: u8 = 6;
 
 fn check(cx: &Checker<'_>, node: Node) {
@@ -85,7 +85,7 @@ fn check(cx: &Checker<'_>, node: Node) {
         && compares_arch_names(cx, left, right)
     {
         let message = format!(
-            "On ROCm the architecture is a gfx name such as {}, so no sm_ name is ever found.",
+            "On ROCm the architecture is a gfx name such as {}, so no sm_ name matches.",
             arch.name()
         );
         report(cx, node, Severity::Warning, message);
@@ -106,22 +106,22 @@ fn check(cx: &Checker<'_>, node: Node) {
         [_, operator, _] => Some(tree.kind(operator)),
         _ => None,
     };
-    // What lets Hopper in, and not its elders, takes the AMD GPU for one. A gate for other generations has the same answer
-    // as for an unknown GPU, and is right.
+    // A gate that accepts Hopper and rejects earlier generations takes the AMD GPU for a Hopper GPU. For a gate on
+    // other generations the result is the same as for an unknown GPU, which is correct.
     let singles_out = match operator {
         Some(Kind::Equal | Kind::In) => answer,
         Some(Kind::NotEqual | Kind::NotIn) => !answer,
         _ => ![on_ampere, on_ada].contains(&Some(answer)),
     };
     let is_taken_for_hopper = singles_out && answer == on_hopper;
-    // A list of generations old and new is of all GPUs that are supported; a list of new ones alone is of Hopper's kernels.
+    // A list of old and new generations lists all supported GPUs; a list of new ones only is for Hopper's kernels.
     let is_left_out = matches!(operator, Some(Kind::In | Kind::NotIn))
         && answer != on_hopper
         && [on_ampere, on_ada].contains(&Some(on_hopper));
     let meaning = if is_taken_for_hopper {
-        "as on a Hopper"
+        "as on a Hopper GPU"
     } else if is_left_out {
-        "as on no GPU listed"
+        "as on an unlisted GPU"
     } else {
         return;
     };
@@ -132,13 +132,13 @@ fn check(cx: &Checker<'_>, node: Node) {
     };
     let (major, minor) = capability;
     let message = format!(
-        "get_device_capability() is ({major}, {minor}) on {}, the number of its architecture, so this test is {answer} there, {meaning}.",
+        "get_device_capability() returns ({major}, {minor}) on {}, the number of its architecture, so this test is {answer}, {meaning}.",
         arch.name()
     );
     report(cx, node, severity, message);
 }
 
-/// What a comparison gives on `device`; `parts` are its operands with the operators between them.
+/// The result of a comparison on `device`; `parts` are its operands with the operators between them.
 fn answer(cx: &Checker<'_>, parts: &[Node], device: Capability) -> Option<bool> {
     let mut all = true;
     let mut rest = parts;
@@ -177,13 +177,13 @@ fn report(cx: &Checker<'_>, node: Node, severity: Severity, message: String) {
     if is_named_after_amd(cx, node) {
         return;
     }
-    // No test runs there, but nothing breaks.
+    // The test is skipped there, but nothing breaks.
     let severity = if decides_a_skip(cx, node) {
         Severity::Info
     } else {
         severity
     };
-    let title = "Ask for the feature (torch.cuda.is_bf16_supported()), or add `torch.version.hip is None and`";
+    let title = "Test for the feature (torch.cuda.is_bf16_supported()), or add `torch.version.hip is None and`";
     cx.report_as(
         &RULE,
         severity,
@@ -201,7 +201,7 @@ fn capability(arch: Arch) -> Capability {
     }
 }
 
-/// A number or a tuple of numbers, as it is on some device.
+/// A number or a tuple of numbers, with its value on some device.
 struct Number {
     digits: Vec<i64>,
     from_capability: bool,

@@ -1,4 +1,4 @@
-//! HW309: a causal mask over a key-value cache.
+//! HW309: a causal mask with a key-value cache.
 
 use super::super::calls::{
     argument, called, contains_any, function_around, own_attribute, receiver,
@@ -11,14 +11,16 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `scaled_dot_product_attention(…, is_causal=True)` with keys that come from a cache, or are put behind earlier ones.
+    /// Finds `scaled_dot_product_attention(…, is_causal=True)` with keys that come from a cache or are appended to
+    /// earlier keys.
     ///
     /// ## Why on ROCm
     ///
-    /// With fewer queries than keys `is_causal=True` aligns the mask to the top left: the first query sees only the first key. In
-    /// decoding with a cache the queries are the last ones and have to see all that came before, so the result is wrong, on every
-    /// vendor. It shows up in a port because flash-attn and aiter align to the bottom right: the swap to PyTorch's function changes
-    /// the mask without a word. `torch.nn.attention.bias.causal_lower_right` is the mask that was meant.
+    /// With fewer queries than keys, `is_causal=True` aligns the mask to the top left: the first query attends to the
+    /// first key only. When decoding with a cache, the queries are the last positions and must attend to all earlier
+    /// keys, so the result is wrong on every vendor. The error appears in a port because flash-attn and aiter align to
+    /// the bottom right: replacing them with PyTorch's function silently changes the mask.
+    /// `torch.nn.attention.bias.causal_lower_right` is the equivalent mask.
     ///
     /// ## Example
     ///
@@ -46,11 +48,11 @@ declare_rule! {
     ///     return F.scaled_dot_product_attention(q, k, v, attn_mask=torch.nn.attention.bias.causal_lower_right(q.size(-2), k.size(-2)))
     /// ```
     ///
-    /// With a single query no mask is needed at all.
+    /// A single query needs no mask.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: the result changes, to the right one.
+    /// Unsafe: the result changes. The new result is the correct one.
     ///
     /// ## References
     ///
@@ -74,7 +76,7 @@ fn check(cx: &Checker<'_>, setting: Node) {
     else {
         return;
     };
-    // `self.causal` is what the layer is built with; a plain name is the caller's business.
+    // `self.causal` is a setting of the layer; a plain name is decided by the caller.
     let is_set = match tree.kind(value) {
         Kind::True => true,
         Kind::Attribute => own_attribute(cx, value).is_some_and(|own| own.contains("causal")),
@@ -124,15 +126,15 @@ fn check(cx: &Checker<'_>, setting: Node) {
     cx.report(
         &RULE,
         setting,
-        "With fewer queries than keys is_causal=True lets the first query see the first key alone, which is wrong behind a cache.",
+        "With fewer queries than keys, is_causal=True lets the first query attend to the first key only, which is wrong with a cache.",
         fix,
     );
 }
 
-/// How many names and calls the keys are followed through.
+/// How many names and calls are followed to find where the keys come from.
 const MAX_DEPTH: u8 = 6;
 
-/// True when one of the values that the keys have had before is a cache, or is put behind earlier keys.
+/// True if an earlier value of the keys is a cache, or is concatenated with earlier keys.
 fn comes_from_cache(cx: &Checker<'_>, keys: Node, depth: u8) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return false;
@@ -173,10 +175,10 @@ fn comes_from_cache(cx: &Checker<'_>, keys: Node, depth: u8) -> bool {
     }
 }
 
-/// How many values of one name are looked at.
+/// How many assignments of one name are checked.
 const MAX_BINDINGS: usize = 8;
 
-/// `if cache is None or q.size(-2) == k.size(-2):`: the mask is right where the lengths are the same.
+/// `if cache is None or q.size(-2) == k.size(-2):`: the mask is correct where the lengths are equal.
 fn is_chosen_by_length(cx: &Checker<'_>, argument: Node) -> bool {
     let tree = cx.tree();
     let around = function_around(cx, argument);
@@ -199,7 +201,7 @@ fn is_chosen_by_length(cx: &Checker<'_>, argument: Node) -> bool {
         })
 }
 
-/// True when each way into the branch asks for a length, or for whether there is a cache.
+/// True if each alternative of the condition tests a length, or whether there is a cache.
 fn asks_for_length(cx: &Checker<'_>, condition: Node) -> bool {
     let tree = cx.tree();
     let condition = tree.unparenthesized(condition);
@@ -212,7 +214,7 @@ fn asks_for_length(cx: &Checker<'_>, condition: Node) -> bool {
     {
         return asks_for_length(cx, left) && asks_for_length(cx, right);
     }
-    // `flash_attn_with_kvcache is None`: whether a package is there says nothing of lengths.
+    // `flash_attn_with_kvcache is None`: whether a package is installed is independent of the lengths.
     let first = tree.parts(condition).next().unwrap_or(condition);
     if tree.kind(first) == Kind::Identifier
         && !cx.semantics.names.at_top_level(tree.text(first)).is_empty()

@@ -1,4 +1,4 @@
-//! HW303: cuDNN by name, where MIOpen stands in for it.
+//! HW303: cuDNN by name, where PyTorch uses MIOpen.
 
 use crate::checker::{Checker, Suggestion};
 use crate::report::Severity;
@@ -7,14 +7,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds comparisons of `torch.backends.cudnn.version()` with cuDNN's version numbers, and `SDPBackend.CUDNN_ATTENTION` chosen
-    /// alone.
+    /// Finds comparisons of `torch.backends.cudnn.version()` with cuDNN's version numbers, and
+    /// `SDPBackend.CUDNN_ATTENTION` as the only backend.
     ///
     /// ## Why on ROCm
     ///
-    /// `torch.backends.cudnn` is not idle on ROCm: it drives MIOpen. `benchmark`, `deterministic` and `enabled` are honoured and need
-    /// no guard. But `version()` is MIOpen's, such as 3005001 for 3.5.1, a number larger than any of cuDNN's, so a comparison says
-    /// nothing. And there is no cuDNN attention: with that backend alone `scaled_dot_product_attention` finds no kernel and raises.
+    /// `torch.backends.cudnn` controls MIOpen on ROCm. `benchmark`, `deterministic` and `enabled` have an effect and
+    /// need no guard. But `version()` returns MIOpen's version, such as 3005001 for 3.5.1. This is larger than any
+    /// cuDNN version, so the comparison is meaningless. There is also no cuDNN attention: with that backend alone,
+    /// `scaled_dot_product_attention` finds no kernel and raises.
     ///
     /// ## Example
     ///
@@ -36,14 +37,15 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: another kernel with other rounding. The version gate is display-only: what it stands for has to be asked otherwise.
+    /// Unsafe: the fix selects another kernel, which rounds differently. The version gate is display-only, because the
+    /// feature it tests for needs a different check.
     ///
     /// ## References
     ///
     /// * [torch.backends.cudnn](https://docs.pytorch.org/docs/stable/backends.html#module-torch.backends.cudnn)
     /// * [torch.nn.attention.SDPBackend](https://docs.pytorch.org/docs/stable/generated/torch.nn.attention.SDPBackend.html)
     "HW303" "cudnn" {
-        title: "cuDNN's version and attention do not exist on ROCm",
+        title: "ROCm has no cuDNN version or cuDNN attention",
         family: BackendCode,
         severity: Warning,
         also: [Error "for cuDNN's attention as the only backend"],
@@ -73,8 +75,8 @@ fn check(cx: &Checker<'_>, node: Node) {
         cx.report(
             &RULE,
             node,
-            "On ROCm this is MIOpen's version, such as 3005001, larger than any of cuDNN's: the test says nothing.",
-            Suggestion::display_only("Ask for the feature, or add `torch.version.hip is None and`"),
+            "On ROCm this is MIOpen's version, such as 3005001, which is larger than any of cuDNN's: the test is meaningless.",
+            Suggestion::display_only("Test for the feature, or add `torch.version.hip is None and`"),
         );
     }
 }
@@ -93,7 +95,7 @@ fn attention(cx: &Checker<'_>, node: Node) {
             "torch._C._SDPBackend.CUDNN_ATTENTION",
         ])
     });
-    // Beside others in a list it is skipped, and a comparison asks for nothing.
+    // In a list with other backends it is skipped, and a comparison does not select it.
     let is_alone = tree
         .parent(node)
         .is_some_and(|parent| match tree.kind(parent) {

@@ -1,4 +1,4 @@
-//! HW306: asking a GPU's name for NVIDIA's products.
+//! HW306: testing a GPU's name for NVIDIA's products.
 
 use super::super::calls::{contains_any, decides_a_skip};
 use crate::checker::{Checker, Suggestion};
@@ -9,12 +9,13 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds tests of `torch.cuda.get_device_name()`, or of a device's `name`, for "H100", "A100", "NVIDIA" and other products.
+    /// Finds tests of `torch.cuda.get_device_name()`, or of a device's `name`, for "H100", "A100", "NVIDIA" and other
+    /// products.
     ///
     /// ## Why on ROCm
     ///
-    /// The name of an AMD GPU is "AMD Instinct MI300X" or the like, so such a test always fails, and the GPU gets what was meant for
-    /// unknown or small ones: a slow path, a small batch, or an error about missing support.
+    /// An AMD GPU has a name such as "AMD Instinct MI300X", so the test always fails. The code then takes the branch
+    /// for an unknown or small GPU: a slow path, a small batch, or an error about missing support.
     ///
     /// ## Example
     ///
@@ -26,7 +27,7 @@ declare_rule! {
     ///
     /// ## Use instead
     ///
-    /// What was really asked, or AMD's products as well:
+    /// Test for the feature, or for AMD's products as well:
     ///
     /// ```python
     /// import torch
@@ -35,12 +36,12 @@ declare_rule! {
     /// use_fp8 = "H100" in name or "MI300" in name
     /// ```
     ///
-    /// The architecture is a safer question on ROCm: `torch.cuda.get_device_properties(0).gcnArchName`. A source that compares
-    /// something with names of AMD's products, or has them in a table, is left alone.
+    /// On ROCm the architecture is more reliable than the name: `torch.cuda.get_device_properties(0).gcnArchName`. A
+    /// source that compares a value with names of AMD products, or has them in a table, is not reported.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: what the test stands for is for a person to say.
+    /// Display-only: the author has to decide which AMD GPUs the test should accept.
     ///
     /// ## References
     ///
@@ -50,7 +51,7 @@ declare_rule! {
         family: BackendCode,
         severity: Warning,
         also: [
-            Info "in what decides whether a test is skipped, and after the first of several tests",
+            Info "in a condition that skips a test, and after the first of several tests",
         ],
         applicability: DisplayOnly,
         targets: "every ROCm target",
@@ -58,7 +59,7 @@ declare_rule! {
         visit: [ComparisonOperator, Call],
     }
 }
-/// Data-centre products. A test for an old or a consumer card is right to fail on an AMD GPU.
+/// Data-center products. A test for an old or a consumer card is right to fail on an AMD GPU.
 const PRODUCTS: &[&str] = &[
     "nvidia",
     "a100",
@@ -79,7 +80,7 @@ const PRODUCTS: &[&str] = &[
     "blackwell",
 ];
 
-/// What names of AMD's products have in them.
+/// Substrings of AMD product names.
 const PRODUCTS_OF_AMD: &[&str] = &["mi2", "mi3", "instinct", "radeon", "gfx9"];
 
 fn check(cx: &Checker<'_>, node: Node) {
@@ -112,7 +113,7 @@ fn check(cx: &Checker<'_>, node: Node) {
         .split([' ', '-', '_'])
         .any(|part| PRODUCTS.contains(&part));
     if is_product && is_device_name(cx, subject) && !knows_amd(cx) {
-        // No test runs there, but nothing breaks; and one of a chain speaks for the others.
+        // A skipped test breaks nothing, and the first test of a chain is reported for all of them.
         let severity = if decides_a_skip(cx, node) || is_further_branch(cx, node) {
             Severity::Info
         } else {
@@ -122,8 +123,8 @@ fn check(cx: &Checker<'_>, node: Node) {
             &RULE,
             severity,
             node,
-            format!("On ROCm the device's name is such as \"AMD Instinct MI300X\", and no device is called \"{word}\"."),
-            Suggestion::display_only("Ask for the feature, or for AMD's products as well"),
+            format!("On ROCm the device's name is such as \"AMD Instinct MI300X\": no device is called \"{word}\"."),
+            Suggestion::display_only("Test for the feature, or for AMD's products as well"),
         );
     }
 }
@@ -151,7 +152,7 @@ fn starts_with(cx: &Checker<'_>, call: Node) -> Option<(Node, Node)> {
     Some((tree.child(function, Field::Object)?, word))
 }
 
-/// `torch.cuda.get_device_name()`, `torch.cuda.get_device_properties(0).name`, in lower case or as they are.
+/// `torch.cuda.get_device_name()`, `torch.cuda.get_device_properties(0).name`, in lower case or unchanged.
 fn is_device_name(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let mut node = cx.semantics.expression(node);
@@ -191,9 +192,10 @@ fn is_device_name(cx: &Checker<'_>, node: Node) -> bool {
     false
 }
 
-/// True when the source looks for AMD's products too, or asks for ROCm.
+/// True if the source tests for AMD's products too, or checks for ROCm.
 ///
-/// A string somewhere is not enough: `os.environ["AMD_SERIALIZE_KERNEL"]` knows a variable, and is what another rule's fix writes.
+/// A string anywhere is not enough: `os.environ["AMD_SERIALIZE_KERNEL"]` names a variable, and another rule's fix
+/// inserts it.
 fn knows_amd(cx: &Checker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
@@ -215,8 +217,9 @@ fn is_amds(text: &str) -> bool {
             || PRODUCTS_OF_AMD.iter().any(|name| lower.contains(name)))
 }
 
-/// True for a string that something is compared with, or that is one of a table's: `"MI300X" in name`, `{"MI300X": 1307e12}`,
-/// `name.startswith("AMD")`, `any(word in name for word in ("MI300", "MI250"))`, `case "MI300X":`.
+/// True for a string that is an operand of a comparison or an entry of a table: `"MI300X" in name`,
+/// `{"MI300X": 1307e12}`, `name.startswith("AMD")`, `any(word in name for word in ("MI300", "MI250"))`,
+/// `case "MI300X":`.
 fn is_looked_for(cx: &Checker<'_>, content: Node) -> bool {
     let tree = cx.tree();
     let mut child = content;

@@ -1,4 +1,4 @@
-//! HW311: looking for CUDA in an error's text.
+//! HW311: searching an error message for CUDA.
 
 use crate::checker::{Checker, Suggestion};
 use crate::syntax::{Kind, Node};
@@ -6,12 +6,12 @@ use crate::syntax::{Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds tests of an error's text for "CUDA out of memory" or "CUDA error".
+    /// Finds code that searches an error message for "CUDA out of memory" or "CUDA error".
     ///
     /// ## Why on ROCm
     ///
-    /// A ROCm build of PyTorch says "HIP out of memory" and "HIP error", so the test fails. What was meant for such an error, a
-    /// smaller batch or a restarted worker, does not happen.
+    /// The errors of a ROCm build of PyTorch contain "HIP out of memory" and "HIP error", so the test fails. The code
+    /// that handles the error, such as a retry with a smaller batch or a restart of the worker, does not run.
     ///
     /// ## Example
     ///
@@ -39,19 +39,19 @@ declare_rule! {
     ///     return True
     /// ```
     ///
-    /// `except torch.OutOfMemoryError` asks for the same without a text. A source that knows it, or HIP's texts, is left alone, and
-    /// so is an assertion. Other errors of the device are `torch.AcceleratorError`.
+    /// `except torch.OutOfMemoryError` does the same without comparing text. A source that uses it, or checks for HIP's
+    /// messages, is not reported; neither is an assertion. Other device errors are `torch.AcceleratorError`.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: the shorter text is in more errors. For other errors than memory's the fix is only described.
+    /// Unsafe: more errors contain the shorter text. For errors other than out of memory, the fix is display-only.
     ///
     /// ## References
     ///
     /// * [torch.OutOfMemoryError](https://docs.pytorch.org/docs/stable/generated/torch.OutOfMemoryError.html)
     /// * [HIP (ROCm) semantics](https://docs.pytorch.org/docs/stable/notes/hip.html)
     "HW311" "error-text" {
-        title: "On ROCm an error's text names HIP",
+        title: "On ROCm an error message names HIP",
         family: BackendCode,
         severity: Warning,
         applicability: Unsafe,
@@ -84,28 +84,28 @@ fn check(cx: &Checker<'_>, node: Node) {
         Some(at) => {
             let cuda = tree.span(text).start + at;
             Suggestion::unsafe_edits(
-                "Look for what both vendors' builds say",
+                "Search for the text that both builds have in common",
                 vec![(cuda..cuda + "cuda ".len(), String::new())],
             )
         }
-        None => Suggestion::display_only("Look for \"HIP error\" as well"),
+        None => Suggestion::display_only("Search for \"HIP error\" as well"),
     };
     cx.report(
         &RULE,
         node,
-        "A ROCm build of PyTorch says \"HIP\" in its errors' texts, so this is never found there.",
+        "A ROCm build of PyTorch writes \"HIP\" in its error messages, so this text never matches.",
         fix,
     );
 }
 
-/// True within `assert`: a test's own text.
+/// True within `assert`: the test's own text.
 fn is_asserted(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(node)
         .any(|around| tree.kind(around) == Kind::AssertStatement)
 }
 
-/// True for a source that has HIP's texts beside CUDA's, or asks for the class of the error when memory is short.
+/// True for a source that checks for HIP's messages as well as CUDA's, or catches the class of the out-of-memory error.
 fn knows_better(source: &str, about_memory: bool) -> bool {
     about_memory && source.contains("OutOfMemoryError")
         || ["HIP out of", "HIP error", "hip out of", "hip error"]

@@ -1,4 +1,4 @@
-//! HW012: an extension that links CUDA's libraries by name.
+//! HW012: an extension that links CUDA libraries by name.
 
 use crate::checker::{Checker, Suggestion};
 use crate::semantic::string;
@@ -11,8 +11,9 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// `CUDAExtension` itself is right on ROCm: PyTorch converts the sources and links HIP's runtime in place of CUDA's. It does
-    /// not look at the libraries that a project names, and a ROCm host has no `libcublas`: the link fails.
+    /// `CUDAExtension` itself works on ROCm: PyTorch converts the sources and links the HIP runtime in place of CUDA's.
+    /// PyTorch does not replace the libraries that a project names, and a ROCm host has no `libcublas`, so the link
+    /// fails.
     ///
     /// ## Example
     ///
@@ -32,11 +33,11 @@ declare_rule! {
     /// extension = CUDAExtension("ops", ["ops.cu"], libraries=[blas])
     /// ```
     ///
-    /// A source that asks for `torch.version.hip` is left alone.
+    /// A source that checks `torch.version.hip` is not reported.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: NVIDIA hosts need the old name.
+    /// Display-only: NVIDIA hosts need the original name.
     ///
     /// ## References
     ///
@@ -52,12 +53,12 @@ declare_rule! {
     }
 }
 
-/// CUDA's libraries, and ROCm's for the same purpose.
+/// CUDA libraries, and the ROCm libraries for the same purpose.
 const LIBRARIES: &[(&str, &str)] = &[
     ("cublas", "hipblas"),
     ("cublasLt", "hipblaslt"),
-    ("cuda", "nothing: HIP's runtime is linked"),
-    ("cudart", "nothing: HIP's runtime is linked"),
+    ("cuda", "nothing: the HIP runtime is linked"),
+    ("cudart", "nothing: the HIP runtime is linked"),
     ("cudnn", "MIOpen"),
     ("cufft", "hipfft"),
     ("curand", "hiprand"),

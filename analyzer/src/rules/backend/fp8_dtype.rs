@@ -1,4 +1,4 @@
-//! HW308: the FP8 format that the target multiplies.
+//! HW308: the FP8 format that the target's matrix units support.
 
 use super::super::calls::contains_any;
 use crate::checker::{Checker, Suggestion};
@@ -8,14 +8,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds tensors made in, or cast to, an FP8 format that the target's matrix units do not take, and `torch.finfo` of one, in
-    /// code that multiplies or scales with it.
+    /// Finds tensors created in, or cast to, an FP8 format that the target's matrix units do not support, and
+    /// `torch.finfo` of such a format, in code that multiplies or scales with it.
     ///
     /// ## Why on ROCm
     ///
-    /// There are two families. gfx942 multiplies `float8_e4m3fnuz` and `float8_e5m2fnuz`, with a bias of its own and a largest e4m3
-    /// value of 240. gfx950 multiplies the formats that NVIDIA has, `float8_e4m3fn` and `float8_e5m2`, up to 448. gfx90a multiplies
-    /// no FP8. On the wrong one `torch._scaled_mm` raises, Triton emulates, and a scale reckoned with 448 overflows 240.
+    /// There are two families. gfx942 multiplies `float8_e4m3fnuz` and `float8_e5m2fnuz`, which have a different bias
+    /// and a largest e4m3 value of 240. gfx950 multiplies the same formats as NVIDIA, `float8_e4m3fn` and
+    /// `float8_e5m2`, with values up to 448. gfx90a does not multiply FP8. With the wrong format `torch._scaled_mm`
+    /// raises, Triton emulates, and a scale computed with 448 overflows 240.
     ///
     /// ## Example
     ///
@@ -37,12 +38,13 @@ declare_rule! {
     /// y = torch._scaled_mm(x, x.t(), scale_a=one, scale_b=one)
     /// ```
     ///
-    /// For several targets, choose once, by `torch.cuda.get_device_properties(0).gcnArchName`; a source that knows both formats is
-    /// left alone. A checkpoint in the other format is converted by doubling its scale, once -0 is mapped to 0.
+    /// For several targets, choose the format once, by `torch.cuda.get_device_properties(0).gcnArchName`. A source that
+    /// uses both formats is not reported. To convert a checkpoint to the other format, map -0 to 0 and double its
+    /// scale.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: range and rounding change, and scales with them.
+    /// Unsafe: range and rounding change, and the scales have to change with them.
     ///
     /// ## References
     ///
@@ -93,7 +95,7 @@ fn check(cx: &Checker<'_>, node: Node) {
             cx.report(
                 &RULE,
                 node,
-                format!("The matrix units of {arch} take {right}, not {text}: a scaled matmul with this raises, and its range is another."),
+                format!("The matrix units of {arch} use {right}, not {text}: a scaled matmul with this raises, and the range differs."),
                 Suggestion::unsafe_edits(
                     format!("Use torch.{right}"),
                     vec![(tree.span(member), right.to_owned())],
@@ -103,13 +105,13 @@ fn check(cx: &Checker<'_>, node: Node) {
         None => cx.report(
             &RULE,
             node,
-            format!("{arch} multiplies no FP8: a scaled matmul raises, and everything else is converted first."),
+            format!("{arch} has no FP8 matrix units: a scaled matmul raises, and other operations convert first."),
             Suggestion::display_only("Use bfloat16 on this target"),
         ),
     }
 }
 
-/// True where the dtype makes a tensor, or numbers that follow from it: not in a comparison, a table or a default.
+/// True if the dtype creates a tensor, or numbers that depend on it: not in a comparison, a table or a default.
 fn is_made(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let Some(parent) = tree.parent(node) else {
@@ -142,7 +144,7 @@ fn is_made(cx: &Checker<'_>, node: Node) -> bool {
     }
 }
 
-/// The whole source is looked at once, at its first FP8 type.
+/// The whole source is checked once, at its first FP8 type.
 fn is_settled(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     // `FP8_DTYPE = …`: other sources compute with it.
@@ -168,11 +170,11 @@ fn is_finfo(cx: &Checker<'_>, arguments: Node) -> bool {
         .is_some_and(|name| name.is("torch.finfo"))
 }
 
-/// Sources written for one of NVIDIA's GPUs: there the format is the least of it.
+/// Sources written for one NVIDIA GPU: the format is the smallest part of their port.
 const NVIDIAS: &[&str] = &["sm90", "sm100", "hopper", "blackwell"];
 
-/// True when the source knows both families, stores scales of block-scaled formats, whose type is the same everywhere, or
-/// neither multiplies nor scales on a GPU: then the format only keeps numbers small.
+/// True if the source uses both families, stores scales of block-scaled formats (whose type is the same everywhere), or
+/// neither multiplies nor scales on a GPU: then the format only reduces the size.
 fn is_right_as_it_is(cx: &Checker<'_>, is_named: bool) -> bool {
     let tree = cx.tree();
     let mut has_ocp = false;

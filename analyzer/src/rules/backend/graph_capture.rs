@@ -1,4 +1,4 @@
-//! HW310: what may not happen while a graph is captured.
+//! HW310: operations that are not allowed while a graph is captured.
 
 use super::super::calls::{called, function_around, mentions, name_of, own_attribute};
 use crate::checker::{Checker, Suggestion};
@@ -9,16 +9,19 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Looks into `with torch.cuda.graph(…):` for calls that wait for the GPU or copy from the host: `.item()`, `.cpu()`, `.tolist()`,
-    /// `.numpy()`, `torch.cuda.synchronize()`, tensors made from Python values on the device; and for seeds set there. Functions of the same source that are called there are
-    /// looked into once, where no condition decides what they do. As advice, a module that runs for the first time in the capture.
+    /// Finds calls in `with torch.cuda.graph(…):` that wait for the GPU or copy from the host: `.item()`, `.cpu()`,
+    /// `.tolist()`, `.numpy()`, `torch.cuda.synchronize()`, tensors created on the device from Python values, and calls
+    /// that set the seed. Functions of the same source that are called in the capture are checked one level deep,
+    /// except for code behind a condition. The rule also reports, as advice, a module that runs for the first time in
+    /// the capture.
     ///
     /// ## Why on ROCm
     ///
-    /// A capture records work without running it, so there is nothing to wait for. HIP, like CUDA, refuses with "operation not
-    /// permitted when stream is capturing" (`hipErrorStreamCaptureUnsupported`), and the capture is lost. Two more pitfalls are out of
-    /// sight of this rule: warm up on a side stream before the capture, so that nothing is compiled, tuned or allocated in it, and
-    /// check the replayed result against an eager run once; graphs on ROCm are reported both as large gains and as wrong results.
+    /// A capture records work without running it, so there is nothing to wait for. Like CUDA, HIP returns "operation
+    /// not permitted when stream is capturing" (`hipErrorStreamCaptureUnsupported`), and the capture is lost. This rule
+    /// cannot check two more pitfalls. Warm up on a side stream before the capture, so that nothing is compiled, tuned
+    /// or allocated in it. Compare the replayed result with an eager run once: there are reports of large speedups from
+    /// graphs on ROCm and reports of wrong results.
     ///
     /// ## Example
     ///
@@ -48,7 +51,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: the line has to move out of the capture, and what uses its result with it.
+    /// Display-only: the line has to move out of the capture, together with the code that uses its result.
     ///
     /// ## References
     ///
@@ -58,7 +61,7 @@ declare_rule! {
         title: "This waits for the GPU while a graph is captured",
         family: BackendCode,
         severity: Error,
-        also: [Advice "where nothing ran before the capture"],
+        also: [Advice "if nothing ran before the capture"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("02-baseline/02-honest-timing"),
@@ -88,7 +91,7 @@ fn check(cx: &Checker<'_>, statement: Node) {
     {
         if let Some(what) = forbidden(cx, call) {
             let message = format!(
-                "{what} while a graph is captured: HIP refuses it, and the capture is lost."
+                "{what} while a graph is captured: HIP returns an error, and the capture is lost."
             );
             report(cx, call, message);
         } else if never_ran(cx, statement, call) {
@@ -96,7 +99,7 @@ fn check(cx: &Checker<'_>, statement: Node) {
                 &RULE,
                 Severity::Advice,
                 call,
-                "Nothing ran this before: what is compiled, tuned or allocated on first use then happens while the graph is captured, and may break it.",
+                "This did not run before: compilation, tuning or allocation on first use happens while the graph is captured, and may break it.",
                 Suggestion::display_only("Run it a few times on a side stream before the capture"),
             );
         } else if let Some((what, line)) = forbidden_within(cx, call) {
@@ -104,7 +107,7 @@ fn check(cx: &Checker<'_>, statement: Node) {
                 cx,
                 call,
                 format!(
-                    "{what} in `{line}` of this function while a graph is captured: HIP refuses it, and the capture is lost."
+                    "{what} in `{line}` of this function while a graph is captured: HIP returns an error, and the capture is lost."
                 ),
             );
         }
@@ -112,11 +115,11 @@ fn check(cx: &Checker<'_>, statement: Node) {
 }
 
 fn report(cx: &Checker<'_>, call: Node, message: String) {
-    let title = "Do it before the capture, or after the replay";
+    let title = "Move it before the capture, or after the replay";
     cx.report(&RULE, call, message, Suggestion::display_only(title));
 }
 
-/// True for an object made beside the capture, which is called there for the first time.
+/// True for an object that is created next to the capture and called there for the first time.
 fn never_ran(cx: &Checker<'_>, statement: Node, call: Node) -> bool {
     let tree = cx.tree();
     let Some(function) = tree.child(call, Field::Function) else {
@@ -134,13 +137,13 @@ fn never_ran(cx: &Checker<'_>, statement: Node, call: Node) -> bool {
             .take_while(|node| *node < statement)
             .any(|node| match tree.kind(node) {
                 Kind::Call => called(cx, node) == tree.text(function),
-                // It is handed to something that may run it.
+                // It is passed to something that may run it.
                 Kind::ArgumentList => mentions(cx, node, tree.text(function)),
                 _ => false,
             })
 }
 
-/// What a function or method of this source does that a capture cannot hold, where nothing decides whether it does.
+/// The first unconditional operation in a function or method of this source that is not allowed in a capture.
 fn forbidden_within<'a>(cx: &Checker<'a>, call: Node) -> Option<(&'static str, &'a str)> {
     let tree = cx.tree();
     let function = tree.child(call, Field::Function)?;
@@ -170,7 +173,7 @@ fn forbidden_within<'a>(cx: &Checker<'a>, call: Node) -> Option<(&'static str, &
         .filter(|(_, line)| !line.contains('\n'))
 }
 
-/// The definition of `self.method` in the class around.
+/// The definition of `self.method` in the enclosing class.
 fn own_method(cx: &Checker<'_>, function: Node) -> Option<Node> {
     let tree = cx.tree();
     let name = own_attribute(cx, function)?;
@@ -182,7 +185,7 @@ fn own_method(cx: &Checker<'_>, function: Node) -> Option<Node> {
         .find(|part| tree.kind(*part) == Kind::FunctionDefinition && name_of(cx, *part) == name)
 }
 
-/// What a call does that a capture cannot hold.
+/// Describes the call if it is not allowed in a capture.
 fn forbidden(cx: &Checker<'_>, call: Node) -> Option<&'static str> {
     let tree = cx.tree();
     let function = tree.child(call, Field::Function)?;

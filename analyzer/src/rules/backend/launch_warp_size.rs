@@ -1,4 +1,4 @@
-//! HW307: 32 threads to a warp, in Python.
+//! HW307: 32 threads in a warp, in Python.
 
 use crate::checker::{Checker, Suggestion};
 use crate::report::Severity;
@@ -9,14 +9,14 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds names such as `WARP_SIZE` and `threads_per_warp` that are 32, and, as information, `32 * num_warps`, in code that
-    /// computes a launch.
+    /// Finds names such as `WARP_SIZE` and `threads_per_warp` with the value 32, and, as information, `32 * num_warps`,
+    /// in code that computes a launch.
     ///
     /// ## Why on ROCm
     ///
-    /// On gfx90a, gfx942 and gfx950 a wavefront, which is a warp there, has 64 threads. A block that is reckoned as `num_warps * 32`
-    /// has half the threads that `num_warps` warps have, and a limit such as `65536 // 32` admits twice the warps that fit:
-    /// Triton's `num_warps=32` is 2048 threads, over the limit of 1024. PyTorch knows the number:
+    /// On gfx90a, gfx942 and gfx950 a warp is a wavefront of 64 threads. A block computed as `num_warps * 32` has half
+    /// the threads of `num_warps` warps, and a limit such as `65536 // 32` admits twice as many warps as fit: Triton's
+    /// `num_warps=32` is 2048 threads, over the limit of 1024. PyTorch provides the number as
     /// `torch.cuda.get_device_properties(device).warp_size`.
     ///
     /// ## Example
@@ -42,7 +42,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: when the number is read, and on which device, is for a person to say.
+    /// Display-only: the author has to decide where the value is read, and from which device.
     ///
     /// ## References
     ///
@@ -52,7 +52,7 @@ declare_rule! {
         title: "A warp has 64 threads on Instinct GPUs",
         family: BackendCode,
         severity: Warning,
-        also: [Info "for a number of threads, which a launch has on AMD too"],
+        also: [Info "for a number of threads, which the launch also has on AMD"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),
@@ -88,7 +88,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     };
     let last = tree.child(name, Field::Attribute).unwrap_or(name);
     let is_it = if tree.kind(node) == Kind::BinaryOperator {
-        // Triton's own warps are triton-warp-size's.
+        // Triton's own warps belong to triton-warp-size.
         counts_warps(tree.text(last)) && !has_text(cx, "import triton")
     } else {
         is_warp_size(tree.text(last))
@@ -97,7 +97,7 @@ fn check(cx: &Checker<'_>, node: Node) {
         return;
     }
     let arch = cx.target().arch.name();
-    // A block that is given as so many threads has them on AMD, too: its kernel decides.
+    // A block specified in threads has the same number of threads on AMD; whether it is correct depends on its kernel.
     let severity = if tree.kind(node) == Kind::BinaryOperator {
         Severity::Info
     } else {
@@ -107,7 +107,7 @@ fn check(cx: &Checker<'_>, node: Node) {
         &RULE,
         severity,
         node,
-        format!("A warp has 64 threads on {arch}, so what is computed with 32 is off by a factor of two."),
+        format!("A warp has 64 threads on {arch}, so a value computed with 32 is off by a factor of two."),
         Suggestion::display_only("Read torch.cuda.get_device_properties(device).warp_size"),
     );
 }
@@ -140,8 +140,8 @@ fn counts_warps(name: &str) -> bool {
     )
 }
 
-/// True in code that is written in NVIDIA's own kernel language or for its tensor cores, and has to be replaced as a whole;
-/// or for AMD's matrix cores, whose author knows how wide a wavefront is.
+/// True in code that is written in NVIDIA's own kernel language or for its tensor cores, which has to be replaced as a
+/// whole, and in code for AMD's matrix cores, whose author uses the correct width.
 fn is_for_nvidia(cx: &Checker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {

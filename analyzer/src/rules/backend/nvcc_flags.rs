@@ -1,4 +1,4 @@
-//! HW305: options of nvcc in a build script written in Python.
+//! HW305: nvcc options in a build script written in Python.
 
 use crate::checker::{Checker, Suggestion};
 use crate::semantic::tells_rocm_apart;
@@ -7,16 +7,16 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds options that only nvcc knows, such as `-gencode` and `--use_fast_math`, in `setup.py` and in calls of
+    /// Finds options that only nvcc accepts, such as `-gencode` and `--use_fast_math`, in `setup.py` and in calls of
     /// `torch.utils.cpp_extension.load`.
     ///
     /// ## Why on ROCm
     ///
-    /// `CUDAExtension` works on ROCm: PyTorch converts the sources and compiles them with hipcc, and hands on what
-    /// `extra_compile_args={"nvcc": […]}` says, unconverted. hipcc is clang, which stops at an argument that it does not know:
-    /// `-gencode`, `-arch=sm_80`, `--expt-relaxed-constexpr`, `--expt-extended-lambda`, `--use_fast_math`, `--ptxas-options`,
-    /// `-Xptxas`, `--threads`, `-maxrregcount`. The architecture comes from `PYTORCH_ROCM_ARCH` there, relaxed `constexpr` and device
-    /// lambdas need no option, and `-ffast-math` is the fast mathematics.
+    /// `CUDAExtension` works on ROCm: PyTorch converts the sources, compiles them with hipcc and passes it the options
+    /// in `extra_compile_args={"nvcc": […]}` unchanged. hipcc is clang, which stops at an unknown argument: `-gencode`,
+    /// `-arch=sm_80`, `--expt-relaxed-constexpr`, `--expt-extended-lambda`, `--use_fast_math`, `--ptxas-options`,
+    /// `-Xptxas`, `--threads`, `-maxrregcount`. For hipcc, `PYTORCH_ROCM_ARCH` sets the architecture, relaxed
+    /// `constexpr` and device lambdas need no option, and `-ffast-math` replaces `--use_fast_math`.
     ///
     /// ## Example
     ///
@@ -40,18 +40,18 @@ declare_rule! {
     /// extension = CUDAExtension("ops", ["ops.cu"], extra_compile_args={"nvcc": flags})
     /// ```
     ///
-    /// A source that asks for `torch.version.hip` anywhere is left alone.
+    /// A source that checks `torch.version.hip` anywhere is not reported.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: the options stay right for nvcc.
+    /// Display-only: the options are correct for nvcc.
     ///
     /// ## References
     ///
     /// * [torch.utils.cpp_extension](https://docs.pytorch.org/docs/stable/cpp_extension.html)
     /// * [hipcc and clang options](https://rocm.docs.amd.com/projects/HIPCC/en/latest/)
     "HW305" "nvcc-flags" {
-        title: "hipcc does not take nvcc's options",
+        title: "hipcc does not accept nvcc's options",
         family: BackendCode,
         severity: Error,
         applicability: DisplayOnly,
@@ -60,7 +60,7 @@ declare_rule! {
         visit: [String],
     }
 }
-/// What makes clang stop, by its beginning. `-lineinfo`, `-Xcompiler` and `-use_fast_math` give a warning alone.
+/// Prefixes of the options that make clang stop. `-lineinfo`, `-Xcompiler` and `-use_fast_math` only cause a warning.
 const UNKNOWN: &[&str] = &[
     "-gencode",
     "--generate-code",
@@ -115,8 +115,8 @@ fn check(cx: &Checker<'_>, node: Node) {
     cx.report(
         &RULE,
         node,
-        format!("On ROCm this goes to hipcc, which is clang and stops at {option}."),
-        Suggestion::display_only("Leave nvcc's options out where torch.version.hip is set"),
+        format!("On ROCm hipcc gets this option. hipcc is clang and stops at {option}."),
+        Suggestion::display_only("Omit nvcc's options if torch.version.hip is set"),
     );
 }
 

@@ -1,4 +1,4 @@
-//! HW304: TF32, which one of the three architectures has.
+//! HW304: TF32, which only one of the three architectures supports.
 
 use crate::checker::{Checker, Suggestion};
 use crate::report::{Arch, Severity};
@@ -9,14 +9,16 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// On targets without TF32, finds code that asks for it: `allow_tf32 = True`, `set_float32_matmul_precision("high")`,
-    /// `fp32_precision = "tf32"`, and `input_precision="tf32"` in a Triton kernel.
+    /// Finds code that requests TF32 on a target without it: `allow_tf32 = True`,
+    /// `set_float32_matmul_precision("high")`, `fp32_precision = "tf32"`, and `input_precision="tf32"` in a Triton
+    /// kernel.
     ///
     /// ## Why on ROCm
     ///
-    /// gfx942 multiplies TF32 in its matrix units, and PyTorch uses them through hipBLASLt. gfx90a never had TF32, and gfx950 dropped
-    /// it from the hardware. PyTorch takes the setting without a word on all three; float32 products stay exact, and as slow as
-    /// they are. Triton is stricter: `tl.dot` with a precision that the target lacks does not compile.
+    /// gfx942 multiplies TF32 in its matrix units, and PyTorch uses them through hipBLASLt. gfx90a never had TF32, and
+    /// gfx950 removed it from the hardware. PyTorch silently accepts the setting on all three: without TF32, float32
+    /// products keep full precision and do not get faster. Triton is stricter: `tl.dot` with a precision that the
+    /// target lacks does not compile.
     ///
     /// ## Example
     ///
@@ -42,11 +44,13 @@ declare_rule! {
     ///     return tl.dot(a, b, input_precision="ieee")
     /// ```
     ///
-    /// `"bf16x3"` is Triton's middle way on AMD GPUs. In PyTorch `torch.autocast` with bfloat16 is what makes float32 models fast.
+    /// `"bf16x3"` is Triton's compromise on AMD GPUs. In PyTorch, use `torch.autocast` with bfloat16 to speed up
+    /// float32 models.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: the product is more exact, and slower. The PyTorch settings are left to a person; they do no harm.
+    /// Unsafe: the product is more precise, and slower. The findings on PyTorch settings are display-only; the settings
+    /// do no harm.
     ///
     /// ## References
     ///
@@ -54,7 +58,7 @@ declare_rule! {
     /// * [Data types and precision support](https://rocm.docs.amd.com/en/latest/reference/precision-support.html)
     /// * [Triton, AMD backend](https://github.com/triton-lang/triton/blob/main/third_party/amd/backend/compiler.py)
     "HW304" "tf32" {
-        title: "TF32 is not there on every target",
+        title: "TF32 is not available on every target",
         family: BackendCode,
         severity: Info,
         also: [Error "for Triton's tf32x3"],
@@ -83,7 +87,7 @@ const USES: &[Use] = &[
     dot(&["tf32x3"], Condition::ALWAYS),
 ];
 
-const SETTING: &str = "{arch} has no TF32 in hardware: the setting is taken without a word, and float32 products get no faster.";
+const SETTING: &str = "{arch} has no TF32 in hardware: the setting is silently accepted, and float32 products get no faster.";
 
 fn check(cx: &Checker<'_>, node: Node) {
     let tree = cx.tree();

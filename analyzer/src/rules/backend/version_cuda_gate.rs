@@ -1,4 +1,4 @@
-//! HW301: asking `torch.version.cuda` whether there is a GPU.
+//! HW301: using `torch.version.cuda` to test whether there is a GPU.
 
 use crate::checker::{Checker, Suggestion};
 use crate::report::Severity;
@@ -9,13 +9,13 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds conditions on `torch.version.cuda`, and code that takes it for a string.
+    /// Finds conditions on `torch.version.cuda`, and code that uses it as a string.
     ///
     /// ## Why on ROCm
     ///
-    /// A ROCm build of PyTorch has `torch.version.cuda = None` and its own version in `torch.version.hip`, while
-    /// `torch.cuda` works as ever. A gate on `torch.version.cuda` therefore sends a working GPU down the path for
-    /// machines without one, and `torch.version.cuda.split(".")` raises `AttributeError`.
+    /// In a ROCm build of PyTorch, `torch.version.cuda` is `None` and the version is in `torch.version.hip`, while
+    /// `torch.cuda` works as usual. A gate on `torch.version.cuda` therefore selects the path for machines without a
+    /// GPU, and `torch.version.cuda.split(".")` raises `AttributeError`.
     ///
     /// ## Example
     ///
@@ -35,15 +35,13 @@ declare_rule! {
     ///     torch.set_default_device("cuda")
     /// ```
     ///
-    /// Where the question is only whether there is a GPU, `torch.cuda.is_available()` is the shorter answer. Where the
-    /// branch is truly for NVIDIA, ask for `torch.version.hip` next to it: the rule takes a source that does for one
-    /// whose author has ROCm in mind, and leaves its gates alone. `torch.cuda.is_available() and torch.version.cuda` asks for
-    /// the vendor, and is left alone too.
+    /// If the condition only tests whether there is a GPU, `torch.cuda.is_available()` is shorter. If the branch is for
+    /// NVIDIA only, check `torch.version.hip` as well: the rule does not report sources that do.
+    /// `torch.cuda.is_available() and torch.version.cuda` tests for the vendor and is not reported either.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: the branch now runs on ROCm too, and what is in it may be meant for NVIDIA alone. Uses as a string are
-    /// display-only.
+    /// Unsafe: the branch now runs on ROCm too, and its code may be for NVIDIA only. Uses as a string are display-only.
     ///
     /// ## References
     ///
@@ -52,7 +50,7 @@ declare_rule! {
         title: "torch.version.cuda is None on ROCm",
         family: BackendCode,
         severity: Warning,
-        also: [Error "where the version is taken apart as a string"],
+        also: [Error "where the version is parsed as a string"],
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),
@@ -63,7 +61,7 @@ declare_rule! {
     }
 }
 
-/// How many operators around a test are read as its condition: `a and b and …` is one in the other.
+/// How many operators around a test count as part of its condition: `a and b and …` is nested.
 const MAX_DEPTH: usize = 64;
 
 fn check(cx: &Checker<'_>, node: Node) {
@@ -94,7 +92,7 @@ fn check(cx: &Checker<'_>, node: Node) {
                 truthiness(cx, operand);
             }
         }
-        // `torch.version.cuda or "none"` is a text for people.
+        // `torch.version.cuda or "none"` is text for people.
         Kind::BooleanOperator
             if tree
                 .child(node, Field::Right)
@@ -193,7 +191,7 @@ fn comparison(cx: &Checker<'_>, node: Node) {
             );
         }
         Kind::NotEqual | Kind::NotIn => gate(cx, node, true, None),
-        // Whether it is one release of CUDA is rightly denied.
+        // A test for one CUDA release is correctly false.
         _ if !with_none && mentions_digit(tree.text(node)) => {}
         _ => gate(cx, node, false, None),
     }
@@ -229,7 +227,7 @@ fn call(cx: &Checker<'_>, node: Node) {
     }
 }
 
-/// The outermost operator that takes the answer at `node` into its own, comparisons too if `compares`.
+/// The outermost operator whose result depends on `node`, including comparisons if `compares`.
 fn condition_around(cx: &Checker<'_>, node: Node, compares: bool) -> Option<Node> {
     let tree = cx.tree();
     tree.ancestors(node)
@@ -245,8 +243,9 @@ fn condition_around(cx: &Checker<'_>, node: Node, compares: bool) -> Option<Node
         .last()
 }
 
-/// True where the condition is not whether there is a GPU: `torch.version.cuda and int(torch.version.cuda.split(".")[0]) >= 12`
-/// asks for CUDA's version, and `torch.cuda.is_available() and torch.version.cuda`, or a capability beside it, for the vendor.
+/// True if the condition is not whether there is a GPU:
+/// `torch.version.cuda and int(torch.version.cuda.split(".")[0]) >= 12` tests CUDA's version, and
+/// `torch.cuda.is_available() and torch.version.cuda`, or a capability next to it, tests the vendor.
 fn asks_something_else(cx: &Checker<'_>, node: Node, subject: Node) -> bool {
     let tree = cx.tree();
     let whole = condition_around(cx, node, false);
@@ -272,7 +271,7 @@ fn asks_something_else(cx: &Checker<'_>, node: Node, subject: Node) -> bool {
     }) || body_uses(cx, whole.unwrap_or(node), text)
 }
 
-/// `if version is not None: major = version.split(".")[0]`: what depends on the test is the version.
+/// `if version is not None: major = version.split(".")[0]`: the code behind the test uses the version.
 fn body_uses(cx: &Checker<'_>, condition: Node, text: &str) -> bool {
     let tree = cx.tree();
     tree.parent(condition)
@@ -287,12 +286,12 @@ fn body_uses(cx: &Checker<'_>, condition: Node, text: &str) -> bool {
 }
 
 fn gate(cx: &Checker<'_>, node: Node, on_rocm: bool, fix: Option<(String, Kind)>) {
-    // `def is_nvidia(): return torch.version.cuda is not None` asks for what it says.
+    // `def is_nvidia(): return torch.version.cuda is not None` is correct as written.
     if function_around(cx, node).is_some_and(|function| name_of(cx, function).contains("nvidia")) {
         return;
     }
     let answer = if on_rocm { "true" } else { "false" };
-    let title = "Let ROCm builds through as well";
+    let title = "Include ROCm builds";
     let fix = match fix {
         Some((text, operator)) => {
             let text = if stands_alone(cx, node, operator) {
@@ -303,20 +302,22 @@ fn gate(cx: &Checker<'_>, node: Node, on_rocm: bool, fix: Option<(String, Kind)>
             Suggestion::unsafe_edits(title, vec![(cx.tree().span(node), text)])
         }
         None => Suggestion::display_only(
-            "Ask for torch.version.hip as well, or for torch.cuda.is_available()",
+            "Check torch.version.hip as well, or torch.cuda.is_available()",
         ),
     };
     cx.report(
         &RULE,
         node,
-        format!("torch.version.cuda is None on ROCm, so this test is {answer} there although the GPU works."),
+        format!(
+            "torch.version.cuda is None on ROCm, so this test is {answer} although the GPU works."
+        ),
         fix,
     );
 }
 
 fn as_text(cx: &Checker<'_>, node: Node, subject: Node) {
-    // After a test of the value (`if torch.version.cuda:` …, `torch.version.cuda and …`) nothing is reported: a ROCm
-    // host does not get here.
+    // After a test of the value (`if torch.version.cuda:` …, `torch.version.cuda and …`) nothing is reported: the code
+    // does not run on a ROCm host.
     if follows_an_exit(&cx.semantics, node) {
         return;
     }
@@ -325,28 +326,28 @@ fn as_text(cx: &Checker<'_>, node: Node, subject: Node) {
         Severity::Error,
         node,
         format!(
-            "{} is None on ROCm, so taking it for a version string raises.",
+            "{} is None on ROCm, so using it as a version string raises.",
             cx.tree().text(subject)
         ),
-        Suggestion::display_only("Do this only where torch.version.hip is None"),
+        Suggestion::display_only("Do this only if torch.version.hip is None"),
     );
 }
 
-/// True when the source, or the condition around `node`, asks for ROCm too.
+/// True if the source, or the condition around `node`, also checks for ROCm.
 fn deals_with_rocm(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let whole = condition_around(cx, node, true).unwrap_or(node);
     cx.mentions_hip() || !cx.may_look_at(tree.size(whole)) || names_rocm(&cx.semantics, whole)
 }
 
-/// `torch.version.hip`, written as the source writes `torch.version.cuda`.
+/// `torch.version.hip`, written in the same way as `torch.version.cuda` in the source.
 fn hip_of(cx: &Checker<'_>, node: Node) -> Option<String> {
     let tree = cx.tree();
     let prefix = tree.text(node).strip_suffix("cuda")?;
     (tree.kind(node) == Kind::Attribute).then(|| format!("{prefix}hip"))
 }
 
-/// True where `a or b` (or `and`) needs no parentheses in place of `node`.
+/// True if `a or b` (or `and`) needs no parentheses in place of `node`.
 fn stands_alone(cx: &Checker<'_>, node: Node, operator: Kind) -> bool {
     let tree = cx.tree();
     let Some(parent) = tree.parent(node) else {

@@ -1,4 +1,4 @@
-//! HW007: CMake that asks for CUDA.
+//! HW007: CMake commands that require CUDA.
 
 use crate::draft::Suggestion;
 use crate::files::Checker;
@@ -14,8 +14,8 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// CMake looks for nvcc there, finds none, and stops. HIP is a language of CMake's own since 3.21, with the same
-    /// shape: `enable_language(HIP)`, `CMAKE_HIP_ARCHITECTURES`, and the libraries by `find_package(hip)`,
+    /// CMake searches for nvcc, does not find it, and stops. CMake has supported HIP as a language since 3.21, in the
+    /// same way: `enable_language(HIP)`, `CMAKE_HIP_ARCHITECTURES`, and the libraries through `find_package(hip)` and
     /// `find_package(hipblas)`.
     ///
     /// ## Example
@@ -41,7 +41,7 @@ declare_rule! {
     /// endif()
     /// ```
     ///
-    /// Behind an option for CUDA this is information; a file that knows HIP already is left alone.
+    /// Behind an option for CUDA the severity is info. A file that already uses HIP is not reported.
     ///
     /// ## Fix safety
     ///
@@ -57,7 +57,7 @@ declare_rule! {
         severity: Error,
         also: [
             Warning "for a package that is not required",
-            Info "for one that is looked for quietly, and behind a condition on CUDA",
+            Info "for a package with QUIET, and behind a condition on CUDA",
         ],
         applicability: DisplayOnly,
         targets: "every ROCm target",
@@ -89,17 +89,17 @@ fn check(cx: &Checker<'_>) {
         let (severity, message) = if call.guarded {
             (
                 Severity::Info,
-                "This option stays off on ROCm, and with it what it builds; HIP needs a branch of its own.",
+                "This option stays off on ROCm, so its targets are not built; HIP needs a separate branch.",
             )
         } else if optional {
             (
-                // Who asks quietly goes on without it.
+                // With QUIET, CMake continues without the package.
                 if says("QUIET") {
                     Severity::Info
                 } else {
                     Severity::Warning
                 },
-                "A ROCm host has no CUDA, so what depends on it here is left out of the build.",
+                "A ROCm host has no CUDA, so the targets that depend on it are not built.",
             )
         } else {
             (
@@ -117,7 +117,7 @@ fn check(cx: &Checker<'_>) {
     }
 }
 
-/// The word that asks for CUDA, and what asks for HIP.
+/// The word that requests CUDA, and the command that requests HIP.
 fn asks<'a>(call: &CmakeCall<'a>) -> Option<(Text<'a>, &'static str)> {
     let is_cuda = |word: &&Text<'a>| word.as_str() == "CUDA";
     if call.is("find_package") {

@@ -7,14 +7,14 @@ use crate::report::{Language, Severity};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `CMAKE_CUDA_ARCHITECTURES`, the property `CUDA_ARCHITECTURES` and `TORCH_CUDA_ARCH_LIST` being set in CMake, and
-    /// `-DCMAKE_CUDA_ARCHITECTURES=…` given to `cmake`.
+    /// Finds `CMAKE_CUDA_ARCHITECTURES`, the property `CUDA_ARCHITECTURES` and `TORCH_CUDA_ARCH_LIST` set in CMake, and
+    /// `-DCMAKE_CUDA_ARCHITECTURES=…` on the command line of `cmake`.
     ///
     /// ## Why on ROCm
     ///
-    /// These list compute capabilities of NVIDIA GPUs, and only CUDA sources are compiled for them. For HIP it is
-    /// `CMAKE_HIP_ARCHITECTURES` and `HIP_ARCHITECTURES`, with names such as `gfx942`; without them CMake takes the GPUs of the
-    /// machine that builds.
+    /// These list compute capabilities of NVIDIA GPUs, and apply to CUDA sources only. HIP uses
+    /// `CMAKE_HIP_ARCHITECTURES` and `HIP_ARCHITECTURES`, with names such as `gfx942`. If they are not set, CMake
+    /// compiles for the GPUs of the build machine.
     ///
     /// ## Example
     ///
@@ -38,13 +38,13 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: a build for NVIDIA GPUs needs the old one as well.
+    /// Display-only: a build for NVIDIA GPUs needs the existing list as well.
     ///
     /// ## References
     ///
     /// * [CMake: CMAKE_HIP_ARCHITECTURES](https://cmake.org/cmake/help/latest/variable/CMAKE_HIP_ARCHITECTURES.html)
     "HW008" "cmake-cuda-architectures" {
-        title: "HIP has its own list of architectures",
+        title: "HIP has a separate list of architectures",
         family: BuildFiles,
         severity: Warning,
         applicability: DisplayOnly,
@@ -90,7 +90,7 @@ fn check(cx: &Checker<'_>) {
                 } else {
                     Severity::Warning
                 };
-                // Projects add to the list in many places; the first stands for them.
+                // Projects add to the list in many places; only the first is reported.
                 cx.report(&RULE, severity, name.range(), message, advice());
                 return;
             }

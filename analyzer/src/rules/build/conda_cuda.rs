@@ -1,4 +1,4 @@
-//! HW011: CUDA from conda.
+//! HW011: CUDA packages from conda.
 
 use crate::draft::Suggestion;
 use crate::files::Checker;
@@ -8,13 +8,14 @@ use crate::report::Severity;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `pytorch-cuda`, `cudatoolkit`, `cuda-toolkit`, `cudnn` and `nccl` among what conda is asked for, in an
-    /// `environment.yml` and in `conda install`.
+    /// Finds `pytorch-cuda`, `cudatoolkit`, `cuda-toolkit`, `cudnn` and `nccl` in an `environment.yml` and in
+    /// `conda install`.
     ///
     /// ## Why on ROCm
     ///
-    /// `pytorch-cuda` makes conda choose PyTorch's CUDA build, and the others are CUDA itself. PyTorch's own channel has
-    /// no ROCm builds: conda can give Python and the rest, and PyTorch comes from pip, out of an index for ROCm.
+    /// `pytorch-cuda` makes conda select PyTorch's CUDA build, and the other packages are parts of CUDA. PyTorch's
+    /// conda channel has no ROCm builds: install Python and other packages with conda, and PyTorch with pip from a ROCm
+    /// index.
     ///
     /// ## Example
     ///
@@ -44,14 +45,14 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: pip's part of the environment is to be written.
+    /// Display-only: the pip section of the environment has to be written by hand.
     ///
     /// ## References
     ///
     /// * [PyTorch: start locally](https://pytorch.org/get-started/locally/)
     /// * [Conda: managing environments](https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-environments.html)
     "HW011" "conda-cuda" {
-        title: "conda brings CUDA",
+        title: "conda installs CUDA",
         family: BuildFiles,
         severity: Error,
         applicability: DisplayOnly,
@@ -92,10 +93,10 @@ fn check(cx: &Checker<'_>) {
                 Severity::Error,
                 requirement.whole.range(),
                 format!(
-                    "{name} is CUDA or a build for it; conda has no ROCm build under this name."
+                    "{name} is CUDA or selects a CUDA build; conda has no ROCm build under this name."
                 ),
                 Suggestion::display_only(
-                    "Leave it out, and take PyTorch from pip with a ROCm index",
+                    "Remove it, and install PyTorch with pip from a ROCm index",
                 ),
             );
         }

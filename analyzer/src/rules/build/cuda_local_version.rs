@@ -1,4 +1,4 @@
-//! HW002: a version pinned to a CUDA build, `torch==2.4.0+cu124`.
+//! HW002: a version pinned to a CUDA build, such as `torch==2.4.0+cu124`.
 
 use crate::draft::Suggestion;
 use crate::files::Checker;
@@ -8,13 +8,14 @@ use crate::rules::wheels;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds requirements whose version ends in `+cu124` or the like.
+    /// Finds requirements whose version ends in `+cu124` or similar.
     ///
     /// ## Why on ROCm
     ///
-    /// The part behind the `+` names the build. `+cu124` is the one for CUDA 12.4, and pip takes no other for it: the
-    /// ROCm build of the same release, `+rocm7.2`, does not count. So either the installation fails, or it gives a build
-    /// that has no code for the GPU. Without that part the index decides which build it is.
+    /// The part after the `+`, the local version, identifies the build. `+cu124` is the build for CUDA 12.4, and pip
+    /// accepts no other: the ROCm build of the same release, `+rocm7.2`, does not match. The installation therefore
+    /// fails, or installs a build that has no code for the GPU. Without the local version, the index determines the
+    /// build.
     ///
     /// ## Example
     ///
@@ -32,14 +33,14 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: which build comes then depends on the index, and PyPI's is the one for CUDA.
+    /// Unsafe: the index then determines the build, and PyPI's is the one for CUDA.
     ///
     /// ## References
     ///
     /// * [Local version identifiers](https://packaging.python.org/en/latest/specifications/version-specifiers/#local-version-identifiers)
     /// * [PyTorch: start locally](https://pytorch.org/get-started/locally/)
     "HW002" "cuda-local-version" {
-        title: "The version is one for CUDA",
+        title: "This version is a CUDA build",
         family: BuildFiles,
         severity: Error,
         applicability: Unsafe,
@@ -75,20 +76,25 @@ fn check(cx: &Checker<'_>) {
         let is_address = specifier.as_str().contains("://");
         let name = requirement.name.as_str();
         let fix = if is_address {
-            Suggestion::display_only(format!("Take {name}'s wheel for ROCm, or build it"))
+            Suggestion::display_only(format!(
+                "Install {name}'s wheel for ROCm, or build it from source"
+            ))
         } else {
             let edit = (
                 specifier.part(plus..plus + 1 + length).range(),
                 String::new(),
             );
-            Suggestion::unsafe_edits("Leave the build to the index", vec![edit])
+            Suggestion::unsafe_edits(
+                "Remove the +cu suffix: the index selects the build",
+                vec![edit],
+            )
         };
         cx.report(
             &RULE,
             Severity::Error,
             requirement.whole.range().start
                 ..specifier.range().end.max(requirement.whole.range().end),
-            format!("This is {name}'s build for CUDA; no ROCm build has that version."),
+            format!("This is {name}'s build for CUDA; no ROCm build has this version."),
             fix,
         );
     }

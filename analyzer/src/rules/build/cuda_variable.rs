@@ -7,13 +7,13 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds variables that only CUDA's runtime or toolkit reads, set in Dockerfiles, scripts, `.env` files and
-    /// workflows: `NVCC_APPEND_FLAGS`, `CUDACXX`, `CUDA_MODULE_LOADING`, `CUDA_DEVICE_MAX_CONNECTIONS`. Those that code
-    /// sets too, such as `TORCH_CUDA_ARCH_LIST` and `CUDA_HOME`, are found under their own rules' names.
+    /// workflows: `NVCC_APPEND_FLAGS`, `CUDACXX`, `CUDA_MODULE_LOADING`, `CUDA_DEVICE_MAX_CONNECTIONS`. Variables that
+    /// Python code sets too, such as `TORCH_CUDA_ARCH_LIST` and `CUDA_HOME`, have rules of their own.
     ///
     /// ## Why on ROCm
     ///
-    /// HIP and hipcc do not read them, so what they were set for does not happen. `NVCC_APPEND_FLAGS` has a counterpart,
-    /// `HIPCC_COMPILE_FLAGS_APPEND`. `NCCL_*` and `CUDA_VISIBLE_DEVICES` are read on ROCm too and are left alone.
+    /// HIP and hipcc do not read them, so they have no effect. `NVCC_APPEND_FLAGS` has an equivalent,
+    /// `HIPCC_COMPILE_FLAGS_APPEND`. ROCm also reads `NCCL_*` and `CUDA_VISIBLE_DEVICES`, which are not reported.
     ///
     /// ## Example
     ///
@@ -31,7 +31,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: an NVIDIA host needs the old variable, and the values mean other things.
+    /// Display-only: an NVIDIA host needs the original variable, and the values differ in meaning.
     ///
     /// ## References
     ///
@@ -41,7 +41,7 @@ declare_rule! {
         title: "HIP does not read this variable",
         family: BuildFiles,
         severity: Warning,
-        also: [Info "for a variable without which the results are the same"],
+        also: [Info "for a variable that does not change the results"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: None,

@@ -9,16 +9,14 @@ use crate::rules::wheels;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds package indexes of wheels that are built for one CUDA version, such as
-    /// `https://download.pytorch.org/whl/cu124`, wherever one is named: requirements, `pyproject.toml`, Dockerfiles,
-    /// scripts, workflows, conda environments.
+    /// Finds package indexes with wheels for one CUDA version, such as `https://download.pytorch.org/whl/cu124`, in
+    /// requirements, `pyproject.toml`, Dockerfiles, scripts, workflows and conda environments.
     ///
     /// ## Why on ROCm
     ///
-    /// PyTorch from such an index installs without a word on a machine with AMD GPUs, and then
-    /// `torch.cuda.is_available()` is false: the wheel holds no code for them. The same project's wheels for ROCm have an
-    /// index of their own beside it, `…/whl/rocm7.2`. From ROCm 7.13 on AMD has one too, with wheels for each GPU
-    /// architecture.
+    /// PyTorch from such an index installs without an error on a machine with AMD GPUs, but `torch.cuda.is_available()`
+    /// returns false: the wheel contains no code for them. The same project has a separate index of ROCm wheels,
+    /// `…/whl/rocm7.2`. From ROCm 7.13 on, AMD has an index too, with wheels for each GPU architecture.
     ///
     /// ## Example
     ///
@@ -44,24 +42,24 @@ declare_rule! {
     /// RUN pip install torch --index-url https://download.pytorch.org/whl/rocm7.2
     /// ```
     ///
-    /// A file that names a ROCm index as well, or names this one in a branch for CUDA, is left alone.
+    /// A file that also names a ROCm index, or names this one in a branch for CUDA, is not reported.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: NVIDIA hosts need the old index, and not each PyTorch release is in each index. Other projects' indexes are
-    /// only named: most have none for ROCm.
+    /// Unsafe: NVIDIA hosts need the existing index, and not every PyTorch release is in every index. For the indexes
+    /// of other projects the fix is display-only: most have no ROCm index.
     ///
     /// ## References
     ///
     /// * [PyTorch: start locally](https://pytorch.org/get-started/locally/)
     /// * [Install PyTorch on ROCm](https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/3rd-party/pytorch-install.html)
     "HW001" "cuda-wheel-index" {
-        title: "The index has wheels for CUDA",
+        title: "The index contains CUDA wheels",
         family: BuildFiles,
         severity: Error,
         also: [
             Warning "for an index that has NVIDIA's own packages",
-            Info "for one of several indexes to choose from, or behind a condition",
+            Info "for one of several alternative indexes, or behind a condition",
         ],
         applicability: Unsafe,
         targets: "every ROCm target; the index depends on the ROCm version",
@@ -70,7 +68,7 @@ declare_rule! {
     }
 }
 
-/// Hosts whose index has nothing but NVIDIA's packages.
+/// Hosts whose index contains only NVIDIA packages.
 const NVIDIA: &[&str] = &["//pypi.nvidia.com", "//pypi.ngc.nvidia.com"];
 
 fn check(cx: &Checker<'_>) {
@@ -78,7 +76,7 @@ fn check(cx: &Checker<'_>) {
     if cx.facts.indexes.iter().any(is_rocm) || cx.is_ported {
         return;
     }
-    // An index for the CPU beside it: an extra or a group says which.
+    // With a CPU index in the same file, an extra or a group selects one.
     let is_chosen = cx.language == Language::Pyproject
         && cx
             .facts
@@ -92,8 +90,8 @@ fn check(cx: &Checker<'_>) {
                 &RULE,
                 Severity::Warning,
                 index.range(),
-                "This index has NVIDIA's own packages; none of them is for an AMD GPU.",
-                Suggestion::display_only("Leave it out on ROCm, with what comes from it"),
+                "This index contains NVIDIA packages; none of them is for an AMD GPU.",
+                Suggestion::display_only("Remove it on ROCm, with the packages from it"),
             );
             continue;
         }
@@ -105,11 +103,8 @@ fn check(cx: &Checker<'_>) {
                 &RULE,
                 Severity::Info,
                 index.range(),
-                "One of the indexes to choose from is for NVIDIA GPUs; none is for AMD's.",
-                Suggestion::display_only(format!(
-                    "Add one for {} beside it",
-                    wheels::index(cx.target)
-                )),
+                "One of the alternative indexes is for NVIDIA GPUs; none is for AMD's.",
+                Suggestion::display_only(format!("Add one for {}", wheels::index(cx.target))),
             );
             continue;
         }
@@ -117,7 +112,7 @@ fn check(cx: &Checker<'_>) {
             &RULE,
             Severity::Error,
             index.range(),
-            "Wheels from this index hold code for NVIDIA GPUs only; on ROCm they install and then find no GPU.",
+            "Wheels from this index contain code for NVIDIA GPUs only; on ROCm they install but find no GPU.",
             fix(cx, *index, segment),
         );
     }
@@ -125,7 +120,7 @@ fn check(cx: &Checker<'_>) {
 
 fn fix(cx: &Checker<'_>, index: Text<'_>, segment: std::ops::Range<usize>) -> Suggestion {
     let rocm = wheels::index(cx.target);
-    let title = format!("Take the index {rocm}");
+    let title = format!("Use the index {rocm}");
     let is_literal = !index.as_str().contains(['$', '{']);
     if is_literal && index.as_str().contains("//download.pytorch.org/whl/") {
         return Suggestion::unsafe_edits(title, vec![(index.part(segment).range(), rocm)]);
@@ -134,7 +129,7 @@ fn fix(cx: &Checker<'_>, index: Text<'_>, segment: std::ops::Range<usize>) -> Su
         return Suggestion::display_only(title);
     }
     Suggestion::display_only(if cx.target.rocm >= Version::new(7, 13) {
-        "Look for the project's ROCm wheels, at AMD's index (https://repo.amd.com/rocm/whl-multi-arch/) too, or build it"
+        "Look for the project's ROCm wheels, also in AMD's index (https://repo.amd.com/rocm/whl-multi-arch/), or build it"
     } else {
         "Look for the project's ROCm wheels, or build it from source"
     })

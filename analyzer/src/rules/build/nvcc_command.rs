@@ -11,8 +11,8 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// They come with the CUDA toolkit; a ROCm host answers "command not found". ROCm has a tool for each purpose:
-    /// `hipcc` compiles, `rocprofv3` and `rocprof-compute` profile, `rocgdb` debugs.
+    /// They are part of the CUDA toolkit; on a ROCm host the shell prints "command not found". ROCm has a tool for each
+    /// purpose: `hipcc` compiles, `rocprofv3` and `rocprof-compute` profile, `rocgdb` debugs.
     ///
     /// ## Example
     ///
@@ -26,7 +26,7 @@ declare_rule! {
     /// rocprofv3 --sys-trace -- python train.py
     /// ```
     ///
-    /// Behind `command -v nvcc`, or with `|| true`, the rule stays quiet.
+    /// A command behind `command -v nvcc`, or with `|| true`, is not reported.
     ///
     /// ## Fix safety
     ///
@@ -37,7 +37,7 @@ declare_rule! {
     /// * [HIPCC](https://rocm.docs.amd.com/projects/HIPCC/en/latest/)
     /// * [rocprofv3](https://rocm.docs.amd.com/projects/rocprofiler-sdk/en/latest/how-to/using-rocprofv3.html)
     "HW009" "nvcc-command" {
-        title: "The CUDA toolkit's tools are not there",
+        title: "CUDA toolkit command on a ROCm host",
         family: BuildFiles,
         severity: Error,
         applicability: DisplayOnly,
@@ -48,10 +48,7 @@ declare_rule! {
 }
 
 const TOOLS: &[(&str, &str)] = &[
-    (
-        "nvcc",
-        "Compile with hipcc, after hipify where the sources are CUDA",
-    ),
+    ("nvcc", "Compile with hipcc; hipify CUDA sources first"),
     ("nsys", "Profile with rocprofv3 --sys-trace"),
     ("ncu", "Profile kernels with rocprof-compute"),
     ("nvprof", "Profile with rocprofv3 --kernel-trace --stats"),
@@ -66,11 +63,11 @@ const TOOLS: &[(&str, &str)] = &[
     ),
     (
         "cuobjdump",
-        "Look into code objects with llvm-objdump or roc-obj-ls",
+        "Inspect code objects with llvm-objdump or roc-obj-ls",
     ),
     (
         "nvidia-cuda-mps-control",
-        "Leave it out: processes share an AMD GPU without a daemon",
+        "Remove it: processes share an AMD GPU without a daemon",
     ),
 ];
 
@@ -85,7 +82,7 @@ fn check(cx: &Checker<'_>) {
                 &RULE,
                 Severity::Error,
                 command.range(),
-                format!("{tool} belongs to the CUDA toolkit; a ROCm host does not have it."),
+                format!("{tool} is part of the CUDA toolkit; a ROCm host does not have it."),
                 Suggestion::display_only(*instead),
             );
         }

@@ -8,14 +8,14 @@ use crate::report::Severity;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds options that only nvcc knows, such as `-gencode`, `--use_fast_math` and `-Xptxas`, in CMake's commands.
+    /// Finds options that only nvcc accepts, such as `-gencode`, `--use_fast_math` and `-Xptxas`, in CMake commands.
     ///
     /// ## Why on ROCm
     ///
-    /// `hipcc` is clang, and clang stops at an argument that it does not know. A project that compiles its kernels as HIP
-    /// needs other options for them: `--offload-arch=gfx942` in place of `-gencode` and `-arch=sm_80`, `-ffast-math` in
-    /// place of `--use_fast_math`, `-fgpu-rdc` in place of `-rdc=true`, and none for relaxed `constexpr` and device lambdas, which clang has anyway.
-    /// `-Xcompiler` is passed over with a warning.
+    /// `hipcc` is clang, and clang stops at an unknown argument. A project that compiles its kernels as HIP needs
+    /// different options for them: `--offload-arch=gfx942` in place of `-gencode` and `-arch=sm_80`, `-ffast-math` in
+    /// place of `--use_fast_math`, and `-fgpu-rdc` in place of `-rdc=true`. Relaxed `constexpr` and device lambdas need
+    /// no option in clang. clang ignores `-Xcompiler` with a warning.
     ///
     /// ## Example
     ///
@@ -29,18 +29,18 @@ declare_rule! {
     /// set(CMAKE_HIP_FLAGS "${CMAKE_HIP_FLAGS} -ffast-math")
     /// ```
     ///
-    /// A file that knows HIP already is left alone.
+    /// A file that already uses HIP is not reported.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: the options stay right for nvcc.
+    /// Display-only: the options are correct for nvcc.
     ///
     /// ## References
     ///
     /// * [Clang: HIP support](https://clang.llvm.org/docs/HIPSupport.html)
     /// * [nvcc: command options](https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/index.html#nvcc-command-options)
     "HW006" "nvcc-options" {
-        title: "hipcc does not take nvcc's options",
+        title: "hipcc does not accept nvcc's options",
         family: BuildFiles,
         severity: Error,
         also: [Info "behind a condition on CUDA"],
@@ -51,7 +51,7 @@ declare_rule! {
     }
 }
 
-/// What clang 22 says `unknown argument` to when it compiles HIP, by the option's beginning, and what does the same.
+/// Prefixes of the options for which clang 22 prints `unknown argument` when it compiles HIP, with their equivalents.
 const UNKNOWN: &[(&str, &str)] = &[
     ("-gencode", "--offload-arch=gfx942"),
     ("--generate-code", "--offload-arch=gfx942"),
@@ -59,12 +59,12 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("-arch=compute_", "--offload-arch=gfx942"),
     ("--gpu-architecture", "--offload-arch=gfx942"),
     ("--use_fast_math", "-ffast-math"),
-    ("--expt-relaxed-constexpr", "nothing: clang has it"),
-    ("-expt-relaxed-constexpr", "nothing: clang has it"),
-    ("--expt-extended-lambda", "nothing: clang has it"),
-    ("-expt-extended-lambda", "nothing: clang has it"),
-    ("--extended-lambda", "nothing: clang has it"),
-    ("-extended-lambda", "nothing: clang has it"),
+    ("--expt-relaxed-constexpr", "nothing: clang supports it"),
+    ("-expt-relaxed-constexpr", "nothing: clang supports it"),
+    ("--expt-extended-lambda", "nothing: clang supports it"),
+    ("-expt-extended-lambda", "nothing: clang supports it"),
+    ("--extended-lambda", "nothing: clang supports it"),
+    ("-extended-lambda", "nothing: clang supports it"),
     (
         "--ptxas-options",
         "-Rpass-analysis=kernel-resource-usage, to see registers and spills",
@@ -89,7 +89,7 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("-Xfatbin", "--offload-compress"),
 ];
 
-/// Commands of CMake that carry options of the compiler.
+/// CMake commands that contain compiler options.
 const CMAKE: &[&str] = &[
     "set",
     "list",
@@ -114,7 +114,7 @@ fn check(cx: &Checker<'_>) {
             } else {
                 Severity::Error
             };
-            // What follows CACHE is a type and a sentence for people.
+            // CACHE is followed by a type and a description.
             let said = call
                 .arguments
                 .iter()
@@ -125,7 +125,7 @@ fn check(cx: &Checker<'_>) {
     }
 }
 
-/// One finding for a call, at its first option.
+/// One finding per call, at its first option.
 fn first(cx: &Checker<'_>, severity: Severity, arguments: &[Text<'_>]) {
     for argument in arguments {
         for word in argument
@@ -140,12 +140,10 @@ fn first(cx: &Checker<'_>, severity: Severity, arguments: &[Text<'_>]) {
                 let message = match severity {
                     Severity::Error => {
                         format!(
-                            "Only nvcc knows {option}; hipcc stops at it when these sources are compiled as HIP."
+                            "Only nvcc accepts {option}; hipcc stops at it when these sources are compiled as HIP."
                         )
                     }
-                    _ => format!(
-                        "Only nvcc knows {option}; what is compiled as HIP needs options of its own."
-                    ),
+                    _ => format!("Only nvcc accepts {option}; HIP sources need different options."),
                 };
                 cx.report(
                     &RULE,

@@ -1,4 +1,4 @@
-//! HW004: a container image with CUDA in it.
+//! HW004: a container image that contains CUDA.
 
 use crate::draft::Suggestion;
 use crate::files::Checker;
@@ -8,14 +8,14 @@ use crate::report::{Severity, Target, Version};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `nvidia/cuda`, `nvcr.io/nvidia/…` and `pytorch/pytorch:…-cuda…` as the base of a Dockerfile, and as the image
-    /// of a workflow's container, a Compose service or a pod.
+    /// Finds `nvidia/cuda`, `nvcr.io/nvidia/…` and `pytorch/pytorch:…-cuda…` as the base image of a Dockerfile, and as
+    /// the image of a workflow's container, a Compose service or a pod.
     ///
     /// ## Why on ROCm
     ///
-    /// Such an image brings CUDA and a PyTorch that is built for it. On an AMD host it starts, and
-    /// `torch.cuda.is_available()` is false. `rocm/pytorch` has ROCm and PyTorch, `rocm/dev-ubuntu-22.04` and
-    /// `-24.04` have ROCm alone, with the suffix `-complete` all of its libraries.
+    /// Such an image contains CUDA and a PyTorch built for it. On an AMD host the container starts, but
+    /// `torch.cuda.is_available()` returns false. `rocm/pytorch` contains ROCm and PyTorch. `rocm/dev-ubuntu-22.04` and
+    /// `-24.04` contain ROCm only; with the suffix `-complete`, they contain all of its libraries.
     ///
     /// ## Example
     ///
@@ -41,20 +41,20 @@ declare_rule! {
     ///     image: rocm/pytorch:latest
     /// ```
     ///
-    /// Pin the tag of `rocm/pytorch` once it works; tags name ROCm, Ubuntu, Python and PyTorch, such as
+    /// Pin the tag of `rocm/pytorch` once it works. Tags name the versions of ROCm, Ubuntu, Python and PyTorch, such as
     /// `rocm7.14_ubuntu24.04_py3.12_pytorch_release_2.12.0`.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: another system, with other packages. NVIDIA hosts need the first; many projects keep a
-    /// `Dockerfile.rocm` beside it.
+    /// Unsafe: the new image is a different system with different packages. NVIDIA hosts need the original image; many
+    /// projects have a separate `Dockerfile.rocm`.
     ///
     /// ## References
     ///
     /// * [ROCm on Docker Hub](https://hub.docker.com/u/rocm)
     /// * [PyTorch on ROCm: using a Docker image](https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/3rd-party/pytorch-install.html)
     "HW004" "nvidia-base-image" {
-        title: "The image has CUDA, not ROCm",
+        title: "The image contains CUDA, not ROCm",
         family: BuildFiles,
         severity: Error,
         applicability: Unsafe,
@@ -105,23 +105,20 @@ fn report(cx: &Checker<'_>, image: Text<'_>) {
         return;
     };
     let fix = match instead {
-        // A stage's own build arguments would be left in the air.
-        Some(instead) if name.contains('$') => {
-            Suggestion::display_only(format!("Start from {instead}"))
+        // Replacing the line would leave the stage's own build arguments unused.
+        Some(instead) if name.contains('$') => Suggestion::display_only(format!("Use {instead}")),
+        Some(instead) => {
+            Suggestion::unsafe_edits(format!("Use {instead}"), vec![(image.range(), instead)])
         }
-        Some(instead) => Suggestion::unsafe_edits(
-            format!("Start from {instead}"),
-            vec![(image.range(), instead)],
-        ),
         None => Suggestion::display_only(
-            "Look for its counterpart among AMD's images, https://hub.docker.com/u/rocm",
+            "Look for an equivalent AMD image, https://hub.docker.com/u/rocm",
         ),
     };
     cx.report(
         &RULE,
         Severity::Error,
         image.range(),
-        "This image has CUDA in it, and nothing that runs on an AMD GPU.",
+        "This image contains CUDA, and no code that runs on an AMD GPU.",
         fix,
     );
 }
@@ -132,7 +129,7 @@ fn is_pytorch(name: &str) -> bool {
         .is_some_and(|tag| tag.contains("cuda"))
 }
 
-/// The image of a system with ROCm, of the same release of Ubuntu.
+/// The image with ROCm for the same Ubuntu release.
 fn system(name: &str, target: &Target) -> String {
     let ubuntu = if name.contains("24.04") {
         "24.04"
@@ -144,7 +141,7 @@ fn system(name: &str, target: &Target) -> String {
     } else {
         "-complete"
     };
-    // The tags that are there: 7.0 to 7.2, then 10.0.0, whose suffix is another.
+    // The existing tags: 7.0 to 7.2, then 10.0.0, which has a different suffix.
     if target.rocm >= Version::new(10, 0) {
         let full = if complete.is_empty() { "" } else { "-full" };
         return format!("rocm/dev-ubuntu-24.04:10.0.0{full}");

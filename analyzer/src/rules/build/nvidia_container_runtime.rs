@@ -1,4 +1,4 @@
-//! HW005: giving a container NVIDIA's GPUs.
+//! HW005: making NVIDIA GPUs available in a container.
 
 use crate::draft::Suggestion;
 use crate::files::Checker;
@@ -9,14 +9,14 @@ use crate::report::Severity;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `--gpus` and `--runtime=nvidia` where a container is started, `runtime: nvidia` and `driver: nvidia` in Compose
-    /// files, `nvidia.com/gpu` in Kubernetes, and `NVIDIA_DRIVER_CAPABILITIES`.
+    /// Finds `--gpus` and `--runtime=nvidia` in commands that start a container, `runtime: nvidia` and `driver: nvidia`
+    /// in Compose files, `nvidia.com/gpu` in Kubernetes, and `NVIDIA_DRIVER_CAPABILITIES`.
     ///
     /// ## Why on ROCm
     ///
-    /// All of them speak to NVIDIA's container toolkit. Without it Docker refuses to start the container: "could not
-    /// select device driver". An AMD GPU is two devices of the host, `/dev/kfd` and `/dev/dri`, that the container gets
-    /// as any other, and the group that may use them.
+    /// All of them need NVIDIA's container toolkit. Without it Docker does not start the container: "could not select
+    /// device driver". An AMD GPU needs two host devices, `/dev/kfd` and `/dev/dri`, passed to the container like any
+    /// other device, and membership in the group that may use them.
     ///
     /// ## Example
     ///
@@ -47,14 +47,15 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: NVIDIA hosts have no such devices, and `--gpus 2` gave two GPUs where this gives all of them.
+    /// Unsafe: NVIDIA hosts have no such devices, and `--gpus 2` selects two GPUs where the replacement passes all of
+    /// them.
     ///
     /// ## References
     ///
     /// * [Running ROCm Docker containers](https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html)
     /// * [AMD GPU device plugin for Kubernetes](https://github.com/ROCm/k8s-device-plugin)
     "HW005" "nvidia-container-runtime" {
-        title: "AMD GPUs are given to a container as devices",
+        title: "A container gets AMD GPUs as devices",
         family: BuildFiles,
         severity: Error,
         also: [Info "for a variable that only NVIDIA's toolkit reads"],
@@ -66,9 +67,9 @@ declare_rule! {
 }
 
 const DEVICES: &str = "--device=/dev/kfd --device=/dev/dri --group-add=video";
-const TITLE: &str = "Give the container /dev/kfd and /dev/dri";
+const TITLE: &str = "Pass /dev/kfd and /dev/dri to the container";
 const MESSAGE: &str =
-    "This asks for NVIDIA's container toolkit; on a host without it the container does not start.";
+    "This needs NVIDIA's container toolkit; on a host without it the container does not start.";
 
 fn check(cx: &Checker<'_>) {
     if cx.is_ported || cx.source.contains("/dev/kfd") {
@@ -94,12 +95,12 @@ fn check(cx: &Checker<'_>) {
             ("runtime" | "driver", "nvidia") => MESSAGE,
             ("gpus", "all") => MESSAGE,
             ("nvidia.com/gpu", _) => {
-                "No AMD GPU is counted under this name, so the pod is never placed on one."
+                "No AMD GPU has this resource name, so the pod is never scheduled on one."
             }
             _ => continue,
         };
         let title = if key == "nvidia.com/gpu" {
-            "Ask for amd.com/gpu"
+            "Request amd.com/gpu"
         } else {
             TITLE
         };
@@ -146,7 +147,7 @@ fn options(cx: &Checker<'_>, words: &[Text<'_>]) {
         let Some(value) = value.filter(|_| is_asking) else {
             continue;
         };
-        // The words are without quotes; a quoted value would leave one behind.
+        // The words have no quotes; replacing a quoted value would leave a quote.
         let end = value.range().end;
         let is_plain = cx
             .source

@@ -6,15 +6,15 @@ use crate::rules::packages;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds required packages that are built for CUDA or carry NVIDIA's libraries: `nvidia-cublas-cu12`,
-    /// `onnxruntime-gpu`, `jax[cuda12]`, `faiss-gpu`. Packages that a rule on imports speaks of, such as `flash-attn` or
-    /// `transformer-engine`, are found under that rule's name.
+    /// Finds required packages that are built for CUDA or contain NVIDIA's libraries: `nvidia-cublas-cu12`,
+    /// `onnxruntime-gpu`, `jax[cuda12]`, `faiss-gpu`. Packages that have a rule for their import, such as `flash-attn`
+    /// or `transformer-engine`, are reported under that rule.
     ///
     /// ## Why on ROCm
     ///
-    /// pip does not look at the GPU. Such a package installs, takes its gigabytes, and fails at its first import or runs
-    /// on the CPU. PyTorch's CUDA wheels ask for `nvidia-*` packages; its ROCm wheels carry ROCm's libraries, and a
-    /// frozen list from an NVIDIA machine names the former for no use.
+    /// pip does not check the GPU. Such a package installs, uses gigabytes of disk space, and fails at its first import
+    /// or runs on the CPU. PyTorch's CUDA wheels require `nvidia-*` packages; its ROCm wheels include the ROCm
+    /// libraries. In a frozen list from an NVIDIA machine, the `nvidia-*` packages are therefore unnecessary on ROCm.
     ///
     /// ## Example
     ///
@@ -28,12 +28,13 @@ declare_rule! {
     /// onnxruntime-migraphx
     /// ```
     ///
-    /// A requirement with a marker for a machine, or in an optional group that is named for CUDA or GPUs, is left alone.
+    /// A requirement with a marker for a machine, or in an optional group that is named for CUDA or GPUs, is not
+    /// reported.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: another package, and NVIDIA hosts need the first. With a pinned version it is only named, since the other
-    /// has versions of its own.
+    /// Unsafe: the fix replaces the package, and NVIDIA hosts need the original. With a pinned version the fix is
+    /// display-only, because the replacement has different versions.
     ///
     /// ## References
     ///
@@ -43,7 +44,7 @@ declare_rule! {
         title: "The package is for NVIDIA GPUs",
         family: BuildFiles,
         severity: Error,
-        also: [Warning "for a package that installs and is of no use on ROCm"],
+        also: [Warning "for a package that installs but has no use on ROCm"],
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("01-port/02-vendor-libraries"),

@@ -1,4 +1,4 @@
-//! HW010: NVIDIA's packages from the system's package manager.
+//! HW010: NVIDIA packages from the system's package manager.
 
 use crate::draft::Suggestion;
 use crate::files::Checker;
@@ -7,14 +7,14 @@ use crate::report::Severity;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `apt-get install cuda-toolkit-12-4 libcudnn9-dev-cuda-12 libnccl2` and the like, in `apt`, `yum` and `dnf`, and
-    /// downloads from NVIDIA's package server.
+    /// Finds `apt-get install cuda-toolkit-12-4 libcudnn9-dev-cuda-12 libnccl2` and similar commands with `apt`, `yum`
+    /// and `dnf`, and downloads from NVIDIA's package server.
     ///
     /// ## Why on ROCm
     ///
-    /// The packages install on any machine and help none with AMD GPUs. The counterparts come from AMD's repository:
-    /// `rocm-hip-sdk` or single libraries such as `hipblas-dev`, `miopen-hip-dev` and `rccl-dev`. An image such as
-    /// `rocm/dev-ubuntu-24.04:7.2-complete` has them.
+    /// The packages install on any machine, but an AMD GPU cannot use them. The equivalents come from AMD's repository:
+    /// `rocm-hip-sdk`, or single libraries such as `hipblas-dev`, `miopen-hip-dev` and `rccl-dev`. An image such as
+    /// `rocm/dev-ubuntu-24.04:7.2-complete` contains them.
     ///
     /// ## Example
     ///
@@ -32,13 +32,13 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: which of AMD's packages are needed depends on what is built.
+    /// Display-only: the AMD packages needed depend on the build.
     ///
     /// ## References
     ///
     /// * [ROCm installation for Linux](https://rocm.docs.amd.com/projects/install-on-linux/en/latest/)
     "HW010" "nvidia-system-package" {
-        title: "NVIDIA's system packages do nothing here",
+        title: "NVIDIA system packages have no use on ROCm",
         family: BuildFiles,
         severity: Warning,
         applicability: DisplayOnly,
@@ -48,7 +48,7 @@ declare_rule! {
     }
 }
 
-/// Package names by their beginning, and the counterpart.
+/// Prefixes of package names, with the equivalent.
 const PACKAGES: &[(&str, &str)] = &[
     ("cuda-", "rocm-hip-sdk, or the ROCm libraries that are used"),
     ("libcudnn", "miopen-hip-dev"),
@@ -89,14 +89,16 @@ fn check(cx: &Checker<'_>) {
                         Severity::Warning,
                         download.range(),
                         "NVIDIA's package server has nothing for an AMD GPU.",
-                        Suggestion::display_only("Install ROCm from AMD's repository, or start from an image that has it"),
+                        Suggestion::display_only(
+                            "Install ROCm from AMD's repository, or use an image that contains it",
+                        ),
                     );
                 }
                 continue;
             }
             _ => continue,
         };
-        // One finding for a command, however many it installs.
+        // One finding per command, for any number of packages.
         let found = words.iter().skip(1).find_map(|word| {
             let (_, instead) = PACKAGES
                 .iter()
@@ -108,7 +110,7 @@ fn check(cx: &Checker<'_>) {
                 &RULE,
                 Severity::Warning,
                 word.range(),
-                "This is a package of NVIDIA's stack; an AMD GPU has no use for it.",
+                "This package is part of NVIDIA's stack; an AMD GPU cannot use it.",
                 Suggestion::display_only(format!("On ROCm: {instead}")),
             );
         }

@@ -1,4 +1,4 @@
-//! HW014: Triton, required beside the one that PyTorch brings.
+//! HW014: Triton as a requirement, in addition to the one that PyTorch installs.
 
 use crate::draft::Suggestion;
 use crate::files::Checker;
@@ -8,14 +8,15 @@ use crate::report::{Severity, Version};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `triton` pinned to one version among what pip is asked for, and Triton's former name for ROCm.
+    /// Finds `triton` pinned to one version in requirements for pip, and Triton's former package name for ROCm.
     ///
     /// ## Why on ROCm
     ///
-    /// PyTorch's ROCm wheels ask for the Triton they were tested with under a name of its own: `triton-rocm`, before PyTorch 2.10
-    /// `pytorch-triton-rocm`. To pip that is another package than `triton`, so a requirement on `triton` puts PyPI's into the same
-    /// folder, over the other. With another version in it, `torch.compile` and kernels fail in ways that name neither. On
-    /// CUDA the two requirements are one package, and the resolver sees the conflict.
+    /// PyTorch's ROCm wheels require the Triton version they were tested with under a separate name: `triton-rocm`,
+    /// before PyTorch 2.10 `pytorch-triton-rocm`. For pip this is a different package from `triton`, so a requirement
+    /// on `triton` installs PyPI's package into the same folder and overwrites the other. If the versions differ,
+    /// `torch.compile` and kernels fail with errors that name neither package. On CUDA both requirements name the same
+    /// package, and the resolver detects the conflict.
     ///
     /// ## Example
     ///
@@ -30,7 +31,7 @@ declare_rule! {
     /// torch==2.12.0
     /// ```
     ///
-    /// A requirement without a version, or with a marker for a machine, is left alone.
+    /// A requirement without a version, or with a marker for a machine, is not reported.
     ///
     /// ## Fix safety
     ///
@@ -41,7 +42,7 @@ declare_rule! {
     /// * [Two copies of Triton: mamba#595](https://github.com/state-spaces/mamba/issues/595)
     /// * [A name for each platform: pytorch#186350](https://github.com/pytorch/pytorch/issues/186350)
     "HW014" "triton-package" {
-        title: "PyTorch for ROCm brings its own Triton",
+        title: "PyTorch for ROCm installs its own Triton",
         family: BuildFiles,
         severity: Warning,
         applicability: DisplayOnly,
@@ -65,22 +66,22 @@ fn check(cx: &Checker<'_>) {
     for requirement in asked.filter(|found| !found.guarded && found.installer == Installer::Pip) {
         let range = requirement.name.range();
         match requirement.normalized().as_str() {
-            // Any version may well be the one that PyTorch wants; a pinned one is that by chance.
+            // An unpinned requirement may match PyTorch's version; a pinned one matches only by chance.
             "triton" if requirement.specifier.as_str().starts_with("==") => cx.report(
                 &RULE,
                 Severity::Warning,
                 range,
                 format!(
-                    "PyTorch's ROCm wheels bring Triton as {own}; pip puts this one into the same folder, over it."
+                    "PyTorch's ROCm wheels install Triton as {own}; pip puts this one into the same folder, over it."
                 ),
-                Suggestion::display_only("Leave the version to PyTorch"),
+                Suggestion::display_only("Let PyTorch select the version"),
             ),
             "pytorch-triton-rocm" if renamed => cx.report(
                 &RULE,
                 Severity::Warning,
                 range,
-                "Since PyTorch 2.10 this package is triton-rocm; the old one lands in the same folder.",
-                Suggestion::display_only("Leave it to PyTorch"),
+                "Since PyTorch 2.10 this package is triton-rocm; the old one installs into the same folder.",
+                Suggestion::display_only("Let PyTorch install it"),
             ),
             _ => {}
         }

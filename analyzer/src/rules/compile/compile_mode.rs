@@ -1,4 +1,4 @@
-//! HW501: `torch.compile` modes that are contested on ROCm.
+//! HW501: `torch.compile` modes with mixed results on ROCm.
 
 use crate::checker::{Checker, Suggestion};
 use crate::semantic::string;
@@ -7,15 +7,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `torch.compile(mode="reduce-overhead")` and `mode="max-autotune"`, as a call, a decorator, through
-    /// `functools.partial`, or as a module's own `compile` method.
+    /// Finds `torch.compile(mode="reduce-overhead")` and `mode="max-autotune"`: as a call, as a decorator, through
+    /// `functools.partial`, and in a module's own `compile` method.
     ///
     /// ## Why on ROCm
     ///
-    /// Neither mode is broken, and neither is a safe bet. `reduce-overhead` captures HIP graphs: there are reports of
-    /// wrong losses and crashes next to reports of large gains. `max-autotune` compiles for much longer and has been
-    /// slower than the default in reports, while AMD's own tuning guide recommends it. Start from `"default"`, measure,
-    /// and keep a mode that wins on your model with your versions.
+    /// Both modes work on ROCm, but neither is reliably faster. `reduce-overhead` captures HIP graphs: there are
+    /// reports of wrong losses and crashes, and reports of large speedups. `max-autotune` compiles for much longer.
+    /// Reports found it slower than the default, while AMD's own tuning guide recommends it. Start with `"default"`,
+    /// measure, and use a mode that is faster on your model with your versions.
     ///
     /// ## Example
     ///
@@ -33,11 +33,11 @@ declare_rule! {
     /// model = torch.compile(torch.nn.Linear(8, 8), mode="default")
     /// ```
     ///
-    /// After measuring, say so on the line: `# hipward: ignore[compile-mode]`.
+    /// If you have measured the mode, suppress the finding on its line: `# hipward: ignore[compile-mode]`.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: results stay within rounding, but speed can go either way. Benchmark both.
+    /// Unsafe: results stay within rounding, but the code can become faster or slower. Benchmark both modes.
     ///
     /// ## References
     ///
@@ -46,7 +46,7 @@ declare_rule! {
     /// * [AMD's workload tuning guide](https://rocm.docs.amd.com/en/latest/how-to/rocm-for-ai/inference-optimization/workload.html)
     /// * [torch.compile](https://docs.pytorch.org/docs/stable/generated/torch.compile.html)
     "HW501" "compile-mode" {
-        title: "A compile mode to measure first",
+        title: "Measure this compile mode first",
         family: Compile,
         severity: Warning,
         applicability: Unsafe,
@@ -81,11 +81,11 @@ fn check(cx: &Checker<'_>, argument: Node) {
         &RULE,
         argument,
         message,
-        Suggestion::unsafe_edits("Start from mode=\"default\" and measure", edits),
+        Suggestion::unsafe_edits("Start with mode=\"default\" and measure", edits),
     );
 }
 
-/// True when `argument` goes to `torch.compile`.
+/// True if `argument` is passed to `torch.compile`.
 fn is_compile(cx: &Checker<'_>, argument: Node) -> bool {
     let tree = cx.tree();
     let Some(call) = tree
@@ -105,7 +105,7 @@ fn is_compile(cx: &Checker<'_>, argument: Node) -> bool {
             .and_then(|first| cx.resolve(first))
             .is_some_and(|first| first.is("torch.compile")),
         Some(name) => name.is("torch.compile"),
-        // `model.compile(mode=…)`: only nn.Module's method takes these two strings.
+        // `model.compile(mode=…)`: only nn.Module's method accepts these two strings.
         None => tree
             .child(function, Field::Attribute)
             .is_some_and(|method| tree.text(method) == "compile"),

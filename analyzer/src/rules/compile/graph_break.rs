@@ -1,4 +1,4 @@
-//! HW506: calls that end a graph in compiled code.
+//! HW506: calls that break the graph in compiled code.
 
 use super::super::calls::{called, function_around, receiver, values};
 use super::super::modules::{is_compiled, is_guarded_off, is_tensor};
@@ -14,9 +14,9 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// Each splits the compiled graph in two: fusion stops there, Python runs in between, and a HIP graph can't span
-    /// it. With `fullgraph=True` it is an error. The list is what PyTorch 2.15 refused with `fullgraph=True`; one that
-    /// only runs while the model is set up costs nothing later.
+    /// Each call splits the compiled graph in two: operations are not fused across the break, Python runs in between,
+    /// and a HIP graph can't span it. With `fullgraph=True` it is an error. The list contains the calls that PyTorch
+    /// 2.15 rejects with `fullgraph=True`. A call that only runs during set-up of the model costs nothing later.
     ///
     /// ## Example
     ///
@@ -41,13 +41,13 @@ declare_rule! {
     ///     return x + 1
     /// ```
     ///
-    /// To keep it for eager runs, put it behind `if not torch.compiler.is_compiling():`. `TORCH_LOGS=graph_breaks`
+    /// To keep the call in eager mode, put it behind `if not torch.compiler.is_compiling():`. `TORCH_LOGS=graph_breaks`
     /// lists every break with its reason. `torch._dynamo.config.reorderable_logging_functions` moves a `print` to the
-    /// graph's end.
+    /// end of the graph.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: the call does something, and only you know whether it is still wanted.
+    /// Display-only: the call has an effect, and the author has to decide whether it is still needed.
     ///
     /// ## References
     ///
@@ -116,7 +116,7 @@ fn check(cx: &Checker<'_>, call: Node) {
         "torch.compile can't trace {}(): the graph is split here.",
         called(cx, call)
     );
-    let title = "Take it out, or run it only if not torch.compiler.is_compiling()";
+    let title = "Remove it, or run it only if not torch.compiler.is_compiling()";
     cx.report(&RULE, call, message, Suggestion::display_only(title));
 }
 
@@ -129,7 +129,7 @@ fn breaks(cx: &Checker<'_>, call: Node) -> bool {
     if BUILTINS.contains(&name) && tree.kind(function) == Kind::Identifier {
         let names = &cx.semantics.names;
         let is_builtin = names.lookup(names.scope_of(function), name).is_none();
-        // `print(tensor)` also waits for the GPU: `sync-in-forward` says so.
+        // `print(tensor)` also waits for the GPU: `sync-in-forward` reports it.
         return is_builtin && !values(cx, call).iter().any(|value| is_tensor(cx, *value));
     }
     let might = FUNCTIONS.iter().any(|path| path.ends_with(name)) && !name.is_empty();

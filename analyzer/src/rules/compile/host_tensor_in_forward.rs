@@ -1,4 +1,4 @@
-//! HW504: a tensor that `forward` makes on the host and copies to the GPU.
+//! HW504: a tensor that `forward` creates on the host and copies to the GPU.
 
 use super::super::calls::{argument, arguments, called, keyword, mentions_any, receiver};
 use super::super::modules::{forward_around, is_guarded_off, is_tensor};
@@ -8,15 +8,14 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds tensors that a `forward` makes in host memory and then moves, such as `torch.arange(n).to(x.device)`, and
-    /// `torch.tensor([…], device=…)`, which is built on the host whatever the device.
+    /// Finds tensors that a `forward` creates in host memory and then moves, such as `torch.arange(n).to(x.device)`,
+    /// and `torch.tensor([…], device=…)`, which is always built on the host.
     ///
     /// ## Why on ROCm
     ///
-    /// Each call allocates on the host and copies; a copy from ordinary host memory waits until it is done. With
-    /// `torch.compile` the copy stays in the graph, and one CPU tensor is enough for Inductor to give up on HIP graphs:
-    /// "skipping cudagraphs due to cpu device". The size of the effect depends on how long the kernels around it run:
-    /// measure it.
+    /// Each call allocates memory on the host and copies it. A copy from pageable host memory blocks until it is done.
+    /// With `torch.compile` the copy stays in the graph, and a single CPU tensor makes Inductor disable HIP graphs:
+    /// "skipping cudagraphs due to cpu device". The cost depends on how long the surrounding kernels run: measure it.
     ///
     /// ## Example
     ///
@@ -38,20 +37,20 @@ declare_rule! {
     ///         return x + torch.arange(x.shape[-1], device=x.device)
     /// ```
     ///
-    /// Constants that do not depend on the input belong in `register_buffer(…, persistent=False)`. A scalar is
+    /// Store constants that do not depend on the input with `register_buffer(…, persistent=False)`. For a scalar, use
     /// `torch.full((), value, device=x.device)`.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: the GPU computes `linspace` and floating-point `arange` itself, which may differ in the last bit. There
-    /// is no edit for random numbers, whose sequence depends on the device, nor for `torch.tensor`.
+    /// Unsafe: the GPU computes `linspace` and floating-point `arange` itself, and the last bit may differ. There is no
+    /// edit for random numbers, whose sequence depends on the device, nor for `torch.tensor`.
     ///
     /// ## References
     ///
     /// * [PyTorch performance tuning guide: avoid unnecessary CPU-GPU synchronization](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html)
     /// * [torch.nn.Module.register_buffer](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer)
     "HW504" "host-tensor-in-forward" {
-        title: "A tensor made on the host in forward",
+        title: "forward creates a tensor on the host",
         family: Compile,
         severity: Advice,
         applicability: Unsafe,
@@ -61,11 +60,11 @@ declare_rule! {
     }
 }
 
-/// Functions that the GPU can run as well.
+/// Functions that can also run on the GPU.
 const ON_DEVICE: &[&str] = &[
     "arange", "zeros", "ones", "full", "eye", "empty", "linspace", "logspace",
 ];
-/// Functions that only show where the tensor is made.
+/// Other functions that create a tensor on the host. They get no edit.
 const OTHER: &[&str] = &[
     "tensor",
     "as_tensor",
@@ -91,7 +90,7 @@ fn check(cx: &Checker<'_>, call: Node) {
     {
         return;
     }
-    let title = "Make it on the device, or once, as a buffer";
+    let title = "Create it on the device, or once, as a buffer";
     if keyword(cx, call, "device").is_some() {
         if name == "tensor" && holds_python_values(cx, call) {
             cx.report(
@@ -113,13 +112,13 @@ fn check(cx: &Checker<'_>, call: Node) {
     cx.report(
         &RULE,
         call,
-        "This tensor is made in host memory and copied to the GPU in each call.",
+        "This tensor is created in host memory and copied to the GPU in each call.",
         fix,
     );
 }
 
-/// `if not torch.is_tensor(timestep): timestep = torch.tensor(…)` runs for callers that pass a number only, and
-/// `if self.mask is None: self.mask = torch.ones(…)` once.
+/// `if not torch.is_tensor(timestep): timestep = torch.tensor(…)` runs only if the caller passes a number, and
+/// `if self.mask is None: self.mask = torch.ones(…)` runs once.
 fn is_conversion(cx: &Checker<'_>, call: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(call)
@@ -161,7 +160,7 @@ fn holds_python_values(cx: &Checker<'_>, call: Node) -> bool {
     })
 }
 
-/// The `.to(device)` or `.cuda()` that follows, after other methods or not.
+/// The `.to(device)` or `.cuda()` that follows, directly or after other methods.
 fn moved(cx: &Checker<'_>, call: Node) -> Option<Node> {
     let tree = cx.tree();
     let mut current = call;
@@ -184,7 +183,7 @@ fn moved(cx: &Checker<'_>, call: Node) -> Option<Node> {
     None
 }
 
-/// What says where `.to(…)` moves: `x.device`, `device`, `"cuda"`, another tensor.
+/// The argument of `.to(…)` that is a device: `x.device`, `device`, `"cuda"`, another tensor.
 fn device_argument(cx: &Checker<'_>, to: Node) -> Option<Node> {
     let tree = cx.tree();
     let first = argument(cx, to, 0, "device")?;
@@ -209,7 +208,7 @@ fn edits(cx: &Checker<'_>, name: &str, call: Node, moved: Node) -> Option<Vec<Re
     }
     let end = tree.end(tree.child(call, Field::Arguments)?) - 1;
     let last = *arguments(cx, call).last()?;
-    // A comma may stand behind the last argument.
+    // The last argument may have a trailing comma.
     let trailing = tree.source().get(tree.end(last)..end)?;
     trailing.trim().is_empty().then(|| {
         vec![

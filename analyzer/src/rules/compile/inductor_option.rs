@@ -1,4 +1,4 @@
-//! HW507: Inductor options that change nothing.
+//! HW507: Inductor options without effect.
 
 use super::super::calls::{called, has_text};
 use crate::checker::{Checker, Suggestion};
@@ -8,22 +8,22 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds options of Inductor that have no effect where they stand, assigned to `torch._inductor.config`, patched,
-    /// or in `torch.compile(options={…})`:
+    /// Finds Inductor options that have no effect, assigned to `torch._inductor.config`, patched, or in
+    /// `torch.compile(options={…})`:
     ///
-    /// * `max_autotune_gemm_backends` where nothing in the source turns `max_autotune` on, and its entry `CUTLASS`;
-    /// * values that are the default anyway: `memory_planning=False`, `triton.cudagraphs=False`,
+    /// * `max_autotune_gemm_backends` if nothing in the source enables `max_autotune`, and its entry `CUTLASS`;
+    /// * values that are the default: `memory_planning=False`, `triton.cudagraphs=False`,
     ///   `triton.cudagraph_trees=True`, `epilogue_fusion=True`;
-    /// * settings that PyTorch says do nothing: `use_mixed_mm`, `mixed_mm_choice`;
-    /// * what only NVIDIA GPUs have: `cuda.*`, `triton.enable_persistent_tma_matmul`.
+    /// * settings that do nothing according to PyTorch: `use_mixed_mm`, `mixed_mm_choice`;
+    /// * settings for NVIDIA GPUs only: `cuda.*`, `triton.enable_persistent_tma_matmul`.
     ///
     /// ## Why on ROCm
     ///
-    /// `max_autotune_gemm_backends="ATEN"` is passed on as the way to force rocBLAS or hipBLASLt. It only says which
-    /// candidates are tried *when* autotuning is on; without it ATen is used already. Inductor skips CUTLASS on ROCm. A
-    /// list of options that do nothing hides the one that does. Look at the environment too: some AMD container images
-    /// set `TORCHINDUCTOR_MAX_AUTOTUNE=1`, and then the line does have a meaning; say so with `# hipward:
-    /// ignore[inductor-option]`.
+    /// `max_autotune_gemm_backends="ATEN"` is often recommended as the way to force rocBLAS or hipBLASLt. It only
+    /// selects the candidates that are tried *when* autotuning is on; without autotuning, Inductor uses ATen already.
+    /// Inductor skips CUTLASS on ROCm. Options without effect make it hard to see which option has one. Check the
+    /// environment too: some AMD container images set `TORCHINDUCTOR_MAX_AUTOTUNE=1`, and then the line has an effect.
+    /// In this case suppress the finding with `# hipward: ignore[inductor-option]`.
     ///
     /// ## Example
     ///
@@ -44,7 +44,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: the environment may turn on what the source does not.
+    /// Display-only: the environment may enable autotuning when the source does not.
     ///
     /// ## References
     ///
@@ -52,7 +52,7 @@ declare_rule! {
     /// * [torch/_inductor/utils.py: use_cutlass_template, use_triton_template](https://github.com/pytorch/pytorch/blob/main/torch/_inductor/utils.py)
     /// * [AMD's workload tuning guide](https://rocm.docs.amd.com/en/latest/how-to/rocm-for-ai/inference-optimization/workload.html)
     "HW507" "inductor-option" {
-        title: "An Inductor option without effect",
+        title: "This Inductor option has no effect",
         family: Compile,
         severity: Info,
         applicability: DisplayOnly,
@@ -74,10 +74,10 @@ fn check(cx: &Checker<'_>, node: Node) {
     let Some(why) = without_effect(cx, &option, value) else {
         return;
     };
-    cx.report(&RULE, node, why, Suggestion::display_only("Leave it out"));
+    cx.report(&RULE, node, why, Suggestion::display_only("Remove it"));
 }
 
-/// The option that `node` sets, as `triton.cudagraphs`, and its value.
+/// The option that `node` sets, such as `triton.cudagraphs`, and its value.
 fn option(cx: &Checker<'_>, node: Node) -> Option<(String, Node)> {
     let tree = cx.tree();
     if tree.kind(node) == Kind::Assignment {
@@ -111,7 +111,7 @@ fn option(cx: &Checker<'_>, node: Node) -> Option<(String, Node)> {
         .callee(call)
         .is_some_and(|name| name.is_any(&["torch.compile", "torch._inductor.config.patch"]));
     let key = tree.child(node, Field::Key).filter(|_| takes_options)?;
-    // What comes in by `**others` may be what this option turns off.
+    // An option in `**others` may be the reason to turn this one off.
     if cx
         .within(holder)
         .any(|part| tree.kind(part) == Kind::DictionarySplat && tree.parent(part) == Some(holder))
@@ -128,21 +128,21 @@ fn without_effect(cx: &Checker<'_>, option: &str, value: Node) -> Option<&'stati
         "max_autotune_gemm_backends" => {
             if !turns_autotune_on(cx) {
                 return Some(
-                    "This has no effect unless max_autotune or max_autotune_gemm is on; without them ATen (hipBLASLt, rocBLAS) is used anyway.",
+                    "This has no effect unless max_autotune or max_autotune_gemm is on; without them ATen (hipBLASLt, rocBLAS) is used already.",
                 );
             }
             let names_cutlass = string_parts(&cx.semantics, value)
                 .iter()
                 .any(|part| part.to_ascii_uppercase().contains("CUTLASS"));
-            names_cutlass.then_some("Inductor skips CUTLASS on ROCm; its AMD counterpart is CK.")
+            names_cutlass.then_some("Inductor skips CUTLASS on ROCm; its AMD equivalent is CK.")
         }
         "memory_planning" | "triton.cudagraphs" if is_false => Some("This is the default."),
         "epilogue_fusion" if is_true => Some("This is the default."),
         "triton.cudagraph_trees" if is_true => {
-            Some("This is the default, and does nothing while triton.cudagraphs is off.")
+            Some("This is the default, and has no effect if triton.cudagraphs is off.")
         }
         "use_mixed_mm" | "mixed_mm_choice" => {
-            Some("PyTorch keeps this option for compatibility only; it does nothing.")
+            Some("PyTorch keeps this option for compatibility only; it has no effect.")
         }
         "triton.enable_persistent_tma_matmul" => {
             Some("This needs NVIDIA's tensor memory accelerator; Inductor ignores it on ROCm.")
@@ -154,7 +154,7 @@ fn without_effect(cx: &Checker<'_>, option: &str, value: Node) -> Option<&'stati
     }
 }
 
-/// True when anything in the source may turn autotuning on: another option, a mode, an environment variable.
+/// True if anything in the source may enable autotuning: another option, a mode, an environment variable.
 fn turns_autotune_on(cx: &Checker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {

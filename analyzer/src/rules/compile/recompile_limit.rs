@@ -1,4 +1,4 @@
-//! HW502: Dynamo's limit on recompilations under its old name.
+//! HW502: Dynamo's recompilation limit under its old name.
 
 use super::super::calls::{called, contains_any};
 use crate::checker::{Checker, Suggestion};
@@ -8,15 +8,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `torch._dynamo.config.cache_size_limit` and its relatives, set, read or patched.
+    /// Finds `torch._dynamo.config.cache_size_limit` and related settings, whether set, read or patched.
     ///
     /// ## Why on ROCm
     ///
-    /// Since PyTorch 2.7 the setting is called `recompile_limit`, on every backend; the old name is an alias. More
-    /// telling is why it is there: past the limit (8) Dynamo stops compiling the function and runs it eagerly, without
-    /// a word. A higher limit buys time, and each recompilation costs as much on an AMD GPU as anywhere.
-    /// `TORCH_LOGS=recompiles` names the guard that fails; often `dynamic=True` or `torch._dynamo.mark_dynamic` removes
-    /// the cause.
+    /// Since PyTorch 2.7 the setting is called `recompile_limit`, on every backend; the old name is an alias. The
+    /// reason for raising the limit matters more than the name: past the limit (8), Dynamo silently stops compiling the
+    /// function and runs it eagerly. A higher limit only delays this, and each recompilation is as expensive on an AMD
+    /// GPU as on any other. `TORCH_LOGS=recompiles` shows the guard that fails; often `dynamic=True` or
+    /// `torch._dynamo.mark_dynamic` removes the cause.
     ///
     /// ## Example
     ///
@@ -36,7 +36,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Safe: both names are one setting from PyTorch 2.7 on. For an older target the rule is quiet.
+    /// Safe: both names are the same setting from PyTorch 2.7 on. The rule reports nothing for an older target.
     ///
     /// ## References
     ///
@@ -106,7 +106,7 @@ fn is_dynamo_config(cx: &Checker<'_>, node: Node) -> bool {
         })
 }
 
-/// The author chooses by what this PyTorch has: `if hasattr(config, "recompile_limit")`.
+/// The author selects the name that this PyTorch has: `if hasattr(config, "recompile_limit")`.
 fn is_by_version(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(node)

@@ -10,15 +10,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds what makes the host wait for the GPU inside a `forward`: `.item()`, `.tolist()`, `.cpu()`, `.numpy()`,
-    /// `print(tensor)`, `float(tensor)`, `if mask.any():`, `torch.cuda.synchronize()`.
+    /// Finds operations in a `forward` that make the host wait for the GPU: `.item()`, `.tolist()`, `.cpu()`,
+    /// `.numpy()`, `print(tensor)`, `float(tensor)`, `if mask.any():`, `torch.cuda.synchronize()`.
     ///
     /// ## Why on ROCm
     ///
-    /// Kernels are queued ahead of the GPU. Reading a value empties the queue: the GPU then idles while Python prepares
-    /// the next launch, in each layer that does it. Under `torch.compile` a `print` and a branch on a tensor break the
-    /// graph, and a read value can't be captured in a HIP graph. How much it costs depends on how far ahead the host
-    /// was: look for gaps in a profile.
+    /// The host launches kernels ahead of the GPU. Reading a value drains the queue: the GPU is idle while Python
+    /// prepares the next launch, once per layer that reads a value. Under `torch.compile` a `print` or a branch on a
+    /// tensor breaks the graph, and reading a value can't be captured in a HIP graph. The cost depends on how far ahead
+    /// the host was: look for gaps in a profile.
     ///
     /// ## Example
     ///
@@ -40,12 +40,12 @@ declare_rule! {
     ///         return x / x.abs().max()
     /// ```
     ///
-    /// `torch.where` replaces a branch on a tensor. What only logs belongs outside of the model, after the step. A
-    /// branch behind `if not torch.compiler.is_compiling()` or `if self.debug` is left alone.
+    /// `torch.where` replaces a branch on a tensor. Move logging out of the model, after the step. A branch behind
+    /// `if not torch.compiler.is_compiling()` or `if self.debug` is not reported.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: a tensor in place of a number changes types further down.
+    /// Display-only: replacing a number by a tensor changes the types in later code.
     ///
     /// ## References
     ///
@@ -90,7 +90,7 @@ fn waiting(cx: &Checker<'_>, node: Node) -> Option<Node> {
     let tree = cx.tree();
     if tree.kind(node) == Kind::IfStatement {
         let condition = tree.child(node, Field::Condition)?;
-        // An `.item()` in it is found as a call.
+        // An `.item()` in it is reported as a call.
         let reads = cx
             .within(condition)
             .any(|call| tree.kind(call) == Kind::Call && called(cx, call) == "item");
@@ -114,7 +114,7 @@ fn waiting(cx: &Checker<'_>, node: Node) -> Option<Node> {
     waits.then_some(node)
 }
 
-/// Not a NumPy array, not a NumPy scalar, not what an earlier `.cpu()` already brought to the host.
+/// Not a NumPy array, a NumPy scalar, or a tensor that an earlier `.cpu()` copied to the host.
 fn may_be_on_gpu(cx: &Checker<'_>, object: Node) -> bool {
     let tree = cx.tree();
     let value = cx.semantics.expression(object);
@@ -130,7 +130,7 @@ fn may_be_on_gpu(cx: &Checker<'_>, object: Node) -> bool {
         .within(value)
         .take_while(|inner| tree.kind(*inner) != Kind::ArgumentList)
         .any(from_host);
-    // `self.config.item()`, `module.cpu()`: nothing says that these are tensors.
+    // `self.config.item()`, `module.cpu()`: these may not be tensors.
     let is_plain_attribute = tree.kind(value) == Kind::Attribute
         && !tree.text(value).starts_with("self.")
         && tree.text(value).contains("config");

@@ -8,15 +8,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `while` loops in what `torch.compile` traces: a compiled function, or the `forward` of a module in a
-    /// source that compiles one. A loop whose condition reads a tensor is found in any `forward`.
+    /// Finds `while` loops in code that `torch.compile` traces: a compiled function, or the `forward` of a module in a
+    /// source that compiles one. A loop whose condition reads a tensor is reported in any `forward`.
     ///
     /// ## Why on ROCm
     ///
-    /// When the condition depends on a tensor, the host waits for the GPU in every round, and Dynamo breaks the graph
-    /// there: "Data-dependent branching" with `fullgraph=True`. When it depends on Python numbers, Dynamo unrolls the
-    /// loop and compiles again for each number of rounds. Both cost the same on AMD as on NVIDIA GPUs; on ROCm the
-    /// graph that is broken is also one that HIP graphs can't capture.
+    /// If the condition depends on a tensor, the host waits for the GPU in every iteration, and Dynamo breaks the
+    /// graph: "Data-dependent branching" with `fullgraph=True`. If it depends on Python numbers, Dynamo unrolls the
+    /// loop and compiles again for each number of iterations. Both are as expensive on AMD GPUs as on NVIDIA GPUs; on
+    /// ROCm the break also prevents a HIP graph.
     ///
     /// ## Example
     ///
@@ -42,12 +42,12 @@ declare_rule! {
     ///     return x
     /// ```
     ///
-    /// Where the number of rounds is not known, check for convergence outside of the compiled function, every few
-    /// rounds; or keep the loop in the graph with `torch.while_loop`.
+    /// If the number of iterations is not known, check for convergence outside of the compiled function every few
+    /// iterations, or keep the loop in the graph with `torch.while_loop`.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: a loop with another end is another algorithm.
+    /// Display-only: a loop with a different end condition is a different algorithm.
     ///
     /// ## References
     ///
@@ -74,7 +74,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     };
     let reads_tensor = tests_a_tensor(cx, condition);
     let is_traced = is_compiled(cx, function) || reads_tensor && forward_around(cx, node).is_some();
-    // `while True` in something that waits for requests is no model.
+    // `while True` in code that waits for requests is not a model.
     let is_model = name_of(cx, function) == "forward"
         || mentions_any(cx, function, &["torch"])
         || reads_tensor
@@ -83,14 +83,14 @@ fn check(cx: &Checker<'_>, node: Node) {
         return;
     }
     let message = if reads_tensor {
-        "This condition waits for the GPU in each round, and torch.compile breaks the graph here."
+        "This condition waits for the GPU in each iteration, and torch.compile breaks the graph here."
     } else {
-        "torch.compile unrolls this loop, and compiles again for each new number of rounds."
+        "torch.compile unrolls this loop, and compiles again for each new number of iterations."
     };
     cx.report(
         &RULE,
         condition,
         message,
-        Suggestion::display_only("Loop a fixed number of rounds, or use torch.while_loop"),
+        Suggestion::display_only("Loop a fixed number of times, or use torch.while_loop"),
     );
 }

@@ -1,4 +1,4 @@
-//! HW907: the 64 bits of a ballot in 32.
+//! HW907: the 64-bit result of a ballot in 32 bits.
 
 use crate::cuda::{Checker, Source, Tokens};
 use crate::draft::{Replacement, Suggestion};
@@ -6,12 +6,12 @@ use crate::draft::{Replacement, Suggestion};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds results of `__ballot_sync`, `__ballot`, `__activemask` and `__match_any_sync` that are kept in a variable of
-    /// 32 bits or counted by a function for 32.
+    /// Finds results of `__ballot_sync`, `__ballot`, `__activemask` and `__match_any_sync` that are stored in a 32-bit
+    /// variable or counted by a function for 32 bits.
     ///
     /// ## Why on ROCm
     ///
-    /// The result has one bit for a lane: 64 bits on a wavefront of 64. A `unsigned` or `int` keeps the votes of the
+    /// The result has one bit per lane: 64 bits on a wavefront of 64. An `unsigned` or `int` stores the votes of the
     /// lower 32 lanes and drops the rest without a warning, and `__popc` counts half of them.
     ///
     /// ## Example
@@ -38,8 +38,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: the variable gets 64 bits, and `__popc`, `__ffs`, `__clz` and `__brev` of it their forms for 64.
-    /// Shifts and masks of it that count on 32 lanes are for a person to see.
+    /// Unsafe: the variable becomes 64 bits wide, and its uses in `__popc`, `__ffs`, `__clz` and `__brev` are replaced
+    /// by the 64-bit functions. Check shifts and masks of the variable that assume 32 lanes.
     ///
     /// ## References
     ///
@@ -99,12 +99,12 @@ fn report(cx: &Checker<'_>, function: &str, tokens: Tokens, edits: Vec<Replaceme
         &RULE,
         tokens,
         message,
-        Suggestion::unsafe_edits("Keep 64 bits", edits),
+        Suggestion::unsafe_edits("Use 64 bits", edits),
     );
 }
 
-/// `unsigned name = __ballot(…)`: the type, and what counts the bits of `name` in the same braces. `auto` is wide
-/// enough by itself, what counts is not.
+/// `unsigned name = __ballot(…)`: the type, and the functions that count the bits of `name` in the same block. `auto`
+/// already has 64 bits, but the functions that count do not.
 fn declared(cx: &Checker<'_>, function: &str, at: u32) {
     let source = cx.source;
     let Some(name) = at.checked_sub(2) else {

@@ -1,4 +1,4 @@
-//! HW908: what HIP's cooperative groups lack.
+//! HW908: parts of cooperative groups that HIP lacks.
 
 use crate::cuda::Checker;
 use crate::draft::Suggestion;
@@ -7,14 +7,14 @@ use crate::report::{HandledBy, Severity};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds parts of cooperative groups that HIP does not have (`reduce`, the scans, `memcpy_async`, clusters and the
-    /// headers of those), and tiles of 32 lanes.
+    /// Finds parts of cooperative groups that HIP does not have (`reduce`, the scans, `memcpy_async`, clusters and
+    /// their headers), and tiles of 32 lanes.
     ///
     /// ## Why on ROCm
     ///
-    /// HIP has thread blocks, grids, tiles, coalesced groups and their shuffles and votes. The headers for collectives
-    /// and asynchronous copies are not there, and no AMD GPU has clusters of thread blocks. A tile of 32 lanes is right
-    /// on AMD, and works with half of a wavefront: advice, not a mistake.
+    /// HIP has thread blocks, grids, tiles, and coalesced groups with their shuffles and votes. The headers for
+    /// collectives and asynchronous copies do not exist, and no AMD GPU has clusters of thread blocks. A tile of 32
+    /// lanes is correct on AMD, but uses half of a wavefront: the severity is advice.
     ///
     /// ## Example
     ///
@@ -26,7 +26,7 @@ declare_rule! {
     ///
     /// ## Use instead
     ///
-    /// Reduce with the tile's own shuffles, or with hipCUB's `WarpReduce` and `BlockReduce`:
+    /// Reduce with the tile's shuffles, or with hipCUB's `WarpReduce` and `BlockReduce`:
     ///
     /// ```cuda
     /// #include <hip/hip_runtime.h>
@@ -43,16 +43,16 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Only described.
+    /// Display-only.
     ///
     /// ## References
     ///
     /// * [HIP: cooperative groups](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_runtime_api/cooperative_groups.html)
     "HW908" "cooperative-groups" {
-        title: "HIP has a part of cooperative groups",
+        title: "HIP supports a part of cooperative groups",
         family: CudaCpp,
         severity: Error,
-        also: [Advice "for tiles that are right, and narrower than a wavefront"],
+        also: [Advice "for correct tiles that are narrower than a wavefront"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: None,
@@ -62,7 +62,7 @@ declare_rule! {
 
 const HEADERS: &[&str] = &["reduce.h", "scan.h", "memcpy_async.h"];
 
-/// Members of the namespace that HIP lacks, and what to do.
+/// Members of the namespace that HIP lacks, and the alternatives.
 const MEMBERS: &[(&str, &str)] = &[
     (
         "reduce",
@@ -145,7 +145,7 @@ fn check(cx: &Checker<'_>) {
             HandledBy::You,
             *at..at + 3,
             format!(
-                "Tiles of 32 are right on {}, and use half of a wavefront's 64 lanes in each.",
+                "Tiles of 32 are correct on {}, but each uses half of a wavefront's 64 lanes.",
                 cx.target.arch.name()
             ),
             Suggestion::display_only("Try tiles of 64 and measure"),

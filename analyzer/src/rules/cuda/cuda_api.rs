@@ -14,18 +14,18 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds functions, types, constants and macros of CUDA's runtime, its driver API, cuBLAS, cuBLASLt, cuSPARSE,
-    /// cuFFT, cuRAND, cuSOLVER, NVRTC, CUB and NVTX that HIP has under another name.
+    /// cuFFT, cuRAND, cuSOLVER, NVRTC, CUB and NVTX that have another name in HIP.
     ///
     /// ## Why on ROCm
     ///
-    /// HIP's API is CUDA's with other names, so the compiler stops at the first `cuda…` it meets. Most names follow one
-    /// system (`cudaMalloc` is `hipMalloc`, `cublasSgemm` is `hipblasSgemm`), some do not (`cudaMallocHost` is
-    /// `hipHostMalloc` with a flag more). NCCL and Thrust keep their names.
+    /// HIP's API is CUDA's with different names, so the compiler stops at the first `cuda…` name. Most names follow one
+    /// pattern (`cudaMalloc` is `hipMalloc`, `cublasSgemm` is `hipblasSgemm`); some do not (`cudaMallocHost` is
+    /// `hipHostMalloc` with an additional flag). NCCL and Thrust have the same names.
     ///
-    /// In a PyTorch extension nothing has to be done: `torch.utils.cpp_extension` runs PyTorch's hipify over the
-    /// sources of a `CUDAExtension` when it builds on ROCm. One finding says so for the whole file, and only names that
-    /// PyTorch's hipify does not know are reported where they stand. A source that has these names from a header of the
-    /// project's own, as `using cudaError_t = hipError_t`, is left alone.
+    /// In a PyTorch extension no change is necessary: `torch.utils.cpp_extension` runs PyTorch's hipify over the
+    /// sources of a `CUDAExtension` when it builds on ROCm. One finding reports this for the whole file, and only names
+    /// that PyTorch's hipify does not convert are reported individually. A source that gets these names from a header of
+    /// its own project, such as `using cudaError_t = hipError_t`, is not reported.
     ///
     /// ## Example
     ///
@@ -55,20 +55,21 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Safe: the HIP function does what CUDA's does. Symbols are wrapped in `HIP_SYMBOL`, a kernel that is passed as a
-    /// pointer is cast to one, `cudaMallocHost` gets its flag, and `cudaGraphInstantiate` with three arguments becomes
-    /// `hipGraphInstantiateWithFlags`. `__CUDACC__` in a condition gets `__HIPCC__` beside it. Where HIP's function takes
-    /// arguments that the call does not have, as `hipsparseSpSM_solve` does, the change is only described.
+    /// Safe: the HIP function does the same as the CUDA function. Symbols are wrapped in `HIP_SYMBOL`, a kernel that is
+    /// passed as a pointer is cast to one, `cudaMallocHost` gets its flag, and `cudaGraphInstantiate` with three
+    /// arguments becomes `hipGraphInstantiateWithFlags`. `__CUDACC__` in a condition becomes a test for either
+    /// `__CUDACC__` or `__HIPCC__`. If HIP's function needs arguments that the call does not have, as in
+    /// `hipsparseSpSM_solve`, the fix is display-only.
     ///
     /// ## References
     ///
     /// * [HIP porting guide](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html)
     /// * [Supported CUDA APIs](https://rocm.docs.amd.com/projects/HIPIFY/en/latest/reference/supported_apis.html)
     "HW901" "cuda-api" {
-        title: "CUDA's names are HIP's under another name",
+        title: "CUDA names have HIP equivalents",
         family: CudaCpp,
         severity: Error,
-        also: [Info "for what PyTorch's hipify renames"],
+        also: [Info "for names that PyTorch's hipify renames"],
         applicability: Safe,
         targets: "every ROCm target",
         lesson: None,
@@ -96,7 +97,7 @@ fn check(cx: &Checker<'_>) {
                 .map(|at| (*at, word, hip.clone(), hipify_knows)),
         );
     }
-    // C++ that only steps around nvcc is none of CUDA's.
+    // C++ that only works around nvcc is not CUDA code.
     let is_device_code = || {
         ["__global__", "__device__", "__host__"]
             .iter()
@@ -117,26 +118,26 @@ fn check(cx: &Checker<'_>) {
         };
         let in_extension = cx.setting == Setting::PyTorchExtension;
         let mut message = if in_extension {
-            format!("PyTorch's hipify leaves `{word}` as it is; HIP has it as `{hip}`.")
+            format!("PyTorch's hipify does not rename `{word}`; it is `{hip}` in HIP.")
         } else {
             format!("`{word}` is `{hip}` in HIP.")
         };
         let mut title = format!("Write `{hip}`");
         if let Some(hint) = by_hand {
             message.pop();
-            message.push_str(", which takes other arguments.");
-            title = format!("Call `{hip}` with its own arguments");
+            message.push_str(", which has different parameters.");
+            title = format!("Call `{hip}` with HIP's arguments");
             if !hint.is_empty() {
                 title = format!("{title}: {hint}");
             }
         }
         let fix = if in_extension {
-            // The source is still built for NVIDIA.
+            // The source is also built for NVIDIA.
             Suggestion::display_only(format!("{title} under `#ifdef USE_ROCM`"))
         } else if by_hand.is_some() {
             Suggestion::display_only(title)
         } else if let Some(edit) = compilers_question(cx.source, at, word) {
-            Suggestion::safe_edits("Ask for `__HIPCC__` too", vec![edit])
+            Suggestion::safe_edits("Test for `__HIPCC__` too", vec![edit])
         } else {
             let name = (cx.source.span(at..at + 1), hip);
             Suggestion::safe_edits(title, [vec![name], edits].concat())
@@ -145,7 +146,7 @@ fn check(cx: &Checker<'_>) {
     }
 }
 
-/// One word for all that PyTorch's hipify will do.
+/// One finding for everything that PyTorch's hipify renames.
 fn by_hipify(cx: &Checker<'_>, found: &[(u32, &str, String, bool)]) {
     let mut seen = HashSet::new();
     let names: Vec<&str> = found
@@ -166,7 +167,7 @@ fn by_hipify(cx: &Checker<'_>, found: &[(u32, &str, String, bool)]) {
         more => format!(" and {more} more"),
     };
     let message = format!(
-        "hipify renames {}{rest} when this is built on ROCm; there is nothing to do.",
+        "hipify renames {}{rest} when this is built on ROCm; no change is necessary.",
         examples.join(", ")
     );
     cx.report_as(
@@ -175,11 +176,11 @@ fn by_hipify(cx: &Checker<'_>, found: &[(u32, &str, String, bool)]) {
         HandledBy::Hipify,
         *at..at + 1,
         message,
-        Suggestion::display_only("Leave the names as they are"),
+        Suggestion::display_only("Leave the names unchanged"),
     );
 }
 
-/// HIP's name for a word, and whether PyTorch's hipify knows it.
+/// HIP's name for a word, and whether PyTorch's hipify converts it.
 fn counterpart(word: &str) -> Option<(String, bool)> {
     match word {
         "cub" => Some(("hipcub".to_owned(), true)),
@@ -197,7 +198,7 @@ fn is_the_api(source: &Source<'_>, word: &str, at: u32) -> bool {
         "cuda" => source.before(at, 1) == "::" && source.before(at, 2) == "thrust",
         "cub" => !source.is_qualified(at) && names_cub(source, at),
         "__CUDACC__" => {
-            // Where a condition names AMD's macro too, both compilers are thought of.
+            // If a condition also names AMD's macro, the author handles both compilers.
             source.directive_of(at).is_none_or(|line| {
                 line.clone()
                     .take(64)
@@ -208,10 +209,11 @@ fn is_the_api(source: &Source<'_>, word: &str, at: u32) -> bool {
     }
 }
 
-/// More headers than a source includes that adds to CUB.
+/// An upper limit for the number of included headers that extend CUB.
 const MAX_INCLUDES: usize = 200;
 
-/// `cub::X`, `using namespace cub;`, `namespace reduction = cub;`, and `namespace cub {` where the library is included and added to.
+/// `cub::X`, `using namespace cub;`, `namespace reduction = cub;`, and `namespace cub {` in a source that includes the
+/// library and extends it.
 fn names_cub(source: &Source<'_>, at: u32) -> bool {
     // `::cub`
     let global = u32::from(source.before(at, 1) == "::");
@@ -233,7 +235,7 @@ fn names_cub(source: &Source<'_>, at: u32) -> bool {
     }
 }
 
-/// `#ifdef __CUDACC__` for both compilers: under `__HIPCC__` alone the code would be taken for AMD's own.
+/// `#ifdef __CUDACC__` for both compilers: with `__HIPCC__` alone the code would look like AMD-only code.
 fn compilers_question(source: &Source<'_>, at: u32, word: &str) -> Option<Replacement> {
     const EITHER: &str = "defined(__CUDACC__) || defined(__HIPCC__)";
     if word != "__CUDACC__" {

@@ -1,4 +1,4 @@
-//! HW912: branches that ask `__CUDA_ARCH__` or CUDA's version.
+//! HW912: branches that test `__CUDA_ARCH__` or CUDA's version.
 
 use crate::cuda::{CUDA_NUMBERS, Checker, CudaArch, Setting, chains, evaluate};
 use crate::draft::Suggestion;
@@ -7,14 +7,14 @@ use crate::report::{HandledBy, Severity};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `#if` lines whose outcome on AMD hangs on `__CUDA_ARCH__`, `CUDA_VERSION` or `CUDART_VERSION`: a branch for
-    /// newer GPUs or toolkits that AMD never takes, or a test for device code that is never true.
+    /// Finds `#if` lines whose result on AMD depends on `__CUDA_ARCH__`, `CUDA_VERSION` or `CUDART_VERSION`: a branch
+    /// for newer GPUs or toolkits that is never compiled on AMD, or a test for device code that is never true.
     ///
     /// ## Why on ROCm
     ///
-    /// A HIP compiler does not define them, and a macro that is not defined counts as 0: AMD gets the path of the oldest
-    /// GPU or toolkit, or none. (PyTorch's hipify writes `TORCH_HIP_VERSION` for `CUDA_VERSION`, whose numbers are smaller
-    /// than any of CUDA's.) Whether code is compiled for the device is asked with `__HIP_DEVICE_COMPILE__`.
+    /// A HIP compiler does not define these macros, and an undefined macro counts as 0: AMD gets the path of the oldest
+    /// GPU or toolkit, or none. (PyTorch's hipify writes `TORCH_HIP_VERSION` for `CUDA_VERSION`, whose numbers are
+    /// smaller than any of CUDA's.) Use `__HIP_DEVICE_COMPILE__` to test for device code.
     ///
     /// ## Example
     ///
@@ -44,14 +44,15 @@ declare_rule! {
     /// }
     /// ```
     ///
-    /// A comparison such as `__CUDA_ARCH__ >= 800` asks for a feature: write down what AMD's side is, as in
-    /// `__CUDA_ARCH__ >= 800 || defined(USE_ROCM)`, once the branch works there. Where another branch follows, AMD has a
-    /// path that works, and the finding is advice. What only a newer toolkit has is mostly an option that is not missed
-    /// on AMD, so a version's branch that stands alone is information.
+    /// A comparison such as `__CUDA_ARCH__ >= 800` tests for a feature: name AMD's side explicitly, as in
+    /// `__CUDA_ARCH__ >= 800 || defined(USE_ROCM)`, once the branch works there. If there is another branch, AMD has a
+    /// working path, and the severity is advice. A branch for a newer toolkit is usually optional on AMD, so a version
+    /// test without another branch has the severity info.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: code is now compiled for AMD's device that was not before. Comparisons are only described.
+    /// Unsafe: code that was not compiled for AMD's device before is now compiled. The fixes for comparisons are
+    /// display-only.
     ///
     /// ## References
     ///
@@ -61,8 +62,8 @@ declare_rule! {
         family: CudaCpp,
         severity: Warning,
         also: [
-            Advice "where the target takes another branch",
-            Info "for a version of CUDA, and where the project defines the number",
+            Advice "where the target compiles another branch",
+            Info "for a version of CUDA, and where the project defines the macro",
         ],
         applicability: Unsafe,
         targets: "every ROCm target",
@@ -79,7 +80,7 @@ fn check(cx: &Checker<'_>) {
     {
         return;
     }
-    // Some projects define the number for AMD as well, and their headers for HIP do.
+    // Some projects define the macro for AMD as well, and their headers for HIP do.
     let is_defined = source.directives.iter().any(|line| {
         source.directive_name(line) == "define"
             && source.token_text(line.start + 2) == "__CUDA_ARCH__"
@@ -101,11 +102,11 @@ fn check(cx: &Checker<'_>) {
         if asks("__HIP_DEVICE_COMPILE__") {
             continue;
         }
-        // A branch of AMD's beside it.
+        // There is a separate branch for AMD.
         if chain.names_amd {
             continue;
         }
-        // A branch for old GPUs is rightly not AMD's.
+        // A branch for old GPUs is correctly skipped on AMD.
         let verdict = evaluate(source, line, CudaArch::Newest);
         if verdict.amd != Some(false) || verdict.nvidia == Some(false) {
             continue;
@@ -129,8 +130,8 @@ fn check(cx: &Checker<'_>) {
                 serious,
                 HandledBy::You,
                 line.clone(),
-                "`__CUDA_ARCH__` is never defined on AMD, so this takes device code for host code.",
-                Suggestion::unsafe_edits("Ask for `__HIP_DEVICE_COMPILE__` too", edits),
+                "`__CUDA_ARCH__` is never defined on AMD, so this treats device code as host code.",
+                Suggestion::unsafe_edits("Test for `__HIP_DEVICE_COMPILE__` too", edits),
             );
             continue;
         }
@@ -140,11 +141,11 @@ fn check(cx: &Checker<'_>) {
         };
         let arch = cx.target.arch.name();
         let (severity, takes) = if chain.has_else {
-            (Severity::Advice, "takes the other branch")
+            (Severity::Advice, "compiles the other branch")
         } else if *number == "__CUDA_ARCH__" {
-            (serious, "never gets this branch")
+            (serious, "never compiles this branch")
         } else {
-            (Severity::Info, "never gets this branch")
+            (Severity::Info, "never compiles this branch")
         };
         cx.report_as(
             &RULE,
@@ -152,7 +153,7 @@ fn check(cx: &Checker<'_>) {
             HandledBy::You,
             line.clone(),
             format!("`{number}` is not defined on AMD: {arch} {takes}."),
-            Suggestion::display_only(format!("Say what AMD does here: `|| defined({who})`")),
+            Suggestion::display_only(format!("Define the AMD case: `|| defined({who})`")),
         );
     }
 }

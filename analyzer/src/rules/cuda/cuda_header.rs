@@ -1,4 +1,4 @@
-//! HW902: CUDA's headers.
+//! HW902: CUDA headers.
 
 use crate::cuda::{Checker, Setting, hip_header};
 use crate::draft::Suggestion;
@@ -8,13 +8,13 @@ use crate::rules::edits::newline;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds headers of CUDA's that HIP has under another name, and sources that launch kernels without any: nvcc
-    /// includes `cuda_runtime.h` by itself, a HIP compiler does not include HIP's.
+    /// Finds CUDA headers that have another name in HIP, and sources that launch kernels without including any: nvcc
+    /// includes `cuda_runtime.h` implicitly, a HIP compiler does not include HIP's header.
     ///
     /// ## Why on ROCm
     ///
-    /// ROCm has no `cuda_runtime.h`. `hip/hip_runtime.h` stands for it and for `cuda.h`; the libraries' headers are in
-    /// a folder each. Two of CUDA's headers may become one of HIP's, which is then included once.
+    /// ROCm has no `cuda_runtime.h`. `hip/hip_runtime.h` replaces it and `cuda.h`; each library's headers are in a
+    /// separate folder. Two CUDA headers may correspond to one HIP header, which is then included once.
     ///
     /// In a PyTorch extension PyTorch's hipify changes the includes, so nothing is reported there.
     ///
@@ -35,7 +35,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Safe: the header declares the same functions under HIP's names, which `cuda-api` writes.
+    /// Safe: the header declares the same functions under the HIP names, which the fix of `cuda-api` writes.
     ///
     /// ## References
     ///
@@ -74,9 +74,9 @@ fn check(cx: &Checker<'_>) {
         }
         let (message, fix) = if hip.is_empty() || present.contains(&hip) {
             let message = if hip.is_empty() {
-                format!("`{header}` has no counterpart in HIP, which needs none.")
+                format!("`{header}` has no equivalent in HIP, and none is needed.")
             } else {
-                format!("`{header}` is `{hip}` in HIP, which is included already.")
+                format!("`{header}` is `{hip}` in HIP, which is already included.")
             };
             let title = "Remove the include";
             let fix = if token + 1 == line.end {
@@ -104,11 +104,11 @@ fn check(cx: &Checker<'_>) {
     }
 }
 
-/// Launches without a header that declares anything of the runtime. A header of the project's own may.
+/// Launches without a header that declares the runtime. A header of the project may declare it.
 fn without_header(cx: &Checker<'_>) {
     let source = cx.source;
     let own = source.includes().any(|(header, _)| {
-        // C++'s own headers have no ending.
+        // C++ standard headers have no extension.
         header.contains('.') && hip_header(header).is_none() && !WITHOUT_RUNTIME.contains(&header)
     });
     let Some(launch) = source
@@ -121,7 +121,7 @@ fn without_header(cx: &Checker<'_>) {
     if own {
         return;
     }
-    // Before the first include, else before the first line of code: behind the comment that a file begins with.
+    // Before the first include, otherwise before the first line of code, after the leading comment of the file.
     let first = source
         .includes()
         .next()
@@ -134,15 +134,12 @@ fn without_header(cx: &Checker<'_>) {
         Severity::Error,
         HandledBy::You,
         launch..launch + 1,
-        "nvcc includes `cuda_runtime.h` by itself; a HIP compiler wants `hip/hip_runtime.h` included.",
-        Suggestion::safe_edits(
-            "Include `hip/hip_runtime.h`",
-            vec![(at..at, include)],
-        ),
+        "nvcc includes `cuda_runtime.h` implicitly; a HIP compiler needs `hip/hip_runtime.h`.",
+        Suggestion::safe_edits("Include `hip/hip_runtime.h`", vec![(at..at, include)]),
     );
 }
 
-/// Headers that declare nothing of the runtime: C's, and the helpers of CUDA's samples that many projects carry.
+/// Headers that do not declare the runtime: C headers, and the helpers of CUDA's samples that many projects contain.
 const WITHOUT_RUNTIME: &[&str] = &[
     "assert.h",
     "errno.h",
@@ -166,7 +163,7 @@ const WITHOUT_RUNTIME: &[&str] = &[
     "unistd.h",
 ];
 
-/// A line with its end, when nothing else is on it.
+/// A line with its line break, if it contains nothing else.
 fn whole_line(text: &str, line: std::ops::Range<usize>) -> std::ops::Range<usize> {
     let rest = text.get(line.end..).unwrap_or_default();
     let end = rest.find('\n').map_or(text.len(), |at| line.end + at + 1);

@@ -1,4 +1,4 @@
-//! HW903: names of CUDA's that HIP has nothing for.
+//! HW903: CUDA names without a HIP equivalent.
 
 use crate::cuda::{Checker, Name, is_the_projects, name};
 use crate::draft::Suggestion;
@@ -6,13 +6,13 @@ use crate::draft::Suggestion;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds functions, types and constants of CUDA's that HIP and its libraries have no counterpart of.
+    /// Finds functions, types and constants of CUDA that have no equivalent in HIP and its libraries.
     ///
     /// ## Why on ROCm
     ///
-    /// About a third of what CUDA's headers declare does not exist in HIP: newer graph nodes, clusters and tensor maps,
-    /// texture formats, parts of cuSOLVER and cuSPARSE. A converter that replaces `cuda` by `hip` invents a name here,
-    /// and the linker finds out. This rule says it at the line, and proposes no name.
+    /// About a third of the declarations in CUDA's headers do not exist in HIP: newer graph nodes, clusters and tensor
+    /// maps, texture formats, parts of cuSOLVER and cuSPARSE. A converter that replaces `cuda` by `hip` invents a name
+    /// here, and the error appears only at link time. This rule reports the line and suggests no name.
     ///
     /// ## Example
     ///
@@ -24,7 +24,7 @@ declare_rule! {
     ///
     /// ## Use instead
     ///
-    /// Keep the part for NVIDIA behind a guard, with a path of its own for AMD:
+    /// Put the code for NVIDIA behind a guard, with a separate path for AMD:
     ///
     /// ```cuda
     /// #include <hip/hip_runtime.h>
@@ -36,13 +36,13 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Only described: what to do instead depends on what the call was for.
+    /// Display-only: the replacement depends on the purpose of the call.
     ///
     /// ## References
     ///
     /// * [Supported CUDA APIs](https://rocm.docs.amd.com/projects/HIPIFY/en/latest/reference/supported_apis.html)
     "HW903" "cuda-unsupported" {
-        title: "HIP has no counterpart",
+        title: "No HIP equivalent for a CUDA name",
         family: CudaCpp,
         severity: Error,
         applicability: DisplayOnly,
@@ -65,7 +65,7 @@ fn check(cx: &Checker<'_>) {
         cx.report(
             &RULE,
             at..at + 1,
-            format!("HIP has no counterpart of `{word}`."),
+            format!("HIP has no equivalent of `{word}`."),
             Suggestion::display_only("Guard it with `#ifndef USE_ROCM` and write AMD's path"),
         );
     }

@@ -10,7 +10,7 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// HIP has no dynamic parallelism: only the host launches kernels. The compiler refuses the launch.
+    /// HIP has no dynamic parallelism: only the host launches kernels. The compiler rejects the launch.
     ///
     /// ## Example
     ///
@@ -38,12 +38,12 @@ declare_rule! {
     /// }
     /// ```
     ///
-    /// Where the amount of work is known on the device only, write it to memory and let a persistent kernel or a second
-    /// launch from the host take it up.
+    /// If the amount of work is known only on the device, write it to memory, and process it with a persistent kernel
+    /// or with a second launch from the host.
     ///
     /// ## Fix safety
     ///
-    /// Only described.
+    /// Display-only.
     ///
     /// ## References
     ///
@@ -66,7 +66,7 @@ fn check(cx: &Checker<'_>) {
         .flat_map(|qualifier| source.places(qualifier))
         .filter_map(|at| source.body_after(*at))
         .collect();
-    // Functions are not within each other: the last that begins before a launch is the one that it is in.
+    // Functions are not nested: a launch is in the last function that begins before it.
     bodies.sort_unstable_by_key(|body| body.start);
     for launch in source.launches() {
         let after = bodies.partition_point(|body| body.start < launch.name);

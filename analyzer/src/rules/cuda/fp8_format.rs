@@ -1,4 +1,4 @@
-//! HW918: CUDA's fp8 types, whose counterpart depends on the target.
+//! HW918: CUDA's fp8 types, whose equivalent depends on the target.
 
 use crate::cuda::{Checker, Setting};
 use crate::draft::Suggestion;
@@ -7,14 +7,14 @@ use crate::report::Arch;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds CUDA's 8-bit floating-point types, `__nv_fp8_e4m3` and `__nv_fp8_e5m2` and their vectors, and what names their formats
-    /// to libraries, such as `CUDA_R_8F_E4M3`. It says which of HIP's the target computes with.
+    /// Finds CUDA's 8-bit floating-point types, `__nv_fp8_e4m3` and `__nv_fp8_e5m2` and their vectors, and the library
+    /// constants of their formats, such as `CUDA_R_8F_E4M3`. The message names the HIP format that the target supports.
     ///
     /// ## Why on ROCm
     ///
-    /// There are two formats of each. gfx942 computes in the FNUZ formats (one zero, `e4m3` up to 240), gfx950 in the OCP
-    /// formats that NVIDIA has (`e4m3` up to 448), and gfx90a in none. The same bits are another number in the other format:
-    /// twice as large or half.
+    /// There are two formats of each type. gfx942 computes in the FNUZ formats (one zero, `e4m3` up to 240), gfx950 in
+    /// the same OCP formats as NVIDIA (`e4m3` up to 448), and gfx90a in neither. The same bits represent a different
+    /// number in the other format: twice as large or half.
     ///
     /// ## Example
     ///
@@ -34,8 +34,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe on gfx942: scales and checkpoints made for 448 have to be converted. On gfx950 the format is the same, and the fix
-    /// safe. On gfx90a no library takes such a format, so `CUDA_R_8F_E4M3` is left for you.
+    /// Unsafe on gfx942: scales and checkpoints made for 448 have to be converted. On gfx950 the format is the same,
+    /// and the fix is safe. On gfx90a no library supports such a format, so `CUDA_R_8F_E4M3` is not changed.
     ///
     /// ## References
     ///
@@ -51,7 +51,7 @@ declare_rule! {
     }
 }
 
-/// CUDA's name, and HIP's for the OCP format; `_fnuz` behind it is the other.
+/// CUDA's name, and HIP's name for the OCP format; the other format has the suffix `_fnuz`.
 const TYPES: &[(&str, &str)] = &[
     ("__nv_fp8_e4m3", "__hip_fp8_e4m3"),
     ("__nv_fp8_e5m2", "__hip_fp8_e5m2"),
@@ -65,7 +65,7 @@ const TYPES: &[(&str, &str)] = &[
     ("CUDA_R_8F_E5M2", "HIP_R_8F_E5M2"),
 ];
 
-/// What PyTorch's hipify writes in its OCP form.
+/// The constant that PyTorch's hipify replaces by its OCP form.
 const HIPIFIED: &str = "CUDA_R_8F_E4M3";
 
 fn check(cx: &Checker<'_>) {
@@ -78,7 +78,7 @@ fn check(cx: &Checker<'_>) {
         if in_extension && arch == Arch::Gfx950 && *cuda == HIPIFIED {
             continue;
         }
-        // The type of an operand, as a library takes it.
+        // The type of an operand, as a library argument.
         let is_for_a_library = cuda.starts_with("CUDA_R");
         let is_type = cuda.starts_with("__nv");
         let fnuz = if is_type { "_fnuz" } else { "_FNUZ" };
@@ -91,8 +91,8 @@ fn check(cx: &Checker<'_>) {
             let title = format!("Write `{hip}`");
             let (message, fix) = match arch {
                 Arch::Gfx90a if is_for_a_library => (
-                    format!("gfx90a has no fp8: no library of ROCm's multiplies `{cuda}` on it."),
-                    Suggestion::display_only("Take `HIP_R_16BF` or `HIP_R_16F` on this target"),
+                    format!("gfx90a has no fp8: no ROCm library multiplies `{cuda}` on it."),
+                    Suggestion::display_only("Use `HIP_R_16BF` or `HIP_R_16F` on this target"),
                 ),
                 Arch::Gfx90a => (
                     format!("gfx90a has no fp8: `{hip}` converts in software."),

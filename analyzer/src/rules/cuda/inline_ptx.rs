@@ -1,4 +1,4 @@
-//! HW909: NVIDIA's assembly in `asm`.
+//! HW909: NVIDIA assembly in `asm`.
 
 use crate::cuda::{Checker, Kind, Source, Tokens};
 use crate::draft::Suggestion;
@@ -6,13 +6,13 @@ use crate::draft::Suggestion;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds PTX in `asm` statements, names its first instruction and what AMD has for it. Empty `asm` barriers and
-    /// assembly of a CPU are left alone.
+    /// Finds PTX in `asm` statements, and names the first instruction and its AMD equivalent. Empty `asm` barriers and
+    /// CPU assembly are not reported.
     ///
     /// ## Why on ROCm
     ///
-    /// PTX is NVIDIA's. The compiler hands the text to the assembler of the AMD GPU, which knows none of it. No converter
-    /// translates it, PyTorch's hipify neither.
+    /// PTX is NVIDIA's assembly language. The compiler passes the text to the assembler of the AMD GPU, which does not
+    /// support it. No converter translates it, including PyTorch's hipify.
     ///
     /// ## Example
     ///
@@ -36,11 +36,11 @@ declare_rule! {
     /// }
     /// ```
     ///
-    /// A source for both vendors keeps the PTX in the `#else` of `#ifdef USE_ROCM`; the rule is quiet there.
+    /// For both vendors, put the PTX in the `#else` branch of `#ifdef USE_ROCM`; it is not reported there.
     ///
     /// ## Fix safety
     ///
-    /// Only described: operands and memory order have to be carried over by a person.
+    /// Display-only: the author has to translate operands and memory order.
     ///
     /// ## References
     ///
@@ -57,7 +57,7 @@ declare_rule! {
     }
 }
 
-/// Beginnings of PTX, the more telling ones first, and what AMD has.
+/// Prefixes of PTX instructions, the more specific ones first, and the AMD equivalents.
 const INSTRUCTIONS: &[(&str, &str)] = &[
     ("mma.", "MFMA: `__builtin_amdgcn_mfma_…`, or rocWMMA"),
     ("wmma.", "MFMA: `__builtin_amdgcn_mfma_…`, or rocWMMA"),
@@ -71,7 +71,7 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ),
     (
         "ldmatrix.",
-        "plain loads from shared memory in the layout that MFMA wants",
+        "plain loads from shared memory in the layout that MFMA needs",
     ),
     ("stmatrix.", "plain stores to shared memory"),
     (
@@ -94,7 +94,7 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
         "barrier.",
         "`__syncthreads()`; there are no clusters and named barriers",
     ),
-    ("shfl.", "`__shfl` and its relatives"),
+    ("shfl.", "`__shfl` and related functions"),
     ("vote.", "`__ballot`, `__any`, `__all`"),
     ("redux.", "a reduction over `__shfl_xor`"),
     ("match.", "`__match_any`"),
@@ -103,7 +103,7 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ("prmt.", "`__builtin_amdgcn_perm`"),
     (
         "lop3.",
-        "`&`, `|` and `^`: the compiler forms `v_bfi`, `v_and_or` and the like",
+        "`&`, `|` and `^`: the compiler generates `v_bfi`, `v_and_or` and similar",
     ),
     ("bfe.", "`__bitextract_u32`"),
     ("bfi.", "`__bitinsert_u32`"),
@@ -127,23 +127,29 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
         "cvt.",
         "a C++ conversion, or HIP's for `__half`, `__hip_bfloat16` and fp8",
     ),
-    ("cvta.", "nothing: a pointer is used as it is"),
+    ("cvta.", "nothing: a pointer needs no conversion"),
     ("isspacep.", "`__builtin_amdgcn_is_shared`"),
     ("ld.", "a plain load, or `__builtin_nontemporal_load`"),
     ("ldu.", "a plain load"),
     ("st.", "a plain store, or `__builtin_nontemporal_store`"),
     (
         "atom.",
-        "`atomicAdd` and its relatives, or `__hip_atomic_…`",
+        "`atomicAdd` and related functions, or `__hip_atomic_…`",
     ),
-    ("red.", "`atomicAdd` and its relatives, or `__hip_atomic_…`"),
+    (
+        "red.",
+        "`atomicAdd` and related functions, or `__hip_atomic_…`",
+    ),
     ("multimem.", "RCCL: there is no multicast memory"),
     ("prefetch.", "`__builtin_prefetch`"),
-    ("discard.", "nothing: leave it out"),
-    ("applypriority.", "nothing: leave it out"),
-    ("createpolicy.", "nothing: leave the cache hint out"),
+    ("discard.", "nothing: remove it"),
+    ("applypriority.", "nothing: remove it"),
+    ("createpolicy.", "nothing: remove the cache hint"),
     ("nanosleep.", "`__builtin_amdgcn_s_sleep`"),
-    ("setmaxnreg.", "nothing: registers are fixed for a kernel"),
+    (
+        "setmaxnreg.",
+        "nothing: the number of registers of a kernel is fixed",
+    ),
     (
         "griddepcontrol.",
         "nothing: there are no programmatic dependent launches",
@@ -152,7 +158,7 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ("mapa.", "nothing: there are no clusters"),
     (
         "mov.",
-        "C++, or `__lane_id()`, `wall_clock64()` and the like for special registers",
+        "C++, or `__lane_id()`, `wall_clock64()` and similar for special registers",
     ),
     ("add.", "C++; `__builtin_addc` carries"),
     ("addc.", "`__builtin_addc`"),
@@ -178,7 +184,7 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ("setp.", "C++"),
     ("set.", "C++"),
     ("selp.", "C++: `?:`"),
-    ("testp.", "`isnan` and its relatives"),
+    ("testp.", "`isnan` and related functions"),
     ("copysign.", "`copysignf`"),
     ("vadd2.", "C++"),
     ("vadd4.", "C++"),
@@ -192,7 +198,7 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ("trap;", "`__builtin_trap()`"),
     ("brkpt;", "`__builtin_debugtrap()`"),
     ("exit;", "`return`, or `__builtin_amdgcn_endpgm()`"),
-    ("pmevent", "nothing: leave it out"),
+    ("pmevent", "nothing: remove it"),
     (".reg", "C++"),
 ];
 
@@ -210,7 +216,7 @@ fn check(cx: &Checker<'_>) {
                 cx.report(
                     &RULE,
                     *at..template.end.max(at + 1),
-                    format!("`{name}` is PTX, which no AMD GPU runs."),
+                    format!("`{name}` is PTX, which no AMD GPU supports."),
                     Suggestion::display_only(format!("AMD has: {amd}")),
                 );
             }
@@ -231,7 +237,7 @@ fn template(source: &Source<'_>, asm: u32) -> Option<Tokens> {
         return None;
     }
     let end = source.partner(open).unwrap_or(open);
-    // Longer than any template; keeps `asm` within `asm` linear.
+    // Longer than any template; limits the search so that nested `asm` takes linear time.
     let end = end.min(open + 2_000);
     let stop = (open + 1..end)
         .find(|at| matches!(source.token_text(*at), ":" | "::"))
@@ -239,7 +245,7 @@ fn template(source: &Source<'_>, asm: u32) -> Option<Tokens> {
     Some(open + 1..stop)
 }
 
-/// The most telling instruction of the strings.
+/// The most specific instruction of the strings.
 fn instruction(source: &Source<'_>, template: Tokens) -> Option<(String, &'static str)> {
     let mut best: Option<(usize, String)> = None;
     for at in template.filter(|at| source.kind(*at) == Kind::Text) {
@@ -247,7 +253,7 @@ fn instruction(source: &Source<'_>, template: Tokens) -> Option<(String, &'stati
         let inside = text
             .trim_start_matches(['R', 'L', 'u', 'U', '8'])
             .trim_matches('"');
-        // A statement begins behind `;`, a brace or a line break, and may have a predicate.
+        // A statement begins after `;`, a brace or a line break, and may have a predicate.
         for statement in inside.split([';', '{', '}', '\n']) {
             for statement in statement.split("\\n") {
                 let statement = statement

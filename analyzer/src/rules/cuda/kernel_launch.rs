@@ -1,4 +1,4 @@
-//! HW904: kernel launches as a macro call, for those who ask for it.
+//! HW904: kernel launches as a macro call, on request only.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,13 +9,13 @@ use crate::draft::Suggestion;
 declare_rule! {
     /// ## What it does
     ///
-    /// Rewrites `kernel<<<grid, block, bytes, stream>>>(…)` as `hipLaunchKernelGGL(…)`. It runs only when it is
+    /// Rewrites `kernel<<<grid, block, bytes, stream>>>(…)` as `hipLaunchKernelGGL(…)`. The rule only runs if it is
     /// selected by name: `--select kernel-launch`.
     ///
     /// ## Why on ROCm
     ///
-    /// clang and hipcc compile `<<<…>>>` as it is, so nothing has to change. `hipLaunchKernelGGL` is for sources that a
-    /// C++ compiler without HIP's syntax has to read too.
+    /// clang and hipcc compile `<<<…>>>` directly, so no change is necessary. `hipLaunchKernelGGL` is for sources that
+    /// are also compiled by a C++ compiler without this syntax.
     ///
     /// ## Example
     ///
@@ -45,8 +45,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: the macro evaluates the same expressions, but a macro that stands for several arguments at once may expand
-    /// otherwise.
+    /// Unsafe: the macro evaluates the same expressions, but an argument that is itself a macro for several arguments
+    /// may expand differently.
     ///
     /// ## References
     ///
@@ -75,7 +75,7 @@ fn check(cx: &Checker<'_>) {
         }
         let kernel = source.slice(launch.name..launch.configuration.start);
         let mut call = format!("hipLaunchKernelGGL({},", as_one(kernel));
-        // What is between the parts stays: line breaks, comments.
+        // The text between the parts stays: line breaks, comments.
         let between = |from: u32, to: u32| {
             let (from, to) = (source.span(from..from + 1), source.span(to..to + 1));
             source.text.get(from.end..to.start).unwrap_or_default()
@@ -121,13 +121,13 @@ fn check(cx: &Checker<'_>) {
         cx.report(
             &RULE,
             launch.name..launch.arguments.end,
-            "A HIP compiler takes this launch as it is; other compilers need the macro.",
+            "A HIP compiler accepts this launch; other compilers need the macro.",
             Suggestion::unsafe_edits("Call `hipLaunchKernelGGL`", vec![(whole, call)]),
         );
     }
 }
 
-/// In parentheses if the macro would take it for several arguments.
+/// In parentheses if the macro would otherwise treat it as several arguments.
 fn as_one(text: &str) -> Cow<'_, str> {
     if text.contains(',') && !text.starts_with("dim3(") {
         Cow::Owned(format!("({text})"))

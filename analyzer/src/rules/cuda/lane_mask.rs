@@ -1,4 +1,4 @@
-//! HW906: lane masks of 32 bits.
+//! HW906: 32-bit lane masks.
 
 use std::collections::HashSet;
 
@@ -9,14 +9,14 @@ use crate::report::Version;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds masks of 32 bits given to `__shfl_sync` and its relatives, `__ballot_sync`, `__any_sync`, `__all_sync`,
+    /// Finds 32-bit masks passed to `__shfl_sync` and related functions, `__ballot_sync`, `__any_sync`, `__all_sync`,
     /// `__match_any_sync`, `__reduce_add_sync` and `__syncwarp`.
     ///
     /// ## Why on ROCm
     ///
-    /// A mask has one bit for a lane, and a wavefront has 64 lanes. HIP's functions check the type of the mask when
-    /// they are compiled: `0xffffffff` is a 32-bit number and stops the build with "The mask must be a 64-bit integer".
-    /// They are there without a macro since ROCm 7.0; before, `HIP_ENABLE_WARP_SYNC_BUILTINS` switches them on.
+    /// A mask has one bit per lane, and a wavefront has 64 lanes. HIP's functions check the type of the mask at compile
+    /// time: `0xffffffff` is a 32-bit number and stops the build with "The mask must be a 64-bit integer". The
+    /// functions are available by default since ROCm 7.0; before, `HIP_ENABLE_WARP_SYNC_BUILTINS` enables them.
     ///
     /// ## Example
     ///
@@ -38,13 +38,13 @@ declare_rule! {
     /// }
     /// ```
     ///
-    /// Masks of any integer type of 64 bits do, so `uint64_t mask = __activemask();` is right for AMD, and NVIDIA's
-    /// functions take the lower half.
+    /// The mask can have any 64-bit integer type, so `uint64_t mask = __activemask();` is correct for AMD, and NVIDIA's
+    /// functions use the lower half.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: a full mask becomes the full mask of 64 lanes, any other is only made wider. Whether 64 lanes are what
-    /// the code around it expects is for a person to see.
+    /// Unsafe: a full mask becomes the full mask of 64 lanes, and any other mask is only made wider. Check that the
+    /// surrounding code supports 64 lanes.
     ///
     /// ## References
     ///
@@ -96,7 +96,7 @@ fn check(cx: &Checker<'_>) {
             else {
                 continue;
             };
-            // A sign or a cast may stand before the number.
+            // A sign or a cast may precede the number.
             let last = mask.end - 1;
             match source.kind(last) {
                 Kind::Number if mask.len() <= 2 => {
@@ -141,7 +141,7 @@ fn sentence(cx: &Checker<'_>, function: &str) -> String {
         ""
     };
     format!(
-        "`{function}`{since} takes a mask of 64 bits on {};",
+        "`{function}`{since} needs a mask of 64 bits on {};",
         cx.target.arch.name()
     )
 }
@@ -167,7 +167,7 @@ fn report(cx: &Checker<'_>, function: &str, first: u32, last: u32) {
     );
 }
 
-/// An integer literal's value, and whether it has a suffix that makes it 64 bits wide.
+/// The value of an integer literal, and whether its suffix makes it 64 bits wide.
 fn integer(text: &str) -> Option<(u64, bool)> {
     let digits = text.trim_end_matches(['u', 'U', 'l', 'L']);
     let suffix = text.get(digits.len()..).unwrap_or_default();
@@ -178,7 +178,7 @@ fn integer(text: &str) -> Option<(u64, bool)> {
     Some((value, suffix.contains(['l', 'L'])))
 }
 
-/// A mask for the same lanes in 64 bits; all of them where it was all of 32.
+/// The 64-bit mask for the same lanes; all 64 if it was all 32.
 fn widened(text: &str, value: u64) -> String {
     if value == u64::from(u32::MAX) || matches!(text, "-1" | "~0" | "~0u" | "~0U") {
         FULL.to_owned()
@@ -194,7 +194,7 @@ fn narrow_macro(source: &Source<'_>, name: &str) -> Option<u32> {
     (value + 1 == line.end && source.kind(value) == Kind::Number).then_some(value)
 }
 
-/// The type, name and number of `constexpr unsigned FULL_MASK = 0xffffffff;`, the only one of that name.
+/// The type, name and number of `constexpr unsigned FULL_MASK = 0xffffffff;`, if it is the only one with that name.
 fn narrow_constant(source: &Source<'_>, name: &str) -> Option<Tokens> {
     let mut given = source
         .places(name)
@@ -233,14 +233,14 @@ fn report_constant(cx: &Checker<'_>, function: &str, declaration: Tokens) {
         &RULE,
         declaration,
         message,
-        Suggestion::unsafe_edits("Give it 64 bits", edits),
+        Suggestion::unsafe_edits("Use a 64-bit type", edits),
     );
 }
 
-/// Types of 32 bits.
+/// 32-bit types.
 const NARROW: &[&str] = &["unsigned", "int", "uint32_t", "uint", "int32_t"];
 
-/// True when the last declaration of the name before `at` gives it a type of 32 bits.
+/// True if the last declaration of the name before `at` has a 32-bit type.
 fn is_narrow_variable(source: &Source<'_>, name: &str, at: u32) -> bool {
     source
         .places(name)

@@ -1,4 +1,4 @@
-//! HW913: the second number of `__launch_bounds__`.
+//! HW913: the second argument of `__launch_bounds__`.
 
 use crate::cuda::Checker;
 use crate::draft::Suggestion;
@@ -7,13 +7,14 @@ use crate::report::{HandledBy, Severity};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `__launch_bounds__` with a second argument (one finding in a file), or with more than 1024 threads.
+    /// Finds `__launch_bounds__` with a second argument (one finding per file), or with more than 1024 threads.
     ///
     /// ## Why on ROCm
     ///
-    /// The second argument means something else. In CUDA it is the least number of blocks on a multiprocessor; in HIP it is
-    /// the least number of wavefronts on an execution unit (a SIMD, four of which make a compute unit). A number that was
-    /// chosen for CUDA makes the compiler save registers for an occupancy that nobody asked for, or spill them.
+    /// The second argument has a different meaning. In CUDA it is the minimum number of blocks per multiprocessor; in
+    /// HIP it is the minimum number of wavefronts per execution unit (a SIMD, four of which form a compute unit). A
+    /// number that was chosen for CUDA makes the compiler reduce or spill registers for an occupancy that was not
+    /// intended.
     ///
     /// ## Example
     ///
@@ -31,18 +32,18 @@ declare_rule! {
     /// __global__ void __launch_bounds__(256) k(float* x);
     /// ```
     ///
-    /// Blocks × threads ÷ (64 lanes × 4 execution units) gives the number that asks for the same occupancy: 4 blocks of
-    /// 256 threads are 4 wavefronts on each. Measure before setting it.
+    /// Blocks × threads ÷ (64 lanes × 4 execution units) is the number for the same occupancy: 4 blocks of 256 threads
+    /// are 4 wavefronts on each. Measure before setting it.
     ///
     /// ## Fix safety
     ///
-    /// Only described: what is best depends on the registers that the kernel needs.
+    /// Display-only: the best value depends on the number of registers that the kernel needs.
     ///
     /// ## References
     ///
     /// * [HIP C++ language extensions: launch bounds](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html)
     "HW913" "launch-bounds" {
-        title: "The second launch bound counts other things",
+        title: "The second launch bound has another unit",
         family: CudaCpp,
         severity: Advice,
         also: [Error "for more threads than a block can have"],
@@ -85,7 +86,7 @@ fn check(cx: &Checker<'_>) {
             with_second.push((at..call.end, same));
         }
     }
-    // A choice that a file makes once and repeats; every line of it would be too much.
+    // A file often repeats the same setting; a finding for every line would be too many.
     let Some((first, same)) = with_second.first().cloned() else {
         return;
     };
@@ -103,6 +104,6 @@ fn check(cx: &Checker<'_>) {
         &RULE,
         first,
         message,
-        Suggestion::display_only("Leave it out, or measure what is best"),
+        Suggestion::display_only("Remove it, or measure the best value"),
     );
 }

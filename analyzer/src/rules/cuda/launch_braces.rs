@@ -1,4 +1,4 @@
-//! HW920: grid and block in bare braces.
+//! HW920: grid and block in braces without a type.
 
 use crate::cuda::Checker;
 use crate::draft::Suggestion;
@@ -10,8 +10,8 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// nvcc takes braces there. clang, which hipcc calls, does not: the launch ends with `expected expression`. With the
-    /// type in front both compile it to the same.
+    /// nvcc accepts braces in a launch. clang, which hipcc calls, does not: it reports `expected expression`. With the
+    /// type before the braces, both compile it to the same code.
     ///
     /// ## Example
     ///
@@ -45,7 +45,7 @@ declare_rule! {
     ///
     /// * [HIP C++ language extensions](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html)
     "HW920" "launch-braces" {
-        title: "clang takes no braces for a launch's grid or block",
+        title: "clang does not accept braces for a launch's grid or block",
         family: CudaCpp,
         severity: Error,
         applicability: Safe,
@@ -71,7 +71,7 @@ fn check(cx: &Checker<'_>) {
             cx.report(
                 &RULE,
                 part,
-                "clang and hipcc refuse braces without a type in a launch.",
+                "clang and hipcc reject braces without a type in a launch.",
                 Suggestion::safe_edits("Write the type: `dim3`", edits),
             );
         }

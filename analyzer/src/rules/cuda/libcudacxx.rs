@@ -6,14 +6,14 @@ use crate::draft::Suggestion;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds headers of libcu++ (`cuda/std/…`, `cuda/atomic`, `cuda/barrier`, `cuda/pipeline` and their like) and the
-    /// namespaces they bring.
+    /// Finds headers of libcu++ (`cuda/std/…`, `cuda/atomic`, `cuda/barrier`, `cuda/pipeline` and similar) and their
+    /// namespaces.
     ///
     /// ## Why on ROCm
     ///
-    /// libcu++ comes with CUDA's toolkit. ROCm has no `cuda/` headers. For types and algorithms the C++ standard library
-    /// and HIP's own headers often do; libhipcxx is AMD's port of the rest, installed apart, with `hip/std/…` headers and
-    /// the namespace `hip::std`. Pipelines and asynchronous copies have no counterpart.
+    /// libcu++ is part of the CUDA toolkit. ROCm has no `cuda/` headers. For types and algorithms the C++ standard
+    /// library and HIP's own headers are often enough. libhipcxx is AMD's port of the rest; it is installed separately,
+    /// with `hip/std/…` headers and the namespace `hip::std`. Pipelines and asynchronous copies have no equivalent.
     ///
     /// ## Example
     ///
@@ -29,7 +29,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Only described: the host's library works in device code where its functions are `constexpr`.
+    /// Display-only: the host's library works in device code only where its functions are `constexpr`.
     ///
     /// ## References
     ///
@@ -52,7 +52,7 @@ fn check(cx: &Checker<'_>) {
             continue;
         };
         let standard = rest.strip_prefix("std/");
-        // A project's own folder may be called `cuda` too: libcu++'s headers have no ending.
+        // A project may have its own folder called `cuda`: libcu++'s headers have no extension.
         if rest.contains('.') || (standard.is_none() && rest.contains('/')) {
             continue;
         }
@@ -60,12 +60,12 @@ fn check(cx: &Checker<'_>) {
             (Some(name), _) => format!("Include `<{name}>`, or `<hip/std/{name}>` of libhipcxx"),
             (None, "pipeline" | "barrier") => "Use `__syncthreads()` and plain copies".to_owned(),
             (None, "atomic") => "Use HIP's atomics (`__hip_atomic_…`), or libhipcxx".to_owned(),
-            _ => "Use libhipcxx, or write the part".to_owned(),
+            _ => "Use libhipcxx, or write it yourself".to_owned(),
         };
         cx.report(
             &RULE,
             token..token + 1,
-            format!("`{header}` is of libcu++, which ROCm does not have."),
+            format!("`{header}` is part of libcu++, which ROCm does not have."),
             Suggestion::display_only(fix),
         );
     }

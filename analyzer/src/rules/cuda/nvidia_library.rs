@@ -1,4 +1,4 @@
-//! HW911: NVIDIA's libraries whose counterpart is another library.
+//! HW911: NVIDIA libraries whose AMD equivalent has another interface.
 
 use crate::cuda::Checker;
 use crate::draft::Suggestion;
@@ -6,13 +6,13 @@ use crate::draft::Suggestion;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds the headers of NVIDIA's libraries that are no renaming away: CUTLASS and CuTe, cuDNN, TensorRT, NVML, CUPTI,
-    /// cuSPARSELt, cuTENSOR, cuFile, NVSHMEM, nvJPEG, NPP, OptiX. One finding for a library in a file.
+    /// Finds the headers of NVIDIA libraries that cannot be ported by renaming: CUTLASS and CuTe, cuDNN, TensorRT,
+    /// NVML, CUPTI, cuSPARSELt, cuTENSOR, cuFile, NVSHMEM, nvJPEG, NPP, OptiX. One finding per library and file.
     ///
     /// ## Why on ROCm
     ///
-    /// AMD has a library for most of these tasks, with an interface of its own. Composable Kernel is to MFMA what CUTLASS
-    /// is to tensor cores, MIOpen has the convolutions of cuDNN, MIGraphX compiles graphs as TensorRT does.
+    /// AMD has a library for most of these tasks, with a different interface. Composable Kernel is the equivalent of
+    /// CUTLASS for MFMA, MIOpen has the convolutions of cuDNN, and MIGraphX compiles graphs as TensorRT does.
     ///
     /// ## Example
     ///
@@ -32,7 +32,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Only described: the code that calls the library is written anew.
+    /// Display-only: the code that calls the library has to be rewritten.
     ///
     /// ## References
     ///
@@ -40,7 +40,7 @@ declare_rule! {
     /// * [MIOpen porting guide](https://rocm.docs.amd.com/projects/MIOpen/en/latest/conceptual/porting-guide.html)
     /// * [MIGraphX](https://rocm.docs.amd.com/projects/AMDMIGraphX/en/latest/)
     "HW911" "nvidia-library" {
-        title: "AMD's counterpart is another library",
+        title: "The AMD equivalent is another library",
         family: CudaCpp,
         severity: Error,
         applicability: DisplayOnly,
@@ -50,7 +50,7 @@ declare_rule! {
     }
 }
 
-/// How its headers begin, what it is, what AMD has.
+/// The prefix of its headers, its name, and the AMD equivalent.
 const LIBRARIES: &[(&str, &str, &str)] = &[
     (
         "cutlass/",
@@ -88,7 +88,7 @@ fn check(cx: &Checker<'_>) {
             if begin.ends_with('/') {
                 header.starts_with(begin)
             } else {
-                // Only the library's own: `my/cudnn_wrapper.h` is not.
+                // Only the library's own header: not `my/cudnn_wrapper.h`.
                 file.starts_with(begin) && !header.contains('/')
             }
         });
@@ -98,7 +98,7 @@ fn check(cx: &Checker<'_>) {
         if !cx.is_for_both(token) || seen.contains(name) {
             continue;
         }
-        // A header beside the source belongs to the project: `"cudnn_utils.h"`.
+        // A header in the same folder as the source belongs to the project: `"cudnn_utils.h"`.
         let own = cx.source.token_text(token).starts_with('"')
             && file.contains('_')
             && !header.contains('/');
@@ -109,8 +109,8 @@ fn check(cx: &Checker<'_>) {
         cx.report(
             &RULE,
             token..token + 1,
-            format!("{name} is NVIDIA's; on AMD there is {amd}, with an interface of its own."),
-            Suggestion::display_only(format!("Write AMD's path with {amd}")),
+            format!("{name} is NVIDIA's; AMD has {amd}, with a different interface."),
+            Suggestion::display_only(format!("Write a path for AMD with {amd}")),
         );
     }
 }

@@ -1,4 +1,4 @@
-//! HW914: more shared memory than a work-group has.
+//! HW914: more shared memory than a block can use.
 
 use crate::cuda::{Checker, Kind, Source, Tokens};
 use crate::draft::Suggestion;
@@ -7,13 +7,13 @@ use crate::report::Arch;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `__shared__` arrays, and dynamic shared memory that is asked for by a number, past what a block can have on
-    /// the target.
+    /// Finds `__shared__` arrays, and dynamic shared memory of a constant size, that exceed the limit of a block on the
+    /// target.
     ///
     /// ## Why on ROCm
     ///
     /// A block has 64 KB of shared memory (LDS) on gfx90a and gfx942, and 160 KB on gfx950. NVIDIA's data-center GPUs
-    /// give up to 227 KB to a kernel that opts in. Past the limit a static array does not compile, and a launch with
+    /// allow up to 227 KB in a kernel that opts in. Above the limit a static array does not compile, and a launch with
     /// more dynamic memory fails.
     ///
     /// ## Example
@@ -40,7 +40,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Only described: smaller tiles or fewer stages are the programmer's choice.
+    /// Display-only: the author has to choose smaller tiles or fewer stages.
     ///
     /// ## References
     ///
@@ -115,7 +115,7 @@ fn check(cx: &Checker<'_>) {
     }
 }
 
-/// The bytes of `__shared__ float name[A][B]`, where every number is known.
+/// The bytes of `__shared__ float name[A][B]`, if every number is known.
 fn array_bytes(source: &Source<'_>, shared: u32) -> Option<(Tokens, u64)> {
     const MAX: u32 = 12;
     let mut bytes = None;
@@ -148,13 +148,13 @@ fn size_of(word: &str) -> Option<u64> {
     })
 }
 
-/// How many names are looked up one behind another; ends what is defined by itself.
+/// How many definitions are followed; ends recursive definitions.
 const DEPTH: u32 = 3;
-/// A size of more tokens, or a name that stands in more places, is left alone: no text makes this slow.
+/// A size with more tokens, or a name with more uses, is skipped: this limits the analysis time for any text.
 const MOST_TOKENS: usize = 12;
 const MOST_PLACES: usize = 1000;
 
-/// A sum of products of numbers and of names for them; nothing when a part is unknown.
+/// A sum of products of numbers and names of numbers; `None` if a part is unknown.
 fn sum(source: &Source<'_>, tokens: Tokens, depth: u32) -> Option<u64> {
     if tokens.is_empty() || tokens.len() > MOST_TOKENS {
         return None;
@@ -180,7 +180,7 @@ fn sum(source: &Source<'_>, tokens: Tokens, depth: u32) -> Option<u64> {
     }
 }
 
-/// The value of what begins at `at`, and where the next token is.
+/// The value of the expression at `at`, and the position of the next token.
 fn value(source: &Source<'_>, at: u32, depth: u32) -> Option<(u64, u32)> {
     let text = source.token_text(at);
     if source.kind(at) == Kind::Number {
@@ -202,7 +202,7 @@ fn value(source: &Source<'_>, at: u32, depth: u32) -> Option<(u64, u32)> {
     Some((named(source, text, depth)?, at + 1))
 }
 
-/// What a name stands for: by `#define TILE 32`, or `constexpr int TILE = 32;`, if there is one only.
+/// The value of a name: `#define TILE 32`, or `constexpr int TILE = 32;`, if there is only one definition.
 fn named(source: &Source<'_>, word: &str, depth: u32) -> Option<u64> {
     let places = source.places(word);
     if places.len() > MOST_PLACES {

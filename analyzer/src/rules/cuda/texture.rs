@@ -10,9 +10,9 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// Texture references left CUDA with version 12, and HIP has deprecated them. More than that: CDNA GPUs have no texture
-    /// units. On gfx90a, gfx942 and gfx950 the device attribute for images is 0, creating a texture object fails, and HIP's
-    /// headers switch the functions off (`__HIP_NO_IMAGE_SUPPORT`).
+    /// CUDA 12 removed texture references, and HIP has deprecated them. In addition, CDNA GPUs have no texture units.
+    /// On gfx90a, gfx942 and gfx950 the device attribute for images is 0, creating a texture object fails, and HIP's
+    /// headers disable the functions (`__HIP_NO_IMAGE_SUPPORT`).
     ///
     /// ## Example
     ///
@@ -36,7 +36,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Only described: filtering and addressing at the border have to be written where they were used.
+    /// Display-only: if filtering or border addressing was used, it has to be written by hand.
     ///
     /// ## References
     ///
@@ -87,16 +87,15 @@ fn check(cx: &Checker<'_>) {
                 .angle_end(at + 1)
                 .is_some_and(|name| source.token_text(name + 1) == ";");
         if is_reference {
-            let message = format!(
-                "Texture references are gone from CUDA 12, and {arch} has no texture units."
-            );
+            let message =
+                format!("CUDA 12 removed texture references, and {arch} has no texture units.");
             cx.report(&RULE, at..at + 1, message, fix());
         }
     }
     for function in READS {
         for at in cx.uses(function) {
             let is_call = source.call(at).is_some();
-            // `float tex2D(…) {`: a function of the project's own.
+            // `float tex2D(…) {`: a function of the project.
             let is_declared = at.checked_sub(1).is_some_and(|before| {
                 source.kind(before) == Kind::Word && source.token_text(before) != "return"
             });

@@ -1,4 +1,4 @@
-//! HW919: operators for vector types that HIP has already.
+//! HW919: operators for vector types that HIP already has.
 
 use crate::cuda::{Checker, Source};
 use crate::draft::Suggestion;
@@ -6,14 +6,14 @@ use crate::draft::Suggestion;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `__host__ __device__` definitions of `*`, `/`, `+=`, `-=`, `*=` and `/=` for two of `float2`, `float4`, `int3`
-    /// and their like, as `helper_math.h` has them. One finding in a file.
+    /// Finds `__host__ __device__` definitions of `*`, `/`, `+=`, `-=`, `*=` and `/=` for two operands of types such as
+    /// `float2`, `float4` and `int3`, as in `helper_math.h`. One finding per file.
     ///
     /// ## Why on ROCm
     ///
-    /// CUDA's vector types are plain structures, so many projects bring operators for them. HIP's are classes that have
-    /// operators: with a second set for host and device every use is ambiguous, and the compiler stops. A `+` or `-`, or
-    /// an operator for `__device__` alone, is preferred over HIP's and does no harm.
+    /// CUDA's vector types are plain structures, so many projects define operators for them. HIP's types are classes
+    /// with operators: with a second definition for host and device every use is ambiguous, and the compiler stops. A
+    /// `+` or `-`, or an operator for `__device__` only, is preferred over HIP's and does no harm.
     ///
     /// ## Example
     ///
@@ -39,13 +39,13 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Only described: put a guard around all of them.
+    /// Display-only: put a guard around all of them.
     ///
     /// ## References
     ///
     /// * [HIP C++ language extensions: vector types](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html)
     "HW919" "vector-operator" {
-        title: "HIP's vector types have operators",
+        title: "HIP's vector types already have operators",
         family: CudaCpp,
         severity: Error,
         applicability: DisplayOnly,
@@ -59,7 +59,7 @@ fn check(cx: &Checker<'_>) {
     let source = cx.source;
     let mut found = Vec::new();
     for at in cx.uses("operator") {
-        // HIP's `+` and `-` are templates, which give way.
+        // HIP's `+` and `-` are templates, so the project's definition is preferred.
         let sign = source.token_text(at + 1);
         let assigns = source.token_text(at + 2) == "=";
         let open = if assigns { at + 3 } else { at + 2 };
@@ -95,13 +95,13 @@ fn check(cx: &Checker<'_>) {
         operators => format!(" There are {operators} of them here."),
     };
     let message = format!(
-        "HIP's vector types have this operator already, so that every use is ambiguous.{more}"
+        "HIP's vector types already have this operator, so that every use is ambiguous.{more}"
     );
     let fix = Suggestion::display_only("Put `#ifndef __HIP_PLATFORM_AMD__` around the operators");
     cx.report(&RULE, first, message, fix);
 }
 
-/// `__host__` among what stands before the operator.
+/// `__host__` before the operator.
 fn is_for_the_host(source: &Source<'_>, operator: u32) -> bool {
     (1..12)
         .map(|back| source.before(operator, back))
@@ -109,7 +109,7 @@ fn is_for_the_host(source: &Source<'_>, operator: u32) -> bool {
         .any(|word| word == "__host__")
 }
 
-/// `float2`, `uint4`, `double3`: not `half2`, whose operators are HIP's own business in either case.
+/// `float2`, `uint4`, `double3`: not `half2`, whose operators HIP defines in any case.
 fn names_vector(word: &str) -> bool {
     word.strip_suffix(['2', '3', '4']).is_some_and(|scalar| {
         matches!(

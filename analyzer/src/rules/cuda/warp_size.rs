@@ -1,4 +1,4 @@
-//! HW905: 32 as the number of lanes.
+//! HW905: the number 32 as the number of lanes.
 
 use crate::cuda::{Checker, Kind, Source};
 use crate::draft::Suggestion;
@@ -6,15 +6,15 @@ use crate::draft::Suggestion;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds a warp size of 32 written down: a constant named for it, a lane or warp number computed with 32 or 31, a
-    /// reduction over shuffles that begins at 16. Other uses of 32 (tiles, packed bits, sizes) are left alone, and so is
-    /// a source whose shuffles all give a width or that works in cooperative-group tiles of 32.
+    /// Finds a hard-coded warp size of 32: a constant with such a name, a lane or warp number computed with 32 or 31,
+    /// and a reduction over shuffles that begins at 16. Other uses of 32 (tiles, packed bits, sizes) are not reported.
+    /// Neither is a source in which every shuffle has a width, or which uses cooperative-group tiles of 32.
     ///
     /// ## Why on ROCm
     ///
-    /// A wavefront of an Instinct GPU has 64 lanes. `threadIdx.x % 32` is then no lane number, a reduction that starts
-    /// at 16 adds up half of the lanes, and an array with one element for each 32 threads is read past what was
-    /// written. Nothing fails to compile: the result is wrong.
+    /// A wavefront of an Instinct GPU has 64 lanes. `threadIdx.x % 32` is then not a lane number, a reduction that
+    /// starts at 16 adds half of the lanes, and an array with one element per 32 threads is read beyond the elements
+    /// that were written. The code compiles, but the result is wrong.
     ///
     /// ## Example
     ///
@@ -40,14 +40,15 @@ declare_rule! {
     /// }
     /// ```
     ///
-    /// `warpSize` is 64 on every Instinct GPU and no compile-time constant since ROCm 7. Where one is needed, define 64
-    /// under `#ifdef USE_ROCM` (or `__HIP_PLATFORM_AMD__`) and 32 in the other branch; the rule is quiet there, and in a
-    /// source with AMD's own instructions (`__builtin_amdgcn_…`). An algorithm that works on 32 lanes at a time keeps working
-    /// when the shuffles are given a width of 32; so does one that asks for AMD elsewhere and exchanges nothing between lanes.
+    /// `warpSize` is 64 on every Instinct GPU and is not a compile-time constant since ROCm 7. If a constant is needed,
+    /// define 64 under `#ifdef USE_ROCM` (or `__HIP_PLATFORM_AMD__`) and 32 in the other branch. Such a definition is
+    /// not reported, and neither is a source with AMD's own instructions (`__builtin_amdgcn_…`). An algorithm for 32
+    /// lanes still works if the shuffles have a width of 32, or if the source checks for AMD elsewhere and exchanges no
+    /// data between lanes.
     ///
     /// ## Fix safety
     ///
-    /// Only described: what else counts on the number has to change with it.
+    /// Display-only: other code that depends on the number has to change with it.
     ///
     /// ## References
     ///
@@ -117,15 +118,15 @@ fn check(cx: &Checker<'_>) {
     }
 }
 
-/// True for a source with AMD's own instructions in it: who wrote them counts lanes knowingly.
+/// True for a source with AMD instructions: its author uses the correct number of lanes.
 fn knows_amds_lanes(source: &Source<'_>) -> bool {
     source
         .words()
         .any(|(word, _)| word.starts_with("__builtin_amdgcn") || word.starts_with("__gfx"))
 }
 
-/// True where every shuffle says a width of its own, or tiles of 32 do the work: lanes are then counted within half of
-/// a wavefront, which is right.
+/// True if every shuffle has an explicit width, or if tiles of 32 are used: lanes are then counted within half of a
+/// wavefront, which is correct.
 fn works_on_halves(source: &Source<'_>) -> bool {
     let tiles = ["tiled_partition", "thread_block_tile"]
         .iter()
@@ -145,7 +146,7 @@ fn works_on_halves(source: &Source<'_>) -> bool {
     (tiles || has_shuffles) && shuffles.all(|has_width| has_width)
 }
 
-/// The name that is given the number: `#define WARP_SIZE 32`, `constexpr int kWarpSize = 32`.
+/// The name with this value: `#define WARP_SIZE 32`, `constexpr int kWarpSize = 32`.
 fn constant(source: &Source<'_>, number: u32) -> Option<u32> {
     let mut before = number.checked_sub(1)?;
     while matches!(source.token_text(before), "(" | "{") {
@@ -158,7 +159,7 @@ fn constant(source: &Source<'_>, number: u32) -> Option<u32> {
         let is_define = source.directive_name(line) == "define" && before == line.start + 2;
         is_define.then_some(before)?
     };
-    // `WARP_SIZE = 32 * 4` is something else.
+    // `WARP_SIZE = 32 * 4` is a different value.
     let ends = matches!(
         source.token_text(number + 1),
         ";" | "," | ")" | "}" | ">" | ""
@@ -169,7 +170,7 @@ fn constant(source: &Source<'_>, number: u32) -> Option<u32> {
         .then_some(name)
 }
 
-/// True where lanes give each other something: what they are numbered by has to be right.
+/// True if lanes exchange data: lane numbers have to be correct.
 fn exchanges(source: &Source<'_>) -> bool {
     source
         .words()
@@ -183,7 +184,7 @@ fn is_in_function(source: &Source<'_>, name: u32) -> bool {
         .is_some_and(|braces| matches!(source.before(braces.start, 1), ")" | "const"))
 }
 
-/// True for a source without code for the device: how it cuts a block is its own choice.
+/// True for a source without device code: it may split a block into parts of any size.
 fn is_of_a_host(source: &Source<'_>) -> bool {
     source
         .words()
@@ -203,11 +204,11 @@ fn means_warp_size(name: &str) -> bool {
         || name == "warpsz"
 }
 
-/// A lane or warp number that is computed from the thread's, a number of warps from anything.
+/// A lane or warp number computed from the thread index, or a number of warps computed from any value.
 fn lane(cx: &Checker<'_>, number: u32) {
     let source = cx.source;
     let takes_rest = matches!(source.before(number, 1), "%" | "&");
-    // Longer than an expression that anyone writes; keeps a text of numbers linear.
+    // An upper limit for the length of an expression; keeps the time for a text of numbers linear.
     let first = number.saturating_sub(32);
     let mut from_thread = false;
     for at in (first..number).rev() {
@@ -245,7 +246,7 @@ fn lane(cx: &Checker<'_>, number: u32) {
 fn report_lane(cx: &Checker<'_>, from: u32, number: u32) {
     let text = cx.source.token_text(number);
     let message = format!(
-        "This takes a warp for 32 threads (`{text}`); a wavefront of {} has 64 lanes.",
+        "This assumes a warp of 32 threads (`{text}`); a wavefront of {} has 64 lanes.",
         cx.target.arch.name()
     );
     cx.report(
@@ -285,7 +286,7 @@ fn shuffles(cx: &Checker<'_>, number: u32) {
         "{" => close + 1..source.partner(close + 1).unwrap_or(close + 1),
         _ => close + 1..close + 24,
     };
-    // Longer than such a loop; keeps loops within loops linear.
+    // An upper limit for the length of such a loop; keeps the time for nested loops linear.
     let shuffle = body
         .take(400)
         .filter(|at| source.kind(*at) == Kind::Word)
@@ -296,7 +297,7 @@ fn shuffles(cx: &Checker<'_>, number: u32) {
     let Some(call) = shuffle.and_then(|at| source.call(at)) else {
         return;
     };
-    // A width of 32 says that half a wavefront is meant.
+    // A width of 32 means that half a wavefront is intended.
     let has_width = source
         .arguments(&call)
         .last()

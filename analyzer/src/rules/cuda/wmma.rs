@@ -10,9 +10,9 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// They drive NVIDIA's tensor cores. The matrix units of an Instinct GPU are driven by MFMA instructions; rocWMMA is
-    /// a library of headers that offers fragments, `load_matrix_sync`, `mma_sync` and `store_matrix_sync` on top of
-    /// them under the same names in the namespace `rocwmma`. Which tile shapes exist differs: 16×16×16 and 32×32×8 for
+    /// They use NVIDIA's tensor cores. The matrix units of an Instinct GPU execute MFMA instructions. rocWMMA is a
+    /// header library that provides fragments, `load_matrix_sync`, `mma_sync` and `store_matrix_sync` on top of them,
+    /// with the same names in the namespace `rocwmma`. The available tile shapes differ: 16×16×16 and 32×32×8 for
     /// halves on CDNA, no 8×32×16.
     ///
     /// ## Example
@@ -47,8 +47,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: a tile needs a wavefront of 64 lanes instead of a warp of 32, so launches change, and a fragment's
-    /// elements lie elsewhere in the lanes.
+    /// Unsafe: a tile needs a wavefront of 64 lanes instead of a warp of 32, so launches change, and the elements of a
+    /// fragment are distributed differently over the lanes.
     ///
     /// ## References
     ///
@@ -100,11 +100,11 @@ fn check(cx: &Checker<'_>) {
         return;
     };
     let message = format!(
-        "`nvcuda::wmma` is for NVIDIA's tensor cores; on {} rocWMMA has its functions, over MFMA.",
+        "`nvcuda::wmma` is for NVIDIA's tensor cores; on {} rocWMMA has its functions, using MFMA.",
         cx.target.arch.name()
     );
     let fix = if cx.setting == Setting::PyTorchExtension || !all {
-        // An extension is still built for NVIDIA too.
+        // An extension is also built for NVIDIA.
         Suggestion::display_only("Use rocWMMA under `#ifdef USE_ROCM`")
     } else {
         Suggestion::unsafe_edits("Use rocWMMA", edits)

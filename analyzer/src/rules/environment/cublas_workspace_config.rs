@@ -1,4 +1,4 @@
-//! HW207: cuBLAS's workspace setting, which means less on ROCm.
+//! HW207: cuBLAS's workspace setting, which only sets a size on ROCm.
 
 use crate::checker::Checker;
 use crate::report::{Arch, Severity};
@@ -12,10 +12,10 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// On CUDA these two values make cuBLAS deterministic, and `torch.use_deterministic_algorithms(True)` insists on one of them. A
-    /// ROCm build insists on nothing here. It does read the variable, as the size of the workspace it hands to hipBLAS:
-    /// `:4096:8` is 32 MiB and `:16:8` is 128 KiB, while the default is 128 MiB on gfx942 and gfx950. A small workspace rules out
-    /// kernels that need a larger one.
+    /// On CUDA these two values make cuBLAS deterministic, and `torch.use_deterministic_algorithms(True)` requires one
+    /// of them. A ROCm build has no such requirement. It does read the variable, as the size of the workspace it passes
+    /// to hipBLAS: `:4096:8` is 32 MiB and `:16:8` is 128 KiB, while the default is 128 MiB on gfx942 and gfx950. With
+    /// a small workspace, kernels that need a larger one cannot be used.
     ///
     /// ## Example
     ///
@@ -38,7 +38,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: whether the smaller workspace costs anything depends on the shapes.
+    /// Display-only: the cost of the smaller workspace depends on the shapes.
     ///
     /// ## References
     ///
@@ -56,28 +56,28 @@ declare_rule! {
         files: [Dockerfile, Shell, Yaml] check_files,
     }
 }
-const TITLE: &str = "Set it where torch.version.hip is None";
+const TITLE: &str = "Set it only if torch.version.hip is None";
 
 const USES: &[Use] = &[
     Use {
         what: What::Variable("CUBLAS_WORKSPACE_CONFIG", &[":16:8"]),
         when: Condition::ALWAYS,
         severity: Severity::Warning,
-        message: "On ROCm this leaves hipBLAS a workspace of 128 KiB, far below the default, and has no part in determinism.",
+        message: "On ROCm this sets hipBLAS's workspace to 128 KiB, far below the default, and does not affect determinism.",
         fix: Fix::described(TITLE),
     },
     Use {
         what: What::Variable("CUBLAS_WORKSPACE_CONFIG", &[":4096:8"]),
         when: Condition::on(&[Arch::Gfx942, Arch::Gfx950]),
         severity: Severity::Info,
-        message: "On ROCm this cuts hipBLAS's workspace from 128 to 32 MiB on {arch}, and has no part in determinism.",
+        message: "On ROCm this reduces hipBLAS's workspace from 128 to 32 MiB on {arch}, and does not affect determinism.",
         fix: Fix::described(TITLE),
     },
     Use {
         what: What::Variable("CUBLAS_WORKSPACE_CONFIG", &[":4096:8"]),
         when: Condition::ALWAYS,
         severity: Severity::Info,
-        message: "On ROCm this is hipBLAS's workspace of 32 MiB, the default on {arch}, and has no part in determinism.",
+        message: "On ROCm this sets hipBLAS's workspace to 32 MiB, the default on {arch}, and does not affect determinism.",
         fix: Fix::described(TITLE),
     },
 ];
@@ -86,7 +86,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
 }
 
-/// Where files set it.
+/// Checks files other than Python sources.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::variables::uses(cx, &RULE, USES);

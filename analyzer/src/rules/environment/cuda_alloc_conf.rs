@@ -8,16 +8,16 @@ use crate::syntax::{Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds three mistakes in setting up PyTorch's caching allocator from Python: a variable's former name, an option
-    /// that the target does not support, and setting it after `import torch`.
+    /// Finds three mistakes in configuring PyTorch's caching allocator from Python: a variable's former name, an option
+    /// that the target does not support, and a setting after `import torch`.
     ///
     /// ## Why on ROCm
     ///
-    /// A ROCm build still reads `PYTORCH_CUDA_ALLOC_CONF`, and before the other names, so this is information: since PyTorch
-    /// 2.9 the primary name is `PYTORCH_ALLOC_CONF`, for every backend, and some versions warned about the old one. Before
-    /// 2.9 the name of a ROCm build's own is `PYTORCH_HIP_ALLOC_CONF`. `expandable_segments:True` works on ROCm from ROCm 7
-    /// with PyTorch 2.11 on; older ones warn and ignore it. And the variable is read once, when the allocator starts, so a
-    /// line after `import torch` can come too late.
+    /// A ROCm build still reads `PYTORCH_CUDA_ALLOC_CONF`, before the other names, so the severity is info. Since
+    /// PyTorch 2.9 the primary name is `PYTORCH_ALLOC_CONF`, for every backend, and some versions warned about the old
+    /// one. Before 2.9, ROCm builds have a name of their own, `PYTORCH_HIP_ALLOC_CONF`. `expandable_segments:True`
+    /// works on ROCm from ROCm 7 with PyTorch 2.11 on; older versions print a warning and ignore it. The variable is
+    /// read once, when the allocator starts, so a line after `import torch` may have no effect.
     ///
     /// ## Example
     ///
@@ -44,7 +44,7 @@ declare_rule! {
     /// import torch
     /// ```
     ///
-    /// Better still, set it where the process is started.
+    /// It is better to set the variable where the process is started.
     ///
     /// ```dockerfile
     /// FROM rocm/pytorch:latest
@@ -53,9 +53,10 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// In place of NVIDIA's name the new one is safe from PyTorch 2.9 on, where it means the same on every backend; in place
-    /// of HIP's it is unsafe, because a CUDA build then reads it too. For an older target the fix is
-    /// unsafe: `PYTORCH_HIP_ALLOC_CONF` does nothing on a CUDA build. The other two mistakes are display-only.
+    /// As a replacement for the CUDA name, the new name is safe from PyTorch 2.9 on, because it means the same on every
+    /// backend. As a replacement for the HIP name it is unsafe, because a CUDA build then reads it too. For an older
+    /// target the fix is unsafe: `PYTORCH_HIP_ALLOC_CONF` does nothing on a CUDA build. The fixes of the other two
+    /// mistakes are display-only.
     ///
     /// ## References
     ///
@@ -104,21 +105,21 @@ fn check(cx: &Checker<'_>, node: Node) {
                 "{name} still works on ROCm; since PyTorch 2.9 {current} is the name on every backend."
             )
         } else {
-            format!("{name} works on ROCm too; PyTorch {torch} also knows it as {current} there.")
+            format!("{name} works on ROCm too; PyTorch {torch} also reads {current} there.")
         };
         let title = format!("Rename it to {current}");
         let fix = match tree.kind(variable.key) {
             Kind::String => {
                 let name = tree.text(variable.key).replace(&*variable.name, current);
                 let edits = vec![(tree.span(variable.key), name)];
-                // A CUDA build did not read HIP's name, and reads the common one.
+                // A CUDA build did not read the HIP name, but reads the common one.
                 if is_nvidias && is_former {
                     Suggestion::safe_edits(title, edits)
                 } else {
                     Suggestion::unsafe_edits(title, edits)
                 }
             }
-            // The name is a constant elsewhere, which others may use too; or a keyword.
+            // The name is a constant defined elsewhere, which other code may use too, or a keyword.
             _ => Suggestion::display_only(title),
         };
         cx.report_as(&RULE, Severity::Info, variable.key, why, fix);
@@ -133,10 +134,10 @@ fn check(cx: &Checker<'_>, node: Node) {
                 &RULE,
                 value,
                 format!(
-                    "expandable_segments needs ROCm 7 and PyTorch 2.11; ROCm {} with PyTorch {torch} warns and ignores it.",
+                    "expandable_segments needs ROCm 7 and PyTorch 2.11; ROCm {} with PyTorch {torch} prints a warning and ignores it.",
                     cx.target().rocm
                 ),
-                Suggestion::display_only("Leave the option out for this target"),
+                Suggestion::display_only("Remove the option for this target"),
             );
         }
     }
@@ -155,7 +156,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     }
 }
 
-/// True when the module imports torch at its top level before `node`.
+/// True if the module imports torch at its top level before `node`.
 fn comes_after_torch(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     tree.parts(tree.root())
@@ -177,7 +178,7 @@ fn comes_after_torch(cx: &Checker<'_>, node: Node) -> bool {
         })
 }
 
-/// Where files set it.
+/// Checks files other than Python sources.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::variables::allocator(cx, &RULE);

@@ -1,4 +1,4 @@
-//! HW206: where the toolkit is installed.
+//! HW206: the path of the CUDA toolkit.
 
 use crate::checker::{Checker, Suggestion};
 use crate::semantic::{Access, environment_variable, string};
@@ -7,15 +7,16 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds the first place where code looks for the CUDA toolkit: the use of `torch.utils.cpp_extension.CUDA_HOME`, and `CUDA_HOME`,
-    /// `CUDA_PATH` or `CUDA_ROOT` read from the environment where they have to be there, or with a CUDA path to fall back to.
-    /// In scripts, images and workflows: `CUDA_HOME` being set.
+    /// Finds the first place in a source that needs the path of the CUDA toolkit: a use of
+    /// `torch.utils.cpp_extension.CUDA_HOME`, or `CUDA_HOME`, `CUDA_PATH` or `CUDA_ROOT` read from the environment as a
+    /// required variable or with a CUDA path as the default. In scripts, images and workflows, finds assignments to
+    /// `CUDA_HOME`.
     ///
     /// ## Why on ROCm
     ///
-    /// In a ROCm build `torch.utils.cpp_extension.CUDA_HOME` is `None`, so `os.path.join(CUDA_HOME, "bin")` raises `TypeError`,
-    /// and a set-up script that refuses to go on without it refuses on every ROCm host. The path is in `ROCM_HOME` there, and in
-    /// the variables `ROCM_HOME` or `ROCM_PATH`; the compiler is `hipcc`.
+    /// In a ROCm build `torch.utils.cpp_extension.CUDA_HOME` is `None`, so `os.path.join(CUDA_HOME, "bin")` raises
+    /// `TypeError`, and a set-up script that requires the path fails on every ROCm host. ROCm's path is in `ROCM_HOME`,
+    /// and in the variables `ROCM_HOME` or `ROCM_PATH`; the compiler is `hipcc`.
     ///
     /// ## Example
     ///
@@ -33,17 +34,17 @@ declare_rule! {
     /// include = f"{CUDA_HOME or ROCM_HOME}/include"
     /// ```
     ///
-    /// A source that knows `ROCM_HOME`, `ROCM_PATH` or `torch.version.hip` is left alone.
+    /// A source that uses `ROCM_HOME`, `ROCM_PATH` or `torch.version.hip` is not reported.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: what is looked for in that folder has another name in ROCm's.
+    /// Display-only: the files in that folder have different names in ROCm.
     ///
     /// ## References
     ///
     /// * [torch.utils.cpp_extension](https://docs.pytorch.org/docs/stable/cpp_extension.html)
     "HW206" "cuda-home" {
-        title: "CUDA_HOME is not where ROCm is",
+        title: "CUDA_HOME is not the path of ROCm",
         family: Environment,
         severity: Warning,
         applicability: DisplayOnly,
@@ -62,7 +63,7 @@ fn check(cx: &Checker<'_>, node: Node) {
             .child(node, Field::Attribute)
             .filter(|name| tree.text(*name) == "CUDA_HOME" && tree.field(node) != Field::Left)
             .map(|_| node),
-        // To import it does no harm; to use it does.
+        // Importing it does no harm; using it does.
         Kind::ImportFromStatement if tree.text(node).contains("CUDA_HOME") => cx
             .within(tree.root())
             .skip_while(|other| *other <= node || tree.contains(node, *other))
@@ -80,7 +81,7 @@ fn check(cx: &Checker<'_>, node: Node) {
             &RULE,
             used,
             "CUDA_HOME is None in a ROCm build of PyTorch; the toolkit's path is ROCM_HOME.",
-            Suggestion::display_only("Take ROCM_HOME where torch.version.hip is set"),
+            Suggestion::display_only("Use ROCM_HOME if torch.version.hip is set"),
         );
     }
 }
@@ -101,17 +102,17 @@ fn check_variable(cx: &Checker<'_>, node: Node) {
             &RULE,
             node,
             format!("A ROCm host has no CUDA toolkit, and {name} is not set there."),
-            Suggestion::display_only("Read ROCM_PATH or ROCM_HOME where torch.version.hip is set"),
+            Suggestion::display_only("Read ROCM_PATH or ROCM_HOME if torch.version.hip is set"),
         );
     }
 }
 
-/// The first finding stands for the others.
+/// Only the first use is reported.
 fn is_reported(cx: &Checker<'_>) -> bool {
     cx.has_reported(&RULE, &|_, _| true)
 }
 
-/// `os.environ.get("CUDA_HOME")` without a path to fall back to: the code expects that there may be none.
+/// `os.environ.get("CUDA_HOME")` without a default path: the code handles a missing toolkit.
 fn may_be_missing(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let fallback = tree
@@ -128,7 +129,7 @@ fn may_be_missing(cx: &Checker<'_>, node: Node) -> bool {
             .is_some_and(|path| path.contains("cuda"))
 }
 
-/// True when the source looks for ROCm's folder as well.
+/// True if the source also looks for ROCm's folder.
 fn knows_rocm(cx: &Checker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
@@ -148,7 +149,7 @@ fn knows_rocm(cx: &Checker<'_>) -> bool {
     cx.mentions_hip() || !cx.once(RULE.id, find).is_empty()
 }
 
-/// Where files set it.
+/// Checks files other than Python sources.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::variables::check(cx, &RULE);

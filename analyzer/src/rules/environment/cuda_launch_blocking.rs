@@ -9,13 +9,13 @@ use crate::syntax::{Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `CUDA_LAUNCH_BLOCKING` in `os.environ` and in the environment given to a child process.
+    /// Finds `CUDA_LAUNCH_BLOCKING` in `os.environ` and in the environment passed to a child process.
     ///
     /// ## Why on ROCm
     ///
-    /// The HIP runtime does not read it, so launches stay asynchronous and a fault is still reported at some later,
-    /// innocent line. `AMD_SERIALIZE_KERNEL=3` waits before and after each kernel; it is what PyTorch's own error
-    /// message recommends on ROCm. `HIP_LAUNCH_BLOCKING=1` exists as well.
+    /// The HIP runtime does not read it, so launches stay asynchronous and an error is still reported at a later,
+    /// unrelated line. `AMD_SERIALIZE_KERNEL=3` waits before and after each kernel; PyTorch's own error message
+    /// recommends it on ROCm. `HIP_LAUNCH_BLOCKING=1` also exists.
     ///
     /// ## Example
     ///
@@ -43,7 +43,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: on an NVIDIA host the new variable does nothing. Set both where the code serves both.
+    /// Unsafe: on an NVIDIA host the new variable does nothing. Set both variables if the code runs on both.
     ///
     /// ## References
     ///
@@ -61,7 +61,7 @@ declare_rule! {
     }
 }
 
-/// The variables of the HIP runtime that do the same; a source that sets one has dealt with it.
+/// The HIP runtime variables with the same effect; a source that sets one is not reported.
 const COUNTERPARTS: &[&str] = &["AMD_SERIALIZE_KERNEL", "HIP_LAUNCH_BLOCKING"];
 
 fn check(cx: &Checker<'_>, node: Node) {
@@ -75,8 +75,8 @@ fn check(cx: &Checker<'_>, node: Node) {
             &RULE,
             Severity::Info,
             node,
-            "CUDA_LAUNCH_BLOCKING says nothing about a ROCm run: HIP does not read it.",
-            Suggestion::display_only("Look at AMD_SERIALIZE_KERNEL or HIP_LAUNCH_BLOCKING as well"),
+            "HIP does not read CUDA_LAUNCH_BLOCKING, so its value has no meaning on ROCm.",
+            Suggestion::display_only("Check AMD_SERIALIZE_KERNEL or HIP_LAUNCH_BLOCKING as well"),
         );
         return;
     }
@@ -114,7 +114,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     );
 }
 
-/// Where files set it.
+/// Checks files other than Python sources.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::variables::launch_blocking(cx, &RULE);

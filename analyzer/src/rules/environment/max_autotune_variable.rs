@@ -1,4 +1,4 @@
-//! HW208: max-autotune for every compilation, by environment.
+//! HW208: max-autotune for every compilation, set by environment variable.
 
 use crate::checker::Checker;
 use crate::report::Severity;
@@ -12,9 +12,10 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// The variable turns autotuning on for every `torch.compile` of the process, whatever `mode` says. Some of AMD's container
-    /// images set it, and then a comparison of modes compares nothing. AMD's tuning guide recommends it; there are reports of it
-    /// being slower than the default; either way a compilation takes far longer. Set it to what you measured.
+    /// The variable turns autotuning on for every `torch.compile` of the process, regardless of `mode`. Some of AMD's
+    /// container images set it, which makes a comparison of modes meaningless. AMD's tuning guide recommends it, and
+    /// there are reports of it being slower than the default. In both cases compilation takes far longer. Use the value
+    /// that is faster in your measurements.
     ///
     /// ## Example
     ///
@@ -26,7 +27,7 @@ declare_rule! {
     ///
     /// ## Use instead
     ///
-    /// For a baseline, say no, also to what an image may have set:
+    /// For a baseline, turn it off explicitly, because an image may have set it:
     ///
     /// ```python
     /// import os
@@ -34,11 +35,11 @@ declare_rule! {
     /// os.environ["TORCHINDUCTOR_MAX_AUTOTUNE"] = "0"
     /// ```
     ///
-    /// Then measure with it.
+    /// Then measure with it turned on.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: speed can go either way, and rounding with the choice of kernels.
+    /// Unsafe: the code can become faster or slower, and rounding changes with the choice of kernels.
     ///
     /// ## References
     ///
@@ -60,8 +61,8 @@ const fn variable(name: &'static str, off: &'static str) -> Use {
         what: What::Variable(name, &["1"]),
         when: Condition::ALWAYS,
         severity: Severity::Advice,
-        message: "This makes every torch.compile of the process search for kernels: far longer compilations, with gains and losses reported on ROCm.",
-        fix: Fix::unsafe_edit("Start from 0 and measure both", off),
+        message: "This makes every torch.compile of the process autotune: far longer compilations, with gains and losses reported on ROCm.",
+        fix: Fix::unsafe_edit("Start with 0 and measure both", off),
     }
 }
 
@@ -81,7 +82,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
 }
 
-/// Where files set it.
+/// Checks files other than Python sources.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::variables::uses(cx, &RULE, USES);

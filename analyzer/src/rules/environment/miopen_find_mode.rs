@@ -1,4 +1,4 @@
-//! HW210: how MIOpen chooses a convolution.
+//! HW210: how MIOpen selects a convolution kernel.
 
 use crate::checker::Checker;
 use crate::report::Severity;
@@ -12,10 +12,11 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// MIOpen times its kernels the first time it sees a convolution's shape. `FAST` skips that and takes what a heuristic names:
-    /// a quicker start, and often slower convolutions for the rest of the run. `NORMAL` times everything, which makes the first
-    /// step of a model with many shapes very long. The default, `DYNAMIC_HYBRID`, reads its database first and times only what is
-    /// missing, leaving out kernels that would have to be compiled for it.
+    /// MIOpen benchmarks its kernels the first time it runs a convolution with a new shape. `FAST` skips this and uses
+    /// the kernel selected by a heuristic: the start is quicker, and convolutions are often slower for the rest of the
+    /// run. `NORMAL` benchmarks every kernel, which makes the first step of a model with many shapes very long. The
+    /// default, `DYNAMIC_HYBRID`, reads its database first and benchmarks only missing entries, without kernels that
+    /// would have to be compiled.
     ///
     /// ## Example
     ///
@@ -35,13 +36,14 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: the first step takes longer, and another kernel can round otherwise. `FAST` is right where a process lives shortly.
+    /// Unsafe: the first step takes longer, and another kernel can round differently. `FAST` is appropriate for a
+    /// short-lived process.
     ///
     /// ## References
     ///
     /// * [MIOpen: find modes](https://rocm.docs.amd.com/projects/MIOpen/en/latest/how-to/find-and-immediate.html)
     "HW210" "miopen-find-mode" {
-        title: "MIOpen takes the first convolution that fits",
+        title: "This MIOpen find mode can cost time",
         family: Environment,
         severity: Advice,
         applicability: Unsafe,
@@ -67,11 +69,11 @@ const fn mode(values: &'static [&'static str], message: &'static str) -> Use {
 const USES: &[Use] = &[
     mode(
         &["FAST", "fast", "2"],
-        "In this mode MIOpen takes the kernel that a heuristic names: a quick start, and often slower convolutions after it.",
+        "In this mode MIOpen uses the kernel selected by a heuristic: a quick start, and often slower convolutions after it.",
     ),
     mode(
         &["NORMAL", "normal", "1"],
-        "In this mode MIOpen times every kernel for every new shape, which makes first steps very long.",
+        "In this mode MIOpen benchmarks every kernel for every new shape, which makes first steps very long.",
     ),
 ];
 
@@ -79,7 +81,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
 }
 
-/// Where files set it.
+/// Checks files other than Python sources.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::variables::uses(cx, &RULE, USES);

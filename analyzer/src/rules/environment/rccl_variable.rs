@@ -1,4 +1,4 @@
-//! HW204: NCCL's variables under a name that RCCL does not read.
+//! HW204: NCCL variables under a name that RCCL does not read.
 
 use crate::checker::{Checker, Suggestion};
 use crate::semantic::{Access, environment_variable};
@@ -7,12 +7,14 @@ use crate::syntax::{Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds variables such as `RCCL_DEBUG` or `RCCL_SOCKET_IFNAME`, set where RCCL reads `NCCL_DEBUG` and `NCCL_SOCKET_IFNAME`.
+    /// Finds variables such as `RCCL_DEBUG` or `RCCL_SOCKET_IFNAME`, where RCCL reads `NCCL_DEBUG` and
+    /// `NCCL_SOCKET_IFNAME`.
     ///
     /// ## Why on ROCm
     ///
-    /// RCCL is AMD's NCCL and kept its interface, environment included. It has a few variables of its own that start with
-    /// `RCCL_`, but they are no aliases: a port that renames `NCCL_*` to `RCCL_*` loses its settings without a word.
+    /// RCCL is AMD's implementation of NCCL and uses the same interface, including the environment variables. It has a
+    /// few variables of its own that start with `RCCL_`, but these are not aliases: a port that renames `NCCL_*` to
+    /// `RCCL_*` silently loses its settings.
     ///
     /// ## Example
     ///
@@ -48,7 +50,7 @@ declare_rule! {
         files: [Dockerfile, Shell, Yaml] check_files,
     }
 }
-/// What RCCL reads under NCCL's name alone.
+/// Variables that RCCL reads only under the NCCL name.
 const ALIASES: &[&str] = &[
     "RCCL_DEBUG",
     "RCCL_DEBUG_SUBSYS",
@@ -94,15 +96,14 @@ fn check(cx: &Checker<'_>, node: Node) {
     cx.report(&RULE, variable.key, message, fix);
 }
 
-/// What is to be said of a name, and the right one.
+/// The message for a name, and the correct name.
 fn said(name: &str) -> (String, String) {
     let renamed = name.replacen("RCCL_", "NCCL_", 1);
-    let message =
-        format!("RCCL does not read {name}; it kept NCCL's names, so this one is {renamed}.");
+    let message = format!("RCCL does not read {name}; it uses NCCL's names, here {renamed}.");
     (message, renamed)
 }
 
-/// Where files set it.
+/// Checks files other than Python sources.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::variables::renamed(cx, &RULE, ALIASES, said);

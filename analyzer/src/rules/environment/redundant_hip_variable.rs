@@ -1,4 +1,4 @@
-//! HW209: HIP variables that say what holds anyway, or less than they seem to.
+//! HW209: HIP variables that repeat a default, or are rarely useful.
 
 use crate::checker::Checker;
 use crate::report::Severity;
@@ -9,17 +9,18 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds HIP and ROCm variables set to the value that they have by default, and two that tuning scripts hand on without need:
+    /// Finds HIP and ROCm variables set to their default value, and two that tuning scripts often set without need:
     /// `GPU_MAX_HW_QUEUES=2` and `HSA_OVERRIDE_GFX_VERSION`.
     ///
     /// ## Why on ROCm
     ///
-    /// Lists of "ROCm optimizations" are copied from release to release. `HIP_FORCE_DEV_KERNARG=1`, `AMD_DIRECT_DISPATCH=1` and
-    /// `HSA_ENABLE_SDMA=1` are the defaults by now, and PyTorch prefers hipBLASLt on Instinct GPUs without
-    /// `TORCH_BLAS_PREFER_HIPBLASLT=1`. They do no harm, but hide which setting made the difference. `GPU_MAX_HW_QUEUES=2` is
-    /// AMD's advice for some multi-node training alone; elsewhere it takes two of four hardware queues away.
-    /// `HSA_OVERRIDE_GFX_VERSION` makes the runtime load code for another GPU: a way to try unsupported consumer cards, and a crash
-    /// or wrong results on an Instinct GPU. Where a condition chooses the cards that get it, nothing is said.
+    /// Lists of "ROCm optimizations" are copied from release to release. `HIP_FORCE_DEV_KERNARG=1`,
+    /// `AMD_DIRECT_DISPATCH=1` and `HSA_ENABLE_SDMA=1` are now the defaults, and PyTorch prefers hipBLASLt on Instinct
+    /// GPUs without `TORCH_BLAS_PREFER_HIPBLASLT=1`. These settings do no harm, but make it hard to see which setting
+    /// has an effect. AMD recommends `GPU_MAX_HW_QUEUES=2` only for some multi-node training; elsewhere it disables two
+    /// of four hardware queues. `HSA_OVERRIDE_GFX_VERSION` makes the runtime load code for another GPU. This is a way
+    /// to try unsupported consumer cards; on an Instinct GPU it causes a crash or wrong results. A setting behind a
+    /// condition that selects such cards is not reported.
     ///
     /// ## Example
     ///
@@ -31,7 +32,7 @@ declare_rule! {
     ///
     /// ## Use instead
     ///
-    /// Leave it out:
+    /// Remove it:
     ///
     /// ```python
     /// import os
@@ -49,7 +50,7 @@ declare_rule! {
         title: "A HIP variable without effect",
         family: Environment,
         severity: Info,
-        also: [Warning "for a variable that changes what is run"],
+        also: [Warning "for a variable that changes the code that runs"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),
@@ -59,7 +60,7 @@ declare_rule! {
 }
 const OVERRIDE: &str = "HSA_OVERRIDE_GFX_VERSION";
 
-const LEAVE: &str = "Leave it out, or measure with and without it";
+const LEAVE: &str = "Remove it, or measure with and without it";
 
 const fn default(name: &'static str) -> Use {
     row(
@@ -78,14 +79,14 @@ const USES: &[Use] = &[
     row(
         What::Variable("GPU_MAX_HW_QUEUES", &["2"]),
         Severity::Info,
-        "Two hardware queues are AMD's advice for some multi-node training; elsewhere it halves the default of four.",
+        "AMD recommends two hardware queues for some multi-node training; elsewhere it halves the default of four.",
         LEAVE,
     ),
     row(
         What::Variable(OVERRIDE, &[]),
         Severity::Warning,
-        "This makes ROCm load code for another GPU; {arch} is supported as it is.",
-        "Leave it out",
+        "This makes ROCm load code for another GPU; {arch} is supported without it.",
+        "Remove it",
     ),
 ];
 
@@ -107,7 +108,7 @@ fn is_for_some_cards(cx: &Checker<'_>, node: Node) -> bool {
         })
 }
 
-/// Where files set it.
+/// Checks files other than Python sources.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::variables::uses(cx, &RULE, USES);

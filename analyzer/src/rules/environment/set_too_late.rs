@@ -1,4 +1,4 @@
-//! HW211: a variable that HIP has read before it is set.
+//! HW211: a variable that is set after HIP has read it.
 
 use crate::checker::{Checker, Suggestion};
 use crate::semantic::{Access, environment_variable};
@@ -7,13 +7,13 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds variables of the HIP and HSA runtimes that are set after the first call that starts them, in the same block of code.
-    /// For the allocator's variable see [cuda-alloc-conf](/rules/cuda-alloc-conf/).
+    /// Finds variables of the HIP and HSA runtimes that are set after the first call that starts the runtime, in the
+    /// same block of code. For the allocator's variable see [cuda-alloc-conf](/rules/cuda-alloc-conf/).
     ///
     /// ## Why on ROCm
     ///
-    /// The runtimes read their environment once, when the first call needs a device. `torch.cuda.is_available()` is such a call.
-    /// What is set later has no effect in this process, whatever `os.environ` shows.
+    /// The runtimes read their environment once, when a call first needs a device. `torch.cuda.is_available()` is such
+    /// a call. A later setting has no effect in this process, although `os.environ` shows it.
     ///
     /// ## Example
     ///
@@ -36,18 +36,18 @@ declare_rule! {
     /// import torch
     /// ```
     ///
-    /// Better still, set it where the process is started.
+    /// It is better to set the variable where the process is started.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: only a person can say which line may go up.
+    /// Display-only: the author has to decide which line can move up.
     ///
     /// ## References
     ///
     /// * [GPU isolation techniques](https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html)
     /// * [HIP environment variables](https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html)
     "HW211" "set-too-late" {
-        title: "HIP has read this variable already",
+        title: "HIP has already read this variable",
         family: Environment,
         severity: Warning,
         applicability: DisplayOnly,
@@ -56,7 +56,7 @@ declare_rule! {
         visit: [Subscript, Call, Pair, KeywordArgument],
     }
 }
-/// What the runtimes read when they start.
+/// The variables that the runtimes read when they start.
 const VARIABLES: &[&str] = &[
     "CUDA_VISIBLE_DEVICES",
     "HIP_VISIBLE_DEVICES",
@@ -73,7 +73,8 @@ const VARIABLES: &[&str] = &[
     "HIP_FORCE_DEV_KERNARG",
 ];
 
-/// Calls that start the runtime. `torch.cuda.device_count()` is none: it can ask the driver's library instead.
+/// Calls that start the runtime. `torch.cuda.device_count()` does not have to: it can query the driver's library
+/// instead.
 const STARTS: &[&str] = &[
     "torch.cuda.init",
     "torch.cuda.is_available",
@@ -112,7 +113,7 @@ fn check(cx: &Checker<'_>, node: Node) {
         cx.report(
             &RULE,
             tree.statement(node),
-            format!("HIP reads {name} once, when it starts, and a call above has started it: this line has no effect."),
+            format!("HIP reads {name} once, when it starts, and an earlier call has started it: this line has no effect."),
             Suggestion::display_only("Set it before the first use of the GPU, or before Python starts"),
         );
     }
@@ -125,7 +126,7 @@ fn starts_runtime(cx: &Checker<'_>, call: Node) -> bool {
 /// True unless the two are in different branches of one `if` or `try`.
 fn runs_before(cx: &Checker<'_>, start: Node, node: Node) -> bool {
     let tree = cx.tree();
-    // The branch that `start` is in has to hold `node` too; a condition is evaluated whatever comes of it.
+    // The branch of `start` has to contain `node` too; a condition is evaluated for every branch.
     let mut child = start;
     for parent in tree.ancestors(start) {
         if tree.contains(parent, node) {

@@ -1,4 +1,4 @@
-//! HW205: the architectures that an extension is built for.
+//! HW205: the architectures for which an extension is built.
 
 use crate::checker::Checker;
 use crate::report::Severity;
@@ -10,12 +10,13 @@ use crate::syntax::{Field, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `TORCH_CUDA_ARCH_LIST` being set.
+    /// Finds assignments to `TORCH_CUDA_ARCH_LIST`.
     ///
     /// ## Why on ROCm
     ///
-    /// `torch.utils.cpp_extension` in a ROCm build looks at `PYTORCH_ROCM_ARCH`, a list of gfx names. Without it the extension is
-    /// built for the GPUs that are visible at build time, and where there is none, as in a container build, for nothing useful.
+    /// In a ROCm build, `torch.utils.cpp_extension` reads `PYTORCH_ROCM_ARCH`, a list of gfx names. If it is not set,
+    /// the extension is built for the GPUs that are visible at build time. In a container build no GPU is visible, so
+    /// the extension contains no usable code.
     ///
     /// ## Example
     ///
@@ -33,20 +34,21 @@ declare_rule! {
     /// os.environ["PYTORCH_ROCM_ARCH"] = "gfx942"
     /// ```
     ///
-    /// The list of a release is longer: `gfx90a;gfx942;gfx950`. A source that sets both is left alone.
+    /// For a release, list more architectures: `gfx90a;gfx942;gfx950`. A source that sets both variables is not
+    /// reported.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: a CUDA build no longer finds its list. Set both where the code serves both.
+    /// Unsafe: a CUDA build no longer finds its list. Set both variables if the code is built for both.
     ///
     /// ## References
     ///
     /// * [torch.utils.cpp_extension](https://docs.pytorch.org/docs/stable/cpp_extension.html)
     "HW205" "torch-cuda-arch-list" {
-        title: "TORCH_CUDA_ARCH_LIST is not read by a ROCm build",
+        title: "A ROCm build does not read TORCH_CUDA_ARCH_LIST",
         family: Environment,
         severity: Warning,
-        also: [Info "where it is set once more"],
+        also: [Info "where it is set again"],
         applicability: Unsafe,
         targets: "every ROCm target",
         lesson: Some("01-port/01-device-abstraction"),
@@ -61,7 +63,7 @@ const fn variable(severity: Severity) -> Use {
         what: What::Variable("TORCH_CUDA_ARCH_LIST", &[]),
         when: Condition::ALWAYS,
         severity,
-        message: "A ROCm build does not read TORCH_CUDA_ARCH_LIST; extensions are built for what PYTORCH_ROCM_ARCH names.",
+        message: "A ROCm build does not read TORCH_CUDA_ARCH_LIST; PYTORCH_ROCM_ARCH sets the architectures of extensions.",
         fix: Fix::unsafe_edit(
             "Set PYTORCH_ROCM_ARCH to {arch}",
             "PYTORCH_ROCM_ARCH={arch}",
@@ -70,11 +72,11 @@ const fn variable(severity: Severity) -> Use {
 }
 
 const USES: &[Use] = &[variable(Severity::Warning)];
-/// Where it is set once more, as in each branch of a `setup.py`.
+/// Further assignments, such as one in each branch of a `setup.py`.
 const AGAIN: &[Use] = &[variable(Severity::Info)];
 
 fn check(cx: &Checker<'_>, node: Node) {
-    // An empty list stands for the GPUs that are there, as it does on ROCm.
+    // An empty list selects the visible GPUs, as it does on ROCm.
     let asks = environment_variable(&cx.semantics, node, NAMES)
         .and_then(|variable| variable.value)
         .is_some_and(|value| string(&cx.semantics, value) != Some(""));
@@ -87,7 +89,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     }
 }
 
-/// `if arch_list:` around it, where that is what the user asked for: a list that is only put right.
+/// `if arch_list:` around it, where the user provided the list and the code only corrects it.
 fn corrects(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(node)
@@ -96,7 +98,7 @@ fn corrects(cx: &Checker<'_>, node: Node) -> bool {
         .any(|asked| environment_variable(&cx.semantics, asked, NAMES).is_some())
 }
 
-/// Where files set it.
+/// Checks files other than Python sources.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     use crate::rules::variables::{sets, uses};

@@ -1,4 +1,4 @@
-//! HW203: choosing GPUs through the environment.
+//! HW203: selecting GPUs through the environment.
 
 use crate::checker::{Checker, Suggestion};
 use crate::report::Severity;
@@ -10,15 +10,17 @@ use crate::syntax::Node;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds device choices that say nothing to HIP: NVIDIA's UUIDs and MIG slices in `CUDA_VISIBLE_DEVICES`,
-    /// `NVIDIA_VISIBLE_DEVICES`; and `HIP_VISIBLE_DEVICES` beside `ROCR_VISIBLE_DEVICES`, where the numbers change their meaning.
+    /// Finds device selections that HIP does not understand: NVIDIA's UUIDs and MIG slices in `CUDA_VISIBLE_DEVICES`,
+    /// and `NVIDIA_VISIBLE_DEVICES`. Also finds `HIP_VISIBLE_DEVICES` together with `ROCR_VISIBLE_DEVICES`, which
+    /// changes the meaning of the indices.
     ///
     /// ## Why on ROCm
     ///
-    /// `CUDA_VISIBLE_DEVICES="0,1"` is fine: HIP and PyTorch read it like `HIP_VISIBLE_DEVICES`. But no AMD GPU has a UUID that
-    /// starts with `GPU-` as NVIDIA writes it, nor a MIG slice, so such a list leaves no device at all. `CUDA_DEVICE_ORDER` is not
-    /// read, and does no harm. `ROCR_VISIBLE_DEVICES` works one level below and renumbers what is left: with `ROCR_VISIBLE_DEVICES=2,3` the only
-    /// indices for `HIP_VISIBLE_DEVICES` are 0 and 1, and PyTorch raises when it lists more than that.
+    /// `CUDA_VISIBLE_DEVICES="0,1"` works: HIP and PyTorch treat it like `HIP_VISIBLE_DEVICES`. But no AMD GPU has a
+    /// UUID in NVIDIA's format, starting with `GPU-`, or a MIG slice, so such a list selects no device at all.
+    /// `CUDA_DEVICE_ORDER` is not read, and does no harm. `ROCR_VISIBLE_DEVICES` is applied one level below and
+    /// renumbers the remaining devices: with `ROCR_VISIBLE_DEVICES=2,3` the only indices for `HIP_VISIBLE_DEVICES` are
+    /// 0 and 1, and PyTorch raises if the list has more entries than that.
     ///
     /// ## Example
     ///
@@ -36,19 +38,19 @@ declare_rule! {
     /// os.environ["CUDA_VISIBLE_DEVICES"] = "0"
     /// ```
     ///
-    /// A part of an Instinct GPU is chosen by its partition mode (`amd-smi set --compute-partition`), and then has an index of
-    /// its own.
+    /// To use a part of an Instinct GPU, set its partition mode (`amd-smi set --compute-partition`); each partition
+    /// then has its own index.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: which index belongs to a UUID is known on the machine alone.
+    /// Display-only: the index of a UUID is known only on the machine itself.
     ///
     /// ## References
     ///
     /// * [GPU isolation techniques](https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html)
     /// * [AMD container toolkit](https://instinct.docs.amd.com/projects/container-toolkit/en/latest/)
     "HW203" "visible-devices" {
-        title: "A way to choose GPUs that only NVIDIA has",
+        title: "Only NVIDIA GPUs can be selected this way",
         family: Environment,
         severity: Warning,
         also: [Info "for a container with all devices, or with none"],
@@ -89,8 +91,8 @@ fn check(cx: &Checker<'_>, node: Node) {
         cx.report(
             &RULE,
             value,
-            "No AMD GPU has this name, so no device is left.",
-            Suggestion::display_only("Give the GPU's index"),
+            "No AMD GPU has this name, so no device is visible.",
+            Suggestion::display_only("Use the GPU's index"),
         );
     } else if variable.name == "HIP_VISIBLE_DEVICES"
         && sets_any(cx, RULE.id, &["ROCR_VISIBLE_DEVICES"])
@@ -98,13 +100,13 @@ fn check(cx: &Checker<'_>, node: Node) {
         cx.report(
             &RULE,
             variable.key,
-            "HIP_VISIBLE_DEVICES counts among the devices that ROCR_VISIBLE_DEVICES has left, from 0.",
+            "HIP_VISIBLE_DEVICES counts the devices that ROCR_VISIBLE_DEVICES selects, from 0.",
             Suggestion::display_only("Set one of the two"),
         );
     }
 }
 
-/// Where files set it.
+/// Checks files other than Python sources.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     if !cx.is_ported {

@@ -1,4 +1,4 @@
-//! HW806: a benchmark whose inputs never leave the cache.
+//! HW806: a benchmark whose inputs stay in the cache.
 
 use super::super::calls::{arguments, called, has_text, keyword, values};
 use super::super::timing::{is_benchmark, is_gpu_timing, region, repeating_loop, subjects};
@@ -10,15 +10,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds timed loops that call one operation on the same tensors, which together fit into the GPU's last cache, or may:
-    /// not every source gives their sizes.
+    /// Finds timed loops that call one operation on the same tensors, if the tensors fit into the GPU's last-level
+    /// cache together, or may fit because the source does not contain their sizes.
     ///
     /// ## Why on ROCm
     ///
-    /// MI300 and MI350 have 256 MB of Infinity Cache, MI200 8 MB of L2 on each of its two dies, an H100 50 MB. From the
-    /// second round on the inputs come from there, not from memory, and a kernel that memory bounds looks faster than
-    /// it is in a model, where other layers ran in between. Between GPUs with caches of different size such numbers
-    /// compare the caches. It is a legitimate number when it is called what it is: hot.
+    /// MI300 and MI350 have 256 MB of Infinity Cache, MI200 has 8 MB of L2 on each of its two dies, and an H100 has 50
+    /// MB. From the second iteration on, the inputs come from the cache instead of memory, and a memory-bound kernel
+    /// looks faster than it is in a model, where other layers run in between. A comparison of GPUs with different cache
+    /// sizes then compares the caches. Such a number is valid if it is labelled as a hot-cache result.
     ///
     /// ## Example
     ///
@@ -54,13 +54,13 @@ declare_rule! {
     /// elapsed = (time.perf_counter() - start) / 150
     /// ```
     ///
-    /// Inputs that together are twice the cache (here 600 MB) leave nothing of the last round.
-    /// `triton.testing.do_bench` writes over a buffer between rounds instead; that the buffer is larger than the cache
-    /// is worth checking.
+    /// Inputs of twice the cache size (here 600 MB in total) evict the data of the previous iteration.
+    /// `triton.testing.do_bench` overwrites a buffer between iterations instead; check that the buffer is larger than
+    /// the cache.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: hot or cold is a choice; name it.
+    /// Display-only: a hot or a cold cache is a choice; state which one was measured.
     ///
     /// ## References
     ///
@@ -99,7 +99,7 @@ fn check(cx: &Checker<'_>, node: Node) {
         Arch::Gfx90a => 8 << 20,
         Arch::Gfx942 | Arch::Gfx950 => 256 << 20,
     };
-    // Someone who clears or rotates has thought of it.
+    // The author clears the cache or rotates the inputs.
     if has_text(cx, "flush") || has_text(cx, "cache.zero_") || has_text(cx, "rotat") {
         return;
     }
@@ -121,12 +121,12 @@ fn check(cx: &Checker<'_>, node: Node) {
                 megabytes => megabytes.to_string(),
             };
             format!(
-                "The inputs take {size} MB and stay in this GPU's {} MB cache from the second round on.",
+                "The inputs take {size} MB and stay in this GPU's {} MB cache from the second iteration on.",
                 cache >> 20
             )
         }
         Some(None) if is_benchmark(cx, node, start, end) => format!(
-            "Each round has the same inputs: together under {} MB, they come from this GPU's cache from the second round on.",
+            "Each iteration has the same inputs: together under {} MB, they come from this GPU's cache from the second iteration on.",
             cache >> 20
         ),
         Some(None) => return,
@@ -136,12 +136,12 @@ fn check(cx: &Checker<'_>, node: Node) {
         call,
         message,
         Suggestion::display_only(
-            "Rotate inputs larger than the cache together, or call the number hot",
+            "Rotate inputs that together exceed the cache, or label the result as hot",
         ),
     );
 }
 
-/// The one operation of a loop's body that has only that statement.
+/// The operation of a loop whose body is that single statement.
 fn operation(cx: &Checker<'_>, body: Node) -> Option<Node> {
     let tree = cx.tree();
     let mut statements = tree.parts(body);
@@ -156,8 +156,8 @@ fn operation(cx: &Checker<'_>, body: Node) -> Option<Node> {
     (tree.kind(value) == Kind::BinaryOperator).then_some(value)
 }
 
-/// The bytes of all tensors that a call or an operation gets, where their sizes are known; nothing when one is not made
-/// here, or when a module's weights come in.
+/// The bytes of all tensors that a call or an operation gets, if their sizes are known; `None` if one is not created
+/// here, or if the weights of a module are used.
 fn input_bytes(cx: &Checker<'_>, call: Node) -> Option<Option<i64>> {
     let tree = cx.tree();
     let inputs = if tree.kind(call) == Kind::BinaryOperator {
@@ -195,7 +195,7 @@ fn input_bytes(cx: &Checker<'_>, call: Node) -> Option<Option<i64>> {
     Some(total)
 }
 
-/// What a name was given, also as one of several: `a, b = torch.randn(64, 64), torch.randn(64, 64)`.
+/// The value assigned to a name, also as one of several: `a, b = torch.randn(64, 64), torch.randn(64, 64)`.
 fn element(cx: &Checker<'_>, name: Node) -> Node {
     let tree = cx.tree();
     match cx.semantics.binding(name).map(|binding| binding.value) {
@@ -208,7 +208,7 @@ fn element(cx: &Checker<'_>, name: Node) -> Node {
     }
 }
 
-/// `torch.randn(4096, 4096, dtype=torch.bfloat16, device="cuda")`, moved afterwards or not.
+/// `torch.randn(4096, 4096, dtype=torch.bfloat16, device="cuda")`, optionally moved afterwards.
 fn tensor_bytes(cx: &Checker<'_>, made: Node) -> Option<Option<i64>> {
     let tree = cx.tree();
     if matches!(

@@ -10,13 +10,14 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds timed regions in which a function that `torch.compile` made is called for the first time.
+    /// Finds timed regions that contain the first call of a function returned by `torch.compile`.
     ///
     /// ## Why on ROCm
     ///
-    /// `torch.compile` returns at once; the first call traces, compiles, and with `max-autotune` tries candidates:
-    /// seconds to minutes. Timed with the rest it makes the compiled model look slower than eager, or, spread over many
-    /// rounds, a little slower than it is. Compile time is a figure of its own.
+    /// `torch.compile` returns immediately; the first call traces, compiles and, with `max-autotune`, benchmarks
+    /// candidates, which takes seconds to minutes. If this time is included, the compiled model looks slower than
+    /// eager, or slightly slower than it is when the time is averaged over many iterations. Compile time is a separate
+    /// figure.
     ///
     /// ## Example
     ///
@@ -49,11 +50,11 @@ declare_rule! {
     /// elapsed = time.perf_counter() - start
     /// ```
     ///
-    /// A region that is named after compiling (`compile_time`) or after the first call is left alone.
+    /// A region whose name refers to compilation (`compile_time`) or to the first call is not reported.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: another call may have effects.
+    /// Display-only: an additional call may have side effects.
     ///
     /// ## References
     ///
@@ -106,7 +107,7 @@ fn check(cx: &Checker<'_>, node: Node) {
                 "This is the first call of {}: the time includes its compilation.",
                 tree.text(function)
             ),
-            Suggestion::display_only("Call it once, and wait, before the first reading"),
+            Suggestion::display_only("Call it once, and synchronize, before the clock starts"),
         );
         return;
     }
@@ -123,7 +124,7 @@ fn is_compiled_name(cx: &Checker<'_>, function: Node) -> bool {
     }
 }
 
-/// The time is meant to be of compiling, or is taken again and again, with a first round that may be dropped.
+/// The region is meant to time compilation, or is timed repeatedly, and its first iteration may be dropped.
 fn is_about_compiling(cx: &Checker<'_>, node: Node, start: Node) -> bool {
     let tree = cx.tree();
     let statement = tree.statement(node);

@@ -1,4 +1,4 @@
-//! HW805: many measurements, told by their mean alone.
+//! HW805: repeated measurements summarized by the mean only.
 
 use super::super::calls::{
     arguments, called, contains_any, function_around, mentions, receiver, sides, values,
@@ -10,14 +10,14 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds lists of measured times of which only the mean is taken: `np.mean(times)`, `statistics.mean(times)`,
+    /// Finds lists of measured times of which only the mean is used: `np.mean(times)`, `statistics.mean(times)`,
     /// `sum(times) / len(times)`.
     ///
     /// ## Why on ROCm
     ///
-    /// Times of a kernel are not spread evenly about a middle: nothing is faster than the hardware, while interrupts,
-    /// clock changes and other processes only add. A few slow rounds move the mean and leave the median where it is.
-    /// Without a spread nobody can say whether two backends, or two GPUs, differ at all.
+    /// The times of a kernel are not distributed symmetrically: the hardware sets a lower limit, while interrupts,
+    /// clock changes and other processes only add time. A few slow iterations change the mean but not the median.
+    /// Without a measure of spread, it is impossible to tell whether two backends, or two GPUs, differ.
     ///
     /// ## Example
     ///
@@ -51,11 +51,11 @@ declare_rule! {
     ///     return np.median(times)
     /// ```
     ///
-    /// Report a spread next to it, such as the quartiles.
+    /// Report a measure of spread with it, such as the quartiles.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: it is another number. `sum(times) / len(times)` gets no edit.
+    /// Unsafe: the median is a different number. `sum(times) / len(times)` gets no edit.
     ///
     /// ## References
     ///
@@ -78,7 +78,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     };
     let tree = cx.tree();
     let around = function_around(cx, node).unwrap_or(tree.root());
-    // A mean that is printed, stored and divided by is one finding.
+    // A mean that is printed, stored and used as a divisor is one finding.
     let is_first = !cx
         .within(around)
         .take_while(|earlier| *earlier < node)
@@ -94,12 +94,12 @@ fn check(cx: &Checker<'_>, node: Node) {
     cx.report(
         &RULE,
         node,
-        "A few slow rounds move this mean, and without a spread two results can't be told apart.",
+        "A few slow iterations change this mean, and without a spread two results can't be told apart.",
         fix,
     );
 }
 
-/// The list that `node` takes the mean of.
+/// The list of which `node` computes the mean.
 fn averaged<'a>(cx: &Checker<'a>, node: Node) -> Option<&'a str> {
     let tree = cx.tree();
     let list = if tree.kind(node) == Kind::Call {
@@ -133,7 +133,7 @@ fn averaged<'a>(cx: &Checker<'a>, node: Node) -> Option<&'a str> {
     (tree.kind(list) == Kind::Identifier).then(|| tree.text(list))
 }
 
-/// The `mean` of `np.mean`, to be replaced.
+/// The `mean` of `np.mean`, which the fix replaces.
 fn mean_name(cx: &Checker<'_>, node: Node) -> Option<Node> {
     let tree = cx.tree();
     let function = tree.child(node, Field::Function)?;
@@ -141,7 +141,7 @@ fn mean_name(cx: &Checker<'_>, node: Node) -> Option<Node> {
         .filter(|name| tree.text(*name) == "mean")
 }
 
-/// `times.append(clock() - start)`, `times.append(start.elapsed_time(end))`, or of a name that holds one.
+/// `times.append(clock() - start)`, `times.append(start.elapsed_time(end))`, or the same with a name assigned from one.
 fn holds_times(cx: &Checker<'_>, around: Node, list: &str) -> bool {
     let tree = cx.tree();
     let is_time = |value: Node| {
@@ -161,7 +161,7 @@ fn holds_times(cx: &Checker<'_>, around: Node, list: &str) -> bool {
         .any(|value| is_time(value) || is_time(cx.semantics.expression(value)))
 }
 
-/// Something else is taken of the list: a median, a deviation, its smallest, or the list itself goes out.
+/// The list has another use: a median, a deviation or a minimum is computed, or the list itself is returned or stored.
 fn has_spread(cx: &Checker<'_>, around: Node, list: &str) -> bool {
     const OTHER: &[&str] = &[
         "median",
@@ -198,7 +198,7 @@ fn has_spread(cx: &Checker<'_>, around: Node, list: &str) -> bool {
                 || contains_any(called(cx, node), &["stat", "summar"]))
                 && mentions(cx, node, list)
         }
-        // The list as it is: returned, or stored under a name of its own.
+        // The list itself: returned, or stored under another name.
         Kind::ReturnStatement => tree.parts(node).any(|part| {
             tree.text(part) == list || tree.parts(part).any(|inner| tree.text(inner) == list)
         }),

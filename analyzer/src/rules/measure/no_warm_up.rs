@@ -1,4 +1,4 @@
-//! HW803: a timed loop whose first round is not like the others.
+//! HW803: a timed loop whose first iteration is slower than the others.
 
 use super::super::calls::{called, function_around, has_text};
 use super::super::timing::{is_benchmark, is_gpu_timing, region, repeating_loop, subjects};
@@ -9,14 +9,13 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds timed loops over GPU work that was not run before, in a source that says nothing of a warm-up.
+    /// Finds timed loops over GPU work that did not run before, in a source that does not mention a warm-up.
     ///
     /// ## Why on ROCm
     ///
-    /// The first call loads code objects, sets up hipBLASLt and MIOpen, and finds memory; Triton compiles and
-    /// autotunes; MIOpen may search for a convolution's algorithm for seconds. The clocks of an idle GPU rise only
-    /// under load. All of it lands in the mean of a loop that starts cold, and the more of it, the fewer rounds there
-    /// are.
+    /// The first call loads code objects, initializes hipBLASLt and MIOpen, and allocates memory; Triton compiles and
+    /// autotunes; MIOpen may search for a convolution algorithm for seconds. The clocks of an idle GPU rise only under
+    /// load. The mean of a loop without a warm-up includes all of this, and the effect is larger with fewer iterations.
     ///
     /// ## Example
     ///
@@ -52,19 +51,19 @@ declare_rule! {
     ///     return (time.perf_counter() - start) / rounds
     /// ```
     ///
-    /// Warm up until the times settle; ten rounds are a beginning. `torch.utils.benchmark.Timer` and
-    /// `triton.testing.do_bench` do it for you.
+    /// Warm up until the times are stable; start with ten iterations. `torch.utils.benchmark.Timer` and
+    /// `triton.testing.do_bench` warm up for you.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: the work may have effects that a warm-up would repeat.
+    /// Display-only: the work may have side effects that a warm-up would repeat.
     ///
     /// ## References
     ///
     /// * [PyTorch: benchmark recipe](https://docs.pytorch.org/tutorials/recipes/recipes/benchmark.html)
     /// * [MIOpen: find modes](https://rocm.docs.amd.com/projects/MIOpen/en/latest/how-to/find-and-immediate.html)
     "HW803" "no-warm-up" {
-        title: "A timed loop that starts cold",
+        title: "A timed loop without a warm-up",
         family: Measuring,
         severity: Warning,
         applicability: DisplayOnly,
@@ -92,7 +91,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     };
     let subjects = subjects(cx, body);
     if subjects.is_empty() || subjects.iter().any(|call| is_compiled(cx, *call)) {
-        // `first-call-timed` speaks of compiled ones.
+        // `first-call-timed` reports compiled functions.
         return;
     }
     let around = function_around(cx, start).unwrap_or(tree.root());
@@ -111,17 +110,17 @@ fn check(cx: &Checker<'_>, node: Node) {
     cx.report(
         &RULE,
         start,
-        "Nothing ran before the clock starts: the loop's first round pays for loading, searching and rising clocks.",
-        Suggestion::display_only("Run the work some rounds, and wait, before the first reading"),
+        "Nothing ran before the clock starts: the first iteration includes loading, searching and rising clocks.",
+        Suggestion::display_only("Run the work a few times, and synchronize, before the clock starts"),
     );
 }
 
-/// The source knows the word: its author warms up, here or where this is called from.
+/// The source contains the word: its author warms up, here or in the caller.
 fn says_warm_up(cx: &Checker<'_>) -> bool {
     has_text(cx, "warm") || has_text(cx, "WARM") || has_text(cx, "Warm") || has_text(cx, "dry_run")
 }
 
-/// A function that `torch.compile` made.
+/// A function returned by `torch.compile`.
 fn is_compiled(cx: &Checker<'_>, call: Node) -> bool {
     cx.tree()
         .child(call, Field::Function)

@@ -1,4 +1,4 @@
-//! HW807: a speed-up claimed of results that nobody compared.
+//! HW807: a speedup without a check of the results.
 
 use super::super::calls::{called, contains_any, has_text, sides};
 use super::super::timing::CLOCKS;
@@ -8,13 +8,14 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds a `speedup = a / b`, or one that is printed, in a source that times PyTorch code and compares results nowhere.
+    /// Finds an assignment such as `speedup = a / b`, or a printed speedup, in a source that times PyTorch code and
+    /// never compares results.
     ///
     /// ## Why on ROCm
     ///
-    /// A port changes kernels, and a kernel that skips work is fast. The precision of the result belongs before its
-    /// time: NaN from another exponential, a mask that is lost, a gradient that is not computed are all faster than the
-    /// right answer. In a public training example for AMD GPUs, a speed-up of three times was a missing backward.
+    /// A port replaces kernels, and a kernel that skips work is fast. Check the result before its time: NaN from a
+    /// different exponential, a missing mask or a missing gradient are all faster than the correct result. In a public
+    /// training example for AMD GPUs, a speedup of three times was caused by a missing backward pass.
     ///
     /// ## Example
     ///
@@ -53,19 +54,19 @@ declare_rule! {
     ///     print(speedup)
     /// ```
     ///
-    /// For training compare gradients as well. Hipward's own benchmark checks against float64 on fresh inputs before it
-    /// times anything.
+    /// For training, compare gradients as well. Hipward's own benchmark checks against float64 on fresh inputs before
+    /// it times anything.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: what is close enough depends on types and on what the result is for.
+    /// Display-only: the tolerance depends on the types and on the use of the result.
     ///
     /// ## References
     ///
     /// * [torch.testing.assert_close](https://docs.pytorch.org/docs/stable/testing.html)
     /// * [PyTorch: numerical accuracy](https://docs.pytorch.org/docs/stable/notes/numerical_accuracy.html)
     "HW807" "unchecked-speedup" {
-        title: "A speed-up without a check of the results",
+        title: "A speedup without a check of the results",
         family: Measuring,
         severity: Warning,
         applicability: DisplayOnly,
@@ -75,11 +76,11 @@ declare_rule! {
     }
 }
 
-/// Words that claim it, in a name or in what is printed; a longer text is no line of a report.
+/// Words in a name or a printed text that claim a speedup; longer texts are not lines of a report.
 const CLAIMS: &[&str] = &["speedup", "speed_up", "faster"];
 const MOST: usize = 200;
 
-/// Words of a source that looks at results.
+/// Words in a source that checks results.
 const CHECKS: &[&str] = &[
     "allclose",
     "assert_close",
@@ -130,14 +131,14 @@ fn check(cx: &Checker<'_>, quotient: Node) {
     cx.report(
         &RULE,
         quotient,
-        "Nothing in this source compares the results of what it calls faster.",
+        "Nothing in this source checks the results of the code that it reports as faster.",
         Suggestion::display_only(
-            "Compare the results first, with torch.testing.assert_close or better",
+            "Compare the results first, for example with torch.testing.assert_close",
         ),
     );
 }
 
-/// The source measures, rather than reads measurements.
+/// The source measures times, rather than reading measurements.
 fn times(cx: &Checker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {

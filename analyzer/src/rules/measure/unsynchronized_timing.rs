@@ -1,4 +1,4 @@
-//! HW801: a clock read around GPU work without waiting for the GPU.
+//! HW801: reading a clock around GPU work without waiting for the GPU.
 
 use super::super::edits::{indentation, newline};
 use super::super::timing::{MAX_DEPTH, clock_readings, last_gpu_work, waits, waits_after};
@@ -9,13 +9,13 @@ use crate::syntax::{Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds two readings of a clock with GPU work between them and nothing that waits for the GPU.
+    /// Finds two readings of a clock with GPU work between them and no operation that waits for the GPU.
     ///
     /// ## Why on ROCm
     ///
     /// Kernels are launched asynchronously, on ROCm as on CUDA: `model(x)` returns when the work is queued. The clock
-    /// then shows how long Python took to queue it, which has little to do with the speed of the GPU, and a comparison
-    /// of two such numbers says nothing.
+    /// then measures how long Python took to queue it, which is mostly unrelated to the speed of the GPU, and a
+    /// comparison of two such numbers is meaningless.
     ///
     /// ## Example
     ///
@@ -49,20 +49,20 @@ declare_rule! {
     /// elapsed = time.perf_counter() - start
     /// ```
     ///
-    /// For short work, `torch.cuda.Event(enable_timing=True)` measures on the GPU itself. The rule is quiet when
-    /// something in between waits anyway: `.item()`, `.cpu()`, `print(loss)`, an event, or a helper of yours that
+    /// For short work, `torch.cuda.Event(enable_timing=True)` measures on the GPU itself. Nothing is reported if the
+    /// code in between already waits: `.item()`, `.cpu()`, `print(loss)`, an event, or a helper function that
     /// synchronizes.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: waiting changes the timing of the program, which is the point.
+    /// Unsafe: waiting changes the timing of the program. This is intended.
     ///
     /// ## References
     ///
     /// * [CUDA semantics: asynchronous execution](https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution)
     /// * [torch.cuda.synchronize](https://docs.pytorch.org/docs/stable/generated/torch.cuda.synchronize.html)
     "HW801" "unsynchronized-timing" {
-        title: "The clock stops before the GPU does",
+        title: "The clock stops before the GPU finishes",
         family: Measuring,
         severity: Warning,
         applicability: Unsafe,
@@ -82,7 +82,7 @@ fn check(cx: &Checker<'_>, difference: Node) {
     if waits_after(cx, work, end) {
         return;
     }
-    let title = "Wait for the GPU before each reading of the clock";
+    let title = "Synchronize before each reading of the clock";
     let fix = match synchronizing_edits(cx, start, end) {
         Some(edits) => Suggestion::unsafe_edits(title, edits),
         None => Suggestion::display_only(title),

@@ -12,10 +12,10 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// `time.time()` is the time of day: it is set forward and back while a program runs, and does not promise a
-    /// resolution. `time.perf_counter()` only goes forward and is the finest clock there is. A kernel takes tens of
-    /// microseconds, and the two backends that are compared may differ by less. It is as true on NVIDIA GPUs; porting
-    /// is when the numbers are compared.
+    /// `time.time()` is the time of day: it can be set forward and back while a program runs, and its resolution is not
+    /// guaranteed. `time.perf_counter()` is monotonic and has the highest available resolution. A kernel takes tens of
+    /// microseconds, and two backends may differ by less. This applies to NVIDIA GPUs as well, but a port is when the
+    /// numbers are compared.
     ///
     /// ## Example
     ///
@@ -47,8 +47,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Safe: both readings change, and the fix is offered only where the first one serves this difference alone. A
-    /// start that is used twice, or also printed as a date, is for you to change.
+    /// Safe: both readings change, and the fix is offered only if the first one is used for this difference alone.
+    /// Change a start time that is used twice, or also printed as a date, by hand.
     ///
     /// ## References
     ///
@@ -80,7 +80,7 @@ fn check(cx: &Checker<'_>, difference: Node) {
     {
         return;
     }
-    let title = "Read time.perf_counter()";
+    let title = "Use time.perf_counter()";
     let names = [start, end].map(|reading| {
         tree.child(reading, Field::Function)
             .filter(|function| tree.text(*function) == "time.time")
@@ -104,7 +104,7 @@ fn check(cx: &Checker<'_>, difference: Node) {
     );
 }
 
-/// GPU work, or PyTorch work that is benchmarked; a line of progress may tell the time of day.
+/// GPU work, or PyTorch work in a benchmark; a progress message may use the time of day.
 fn is_measurement(cx: &Checker<'_>, difference: Node, start: Node, end: Node) -> bool {
     let calls_torch = || {
         calls_between(cx, start, end)
@@ -114,7 +114,7 @@ fn is_measurement(cx: &Checker<'_>, difference: Node, start: Node, end: Node) ->
     is_gpu_timing(cx, start, end) || is_benchmark(cx, difference, start, end) && calls_torch()
 }
 
-/// The reading is part of the difference, or in a name that nothing but the difference reads.
+/// The reading is an operand of the difference, or in a name that only the difference uses.
 fn serves_once(cx: &Checker<'_>, side: Option<Node>, reading: Node) -> bool {
     let tree = cx.tree();
     let Some(name) = side.filter(|side| *side != reading) else {
@@ -123,7 +123,7 @@ fn serves_once(cx: &Checker<'_>, side: Option<Node>, reading: Node) -> bool {
     let Some(kept) = cx.semantics.binding(name) else {
         return false;
     };
-    // A loop comes back to the difference with what it assigns further down.
+    // In a loop, an assignment further down also reaches the difference.
     let comes_back = |other: Node| {
         tree.ancestors(name).any(|around| {
             matches!(tree.kind(around), Kind::ForStatement | Kind::WhileStatement)
@@ -136,7 +136,7 @@ fn serves_once(cx: &Checker<'_>, side: Option<Node>, reading: Node) -> bool {
         .filter(|node| tree.kind(*node) == Kind::Identifier && tree.text(*node) == tree.text(name))
         .filter(|node| *node != name && *node != kept.node)
         .all(|other| {
-            // Another assignment, or what reads another one; one that may read either is in doubt.
+            // Another assignment, or a read of another one; if it may read either, the result is unknown.
             let is_target = tree.field(other) == Field::Left
                 && tree
                     .parent(other)

@@ -1,4 +1,4 @@
-//! HW605: an activation and the product behind it.
+//! HW605: an activation followed by a product.
 
 use super::super::calls::{
     called, contains_any, function_around, has_text, latest, mentions_any, own_attribute, receiver,
@@ -11,15 +11,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `silu(gate) * up` and `gelu(gate) * up`: the activation of a gated MLP followed by the product.
+    /// Finds `silu(gate) * up` and `gelu(gate) * up`: the activation of a gated MLP followed by an elementwise product.
     ///
     /// ## Why on ROCm
     ///
-    /// In eager mode the activation writes its result and the product reads it again: five passes over a tensor where
-    /// three do, so at most 1.67 times the speed of these two steps. `torch.compile` fuses them by itself. Fused
-    /// kernels for eager mode and for inference servers are `silu_and_mul` and `gelu_tanh_and_mul` of AMD's aiter, vLLM
-    /// and SGLang, and Liger-Kernel's `LigerSiLUMulFunction`, which has a backward. Compared with the products around
-    /// it this is little time: measure it.
+    /// In eager mode the activation writes its result to memory and the product reads it again: five passes over a
+    /// tensor instead of three, so a fused kernel speeds up these two steps by at most 1.67 times. `torch.compile`
+    /// fuses them automatically. Fused kernels for eager mode and for inference servers are `silu_and_mul` and
+    /// `gelu_tanh_and_mul` of AMD's aiter, vLLM and SGLang, and Liger-Kernel's `LigerSiLUMulFunction`, which has a
+    /// backward. This takes little time compared with the matrix products around it: measure it.
     ///
     /// ## Example
     ///
@@ -43,7 +43,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: it adds a dependency or a kernel of your own, and results change within rounding.
+    /// Display-only: it adds a dependency or a custom kernel, and results change within rounding.
     ///
     /// ## References
     ///
@@ -107,7 +107,7 @@ fn check(cx: &Checker<'_>, product: Node) {
     );
 }
 
-/// `gate` is an activation, and `other` another tensor that it gates.
+/// `gate` is an activation, and `other` another tensor that is multiplied with it.
 fn gates(cx: &Checker<'_>, gate: Node, other: Node) -> bool {
     let tree = cx.tree();
     let activation = latest(cx, gate);
@@ -122,7 +122,7 @@ fn gates(cx: &Checker<'_>, gate: Node, other: Node) -> bool {
     else {
         return false;
     };
-    // `x * gelu(x)` gates nothing; a scale is one number or one for each row, a mask no half of an MLP.
+    // `x * gelu(x)` is not gated; a scale is one number or one for each row, and a mask is not half of an MLP.
     let text = tree.text(other);
     let is_factor = contains_any(
         text,

@@ -1,4 +1,4 @@
-//! HW608: a constant tensor that each `forward` makes anew.
+//! HW608: a constant tensor that each `forward` creates again.
 
 use super::super::calls::{arguments, called, own_attribute, values};
 use super::super::modules::forward_around;
@@ -9,16 +9,16 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds tensors that a `forward` builds from constants and settings of the module alone: `torch.arange(0,
-    /// self.dim, 2)` for rotary frequencies, `torch.linspace`, `torch.eye`, windows, and triangular masks of a fixed
-    /// size.
+    /// Finds tensors that a `forward` builds only from constants and settings of the module:
+    /// `torch.arange(0, self.dim, 2)` for rotary frequencies, `torch.linspace`, `torch.eye`, windows, and triangular
+    /// masks of a fixed size.
     ///
     /// ## Why on ROCm
     ///
-    /// The result is the same in each call. Small kernels like these cost about their launch, which on a fast GPU can
-    /// take longer than they run; a triangular mask of a large size costs memory traffic as well. `torch.compile`
-    /// recomputes them too, though fused. Kept as a buffer, a tensor is made once, moves with the module, and is ready
-    /// when a HIP graph is captured.
+    /// The result is the same in each call. The cost of small kernels like these is mostly their launch, which on a
+    /// fast GPU can take longer than they run; a large triangular mask also costs memory traffic. `torch.compile`
+    /// recomputes the tensors too, although in fused kernels. A buffer is created once, moves with the module, and is
+    /// available when a HIP graph is captured.
     ///
     /// ## Example
     ///
@@ -52,13 +52,13 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: a buffer is cast with the module, so one that needs float32 has to say so.
+    /// Display-only: a buffer is cast with the module, so a buffer that has to stay in float32 needs extra code.
     ///
     /// ## References
     ///
     /// * [torch.nn.Module.register_buffer](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer)
     "HW608" "constant-in-forward" {
-        title: "A constant tensor made in each forward",
+        title: "A constant tensor created in each forward",
         family: ModelPerformance,
         severity: Advice,
         applicability: DisplayOnly,
@@ -109,12 +109,12 @@ fn check(cx: &Checker<'_>, call: Node) {
         call,
         "Each call of forward builds this tensor again, with the same values.",
         Suggestion::display_only(
-            "Build it once and keep it with register_buffer(…, persistent=False)",
+            "Build it once and store it with register_buffer(…, persistent=False)",
         ),
     );
 }
 
-/// Every argument that decides a value is a constant; `device` and `dtype` may come from the input.
+/// Every argument that affects the value is a constant; `device` and `dtype` may come from the input.
 fn is_constant_call(cx: &Checker<'_>, call: Node) -> bool {
     let tree = cx.tree();
     let given = arguments(cx, call);
@@ -161,7 +161,7 @@ fn is_constant(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
     }
 }
 
-/// What a module may change from call to call.
+/// Attributes that a module may change between calls.
 fn is_state(name: &str) -> bool {
     super::super::calls::contains_any(
         name,
@@ -178,7 +178,7 @@ fn is_state(name: &str) -> bool {
     )
 }
 
-/// The author keeps it already: it is assigned to an attribute, or made only where it is missing.
+/// The author stores it already: it is assigned to an attribute, or created only if it is missing.
 fn is_kept(cx: &Checker<'_>, call: Node, forward: Node) -> bool {
     let tree = cx.tree();
     let statement = tree.statement(call);
@@ -199,7 +199,7 @@ fn is_kept(cx: &Checker<'_>, call: Node, forward: Node) -> bool {
             })
 }
 
-/// `torch.arange(n).to(device)` is `host-tensor-in-forward`'s.
+/// `torch.arange(n).to(device)` is reported by `host-tensor-in-forward`.
 fn is_host_copy(cx: &Checker<'_>, call: Node) -> bool {
     let tree = cx.tree();
     super::super::calls::keyword(cx, call, "device").is_none()

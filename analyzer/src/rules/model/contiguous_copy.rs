@@ -1,4 +1,4 @@
-//! HW607: a transposed tensor copied for an operation that takes strides.
+//! HW607: a transposed tensor copied for an operation that accepts strides.
 
 use super::super::calls::{called, earlier, function_around, has_text, operator, receiver, values};
 use super::super::modules::is_reference;
@@ -9,15 +9,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `x.transpose(…).contiguous()` (also after `permute`, `.t()`, `.mT`) whose result only goes into a matrix
+    /// Finds `x.transpose(…).contiguous()` (also after `permute`, `.t()`, `.mT`) whose result is only used in a matrix
     /// product, `F.linear` or `scaled_dot_product_attention`.
     ///
     /// ## Why on ROCm
     ///
-    /// The copy reads and writes the whole tensor. hipBLASLt and rocBLAS take a transposed operand as it is, and
-    /// attention kernels take strides as long as the last dimension is contiguous, which `transpose(1, 2)` of a split
-    /// into heads keeps. A copy can still win where one tensor is multiplied many times in a bad layout: measure it.
-    /// Before `.view(…)` the copy is needed, and the rule is quiet.
+    /// The copy reads and writes the whole tensor. hipBLASLt and rocBLAS accept a transposed operand, and attention
+    /// kernels accept strides if the last dimension is contiguous, as it is after `transpose(1, 2)` of a tensor split
+    /// into heads. A copy can still be faster if a tensor with an unfavorable layout is multiplied many times: measure
+    /// it. Before `.view(…)` the copy is needed and is not reported.
     ///
     /// ## Example
     ///
@@ -39,7 +39,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: the values are the same, but another kernel may be chosen, which rounds and runs differently.
+    /// Unsafe: the values are the same, but a different kernel may be selected, with different rounding and speed.
     ///
     /// ## References
     ///
@@ -79,8 +79,8 @@ fn check(cx: &Checker<'_>, call: Node) {
     cx.report(
         &RULE,
         call,
-        "This copies the whole tensor for an operation that takes the transposed one as it is.",
-        Suggestion::unsafe_edits("Leave out .contiguous() and measure", edits),
+        "This copies the whole tensor for an operation that accepts the transposed one.",
+        Suggestion::unsafe_edits("Remove .contiguous() and measure", edits),
     );
 }
 
@@ -98,7 +98,7 @@ fn is_transposed(cx: &Checker<'_>, node: Node) -> bool {
     }
 }
 
-/// True when each use of the copy is an operand of something that takes strides.
+/// True if each use of the copy is an operand of an operation that accepts strides.
 fn only_multiplied(cx: &Checker<'_>, call: Node) -> bool {
     if takes_strides(cx, call) {
         return true;
@@ -126,7 +126,7 @@ fn only_multiplied(cx: &Checker<'_>, call: Node) -> bool {
         .peekable();
     uses.peek().is_some()
         && uses.all(|usage| {
-            // The same value, and nothing else done with it.
+            // The same value, and no other use of it.
             let is_same = earlier(cx, usage).last() == Some(&call)
                 && cx
                     .semantics
@@ -136,7 +136,7 @@ fn only_multiplied(cx: &Checker<'_>, call: Node) -> bool {
         })
 }
 
-/// True when `node` is an operand of a matrix product or of attention.
+/// True if `node` is an operand of a matrix product or of attention.
 fn takes_strides(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let Some(parent) = tree.parent(node) else {

@@ -1,4 +1,4 @@
-//! HW609: a mixture of experts that runs them one by one.
+//! HW609: a mixture of experts that runs one expert at a time.
 
 use super::super::calls::{
     class_of, contains_any, decorators, function_around, has_text, mentions, mentions_any,
@@ -10,14 +10,14 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `for` loops over the experts of a mixture-of-experts layer that run one expert per round.
+    /// Finds `for` loops over the experts of a mixture-of-experts layer that run one expert per iteration.
     ///
     /// ## Why on ROCm
     ///
-    /// Each round launches small matrix products that fill a fraction of the compute units of an Instinct GPU, and
-    /// finding out which tokens go to which expert makes the host wait. A grouped matrix product runs all experts in
-    /// one launch: `torch.nn.functional.grouped_mm`, or the `fused_moe` of AMD's aiter, which vLLM and SGLang use on
-    /// ROCm. The fewer tokens an expert gets, the more there is to gain: measure it.
+    /// Each iteration launches small matrix products that fill a fraction of the compute units of an Instinct GPU, and
+    /// the host waits to find out which tokens are routed to which expert. A grouped matrix product runs all experts in
+    /// one launch: `torch.nn.functional.grouped_mm`, or `fused_moe` of AMD's aiter, which vLLM and SGLang use on ROCm.
+    /// The gain is larger the fewer tokens an expert gets: measure it.
     ///
     /// ## Example
     ///
@@ -59,14 +59,14 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: the experts' weights are stored differently.
+    /// Display-only: the grouped product needs another layout of the experts' weights.
     ///
     /// ## References
     ///
     /// * [torch.nn.functional.grouped_mm](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.grouped_mm.html)
     /// * [aiter: fused_moe](https://github.com/ROCm/aiter)
     "HW609" "expert-loop" {
-        title: "Experts run one by one",
+        title: "Experts run one at a time",
         family: ModelPerformance,
         severity: Advice,
         applicability: DisplayOnly,
@@ -86,7 +86,7 @@ fn check(cx: &Checker<'_>, loop_: Node) {
         return;
     };
     let is_about_experts = |node: Node| mentions_any(cx, node, &["expert", "Expert", "EXPERT"]);
-    // A written-out tuple is no list of experts.
+    // A tuple literal is not a list of experts.
     if !is_about_experts(left) && !is_about_experts(over)
         || matches!(tree.kind(over), Kind::Tuple | Kind::List)
         || !has_text(cx, "torch")
@@ -110,7 +110,7 @@ fn check(cx: &Checker<'_>, loop_: Node) {
     cx.report(
         &RULE,
         over,
-        "Each round launches the small products of one expert; a grouped product runs all of them at once.",
+        "Each iteration launches the small products of one expert; a grouped product runs all of them at once.",
         Suggestion::display_only("Use torch.nn.functional.grouped_mm or aiter's fused_moe, and measure"),
     );
 }
@@ -158,7 +158,7 @@ fn runs_expert(cx: &Checker<'_>, call: Node, body: Node, variables: &[&str]) -> 
     }
 }
 
-/// The author offers a grouped kernel beside the loop.
+/// The author has a grouped kernel as an alternative to the loop.
 fn has_other_way(cx: &Checker<'_>, function: Node) -> bool {
     const SIGNS: &[&str] = &[
         "use_experts_implementation",

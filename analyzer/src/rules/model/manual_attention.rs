@@ -1,4 +1,4 @@
-//! HW603: attention written out as product, softmax, product.
+//! HW603: attention written as product, softmax, product.
 
 use super::super::calls::{
     argument, called, contains_any, earlier, function_around, has_text, latest, mentions, name_of,
@@ -11,15 +11,17 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds attention that is written out: a product of queries and keys, a softmax over the last dimension, a product
-    /// with the values. The message says which mask stands between them, because that decides how the call is replaced.
+    /// Finds attention that is written out: a product of queries and keys, a softmax over the last dimension, and a
+    /// product with the values. The message names the mask that is applied between them, because it determines the
+    /// replacement.
     ///
     /// ## Why on ROCm
     ///
-    /// Written out, the matrix of scores goes to memory and back several times: for long sequences it is most of the
-    /// traffic and of the memory. `scaled_dot_product_attention` never stores it where a fused backend takes the call.
-    /// On ROCm that is AOTriton by default, Composable Kernel on request. Not every mask has a fused path: a boolean or
-    /// additive mask may take a slower backend than none or a causal one. Measure it.
+    /// In this form the matrix of scores is written to memory and read back several times: for long sequences it causes
+    /// most of the traffic and takes most of the memory. `scaled_dot_product_attention` never stores it if a fused
+    /// backend supports the call. On ROCm the fused backend is AOTriton by default, Composable Kernel on request. Not
+    /// every mask has a fused path: a boolean or additive mask may use a slower backend than no mask or a causal one.
+    /// Measure it.
     ///
     /// ## Example
     ///
@@ -43,21 +45,22 @@ declare_rule! {
     ///     return F.scaled_dot_product_attention(q, k, v)
     /// ```
     ///
-    /// By the mask:
+    /// Depending on the mask:
     ///
-    /// * **causal**: `is_causal=True`, only where queries and keys are equally long. It is aligned to the top left:
-    ///   with a KV cache it masks the wrong keys; there pass `torch.nn.attention.bias.causal_lower_right(…)` as
+    /// * **causal**: `is_causal=True`, only if queries and keys have the same length. It is aligned to the top left, so
+    ///   with a KV cache it masks the wrong keys; in this case pass `torch.nn.attention.bias.causal_lower_right(…)` as
     ///   `attn_mask`, or no mask for a single query.
-    /// * **boolean**: `attn_mask=mask` with `True` where attention is allowed: the opposite of what `masked_fill`
-    ///   takes.
+    /// * **boolean**: `attn_mask=mask` with `True` where attention is allowed: the opposite of the mask for
+    ///   `masked_fill`.
     /// * **additive**: `attn_mask=bias`, in the dtype of the query.
     ///
-    /// A factor other than 1/√d is `scale=…`; dropout is `dropout_p=p if self.training else 0.0`. Fewer key than query
-    /// heads: `enable_gqa=True`. The weights themselves are not returned: keep this path where they are asked for.
+    /// For a factor other than 1/√d, pass `scale=…`; for dropout, `dropout_p=p if self.training else 0.0`; for fewer
+    /// key than query heads, `enable_gqa=True`. The function does not return the attention weights: keep this path for
+    /// callers that need them.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: mask, scale and layout need a look, and results change within rounding.
+    /// Display-only: mask, scale and layout need a review, and results change within rounding.
     ///
     /// ## References
     ///
@@ -65,7 +68,7 @@ declare_rule! {
     /// * [torch.nn.attention.bias](https://docs.pytorch.org/docs/stable/nn.attention.bias.html)
     /// * [HIP (ROCm) semantics](https://docs.pytorch.org/docs/stable/notes/hip.html)
     "HW603" "manual-attention" {
-        title: "Attention written out",
+        title: "Attention without a fused kernel",
         family: ModelPerformance,
         severity: Advice,
         applicability: DisplayOnly,
@@ -93,19 +96,19 @@ fn check(cx: &Checker<'_>, softmax: Node) {
     }
     let (mask, title) = classify(cx, function, softmax);
     let returned = if is_returned(cx, function, weights) {
-        " The weights are also returned: keep this path for callers that want them."
+        " The weights are also returned: keep this path for callers that need them."
     } else {
         ""
     };
     cx.report(
         &RULE,
         softmax,
-        format!("Written out like this ({mask}), attention stores its scores in memory; F.scaled_dot_product_attention need not.{returned}"),
+        format!("Written out like this ({mask}), attention stores its scores in memory; F.scaled_dot_product_attention can avoid it.{returned}"),
         Suggestion::display_only(title),
     );
 }
 
-/// The function around an attention's softmax, and the name its weights get.
+/// The function around an attention's softmax, and the name of its weights.
 fn attention<'a>(cx: &Checker<'a>, softmax: Node) -> Option<(Node, &'a str)> {
     let tree = cx.tree();
     let function = function_around(cx, softmax)?;
@@ -133,7 +136,7 @@ fn attention<'a>(cx: &Checker<'a>, softmax: Node) -> Option<(Node, &'a str)> {
     weigh(cx, function, softmax)
 }
 
-/// True when the scores are, or were built on, a product with a transposed operand.
+/// True if the scores are a product with a transposed operand, or computed from one.
 fn comes_from_scores(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return false;
@@ -172,7 +175,7 @@ fn is_score_product(cx: &Checker<'_>, node: Node) -> bool {
     };
     let tree = cx.tree();
     let right = latest(cx, right);
-    // Logits of a vocabulary, or of a router, are no scores.
+    // Logits of a vocabulary or of a router are not scores.
     if contains_any(tree.text(right), &["weight", "embed", "lm_head", "rout"]) {
         return false;
     }
@@ -200,7 +203,7 @@ fn operands(cx: &Checker<'_>, node: Node) -> Option<(Node, Node)> {
     }
 }
 
-/// The product of what `softmax` gives with something else, later in `function`; the name that carries it there.
+/// The product of the result of `softmax` with another value, later in `function`, and the name of that result.
 fn weigh<'a>(cx: &Checker<'a>, function: Node, softmax: Node) -> Option<(Node, &'a str)> {
     let tree = cx.tree();
     let statement = tree.statement(softmax);
@@ -219,7 +222,7 @@ fn weigh<'a>(cx: &Checker<'a>, function: Node, softmax: Node) -> Option<(Node, &
                 };
                 let carries = tree.contains(right, softmax)
                     || carriers.iter().any(|name| mentions(cx, right, name));
-                // A product within the softmax makes the scores, not the result.
+                // A product inside the softmax computes the scores, not the result.
                 let is_result = cx
                     .within(right)
                     .any(|inner| operands(cx, inner).is_some() && !tree.contains(softmax, inner));
@@ -242,12 +245,12 @@ fn weigh<'a>(cx: &Checker<'a>, function: Node, softmax: Node) -> Option<(Node, &
     None
 }
 
-/// A product, of whatever.
+/// Any product.
 fn is_product(cx: &Checker<'_>, node: Node) -> bool {
     operands(cx, node).is_some() || called(cx, node) == "einsum"
 }
 
-/// True when `function` returns `name` itself, and not only a product with it.
+/// True if `function` returns `name` itself, not only a product with it.
 fn is_returned(cx: &Checker<'_>, function: Node, name: &str) -> bool {
     let tree = cx.tree();
     cx.within(function)
@@ -262,7 +265,7 @@ fn is_returned(cx: &Checker<'_>, function: Node, name: &str) -> bool {
         })
 }
 
-/// Which mask is applied before the softmax, and what replaces the whole.
+/// The mask that is applied before the softmax, and the replacement for the whole.
 fn classify(cx: &Checker<'_>, function: Node, softmax: Node) -> (&'static str, &'static str) {
     let tree = cx.tree();
     let mut fills = false;
@@ -276,7 +279,7 @@ fn classify(cx: &Checker<'_>, function: Node, softmax: Node) -> (&'static str, &
             Kind::Identifier if contains_any(text, &["tril", "triu", "causal"]) => {
                 return (
                     "causal mask",
-                    "F.scaled_dot_product_attention(q, k, v, is_causal=True) where q and k are equally long, else causal_lower_right as attn_mask",
+                    "F.scaled_dot_product_attention(q, k, v, is_causal=True) if q and k have the same length, else causal_lower_right as attn_mask",
                 );
             }
             Kind::Identifier if matches!(text, "masked_fill" | "masked_fill_" | "where") => {

@@ -12,15 +12,15 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds keys and values that are repeated to the number of query heads, with `repeat_kv` or `repeat_interleave`,
-    /// and then go into attention.
+    /// and then used in attention.
     ///
     /// ## Why on ROCm
     ///
-    /// The copies are written and read in each layer, as many times larger as there are query heads for one key head:
-    /// with a long KV cache this is most of what decoding moves. `scaled_dot_product_attention(…, enable_gqa=True)`,
-    /// flash-attn and aiter take fewer key and value heads as they are. Which backend serves `enable_gqa` depends on
-    /// the PyTorch version: measure it, and look with `torch.nn.attention.sdpa_kernel` whether a fused one takes the
-    /// call.
+    /// Each layer writes and reads the copies. They are larger than the originals by the number of query heads per key
+    /// head: with a long KV cache they cause most of the memory traffic of decoding.
+    /// `scaled_dot_product_attention(…, enable_gqa=True)`, flash-attn and aiter accept fewer key and value heads
+    /// without a copy. The backend for `enable_gqa` depends on the PyTorch version: measure it, and use
+    /// `torch.nn.attention.sdpa_kernel` to check whether a fused backend supports the call.
     ///
     /// ## Example
     ///
@@ -44,7 +44,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: another backend may take the call. The order of the heads stays: both repeat each head in place.
+    /// Display-only: the call may use a different backend. The order of the heads stays the same: both repeat each head
+    /// in place.
     ///
     /// ## References
     ///
@@ -69,7 +70,7 @@ fn check(cx: &Checker<'_>, call: Node) {
     let Some(function) = function_around(cx, call) else {
         return;
     };
-    // Keys and values are two calls of one decision: the first is enough.
+    // Keys and values are two calls of one decision: only the first is reported.
     let is_first = !cx
         .within(function)
         .take_while(|node| *node < call)
@@ -77,7 +78,7 @@ fn check(cx: &Checker<'_>, call: Node) {
     let Some(name) = assigned_name(cx, call) else {
         return;
     };
-    // The author uses grouped attention where it is there.
+    // The author uses grouped attention if it is available.
     let knows = mentions_any(cx, function, &["gqa"]);
     if !is_first || knows || !goes_into_attention(cx, function, call, name) {
         return;
@@ -85,8 +86,8 @@ fn check(cx: &Checker<'_>, call: Node) {
     cx.report(
         &RULE,
         call,
-        format!("{name} is copied once for each query head of its group; fused attention takes fewer key and value heads as they are."),
-        Suggestion::display_only("Leave the heads as they are and pass enable_gqa=True, and measure"),
+        format!("{name} is copied once for each query head of its group; fused attention accepts fewer key and value heads without a copy."),
+        Suggestion::display_only("Remove the copy, pass enable_gqa=True, and measure"),
     );
 }
 

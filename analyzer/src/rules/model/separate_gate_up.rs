@@ -10,14 +10,14 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds gated MLPs that multiply one tensor with two `nn.Linear` layers of equal size, one for the gate and one
-    /// for what it gates.
+    /// Finds gated MLPs that apply two `nn.Linear` layers of equal size to one tensor, one for the gate and one for the
+    /// gated value.
     ///
     /// ## Why on ROCm
     ///
-    /// Two matrix products read the same input twice. With the weights stacked it is one product with twice the
+    /// Two matrix products read the same input twice. With the weights stacked there is one product with twice the
     /// columns, which fills the compute units of an Instinct GPU better, above all with few rows. The stacked product
-    /// is another GEMM shape: a tuned configuration of the two parts does not apply to it. Measure it.
+    /// has a different GEMM shape: tuning results for the two parts do not apply to it. Measure it.
     ///
     /// ## Example
     ///
@@ -53,12 +53,12 @@ declare_rule! {
     ///         return self.down_proj(torch.sigmoid(gate) * up)
     /// ```
     ///
-    /// A checkpoint with separate weights loads through `torch.cat([gate.weight, up.weight])`. The halves that `chunk`
-    /// gives are views with a stride: a kernel behind them has to take strides, or a copy eats the gain.
+    /// To load a checkpoint with separate weights, use `torch.cat([gate.weight, up.weight])`. `chunk` returns strided
+    /// views: a kernel that uses them has to support strides, or a copy cancels the gain.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: names in checkpoints change with it.
+    /// Display-only: the names in checkpoints change.
     ///
     /// ## References
     ///
@@ -119,7 +119,7 @@ fn pair<'a>(cx: &Checker<'a>, gated: Node, plain: Node) -> Option<(&'a str, &'a 
     (gate != up && same == input).then_some((gate, up, input))
 }
 
-/// `self.layer(x)`: the layer and the name of its one argument.
+/// `self.layer(x)`: the layer and the name of its single argument.
 fn projection<'a>(cx: &Checker<'a>, call: Node) -> Option<(&'a str, &'a str)> {
     let tree = cx.tree();
     if tree.kind(call) != Kind::Call {

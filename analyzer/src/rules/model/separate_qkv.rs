@@ -11,9 +11,9 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// Three small matrix products read the same input three times and launch three kernels. One product with the
-    /// weights stacked reads it once and fills the GPU better, above all at small batch sizes, where an Instinct GPU
-    /// with its many compute units is hard to keep busy. How much it gives depends on the shapes: measure it.
+    /// Three small matrix products read the same input three times and launch three kernels. One product with stacked
+    /// weights reads it once and fills the GPU better, above all at small batch sizes, where it is hard to use all
+    /// compute units of an Instinct GPU. The gain depends on the shapes: measure it.
     ///
     /// ## Example
     ///
@@ -45,13 +45,13 @@ declare_rule! {
     ///         return self.qkv_proj(x).chunk(3, dim=-1)
     /// ```
     ///
-    /// With fewer key and value heads than query heads, `split` takes the three sizes. A checkpoint with separate
-    /// weights loads through `torch.cat([q.weight, k.weight, v.weight])`. Where other code reaches for `q_proj`, stack
-    /// the weights after loading instead.
+    /// With fewer key and value heads than query heads, pass the three sizes to `split`. To load a checkpoint with
+    /// separate weights, use `torch.cat([q.weight, k.weight, v.weight])`. If other code accesses `q_proj`, stack the
+    /// weights after loading instead.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: names in checkpoints change with it.
+    /// Display-only: the names in checkpoints change.
     ///
     /// ## References
     ///
@@ -79,7 +79,7 @@ enum Role {
 struct Projection<'a> {
     name: &'a str,
     role: Role,
-    /// The name with its role left out: what the three have in common.
+    /// The name without its role: the part that the three have in common.
     stem: String,
     node: Node,
 }
@@ -156,7 +156,7 @@ fn projections<'a>(cx: &Checker<'a>, body: Node) -> Vec<Projection<'a>> {
     found
 }
 
-/// What `q_proj`, `to_k`, `value`, `Wv` stand for, and the rest of the name.
+/// The role of names such as `q_proj`, `to_k`, `value`, `Wv`, and the rest of the name.
 fn role(name: &str) -> Option<(Role, String)> {
     for (words, role) in [
         (["q", "query", "queries", "wq", "qproj"], Role::Query),
@@ -177,7 +177,7 @@ fn role(name: &str) -> Option<(Role, String)> {
     None
 }
 
-/// The one name that all three are called with in one function, if nothing is assigned to it in between.
+/// The name that all three are called with in one function, if it is not reassigned in between.
 fn common_input<'a>(cx: &Checker<'a>, body: Node, names: [&str; 3]) -> Option<&'a str> {
     let tree = cx.tree();
     for method in tree.parts(body) {

@@ -13,8 +13,8 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// Code that is ported often meets an older Python: ROCm images shipped 3.10 for years, while `datetime.UTC` came
-    /// with 3.11. There `from datetime import UTC` raises `ImportError` before anything else runs.
+    /// A port often runs on an older Python: ROCm images shipped 3.10 for years, while `datetime.UTC` was added in
+    /// 3.11. On 3.10 `from datetime import UTC` raises `ImportError` before any other code runs.
     /// `datetime.timezone.utc` is the same object, and works in every Python 3.
     ///
     /// ## Example
@@ -35,8 +35,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Safe: `datetime.UTC` is an alias of `datetime.timezone.utc`. Where `timezone` already means something else in the
-    /// source, the fix is display-only.
+    /// Safe: `datetime.UTC` is an alias of `datetime.timezone.utc`. If the source uses the name `timezone` for
+    /// something else, the fix is display-only.
     ///
     /// ## References
     ///
@@ -115,12 +115,12 @@ fn import(cx: &Checker<'_>, statement: Node) {
 
 fn message(cx: &Checker<'_>) -> String {
     format!(
-        "datetime.UTC came with Python 3.11; Python {} does not have it.",
+        "datetime.UTC was added in Python 3.11; Python {} does not have it.",
         cx.target().python
     )
 }
 
-/// Replaces the imported name and each of its uses; none where the new name would clash.
+/// Replaces the imported name and each of its uses; `None` if the new name would clash.
 fn import_edits(cx: &Checker<'_>, item: Node) -> Option<Vec<Replacement>> {
     let tree = cx.tree();
     let names = &cx.semantics.names;

@@ -1,4 +1,4 @@
-//! HW403: what later Pythons added to the library and the language.
+//! HW403: additions of later Python releases to the library and the language.
 
 use crate::checker::{Checker, Suggestion};
 use crate::report::Version;
@@ -8,15 +8,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds names and syntax that came with Python 3.11, 3.12 or 3.13, when the target's Python is older: `enum.StrEnum`,
-    /// `typing.Self`, `asyncio.TaskGroup`, `ExceptionGroup`, `except*` and others. `datetime.UTC` and `tomllib` have rules of their
-    /// own.
+    /// Finds names and syntax that were added in Python 3.11, 3.12 or 3.13, if the target's Python is older:
+    /// `enum.StrEnum`, `typing.Self`, `asyncio.TaskGroup`, `ExceptionGroup`, `except*` and others. `datetime.UTC` and
+    /// `tomllib` have rules of their own.
     ///
     /// ## Why on ROCm
     ///
-    /// Code that is ported often meets an older Python: ROCm images shipped 3.10 for years. There the import raises `ImportError`, or
-    /// the file does not even compile, before anything runs. `match`, `X | Y` in annotations and parenthesized `with` are in 3.10 and
-    /// fine.
+    /// A port often runs on an older Python: ROCm images shipped 3.10 for years. There the import raises `ImportError`,
+    /// or the file does not even compile. `match`, `X | Y` in annotations and parenthesized `with` are part of 3.10 and
+    /// are not reported.
     ///
     /// ## Example
     ///
@@ -42,7 +42,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: `typing_extensions`, `exceptiongroup` and `backports` are packages to add.
+    /// Display-only: `typing_extensions`, `exceptiongroup` and `backports` have to be installed.
     ///
     /// ## References
     ///
@@ -50,7 +50,7 @@ declare_rule! {
     /// * [What's new in Python 3.12](https://docs.python.org/3/whatsnew/3.12.html)
     /// * [typing_extensions](https://typing-extensions.readthedocs.io/en/stable/)
     "HW403" "newer-python" {
-        title: "The target's Python is older than this",
+        title: "The target's Python is too old for this",
         family: PythonVersion,
         severity: Error,
         applicability: DisplayOnly,
@@ -59,7 +59,7 @@ declare_rule! {
         visit: [Attribute, ImportFromStatement, Identifier, ExceptClause],
     }
 }
-/// A module, what a release of Python 3 added to it, and what to do without.
+/// A module, the names that a release of Python 3 added to it, and the alternative.
 struct Added {
     module: &'static str,
     names: &'static [&'static str],
@@ -205,7 +205,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     }
 }
 
-/// True where a name that the source binds nowhere is read.
+/// True for a name that the source reads and never binds.
 fn is_builtin_use(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let names = &cx.semantics.names;
@@ -222,7 +222,7 @@ fn is_builtin_use(cx: &Checker<'_>, node: Node) -> bool {
     is_read && !is_bound && names.stars.is_empty()
 }
 
-/// The row of a name that the target's Python lacks, whatever its module.
+/// The entry for a name that the target's Python lacks, in any module.
 fn added(cx: &Checker<'_>, name: &str) -> Option<&'static Added> {
     let python = cx.target().python;
     ADDED
@@ -262,7 +262,7 @@ fn report(cx: &Checker<'_>, node: Node, minor: u16, instead: &'static str) {
     cx.report(
         &RULE,
         node,
-        format!("{what} came with Python 3.{minor}; Python {python} does not have it."),
+        format!("{what} was added in Python 3.{minor}; Python {python} does not have it."),
         Suggestion::display_only(instead),
     );
 }

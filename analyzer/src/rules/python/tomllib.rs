@@ -12,8 +12,8 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// ROCm images shipped Python 3.10 for years, and `tomllib` came with 3.11. The package `tomli` is the same code under its old
-    /// name.
+    /// ROCm images shipped Python 3.10 for years, and `tomllib` was added in 3.11. The package `tomli` is the same code
+    /// under its old name.
     ///
     /// ## Example
     ///
@@ -33,11 +33,12 @@ declare_rule! {
     ///     project = tomllib.load(file)
     /// ```
     ///
-    /// For both, `try: import tomllib` with `except ImportError: import tomli as tomllib`; the rule is quiet there.
+    /// To support both, use `try: import tomllib` with `except ImportError: import tomli as tomllib`, which is not
+    /// reported.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: `tomli` has to be among the requirements.
+    /// Unsafe: `tomli` has to be added to the requirements.
     ///
     /// ## References
     ///
@@ -60,7 +61,7 @@ const USES: &[Use] = &[Use {
         ..Condition::ALWAYS
     },
     severity: Severity::Error,
-    message: "tomllib came with Python 3.11; Python {python} does not have it.",
+    message: "tomllib was added in Python 3.11; Python {python} does not have it.",
     fix: Fix::unsafe_edit("Import tomli instead", "tomli"),
 }];
 

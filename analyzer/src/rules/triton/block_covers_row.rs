@@ -1,4 +1,4 @@
-//! HW706: a fixed block for rows of any length.
+//! HW706: a fixed block size for rows of any length.
 
 use super::super::calls::{called, function_around, mentions, mentions_any, sides, values};
 use super::super::kernels::{
@@ -11,14 +11,15 @@ use crate::syntax::{Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds kernels that reduce a row in one block, without a loop, and are launched with a fixed block size for a row
-    /// whose length the source does not fix.
+    /// Finds kernels that reduce a row in one block, without a loop, and are launched with a fixed block size although
+    /// the source does not limit the length of the row.
     ///
     /// ## Why on ROCm
     ///
-    /// The mask `columns < n` hides what goes wrong: of a row longer than the block the rest is left out of the sum,
-    /// and is not written. The result is wrong, on every GPU, and no error says so. `triton.next_power_of_2(n)` covers
-    /// the row. On Instinct GPUs raise `num_warps` with it: with 4 warps a row of 65536 spills registers.
+    /// The mask `columns < n` hides the error: if a row is longer than the block, its remaining elements are left out
+    /// of the sum and are not written. The result is wrong, on every GPU, without an error message.
+    /// `triton.next_power_of_2(n)` covers the row. On Instinct GPUs increase `num_warps` as well: with 4 warps a row of
+    /// 65536 spills registers.
     ///
     /// ## Example
     ///
@@ -58,7 +59,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: each length becomes a kernel of its own, and a long row wants more warps.
+    /// Unsafe: a separate kernel is compiled for each length, and a long row needs more warps.
     ///
     /// ## References
     ///
@@ -104,7 +105,7 @@ fn check(cx: &Checker<'_>, call: Node) {
         Some((value, most(cx, value)?))
     }));
     for (value, size) in sizes {
-        // A value in a launch is for that launch; one in a configuration for all.
+        // A value in a launch applies to that launch; a value in a configuration applies to all.
         let own = launches
             .iter()
             .copied()
@@ -131,7 +132,7 @@ fn check(cx: &Checker<'_>, call: Node) {
         cx.report(
             &RULE,
             value,
-            format!("A row longer than {size} loses its end: the kernel has one block for it, and the mask hides the rest."),
+            format!("The end of a row longer than {size} is lost: the kernel has one block for it, and the mask hides the rest."),
             fix,
         );
     }
@@ -148,10 +149,10 @@ fn most(cx: &Checker<'_>, value: Node) -> Option<i64> {
         .find_map(|limit| integer(&cx.semantics, limit))
 }
 
-/// The parameter that masks the columns, for a kernel that reduces one block of them and never moves on.
+/// The parameter that masks the columns, for a kernel that reduces a single block of columns without a loop.
 fn row_length<'a>(cx: &Checker<'a>, kernel: Node, arange: Node, block: &str) -> Option<&'a str> {
     let tree = cx.tree();
-    // `tl.program_id(1) * BLOCK`: other programs have the rest of the row.
+    // `tl.program_id(1) * BLOCK`: other programs process the rest of the row.
     let moves_on = cx.within(kernel).any(|node| {
         let product = sides(cx, node, "*");
         product
@@ -185,7 +186,7 @@ fn row_length<'a>(cx: &Checker<'a>, kernel: Node, arange: Node, block: &str) -> 
         })
 }
 
-/// The function that launches looks at the length first: `assert n <= 1024`.
+/// The function that launches the kernel checks the length first: `assert n <= 1024`.
 fn is_checked(cx: &Checker<'_>, launch: Node, length: Node) -> bool {
     let tree = cx.tree();
     let Some(function) = function_around(cx, launch) else {

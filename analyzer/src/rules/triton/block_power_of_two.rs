@@ -9,13 +9,13 @@ use crate::syntax::{Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `tl.arange(0, BLOCK)` where the source gives `BLOCK` a number that is not a power of two: in the launch,
-    /// in a `triton.Config`, or on the spot.
+    /// Finds `tl.arange(0, BLOCK)` if the source sets `BLOCK` to a number that is not a power of two: in the launch, in
+    /// a `triton.Config`, or in the call itself.
     ///
     /// ## Why on ROCm
     ///
-    /// Triton's tensors have powers of two as sizes, on every backend: compiling stops with "arange's range must be a
-    /// power of 2". A size that was right for one GPU is often changed while porting; this is what one trips over.
+    /// The sizes of Triton's tensors are powers of two, on every backend: compilation stops with "arange's range must
+    /// be a power of 2". Ports often change block sizes, which makes this mistake common.
     ///
     /// ## Example
     ///
@@ -51,17 +51,17 @@ declare_rule! {
     ///     double[(triton.cdiv(n, 1024),)](x, n, BLOCK=1024)
     /// ```
     ///
-    /// `triton.next_power_of_2(n)` gives the next larger one; the mask takes care of the rest.
+    /// `triton.next_power_of_2(n)` returns the next larger power of two; the mask excludes the rest.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: the grid and the mask have to follow the size.
+    /// Display-only: the grid and the mask have to match the size.
     ///
     /// ## References
     ///
     /// * [triton.language.arange](https://triton-lang.org/main/python-api/generated/triton.language.arange.html)
     "HW705" "triton-block-power-of-two" {
-        title: "A block size that is no power of two",
+        title: "A block size that is not a power of two",
         family: Triton,
         severity: Error,
         applicability: DisplayOnly,
@@ -116,9 +116,9 @@ fn check(cx: &Checker<'_>, call: Node) {
             &RULE,
             node,
             format!(
-                "tl.arange needs a power of two, and {size} is none: the kernel does not compile."
+                "tl.arange needs a power of two, and {size} is not one: the kernel does not compile."
             ),
-            Suggestion::display_only("Take the next power of two, and mask what is beyond the end"),
+            Suggestion::display_only("Use the next power of two, and mask the offsets beyond the end"),
         );
     }
 }

@@ -1,4 +1,4 @@
-//! HW710: libdevice of the CUDA backend, and functions that AMD's does not have.
+//! HW710: the CUDA backend's libdevice, and functions that AMD's backend does not have.
 
 use super::super::calls::{called, has_text};
 use crate::checker::{Checker, Suggestion};
@@ -9,13 +9,14 @@ declare_rule! {
     /// ## What it does
     ///
     /// Finds imports from `triton.language.extra.cuda`, and calls of functions of `triton.language.extra.libdevice`
-    /// that AMD GPUs have no counterpart of.
+    /// that have no AMD equivalent.
     ///
     /// ## Why on ROCm
     ///
-    /// `triton.language.extra.libdevice` picks the backend's functions when a kernel is compiled. The `cuda` one is
-    /// NVIDIA's alone: Triton stops with "Implicit conversion of CUDA … device function has been dropped". AMD's has
-    /// some 60 of the 200 functions; the others, such as `fast_sinf` or `float_as_int`, fail to compile as well.
+    /// `triton.language.extra.libdevice` selects the backend's functions when a kernel is compiled. The `cuda` module
+    /// is for NVIDIA only: Triton stops with "Implicit conversion of CUDA … device function has been dropped". AMD's
+    /// module has some 60 of the 200 functions; the others, such as `fast_sinf` or `float_as_int`, fail to compile as
+    /// well.
     ///
     /// ## Example
     ///
@@ -43,8 +44,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Safe for an import of `libdevice` or from it: on NVIDIA the general module stands for the same functions, all of
-    /// which it has. What else the `cuda` module holds, such as `globaltimer`, has no general form.
+    /// Safe for an import of `libdevice` or from it: the general module has all of these functions on NVIDIA. Other
+    /// contents of the `cuda` module, such as `globaltimer`, have no general form.
     ///
     /// ## References
     ///
@@ -52,7 +53,7 @@ declare_rule! {
     /// * [triton/language/extra/libdevice.py](https://github.com/triton-lang/triton/blob/main/python/triton/language/extra/libdevice.py)
     /// * [third_party/amd: libdevice.py](https://github.com/triton-lang/triton/blob/main/third_party/amd/language/hip/libdevice.py)
     "HW710" "triton-cuda-libdevice" {
-        title: "libdevice of the CUDA backend",
+        title: "The CUDA backend's libdevice",
         family: Triton,
         severity: Error,
         applicability: Safe,
@@ -64,7 +65,7 @@ declare_rule! {
 
 const CUDA: &str = "triton.language.extra.cuda";
 
-/// What AMD's backend has, as of Triton 3.9.
+/// The functions of AMD's backend, as of Triton 3.9.
 const ON_AMD: &[&str] = &[
     "abs",
     "acos",
@@ -160,8 +161,8 @@ fn check_import(cx: &Checker<'_>, statement: Node) {
         cx.report(
             &RULE,
             module,
-            "What this module has beside libdevice exists on NVIDIA GPUs only.",
-            Suggestion::display_only("Import it only where torch.version.hip is None"),
+            "Except for libdevice, the contents of this module exist on NVIDIA GPUs only.",
+            Suggestion::display_only("Import it only if torch.version.hip is None"),
         );
         return;
     }
@@ -170,7 +171,7 @@ fn check_import(cx: &Checker<'_>, statement: Node) {
         &RULE,
         module,
         "This is the CUDA backend's libdevice: a kernel that uses it does not compile for AMD GPUs.",
-        Suggestion::safe_edits("Import the libdevice that picks the backend", edits),
+        Suggestion::safe_edits("Import the libdevice that selects the backend", edits),
     );
 }
 
@@ -181,7 +182,7 @@ fn check_call(cx: &Checker<'_>, call: Node) {
     let Some(callee) = cx.callee(call) else {
         return;
     };
-    // `multiply = libdevice.mul_rn` has another name here.
+    // `multiply = libdevice.mul_rn` has a different name here.
     let name = callee.last();
     let is_libdevice = callee.parts().len() == 5 && callee.is_in("triton.language.extra.libdevice");
     if !is_libdevice || ON_AMD.contains(&name) {
@@ -191,6 +192,6 @@ fn check_call(cx: &Checker<'_>, call: Node) {
         &RULE,
         call,
         format!("AMD's libdevice has no {name}: the kernel does not compile."),
-        Suggestion::display_only("Write it with triton.language's own functions"),
+        Suggestion::display_only("Write it with functions of triton.language"),
     );
 }

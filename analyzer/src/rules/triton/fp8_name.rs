@@ -9,15 +9,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds Triton's FP8 types that the target's hardware does not have: `tl.float8e4nv`, `tl.float8e4b8`,
+    /// Finds Triton's FP8 types that the target's hardware does not support: `tl.float8e4nv`, `tl.float8e4b8`,
     /// `tl.float8e5b16`, `tl.float8e4b15`.
     ///
     /// ## Why on ROCm
     ///
     /// MI300 (gfx942) multiplies the FNUZ formats, `float8e4b8` and `float8e5b16`, whose largest E4M3 value is 240.
     /// MI350 (gfx950) multiplies the OCP formats, `float8e4nv` and `float8e5`, up to 448, as NVIDIA does. MI200
-    /// (gfx90a) has no FP8. Triton converts the others in software: right, and slow in a matrix product. `float8e4b15`
-    /// is a format of NVIDIA's older GPUs and does not compile for AMD.
+    /// (gfx90a) has no FP8. Triton converts the other formats in software: the result is correct, but a matrix product
+    /// is slow. `float8e4b15` is a format of NVIDIA's older GPUs and does not compile for AMD.
     ///
     /// ## Example
     ///
@@ -41,8 +41,8 @@ declare_rule! {
     ///     return x.to(tl.float8e4b8)
     /// ```
     ///
-    /// Code that runs on both takes the type from the tensor's pointer. A source that names both kinds already chooses,
-    /// and is left alone.
+    /// Code for both uses the type of the tensor's pointer. A source that names both kinds already selects one and is
+    /// not reported.
     ///
     /// ## Fix safety
     ///
@@ -53,7 +53,7 @@ declare_rule! {
     /// * [ROCm: data types and precision support](https://rocm.docs.amd.com/en/latest/reference/precision-support.html)
     /// * [triton: third_party/amd/backend/compiler.py](https://github.com/triton-lang/triton/blob/main/third_party/amd/backend/compiler.py)
     "HW711" "triton-fp8-name" {
-        title: "An FP8 format that the GPU does not have",
+        title: "An FP8 format that the GPU does not support",
         family: Triton,
         severity: Warning,
         also: [Error "for a format that Triton cannot convert on AMD GPUs"],
@@ -76,7 +76,7 @@ fn check(cx: &Checker<'_>, attribute: Node) {
     let is_triton = cx
         .resolve(attribute)
         .is_some_and(|path| path.is_in("triton.language"));
-    // `x.dtype == tl.float8e4nv` asks, it does not choose.
+    // `x.dtype == tl.float8e4nv` is a test, not a selection.
     let is_asked = tree
         .ancestors(attribute)
         .take_while(|node| tree.kind(*node) != Kind::Block)
@@ -86,7 +86,7 @@ fn check(cx: &Checker<'_>, attribute: Node) {
                 Kind::ComparisonOperator | Kind::Pair | Kind::AssertStatement
             )
         });
-    // In a kernel, or handed to one; a table of types on the host only lists them.
+    // In a kernel, or passed to one; a table of types on the host only lists them.
     let is_used = kernel_around(cx, attribute).is_some() || given_to(cx, attribute).is_some();
     if !is_triton || is_asked || !is_used {
         return;
@@ -97,7 +97,7 @@ fn check(cx: &Checker<'_>, attribute: Node) {
             Severity::Error,
             member,
             "Triton has no conversion to this format on AMD GPUs: the kernel does not compile.",
-            Suggestion::display_only("Take float8e4b8 on gfx942, float8e4nv on gfx950"),
+            Suggestion::display_only("Use float8e4b8 on gfx942, float8e4nv on gfx950"),
         );
         return;
     }
@@ -130,8 +130,8 @@ fn check(cx: &Checker<'_>, attribute: Node) {
     cx.report(&RULE, member, message, fix);
 }
 
-/// The source names Triton's formats of both kinds, or asks for FNUZ: its author chooses between them. PyTorch's FNUZ types
-/// alone say nothing of the kernel.
+/// The source names Triton's formats of both kinds, or checks for FNUZ: its author selects between them. PyTorch's FNUZ
+/// types do not show that the kernel handles them.
 fn chooses(cx: &Checker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {

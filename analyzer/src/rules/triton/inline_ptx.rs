@@ -8,14 +8,13 @@ use crate::syntax::{Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `tl.inline_asm_elementwise` with PTX, NVIDIA's assembly language, and names what does the same on an AMD
-    /// GPU.
+    /// Finds `tl.inline_asm_elementwise` with PTX, NVIDIA's assembly language, and names the equivalent on an AMD GPU.
     ///
     /// ## Why on ROCm
     ///
-    /// The text is handed to the target's assembler, and the AMD one knows no PTX. Triton 3.9 prints "could not
-    /// allocate output register" and may go on with a kernel that computes something else. Most such lines have a plain
-    /// Triton form, which also runs on NVIDIA.
+    /// Triton passes the text to the target's assembler, and AMD's assembler does not support PTX. Triton 3.9 prints
+    /// "could not allocate output register" and may continue with a kernel that computes a different result. Most such
+    /// lines have an equivalent in Triton, which also runs on NVIDIA.
     ///
     /// ## Example
     ///
@@ -39,12 +38,12 @@ declare_rule! {
     ///     return tl.exp2(x)
     /// ```
     ///
-    /// Where only assembly will do, write both, and choose by a `tl.constexpr` that the host sets from
+    /// If assembly is necessary, write both versions, and select one by a `tl.constexpr` that the host sets from
     /// `torch.version.hip`. AMD's constraints are `v` and `s` registers in place of PTX's `f`, `r`, `h`, `l`.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: what a piece of assembly does is for a person to read.
+    /// Display-only: the author has to check what the assembly computes.
     ///
     /// ## References
     ///
@@ -62,7 +61,7 @@ declare_rule! {
     }
 }
 
-/// What a PTX instruction begins with, and what does its work on an AMD GPU.
+/// Prefixes of PTX instructions, and the AMD equivalents.
 const EQUIVALENTS: &[(&str, &str)] = &[
     ("tanh", "Write it as 2 * tl.sigmoid(2 * x) - 1"),
     ("ex2", "Use tl.exp2, which becomes v_exp_f32"),
@@ -88,18 +87,18 @@ const EQUIVALENTS: &[(&str, &str)] = &[
     ),
     ("ld", "Use tl.load with cache_modifier and volatile"),
     ("st", "Use tl.store with cache_modifier"),
-    ("atom", "Use tl.atomic_add and its kin"),
-    ("red", "Use tl.atomic_add and its kin"),
+    ("atom", "Use tl.atomic_add or similar"),
+    ("red", "Use tl.atomic_add or similar"),
     ("bar", "Use tl.debug_barrier"),
     ("membar", "Use an atomic with sem=\"acq_rel\""),
     ("fence", "Use an atomic with sem=\"acq_rel\""),
     (
         "griddepcontrol",
-        "There is no counterpart: AMD GPUs have no programmatic dependent launch",
+        "There is no equivalent: AMD GPUs have no programmatic dependent launch",
     ),
     (
         "cp",
-        "There is no counterpart; tl.load pipelines by num_stages",
+        "There is no equivalent; tl.load pipelines by num_stages",
     ),
     ("mma", "Use tl.dot, which becomes MFMA instructions"),
     ("nanosleep", "AMD's instruction is s_sleep"),
@@ -119,7 +118,7 @@ fn check(cx: &Checker<'_>, call: Node) {
     };
     let parts = string_parts(&cx.semantics, text);
     let assembly = parts.concat();
-    // `v_exp_f32`, `s_memrealtime`, `global_load_dword`, `ds_read`: AMD's own.
+    // `v_exp_f32`, `s_memrealtime`, `global_load_dword`, `ds_read`: AMD instructions.
     if assembly.is_empty() || contains_any(&assembly, &["v_", "s_", "ds_", "buffer_", "global_"]) {
         return;
     }
@@ -137,7 +136,7 @@ fn check(cx: &Checker<'_>, call: Node) {
     let stem = first.split('.').next().unwrap_or_default();
     let known = EQUIVALENTS.iter().find(|(name, _)| *name == stem);
     let title = special.or(known).map_or(
-        "Write it in plain Triton, or choose assembly by target",
+        "Write it in plain Triton, or select assembly by target",
         |(_, title)| title,
     );
     let what = if first.is_empty() { "this" } else { first };
@@ -149,7 +148,7 @@ fn check(cx: &Checker<'_>, call: Node) {
     cx.report(
         &RULE,
         place,
-        format!("{what} is PTX, which AMD's assembler does not know."),
+        format!("{what} is PTX, which AMD's assembler does not support."),
         Suggestion::display_only(title),
     );
 }

@@ -1,4 +1,4 @@
-//! HW707: a load or store that leaves the mask out.
+//! HW707: a load or store without a mask.
 
 use super::super::calls::{called, function_around, mentions, values};
 use super::super::kernels::{is_tl, kernel_around, launched, launches, mask, parameters, pointer};
@@ -9,15 +9,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `tl.load` and `tl.store` without a mask at offsets that another access of the same kernel masks; and
-    /// kernels that mask nothing while their grid is rounded up with `triton.cdiv`.
+    /// Finds `tl.load` and `tl.store` without a mask at offsets that are masked in another access of the same kernel,
+    /// and kernels without any mask whose grid is rounded up with `triton.cdiv`.
     ///
     /// ## Why on ROCm
     ///
-    /// Past the end of a tensor lies whatever the allocator put there. A read a few elements too far often goes
+    /// The memory past the end of a tensor belongs to other allocations. Reading a few elements too far often goes
     /// unnoticed, until another allocator, another size or another GPU puts an unmapped page there: then it is a memory
     /// access fault. A store past the end changes another tensor. Allocators and page sizes differ between CUDA and
-    /// ROCm, so what never failed on one may fail on the other.
+    /// ROCm, so code that never failed on one may fail on the other.
     ///
     /// ## Example
     ///
@@ -51,15 +51,15 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: what a masked load returns where the mask is false is undefined unless `other` says it, and a reduction
-    /// needs it said.
+    /// Unsafe: the value of a masked load is undefined where the mask is false, unless `other` is set. A reduction
+    /// needs it.
     ///
     /// ## References
     ///
     /// * [triton.language.load](https://triton-lang.org/main/python-api/generated/triton.language.load.html)
     /// * [Triton tutorial: vector addition](https://triton-lang.org/main/getting-started/tutorials/01-vector-add.html)
     "HW707" "triton-missing-mask" {
-        title: "An access without the mask of its neighbours",
+        title: "An access without the mask of the other accesses",
         family: Triton,
         severity: Warning,
         applicability: Unsafe,
@@ -94,7 +94,7 @@ fn check(cx: &Checker<'_>, access: Node) {
             && compares(cx, mask, tree.text(offsets));
         is_bound_by_it.then_some(mask)
     });
-    // `if EVEN:` around it says when no mask is needed.
+    // An `if EVEN:` around it means that no mask is needed.
     let is_chosen = tree
         .ancestors(access)
         .take_while(|ancestor| *ancestor != kernel)
@@ -106,7 +106,7 @@ fn check(cx: &Checker<'_>, access: Node) {
         check_rounded_grid(cx, kernel, access);
         return;
     };
-    let title = "Give it the mask of its neighbours";
+    let title = "Add the mask of the other accesses";
     let is_in_scope = tree.kind(mask) == Kind::Identifier && is_bound_before(cx, mask, access);
     let fix = if is_in_scope {
         let end = tree.end(access) - 1;
@@ -128,7 +128,7 @@ fn check(cx: &Checker<'_>, access: Node) {
     );
 }
 
-/// A kernel that masks nothing, under a grid that is rounded up.
+/// A kernel without masks, launched with a grid that is rounded up.
 fn check_rounded_grid(cx: &Checker<'_>, kernel: Node, access: Node) {
     let tree = cx.tree();
     let accesses: Vec<Node> = cx
@@ -144,7 +144,7 @@ fn check_rounded_grid(cx: &Checker<'_>, kernel: Node, access: Node) {
             let grid = tree
                 .child(*launch, Field::Function)
                 .and_then(|function| tree.child(function, Field::Subscript));
-            // `assert n % BLOCK == 0` makes rounding up a plain division.
+            // `assert n % BLOCK == 0` makes rounding up an exact division.
             let is_exact = tree.text(around).contains('%');
             !is_exact
                 && grid.is_some_and(|grid| mentions(cx, cx.semantics.expression(grid), "cdiv"))
@@ -166,7 +166,7 @@ fn is_access(cx: &Checker<'_>, call: Node) -> bool {
     is_tl(cx, call, "load") || is_tl(cx, call, "store")
 }
 
-/// `ptr + offsets`: a parameter, and the one name that is added to it.
+/// `ptr + offsets`: a parameter, and the single name that is added to it.
 fn base_and_offsets(cx: &Checker<'_>, kernel: Node, pointer: Node) -> Option<(Node, Node)> {
     let tree = cx.tree();
     let (base, offsets) = super::super::calls::sides(cx, pointer, "+")?;
@@ -178,9 +178,9 @@ fn base_and_offsets(cx: &Checker<'_>, kernel: Node, pointer: Node) -> Option<(No
     (is_parameter && is_range).then_some((base, offsets))
 }
 
-/// The offsets step through memory program by program: `tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)`.
+/// The offsets are different for each program: `tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)`.
 ///
-/// A range alone may index a buffer of just that size.
+/// A range without the program id may index a buffer of exactly that size.
 fn has_range(cx: &Checker<'_>, value: Node) -> bool {
     let tree = cx.tree();
     let by_program = |node: Node| {
@@ -201,13 +201,13 @@ fn has_range(cx: &Checker<'_>, value: Node) -> bool {
     has("arange") && (by_program(value) || starts_elsewhere)
 }
 
-/// Both names hold one assignment's value.
+/// Both names have the value of the same assignment.
 fn same_value(cx: &Checker<'_>, a: Node, b: Node) -> bool {
     let value = |node| cx.semantics.binding(node).map(|binding| binding.node);
     value(a) == value(b)
 }
 
-/// The mask says how far `offsets` may go.
+/// The mask limits `offsets`.
 fn compares(cx: &Checker<'_>, mask: Node, offsets: &str) -> bool {
     let tree = cx.tree();
     let mask = cx.semantics.expression(mask);

@@ -1,4 +1,4 @@
-//! HW702: deep software pipelines, as NVIDIA GPUs like them.
+//! HW702: deep software pipelines tuned for NVIDIA GPUs.
 
 use super::super::calls::keyword;
 use super::super::kernels::{is_named_after_nvidia, takes_launch_options};
@@ -9,15 +9,16 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds Triton launches with `num_stages` of 3 or more, and lists of `triton.Config` of which none has 2 or fewer.
+    /// Finds Triton launches with `num_stages` of 3 or more, and lists of `triton.Config` in which no entry has 2 or
+    /// fewer.
     ///
     /// ## Why on ROCm
     ///
-    /// The number of stages says how many tiles of a loop are in flight. Each takes its share of LDS: 64 KB per compute
-    /// unit on MI200 and MI300, 160 KB on MI350, against more than 200 KB on an H100. AMD's guide says 2 for a kernel
-    /// with one matrix product, and 1 for two fused ones, such as attention. A configuration that does not fit fails;
-    /// one that fits may leave room for one workgroup only. An autotuner can only choose from what it is given: give it
-    /// 1 and 2 as well, and let it measure.
+    /// `num_stages` is the number of tiles of a loop that are in flight. Each stage uses LDS: a compute unit has 64 KB
+    /// on MI200 and MI300 and 160 KB on MI350, while an H100 has more than 200 KB. AMD's guide recommends 2 for a
+    /// kernel with one matrix product, and 1 for two fused ones, such as attention. A configuration that does not fit
+    /// fails; one that fits may leave room for only one workgroup. An autotuner selects from its list of
+    /// configurations: add 1 and 2 as well, and let it measure.
     ///
     /// ## Example
     ///
@@ -43,14 +44,14 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: which depth is best is a matter of measuring.
+    /// Display-only: the best depth has to be measured.
     ///
     /// ## References
     ///
     /// * [MI300X workload optimization: Triton kernel performance](https://rocm.docs.amd.com/en/latest/how-to/rocm-for-ai/inference-optimization/workload.html)
     /// * [Optimizing Triton kernels (ROCm)](https://rocm.docs.amd.com/projects/ai-ecosystem/en/latest/optimization/optimize-triton-kernels.html)
     "HW702" "triton-num-stages" {
-        title: "More pipeline stages than AMD's guide advises",
+        title: "More pipeline stages than AMD's guide recommends",
         family: Triton,
         severity: Advice,
         applicability: DisplayOnly,
@@ -60,7 +61,7 @@ declare_rule! {
     }
 }
 
-/// The most stages that AMD's guide advises.
+/// The largest number of stages that AMD's guide recommends.
 const MOST: i64 = 2;
 
 fn check(cx: &Checker<'_>, stages: Node) {
@@ -92,8 +93,8 @@ fn check(cx: &Checker<'_>, stages: Node) {
     cx.report(
         &RULE,
         stages,
-        "AMD's guide advises num_stages=2 for one matrix product and 1 for two; deeper pipelines take LDS that Instinct GPUs have less of.",
-        Suggestion::display_only("Offer 1 and 2 as well, and measure"),
+        "AMD's guide recommends num_stages=2 for one matrix product and 1 for two; more stages need more LDS, which Instinct GPUs have less of.",
+        Suggestion::display_only("Add 1 and 2 as well, and measure"),
     );
 }
 

@@ -1,4 +1,4 @@
-//! HW701: more warps than a workgroup of an AMD GPU has room for.
+//! HW701: more warps than fit into a workgroup of an AMD GPU.
 
 use super::super::calls::{given_to, has_text};
 use super::super::kernels::{is_for_other_vendor, is_named_after_nvidia, takes_launch_options};
@@ -9,14 +9,14 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds Triton kernels that ask for `num_warps=32` or more.
+    /// Finds Triton kernels with `num_warps=32` or more.
     ///
     /// ## Why on ROCm
     ///
-    /// A warp of an Instinct GPU has 64 lanes, so 32 warps are 2048 threads, and a workgroup holds 1024. The kernel
-    /// compiles, and its launch raises `OutOfResources: … threads`. In an autotuner's list such a configuration is
-    /// compiled, fails, and is skipped: time lost, nothing worse, unless it is the only one. 16 warps of 64 lanes are
-    /// as many threads as 32 warps of 32.
+    /// A warp of an Instinct GPU has 64 lanes, so 32 warps are 2048 threads, and a workgroup is limited to 1024. The
+    /// kernel compiles, and its launch raises `OutOfResources: … threads`. In an autotuner's list such a configuration
+    /// is compiled, fails, and is skipped, which only costs time unless it is the only configuration. 16 warps of 64
+    /// lanes are as many threads as 32 warps of 32.
     ///
     /// ## Example
     ///
@@ -52,13 +52,13 @@ declare_rule! {
     ///     double[(triton.cdiv(n, 32768),)](x, n, BLOCK=32768, num_warps=16)
     /// ```
     ///
-    /// To keep 32 for NVIDIA, choose by `torch.version.hip`, as Liger-Kernel does.
+    /// To keep 32 for NVIDIA, select the value by `torch.version.hip`, as Liger-Kernel does.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: on an AMD GPU there is nothing to keep, because the launch fails; but on NVIDIA the same line then runs
-    /// with half the threads, at another speed and with sums in another order. There is no edit inside an autotuner's
-    /// list, where the neighbours may have 16 already.
+    /// Unsafe: on an AMD GPU the launch fails without the fix, but on NVIDIA the same line then runs with half the
+    /// threads, at a different speed and with sums in a different order. There is no edit inside an autotuner's list,
+    /// where another entry may already have 16.
     ///
     /// ## References
     ///
@@ -66,10 +66,10 @@ declare_rule! {
     /// * [HIP: hardware features, workgroup limits](https://rocm.docs.amd.com/projects/HIP/en/latest/reference/hardware_features.html)
     /// * [Liger-Kernel: utils.py](https://github.com/linkedin/Liger-Kernel/blob/main/src/liger_kernel/ops/utils.py)
     "HW701" "triton-num-warps" {
-        title: "More threads than a workgroup holds",
+        title: "More threads than fit into a workgroup",
         family: Triton,
         severity: Error,
-        also: [Warning "in a list of the autotuner's"],
+        also: [Warning "in an autotuner's list"],
         applicability: Unsafe,
         targets: "gfx90a, gfx942, gfx950 (wavefronts of 64)",
         lesson: None,
@@ -91,7 +91,7 @@ fn check(cx: &Checker<'_>, number: Node) {
         return;
     }
     if is_candidate(cx, number) && !is_only_candidate(cx, number) {
-        // A source that asks for ROCm prunes its list by it.
+        // A source that checks for ROCm can prune its list.
         if cx.mentions_hip() {
             return;
         }
@@ -100,7 +100,7 @@ fn check(cx: &Checker<'_>, number: Node) {
             Severity::Warning,
             number,
             format!("{text} warps of 64 lanes are more than the 1024 threads of a workgroup: the autotuner compiles this configuration and then skips it."),
-            Suggestion::display_only("Leave it out on AMD GPUs"),
+            Suggestion::display_only("Remove it on AMD GPUs"),
         );
         return;
     }
@@ -112,7 +112,7 @@ fn check(cx: &Checker<'_>, number: Node) {
     );
 }
 
-/// `for num_warps in [32]`: nothing else to choose.
+/// `for num_warps in [32]`: there is no other value.
 fn is_only_candidate(cx: &Checker<'_>, number: Node) -> bool {
     let tree = cx.tree();
     tree.parent(number).is_some_and(|list| {
@@ -124,7 +124,7 @@ fn is_only_candidate(cx: &Checker<'_>, number: Node) -> bool {
     })
 }
 
-/// One choice among several: in a `triton.Config`, or in a list that configurations are made of.
+/// One of several values: in a `triton.Config`, or in a list from which configurations are built.
 fn is_candidate(cx: &Checker<'_>, number: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(number)

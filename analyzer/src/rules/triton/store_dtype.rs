@@ -1,4 +1,4 @@
-//! HW708: a store that rounds to one type whatever the output's is.
+//! HW708: a store that converts to a fixed type.
 
 use super::super::calls::{
     argument, called, contains_any, keyword, latest, name_of, receiver, values,
@@ -14,10 +14,10 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// An output of float32 silently gets values that were rounded to 8 bits of mantissa; a reference test in bfloat16
-    /// does not see it. `tl.store` converts to the type of the pointer by itself, so the cast only takes something
-    /// away. Before MI350 (gfx950) there is no instruction that converts to bfloat16, and each conversion costs
-    /// several.
+    /// A float32 output silently gets values that were rounded to 8 bits of mantissa; a reference test in bfloat16 does
+    /// not detect it. `tl.store` converts to the type of the pointer by itself, so the cast only loses precision. GPUs
+    /// before MI350 (gfx950) have no instruction that converts to bfloat16, and each conversion takes several
+    /// instructions.
     ///
     /// ## Example
     ///
@@ -49,13 +49,13 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: an output of another type than the fixed one gets other values, which is the point.
+    /// Unsafe: an output of another type gets different values. This is intended.
     ///
     /// ## References
     ///
     /// * [triton.language.store](https://triton-lang.org/main/python-api/generated/triton.language.store.html)
     "HW708" "triton-store-dtype" {
-        title: "A store that fixes the type",
+        title: "A store with a fixed type",
         family: Triton,
         severity: Advice,
         applicability: Unsafe,
@@ -73,7 +73,7 @@ fn check(cx: &Checker<'_>, store: Node) {
     let Some(kernel) = kernel_around(cx, store) else {
         return;
     };
-    // A kernel that is named after the type means it; and one finding is enough for a kernel that unrolls its stores.
+    // A kernel that is named after the type needs it; and one finding is enough for a kernel that unrolls its stores.
     let name = name_of(cx, kernel).to_ascii_lowercase();
     let is_meant = contains_any(&name, &["bf16", "bfloat16", "fp16", "half", "dequant"]);
     let is_first = !cx
@@ -83,7 +83,7 @@ fn check(cx: &Checker<'_>, store: Node) {
     if is_meant || !is_first {
         return;
     }
-    let title = "Take the type from the pointer";
+    let title = "Use the type of the pointer";
     let fix = match output(cx, kernel, store) {
         Some(name) => Suggestion::unsafe_edits(
             title,
@@ -94,12 +94,12 @@ fn check(cx: &Checker<'_>, store: Node) {
     cx.report(
         &RULE,
         dtype,
-        "The value is rounded to this type even when the output has a wider one.",
+        "The value is rounded to this type even if the output has a wider one.",
         fix,
     );
 }
 
-/// The `tl.bfloat16` of `tl.store(…, value.to(tl.bfloat16))`, at once or through a name.
+/// The `tl.bfloat16` of `tl.store(…, value.to(tl.bfloat16))`, directly or through a name.
 fn fixed_dtype(cx: &Checker<'_>, store: Node) -> Option<Node> {
     if !is_tl(cx, store, "store") {
         return None;
@@ -117,7 +117,7 @@ fn fixed_dtype(cx: &Checker<'_>, store: Node) -> Option<Node> {
     is_fixed.then_some(dtype)
 }
 
-/// The parameter that the store's pointer begins with.
+/// The parameter at the start of the store's pointer expression.
 fn output<'a>(cx: &Checker<'a>, kernel: Node, store: Node) -> Option<&'a str> {
     let tree = cx.tree();
     let mut base = tree.unparenthesized(pointer(cx, store)?);

@@ -1,4 +1,4 @@
-//! HW703: the tanh that `triton.language` does not have.
+//! HW703: tanh, which `triton.language` does not have.
 
 use super::super::calls::{called, values};
 use super::super::kernels::is_for_other_vendor;
@@ -14,10 +14,10 @@ declare_rule! {
     /// ## Why on ROCm
     ///
     /// Triton 3, which comes with PyTorch 2.4 and newer, has neither: compiling the kernel raises `AttributeError`, on
-    /// every backend. The usual replacement is where ROCm comes in. `libdevice.tanh` works on AMD GPUs and takes more
-    /// instructions than the form below; its fast variant gave NaN for large inputs until Triton 3.6; and `(e - 1) / (e
-    /// + 1)` gives NaN wherever `e` overflows. `2 * sigmoid(2x) - 1` is the same function and overflows nowhere. For
-    /// GELU, write `x * tl.sigmoid(2 * inner)` at once.
+    /// every backend. The choice of the replacement matters on ROCm. `libdevice.tanh` works on AMD GPUs and takes more
+    /// instructions than the form below; its fast variant returned NaN for large inputs until Triton 3.6; and
+    /// `(e - 1) / (e + 1)` is NaN wherever `e` overflows. `2 * sigmoid(2x) - 1` is the same function and does not
+    /// overflow. For GELU, write `x * tl.sigmoid(2 * inner)` directly.
     ///
     /// ## Example
     ///
@@ -49,7 +49,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: near zero the difference loses digits that a real tanh keeps; the absolute error stays at float32's
+    /// Unsafe: near zero the subtraction loses digits that an exact tanh has; the absolute error stays at float32's
     /// rounding.
     ///
     /// ## References

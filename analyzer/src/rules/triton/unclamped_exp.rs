@@ -8,14 +8,14 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds, in Triton kernels, `(e - 1) / (e + 1)` and `(e - f) / (e + f)` with `e = tl.exp(…)` of something unbounded,
-    /// and a softmax that does not subtract the maximum.
+    /// Finds, in Triton kernels, `(e - 1) / (e + 1)` and `(e - f) / (e + f)` where `e = tl.exp(…)` of an unbounded
+    /// value, and a softmax that does not subtract the maximum.
     ///
     /// ## Why on ROCm
     ///
-    /// In float32 `exp` overflows above 88. Then the quotient is `inf / inf`, NaN, on every GPU. It belongs to porting
-    /// because this is how tanh is commonly rewritten for ROCm. `1 - 2 / (e + 1)` is the same function and has no such
-    /// quotient: where `e` overflows it gives 1.
+    /// In float32 `exp` overflows above 88. The quotient is then `inf / inf`, which is NaN, on every GPU. It appears in
+    /// ports because tanh is commonly rewritten in this way for ROCm. `1 - 2 / (e + 1)` is the same function without
+    /// such a quotient: where `e` overflows the result is 1.
     ///
     /// ## Example
     ///
@@ -68,7 +68,7 @@ declare_rule! {
     }
 }
 
-/// What keeps an argument of `exp` from growing.
+/// Operations that bound the argument of `exp`.
 const BOUNDS: &[&str] = &[
     "minimum", "maximum", "clamp", "min", "max", "abs", "where", "clip",
 ];
@@ -101,12 +101,13 @@ fn check(cx: &Checker<'_>, quotient: Node) {
             &RULE,
             quotient,
             "This softmax does not subtract the maximum: one large input makes it inf / inf, NaN.",
-            Suggestion::display_only("Take tl.exp(x - tl.max(x, axis=0))"),
+            Suggestion::display_only("Use tl.exp(x - tl.max(x, axis=0))"),
         );
     }
 }
 
-/// `(e - 1) / (e + 1)` and `(e - f) / (e + f)`: the `e`, when it is an unbounded exponential, and what is taken from it.
+/// `(e - 1) / (e + 1)` and `(e - f) / (e + f)`: the `e`, if it is an unbounded exponential, and the value subtracted
+/// from it.
 fn tanh_form(cx: &Checker<'_>, above: Node, below: Node) -> Option<(Node, Node)> {
     let tree = cx.tree();
     let (e, other) = sides(cx, above, "-")?;
@@ -137,7 +138,7 @@ fn is_plain_softmax(cx: &Checker<'_>, above: Node, below: Node) -> bool {
         })
 }
 
-/// An `exp` or `exp2` whose argument nothing bounds.
+/// An `exp` or `exp2` with an unbounded argument.
 fn is_unbounded(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let call = latest(cx, node);
@@ -147,7 +148,7 @@ fn is_unbounded(cx: &Checker<'_>, node: Node) -> bool {
     let Some(argument) = values(cx, call).first().copied() else {
         return false;
     };
-    // Two names deep: `x2 = 2 * x`, `x = tl.minimum(x, 10)`.
+    // Follows two names: `x2 = 2 * x`, `x = tl.minimum(x, 10)`.
     let is_bounded = |node: Node| {
         cx.within(node).any(|inner| {
             tree.kind(inner) == Kind::Identifier && contains_any(tree.text(inner), BOUNDS)

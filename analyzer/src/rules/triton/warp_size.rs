@@ -1,4 +1,4 @@
-//! HW712: Triton code that counts threads in warps of 32.
+//! HW712: Triton code that assumes warps of 32 threads.
 
 use super::super::calls::{argument, called, function_around, has_text, mentions, sides};
 use super::super::kernels::is_named_after_nvidia;
@@ -9,14 +9,14 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds launch maths with warps of 32 lanes in a source that imports Triton: `num_warps * 32`, `num_warps = block
-    /// // 32`, and Gluon layouts whose threads per warp multiply to 32.
+    /// Finds launch computations with warps of 32 lanes in a source that imports Triton: `num_warps * 32`,
+    /// `num_warps = block // 32`, and Gluon layouts whose threads per warp multiply to 32.
     ///
     /// ## Why on ROCm
     ///
-    /// Instinct GPUs have warps of 64 lanes. `num_warps * 32` is half of the threads there are, so elements per thread,
-    /// register needs and partial sums per thread come out wrong by two; `block // 32` asks for twice the threads, and
-    /// past 16 warps the launch fails. A Gluon layout for 32 lanes does not compile for 64.
+    /// Instinct GPUs have warps of 64 lanes. `num_warps * 32` is half of the number of threads, so elements per thread,
+    /// register needs and partial sums per thread are off by a factor of two. `block // 32` requests twice the threads,
+    /// and with more than 16 warps the launch fails. A Gluon layout for 32 lanes does not compile for 64.
     ///
     /// ## Example
     ///
@@ -37,11 +37,11 @@ declare_rule! {
     ///     return block // (num_warps * lanes)
     /// ```
     ///
-    /// `torch.cuda.get_device_properties(device).warp_size` tells it as well.
+    /// `torch.cuda.get_device_properties(device).warp_size` also returns the number.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: where the number comes from is for you to decide.
+    /// Display-only: the author has to decide where to read the number.
     ///
     /// ## References
     ///
@@ -70,12 +70,12 @@ fn check(cx: &Checker<'_>, node: Node) {
     cx.report(
         &RULE,
         node,
-        "This counts 32 lanes in a warp; Instinct GPUs have 64.",
-        Suggestion::display_only("Ask the target for its warp size"),
+        "This assumes 32 lanes in a warp; Instinct GPUs have 64.",
+        Suggestion::display_only("Read the warp size from the target"),
     );
 }
 
-/// `return num_warps * (properties.warp_size or 32)` beside it: 32 is for what has no answer.
+/// `return num_warps * (properties.warp_size or 32)` in the same source: 32 is only the default.
 fn asks_elsewhere(cx: &Checker<'_>, node: Node) -> bool {
     function_around(cx, node).is_some_and(|function| mentions(cx, function, "warp_size"))
 }

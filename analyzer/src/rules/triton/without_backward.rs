@@ -1,4 +1,4 @@
-//! HW713: a kernel's result that carries no gradient.
+//! HW713: a kernel's result without a gradient.
 
 use super::super::calls::{
     arguments, called, class_of, contains_any, decorators, function_around, mentions, name_of,
@@ -12,16 +12,17 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds modules with trainable parameters whose `forward` returns what a Triton kernel wrote into a fresh tensor,
-    /// with no `torch.autograd.Function` in between.
+    /// Finds modules with trainable parameters whose `forward` returns a new tensor written by a Triton kernel, without
+    /// a `torch.autograd.Function`.
     ///
     /// ## Why on ROCm
     ///
-    /// A kernel launch is invisible to autograd: the tensor from `torch.empty_like` has no history, so the graph ends
-    /// there. No error says so. The parameters of this layer and of all layers before it get no gradient, the backward
-    /// pass becomes very fast, the optimizer keeps no state for what it never updates, and the loss falls a little
-    /// thanks to the layers behind. In a public training example for AMD GPUs this was taken for a speed-up of three
-    /// times: its backward fell from 107 ms to 0.6 ms. A backward that is much faster than the forward is the sign.
+    /// Autograd does not record a kernel launch: the tensor from `torch.empty_like` has no history, so the graph ends
+    /// there, without an error. The parameters of this layer and of all layers before it get no gradient, the backward
+    /// pass becomes very fast, the optimizer has no state for parameters that it never updates, and the loss decreases
+    /// a little because of the later layers. In a public training example for AMD GPUs this was reported as a speedup
+    /// of three times: its backward fell from 107 ms to 0.6 ms. A backward that is much faster than the forward
+    /// indicates this error.
     ///
     /// ## Example
     ///
@@ -84,12 +85,13 @@ declare_rule! {
     ///         return ScaleFunction.apply(x, self.weight)
     /// ```
     ///
-    /// Test that every parameter has a gradient after one step, and that the loss falls as it does without the kernel.
-    /// A model for inference only says so: `requires_grad=False`, or `@torch.inference_mode()` on `forward`.
+    /// Test that every parameter has a gradient after one step, and that the loss decreases as it does without the
+    /// kernel. For a model that is only used for inference, write `requires_grad=False`, or `@torch.inference_mode()`
+    /// on `forward`; it is then not reported.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: a backward has to be derived.
+    /// Display-only: the backward has to be derived by hand.
     ///
     /// ## References
     ///
@@ -128,12 +130,12 @@ fn check(cx: &Checker<'_>, forward: Node) {
     cx.report(
         &RULE,
         launch,
-        "Autograd does not see this launch: no gradient reaches this layer's parameters nor any layer before it.",
+        "Autograd does not record this launch: this layer's parameters and all layers before it get no gradient.",
         Suggestion::display_only("Wrap the launch in a torch.autograd.Function with a backward"),
     );
 }
 
-/// A launch in `function` whose arguments hold a fresh tensor that `function` returns.
+/// A launch in `function` with a new tensor as an argument that `function` returns.
 fn launch_that_is_returned(cx: &Checker<'_>, function: Node) -> Option<Node> {
     let tree = cx.tree();
     let launches = launches(cx);
@@ -167,7 +169,7 @@ fn is_fresh(cx: &Checker<'_>, name: Node) -> bool {
         })
 }
 
-/// `return y`, `return y.view(…)`, or of a name that was made of it.
+/// `return y`, `return y.view(…)`, or of a name computed from it.
 fn flows_to_return(cx: &Checker<'_>, function: Node, name: &str) -> bool {
     let tree = cx.tree();
     let mut carriers = vec![name];
@@ -193,7 +195,8 @@ fn flows_to_return(cx: &Checker<'_>, function: Node, name: &str) -> bool {
     false
 }
 
-/// A function of this source that `forward` calls with one of its module's parameters, and that launches and returns.
+/// A function of this source that `forward` calls with one of its module's parameters, and that launches the kernel and
+/// returns its output.
 fn launch_in_helper(cx: &Checker<'_>, forward: Node) -> Option<Node> {
     let tree = cx.tree();
     if launches(cx).is_empty() {
@@ -222,7 +225,7 @@ fn is_autograd_function(cx: &Checker<'_>, class: Node) -> bool {
         .is_some_and(|bases| tree.text(bases).contains("Function"))
 }
 
-/// `self.weight = nn.Parameter(…)` that is not frozen where it is made, or a layer of PyTorch's that has one.
+/// `self.weight = nn.Parameter(…)` that is not frozen where it is created, or a PyTorch layer that has one.
 fn has_trainable_parameter(cx: &Checker<'_>, class: Node) -> bool {
     let tree = cx.tree();
     cx.within(class).any(|node| {
@@ -236,7 +239,8 @@ fn has_trainable_parameter(cx: &Checker<'_>, class: Node) -> bool {
     })
 }
 
-/// `@torch.no_grad()`, `with torch.inference_mode():`, a registered operator, or an exception when gradients are asked for.
+/// `@torch.no_grad()`, `with torch.inference_mode():`, a registered operator, or an exception if gradients are
+/// required.
 fn runs_without_gradients(cx: &Checker<'_>, function: Node) -> bool {
     const SIGNS: &[&str] = &[
         "no_grad",

@@ -13,10 +13,10 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// apex is a set of CUDA extensions; NVIDIA's source does not build for ROCm, though AMD keeps a fork that does. Most
-    /// of what it is imported for has been in PyTorch for years: mixed precision in `torch.amp`, fused optimizers as
-    /// `fused=True` in `torch.optim`, `LayerNorm` and `RMSNorm` in `torch.nn`, `DistributedDataParallel` and
-    /// `SyncBatchNorm` too. Those run on ROCm with nothing to build.
+    /// apex is a set of CUDA extensions. NVIDIA's source does not build for ROCm, although AMD maintains a fork that
+    /// does. Most of its features have been in PyTorch for years: mixed precision in `torch.amp`, fused optimizers as
+    /// `fused=True` in `torch.optim`, `LayerNorm` and `RMSNorm` in `torch.nn`, as well as `DistributedDataParallel` and
+    /// `SyncBatchNorm`. They run on ROCm and need no build.
     ///
     /// ## Example
     ///
@@ -45,9 +45,9 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe, and offered for `FusedLayerNorm` and `FusedRMSNorm` of `apex.normalization` alone. The results agree up to
-    /// rounding, but an `RMSNorm` without `eps` uses the smallest step of its dtype in PyTorch and 1e-5 in apex.
-    /// For everything else the rule names the counterpart in PyTorch.
+    /// Unsafe, and offered only for `FusedLayerNorm` and `FusedRMSNorm` of `apex.normalization`. The results agree up
+    /// to rounding, but the default `eps` of `RMSNorm` is the machine epsilon of its dtype in PyTorch and 1e-5 in apex.
+    /// For everything else the finding names the PyTorch equivalent.
     ///
     /// ## References
     ///
@@ -68,7 +68,7 @@ declare_rule! {
     }
 }
 
-/// Modules that apex builds beside itself.
+/// Top-level extension modules that apex builds.
 const EXTENSIONS: &[&str] = &[
     "amp_C",
     "apex_C",
@@ -95,7 +95,7 @@ fn check(cx: &Checker<'_>, statement: Node) {
     let Some(import) = import else {
         return;
     };
-    // Megatron imports its extensions in each function: the first stands for the others.
+    // Megatron imports its extensions in each function: only the first import is reported.
     let module = tree.text(import);
     if !module.starts_with("apex") && cx.has_reported(&RULE, &|text, _| text == module) {
         return;
@@ -118,7 +118,7 @@ fn check(cx: &Checker<'_>, statement: Node) {
     );
 }
 
-/// What PyTorch offers for what a statement imports.
+/// The PyTorch equivalent of the names that a statement imports.
 fn counterpart(statement: &str) -> &'static str {
     let mentions = |word: &str| statement.contains(word);
     if mentions("amp") {
@@ -132,11 +132,11 @@ fn counterpart(statement: &str) -> &'static str {
     } else if mentions("multihead_attn") {
         "Use torch.nn.functional.scaled_dot_product_attention"
     } else {
-        "Use PyTorch's counterpart, or build AMD's fork of apex"
+        "Use PyTorch's equivalent, or build AMD's fork of apex"
     }
 }
 
-/// Edits for `from apex.normalization import …` where every name that it brings has an exact counterpart.
+/// Edits for `from apex.normalization import …` if every imported name has an exact equivalent.
 fn norm_edits(cx: &Checker<'_>, statement: Node) -> Option<Vec<Replacement>> {
     let tree = cx.tree();
     if tree.text(tree.child(statement, Field::ModuleName)?) != "apex.normalization" {
@@ -164,7 +164,7 @@ fn norm_edits(cx: &Checker<'_>, statement: Node) -> Option<Vec<Replacement>> {
     } else {
         let range = import_item_range(cx, *items.first()?).filter(|_| items.len() == 1);
         let line = range.or_else(|| {
-            // Several names, all of them replaced: the statement goes with its line.
+            // The statement imports several names, and all of them are replaced: the whole line is removed.
             let end = tree.source().get(tree.end(statement)..)?.find('\n')?;
             Some(tree.start(statement)..tree.end(statement) + end + 1)
         })?;
@@ -173,7 +173,7 @@ fn norm_edits(cx: &Checker<'_>, statement: Node) -> Option<Vec<Replacement>> {
     Some(edits)
 }
 
-/// Replaces every use of an imported name; none when one of them does not fit.
+/// Replaces every use of an imported name; `None` if one of the uses cannot be replaced.
 fn uses<'a>(cx: &Checker<'a>, name: &'a str, replacement: &str) -> Option<Vec<Replacement>> {
     let tree = cx.tree();
     let mut edits = Vec::new();
@@ -207,7 +207,7 @@ fn uses<'a>(cx: &Checker<'a>, name: &'a str, replacement: &str) -> Option<Vec<Re
     Some(edits)
 }
 
-/// Where it is required.
+/// Checks requirements.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::packages::check(cx, &RULE);

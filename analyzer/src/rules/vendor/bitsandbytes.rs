@@ -1,4 +1,4 @@
-//! HW107: bitsandbytes, whose recent wheels carry ROCm libraries.
+//! HW107: bitsandbytes, whose recent wheels contain ROCm libraries.
 
 use crate::checker::Checker;
 use crate::report::Severity;
@@ -8,14 +8,15 @@ use crate::syntax::Node;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds unguarded imports of `bitsandbytes`, and requirements that pin one from before it supported AMD GPUs.
+    /// Finds unguarded imports of `bitsandbytes`, and requirements pinned to a release without support for AMD GPUs.
     ///
     /// ## Why on ROCm
     ///
-    /// This is a note, not a fault. For years bitsandbytes needed a fork or a build from source on ROCm. Since 0.50 AMD GPUs are
-    /// officially supported and the ordinary wheel carries libraries for ROCm 6.4 to 7.14. It loads the one that matches PyTorch's
-    /// ROCm version, so an older pin of bitsandbytes, or a ROCm release that no wheel was built for, ends in a library that can't
-    /// be found when the first operation runs.
+    /// The import is reported as information, not as an error. For years bitsandbytes needed a fork or a build from
+    /// source on ROCm. Since 0.50 AMD GPUs are officially supported, and the regular wheel contains libraries for ROCm
+    /// 6.4 to 7.14. It loads the library that matches PyTorch's ROCm version. With an older pinned version of
+    /// bitsandbytes, or a ROCm release without a matching library, the library is not found when the first operation
+    /// runs.
     ///
     /// ## Example
     ///
@@ -27,7 +28,8 @@ declare_rule! {
     ///
     /// ## Use instead
     ///
-    /// The same code with `bitsandbytes>=0.50` in the requirements. Where it may be missing, let the import fail softly:
+    /// The same code with `bitsandbytes>=0.50` in the requirements. If the package may be missing, catch the import
+    /// error:
     ///
     /// ```python
     /// try:
@@ -40,13 +42,13 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: it is the requirement that changes, not the code.
+    /// Display-only: the requirement has to change, not the code.
     ///
     /// ## References
     ///
     /// * [bitsandbytes: installation, AMD ROCm](https://huggingface.co/docs/bitsandbytes/main/en/installation#rocm)
     "HW107" "bitsandbytes" {
-        title: "bitsandbytes has to be a recent one",
+        title: "bitsandbytes has to be a recent version",
         family: VendorLibraries,
         severity: Info,
         also: [Warning "for a requirement of a release before 0.49"],
@@ -60,7 +62,7 @@ declare_rule! {
 const USES: &[Use] = &[row(
     What::Import("bitsandbytes"),
     Severity::Info,
-    "bitsandbytes runs on {arch} from 0.50 on, with the wheel's library for ROCm {rocm} or a build from source; older wheels hold CUDA alone.",
+    "bitsandbytes runs on {arch} from 0.50 on, with the wheel's library for ROCm {rocm} or a build from source; older wheels contain CUDA only.",
     "Require bitsandbytes>=0.50",
 )];
 
@@ -68,7 +70,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
 }
 
-/// Where it is required.
+/// Checks requirements.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::packages::check(cx, &RULE);

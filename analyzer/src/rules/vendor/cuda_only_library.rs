@@ -1,4 +1,4 @@
-//! HW112: the other libraries that NVIDIA's stack has.
+//! HW112: other libraries of NVIDIA's stack.
 
 use crate::checker::Checker;
 use crate::report::Severity;
@@ -8,15 +8,15 @@ use crate::syntax::Node;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds unguarded imports of libraries whose releases hold CUDA code, and that have no rule of their own: Transformer Engine,
-    /// FlashInfer, DeepGEMM, DeepEP, CUTLASS, RAPIDS, KvikIO, nvshmem, nvImageCodec, PyNvVideoCodec, cuEquivariance, tiny-cuda-nn,
-    /// nvdiffrast, spconv, and monitors that ask NVIDIA's driver, such as GPUtil and py3nvml; and requirements on the best-known
-    /// of them.
+    /// Finds unguarded imports of libraries whose releases contain CUDA code, and that have no rule of their own:
+    /// Transformer Engine, FlashInfer, DeepGEMM, DeepEP, CUTLASS, RAPIDS, KvikIO, nvshmem, nvImageCodec,
+    /// PyNvVideoCodec, cuEquivariance, tiny-cuda-nn, nvdiffrast, spconv, and monitoring tools that query NVIDIA's
+    /// driver, such as GPUtil and py3nvml. Also finds requirements on the best-known of them.
     ///
     /// ## Why on ROCm
     ///
-    /// What `pip install` brings is CUDA code: the import fails, or the first kernel does. For most of them there is a port, a fork
-    /// by AMD, or another library for the same work, and the finding names it.
+    /// `pip install` installs CUDA code: the import fails, or the first kernel does. Most of them have a port, a fork
+    /// by AMD, or an alternative library, and the finding names it.
     ///
     /// ## Example
     ///
@@ -26,7 +26,7 @@ declare_rule! {
     ///
     /// ## Use instead
     ///
-    /// What the finding names, imported where ROCm takes the branch:
+    /// Import the library that the finding names in the branch for ROCm:
     ///
     /// ```python
     /// import torch
@@ -39,7 +39,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: a counterpart has another interface.
+    /// Display-only: the alternative has a different interface.
     ///
     /// ## References
     ///
@@ -74,7 +74,7 @@ const fn ported(module: &'static str, title: &'static str) -> Use {
     row(
         What::Import(module),
         Severity::Warning,
-        "What the package index has of this library is CUDA code; AMD keeps a port of its own for ROCm.",
+        "The releases of this library on the package index are CUDA code; AMD has a separate port for ROCm.",
         title,
     )
 }
@@ -83,8 +83,8 @@ const fn monitor(module: &'static str) -> Use {
     row(
         What::Import(module),
         Severity::Error,
-        "This library asks NVIDIA's driver or nvidia-smi, so on a ROCm host it raises or finds no GPU.",
-        "Ask amdsmi, or torch.cuda.mem_get_info() and torch.cuda.utilization()",
+        "This library queries NVIDIA's driver or nvidia-smi, so on a ROCm host it raises or finds no GPU.",
+        "Use amdsmi, or torch.cuda.mem_get_info() and torch.cuda.utilization()",
     )
 }
 
@@ -139,7 +139,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
 }
 
-/// Where it is required.
+/// Checks requirements.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::packages::check(cx, &RULE);

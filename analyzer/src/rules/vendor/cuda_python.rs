@@ -14,10 +14,11 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// They load NVIDIA's driver and compilers. AMD's `hip-python` has the HIP runtime, hipRTC and the math libraries under
-    /// `hip.hip`, `hip.hiprtc`, `hip.hipblas`; the package `hip-python-interop` (once `hip-python-as-cuda`) offers them under
-    /// the names of cuda-python. For `numba.cuda` AMD has `numba-hip`, whose `hip.pose_as_cuda()` lets the code keep its names.
-    /// For a kernel of one's own, Triton is the same source on both vendors.
+    /// They load NVIDIA's driver and compilers. AMD's `hip-python` provides the HIP runtime, hipRTC and the math
+    /// libraries as `hip.hip`, `hip.hiprtc`, `hip.hipblas`; the package `hip-python-interop` (formerly
+    /// `hip-python-as-cuda`) provides them under the names of cuda-python. For `numba.cuda` AMD has `numba-hip`; with
+    /// its `hip.pose_as_cuda()` the code can keep the CUDA names. A custom kernel in Triton has the same source on both
+    /// vendors.
     ///
     /// ## Example
     ///
@@ -90,7 +91,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     if !may_import(cx, node) {
         return;
     }
-    // With CUTLASS the whole source is NVIDIA's, and HW112 says so.
+    // With CUTLASS the whole source is for NVIDIA, and HW112 reports it.
     let with_cutlass = || {
         cx.tree()
             .nodes()
@@ -106,7 +107,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     }
 }
 
-/// Where it is required.
+/// Checks requirements.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::packages::check(cx, &RULE);

@@ -1,4 +1,4 @@
-//! HW114: loading CUDA's shared libraries by name.
+//! HW114: loading CUDA shared libraries by name.
 
 use crate::checker::{Checker, Suggestion};
 use crate::semantic::{folded, is_import_guarded};
@@ -7,14 +7,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `ctypes.CDLL`, `ctypes.cdll.LoadLibrary` and `ctypes.util.find_library` with a library of CUDA, unless the failure is
-    /// dealt with.
+    /// Finds `ctypes.CDLL`, `ctypes.cdll.LoadLibrary` and `ctypes.util.find_library` with a CUDA library, unless the
+    /// code handles the failure.
     ///
     /// ## Why on ROCm
     ///
-    /// The library is not there: `CDLL` raises `OSError`, and `find_library` gives `None`. ROCm has its own under other names:
-    /// `libamdhip64.so` for the runtime and the driver, `libhiprtc.so`, `librccl.so`, `libhipblas.so`, `libhipfft.so`,
-    /// `libMIOpen.so`, `libamd_smi.so`. RCCL kept NCCL's function names; the others renamed them, `cudaMalloc` to `hipMalloc`.
+    /// The library does not exist on a ROCm host: `CDLL` raises `OSError`, and `find_library` returns `None`. ROCm's
+    /// libraries have other names: `libamdhip64.so` for the runtime and the driver, `libhiprtc.so`, `librccl.so`,
+    /// `libhipblas.so`, `libhipfft.so`, `libMIOpen.so`, `libamd_smi.so`. RCCL has the same function names as NCCL; the
+    /// other libraries renamed their functions, for example `cudaMalloc` to `hipMalloc`.
     ///
     /// ## Example
     ///
@@ -34,14 +35,15 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe, and offered for NCCL alone, whose functions RCCL has under the same names. For the others the functions change too.
+    /// Unsafe, and offered only for NCCL, because RCCL's functions have the same names. For the other libraries the
+    /// function names change too.
     ///
     /// ## References
     ///
     /// * [RCCL](https://rocm.docs.amd.com/projects/rccl/en/latest/)
     /// * [HIP porting guide](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html)
     "HW114" "cuda-shared-library" {
-        title: "A shared library of CUDA is loaded by name",
+        title: "A CUDA shared library is loaded by name",
         family: VendorLibraries,
         severity: Error,
         applicability: Unsafe,
@@ -57,7 +59,7 @@ const LOADERS: &[&str] = &[
     "ctypes.util.find_library",
 ];
 
-/// A library by the name that a linker takes, and ROCm's.
+/// A library under its linker name, and the ROCm library.
 const LIBRARIES: &[(&str, &str)] = &[
     ("nccl", "librccl.so.1"),
     ("cudart", "libamdhip64.so"),
@@ -93,7 +95,7 @@ fn check(cx: &Checker<'_>, call: Node) {
     let file = path.rsplit('/').next().unwrap_or_default();
     let stem = file.split(".so").next().unwrap_or_default();
     let bare = stem.strip_prefix("lib");
-    // `find_library` takes the name without `lib`, the others with it.
+    // `find_library` takes the name without `lib`, the other functions with it.
     let Some(name) = bare.or_else(|| (function.last() == "find_library").then_some(stem)) else {
         return;
     };
@@ -113,7 +115,7 @@ fn check(cx: &Checker<'_>, call: Node) {
     cx.report(
         &RULE,
         call,
-        format!("A ROCm host does not have {file}; what it does is in {rocm} there."),
+        format!("A ROCm host does not have {file}; the equivalent there is {rocm}."),
         fix,
     );
 }

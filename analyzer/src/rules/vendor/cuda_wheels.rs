@@ -11,14 +11,15 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds CUDA packages in a `pip install` that Python code runs, and in `install_requires` of a `setup.py`: NVIDIA's own
-    /// (`nvidia-cublas-cu12`), `onnxruntime-gpu`, and PyTorch's CUDA index, also as an environment variable's default. A package that another rule speaks of in requirements, such
-    /// as `cupy-cuda12x` or `tensorrt`, is reported under that rule here too.
+    /// Finds CUDA packages in a `pip install` that Python code runs, and in `install_requires` of a `setup.py`:
+    /// NVIDIA's own (`nvidia-cublas-cu12`), `onnxruntime-gpu`, and PyTorch's CUDA index, also as the default of an
+    /// environment variable. A package that another rule reports in requirements, such as `cupy-cuda12x` or `tensorrt`,
+    /// is reported under that rule here too.
     ///
     /// ## Why on ROCm
     ///
-    /// They install, gigabytes of them, and then nothing uses them; or the CUDA build of PyTorch replaces the ROCm one, and
-    /// `torch.cuda.is_available()` is false from there on. PyTorch's ROCm wheels have an index of their own.
+    /// The packages install, use gigabytes, and have no effect; or the CUDA build of PyTorch replaces the ROCm build,
+    /// and `torch.cuda.is_available()` returns false from then on. PyTorch's ROCm wheels are in a separate index.
     ///
     /// ## Example
     ///
@@ -42,7 +43,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: the index has to match the host's ROCm, and a package may have another name.
+    /// Display-only: the index has to match the host's ROCm version, and a package may have a different name.
     ///
     /// ## References
     ///
@@ -58,7 +59,8 @@ declare_rule! {
         visit: [Call, KeywordArgument],
     }
 }
-/// Packages for NVIDIA's stack: the rule that speaks of each, here as in requirements, and what to install instead.
+/// Packages for NVIDIA's stack: the rule that reports each, here as in requirements, and the package to install
+/// instead.
 const PACKAGES: &[(&str, &str, &str)] = &[
     (
         "nvidia-ml-py",
@@ -74,7 +76,7 @@ const PACKAGES: &[(&str, &str, &str)] = &[
     (
         "tensorrt",
         "tensorrt",
-        "Leave it out; MIGraphX comes with ROCm",
+        "Remove it; MIGraphX comes with ROCm",
     ),
     ("torch-tensorrt", "tensorrt", "Install torch_migraphx"),
     ("cuda-python", "cuda-python", "Install hip-python"),
@@ -85,7 +87,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     installed(cx, &RULE, node);
 }
 
-/// Reports what Python code installs or requires at `node`, of the packages that `of` speaks of.
+/// Reports the packages of the rule `of` that Python code installs or requires at `node`.
 pub(in crate::rules) fn installed(cx: &Checker<'_>, of: &'static RuleMeta, node: Node) {
     let tree = cx.tree();
     if tree.kind(node) == Kind::KeywordArgument {
@@ -109,7 +111,7 @@ pub(in crate::rules) fn installed(cx: &Checker<'_>, of: &'static RuleMeta, node:
         .any(|word| matches!(*word, "pip" | "pip3" | "uv") || word.ends_with("/pip"))
         && words.contains(&"install");
     if installs {
-        // One finding says that the command is for CUDA.
+        // One finding per command is enough.
         words.iter().any(|word| report(cx, of, node, word));
     }
 }
@@ -120,7 +122,7 @@ fn default(cx: &Checker<'_>, of: &'static RuleMeta, call: Node) {
         .get(1)
         .and_then(|value| string(&cx.semantics, *value))
     {
-        // A source that knows ROCm chooses between several.
+        // A source that uses ROCm selects one of several indexes.
         text.split_whitespace()
             .filter(|word| {
                 word.contains("//download.pytorch.org/") && !cx.tree().source().contains("rocm")
@@ -147,7 +149,7 @@ fn requirements(cx: &Checker<'_>, of: &'static RuleMeta, argument: Node) {
     };
     for item in tree
         .subtree(value)
-        // An extra's name is the project's own word.
+        // The name of an extra is chosen by the project.
         .filter(|item| tree.kind(*item) == Kind::String && tree.field(*item) != Field::Key)
     {
         if let Some(text) = string_parts(&cx.semantics, item).first() {
@@ -156,7 +158,7 @@ fn requirements(cx: &Checker<'_>, of: &'static RuleMeta, argument: Node) {
     }
 }
 
-/// Reports `word` where it is a package that `of` speaks of.
+/// Reports `word` if it is a package of the rule `of`.
 fn report(cx: &Checker<'_>, of: &'static RuleMeta, node: Node, word: &str) -> bool {
     let Some((_, title)) = for_cuda(word).filter(|(owner, _)| *owner == of.name) else {
         return false;
@@ -165,13 +167,13 @@ fn report(cx: &Checker<'_>, of: &'static RuleMeta, node: Node, word: &str) -> bo
         of,
         Severity::Warning,
         node,
-        format!("{word} is for CUDA: on a ROCm host it is of no use, or replaces the ROCm build."),
+        format!("{word} is for CUDA: on a ROCm host it has no use, or replaces the ROCm build."),
         Suggestion::display_only(title),
     );
     true
 }
 
-/// The rule that speaks of installing `word`, and what to do instead.
+/// The rule that reports the installation of `word`, and the alternative.
 fn for_cuda(word: &str) -> Option<(&'static str, &'static str)> {
     if let Some((_, build)) = word.split_once("download.pytorch.org/whl/") {
         let build = build.trim_start_matches("nightly/");
@@ -192,7 +194,7 @@ fn for_cuda(word: &str) -> Option<(&'static str, &'static str)> {
     } else if name.starts_with("nvidia-") && is_build {
         Some((
             "cuda-wheels",
-            "Leave it out: the ROCm build of PyTorch brings its own libraries",
+            "Remove it: the ROCm build of PyTorch includes its own libraries",
         ))
     } else {
         PACKAGES

@@ -1,4 +1,4 @@
-//! HW105: CuPy, and the CUDA source that goes through it.
+//! HW105: CuPy, and the CUDA source that it compiles.
 
 use super::cuda_wheels::installed;
 use crate::checker::Checker;
@@ -9,15 +9,16 @@ use crate::syntax::Node;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds unguarded imports of `cupy`, its wheels for CUDA among requirements, and CUDA source handed to `RawKernel`,
+    /// Finds unguarded imports of `cupy`, its CUDA wheels in requirements, and CUDA source passed to `RawKernel`,
     /// `RawModule`, `ElementwiseKernel` and `ReductionKernel`.
     ///
     /// ## Why on ROCm
     ///
-    /// The usual wheels, `cupy-cuda12x` and `cupy-cuda13x`, load CUDA's libraries and fail on import without them. CuPy's support
-    /// for ROCm is experimental and comes as another package: `cupy-rocm-7-0`, or AMD's own `amd-cupy`. Kernels given as text are
-    /// compiled by hipRTC there. Most CUDA C++ compiles, but nobody converts it: 32 lanes to a warp, 32-bit lane masks and inline
-    /// PTX stay as they are written. The source is read as CUDA C++, and what matters in it is reported there.
+    /// The usual wheels, `cupy-cuda12x` and `cupy-cuda13x`, load CUDA libraries and fail on import without them. CuPy's
+    /// support for ROCm is experimental and in a separate package: `cupy-rocm-7-0`, or AMD's own `amd-cupy`. On ROCm,
+    /// kernels passed as text are compiled by hipRTC. Most CUDA C++ compiles, but the source is not converted: 32 lanes
+    /// in a warp, 32-bit lane masks and inline PTX stay as written. Hipward analyzes the source as CUDA C++ and reports
+    /// the findings in it.
     ///
     /// ## Example
     ///
@@ -36,7 +37,7 @@ declare_rule! {
     ///
     /// ## Use instead
     ///
-    /// PyTorch's own operations where they do, or a Triton kernel:
+    /// Use PyTorch operations if they suffice, or a Triton kernel:
     ///
     /// ```python
     /// import torch
@@ -53,8 +54,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// In code display-only: how a kernel's source changes is for a person to say. In requirements unsafe: an NVIDIA host
-    /// needs the other package.
+    /// In code display-only: the author has to decide how to change the kernel's source. In requirements unsafe: an
+    /// NVIDIA host needs the original package.
     ///
     /// ## References
     ///
@@ -79,7 +80,7 @@ const USES: &[Use] = &[
     row(
         What::Import("cupy"),
         Severity::Error,
-        "The usual wheels of cupy need CUDA's libraries, so this import fails on a ROCm host; its ROCm wheels are a package of their own.",
+        "The usual wheels of cupy need CUDA's libraries, so this import fails on a ROCm host; its ROCm wheels are a separate package.",
         "Install cupy-rocm-7-0 or AMD's amd-cupy",
     ),
     row(What::Call("cupy.RawKernel"), Severity::Info, SOURCE, CHECK),
@@ -103,7 +104,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
 }
 
-/// Where it is required.
+/// Checks requirements.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::packages::check(cx, &RULE);

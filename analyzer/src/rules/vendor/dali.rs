@@ -12,9 +12,9 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// DALI is built on CUDA, nvJPEG and NVDEC. AMD's counterpart is rocAL, whose Python package `amd.rocal` is laid out alike:
-    /// `amd.rocal.pipeline`, `amd.rocal.fn`, `amd.rocal.types`, and an iterator in `amd.rocal.plugin.pytorch`. Its operators are
-    /// fewer, and some take other arguments.
+    /// DALI is built on CUDA, nvJPEG and NVDEC. AMD's equivalent is rocAL, whose Python package `amd.rocal` has a
+    /// similar structure: `amd.rocal.pipeline`, `amd.rocal.fn`, `amd.rocal.types`, and an iterator in
+    /// `amd.rocal.plugin.pytorch`. It has fewer operators, and some take different arguments.
     ///
     /// ## Example
     ///
@@ -30,17 +30,17 @@ declare_rule! {
     /// from amd.rocal.pipeline import Pipeline
     /// ```
     ///
-    /// Or torchvision's transforms, which run on the GPU too.
+    /// As an alternative, torchvision's transforms run on the GPU too.
     ///
     /// ## Fix safety
     ///
-    /// Display-only: the operators that a pipeline uses have to be compared one by one.
+    /// Display-only: compare the operators of the pipeline one by one.
     ///
     /// ## References
     ///
     /// * [rocAL: Python API](https://rocm.docs.amd.com/projects/rocAL/en/latest/reference/rocAL-python-api.html)
     "HW109" "dali" {
-        title: "DALI runs on NVIDIA GPUs alone",
+        title: "DALI runs on NVIDIA GPUs only",
         family: VendorLibraries,
         severity: Error,
         applicability: DisplayOnly,
@@ -54,14 +54,14 @@ const USES: &[Use] = &[row(
     What::Import("nvidia.dali"),
     Severity::Error,
     "DALI is built on CUDA and NVIDIA's decoders, so this import fails on a ROCm host.",
-    "Use rocAL (amd.rocal), whose pipelines look alike, or torchvision's transforms",
+    "Use rocAL (amd.rocal), whose pipelines are similar, or torchvision's transforms",
 )];
 
 fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
 }
 
-/// Where it is required.
+/// Checks requirements.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::packages::check(cx, &RULE);

@@ -13,11 +13,11 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// The ready-made wheels of flash-attn are built for CUDA, so a plain install does not give a module that works on
-    /// an AMD GPU. Upstream flash-attn itself does support ROCm, with two backends: Composable Kernel by default, and a
-    /// Triton one chosen with `FLASH_ATTENTION_TRITON_AMD_ENABLE=TRUE` at build and at run time. AMD's own library
-    /// `aiter` has attention kernels with a similar interface and moves faster. And PyTorch's
-    /// `scaled_dot_product_attention` runs a flash kernel on ROCm with nothing to install.
+    /// The prebuilt wheels of flash-attn are built for CUDA, so a plain install does not provide a module that works on
+    /// an AMD GPU. Upstream flash-attn does support ROCm, with two backends: Composable Kernel by default, and a Triton
+    /// backend selected with `FLASH_ATTENTION_TRITON_AMD_ENABLE=TRUE` at build time and at run time. AMD's own library
+    /// `aiter` has attention kernels with a similar interface and faster development. PyTorch's
+    /// `scaled_dot_product_attention` runs a flash kernel on ROCm and needs no installation.
     ///
     /// ## Example
     ///
@@ -34,7 +34,7 @@ declare_rule! {
     ///
     /// ## Use instead
     ///
-    /// Where nothing beyond plain attention is needed, PyTorch's own, which wants heads before the sequence:
+    /// For plain attention, PyTorch's function is enough. It expects the heads dimension before the sequence dimension:
     ///
     /// ```python
     /// import torch.nn.functional as F
@@ -44,9 +44,9 @@ declare_rule! {
     ///     return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2)
     /// ```
     ///
-    /// Otherwise build flash-attn for ROCm, or take `aiter.flash_attn_func`, and import it in a `try` with a fallback:
-    /// the rule is quiet then. One trap: `is_causal=True` aligns the mask to the top left, which is wrong when there are
-    /// more keys than queries, as in decoding with a cache; `torch.nn.attention.bias.causal_lower_right` is right there.
+    /// Otherwise build flash-attn for ROCm, or use `aiter.flash_attn_func`, and import it in a `try` with a fallback,
+    /// which is not reported. Note that `is_causal=True` aligns the mask to the top left, which is wrong if there are
+    /// more keys than queries, as in decoding with a cache; use `torch.nn.attention.bias.causal_lower_right` there.
     ///
     /// ```shell
     /// FLASH_ATTENTION_TRITON_AMD_ENABLE=TRUE pip install --no-build-isolation git+https://github.com/ROCm/flash-attention
@@ -58,7 +58,7 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: which of the three is right depends on the shapes, and the layouts differ.
+    /// Display-only: the best of the three depends on the shapes, and the layouts differ.
     ///
     /// ## References
     ///
@@ -84,7 +84,7 @@ const fn for_hopper(module: &'static str) -> Use {
     row(
         What::Import(module),
         Severity::Error,
-        "This is FlashAttention for Hopper and later NVIDIA GPUs alone; there is no ROCm build of it.",
+        "This is FlashAttention for Hopper and later NVIDIA GPUs only; there is no ROCm build of it.",
         "Use FlashAttention 2 built for ROCm, or aiter's flash_attn_func",
     )
 }
@@ -96,7 +96,7 @@ const USES: &[Use] = &[
     row(
         What::Import("flash_attn"),
         Severity::Error,
-        "flash-attn's ready-made wheels are for CUDA; for {arch} it has to be built from source, and this import fails without that.",
+        "flash-attn's prebuilt wheels are for CUDA; for {arch} it has to be built from source, and this import fails without that.",
         REBUILD,
     ),
     row(
@@ -111,7 +111,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
 }
 
-/// Where it is required.
+/// Checks requirements.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::packages::check(cx, &RULE);

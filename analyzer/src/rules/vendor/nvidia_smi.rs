@@ -10,14 +10,14 @@ use crate::syntax::Node;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds `nvidia-smi` run through `subprocess`, `os.system`, `os.popen` or `asyncio`. Where its failure is dealt with, and
-    /// AMD's tool is not known, the finding is information.
+    /// Finds `nvidia-smi` run through `subprocess`, `os.system`, `os.popen` or `asyncio`. If the code handles its
+    /// failure and does not use AMD's tool, the severity is info.
     ///
     /// ## Why on ROCm
     ///
     /// `nvidia-smi` comes with NVIDIA's driver. A ROCm host does not have it: `subprocess.run(["nvidia-smi"])` raises
-    /// `FileNotFoundError`, and `os.system("nvidia-smi")` fails without an exception. The command line tool there is
-    /// `amd-smi`, with other subcommands and another output.
+    /// `FileNotFoundError`, and `os.system("nvidia-smi")` fails without an exception. ROCm's command line tool is
+    /// `amd-smi`, with different subcommands and a different output format.
     ///
     /// ## Example
     ///
@@ -40,8 +40,9 @@ declare_rule! {
     /// subprocess.run(["amd-smi", "monitor"], check=True)
     /// ```
     ///
-    /// Where a program reads the figures, `amd-smi metric --json` or the Python package `amdsmi` is easier than parsing
-    /// a table. Behind `if shutil.which("nvidia-smi"):` or in a `try` that catches the error, the rule stays quiet.
+    /// For a program that reads the values, `amd-smi metric --json` or the Python package `amdsmi` is easier than
+    /// parsing a table. A call behind `if shutil.which("nvidia-smi"):` or in a `try` that catches the error is not
+    /// reported.
     ///
     /// ```shell
     /// amd-smi monitor
@@ -50,19 +51,19 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe, and offered only for the bare command: the table that is printed is another one, and on an NVIDIA host
-    /// there is no `amd-smi`. With options the rule only names the counterpart.
+    /// Unsafe, and offered only for the command without options: the output is a different table, and an NVIDIA host
+    /// has no `amd-smi`. For a command with options the finding only names the equivalent.
     ///
     /// ## References
     ///
     /// * [AMD SMI command line tool](https://rocm.docs.amd.com/projects/amdsmi/en/latest/how-to/amdsmi-cli-tool.html)
     "HW102" "nvidia-smi" {
-        title: "nvidia-smi is not there",
+        title: "nvidia-smi does not exist on a ROCm host",
         family: VendorLibraries,
         severity: Error,
         also: [
-            Warning "in a script, and in code that goes on without its output",
-            Info "where its failure is dealt with",
+            Warning "in a script, and in code that continues without its output",
+            Info "where the code handles its failure",
         ],
         applicability: Unsafe,
         targets: "every ROCm target",
@@ -99,20 +100,20 @@ fn check(cx: &Checker<'_>, call: Node) {
         if has_text(cx, "rocm-smi") || has_text(cx, "amd-smi") {
             return;
         }
-        // Its failure is dealt with; what it was for is missing all the same.
+        // The failure is handled, but the output is still missing.
         Severity::Info
     } else {
         severity
     };
     let message = if severity == Severity::Error {
-        "nvidia-smi belongs to NVIDIA's driver; a ROCm host does not have it, and this call raises."
+        "nvidia-smi is part of NVIDIA's driver; a ROCm host does not have it, and this call raises."
     } else {
-        "nvidia-smi belongs to NVIDIA's driver; a ROCm host does not have it, and this call gives nothing."
+        "nvidia-smi is part of NVIDIA's driver; a ROCm host does not have it, and this call returns no output."
     };
     cx.report_as(&RULE, severity, call, message, fix(cx, &command));
 }
 
-/// `if not shutil.which("nvidia-smi"): return` stands in the same function.
+/// True if `if not shutil.which("nvidia-smi"): return` is in the same function.
 fn is_looked_for(cx: &Checker<'_>, call: Node) -> bool {
     function_around(cx, call).is_some_and(|function| {
         let text = cx.tree().text(function);
@@ -125,7 +126,7 @@ fn is_nvidia_smi(word: &str) -> bool {
 }
 
 fn runs_nvidia_smi(command: &Command<'_>) -> bool {
-    // Without a shell only the program counts: an argument may well name the tool.
+    // Without a shell only the program counts: an argument may mention the tool.
     let programs = if command.is_shell {
         command.words.len()
     } else {
@@ -152,7 +153,7 @@ fn fix(cx: &Checker<'_>, command: &Command<'_>) -> Suggestion {
     Suggestion::display_only(counterpart(&command.words))
 }
 
-/// What to run for a command with options.
+/// The equivalent of a command with options.
 fn counterpart(words: &[&str]) -> &'static str {
     let has = |wanted: &[&str]| {
         words
@@ -160,7 +161,7 @@ fn counterpart(words: &[&str]) -> &'static str {
             .any(|word| wanted.iter().any(|option| word.starts_with(option)))
     };
     if has(&["--query", "-q", "--format"]) {
-        "Read the figures with the amdsmi package, or from `amd-smi metric --json`"
+        "Read the values with the amdsmi package, or from `amd-smi metric --json`"
     } else if has(&["topo"]) {
         "Run `amd-smi topology`"
     } else if has(&["-L", "--list-gpus"]) {
@@ -170,7 +171,7 @@ fn counterpart(words: &[&str]) -> &'static str {
     }
 }
 
-/// Where a script runs it.
+/// Checks scripts.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     if cx.is_ported {
@@ -194,7 +195,7 @@ fn check_files(cx: &crate::files::Checker<'_>) {
             &RULE,
             Severity::Error,
             command.range(),
-            "nvidia-smi belongs to NVIDIA's driver; a ROCm host does not have it.",
+            "nvidia-smi is part of NVIDIA's driver; a ROCm host does not have it.",
             fix,
         );
     }

@@ -8,13 +8,14 @@ use crate::syntax::Node;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds unguarded imports of the package `nvtx`, and requirements on it. `torch.cuda.nvtx` is another thing, and fine.
+    /// Finds unguarded imports of the package `nvtx`, and requirements on it. `torch.cuda.nvtx` is a different module
+    /// and works on ROCm.
     ///
     /// ## Why on ROCm
     ///
-    /// The package hands its ranges to NVIDIA's profilers. On a ROCm host nobody listens: the code runs, and a trace of rocprofv3
-    /// has no ranges in it. `torch.cuda.nvtx` is mapped to AMD's roctx in a ROCm build, so the same line marks the trace on both
-    /// vendors.
+    /// The package sends its ranges to NVIDIA's profilers. On a ROCm host the code runs, but a trace of rocprofv3 does
+    /// not contain the ranges. In a ROCm build `torch.cuda.nvtx` calls AMD's roctx, so the same line marks the trace on
+    /// both vendors.
     ///
     /// ## Example
     ///
@@ -36,14 +37,14 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Display-only: `annotate` also takes colours and domains, which `torch.cuda.nvtx` does not know.
+    /// Display-only: `annotate` also accepts colors and domains, which `torch.cuda.nvtx` does not support.
     ///
     /// ## References
     ///
     /// * [torch.cuda.nvtx.range](https://docs.pytorch.org/docs/stable/generated/torch.cuda.nvtx.range.html)
     /// * [rocTX, in ROCprofiler-SDK](https://rocm.docs.amd.com/projects/rocprofiler-sdk/en/latest/)
     "HW110" "nvtx" {
-        title: "The nvtx package is silent on ROCm",
+        title: "The nvtx package has no effect on ROCm",
         family: VendorLibraries,
         severity: Info,
         applicability: DisplayOnly,
@@ -56,7 +57,7 @@ declare_rule! {
 const USES: &[Use] = &[row(
     What::Import("nvtx"),
     Severity::Info,
-    "The nvtx package speaks to NVIDIA's profilers only: its ranges do not show in a trace on ROCm.",
+    "The nvtx package supports NVIDIA's profilers only: its ranges do not appear in a trace on ROCm.",
     "Use torch.cuda.nvtx (range, range_push, range_pop, mark), which is roctx on ROCm",
 )];
 
@@ -64,7 +65,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
 }
 
-/// Where it is required.
+/// Checks requirements.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::packages::check(cx, &RULE);

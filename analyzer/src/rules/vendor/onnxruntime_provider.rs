@@ -8,12 +8,13 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds the execution providers `CUDAExecutionProvider` and `TensorrtExecutionProvider` asked for by name.
+    /// Finds the execution providers `CUDAExecutionProvider` and `TensorrtExecutionProvider` requested by name.
     ///
     /// ## Why on ROCm
     ///
-    /// A build of ONNX Runtime for ROCm has neither. Asked for one, it warns and runs the model on the next provider in the list, as a
-    /// rule on the CPU. AMD's is `MIGraphXExecutionProvider`; the older `ROCMExecutionProvider` was removed.
+    /// A build of ONNX Runtime for ROCm has neither of them. If one is requested, ONNX Runtime prints a warning and
+    /// runs the model on the next provider in the list, usually the CPU. AMD's provider is `MIGraphXExecutionProvider`;
+    /// the older `ROCMExecutionProvider` was removed.
     ///
     /// ## Example
     ///
@@ -31,12 +32,12 @@ declare_rule! {
     /// session = onnxruntime.InferenceSession("model.onnx", providers=["MIGraphXExecutionProvider"])
     /// ```
     ///
-    /// A list may hold the providers of both vendors: the ones that are missing are skipped. A source that knows MIGraphX's is left
-    /// alone, and in a test of NVIDIA's the finding is a note.
+    /// A list may contain the providers of both vendors: missing providers are skipped. A source that also names the
+    /// MIGraphX provider is not reported, and in a test of the NVIDIA provider the severity is info.
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: on an NVIDIA host the new name is the one that is missing.
+    /// Unsafe: on an NVIDIA host the new provider is missing.
     ///
     /// ## References
     ///
@@ -66,11 +67,11 @@ fn check(cx: &Checker<'_>, node: Node) {
     else {
         return;
     };
-    // `"CUDAExecutionProvider" in onnxruntime.get_available_providers()` only asks.
+    // `"CUDAExecutionProvider" in onnxruntime.get_available_providers()` is only a query.
     if only_asks(cx, node) || knows_migraphx(cx) {
         return;
     }
-    // What tests NVIDIA's provider stays as it is, and AMD's gets a test of its own.
+    // A test of NVIDIA's provider stays unchanged, and AMD's provider gets a test of its own.
     let severity = if is_in_a_test(cx, node) {
         Severity::Info
     } else {
@@ -80,15 +81,15 @@ fn check(cx: &Checker<'_>, node: Node) {
         &RULE,
         severity,
         node,
-        format!("ONNX Runtime for ROCm has no {name}: it warns, and the model runs on the CPU."),
+        format!("ONNX Runtime for ROCm has no {name}: it prints a warning, and the model runs on the CPU."),
         Suggestion::unsafe_edits(
-            "Ask for MIGraphXExecutionProvider",
+            "Use MIGraphXExecutionProvider",
             vec![(tree.span(node), text.replace(name, MIGRAPHX))],
         ),
     );
 }
 
-/// True for a comparison or an assertion with the name, or with one of several, and for a key.
+/// True for a comparison or an assertion with the name, or with a list that contains it, and for a key.
 fn only_asks(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     for parent in tree.ancestors(node) {
@@ -116,7 +117,7 @@ fn only_asks(cx: &Checker<'_>, node: Node) -> bool {
     false
 }
 
-/// True within `def test_…` and what decorates it.
+/// True within `def test_…` and its decorators.
 fn is_in_a_test(cx: &Checker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(node)

@@ -13,13 +13,14 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds imports of `pynvml` (the package `nvidia-ml-py`) and the calls that AMD's library answers in another shape.
+    /// Finds imports of `pynvml` (the package `nvidia-ml-py`) and the calls whose results have a different form in
+    /// AMD's library.
     ///
     /// ## Why on ROCm
     ///
-    /// pynvml loads `libnvidia-ml.so`, which belongs to NVIDIA's driver. On a ROCm host the import works, and then
-    /// `nvmlInit()` raises `NVMLError_LibraryNotFound`. AMD's counterpart is AMD SMI: the Python package `amdsmi` comes
-    /// with ROCm and reads the same figures for Instinct GPUs.
+    /// pynvml loads `libnvidia-ml.so`, which is part of NVIDIA's driver. On a ROCm host the import succeeds, and then
+    /// `nvmlInit()` raises `NVMLError_LibraryNotFound`. AMD's equivalent is AMD SMI: the Python package `amdsmi` comes
+    /// with ROCm and reads the same values for Instinct GPUs.
     ///
     /// ## Example
     ///
@@ -51,8 +52,8 @@ declare_rule! {
     /// amdsmi.amdsmi_shut_down()
     /// ```
     ///
-    /// Code that serves both vendors keeps both: import `amdsmi` under `if torch.version.hip`, `pynvml` in the other
-    /// branch. The rule stays quiet there, and in a `try` with `except ImportError`.
+    /// Code for both vendors needs both: import `amdsmi` under `if torch.version.hip` and `pynvml` in the other branch.
+    /// Such imports, and imports in a `try` with `except ImportError`, are not reported.
     ///
     /// ```requirements
     /// amdsmi
@@ -60,10 +61,10 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: the program no longer runs on NVIDIA, and figures can differ in detail. AMD SMI counts video memory in
-    /// whole MiB, the temperature is the hot spot's, and a figure that a GPU does not have is the string `"N/A"`.
-    /// The fix changes the import and every use at once, and is offered only where each use has a counterpart;
-    /// otherwise each use without one is reported with the AMD SMI call to look at.
+    /// Unsafe: the program no longer runs on NVIDIA, and values can differ in detail. AMD SMI reports video memory in
+    /// whole MiB, the temperature is the hot spot temperature, and a value that a GPU does not provide is the string
+    /// `"N/A"`. The fix changes the import and every use at once, and is offered only if each use has an equivalent.
+    /// Otherwise each use without one is reported with the AMD SMI function to check.
     ///
     /// ## References
     ///
@@ -91,7 +92,7 @@ fn check(cx: &Checker<'_>, statement: Node) {
     if !is_ours(&statement) {
         return;
     }
-    let message = "pynvml reads NVIDIA's driver library, which a ROCm host does not have: nvmlInit() raises NVMLError_LibraryNotFound.";
+    let message = "pynvml loads NVIDIA's driver library, which a ROCm host does not have: nvmlInit() raises NVMLError_LibraryNotFound.";
     let first = cx.once(RULE.id, || {
         cx.tree().nodes().find(is_ours).into_iter().collect()
     });
@@ -120,13 +121,13 @@ fn check(cx: &Checker<'_>, statement: Node) {
     }
 }
 
-/// Where it is required.
+/// Checks requirements.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::packages::check(cx, &RULE);
 }
 
-/// What a statement imports of pynvml: the item of an `import`, or the whole `from pynvml import`.
+/// The imported item of a statement: the item of an `import`, or the whole `from pynvml import`.
 fn pynvml_item(cx: &Checker<'_>, statement: Node) -> Option<Node> {
     let tree = cx.tree();
     let is_pynvml = |name: Node| tree.text(name).split('.').next().map(str::trim) == Some("pynvml");
@@ -142,13 +143,13 @@ fn pynvml_item(cx: &Checker<'_>, statement: Node) -> Option<Node> {
     }
 }
 
-/// What to say of a use that has no one-to-one counterpart.
+/// The message for a use that has no one-to-one equivalent.
 struct Hint {
     message: String,
     title: String,
 }
 
-/// Every edit that takes a source from pynvml to amdsmi, and the uses that no edit covers.
+/// Every edit that replaces pynvml by amdsmi in a source, and the uses that no edit covers.
 #[derive(Default)]
 struct Plan {
     edits: Vec<Replacement>,
@@ -188,7 +189,7 @@ impl Plan {
         };
         let is_member_access = tree.field(node) == Field::Object;
         match name.parts() {
-            // The module itself: fine in `pynvml.x` and `getattr(pynvml, "x")`, which are looked at whole.
+            // The module itself: supported in `pynvml.x` and `getattr(pynvml, "x")`, which are handled as a whole.
             [_] if is_member_access => {}
             [_] => {
                 let in_getattr = tree
@@ -196,13 +197,13 @@ impl Plan {
                     .and_then(|arguments| tree.parent(arguments))
                     .is_some_and(|call| cx.resolve(call).is_some());
                 if !in_getattr {
-                    self.miss(node, "pynvml", "is handed on as a module");
+                    self.miss(node, "pynvml", "is passed as a module");
                 }
             }
             // `print`, after `from pynvml import *`.
             [_, member] if !member.to_ascii_lowercase().starts_with("nvml") => {}
             [_, member] => {
-                // A name given to a pynvml function elsewhere: its own line is edited, not its uses.
+                // A name passed to a pynvml function elsewhere: its own line is edited, not its uses.
                 let by_name = tree.kind(node) == Kind::Identifier
                     && matches!(
                         cx.semantics.binding(node).map(|binding| binding.value),
@@ -219,13 +220,13 @@ impl Plan {
                     Some(text) => self.edits.push((tree.span(node), text.to_owned())),
                     None if is_mapped_argument(cx, node, member) => {}
                     None if by_name || !self.call(cx, node, member) => {
-                        self.miss(node, member, "has no counterpart of the same shape");
+                        self.miss(node, member, "has no one-to-one equivalent");
                     }
                     None => {}
                 }
             }
             _ if is_member_access => {}
-            _ => self.miss(node, name.last(), "has no counterpart of the same shape"),
+            _ => self.miss(node, name.last(), "has no one-to-one equivalent"),
         }
     }
 
@@ -235,9 +236,9 @@ impl Plan {
             member.split("_v").next() == Some(name)
         });
         let title = match known {
-            Some((_, function)) => format!("Look at amdsmi.{function}()"),
+            Some((_, function)) => format!("Use amdsmi.{function}()"),
             None if member.starts_with("NVMLError_") => {
-                "Catch amdsmi.AmdSmiLibraryException and look at its error code".to_owned()
+                "Catch amdsmi.AmdSmiLibraryException and check its error code".to_owned()
             }
             None => "Look for it in AMD SMI's Python API".to_owned(),
         };
@@ -250,7 +251,7 @@ impl Plan {
         ));
     }
 
-    /// Edits for a call of `member` at `function`; false when its use has another shape.
+    /// Edits for a call of `member` at `function`; false if the use has an unsupported form.
     fn call(&mut self, cx: &Checker<'_>, function: Node, member: &str) -> bool {
         self.try_call(cx, function, member).is_some()
     }
@@ -298,13 +299,13 @@ impl Plan {
                     Some(sensor) => is_constant(cx, *sensor, constant) && arguments.len() == 2,
                 }
         })?;
-        // Old releases of pynvml gave bytes; amdsmi gives strings.
+        // Old releases of pynvml returned bytes; amdsmi returns strings.
         let end = decoded(cx, call).unwrap_or(tree.end(call));
         self.edits.push((
             tree.start(call)..tree.start(arguments[0]),
             (*prefix).to_owned(),
         ));
-        // What a GPU measures depends on its generation; the other figure is "N/A" there.
+        // The value that a GPU measures depends on its generation; the other value is "N/A" there.
         let measured = match cx.target().arch {
             Arch::Gfx90a => "average",
             Arch::Gfx942 | Arch::Gfx950 => "current",
@@ -314,7 +315,7 @@ impl Plan {
         Some(())
     }
 
-    /// A call that gives an object with fields, used at once (`f(h).used`) or through a name (`m = f(h)`, `m.used`).
+    /// A call that returns an object with fields, used directly (`f(h).used`) or through a name (`m = f(h)`, `m.used`).
     fn record(
         &mut self,
         cx: &Checker<'_>,
@@ -427,14 +428,14 @@ fn is_mapped_argument(cx: &Checker<'_>, node: Node, member: &str) -> bool {
         })
 }
 
-/// True when the expression at `node` is pynvml's `constant`, by name; the GPU's temperature also by its number.
+/// True if the expression at `node` is pynvml's `constant`, by name; the GPU's temperature also by its number.
 fn is_constant(cx: &Checker<'_>, node: Node, constant: &str) -> bool {
     cx.resolve(node)
         .is_some_and(|name| name.root() == "pynvml" && name.last() == constant)
         || constant == GPU_TEMPERATURE && integer(&cx.semantics, node) == Some(0)
 }
 
-/// The end of `call.decode(…)`, when that is how the result is used.
+/// The end of `call.decode(…)`, if the result is used in this way.
 fn decoded(cx: &Checker<'_>, call: Node) -> Option<usize> {
     let tree = cx.tree();
     let access = tree

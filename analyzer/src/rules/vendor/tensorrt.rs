@@ -1,4 +1,4 @@
-//! HW108: TensorRT in its many packages.
+//! HW108: TensorRT in its various packages.
 
 use super::cuda_wheels::installed;
 use crate::checker::Checker;
@@ -9,15 +9,15 @@ use crate::syntax::Node;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds unguarded imports of `tensorrt`, `torch_tensorrt`, `torch2trt` and `tensorrt_llm`, and
+    /// Finds unguarded imports of `tensorrt`, `torch_tensorrt`, `torch2trt` and `tensorrt_llm`,
     /// `torch.compile(backend="tensorrt")`, and requirements on those packages.
     ///
     /// ## Why on ROCm
     ///
-    /// TensorRT builds and runs engines for NVIDIA GPUs; there is no ROCm version of it or of what stands on it. AMD's graph
-    /// compiler is MIGraphX: it takes ONNX files itself, comes as an execution provider of ONNX Runtime, and as `torch_migraphx`
-    /// for PyTorch. Inductor, the default backend of `torch.compile`, works on ROCm as it is. For what TensorRT-LLM does there are
-    /// vLLM and SGLang.
+    /// TensorRT builds and runs engines for NVIDIA GPUs; there is no ROCm version of it or of packages based on it.
+    /// AMD's graph compiler is MIGraphX: it reads ONNX files directly, is available as an execution provider of ONNX
+    /// Runtime, and as `torch_migraphx` for PyTorch. Inductor, the default backend of `torch.compile`, works on ROCm
+    /// without changes. vLLM and SGLang replace TensorRT-LLM.
     ///
     /// ## Example
     ///
@@ -37,8 +37,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: another compiler with other rounding and another speed. An import is display-only, because an engine's code has to
-    /// be rewritten.
+    /// Unsafe: another compiler has different rounding and a different speed. An import is display-only, because the
+    /// code for an engine has to be rewritten.
     ///
     /// ## References
     ///
@@ -46,7 +46,7 @@ declare_rule! {
     /// * [Torch-MIGraphX](https://github.com/ROCm/torch_migraphx)
     /// * [ONNX Runtime: MIGraphX execution provider](https://onnxruntime.ai/docs/execution-providers/MIGraphX-ExecutionProvider.html)
     "HW108" "tensorrt" {
-        title: "TensorRT runs on NVIDIA GPUs alone",
+        title: "TensorRT runs on NVIDIA GPUs only",
         family: VendorLibraries,
         severity: Error,
         also: [Warning "for a requirement of the package"],
@@ -57,7 +57,7 @@ declare_rule! {
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check_files,
     }
 }
-const MISSING: &str = "TensorRT exists for NVIDIA GPUs alone, so this import fails on a ROCm host.";
+const MISSING: &str = "TensorRT exists for NVIDIA GPUs only, so this import fails on a ROCm host.";
 const MIGRAPHX: &str =
     "Use MIGraphX (migraphx, torch_migraphx, ONNX Runtime's provider) or torch.compile";
 
@@ -66,7 +66,7 @@ const USES: &[Use] = &[
         what: What::Keyword("torch.compile", "backend", &["tensorrt", "torch_tensorrt"]),
         when: Condition::ALWAYS,
         severity: Severity::Error,
-        message: "The TensorRT backend exists for NVIDIA GPUs alone, so torch.compile raises on a ROCm host.",
+        message: "The TensorRT backend exists for NVIDIA GPUs only, so torch.compile raises on a ROCm host.",
         fix: Fix::unsafe_edit(
             "Use Inductor, or \"migraphx\" with torch_migraphx",
             "\"inductor\"",
@@ -75,7 +75,7 @@ const USES: &[Use] = &[
     row(
         What::Import("tensorrt_llm"),
         Severity::Error,
-        "TensorRT-LLM exists for NVIDIA GPUs alone, so this import fails on a ROCm host.",
+        "TensorRT-LLM exists for NVIDIA GPUs only, so this import fails on a ROCm host.",
         "Serve the model with vLLM or SGLang",
     ),
     row(What::Import("tensorrt"), Severity::Error, MISSING, MIGRAPHX),
@@ -98,7 +98,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
 }
 
-/// Where it is required.
+/// Checks requirements.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::packages::check(cx, &RULE);

@@ -1,4 +1,4 @@
-//! HW106: xFormers' wheels, and its attention operators that only NVIDIA has.
+//! HW106: xFormers wheels, and its attention operators for NVIDIA GPUs only.
 
 use crate::checker::Checker;
 use crate::report::Severity;
@@ -8,14 +8,15 @@ use crate::syntax::Node;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds unguarded imports of `xformers`, the package among requirements, and attention operators chosen by name that its ROCm build does not have.
+    /// Finds unguarded imports of `xformers`, the package in requirements, and attention operators selected by name
+    /// that its ROCm build does not have.
     ///
     /// ## Why on ROCm
     ///
-    /// `pip install xformers` brings CUDA kernels. There are experimental ROCm wheels on PyTorch's index, with attention from
-    /// Composable Kernel. The CUTLASS and FlashAttention operators are not in them, so code that asks for one by name raises
-    /// `NotImplementedError`; without a name `memory_efficient_attention` picks one that is there. PyTorch's own
-    /// `scaled_dot_product_attention` does the same work with nothing to install.
+    /// `pip install xformers` installs CUDA kernels. PyTorch's index has experimental ROCm wheels, with attention from
+    /// Composable Kernel. They do not contain the CUTLASS and FlashAttention operators, so code that selects one by
+    /// name raises `NotImplementedError`; without a name `memory_efficient_attention` selects an available operator.
+    /// PyTorch's own `scaled_dot_product_attention` does the same and needs no installation.
     ///
     /// ## Example
     ///
@@ -43,13 +44,12 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: the named operator is another one, for AMD GPUs alone. Leaving `op` out serves both vendors. The import is
-    /// display-only.
+    /// Unsafe: the new operator is for AMD GPUs only. Omitting `op` works on both vendors. The import is display-only.
     ///
     /// ## References
     ///
     /// * [xFormers: installing](https://github.com/facebookresearch/xformers#installing-xformers)
-    /// * [What a ROCm wheel holds: xformers#1365](https://github.com/facebookresearch/xformers/issues/1365)
+    /// * [Contents of the ROCm wheel: xformers#1365](https://github.com/facebookresearch/xformers/issues/1365)
     /// * [scaled_dot_product_attention](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html)
     "HW106" "xformers" {
         title: "xFormers needs its ROCm wheels",
@@ -70,7 +70,7 @@ const fn operator(name: &'static str) -> Use {
         severity: Severity::Error,
         message: "xFormers' ROCm build does not have this operator; its attention there comes from Composable Kernel.",
         fix: Fix::unsafe_edit(
-            "Name the Composable Kernel operator, or leave `op` out",
+            "Use the Composable Kernel operator, or omit `op`",
             "xformers.ops.MemoryEfficientAttentionCkOp",
         ),
     }
@@ -83,7 +83,7 @@ const USES: &[Use] = &[
     row(
         What::Import("xformers"),
         Severity::Warning,
-        "The xformers wheel on the package index holds CUDA kernels; the experimental ROCm one is on PyTorch's own index.",
+        "The xformers wheel on the package index contains CUDA kernels; the experimental ROCm one is on PyTorch's own index.",
         "Install it from PyTorch's ROCm index, or use scaled_dot_product_attention",
     ),
 ];
@@ -92,7 +92,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     uses::check(cx, &RULE, USES, node);
 }
 
-/// Where it is required.
+/// Checks requirements.
 #[cfg(feature = "all-languages")]
 fn check_files(cx: &crate::files::Checker<'_>) {
     crate::rules::packages::check(cx, &RULE);

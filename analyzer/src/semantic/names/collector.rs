@@ -1,4 +1,4 @@
-//! One pass over the tree that finds every place where a name gets a value.
+//! Finds every binding of a name, in one pass over the tree.
 
 use super::{Binding, Entry, MODULE, Names, Scope, ScopeEntry, Value};
 use crate::syntax::{Field, Kind, Node, Tree};
@@ -6,7 +6,7 @@ use crate::syntax::{Field, Kind, Node, Tree};
 /// How many `=` of one statement are followed to the value.
 const MAX_CHAIN: usize = 8;
 
-/// The names of `tree`, in the order of their places.
+/// The names of `tree`, sorted by position.
 pub(super) fn collect<'a>(tree: &Tree<'a>) -> Names<'a> {
     let mut collector = Collector {
         tree,
@@ -33,10 +33,10 @@ struct Collector<'t, 'a> {
     names: Names<'a>,
     /// Scopes around the current node, with the node whose end closes them.
     open: Vec<(Node, Scope)>,
-    /// Bodies whose scope is known before they are reached. Decorators, defaults, annotations and base classes
-    /// lie outside them, as in Python.
+    /// Bodies whose scope is known before they are reached. As in Python, decorators, defaults, annotations and base
+    /// classes are outside of them.
     bodies: Vec<(Node, Scope)>,
-    /// Names that `global` or `nonlocal` send to another scope.
+    /// Names that `global` or `nonlocal` move to another scope.
     rebound: Vec<(Scope, &'a str, Scope)>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Collector<'_, 'a> {
             Kind::ImportStatement => self.import(node),
             Kind::ImportFromStatement => self.import_from(node),
             Kind::Assignment => {
-                // `x: int` alone declares; it binds nothing.
+                // `x: int` without a value is only a declaration, not a binding.
                 if let Some((left, right)) = tree
                     .child(node, Field::Left)
                     .zip(tree.child(node, Field::Right))
@@ -169,7 +169,7 @@ impl<'a> Collector<'_, 'a> {
             .iter()
             .find(|(from, rebound, _)| *from == here && *rebound == name)
             .map_or(here, |(_, _, home)| *home);
-        // A value from elsewhere is not followed: nothing says when that function runs.
+        // A value assigned in another function is not followed: the time of the call is unknown.
         let value = if scope == here { value } else { Value::Unknown };
         self.names.bindings.push(Entry {
             scope,
@@ -214,7 +214,7 @@ impl<'a> Collector<'_, 'a> {
                 (Some(item), tree.parts(item).next())
             };
             if let Some((name, bound)) = name.zip(bound) {
-                // What a relative import brings is not known here.
+                // The content of a relative import is unknown here.
                 let value = module.map_or(Value::Unknown, |module| {
                     Value::Member(module, tree.text(name))
                 });
@@ -225,15 +225,15 @@ impl<'a> Collector<'_, 'a> {
             .parts(statement)
             .any(|part| tree.kind(part) == Kind::WildcardImport)
         {
-            // A relative star may bring any name: it makes unbound names unknown, as a second star does.
+            // A relative star import may bind any name: unbound names become unknown, as with a second star import.
             self.names.stars.push(module.unwrap_or("."));
         }
     }
 
     fn assign(&mut self, left: Node, right: Node) {
         let tree = self.tree;
-        // `a = b = value`: the right side of the outer one is the inner one. A longer chain is not followed: each of its
-        // links would walk to the end.
+        // `a = b = value`: the right side of the outer assignment is the inner one. A longer chain is not followed,
+        // because each of its parts would be followed to the end.
         let mut value = right;
         for _ in 0..MAX_CHAIN {
             if tree.kind(value) != Kind::Assignment {
@@ -266,7 +266,7 @@ impl<'a> Collector<'_, 'a> {
         }
     }
 
-    /// Binds every name of a pattern to something unknown; `a.b` and `a[0]` bind nothing.
+    /// Binds every name of a pattern to an unknown value; `a.b` and `a[0]` bind nothing.
     fn bind_pattern(&mut self, pattern: Node) {
         let tree = self.tree;
         let mut next = Some(pattern);

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     api::AccessConfig,
-    jobs::{Runner, Store, random_id},
+    jobs::{LocalRunner, Runner, Store, random_id},
     server::{listen, run_server},
     shutdown::Interrupts,
     web::pages::Pages,
@@ -33,7 +33,6 @@ use std::{
     path::{Path, PathBuf},
     pin::pin,
     process::ExitCode,
-    sync::Arc,
 };
 use tokio::{runtime::Runtime, sync::oneshot, task};
 
@@ -273,7 +272,7 @@ impl Local {
             listener,
             access,
             store,
-            Arc::new(runner),
+            LocalRunner::ready(runner),
             pages,
             stop_requested,
         );

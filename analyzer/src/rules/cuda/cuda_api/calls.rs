@@ -1,38 +1,40 @@
-//! Calls whose arguments are not the same in CUDA and HIP, by how many there are.
+//! Calls whose arguments differ between CUDA and HIP, by the number of arguments.
 //!
-//! `calls.txt` has a line for each function: its name, `?` for both `cuda` and `cu`; then what a call with so many arguments
-//! needs, `*` for any number; then, behind a `;`, what HIP wants of a call that nothing is said of. The arguments count from 0:
+//! `calls.txt` has a line for each function: its name, with `?` for both `cuda` and `cu`; then the edits for a call
+//! with this number of arguments, with `*` for any number; then, after a `;`, a hint for calls without edits. Arguments
+//! count from 0:
 //!
 //! * `=f`: HIP's function is `f`;
-//! * `$0`: `HIP_SYMBOL(…)` around a variable of the device's;
-//! * `@0`: a kernel that is named becomes a pointer;
-//! * `~3`: HIP has no such parameter, so that only a null can be left out;
-//! * `<3x`: `x` comes before that argument;
-//! * `+x`: `x` comes behind the last one.
+//! * `$0`: `HIP_SYMBOL(…)` around a device variable;
+//! * `@0`: the name of a kernel becomes a pointer;
+//! * `~3`: HIP has no such parameter, so that only a null argument can be removed;
+//! * `<3x`: `x` is inserted before that argument;
+//! * `+x`: `x` is appended after the last one.
 //!
-//! What is not listed takes the same arguments: a test compares the parameters in CUDA's headers with those in HIP's.
+//! Functions that are not listed have the same parameters: a test compares the parameters in CUDA's headers with those
+//! in HIP's.
 
 use crate::cuda::{Source, Tokens};
 use crate::draft::Replacement;
 
-/// Small, as it is part of what a browser loads.
+/// Small, because the browser loads it.
 const TABLE: &str = include_str!("calls.txt");
 
-/// How functions of cuSPARSE end that give a size as an `int`.
+/// Suffixes of the cuSPARSE functions that return a size as an `int`.
 const SIZES: &[&str] = &["csr2gebsr_bufferSize", "gebsr2gebsc_bufferSize"];
 
-/// More tokens than the name of a kernel has, template arguments included.
+/// An upper limit for the tokens in the name of a kernel, template arguments included.
 const MAX_TOKENS: usize = 200;
 
-/// What becomes of a use of a function's name.
+/// The replacement of a use of a function's name.
 pub(super) enum Call {
-    /// Another name than the usual one, if any, and edits of the arguments.
+    /// A different name than the usual one, if any, and edits of the arguments.
     Rewritten(Option<&'static str>, Vec<Replacement>),
-    /// HIP's function takes other arguments, and only a person can say which; with what is known of them.
+    /// HIP's function has different parameters, and the author has to choose the arguments; with a hint.
     ByHand(&'static str),
 }
 
-/// What becomes of the use of `word` at `at`.
+/// The replacement for the use of `word` at `at`.
 pub(super) fn rewrite(source: &Source<'_>, at: u32, word: &str) -> Call {
     if SIZES.iter().any(|end| word.ends_with(end)) {
         return Call::ByHand("a size_t for the size");
@@ -45,7 +47,7 @@ pub(super) fn rewrite(source: &Source<'_>, at: u32, word: &str) -> Call {
         Some(parentheses) => source.arguments(parentheses),
         None => Vec::new(),
     };
-    // How many arguments a macro's `__VA_ARGS__` or a pack stands for is unknown.
+    // The number of arguments in a macro's `__VA_ARGS__` or in a pack is unknown.
     let is_pack = arguments.iter().any(|argument| {
         let last = argument.end.saturating_sub(1);
         matches!(source.token_text(last), "." | "..." | "__VA_ARGS__")
@@ -81,7 +83,7 @@ fn find(word: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// The call with `changes`; nothing where it is not what they are for. `end` is where its closing parenthesis is.
+/// The call with `changes`; `None` if they do not apply to it. `end` is the position of its closing parenthesis.
 fn change(
     source: &Source<'_>,
     arguments: &[Tokens],
@@ -115,7 +117,7 @@ fn change(
             ('@', Some(argument), Some(span)) if is_a_name(source, argument) => {
                 wrap(span, "reinterpret_cast<const void*>(", &mut edits);
             }
-            // A name that is no call, or a kernel that is a pointer already.
+            // A name that is not called, or a kernel that is already a pointer.
             _ => {}
         }
     }
@@ -127,7 +129,7 @@ fn wrap(span: std::ops::Range<usize>, before: &str, edits: &mut Vec<Replacement>
     edits.push((span.end..span.end, ")".to_owned()));
 }
 
-/// `kernel`, `kernel<float, 4>` and `ns::kernel`: what CUDA takes as a kernel and C as no pointer.
+/// `kernel`, `kernel<float, 4>` and `ns::kernel`: CUDA accepts it as a kernel, but it is not a C pointer.
 fn is_a_name(source: &Source<'_>, argument: &Tokens) -> bool {
     let text = source.slice(argument.clone());
     argument.len() < MAX_TOKENS && !text.contains(['(', '&', '*']) && !text.contains("_cast")
@@ -139,7 +141,7 @@ mod tests {
     use crate::cuda::{Name, name};
 
     #[test]
-    fn every_line_is_of_a_function_that_hip_has_and_can_be_read() {
+    fn every_line_is_valid_and_names_a_function_in_hip() {
         for line in TABLE.lines() {
             let (function, rest) = line.split_once(' ').expect("a name and more");
             let names = match function.strip_prefix('?') {

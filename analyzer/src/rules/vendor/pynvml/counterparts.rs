@@ -1,8 +1,8 @@
-//! What AMD SMI has in place of pynvml's functions. Data only; how it is put in their place is in `pynvml.rs`.
+//! AMD SMI's equivalents of pynvml's functions. Data only; `pynvml.rs` contains the replacement code.
 
 pub(super) const GPU_TEMPERATURE: &str = "NVML_TEMPERATURE_GPU";
 
-/// What takes the place of a call without arguments.
+/// The replacement for a call without arguments.
 pub(super) const WITHOUT_ARGUMENT: &[(&str, &str)] = &[
     (
         "nvmlDeviceGetCount",
@@ -14,10 +14,10 @@ pub(super) const WITHOUT_ARGUMENT: &[(&str, &str)] = &[
     ),
 ];
 
-/// A pynvml function of a handle, the constant it takes beside it, and what stands around the handle in AMD SMI's call.
+/// A pynvml function of a handle, its constant argument, and the text around the handle in the AMD SMI call.
 ///
-/// Power is in milliwatts in NVML; AMD SMI gives watts for what is drawn and microwatts for a cap. `{measured}` is
-/// `current` on MI300 and later, `average` before: the keys that every release of AMD SMI has.
+/// Power is in milliwatts in NVML; AMD SMI reports the current power in watts and the power cap in microwatts.
+/// `{measured}` is `current` on MI300 and later, `average` before: every release of AMD SMI has these keys.
 pub(super) const CALLS: &[(&str, &str, &str, &str)] = &[
     (
         "nvmlDeviceGetHandleByIndex",
@@ -117,7 +117,7 @@ pub(super) const CALLS: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-/// The AMD SMI function to look at for a pynvml function that is not mapped, or was used in a way that is not.
+/// The AMD SMI function to check for a pynvml function that is not mapped, or whose use is not supported.
 pub(super) const COUNTERPARTS: &[(&str, &str)] = &[
     ("nvmlInitWithFlags", "amdsmi_init"),
     ("nvmlDeviceGetMemoryInfo", "amdsmi_get_gpu_vram_usage"),
