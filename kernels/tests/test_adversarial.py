@@ -139,7 +139,7 @@ def test_a_result_that_need_not_be_computed_is_marked(
     tmp_path: Path, forward: str, parts: dict[str, str], says: list[str]
 ) -> None:
     job = run(snippet(forward, **parts), directory=tmp_path)
-    told = [line["text"] for line in job.of("caution")]
+    told = [line["text"] for line in job.of("warning")]
     assert [text.partition(", ")[0] for text in told] == says
     assert all("cannot be recognized" in text for text in told)
     assert job.of("sampled", "eager")

@@ -41,7 +41,7 @@ FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
         **dict.fromkeys(("copy_gbs", "bandwidth_gbs", "floor_ms"), NUMBER),
         **dict.fromkeys(("bandwidth_from", "peak_from", "bound"), TEXT),
     },
-    "caution": {"text": TEXT},
+    "warning": {"text": TEXT},
     "hot": {"variant": TEXT, "hot": (dict,)},
     "samples": {"variant": TEXT, "round": (int,), "ms": (list,)},
     "sampled": {"variant": TEXT, "stop": TEXT, "dropped": (int,)},

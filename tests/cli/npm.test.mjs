@@ -112,7 +112,7 @@ test('TypeScript knows its types, and holds users to them', () => {
     mkdirSync(join(folder, 'types'), { recursive: true });
     writeFileSync(join(folder, 'types/use.ts'), code);
     try {
-      run(process.execPath, [tsc, '--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2022,dom', '--types', '', 'types/use.ts']);
+      run(process.execPath, [tsc, '--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2022,dom', 'types/use.ts']);
       return '';
     } catch (error) {
       return error.stdout;

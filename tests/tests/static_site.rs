@@ -66,7 +66,7 @@ fn links(html: &str) -> Vec<&str> {
 }
 
 #[test]
-fn every_link_of_a_static_site_leads_somewhere_under_its_base() {
+fn links_of_a_static_site_resolve_under_its_base() {
     let (folder, said) = build("/x/");
     let dist = folder.path().join("dist");
     let pages = pages(&dist);
@@ -117,7 +117,7 @@ fn every_link_of_a_static_site_leads_somewhere_under_its_base() {
 }
 
 #[test]
-fn pages_and_modules_stay_within_their_budgets() {
+fn pages_and_modules_are_within_their_budgets() {
     let (folder, _) = build("/");
     let dist = folder.path().join("dist");
     let manifest = fs::read_to_string(hipward_tests::assets().join("manifest.json"))

@@ -205,7 +205,7 @@ class _Run:
         in_order = [variant for variant in self.job.variants if variant in timed]
         waiting = [variant for variant in in_order if self._time_hot(variant, ring, timed[variant])]
         if waiting:
-            self.lines.caution(_small(waiting))
+            self.lines.warning(_small(waiting))
         self.check_seals()
 
     def check_seals(self) -> None:
@@ -243,7 +243,7 @@ class _Run:
             what = (
                 f"{LABELS[variant]} is slower with warm caches, {hot_ms:.3g} ms, than with cold, {cold.median_ms:.3g}"
             )
-            self.lines.caution(f"{what}: {_clocks(self.clock.watch.mhz, cold.mhz)}")
+            self.lines.warning(f"{what}: {_clocks(self.clock.watch.mhz, cold.mhz)}")
         return hot.waits_for_host
 
     def _measure_step(
@@ -260,7 +260,7 @@ class _Run:
         if found:
             with_it, without = found
             self.costly.add(variant)
-            self.lines.caution(
+            self.lines.warning(
                 f"{LABELS[variant]} costs {with_it / without - 1:.0%} here: {with_it:.3g} ms with it, {without:.3g} ms "
                 f"with {LABELS[below]} alone, before the timing. Later variants do not include it."
             )
@@ -296,7 +296,7 @@ class _Run:
         except OutOfTimeError:
             found = ["It was not checked whether results depend on the inputs, because the job's time limit was near."]
         for text in found:
-            self.lines.caution(text)
+            self.lines.warning(text)
 
     def _prepare(self, variant: VariantId, origin: Origin, trials: precision.Trials) -> tuple[VariantId, ...]:
         """Builds, checks and warms up a variant. It is timed only if all of that succeeds.

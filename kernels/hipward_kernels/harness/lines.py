@@ -220,9 +220,9 @@ class Lines:
         """The lower bound of the time of every variant."""
         self._line("roofline", **asdict(roofline))
 
-    def caution(self, text: str) -> None:
-        """A caution about the reliability of the figures."""
-        self._line("caution", text=text)
+    def warning(self, text: str) -> None:
+        """A warning about the reliability of the figures."""
+        self._line("warning", text=text)
 
     def compile(
         self, variant: VariantId, seconds: float, based_on: Sequence[VariantId], includes: Sequence[str]

@@ -1,4 +1,4 @@
-//! The files of this machine, for what they say of each other.
+//! Access to the files of this machine for the project context.
 
 use std::borrow::Cow;
 use std::fs;
@@ -31,17 +31,17 @@ fn place(path: &str) -> PathBuf {
     Path::new("/").join(path)
 }
 
-/// Tells the options for a file what stands around it.
+/// Completes the options for a file from the files around it.
 pub(super) fn fill_options(
     project_context: &ProjectContext<Disk>,
     file: &Path,
     options: &mut Options,
 ) {
-    // One that an editor has not written yet has a place all the same.
+    // A file that an editor has not written yet has no canonical path.
     let Ok(whole) = fs::canonicalize(file).or_else(|_| std::path::absolute(file)) else {
         return;
     };
-    // Of a name that is no text nothing is known.
+    // Paths that are not UTF-8 have no project context.
     if let Some(path) = whole.to_str() {
         project_context.fill_options(path.trim_start_matches('/'), options);
     }

@@ -1,4 +1,4 @@
-//! The Python that measures: finding it, asking what it has, and giving it our package.
+//! The Python of the workers: finds it, probes it, and unpacks the measuring package for it.
 
 mod installation;
 mod package;

@@ -66,7 +66,7 @@ fn measurement(kind: &str, json: &impl Json) -> Option<Measurement> {
             includes: field(json, "includes")?,
         },
         "roofline" => Measurement::Roofline(Roofline::decode(json)?),
-        "caution" => Measurement::Caution {
+        "warning" => Measurement::Warning {
             text: field(json, "text")?,
         },
         "hot" => Measurement::Hot {
@@ -99,7 +99,7 @@ decode_struct!(Device {
     vendor,
     arch,
     memory_bytes,
-    busy_with
+    current_job
 });
 decode_struct!(Isolation {
     level,

@@ -96,7 +96,7 @@ fn measurements() -> Vec<Measurement> {
             floor_ms: 0.25,
             bound: text(),
         }),
-        Measurement::Caution { text: text() },
+        Measurement::Warning { text: text() },
         Measurement::Compile {
             variant: variant.clone(),
             seconds: 1.25,
@@ -142,7 +142,7 @@ fn bodies() -> Vec<EventBody> {
                 vendor: Vendor::Amd,
                 arch: text(),
                 memory_bytes: 192 << 30,
-                busy_with: None,
+                current_job: None,
             },
         },
         EventBody::VariantDone {

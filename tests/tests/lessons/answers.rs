@@ -1,5 +1,5 @@
-//! Answers to the lessons' exercises, as edits of the start or of the solution: wrong ones with what is said of them, and
-//! right ones that are not the solution.
+//! Answers to the lessons' exercises, as edits of the start or of the solution: wrong ones with their messages, and
+//! right ones that differ from the solution.
 
 /// An answer to one exercise.
 pub(crate) struct Answer {

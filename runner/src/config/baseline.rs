@@ -1,7 +1,7 @@
-//! A baseline: the findings that a project had on the day it was written, so that only new ones are reported.
+//! Baselines: the findings that a project had when the baseline was written, so that only new ones are reported.
 //!
-//! A finding is known again by its rule, its file and the text of its line, so that lines may move. Each known line
-//! counts as often as it was there.
+//! A finding is identified by its rule, its file and the text of its line, so that lines may move. Each line
+//! matches as often as it was there.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hipward_analyzer::{Finding, Report};
 use serde::{Deserialize, Serialize};
 
-use super::replace::replace;
+use crate::atomic_write::replace;
 
-/// Version of the file's form.
+/// Version of the file format.
 const VERSION: u32 = 1;
 
 /// The file: known findings by path, which is relative to the file's folder.
@@ -24,7 +24,7 @@ struct Document {
     files: BTreeMap<String, Vec<Known>>,
 }
 
-/// So many findings of a rule on lines with that text.
+/// The number of findings of a rule on lines with the same text.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Known {
@@ -33,17 +33,17 @@ struct Known {
     count: usize,
 }
 
-/// How often each rule was heard on each line of a file.
+/// The number of findings by rule and line text.
 type Counts = BTreeMap<(String, String), usize>;
 
-/// A baseline that was read.
+/// A loaded baseline.
 #[derive(Debug)]
 pub(crate) struct Baseline {
     folder: PathBuf,
     files: HashMap<String, Counts>,
 }
 
-/// Every baseline that was needed so far. Few: one for each project.
+/// The cache of loaded baselines.
 #[derive(Debug, Default)]
 pub(crate) struct Baselines(Mutex<HashMap<PathBuf, Result<Arc<Baseline>, String>>>);
 
@@ -68,11 +68,11 @@ impl Baseline {
         let text = fs::read_to_string(path)
             .map_err(|error| wrong(format!("the baseline cannot be read: {error}")))?;
         let document: Document = serde_json::from_str(&text)
-            .map_err(|error| wrong(format!("this is no baseline: {error}")))?;
+            .map_err(|error| wrong(format!("this is not a baseline: {error}")))?;
         if document.version != VERSION {
             let version = document.version;
             return Err(wrong(format!(
-                "it is a baseline of version {version}, and this is for {VERSION}"
+                "it is a baseline of version {version}, and only version {VERSION} is supported"
             )));
         }
         let counts = |known: Vec<Known>| {
@@ -91,7 +91,7 @@ impl Baseline {
         })
     }
 
-    /// Takes out of a report what is known; how many that is.
+    /// Removes known findings from a report. Returns how many.
     pub(crate) fn forget(&self, file: &Path, source: &str, report: &mut Report) -> usize {
         let key = relative(&self.folder, file);
         let Some(mut left) = self.files.get(&key).cloned() else {
@@ -115,7 +115,7 @@ impl Baseline {
 
 /// One finding for a new baseline.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     path: PathBuf,
     rule: String,
     line: String,
@@ -123,7 +123,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Every finding of a report.
-    pub(super) fn all(file: &Path, source: &str, report: &Report) -> Vec<Entry> {
+    pub(crate) fn all(file: &Path, source: &str, report: &Report) -> Vec<Entry> {
         let lines = Lines::new(source);
         let entry = |finding: &Finding| Entry {
             path: file.to_owned(),
@@ -134,22 +134,22 @@ impl Entry {
     }
 }
 
-/// A baseline in the making.
+/// A baseline that is being written.
 #[derive(Debug)]
-pub(super) struct NewBaseline {
+pub(crate) struct NewBaseline {
     path: PathBuf,
     files: BTreeMap<String, Counts>,
 }
 
 impl NewBaseline {
-    pub(super) fn new(path: &Path) -> Self {
+    pub(crate) fn new(path: &Path) -> Self {
         NewBaseline {
             path: path.to_owned(),
             files: BTreeMap::new(),
         }
     }
 
-    pub(super) fn add(&mut self, entries: Vec<Entry>) {
+    pub(crate) fn add(&mut self, entries: Vec<Entry>) {
         let folder = folder(&self.path);
         for entry in entries {
             let file = self
@@ -160,8 +160,8 @@ impl NewBaseline {
         }
     }
 
-    /// Writes it: where, and how many findings it holds.
-    pub(super) fn write(self) -> Result<(PathBuf, usize), String> {
+    /// Writes the baseline. Returns its path and its number of findings.
+    pub(crate) fn write(self) -> Result<(PathBuf, usize), String> {
         let count = self.files.values().flat_map(BTreeMap::values).sum();
         let known = |counts: Counts| {
             let known = counts
@@ -199,7 +199,7 @@ impl<'s> Lines<'s> {
         Lines(source.lines().collect())
     }
 
-    /// The text of the line that a finding begins on: its words, whatever the space between them.
+    /// The text of a finding's first line, with normalized white space.
     fn of(&self, finding: &Finding) -> String {
         let index = finding.span.start.line as usize - 1;
         let line = self.0.get(index).copied().unwrap_or_default();
@@ -208,7 +208,7 @@ impl<'s> Lines<'s> {
     }
 }
 
-/// The folder of a file that may not be there yet.
+/// The folder of a file, which may not exist yet.
 fn folder(file: &Path) -> PathBuf {
     let folder = match file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -217,7 +217,7 @@ fn folder(file: &Path) -> PathBuf {
     fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
 }
 
-/// The path of a file from `folder`, with `/` between its parts; its whole path where it lies elsewhere.
+/// The path of a file relative to `folder`, with `/` as separator. Absolute for a file outside of it.
 fn relative(folder: &Path, file: &Path) -> String {
     let whole = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let path = whole.strip_prefix(folder).unwrap_or(&whole);

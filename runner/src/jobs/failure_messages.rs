@@ -1,7 +1,7 @@
-//! Ends that a job can come to, in words a newcomer understands.
+//! The messages of failed jobs: what happened, and what to do about it.
 
-use super::{Settings, conversation::Violation};
-use crate::isolation::{Ending, Limit};
+use super::{Settings, protocol_state::Violation};
+use crate::isolation::{ExitReason, Limit};
 use hipward_protocol::{EventBody, Failure, FailureCode};
 
 fn failed(code: FailureCode, message: impl Into<String>, help: impl Into<String>) -> EventBody {
@@ -13,20 +13,20 @@ fn failed(code: FailureCode, message: impl Into<String>, help: impl Into<String>
     })
 }
 
-/// The worker ended before its job did.
-pub(super) fn ended_early(ending: Ending, settings: &Settings) -> EventBody {
-    match ending {
-        Ending::OverLimit(limit) => over_limit(limit, settings),
-        Ending::Exited { code } => failed(
+/// The worker ended before its job was finished.
+pub(super) fn ended_early(exit_reason: ExitReason, settings: &Settings) -> EventBody {
+    match exit_reason {
+        ExitReason::OverLimit(limit) => over_limit(limit, settings),
+        ExitReason::Exited { code } => failed(
             FailureCode::Crashed,
-            format!("The Python process ended by itself with exit status {code}."),
+            format!("The Python process exited with status {code}."),
             "Remove calls such as `sys.exit()` and `os._exit()` from the code, and look at its \
              output below.",
         ),
-        Ending::Signalled { signal } => failed(
+        ExitReason::Signalled { signal } => failed(
             FailureCode::Crashed,
             format!(
-                "The Python process was ended by {}.",
+                "The Python process was killed by {}.",
                 nix::sys::signal::Signal::try_from(signal)
                     .map_or_else(|_| format!("signal {signal}"), |signal| signal.to_string())
             ),
@@ -34,7 +34,7 @@ pub(super) fn ended_early(ending: Ending, settings: &Settings) -> EventBody {
              `python -X faulthandler` to see where; SIGKILL may mean that the host ran out of \
              memory.",
         ),
-        Ending::Killed => lost("the worker was killed"),
+        ExitReason::Killed => lost("the worker was killed"),
     }
 }
 
@@ -46,23 +46,23 @@ fn over_limit(limit: Limit, settings: &Settings) -> EventBody {
                 "It ran longer than {} seconds and was stopped.",
                 settings.wall_limit.as_secs_f64()
             ),
-            "Look for a loop that does not end, or make the inputs smaller; whoever runs this \
+            "Look for an infinite loop, or make the inputs smaller; the operator of this \
              server can raise the limit with --wall-limit.",
         ),
         Limit::Memory => failed(
             FailureCode::MemoryLimit,
             format!(
-                "It held more than {} of memory and was stopped.",
+                "It used more than {} of memory and was stopped.",
                 bytes(settings.memory_bytes)
             ),
-            "Make the inputs or the model smaller; whoever runs this server can raise the limit \
+            "Make the inputs or the model smaller; the operator of this server can raise the limit \
              with --memory-limit.",
         ),
         Limit::Processes => failed(
             FailureCode::ProcessLimit,
             format!(
                 "It started more than {} processes and was stopped.",
-                Settings::PROCESSES
+                Settings::MAX_PROCESSES
             ),
             "A benchmark needs no process but its own: look for `fork`, `subprocess` or \
              `multiprocessing` in the code.",
@@ -71,14 +71,14 @@ fn over_limit(limit: Limit, settings: &Settings) -> EventBody {
             FailureCode::OutputLimit,
             format!(
                 "It wrote more than {} of files and was stopped.",
-                bytes(Settings::DISK_BYTES)
+                bytes(Settings::MAX_DISK_BYTES)
             ),
             "A benchmark needs no files: keep its data in memory.",
         ),
     }
 }
 
-/// It printed too much.
+/// The snippet printed too much.
 pub(super) fn too_much_output(limit: u64) -> EventBody {
     failed(
         FailureCode::OutputLimit,
@@ -87,53 +87,53 @@ pub(super) fn too_much_output(limit: u64) -> EventBody {
     )
 }
 
-/// The worker wrote something else than lines of the harness.
+/// The worker wrote text to the protocol's pipe that is not a line of the protocol.
 pub(super) fn not_a_line(problem: &str) -> EventBody {
     failed(
         FailureCode::Internal,
-        format!("The measuring process reported something unreadable: {problem}."),
-        "If the code writes to file descriptor 3, remove that. Otherwise this is a fault of \
+        format!("The measuring process wrote a line that cannot be parsed: {problem}."),
+        "If the code writes to file descriptor 3, remove that. Otherwise this is a bug in \
          Hipward; please report it with the code.",
     )
 }
 
-/// The worker wrote a line that cannot be true.
+/// The worker wrote a line that violates the protocol.
 pub(super) fn impossible_line(violation: &Violation) -> EventBody {
     match violation {
-        Violation::Order(problem) => failed(
+        Violation::SupervisorCommand(problem) => failed(
             FailureCode::Internal,
-            format!("The measuring process broke off its own protocol: {problem}."),
-            "If the code writes lines of the harness itself, remove that. Otherwise this is a fault of Hipward; please \
+            format!("The measuring process violated its protocol: {problem}."),
+            "If the code writes lines of the protocol itself, remove that. Otherwise this is a bug in Hipward; please \
              report it with the code.",
         ),
         Violation::Clock { reported, passed } => failed(
             FailureCode::Tampered,
             format!(
-                "The measuring process reported calls of {reported:.2} seconds in all, but only {passed:.2} seconds had \
-                 passed, so its times cannot be believed."
+                "The measuring process reported calls of {reported:.2} seconds in total, but only {passed:.2} seconds had \
+                 passed, so its times are not valid."
             ),
-            "Leave Python's clocks and the harness as they are.",
+            "Do not change Python's clocks or the harness.",
         ),
     }
 }
 
-/// The time limit came while the variants were timed: what was measured until then stands in the log.
+/// The time limit was reached while variants were timed. What was measured until then is in the event log.
 pub(super) fn time_limit_while_timed(settings: &Settings) -> EventBody {
     failed(
         FailureCode::Timeout,
         format!(
-            "It was stopped at its time limit of {} seconds; what was measured until then counts.",
+            "It was stopped at its time limit of {} seconds. The result is based on what was measured until then.",
             settings.wall_limit.as_secs_f64()
         ),
         "Choose fewer variants or smaller inputs; the operator of this server can raise the limit with --wall-limit.",
     )
 }
 
-/// The log could not be written.
+/// The event log could not be written.
 pub(super) fn not_stored(problem: &str) -> EventBody {
     failed(
         FailureCode::Internal,
-        format!("The job's log could not be stored: {problem}."),
+        format!("The job's event log could not be stored: {problem}."),
         "Submit it again; the operator of this server should check its free disk space.",
     )
 }
@@ -143,16 +143,16 @@ pub(super) fn no_worker(reason: &str) -> EventBody {
     failed(
         FailureCode::Internal,
         format!("The measuring process could not be started: {reason}."),
-        "Run `hipward doctor` on the host: it says what is missing and how to mend it.",
+        "Run `hipward doctor` on the host: it lists what is missing and how to install it.",
     )
 }
 
-/// The supervisor vanished.
+/// The supervisor ended without a report.
 pub(super) fn lost(how: &str) -> EventBody {
     failed(
         FailureCode::Internal,
         format!("The measuring process was lost: {how}."),
-        "Submit it again; the runner's own log may say more.",
+        "Submit it again; the runner's log may have more details.",
     )
 }
 

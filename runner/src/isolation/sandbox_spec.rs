@@ -1,23 +1,23 @@
-//! What the server asks a supervisor to run, and inside which fence. Data only.
+//! What a supervisor runs, and in which sandbox. Data only.
 
 use super::{Identity, Limits};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// One process to be run inside a fence.
+/// A process and its sandbox.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Plan {
+pub(crate) struct SandboxSpec {
     /// The program.
     pub(crate) program: PathBuf,
     /// Its arguments.
     pub(crate) arguments: Vec<String>,
     /// Its whole environment; nothing is inherited.
     pub(crate) environment: Vec<(String, String)>,
-    /// Its private directory: where it starts, and the one place it may write.
+    /// Its private directory: the working directory, and the only place it may write to.
     pub(crate) directory: PathBuf,
     /// Its limits.
     pub(crate) limits: Limits,
-    /// The user it becomes, when the server is root.
+    /// The user it runs as, when the server is root.
     pub(crate) identity: Option<Identity>,
     /// Landlock's rules, where the kernel has Landlock.
     pub(crate) files: Option<FileRules>,
@@ -27,22 +27,22 @@ pub(crate) struct Plan {
     pub(crate) gpu: bool,
 }
 
-/// Files that stay reachable under Landlock, besides the private directory.
+/// Files that are accessible under Landlock, besides the private directory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct FileRules {
     /// The version of Landlock whose rights are restricted.
     pub(crate) abi: u32,
-    /// Readable and executable, with everything below.
+    /// Files and folders that are readable and executable.
     pub(crate) read: Vec<PathBuf>,
     /// Device files.
     pub(crate) devices: Vec<PathBuf>,
-    /// Whether these files are read whatever their permissions say, by a worker that was root. A part of these rules,
-    /// so that no worker without them can have it.
-    pub(crate) past_permissions: bool,
+    /// Whether a worker reads these files whatever their permissions are. A part of these rules,
+    /// so that it cannot be set without them.
+    pub(crate) bypass_permissions: bool,
 }
 
 impl FileRules {
-    /// What any Python process needs of a Linux host; `python` adds its own folders. Paths that
+    /// The files that any Python process needs, and Python's own folders `python`. Paths that
     /// do not exist are skipped when the rules are applied.
     pub(crate) fn new(abi: u32, python: impl IntoIterator<Item = PathBuf>, gpu: bool) -> Self {
         let mut read: Vec<PathBuf> = SYSTEM_READ.iter().map(PathBuf::from).collect();
@@ -55,14 +55,14 @@ impl FileRules {
             abi,
             read,
             devices,
-            past_permissions: false,
+            bypass_permissions: false,
         }
     }
 }
 
-/// The part of /proc that describes the machine. Folders of processes are left out, except the worker's own: command
-/// lines of others may hold secrets. Not among them either: `/etc/passwd`. Who asks for a name or a home finds it in the environment (`HOME`, `USER`,
-/// `LOGNAME`), and a worker with a user of its own has no line in that file anyway.
+/// Of /proc, the part that describes the machine. Folders of other processes are left out, because command
+/// lines may contain secrets. `/etc/passwd` is left out too: the user's name and home are in the environment (`HOME`, `USER`,
+/// `LOGNAME`), and a worker with a user of its own has no line in that file.
 const SYSTEM_READ: &[&str] = &[
     "/usr",
     "/lib",

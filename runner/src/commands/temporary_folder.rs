@@ -1,18 +1,18 @@
-//! A folder for a runner that keeps nothing.
+//! A temporary data folder.
 
 use std::{
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
 
-/// A folder of our own that is gone afterwards.
-pub(crate) struct Scratch(PathBuf);
+/// A private folder that is removed on drop.
+pub(crate) struct TemporaryFolder(PathBuf);
 
-impl Scratch {
+impl TemporaryFolder {
     pub(crate) fn new() -> std::io::Result<Self> {
         let path = std::env::temp_dir().join(format!("hipward-{}", std::process::id()));
         std::fs::DirBuilder::new().mode(0o700).create(&path)?;
-        Ok(Scratch(path))
+        Ok(TemporaryFolder(path))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -20,9 +20,9 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
-        // Left behind in the temporary folder at worst.
+        // If it fails, the folder stays in the system's temporary folder.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

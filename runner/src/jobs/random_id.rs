@@ -1,7 +1,7 @@
-//! Names that nobody can guess: a job's id is what protects its page.
+//! Random ids. A job's id cannot be guessed, which is what protects its page.
 
-/// 128 random bits in lower-case base 32, 26 characters.
-pub(crate) fn unguessable() -> Result<String, getrandom::Error> {
+/// 128 random bits as 26 characters of lower-case base 32.
+pub(crate) fn random_id() -> Result<String, getrandom::Error> {
     const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)?;

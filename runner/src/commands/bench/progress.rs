@@ -1,4 +1,4 @@
-//! A job while it runs, on standard error: a table that is redrawn where a person looks, lines in a log.
+//! Shows the progress of a job on standard error: a table that is redrawn in a terminal, lines otherwise.
 
 use hipward_protocol::{Event, EventBody, JobView, LogStream, VariantId, VariantStatus};
 use hipward_site::{benchmark_line, benchmark_sentence, benchmark_table};
@@ -8,40 +8,40 @@ use std::{
     io::{IsTerminal, stderr},
 };
 
-/// Where a job is shown.
-pub(super) enum Screen {
+/// How the progress is shown.
+pub(super) enum Progress {
     Quiet,
     Table(ProgressBar),
     Lines {
         sentence: String,
-        /// Variants that are done with.
-        told: HashSet<VariantId>,
+        /// Variants whose line was printed.
+        printed_variants: HashSet<VariantId>,
     },
 }
 
-impl Screen {
-    pub(super) fn new(quiet: bool) -> Screen {
+impl Progress {
+    pub(super) fn new(quiet: bool) -> Progress {
         if quiet {
-            return Screen::Quiet;
+            return Progress::Quiet;
         }
         if !stderr().is_terminal() {
-            return Screen::Lines {
+            return Progress::Lines {
                 sentence: String::new(),
-                told: HashSet::new(),
+                printed_variants: HashSet::new(),
             };
         }
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("{msg}") {
             bar.set_style(style);
         }
-        Screen::Table(bar)
+        Progress::Table(bar)
     }
 
-    /// Shows what an event has made of the job.
+    /// Updates the display after an event.
     pub(super) fn show(&mut self, event: &Event, view: &JobView) {
         match self {
-            Screen::Quiet => {}
-            Screen::Table(bar) => {
+            Progress::Quiet => {}
+            Progress::Table(bar) => {
                 if let Some(text) = printed(event) {
                     bar.suspend(|| eprint!("{text}"));
                 }
@@ -49,12 +49,15 @@ impl Screen {
                 let text = format!("{}\n{table}", benchmark_sentence(view));
                 bar.set_message(text.trim_end().to_owned());
             }
-            Screen::Lines { sentence, told } => {
+            Progress::Lines {
+                sentence,
+                printed_variants,
+            } => {
                 if let Some(text) = printed(event) {
                     eprint!("{text}");
                 }
                 let now = benchmark_sentence(view);
-                // The last one is the result's.
+                // The last sentence is part of the result.
                 if now != *sentence && !view.state.is_final() {
                     eprintln!("{now}");
                     *sentence = now;
@@ -62,7 +65,7 @@ impl Screen {
                 for row in &view.variants {
                     let is_done =
                         !matches!(row.status, VariantStatus::Checked | VariantStatus::Sampling);
-                    if is_done && told.insert(row.variant.clone()) {
+                    if is_done && printed_variants.insert(row.variant.clone()) {
                         eprintln!("{}", benchmark_line(view, row));
                     }
                 }
@@ -70,15 +73,15 @@ impl Screen {
         }
     }
 
-    /// Makes room for the result.
+    /// Removes the display before the result is printed.
     pub(super) fn end(self) {
-        if let Screen::Table(bar) = self {
+        if let Progress::Table(bar) = self {
             bar.finish_and_clear();
         }
     }
 }
 
-/// What the snippet wrote, for a terminal: whole lines, and nothing that steers it.
+/// The output of the snippet for a terminal: whole lines without control characters.
 fn printed(event: &Event) -> Option<String> {
     let EventBody::Log { stream, text } = &event.body else {
         return None;

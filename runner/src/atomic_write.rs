@@ -1,15 +1,15 @@
-//! Writing a file in one step. Nothing about what is in it.
+//! Atomic replacement of a file's content.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Replaces a file's text in one step: a reader sees the old text or the new one, and a crash leaves one of them.
-pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
-    // A link is followed, so that it stays a link.
+/// Replaces a file's text atomically: readers and a crash see either the old or the new text.
+pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    // Follows a link, so that it stays a link.
     let path = fs::canonicalize(path)?;
     let metadata = fs::metadata(&path)?;
-    // A new file in its place would need nobody's leave.
+    // Renaming a new file into its place would ignore this permission.
     if metadata.permissions().readonly() {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
@@ -33,7 +33,7 @@ pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
         file.write_all(text.as_bytes())?;
         file.set_permissions(metadata.permissions())?;
         if keep_owner(&file, &metadata).is_err() {
-            // Only the old file itself can stay its owner's.
+            // Writing to the old file keeps its owner.
             fs::remove_file(&temporary)?;
             return fs::write(&path, text);
         }

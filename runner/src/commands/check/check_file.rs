@@ -1,4 +1,4 @@
-//! One file: read it, mend it if that is wanted, judge it, and write down what is to be said.
+//! Checks one file: reads it, applies fixes if requested, analyzes it, and formats the report.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -7,46 +7,46 @@ use hipward_analyzer::output::{FileReport, Format};
 use hipward_analyzer::{Applicability, Report, analyze, fix_all, unified_diff};
 
 use super::args::Mode;
-use super::baseline::{Baselines, Entry};
 use super::discovery::{Found, plain};
-use super::replace::replace;
+use crate::atomic_write::replace;
+use crate::config::{Baselines, Entry};
 
-/// What is done with every file.
-pub(super) struct Judge<'j> {
+/// Checks files with the same settings.
+pub(super) struct FileChecker<'j> {
     pub(super) mode: Mode,
-    /// The least safe fix that is wanted.
+    /// The least safe applicability of fixes to apply.
     pub(super) fixes: Applicability,
     pub(super) stdin: Option<&'j str>,
     pub(super) baselines: &'j Baselines,
     pub(super) format: Box<dyn Format>,
 }
 
-/// What became of one file. It does not hold the source.
+/// The result for one file, without its source.
 #[derive(Default)]
-pub(super) struct Judged {
-    /// The file, as it is shown.
+pub(super) struct CheckedFile {
+    /// The path as it is shown.
     pub(super) path: String,
-    /// What goes to standard output.
+    /// Text for standard output.
     pub(super) text: String,
-    /// What was found and is not known; none when it could not be read.
+    /// The findings that are not in the baseline. None if the file could not be read.
     pub(super) report: Option<Report>,
-    /// Findings that the baseline knows.
+    /// The number of findings in the baseline.
     pub(super) known: usize,
-    /// For a new baseline.
+    /// Entries for a new baseline.
     pub(super) entries: Vec<Entry>,
     pub(super) complaints: Vec<String>,
 }
 
-impl Judge<'_> {
-    pub(super) fn file(&self, found: &Found) -> Judged {
+impl FileChecker<'_> {
+    pub(super) fn file(&self, found: &Found) -> CheckedFile {
         let shown = found.shown();
-        let mut judged = Judged {
+        let mut judged = CheckedFile {
             path: shown.clone(),
-            ..Judged::default()
+            ..CheckedFile::default()
         };
         let mut source = match self.read(found) {
             Ok(source) => source,
-            // Gone since its folder was read: an editor's or a build's passing file.
+            // Removed since its folder was read, such as a temporary file of an editor or a build.
             Err(error) if error.kind() == ErrorKind::NotFound && !found.is_given => return judged,
             Err(error) => {
                 let complaint = format!("{shown}: {}", plain(&error));
@@ -102,7 +102,7 @@ impl Judge<'_> {
     }
 }
 
-/// Why a text does not read, and where.
+/// The error message for a file that is not UTF-8.
 fn not_utf8(bytes: &[u8]) -> String {
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         return "not UTF-8 text, but UTF-16; save it as UTF-8 to have it checked".to_owned();

@@ -1,6 +1,6 @@
-//! Who may ask at all. The server runs code that is sent to it, so a page of another site must not
-//! be able to send some from a visitor's browser: neither directly (Origin) nor by a name of its
-//! own that leads to our address (Host, "DNS rebinding").
+//! Access control. The server runs code that is sent to it, so a page of another site must not
+//! be able to send code from a visitor's browser: neither directly (checked by `Origin`) nor through a host name that
+//! resolves to this server's address (DNS rebinding, checked by `Host`).
 
 use super::problem::ApiError;
 use axum::{
@@ -9,45 +9,47 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Redirect, Response},
 };
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::{net::SocketAddr, sync::Arc};
+use subtle::ConstantTimeEq;
 
-/// Who may ask a server, and who may have it run code.
+/// Who may send requests to a server, and who may run code.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Access {
-    /// Runs code only for those who have it.
+pub(crate) struct AccessConfig {
+    /// The token that is required for running code.
     pub(crate) token: Option<String>,
-    /// Names by which a proxy passes on what others ask.
+    /// Further host names under which a proxy forwards requests.
     pub(crate) hosts: Vec<String>,
 }
 
-impl Access {
-    /// True when everybody who can reach a server on `address` is on this machine.
+impl AccessConfig {
+    /// Whether a server on `address` can be reached from this machine only.
     pub(crate) fn is_local(&self, address: SocketAddr) -> bool {
         address.ip().is_loopback() && self.hosts.is_empty()
     }
 }
 
-/// The rules of one server.
+/// Checks the requests to one server.
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub(crate) struct AccessControl {
     bound: SocketAddr,
-    access: Access,
+    access: AccessConfig,
 }
 
-impl Guard {
-    /// The rules of a server that listens on `bound`.
-    pub(crate) fn new(bound: SocketAddr, access: Access) -> Self {
-        Guard { bound, access }
+impl AccessControl {
+    /// The checks for a server that listens on `bound`.
+    pub(crate) fn new(bound: SocketAddr, access: AccessConfig) -> Self {
+        AccessControl { bound, access }
     }
 
     fn check_host(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let host = headers
             .get(header::HOST)
             .and_then(|host| host.to_str().ok());
-        // Whoever opened the server to a network has given it names that we cannot know, or told us.
+        // The host names of a server on a network are unknown, unless they were passed with --allow-host.
         let is_open = !self.bound.ip().is_loopback() && self.access.hosts.is_empty();
-        if is_open || host.is_some_and(|host| self.is_ours(host) || self.is_told(host)) {
+        if is_open || host.is_some_and(|host| self.is_ours(host) || self.is_allowed_host(host)) {
             return Ok(());
         }
         Err(ApiError::new(
@@ -55,7 +57,7 @@ impl Guard {
             "foreign-host",
             "Foreign host",
             format!(
-                "The request was meant for the host {:?}.",
+                "The request is for the host {:?}, which is not this server.",
                 host.unwrap_or_default()
             ),
             format!(
@@ -84,12 +86,12 @@ impl Guard {
             StatusCode::FORBIDDEN,
             "foreign-origin",
             "Foreign origin",
-            format!("The request was made by a page of {origin}."),
-            "Use the pages of this server, or a program that sends no Origin header.",
+            format!("The request comes from a page of {origin}."),
+            "Use the pages of this server, or a client that sends no Origin header.",
         ))
     }
 
-    /// Whether the request may run or stop code: it carries the token, or the cookie of a browser that had it.
+    /// Checks that the request may run or cancel code: it has the token, or the cookie of a browser that sent the token before.
     pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let Some(token) = &self.access.token else {
             if self.access.is_local(self.bound) {
@@ -100,7 +102,7 @@ impl Guard {
                 "token-not-set",
                 "This server runs no code",
                 "This server can be reached from a network and has no token, so it runs no code.",
-                "Start it without --no-token, or for this machine alone: on 127.0.0.1, without --allow-host.",
+                "Start it without --no-token, or for this machine only: on 127.0.0.1, without --allow-host.",
             ));
         };
         if has_token(headers, token) || self.has_cookie(headers, token) {
@@ -110,13 +112,13 @@ impl Guard {
             StatusCode::UNAUTHORIZED,
             "token-required",
             "Token required",
-            "This server runs code only for those who have its token.",
+            "This server runs code only for requests with its token.",
             "Open the address that `hipward serve` printed, or send the header `Authorization: Bearer <token>`.",
         ))
     }
 
-    /// A browser sends its cookies whatever page asks it to. One of this server says so in `Origin`, which was compared
-    /// with `Host` before, and which no browser leaves out where something is changed.
+    /// Whether the request has the cookie. Browsers send cookies with requests of any page, so the request must also have an `Origin`, which was compared
+    /// with `Host` before. Browsers always send it with requests that change something.
     fn has_cookie(&self, headers: &HeaderMap, token: &str) -> bool {
         let ours = self.cookie(token);
         headers.contains_key(header::ORIGIN)
@@ -128,30 +130,30 @@ impl Guard {
                 .any(|cookie| equal_in_constant_time(cookie.trim(), &ours))
     }
 
-    /// Name and value. Browsers keep one jar for all ports of a host; and not every token can be a cookie's value.
+    /// The cookie's name and value. The name contains the port, because browsers share cookies between ports. The value is a hash, because not every token is a valid value.
     fn cookie(&self, token: &str) -> String {
         let mut digest = Sha256::new();
         digest.update("hipward cookie\0");
         digest.update(token);
-        let value = crate::hex(&digest.finalize());
+        let value = HEXLOWER.encode(&digest.finalize());
         format!("hipward-{}={value}", self.bound.port())
     }
 
-    /// The header that gives a browser the cookie.
+    /// The `Set-Cookie` header.
     fn set_cookie(&self, token: &str) -> Option<HeaderValue> {
         let cookie = self.cookie(token);
         HeaderValue::try_from(format!("{cookie}; Path=/; HttpOnly; SameSite=Strict")).ok()
     }
 
-    /// The answer to a page's address with a token in it, `/?token=…`: the cookie, and the address without the token.
+    /// The response to an address with a token, `/?token=…`: sets the cookie and redirects to the address without the token.
     pub(crate) fn enter(&self, uri: &Uri) -> Option<Response> {
         let query: Vec<(String, String)> = Query::try_from_uri(uri).ok()?.0;
-        let (_, given) = query.iter().find(|(name, _)| name == "token")?;
+        let (_, sent) = query.iter().find(|(name, _)| name == "token")?;
         let rest: Vec<&str> = uri.query().map_or_else(Vec::new, |query| {
             let parts = query.split('&');
             parts.filter(|part| !part.starts_with("token=")).collect()
         });
-        // One slash: two would begin the name of another host.
+        // Exactly one slash: two would start the name of another host.
         let path = uri.path().trim_start_matches(['/', '\\']);
         let path = match &rest[..] {
             [] => format!("/{path}"),
@@ -161,7 +163,7 @@ impl Guard {
         let headers = response.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         match &self.access.token {
-            Some(token) if equal_in_constant_time(given, token) => {
+            Some(token) if equal_in_constant_time(sent, token) => {
                 headers.extend(
                     self.set_cookie(token)
                         .map(|cookie| (header::SET_COOKIE, cookie)),
@@ -172,14 +174,14 @@ impl Guard {
                     ApiError::new(
                         StatusCode::UNAUTHORIZED,
                         "token-required",
-                        "Another token",
-                        "The token in this address is not the one of this server.",
+                        "Wrong token",
+                        "The token in this address is not the token of this server.",
                         "Open the address that `hipward serve` printed at its last start.",
                     )
                     .into_response(),
                 );
             }
-            // No token is needed.
+            // No token is required.
             None => {}
         }
         Some(response)
@@ -202,17 +204,17 @@ impl Guard {
             .any(|name| without_port.eq_ignore_ascii_case(name))
     }
 
-    /// A name that we were told, on any port where it was told without one.
-    fn is_told(&self, host: &str) -> bool {
+    /// Whether a host name was passed with `--allow-host`. A name without a port allows any port.
+    fn is_allowed_host(&self, host: &str) -> bool {
         let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
         self.access
             .hosts
             .iter()
-            .any(|told| told.eq_ignore_ascii_case(host) || told.eq_ignore_ascii_case(name))
+            .any(|allowed| allowed.eq_ignore_ascii_case(host) || allowed.eq_ignore_ascii_case(name))
     }
 }
 
-/// Whether the request carries the token itself.
+/// Whether the request has the token in its `Authorization` header.
 fn has_token(headers: &HeaderMap, token: &str) -> bool {
     let given = headers
         .get(header::AUTHORIZATION)
@@ -223,33 +225,29 @@ fn has_token(headers: &HeaderMap, token: &str) -> bool {
     })
 }
 
-/// Takes as long for a wrong guess as for a right one of the same length.
+/// Compares secrets in a time that depends on their lengths only.
 fn equal_in_constant_time(a: &str, b: &str) -> bool {
-    a.len() == b.len()
-        && a.bytes()
-            .zip(b.bytes())
-            .fold(0, |diff, (a, b)| diff | (a ^ b))
-            == 0
+    a.as_bytes().ct_eq(b.as_bytes()).into()
 }
 
-/// Refuses what comes from elsewhere, before anything else looks at it.
-pub(crate) async fn refuse_foreign(
-    State(guard): State<Arc<Guard>>,
+/// Rejects requests for other hosts and from other origins, before any other processing.
+pub(crate) async fn reject_foreign(
+    State(access): State<Arc<AccessControl>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let checked = guard
+    let checked = access
         .check_host(request.headers())
-        .and_then(|()| guard.check_origin(request.headers()));
+        .and_then(|()| access.check_origin(request.headers()));
     if let Err(refused) = checked {
         return refused.into_response();
     }
-    // A page that was given the token keeps it as a cookie, which scripts cannot read.
+    // A page that sent the token gets it as a cookie, which scripts cannot read.
     let headers = request.headers();
-    let token = guard.access.token.as_deref();
+    let token = access.access.token.as_deref();
     let cookie = token
         .filter(|token| headers.contains_key(header::ORIGIN) && has_token(headers, token))
-        .and_then(|token| guard.set_cookie(token));
+        .and_then(|token| access.set_cookie(token));
     let mut response = next.run(request).await;
     response
         .headers_mut()
@@ -262,13 +260,13 @@ mod tests {
     use super::*;
     use axum::http::HeaderValue;
 
-    fn guard(bound: &str, token: Option<&str>) -> Guard {
+    fn access(bound: &str, token: Option<&str>) -> AccessControl {
         let bound = bound.parse().expect("an address");
-        let access = Access {
+        let access = AccessConfig {
             token: token.map(str::to_owned),
             hosts: Vec::new(),
         };
-        Guard::new(bound, access)
+        AccessControl::new(bound, access)
     }
 
     fn headers(pairs: &[(header::HeaderName, &'static str)]) -> HeaderMap {
@@ -279,15 +277,15 @@ mod tests {
     }
 
     #[test]
-    fn only_our_own_names_with_our_own_port_are_served() {
-        let guard = guard("127.0.0.1:8717", None);
+    fn own_names_require_the_own_port() {
+        let access = access("127.0.0.1:8717", None);
         for host in [
             "127.0.0.1:8717",
             "localhost:8717",
             "LOCALHOST:8717",
             "[::1]:8717",
         ] {
-            assert!(guard.is_ours(host), "{host}");
+            assert!(access.is_ours(host), "{host}");
         }
         for host in [
             "127.0.0.1",
@@ -296,25 +294,25 @@ mod tests {
             "localhost.evil.example:8717",
             "",
         ] {
-            assert!(!guard.is_ours(host), "{host}");
+            assert!(!access.is_ours(host), "{host}");
         }
         assert!(
-            guard.check_host(&HeaderMap::new()).is_err(),
+            access.check_host(&HeaderMap::new()).is_err(),
             "no Host at all"
         );
     }
 
     #[test]
-    fn a_server_behind_a_proxy_answers_to_the_names_it_was_told() {
-        let access = Access {
+    fn allowed_hosts_are_accepted_behind_a_proxy() {
+        let access = AccessConfig {
             token: None,
             hosts: vec!["hip.example".to_owned(), "gpu.example:8443".to_owned()],
         };
         for bound in ["127.0.0.1:8717", "0.0.0.0:8717"] {
-            let guard = Guard::new(bound.parse().expect("an address"), access.clone());
-            let asks = |host| guard.check_host(&headers(&[(header::HOST, host)]));
+            let access = AccessControl::new(bound.parse().expect("an address"), access.clone());
+            let check = |host| access.check_host(&headers(&[(header::HOST, host)]));
             for host in ["hip.example", "HIP.example:443", "gpu.example:8443"] {
-                assert!(asks(host).is_ok(), "{host}");
+                assert!(check(host).is_ok(), "{host}");
             }
             for host in [
                 "gpu.example",
@@ -322,18 +320,18 @@ mod tests {
                 "hip.example.evil.example",
                 "",
             ] {
-                assert!(asks(host).is_err(), "{host}");
+                assert!(check(host).is_err(), "{host}");
             }
-            let error = guard.check_token(&HeaderMap::new()).expect_err("no token");
+            let error = access.check_token(&HeaderMap::new()).expect_err("no token");
             assert_eq!(error.status(), StatusCode::FORBIDDEN);
         }
     }
 
     #[test]
-    fn a_page_of_another_site_or_port_or_a_file_is_foreign() {
-        let guard = guard("127.0.0.1:8717", None);
+    fn other_origins_are_rejected() {
+        let access = access("127.0.0.1:8717", None);
         let from = |origin| {
-            guard.check_origin(&headers(&[
+            access.check_origin(&headers(&[
                 (header::HOST, "localhost:8717"),
                 (header::ORIGIN, origin),
             ]))
@@ -345,14 +343,14 @@ mod tests {
     }
 
     #[test]
-    fn a_server_on_the_network_runs_code_only_for_its_token() {
-        let open = guard("0.0.0.0:8717", None);
+    fn server_on_a_network_requires_its_token() {
+        let open = access("0.0.0.0:8717", None);
         let error = open
             .check_token(&HeaderMap::new())
             .expect_err("no token is set");
         assert_eq!(error.status(), StatusCode::FORBIDDEN);
 
-        let closed = guard("0.0.0.0:8717", Some("secret"));
+        let closed = access("0.0.0.0:8717", Some("secret"));
         let with = |value| closed.check_token(&headers(&[(header::AUTHORIZATION, value)]));
         for value in ["Bearer secret", "bearer secret", "BEARER secret"] {
             assert!(with(value).is_ok(), "{value}");
@@ -362,7 +360,7 @@ mod tests {
             assert_eq!(error.status(), StatusCode::UNAUTHORIZED);
         }
         assert!(
-            guard("127.0.0.1:1", None)
+            access("127.0.0.1:1", None)
                 .check_token(&HeaderMap::new())
                 .is_ok()
         );

@@ -1,4 +1,4 @@
-//! The system calls for which there is no safe wrapper, each behind a safe function. No other
+//! Safe functions for system calls without a safe wrapper in the libraries. No other
 //! file of this folder has `unsafe` code.
 #![allow(unsafe_code)]
 
@@ -21,7 +21,7 @@ use std::{
 
 /// `linux/capability.h`: read any file, search any directory.
 const CAP_DAC_READ_SEARCH: u32 = 2;
-/// Newest capability that any kernel knows; unknown ones are skipped.
+/// Highest number of a capability. Numbers that the kernel does not know are skipped.
 const CAP_LAST: u32 = 63;
 
 fn check(result: libc::c_long) -> io::Result<()> {
@@ -34,7 +34,7 @@ fn check(result: libc::c_long) -> io::Result<()> {
 
 /// Runs `setup` in the child between fork and exec. The caller must be single-threaded, as the
 /// supervisor is, so that no lock can be held by a thread that the child does not have.
-pub(super) fn before_exec(
+pub(super) fn set_pre_exec(
     command: &mut Command,
     setup: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
 ) {
@@ -42,14 +42,14 @@ pub(super) fn before_exec(
     unsafe { command.pre_exec(setup) };
 }
 
-/// Starts the child in a session of its own, so that what a terminal sends to us, such as Ctrl-C, never reaches it. Safe
+/// Starts the child in a session of its own, so that signals of the terminal, such as Ctrl-C, do not reach it. Safe
 /// in a program with threads.
-pub(super) fn in_its_own_session(command: &mut Command) {
+pub(super) fn start_new_session(command: &mut Command) {
     // SAFETY: `setsid` is async-signal-safe.
     unsafe { command.pre_exec(|| check(libc::setsid().into())) };
 }
 
-/// Gives the child the two descriptors under these numbers, besides its standard three. Safe in a
+/// Passes two descriptors to the child under these numbers, besides the standard three. Safe in a
 /// program with threads.
 pub(super) fn pass_descriptors(
     command: &mut Command,
@@ -61,7 +61,7 @@ pub(super) fn pass_descriptors(
         // SAFETY: the descriptor is open and `F_DUPFD_CLOEXEC` has no memory operands.
         let raw = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 64) };
         check(raw.into())?;
-        // SAFETY: just created, owned by nobody else.
+        // SAFETY: just created, not owned elsewhere.
         Ok::<_, io::Error>(unsafe { OwnedFd::from_raw_fd(raw) })
     };
     let (from_first, from_second) = (lift(&first.0)?, lift(&second.0)?);
@@ -76,16 +76,16 @@ pub(super) fn pass_descriptors(
     Ok(())
 }
 
-/// Takes over a descriptor that this process was started with. Call once per number.
-pub(super) fn inherited(fd: RawFd) -> io::Result<OwnedFd> {
+/// Takes ownership of a descriptor that this process inherited. Call once per number.
+pub(super) fn take_inherited(fd: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: `F_SETFD` has no memory operands; a closed descriptor is reported as an error.
     check(unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) }.into())?;
-    // SAFETY: it is open, and nothing in this process has taken it yet.
+    // SAFETY: it is open, and nothing in this process owns it yet.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Makes exactly the descriptors below `first` survive exec.
-pub(super) fn keep_descriptors_below(first: u32) -> io::Result<()> {
+/// Makes exec keep the descriptors below `first` and close all others.
+pub(super) fn inherit_descriptors_below(first: u32) -> io::Result<()> {
     for fd in 3..first {
         // SAFETY: no memory operands.
         check(unsafe { libc::fcntl(fd.cast_signed(), libc::F_SETFD, 0) }.into())?;
@@ -102,7 +102,7 @@ pub(super) fn keep_descriptors_below(first: u32) -> io::Result<()> {
     check(result)
 }
 
-/// Takes every capability out of the bounding set, except for reading if that is kept.
+/// Drops every capability from the bounding set, except `CAP_DAC_READ_SEARCH` with `keep_reading`.
 pub(super) fn drop_bounding_set(keep_reading: bool) -> io::Result<()> {
     let kept = |capability| keep_reading && capability == CAP_DAC_READ_SEARCH;
     for capability in (0..=CAP_LAST).filter(|&capability| !kept(capability)) {
@@ -116,16 +116,16 @@ pub(super) fn drop_bounding_set(keep_reading: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// From here on, changing the user leaves the capabilities alone; and `access`, which otherwise
-/// forgets them, gives the same answer as `open`. Compilers ask it about their folders.
-pub(super) fn keep_capabilities_of_a_user() -> io::Result<()> {
+/// Keeps the capabilities when the user changes. Also makes `access`, which otherwise
+/// ignores them, consistent with `open`. Compilers use it for their folders.
+pub(super) fn keep_capabilities_across_setuid() -> io::Result<()> {
     let bits = libc::SECBIT_NO_SETUID_FIXUP;
     // SAFETY: no memory operands.
     check(unsafe { libc::prctl(libc::PR_SET_SECUREBITS, bits, 0, 0, 0) }.into())
 }
 
-/// Gives up every capability but reading, and keeps that one across exec.
-pub(super) fn keep_only_reading() -> io::Result<()> {
+/// Drops every capability but `CAP_DAC_READ_SEARCH`, and keeps that one across exec.
+pub(super) fn keep_read_capability() -> io::Result<()> {
     #[repr(C)]
     struct Header {
         version: u32,
@@ -171,9 +171,9 @@ pub(super) fn keep_only_reading() -> io::Result<()> {
     check(result.into())
 }
 
-/// The version of Landlock that this kernel speaks, if it has Landlock and has it switched on.
+/// The Landlock ABI version of this kernel, if Landlock is enabled.
 pub(super) fn landlock_abi() -> Option<u32> {
-    /// Asks for the version instead of a new ruleset.
+    /// Requests the version instead of a new ruleset.
     const VERSION: libc::c_uint = 1;
     let nothing = std::ptr::null::<libc::c_void>();
     // SAFETY: with this flag the call takes no memory operand.
@@ -182,22 +182,22 @@ pub(super) fn landlock_abi() -> Option<u32> {
     u32::try_from(abi).ok().filter(|&abi| abi > 0)
 }
 
-/// Puts this process ahead of what it supervises, where that is allowed, so that a fork bomb
-/// cannot starve the one process that ends it.
+/// Raises the priority of this process, where that is allowed, so that a fork bomb
+/// cannot starve the supervisor.
 pub(super) fn raise_priority() {
     // SAFETY: no memory operands. Failing is fine: without root it is not allowed.
     let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -10) };
 }
 
-/// Puts this process back where processes start.
+/// Resets the priority of this process.
 pub(super) fn normal_priority() {
     // SAFETY: no memory operands. Failing is fine: lowering is always allowed.
     let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 0) };
 }
 
-/// A system call that waits for an answer.
+/// A system call that waits for a response.
 #[derive(Debug)]
-pub(super) struct Question {
+pub(super) struct Notification {
     id: u64,
     /// The thread that calls.
     pub(super) caller: Pid,
@@ -206,19 +206,19 @@ pub(super) struct Question {
     pub(super) arguments: [u64; 6],
 }
 
-/// What becomes of it.
+/// The response to a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
-    /// The kernel does it.
-    LetThrough,
-    /// We did it: the caller gets 0.
-    Done,
-    /// The caller gets an error.
-    Refuse(Errno),
+pub(super) enum Response {
+    /// The kernel executes the call.
+    Continue,
+    /// The supervisor has executed it: the call returns 0.
+    Handled,
+    /// The call fails with an error.
+    Fail(Errno),
 }
 
-/// Installs a filter that asks, and gives the descriptor that its questions come from.
-pub(super) fn apply_asking_filter(program: &[sock_filter]) -> io::Result<OwnedFd> {
+/// Installs a filter with notifications and returns its listener.
+pub(super) fn install_notify_filter(program: &[sock_filter]) -> io::Result<OwnedFd> {
     let program = libc::sock_fprog {
         len: u16::try_from(program.len()).map_err(io::Error::other)?,
         filter: program.as_ptr().cast_mut().cast(),
@@ -234,46 +234,46 @@ pub(super) fn apply_asking_filter(program: &[sock_filter]) -> io::Result<OwnedFd
     };
     check(descriptor)?;
     let descriptor = RawFd::try_from(descriptor).map_err(io::Error::other)?;
-    // SAFETY: just created, owned by nobody else.
+    // SAFETY: just created, not owned elsewhere.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// Waits for the next question.
-pub(super) fn next_question(listener: BorrowedFd<'_>) -> io::Result<Question> {
+/// Waits for the next notification.
+pub(super) fn receive_notification(listener: BorrowedFd<'_>) -> io::Result<Notification> {
     /// Set in the numbers of the x32 ABI.
     const X32: libc::c_int = 0x4000_0000;
     // SAFETY: all zeros is a value of this type, and the one that the call demands.
-    let mut asked: libc::seccomp_notif = unsafe { mem::zeroed() };
+    let mut received_notification: libc::seccomp_notif = unsafe { mem::zeroed() };
     // SAFETY: the kernel writes one value of this type, whose size is part of the request's number.
     let result = unsafe {
         libc::ioctl(
             listener.as_raw_fd(),
             libc::SECCOMP_IOCTL_NOTIF_RECV,
-            &raw mut asked,
+            &raw mut received_notification,
         )
     };
     check(result.into())?;
-    Ok(Question {
-        id: asked.id,
-        caller: Pid::from_raw(asked.pid.cast_signed()),
-        call: (asked.data.nr & !X32).into(),
-        arguments: asked.data.args,
+    Ok(Notification {
+        id: received_notification.id,
+        caller: Pid::from_raw(received_notification.pid.cast_signed()),
+        call: (received_notification.data.nr & !X32).into(),
+        arguments: received_notification.data.args,
     })
 }
 
-/// Answers a question. The caller may be gone, which is an error.
-pub(super) fn answer_question(
+/// Responds to a notification. Fails if the caller has ended.
+pub(super) fn respond(
     listener: BorrowedFd<'_>,
-    question: &Question,
-    answer: Answer,
+    notification: &Notification,
+    response: Response,
 ) -> io::Result<()> {
-    let (error, flags) = match answer {
-        Answer::LetThrough => (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
-        Answer::Done => (0, 0),
-        Answer::Refuse(error) => (-(error as i32), 0),
+    let (error, flags) = match response {
+        Response::Continue => (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
+        Response::Handled => (0, 0),
+        Response::Fail(error) => (-(error as i32), 0),
     };
-    let mut response = libc::seccomp_notif_resp {
-        id: question.id,
+    let mut reply = libc::seccomp_notif_resp {
+        id: notification.id,
         val: 0,
         error,
         flags,
@@ -283,23 +283,23 @@ pub(super) fn answer_question(
         libc::ioctl(
             listener.as_raw_fd(),
             libc::SECCOMP_IOCTL_NOTIF_SEND,
-            &raw mut response,
+            &raw mut reply,
         )
     };
     check(result.into())
 }
 
-/// A descriptor that means this process, even when its number is another one's by now.
+/// Opens a descriptor for a process, which stays valid when its id is reused.
 pub(super) fn open_process(process: Pid) -> Result<OwnedFd, Errno> {
     // SAFETY: no memory operands.
     let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, process.as_raw(), 0) };
     let descriptor = Errno::result(descriptor)?;
     let descriptor = RawFd::try_from(descriptor).map_err(|_| Errno::EBADF)?;
-    // SAFETY: just created, owned by nobody else.
+    // SAFETY: just created, not owned elsewhere.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// Sends a signal to the process that a descriptor means.
+/// Sends a signal to the process of a descriptor.
 pub(super) fn signal_process(process: BorrowedFd<'_>, number: i32) -> Result<(), Errno> {
     let no_details = std::ptr::null::<libc::siginfo_t>();
     // SAFETY: without details there is no memory operand.
@@ -315,17 +315,17 @@ pub(super) fn signal_process(process: BorrowedFd<'_>, number: i32) -> Result<(),
     Errno::result(result).map(drop)
 }
 
-/// Hands a descriptor to the process at the other end.
+/// Sends a descriptor to the process at the other end of the socket.
 pub(super) fn send_descriptor(socket: &UnixStream, descriptor: &OwnedFd) -> io::Result<()> {
     let descriptors = [descriptor.as_raw_fd()];
     let rights = [ControlMessage::ScmRights(&descriptors)];
-    // A message needs a byte to travel with.
+    // A control message needs at least one byte of data.
     let byte = [IoSlice::new(&[0])];
     sendmsg::<()>(socket.as_raw_fd(), &byte, &rights, MsgFlags::empty(), None)?;
     Ok(())
 }
 
-/// The descriptor that was handed over, if one was.
+/// Receives a descriptor, if one was sent.
 pub(super) fn receive_descriptor(socket: &UnixStream) -> io::Result<Option<OwnedFd>> {
     let mut byte = [0];
     let mut place = [IoSliceMut::new(&mut byte)];

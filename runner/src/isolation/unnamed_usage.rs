@@ -1,5 +1,5 @@
-//! What processes hold besides their own memory and named files: files that were unlinked, memory behind files, and what
-//! waits in sockets. It takes room on disk or in memory like any other, and no name leads to it.
+//! Disk and memory that processes use without a file name: unlinked files, memory files, and the buffers of
+//! sockets. They count like named files and process memory.
 
 use super::identity::Identity;
 use nix::unistd::{Gid, Pid, Uid, setfsgid, setfsuid};
@@ -10,23 +10,23 @@ use std::{
     path::Path,
 };
 
-/// What a socket can keep for its reader, by the kernel's defaults. A filter keeps jobs from raising it.
+/// Maximum size of a socket's buffer by the kernel's defaults. The seccomp filter prevents jobs from raising it.
 const SOCKET_BYTES: u64 = 256 * 1024;
 
-/// Bytes held.
+/// Usage in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Held {
-    /// By files on a disk that have no name any more.
+pub(super) struct UnnamedUsage {
+    /// Unlinked files on a disk.
     pub(super) disk: u64,
-    /// By memory behind files, mapped or not.
+    /// Memory files, mapped or not.
     pub(super) shared_memory: u64,
-    /// By sockets, at most.
+    /// Upper bound of socket buffers.
     pub(super) sockets: u64,
 }
 
-/// What these processes hold, each file once. What may not be looked at is left out: without privileges, that is what is
-/// mapped and not open.
-pub(super) fn held(processes: &[Pid], identity: Option<&Identity>) -> Held {
+/// The usage of these processes, with each file counted once. Files that may not be inspected are left out: without privileges,
+/// those that are mapped and not open.
+pub(super) fn unnamed_usage(processes: &[Pid], identity: Option<&Identity>) -> UnnamedUsage {
     let _as_them = identity.map(FileUser::become_);
     let mut sum = Sum::default();
     for process in processes {
@@ -48,7 +48,7 @@ pub(super) fn held(processes: &[Pid], identity: Option<&Identity>) -> Held {
     sum.held
 }
 
-/// The kernel writes addresses in `maps` with leading zeros, and in the names of `map_files` without.
+/// Removes leading zeros. The kernel writes addresses with them in `maps`, and without them in the names of `map_files`.
 fn unpadded(range: &str) -> String {
     let (from, to) = range.split_once('-').unwrap_or((range, ""));
     let significant = |address: &str| match address.trim_start_matches('0') {
@@ -60,8 +60,8 @@ fn unpadded(range: &str) -> String {
 
 #[derive(Default)]
 struct Sum {
-    held: Held,
-    /// Device and number of what was counted.
+    held: UnnamedUsage,
+    /// Device and inode of the files that were counted.
     seen: HashSet<(u64, u64)>,
 }
 
@@ -95,8 +95,8 @@ fn is_in_memory(link: &Path, metadata: &Metadata) -> bool {
         || fs::metadata("/dev/shm").is_ok_and(|shm| shm.dev() == metadata.dev())
 }
 
-/// While it lives, file accesses of this process are those of a job's user. A root without the right to trace, as in
-/// many containers, may not look into other users' processes.
+/// While this value exists, this process accesses files as a job's user. A root without the capability to trace, as in
+/// many containers, may not inspect other users' processes.
 struct FileUser;
 
 impl FileUser {
@@ -121,9 +121,9 @@ mod tests {
     use std::{io::Write, os::unix::net::UnixStream};
 
     #[test]
-    fn files_without_a_name_and_sockets_are_counted_once() {
+    fn unlinked_files_and_sockets_are_counted_once() {
         let own = [Pid::this(), Pid::this()];
-        let before = held(&own, None);
+        let before = unnamed_usage(&own, None);
         let mut on_disk = tempfile::tempfile().expect("a file");
         on_disk.write_all(&vec![1; 3 << 20]).expect("is written");
         on_disk.sync_all().expect("is written");
@@ -132,7 +132,7 @@ mod tests {
         let mut memory = fs::File::from(memory);
         memory.write_all(&vec![1; 2 << 20]).expect("is written");
         let _pair = UnixStream::pair().expect("sockets");
-        let after = held(&own, None);
+        let after = unnamed_usage(&own, None);
         // Other tests of this process open files too.
         assert!(
             after.disk >= before.disk + (3 << 20),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_a_name_without_its_zeros() {
+    fn leading_zeros_of_addresses_are_removed() {
         assert_eq!(unpadded("00400000-0040b000"), "400000-40b000");
         assert_eq!(unpadded("7f00a000-7f00b000"), "7f00a000-7f00b000");
     }

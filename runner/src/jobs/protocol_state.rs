@@ -1,33 +1,33 @@
-//! What a worker may say, in which order and how much of it. The job's code runs in the process that says it, so nothing
-//! is taken for granted: a line that cannot follow on those before it ends the job.
+//! Checks the lines of a worker: which may follow which, how many, and with which values. The job's code runs in the process that writes
+//! them, so no line is trusted: one that violates the protocol ends the job.
 
 use hipward_protocol::{HarnessLine, Measurement, VariantId};
 use std::{collections::HashMap, time::Duration};
 
-/// Most samples of a variant: the harness's `StopRule.max_samples`.
-const MOST_SAMPLES: usize = 1000;
-/// Most cautions of a job: the harness has about two for a variant.
-const MOST_CAUTIONS: usize = 64;
-/// Clocks of two processes may run apart by this share, …
-const CLOCKS_DIFFER: f64 = 1.01;
-/// … and a line that says little may come early by this much.
+/// Maximum number of samples of a variant: the harness's `StopRule.max_samples`.
+const MAX_SAMPLES: usize = 1000;
+/// Maximum number of warnings of a job. The harness writes about two for each variant.
+const MAX_WARNINGS: usize = 64;
+/// Factor by which the clocks of two processes may differ.
+const CLOCK_DRIFT: f64 = 1.01;
+/// Seconds by which a line may arrive too early, in addition.
 const CLOCK_SLACK_S: f64 = 0.25;
 
-/// A line that cannot be true.
+/// Why a line is invalid.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Violation {
-    /// It cannot follow on those before it.
-    Order(String),
-    /// Its times add up to more than has passed.
+    /// It must not follow the lines before it.
+    SupervisorCommand(String),
+    /// Its times add up to more than the elapsed time.
     Clock {
-        /// Seconds that calls took, as the lines say.
+        /// Total duration of the calls according to the lines, seconds.
         reported: f64,
-        /// Seconds since the job was handed over.
+        /// Elapsed time since the job was sent to the worker, seconds.
         passed: f64,
     },
 }
 
-/// What has been said of one variant.
+/// How far one variant has come.
 #[derive(Debug, PartialEq)]
 enum Stage {
     Announced,
@@ -38,39 +38,39 @@ enum Stage {
     Out,
 }
 
-/// One job's lines so far.
+/// The state of one job's protocol.
 #[derive(Debug)]
-pub(super) struct Conversation {
-    asked: Vec<VariantId>,
+pub(super) struct ProtocolState {
+    requested: Vec<VariantId>,
     accepted: bool,
     environment: bool,
     roofline: bool,
-    cautions: usize,
+    warnings: usize,
     announced: Option<HashMap<VariantId, Stage>>,
     reported_ms: f64,
 }
 
-impl Conversation {
-    /// Before the first line of a job that asked for these variants.
-    pub(super) fn new(asked: &[VariantId]) -> Conversation {
-        Conversation {
-            asked: asked.to_vec(),
+impl ProtocolState {
+    /// The state before the first line. `requested` are the job's variants.
+    pub(super) fn new(requested: &[VariantId]) -> ProtocolState {
+        ProtocolState {
+            requested: requested.to_vec(),
             accepted: false,
             environment: false,
             roofline: false,
-            cautions: 0,
+            warnings: 0,
             announced: None,
             reported_ms: 0.0,
         }
     }
 
-    /// Whether the sampling of a variant was said to have ended.
+    /// Whether the worker has reported the end of a variant's sampling.
     pub(super) fn is_sampled(&self, variant: &VariantId) -> bool {
         let stage = self.announced.as_ref().and_then(|all| all.get(variant));
         matches!(stage, Some(Stage::Sampled { .. }))
     }
 
-    /// Takes a line that came `passed` after the job was handed over, unless it cannot be true.
+    /// Checks a line that arrived `passed` after the job was sent, and updates the state.
     pub(super) fn take(&mut self, line: &HarnessLine, passed: Duration) -> Result<(), Violation> {
         match line {
             HarnessLine::Ready => Err(order("it is ready twice")),
@@ -80,7 +80,7 @@ impl Conversation {
                 let stage = self.stage(variant)?;
                 match stage {
                     Stage::Timed { .. } => *stage = Stage::Sampled { hot: false },
-                    _ => return Err(untimely("the end of the sampling", variant, stage)),
+                    _ => return Err(out_of_order("the end of the sampling", variant, stage)),
                 }
                 Ok(())
             }
@@ -92,28 +92,28 @@ impl Conversation {
         match measurement {
             Measurement::Environment(environment) => {
                 if self.announced.is_some() {
-                    return Err(order("the conditions come after the variants"));
+                    return Err(order("the environment comes after the variants"));
                 }
-                length_of_time(environment.clock_overhead_ms)?;
-                first(&mut self.environment, "the conditions were given")
+                check_duration(environment.clock_overhead_ms)?;
+                first(&mut self.environment, "the environment was reported")
             }
             Measurement::Variants { variants } => {
                 if !self.environment {
-                    return Err(order("the variants come before the conditions"));
+                    return Err(order("the variants come before the environment"));
                 }
                 if self.announced.is_some() {
                     return Err(order("the variants were announced twice"));
                 }
                 let mut announced = HashMap::new();
                 for variant in variants {
-                    if !self.asked.contains(&variant.id) {
-                        return Err(of("which the job did not ask for", &variant.id));
+                    if !self.requested.contains(&variant.id) {
+                        return Err(about("which the job did not request", &variant.id));
                     }
                     if announced
                         .insert(variant.id.clone(), Stage::Announced)
                         .is_some()
                     {
-                        return Err(of("which is announced twice", &variant.id));
+                        return Err(about("which is announced twice", &variant.id));
                     }
                 }
                 self.announced = Some(announced);
@@ -123,14 +123,14 @@ impl Conversation {
                 if self.announced.is_none() {
                     return Err(order("the roofline comes before the variants"));
                 }
-                length_of_time(roofline.floor_ms)?;
-                first(&mut self.roofline, "the roofline was given")
+                check_duration(roofline.floor_ms)?;
+                first(&mut self.roofline, "the roofline was reported")
             }
-            Measurement::Caution { .. } => {
-                self.cautions += 1;
-                match self.cautions <= MOST_CAUTIONS {
+            Measurement::Warning { .. } => {
+                self.warnings += 1;
+                match self.warnings <= MAX_WARNINGS {
                     true => Ok(()),
-                    false => Err(order("there are too many cautions")),
+                    false => Err(order("there are too many warnings")),
                 }
             }
             Measurement::Unavailable { variant, .. } => {
@@ -142,21 +142,21 @@ impl Conversation {
             } => {
                 let stage = self.stage(variant)?;
                 *stage = match (passed, &*stage) {
-                    // Being out can come at any time: a variant may fail while it is timed.
+                    // A variant may fail at any time, also while it is timed.
                     (false, _) => Stage::Out,
                     (true, Stage::Announced) => Stage::Checked,
-                    (true, _) => return Err(untimely("the precision", variant, stage)),
+                    (true, _) => return Err(out_of_order("the precision", variant, stage)),
                 };
                 Ok(())
             }
             Measurement::Compile {
                 variant, seconds, ..
             } => {
-                length_of_time(*seconds)?;
+                check_duration(*seconds)?;
                 let stage = self.stage(variant)?;
                 match stage {
                     Stage::Checked => *stage = Stage::Warm,
-                    _ => return Err(untimely("the compilation", variant, stage)),
+                    _ => return Err(out_of_order("the compilation", variant, stage)),
                 }
                 Ok(())
             }
@@ -164,11 +164,11 @@ impl Conversation {
                 hot.ms
                     .iter()
                     .chain([&hot.wall_ms])
-                    .try_for_each(|ms| length_of_time(*ms))?;
+                    .try_for_each(|ms| check_duration(*ms))?;
                 let stage = self.stage(variant)?;
                 match stage {
                     Stage::Sampled { hot } if !*hot => *hot = true,
-                    _ => return Err(untimely("the time with warm caches", variant, stage)),
+                    _ => return Err(out_of_order("the time with warm caches", variant, stage)),
                 }
                 Ok(())
             }
@@ -176,7 +176,7 @@ impl Conversation {
                 self.samples(variant, *round, ms)?;
                 self.reported_ms += ms.iter().sum::<f64>();
                 let (reported, passed) = (self.reported_ms * 1e-3, passed.as_secs_f64());
-                if reported > passed * CLOCKS_DIFFER + CLOCK_SLACK_S {
+                if reported > passed * CLOCK_DRIFT + CLOCK_SLACK_S {
                     return Err(Violation::Clock { reported, passed });
                 }
                 Ok(())
@@ -186,9 +186,9 @@ impl Conversation {
 
     fn samples(&mut self, variant: &VariantId, round: u32, ms: &[f64]) -> Result<(), Violation> {
         if !ms.iter().all(|ms| *ms > 0.0) {
-            return Err(order("a sample is not a length of time"));
+            return Err(order("a sample is not a duration"));
         }
-        ms.iter().try_for_each(|ms| length_of_time(*ms))?;
+        ms.iter().try_for_each(|ms| check_duration(*ms))?;
         let stage = self.stage(variant)?;
         let samples = match stage {
             Stage::Warm => ms.len(),
@@ -197,12 +197,12 @@ impl Conversation {
                 round: last,
             } if round > *last => *samples + ms.len(),
             Stage::Timed { .. } => {
-                return Err(of("whose rounds do not follow one another", variant));
+                return Err(about("whose rounds do not follow one another", variant));
             }
-            _ => return Err(untimely("samples", variant, stage)),
+            _ => return Err(out_of_order("samples", variant, stage)),
         };
-        if ms.is_empty() || samples > MOST_SAMPLES {
-            return Err(of("which has no samples or too many", variant));
+        if ms.is_empty() || samples > MAX_SAMPLES {
+            return Err(about("which has no samples or too many", variant));
         }
         *stage = Stage::Timed { samples, round };
         Ok(())
@@ -210,28 +210,28 @@ impl Conversation {
 
     fn stage(&mut self, variant: &VariantId) -> Result<&mut Stage, Violation> {
         let stage = self.announced.as_mut().and_then(|all| all.get_mut(variant));
-        stage.ok_or_else(|| of("which was not announced", variant))
+        stage.ok_or_else(|| about("which was not announced", variant))
     }
 }
 
 fn order(problem: impl Into<String>) -> Violation {
-    Violation::Order(problem.into())
+    Violation::SupervisorCommand(problem.into())
 }
 
-/// Something about a variant, whose name may be anything.
-fn of(problem: &str, variant: &VariantId) -> Violation {
+/// A violation about a variant. The name may be anything and is cut.
+fn about(problem: &str, variant: &VariantId) -> Violation {
     let name: String = variant.name().chars().take(40).collect();
     order(format!("it is about the variant {name:?}, {problem}"))
 }
 
-fn untimely(what: &str, variant: &VariantId, stage: &Stage) -> Violation {
+fn out_of_order(what: &str, variant: &VariantId, stage: &Stage) -> Violation {
     let when = match stage {
         Stage::Announced => "before its precision was checked",
         Stage::Checked => "before it was compiled",
         Stage::Warm => "before it was timed",
         Stage::Timed { .. } => "while it is timed",
         Stage::Sampled { .. } => "after its sampling ended",
-        Stage::Out => "after it was out",
+        Stage::Out => "after it was excluded",
     };
     let name = variant.name();
     order(format!("{what} of the variant {name:?} came {when}"))
@@ -244,10 +244,10 @@ fn first(said: &mut bool, what: &str) -> Result<(), Violation> {
     }
 }
 
-fn length_of_time(value: f64) -> Result<(), Violation> {
+fn check_duration(value: f64) -> Result<(), Violation> {
     match value.is_finite() && value >= 0.0 {
         true => Ok(()),
-        false => Err(order("a figure is not a length of time")),
+        false => Err(order("a value is not a duration")),
     }
 }
 
@@ -294,16 +294,16 @@ mod tests {
                "bandwidth_gbs": 1.0, "bandwidth_from": "a", "peak_from": "b", "floor_ms": 0.1, "bound": "memory"})
     }
 
-    /// What is wrong with the last of these lines; those before it are right.
-    fn told(lines: &[Value]) -> Result<(), Violation> {
-        let asked = [VariantId::EAGER, VariantId::CONTROL];
-        let mut conversation = Conversation::new(&asked);
+    /// Checks the last of these lines. Those before it must be valid.
+    fn check_lines(lines: &[Value]) -> Result<(), Violation> {
+        let requested = [VariantId::EAGER, VariantId::CONTROL];
+        let mut state = ProtocolState::new(&requested);
         let read = |line: &Value| serde_json::from_value(line.clone()).expect("is a line");
         let (last, before) = lines.split_last().expect("some lines");
         for line in before {
-            assert_eq!(conversation.take(&read(line), LONG), Ok(()), "{line}");
+            assert_eq!(state.take(&read(line), LONG), Ok(()), "{line}");
         }
-        conversation.take(&read(last), LONG)
+        state.take(&read(last), LONG)
     }
 
     fn up_to_samples() -> Vec<Value> {
@@ -317,22 +317,22 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_job_is_taken() {
+    fn complete_job_is_accepted() {
         let mut lines = up_to_samples();
         lines.extend([samples(2, &[1.0; 999]), sampled(), hot()]);
         lines.extend([
-            json!({"type": "caution", "text": "a"}),
+            json!({"type": "warning", "text": "a"}),
             json!({"type": "finished"}),
         ]);
-        assert_eq!(told(&lines), Ok(()));
+        assert_eq!(check_lines(&lines), Ok(()));
     }
 
     #[test]
-    fn what_cannot_follow_is_refused_with_the_reason() {
+    fn lines_out_of_order_are_rejected_with_a_reason() {
         let after = |next: &[Value]| {
             let lines = [up_to_samples(), next.to_vec()].concat();
-            match told(&lines) {
-                Err(Violation::Order(problem)) => problem,
+            match check_lines(&lines) {
+                Err(Violation::SupervisorCommand(problem)) => problem,
                 other => panic!("{other:?} for {next:?}"),
             }
         };
@@ -341,35 +341,41 @@ mod tests {
             (vec![json!({"type": "accepted"})], "accepted twice"),
             (vec![environment()], "after the variants"),
             (vec![variants(&["eager"])], "announced twice"),
-            (vec![roofline()], "given twice"),
+            (vec![roofline()], "reported twice"),
             (vec![precision(true)], "while it is timed"),
             (vec![compile()], "while it is timed"),
             (vec![hot()], "while it is timed"),
             (vec![samples(0, &[1.0])], "rounds do not follow"),
             (vec![samples(1, &[1.0; 1000])], "too many"),
             (vec![samples(1, &[])], "no samples"),
-            (vec![samples(1, &[-1.0])], "not a length of time"),
+            (vec![samples(1, &[-1.0])], "not a duration"),
             (vec![sampled(), sampled()], "after its sampling ended"),
             (
                 vec![sampled(), samples(1, &[1.0])],
                 "after its sampling ended",
             ),
             (vec![sampled(), hot(), hot()], "after its sampling ended"),
-            // Out is out, also after samples.
+            // No line may follow a failure, also after samples.
             (
                 vec![precision(false), samples(1, &[1.0])],
-                "after it was out",
+                "after it was excluded",
             ),
-            (vec![precision(false), sampled()], "after it was out"),
-            (vec![sampled(), precision(false), hot()], "after it was out"),
+            (vec![precision(false), sampled()], "after it was excluded"),
+            (
+                vec![sampled(), precision(false), hot()],
+                "after it was excluded",
+            ),
         ] {
-            let told = after(&next);
-            assert!(told.contains(problem), "{told:?} does not hold {problem:?}");
+            let problem_text = after(&next);
+            assert!(
+                problem_text.contains(problem),
+                "{problem_text:?} does not contain {problem:?}"
+            );
         }
     }
 
     #[test]
-    fn a_variant_is_announced_before_anything_is_said_of_it_and_only_if_it_was_asked_for() {
+    fn variants_must_be_announced_first_and_requested() {
         for lines in [
             vec![precision(true)],
             vec![variants(&["eager"])],
@@ -386,29 +392,29 @@ mod tests {
             vec![environment(), roofline()],
         ] {
             assert!(
-                matches!(told(&lines), Err(Violation::Order(_))),
+                matches!(check_lines(&lines), Err(Violation::SupervisorCommand(_))),
                 "{lines:?}"
             );
         }
-        let caution = json!({"type": "caution", "text": "again"});
-        assert!(told(&vec![caution; MOST_CAUTIONS + 1]).is_err());
+        let warning = json!({"type": "warning", "text": "again"});
+        assert!(check_lines(&vec![warning; MAX_WARNINGS + 1]).is_err());
     }
 
     #[test]
-    fn calls_cannot_have_taken_longer_than_the_job() {
-        let asked = [VariantId::EAGER];
-        let mut conversation = Conversation::new(&asked);
+    fn reported_times_must_not_exceed_the_elapsed_time() {
+        let requested = [VariantId::EAGER];
+        let mut state = ProtocolState::new(&requested);
         let read = |line: &Value| serde_json::from_value(line.clone()).expect("is a line");
         let mut lines = up_to_samples();
         lines.pop();
         for line in &lines {
-            conversation.take(&read(line), LONG).expect("is right");
+            state.take(&read(line), LONG).expect("is right");
         }
         let one_second = |round| read(&samples(round, &[100.0; 10]));
         let passed = Duration::from_secs;
-        assert_eq!(conversation.take(&one_second(0), passed(1)), Ok(()));
-        assert_eq!(conversation.take(&one_second(1), passed(2)), Ok(()));
-        let violation = conversation.take(&one_second(2), passed(2));
+        assert_eq!(state.take(&one_second(0), passed(1)), Ok(()));
+        assert_eq!(state.take(&one_second(1), passed(2)), Ok(()));
+        let violation = state.take(&one_second(2), passed(2));
         let Err(Violation::Clock { reported, passed }) = violation else {
             panic!("{violation:?}")
         };

@@ -1,4 +1,4 @@
-//! What an editor shows of a report: diagnostics, actions that edit, and the rule's page.
+//! Responses for an editor: diagnostics, code actions, and rule pages on hover.
 
 use std::collections::HashMap;
 
@@ -11,13 +11,13 @@ use hipward_analyzer::{Applicability, Finding, Fix, Options, Report, Severity, f
 
 use super::document::Document;
 use super::text::{Encoding, Lines};
-use crate::commands::explain;
+use crate::rule_pages;
 
-/// The kind of the action that makes every safe fix.
+/// The kind of the code action that applies every safe fix.
 pub(super) const FIX_ALL: &str = "source.fixAll.hipward";
 
-/// A document that something is asked about.
-pub(super) struct Asked<'s> {
+/// An open document with its report, for answering a request.
+pub(super) struct OpenReport<'s> {
     pub(super) uri: &'s Uri,
     pub(super) document: &'s Document,
     pub(super) report: &'s Report,
@@ -26,12 +26,12 @@ pub(super) struct Asked<'s> {
     pub(super) site: &'s str,
 }
 
-impl Asked<'_> {
+impl OpenReport<'_> {
     fn lines(&self) -> Lines<'_> {
         Lines::new(&self.document.text, self.encoding)
     }
 
-    /// Every finding, and what is to be said of the document as a whole.
+    /// The diagnostics of all findings, and of the notes on the document as a whole.
     pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
         let lines = self.lines();
         let findings = self.report.findings.iter();
@@ -39,7 +39,7 @@ impl Asked<'_> {
             .map(|finding| self.diagnostic(finding, &lines))
             .collect();
         for note in &self.report.notes {
-            // Half-typed code is no news to the one who types it.
+            // Incomplete code is normal while it is typed.
             if note.code == "syntax-error" {
                 continue;
             }
@@ -80,7 +80,7 @@ impl Asked<'_> {
         }
     }
 
-    /// The fixes of the findings in a range, and the one that makes all safe ones.
+    /// The quick fixes of the findings in a range, and the action that applies all safe fixes.
     pub(super) fn actions(
         &self,
         range: Range,
@@ -167,7 +167,7 @@ impl Asked<'_> {
             new_text: text.to_owned(),
         };
         Some(CodeAction {
-            title: "Make all of Hipward's safe fixes".to_owned(),
+            title: "Apply all safe fixes of Hipward".to_owned(),
             kind: Some(CodeActionKind::new(FIX_ALL)),
             edit: Some(self.workspace_edit(vec![edit], versioned)),
             ..CodeAction::default()
@@ -196,7 +196,7 @@ impl Asked<'_> {
         }
     }
 
-    /// The pages of the rules that were heard at a position.
+    /// The pages of the rules with findings at a position.
     pub(super) fn hover(&self, position: Position) -> Option<Hover> {
         let lines = self.lines();
         let here: Vec<_> = self
@@ -221,7 +221,7 @@ impl Asked<'_> {
 
 fn page(finding: &Finding) -> String {
     if let Some(rule) = rule(&finding.id) {
-        return format!("{}\n\n{}", finding.message, explain::page(rule));
+        return format!("{}\n\n{}", finding.message, rule_pages::page(rule));
     }
     let link = finding.link.as_deref();
     let link = link.map_or_else(String::new, |link| format!("\n\n<{link}>"));
@@ -231,7 +231,7 @@ fn page(finding: &Finding) -> String {
     )
 }
 
-/// The part of a text that differs from another, and what it became; nothing when they are the same.
+/// The range of `before` that differs, and its replacement in `after`. None if they are equal.
 fn changed<'a>(before: &str, after: &'a str) -> Option<(std::ops::Range<usize>, &'a str)> {
     if before == after {
         return None;

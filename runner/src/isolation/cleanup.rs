@@ -1,7 +1,6 @@
-//! What a worker leaves on the host besides processes: files in its private directory, and for
-//! GPU workers in shared memory, where a user of its own makes them recognisable.
+//! Removes the files that a worker leaves on the host.
 
-use super::plan::Plan;
+use super::{disk_usage::shared_memory, sandbox_spec::SandboxSpec};
 use nix::{
     dir::Dir,
     errno::Errno,
@@ -11,75 +10,30 @@ use nix::{
 };
 use std::{
     ffi::{CString, OsStr, OsString},
-    fs::{self, DirEntry, Permissions},
+    fs::{self, Permissions},
     io::{self, ErrorKind},
     os::{
         fd::{AsFd, AsRawFd, OwnedFd},
-        unix::{
-            ffi::OsStrExt,
-            fs::{MetadataExt, PermissionsExt},
-        },
+        unix::{ffi::OsStrExt, fs::PermissionsExt},
     },
     path::Path,
 };
 
-/// More files than any benchmark makes; past it a folder counts as full.
-const MOST_FILES: usize = 200_000;
-const SHARED_MEMORY: &str = "/dev/shm";
-
-/// Whether the plan's process has written more than it may. `nameless` are bytes of files without a name.
-pub(super) fn is_over_limit(plan: &Plan, nameless: u64) -> bool {
-    let named: u64 = shared_memory(plan).map(|(_, bytes)| bytes).sum();
-    let mut bytes = named + nameless;
-    if bytes > plan.limits.disk_bytes {
-        return true;
-    }
-    let mut files = 0;
-    let mut folders = vec![plan.directory.clone()];
-    while let Some(folder) = folders.pop() {
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => entries.flatten(),
-            // It was replaced meanwhile.
-            Err(error)
-                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-            {
-                continue;
-            }
-            // What is closed, or deeper than a path is long, counts as full: it may be.
-            Err(_) => return true,
-        };
-        for entry in entries {
-            // Of the entry itself: links are not followed.
-            let Ok(metadata) = entry.metadata() else {
-                continue;
-            };
-            files += 1;
-            bytes += metadata.blocks() * 512;
-            if metadata.is_dir() {
-                folders.push(entry.path());
-            }
-            if bytes > plan.limits.disk_bytes || files > MOST_FILES {
-                return true;
-            }
-        }
-    }
-    false
-}
-
-/// Removes it, once no process is left that could add to it.
-pub(super) fn remove(plan: &Plan) {
-    // Whatever cannot be removed is removed with the server's next start.
-    let _ = remove_folder(&plan.directory);
-    for (entry, _) in shared_memory(plan) {
-        // Whatever cannot be removed is as it was before.
+/// Removes the private directory and the files in shared memory. Call it when no process of the worker is left.
+pub(super) fn remove(spec: &SandboxSpec) {
+    // The next start of the server removes what cannot be removed now.
+    let _ = remove_folder(&spec.directory);
+    for (entry, _) in shared_memory(spec) {
         let _ = fs::remove_file(entry.path());
     }
 }
 
-/// Removes a folder that a snippet has made. It may have closed folders in there, which without root closes them to us,
-/// and nested them deeper than a path is long or a recursion goes. So each is opened, and the folders in it are moved to
-/// the top. And a process of it may still run and put a link where a folder was: so all is done by descriptor, and no
-/// path is followed.
+/// Removes a folder that a snippet has written to.
+///
+/// The snippet may have removed permissions from folders, which locks out a server without root, and may have nested
+/// them deeper than a path or a recursion allows. So each folder gets its permissions back, and its subfolders are
+/// moved to the top. A process of the snippet may still run and replace a folder by a link, so all operations use
+/// descriptors and follow no link.
 pub(crate) fn remove_folder(top: &Path) -> io::Result<()> {
     let (Some(parent), Some(name)) = (top.parent(), top.file_name()) else {
         return Err(ErrorKind::InvalidInput.into());
@@ -90,20 +44,20 @@ pub(crate) fn remove_folder(top: &Path) -> io::Result<()> {
         OFlag::O_DIRECTORY | OFlag::O_CLOEXEC,
         Mode::empty(),
     )?;
-    // The server and a supervisor may be at it at the same time.
+    // The server and a supervisor may remove the same folder at the same time.
     let mut rest_name = name.to_owned();
     rest_name.push(format!(".rest-{}", std::process::id()));
     let mut rest = None;
     let mut moved = 0_u64;
-    // By its number in there; none for the top itself.
+    // The number of each moved folder; none for the top folder.
     let mut folders = vec![None];
     while let Some(number) = folders.pop() {
         let mut folder = match (number, &rest) {
-            (Some(number), Some(rest)) => match open_closed(rest, &numbered(number)) {
+            (Some(number), Some(rest)) => match open_restored(rest, &numbered(number)) {
                 Ok(folder) => folder,
                 Err(_) => continue,
             },
-            _ => open_closed(&parent, name)?,
+            _ => open_restored(&parent, name)?,
         };
         let entries: Vec<CString> = folder
             .iter()
@@ -121,8 +75,8 @@ pub(crate) fn remove_folder(top: &Path) -> io::Result<()> {
                 None => rest.insert(make_folder(&parent, &rest_name)?),
             };
             moved += 1;
-            // Opened, because a closed one cannot be moved.
-            let is_moved = open_closed(&folder, entry)
+            // A folder without write permission cannot be moved.
+            let is_moved = open_restored(&folder, entry)
                 .and_then(|_| renameat(&folder, entry, rest, &*numbered(moved)));
             if is_moved.is_ok() {
                 folders.push(Some(moved));
@@ -144,7 +98,7 @@ fn numbered(number: u64) -> OsString {
 
 fn make_folder(parent: &OwnedFd, name: &OsStr) -> nix::Result<OwnedFd> {
     match mkdirat(parent, name, Mode::S_IRWXU) {
-        // Of a process with our number, which was killed at it.
+        // Left by a killed process that had the same id.
         Ok(()) | Err(Errno::EEXIST) => {}
         Err(error) => return Err(error),
     }
@@ -152,30 +106,15 @@ fn make_folder(parent: &OwnedFd, name: &OsStr) -> nix::Result<OwnedFd> {
     openat(parent, name, flags, Mode::empty())
 }
 
-/// Opens a folder that may be closed to its owner.
-fn open_closed(parent: impl AsFd, name: &OsStr) -> nix::Result<Dir> {
+/// Opens a folder after restoring its owner's permissions.
+fn open_restored(parent: impl AsFd, name: &OsStr) -> nix::Result<Dir> {
     let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     let found = openat(parent, name, flags | OFlag::O_PATH, Mode::empty())?;
     let itself = format!("/proc/self/fd/{}", found.as_raw_fd());
-    // Another user's stays as it is, and cannot be opened then.
+    // Fails for another user's folder, which then cannot be opened.
     let _ = fs::set_permissions(itself, Permissions::from_mode(0o700));
     let flags = OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
     Dir::from_fd(openat(&found, ".", flags, Mode::empty())?)
-}
-
-/// Files in shared memory that only this worker's user can have made, and their sizes.
-fn shared_memory(plan: &Plan) -> impl Iterator<Item = (DirEntry, u64)> {
-    let identity = plan.identity.as_ref().filter(|_| plan.gpu);
-    identity.into_iter().flat_map(|identity| {
-        entries(Path::new(SHARED_MEMORY)).filter_map(|entry| {
-            let metadata = entry.metadata().ok()?;
-            (metadata.uid() == identity.uid).then_some((entry, metadata.blocks() * 512))
-        })
-    })
-}
-
-fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
-    fs::read_dir(folder).into_iter().flatten().flatten()
 }
 
 #[cfg(test)]
@@ -183,11 +122,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_goes_however_deep_it_is_and_whatever_is_closed_in_it() {
+    fn deep_folder_with_unreadable_parts_is_removed() {
         let data = tempfile::tempdir().expect("a folder");
         let kept = data.path().join("kept");
         fs::write(&kept, "x").expect("a file");
-        // From the inside out, as a path of that depth cannot be named.
+        // Built from the inside out, because a path of that depth is too long.
         let (inner, outer) = (data.path().join("inner"), data.path().join("outer"));
         fs::create_dir(&inner).expect("a folder");
         for depth in 0..2_500 {
@@ -202,12 +141,16 @@ mod tests {
             fs::rename(&outer, &inner).expect("is moved");
         }
         remove_folder(&inner).expect("is removed");
-        let left: Vec<_> = entries(data.path()).map(|entry| entry.path()).collect();
+        let left: Vec<_> = fs::read_dir(data.path())
+            .expect("a folder")
+            .flatten()
+            .map(|entry| entry.path())
+            .collect();
         assert_eq!(left, [kept]);
     }
 
     #[test]
-    fn a_folder_that_is_closed_itself_goes_too() {
+    fn unreadable_folder_is_removed() {
         let data = tempfile::tempdir().expect("a folder");
         let top = data.path().join("top");
         fs::create_dir_all(top.join("in/ner")).expect("folders");
@@ -216,13 +159,13 @@ mod tests {
                 .expect("is closed");
         }
         remove_folder(&top).expect("is removed");
-        assert_eq!(entries(data.path()).count(), 0);
-        let error = remove_folder(&top).expect_err("is gone");
+        assert_eq!(fs::read_dir(data.path()).expect("a folder").count(), 0);
+        let error = remove_folder(&top).expect_err("is removed");
         assert_eq!(error.kind(), ErrorKind::NotFound);
     }
 
     #[test]
-    fn links_that_take_the_place_of_folders_are_not_followed() {
+    fn links_that_replace_folders_are_not_followed() {
         use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
         let outside = tempfile::tempdir().expect("a folder");
         let kept = outside.path().join("kept");
@@ -234,7 +177,7 @@ mod tests {
             fs::set_permissions(outside.path(), Permissions::from_mode(0o755)).expect("ours");
             let is_over = AtomicBool::new(false);
             std::thread::scope(|scope| {
-                // What a live process of the job could do.
+                // As a running process of the job could do.
                 scope.spawn(|| {
                     while !is_over.load(Relaxed) {
                         for name in ["a", "b", "c"].map(|name| top.join(name)) {
@@ -246,7 +189,7 @@ mod tests {
                     }
                 });
                 for _ in 0..20 {
-                    // It may be in use, and not empty at the end.
+                    // May fail: the other thread adds to it.
                     let _ = remove_folder(&top);
                     let _ = fs::create_dir(&top);
                 }
