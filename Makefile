@@ -56,8 +56,6 @@ test: setup-test build python ## Run every test: Rust, Python, wasm in Node, and
 
 check: setup-test build python ## Check formatting, lints, types and links
 	cargo fmt --all --check
-	@# A macro names the rules' files, so cargo does not see them.
-	rustfmt --check --edition 2024 analyzer/src/rules/*/*.rs
 	cargo clippy $(ALL) --all-targets -- --deny warnings
 	cargo clippy --locked --package hipward-site --lib --features hydrate --target wasm32-unknown-unknown -- --deny warnings
 	cd kernels && $(HIPWARD_PYTHON) -m ruff check . && $(HIPWARD_PYTHON) -m ruff format --check . && $(HIPWARD_PYTHON) -m mypy

@@ -9,8 +9,8 @@ const named = ({ upTo, pytorchExtension, ownModules, hasCounterpart, hasHipNames
   ...options,
   up_to: upTo,
   pytorch_extension: pytorchExtension,
-  own_modules: ownModules,
-  has_counterpart: hasCounterpart,
+  first_party_modules: ownModules,
+  has_amd_sibling: hasCounterpart,
   has_hip_names: hasHipNames,
 });
 

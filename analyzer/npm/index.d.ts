@@ -135,9 +135,9 @@ export interface FamilyCount {
 }
 
 /** A file whose port lies beside it. */
-export interface Twin {
+export interface PortedFile {
   path: string;
-  twin: string;
+  port: string;
   findings: number;
 }
 
@@ -165,7 +165,7 @@ export interface Summary {
   by_hipify: number;
   by_rocm_wheel: number;
   /** Not counted in the numbers above. */
-  ported: Twin[];
+  ported: PortedFile[];
   effort: Effort;
 }
 

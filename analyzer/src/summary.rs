@@ -3,13 +3,16 @@
 //! Pure: paths and reports in, a [`Summary`] out.
 
 mod effort;
-mod twins;
+mod ported_siblings;
 
 use std::collections::BTreeMap;
 
-use crate::report::{FamilyCount, Finding, HandledBy, Report, Severity, Summary, Twin};
-use crate::rules::{Family, rule};
+use crate::registry::rule;
 use effort::Reckoning;
+use hipward_analyzer_core::rule::Family;
+use hipward_analyzer_core::{
+    FamilyCount, Finding, HandledBy, PortedFile, Report, Severity, Summary,
+};
 
 /// Adds up reports one at a time; only numbers of a report are stored.
 #[derive(Default)]
@@ -70,19 +73,19 @@ impl Survey {
     /// The summary of all added reports.
     pub fn finish(self) -> Summary {
         let paths: Vec<&str> = self.files.iter().map(|file| file.path.as_str()).collect();
-        let twins = twins::find(&paths);
+        let ports = ported_siblings::find(&paths);
         let mut families: BTreeMap<Group, [usize; 4]> = BTreeMap::new();
         let mut handled = [0; 3];
         let mut ported = Vec::new();
         let mut reckoning = Reckoning::default();
         let mut with_findings = 0;
-        for (file, twin) in self.files.iter().zip(twins) {
+        for (file, port) in self.files.iter().zip(ports) {
             let findings: usize = file.families.values().flatten().sum();
             with_findings += usize::from(findings > 0);
-            if let Some(twin) = twin.filter(|_| findings > 0) {
-                ported.push(Twin {
+            if let Some(port) = port.filter(|_| findings > 0) {
+                ported.push(PortedFile {
                     path: file.path.clone(),
-                    twin: twin.to_owned(),
+                    port: port.to_owned(),
                     findings,
                 });
                 continue;

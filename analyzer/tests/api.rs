@@ -1,6 +1,9 @@
 //! The JSON requests of the browser, valid and invalid, without a browser.
 
-use hipward_analyzer::{Options, Report, analyze, api};
+use hipward_analyzer::{
+    Applicability, Options, RULES, Report, Session, analyze, api, apply_fixes, diff, fix_all,
+};
+use hipward_analyzer_core::json::encode;
 use serde_json::{Value, json};
 
 fn parse(answer: Result<String, String>) -> Value {
@@ -10,7 +13,11 @@ fn parse(answer: Result<String, String>) -> Value {
 #[test]
 fn analysis_returns_the_same_report_as_the_native_api() {
     let source = "import pynvml\npynvml.nvmlInit()\n";
-    let answer = api::analyze(&json!({ "source": source }).to_string()).expect("a good request");
+    let answer = api::analyze(
+        &json!({ "source": source }).to_string(),
+        &mut Session::default(),
+    )
+    .expect("a good request");
     let report: Report = serde_json::from_str(&answer).expect("a report");
     assert_eq!(report, analyze(source, &Options::default()));
     assert_eq!(report.findings.len(), 1);
@@ -24,7 +31,7 @@ fn target_and_selection_are_applied() {
         "target": { "arch": "gfx950", "python": "3.10" },
         "select": ["HW4"],
     });
-    let report = parse(api::analyze(&request.to_string()));
+    let report = parse(api::analyze(&request.to_string(), &mut Session::default()));
     assert_eq!(report["target"]["arch"], "gfx950");
     assert_eq!(report["findings"].as_array().map(Vec::len), Some(1));
     assert_eq!(report["findings"][0]["id"], "HW401");
@@ -99,7 +106,7 @@ fn invalid_request_returns_an_error_message() {
             "no rule `pynvm`",
         ),
     ] {
-        let sentence = api::analyze(request).expect_err("a bad request");
+        let sentence = api::analyze(request, &mut Session::default()).expect_err("a bad request");
         assert!(sentence.contains(part), "{request}: {sentence}");
     }
     let sentence =
@@ -107,4 +114,25 @@ fn invalid_request_returns_an_error_message() {
     assert!(sentence.contains("`up_to`"), "{sentence}");
     let sentence = api::apply("{\"source\": \"\", \"indices\": [-1]}").expect_err("a bad request");
     assert!(sentence.contains("numbers from 0"), "{sentence}");
+}
+
+/// The browser modules write JSON without serde.
+#[test]
+fn json_is_written_as_serde_writes_it() {
+    let source = "import pynvml  # \"é\" \\ 🚀 \u{1}\u{1f}\u{7f}\t\nimport os\nos.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'x'\nclass Model(\n";
+    let report = analyze(source, &Options::default());
+    assert!(!report.findings.is_empty() && !report.notes.is_empty());
+    let applied = apply_fixes(source, &report, &[0, 1]);
+    let fixed = fix_all(source, &Options::default(), Applicability::Safe);
+    let lines = diff(source, &applied.source);
+    for (ours, serdes) in [
+        (encode(&report), serde_json::to_string(&report)),
+        (encode(&applied), serde_json::to_string(&applied)),
+        (encode(&fixed), serde_json::to_string(&fixed)),
+        (encode(&lines), serde_json::to_string(&lines)),
+        (encode(&RULES), serde_json::to_string(&RULES)),
+        (encode(&source), serde_json::to_string(&source)),
+    ] {
+        assert_eq!(ours, serdes.expect("a JSON form"));
+    }
 }

@@ -1,7 +1,7 @@
 //! A project's summary: its counts, the excluded files, and the sum of the effort.
 
 use hipward_analyzer::output::{summary_markdown, summary_text};
-use hipward_analyzer::{Language, Options, Summary, Survey, analyze, api};
+use hipward_analyzer::{Language, Options, Session, Summary, Survey, analyze, api};
 use serde_json::{Value, json};
 
 const FILES: &[(&str, &str)] = &[
@@ -62,7 +62,7 @@ fn findings_are_counted_by_family_without_ported_files() {
     assert_eq!(
         (
             summary.ported[0].path.as_str(),
-            summary.ported[0].twin.as_str()
+            summary.ported[0].port.as_str()
         ),
         ("docker/Dockerfile", "docker/Dockerfile.rocm")
     );
@@ -122,8 +122,9 @@ fn summary_is_printed_as_text_and_as_markdown() {
 
 #[test]
 fn browser_survey_reads_a_folder_file_by_file() {
-    let summarized = || {
-        let answer = api::survey_finish("{}").expect("a good request");
+    let mut survey = Survey::default();
+    let summarized = |survey: &mut Survey| {
+        let answer = api::survey_finish("{}", survey).expect("a good request");
         serde_json::from_str::<Summary>(&answer).expect("a summary")
     };
     let named = api::languages(r#"{"paths": ["a/train.py", "k.cu", "weights.bin"]}"#);
@@ -131,10 +132,14 @@ fn browser_survey_reads_a_folder_file_by_file() {
     for (path, source) in FILES {
         let language = Language::of_path(path);
         let request = json!({ "path": path, "source": source, "language": language });
-        api::survey_add(&request.to_string()).expect("a good request");
+        api::survey_add(&request.to_string(), &mut survey).expect("a good request");
     }
-    assert_eq!(summarized(), summary());
-    assert_eq!(summarized().files, 0, "the next survey starts empty");
+    assert_eq!(summarized(&mut survey), summary());
+    assert_eq!(
+        summarized(&mut survey).files,
+        0,
+        "the next one begins empty"
+    );
 
     // The header does not show that PyTorch's hipify renames it; the folder's setup.py does.
     let header = "#include <cuda_runtime.h>\ninline void wait() { cudaDeviceSynchronize(); }\n";
@@ -143,8 +148,8 @@ fn browser_survey_reads_a_folder_file_by_file() {
             "path": "csrc/wait.cuh", "source": header, "language": "cuda-cpp",
             "pytorch_extension": pytorch_extension,
         });
-        api::survey_add(&request.to_string()).expect("a good request");
-        assert_eq!(summarized().by_hipify > 0, by_hipify);
+        api::survey_add(&request.to_string(), &mut survey).expect("a good request");
+        assert_eq!(summarized(&mut survey).by_hipify > 0, by_hipify);
     }
 }
 
@@ -247,7 +252,8 @@ fn project_context_is_applied_and_reported_by_folder() {
             }
         })
         .collect();
-    let answer = api::surroundings(&json!({ "files": named }).to_string()).expect("a good request");
+    let answer =
+        api::project_context(&json!({ "files": named }).to_string()).expect("a good request");
     let folders: Value = serde_json::from_str(&answer).expect("JSON");
     let of = |path: &str| {
         let folders = folders.as_array().expect("a list");
@@ -262,9 +268,9 @@ fn project_context_is_applied_and_reported_by_folder() {
         of("repo/demo")["not_hipified"],
         json!(["repo/demo/main.cu"])
     );
-    assert_eq!(of("repo/docker/rocm")["counterparts"], json!([]));
+    assert_eq!(of("repo/docker/rocm")["with_amd_sibling"], json!([]));
     assert_eq!(
-        of("repo/tests")["own_modules"],
+        of("repo/tests")["first_party_modules"],
         json!(["apex", "setup", "apex_C"])
     );
     for (path, source) in AROUND.iter().filter(|(path, _)| {
@@ -273,7 +279,7 @@ fn project_context_is_applied_and_reported_by_folder() {
             .any(|part| path.contains(part))
     }) {
         let folder = of(path.rsplit_once('/').expect("a folder").0);
-        let mut request = json!({ "source": source, "language": Language::of_path(path), "own_modules": folder["own_modules"], "has_counterpart": folder["counterparts"] == json!([path]), "has_hip_names": folder["hip_named"].as_array().is_some_and(|named| named.contains(&json!(path))) });
+        let mut request = json!({ "source": source, "language": Language::of_path(path), "first_party_modules": folder["first_party_modules"], "has_amd_sibling": folder["with_amd_sibling"] == json!([path]), "has_hip_names": folder["with_hip_names"].as_array().is_some_and(|named| named.contains(&json!(path))) });
         for (list, answer) in [("hipified", true), ("not_hipified", false)] {
             if folder[list]
                 .as_array()
@@ -282,7 +288,8 @@ fn project_context_is_applied_and_reported_by_folder() {
                 request["pytorch_extension"] = json!(answer);
             }
         }
-        let alone = api::analyze(&request.to_string()).expect("a good request");
+        let alone =
+            api::analyze(&request.to_string(), &mut Session::default()).expect("a good request");
         let alone: Value = serde_json::from_str(&alone).expect("JSON");
         let found = reports
             .iter()

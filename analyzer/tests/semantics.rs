@@ -44,9 +44,12 @@ class Other(unknown.Module): ...
 #[test]
 fn first_party_modules_are_not_reported() {
     let source = "import flash_attn\nimport apex.normalization\nimport pynvml\nimport cupy\n";
-    let rules = |own_modules: &[&str]| -> Vec<String> {
+    let rules = |first_party_modules: &[&str]| -> Vec<String> {
         let options = Options {
-            own_modules: own_modules.iter().map(|&name| name.to_owned()).collect(),
+            first_party_modules: first_party_modules
+                .iter()
+                .map(|&name| name.to_owned())
+                .collect(),
             ..Options::default()
         };
         let findings = analyze(source, &options).findings;

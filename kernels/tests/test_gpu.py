@@ -385,7 +385,7 @@ def test_a_job_times_the_fused_variants(example: str) -> None:
         check=True,
     )
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    environment = lines[0]
+    environment = next(line for line in lines if line["type"] == "environment")
     assert environment["clock"] == "device events"
     assert environment["cache"].startswith("cold (")
     sampled = {line["variant"] for line in lines if line["type"] == "sampled"}

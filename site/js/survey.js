@@ -31,7 +31,7 @@ async function once({ name, files, repositories, skipped: outside }, target, tel
   await askAnalyzer("survey_finish", {});
   const skipped = new Map([...outside].map(([why, paths]) => [why, [...paths]]));
   const known = await readable(files, skipped);
-  const surroundings = await surroundingsOf(known, files, repositories);
+  const contexts = await projectContextsOf(known, files, repositories);
   const requests = new Map();
   const found = [];
   // The command line reads them.
@@ -53,7 +53,7 @@ async function once({ name, files, repositories, skipped: outside }, target, tel
     }
     if (/(^|\/)pyproject\.toml$/.test(path) && text.includes("[tool.hipward")) settings.push(path);
     const stops = analyzerStops();
-    const request = { language, ...surroundings.get(folderOf(path))(path) };
+    const request = { language, ...contexts.get(folderOf(path))(path) };
     try {
       const report = await askAnalyzer("survey_add", { ...request, path, target, source: text });
       requests.set(path, request);
@@ -86,7 +86,7 @@ async function readable(files, skipped) {
 }
 
 // What to tell the analyzer of the files in each folder: what lies around them says it, and the build files there.
-async function surroundingsOf(known, all, repositories) {
+async function projectContextsOf(known, all, repositories) {
   const aboveCpp = new Set();
   for (const { path } of known.filter(({ language }) => language === "cuda-cpp")) {
     for (let folder = folderOf(path); !aboveCpp.has(folder); folder = folderOf(folder)) aboveCpp.add(folder);
@@ -105,15 +105,15 @@ async function surroundingsOf(known, all, repositories) {
     const { text } = isCpp || tells(file) ? await textOf(file) : {};
     files.push({ path: file.path, source: isCpp ? text?.split("\n").filter(includesOrRenames).join("\n") : text });
   }
-  const folders = await askAnalyzer("surroundings", { files });
+  const folders = await askAnalyzer("project_context", { files });
   return new Map(
-    folders.map(({ path, own_modules, hipified, not_hipified, counterparts, hip_named }) => [
+    folders.map(({ path, first_party_modules, hipified, not_hipified, with_amd_sibling, with_hip_names }) => [
       path,
       (file) => ({
-        own_modules,
+        first_party_modules,
         pytorch_extension: hipified.includes(file) ? true : not_hipified.includes(file) ? false : undefined,
-        has_counterpart: counterparts.includes(file),
-        has_hip_names: hip_named.includes(file),
+        has_amd_sibling: with_amd_sibling.includes(file),
+        has_hip_names: with_hip_names.includes(file),
       }),
     ]),
   );

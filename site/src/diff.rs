@@ -2,7 +2,7 @@
 //! lesson's page and in the playground.
 
 use crate::html::Html;
-use hipward_analyzer::{DiffKind, DiffLine};
+use hipward_analyzer_core::{DiffKind, DiffLine};
 
 /// A diff as a table: line numbers before and after, a sign, the line.
 pub(crate) fn diff_table(caption: &str, lines: &[DiffLine]) -> Html {

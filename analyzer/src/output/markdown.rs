@@ -1,7 +1,7 @@
 //! Markdown for a pull request or a wiki: a table for each file, and a summary at the end.
 
 use super::{FileReport, Format, Statistics};
-use crate::report::{Applicability, Finding};
+use hipward_analyzer_core::{Applicability, Finding};
 
 /// A section for each file with findings or notes.
 #[derive(Clone, Copy, Debug)]

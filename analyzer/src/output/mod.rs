@@ -5,20 +5,17 @@ mod json;
 mod markdown;
 mod sarif;
 mod statistics;
-#[cfg(feature = "all-languages")]
 mod summary;
 mod text;
 
-use crate::report::Report;
+use hipward_analyzer_core::Report;
 
 pub use github::GitHub;
-#[cfg(feature = "docs")]
 pub use json::REPORT_SCHEMA;
 pub use json::{Json, json};
 pub use markdown::Markdown;
 pub use sarif::{Sarif, sarif};
 pub use statistics::Statistics;
-#[cfg(feature = "all-languages")]
 pub use summary::{summary_markdown, summary_text};
 pub use text::{Colour, Text, text};
 

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{FileReport, Format, Statistics, indented, whole};
-use crate::report::{Applicability, Finding, Severity, Span};
-use crate::rules::RULES;
-use crate::team::TeamRules;
+use crate::registry::RULES;
+use hipward_analyzer_core::{Applicability, Finding, Severity, Span};
+use hipward_analyzer_team::TeamRules;
 
 /// One run with every rule, built-in and team rules, and every finding.
 #[derive(Clone, Debug)]
@@ -17,10 +17,7 @@ impl Sarif {
     /// Includes team rules in addition to the built-in ones, each once.
     pub fn new<'t>(teams: impl IntoIterator<Item = &'t TeamRules>) -> Sarif {
         let ours = RULES.iter().map(|rule| {
-            #[cfg(feature = "docs")]
             let help = json!({ "text": rule.doc(), "markdown": rule.doc() });
-            #[cfg(not(feature = "docs"))]
-            let help = json!({ "text": rule.title });
             json!({
                 "id": rule.id,
                 "name": rule.name,

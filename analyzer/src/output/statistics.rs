@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::report::{Applicability, Report, Severity};
-use crate::rules::rule;
+use crate::registry::rule;
+use hipward_analyzer_core::{Applicability, Report, Severity};
 
 /// The counts so far.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::report::{EffortItem, FamilyCount, Summary};
+use hipward_analyzer_core::{EffortItem, FamilyCount, Summary};
 
 /// For a terminal, above the line with the number of findings. Empty if there are none.
 pub fn summary_text(summary: &Summary) -> String {
@@ -26,13 +26,13 @@ pub fn summary_text(summary: &Summary) -> String {
         );
     }
     let _ = writeln!(out, "\n{}", handled(summary));
-    for twin in &summary.ported {
+    for file in &summary.ported {
         let _ = writeln!(
             out,
             "  {}: {}, not counted; {} is its port",
-            twin.path,
-            number(twin.findings, "finding"),
-            twin.twin
+            file.path,
+            number(file.findings, "finding"),
+            file.port
         );
     }
     let effort = &summary.effort;
@@ -74,11 +74,11 @@ pub fn summary_markdown(summary: &Summary) -> String {
         out.push_str(
             "\n| File with a port beside it, not counted | Port | Findings |\n|---|---|---:|\n",
         );
-        for twin in &summary.ported {
+        for file in &summary.ported {
             let _ = writeln!(
                 out,
                 "| `{}` | `{}` | {} |",
-                twin.path, twin.twin, twin.findings
+                file.path, file.port, file.findings
             );
         }
     }

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::{FileReport, Format, whole};
-use crate::position::LineIndex;
-use crate::report::{Applicability, Finding, Severity};
+use hipward_analyzer_core::position::LineIndex;
+use hipward_analyzer_core::{Applicability, Finding, Severity};
 
 /// Whether to use terminal colors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

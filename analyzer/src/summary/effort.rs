@@ -1,7 +1,8 @@
 //! The estimate of a port's effort: a table of minutes, and how findings are counted in it.
 
-use crate::report::{Applicability, Effort, EffortItem, Finding, HandledBy, Severity};
-use crate::rules::{Family, rule};
+use crate::registry::rule;
+use hipward_analyzer_core::rule::Family;
+use hipward_analyzer_core::{Applicability, Effort, EffortItem, Finding, HandledBy, Severity};
 
 /// A kind of work, and the minutes that one finding takes: from an experienced person to one who has to read up on it.
 struct Kind {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hipward_analyzer::{
-    Arch, Language, Options, Selection, Surroundings, Target, UnknownRule, Version,
+    Arch, Language, Options, ProjectContext, Selection, Target, UnknownRule, Version,
 };
 use ignore::gitignore::Gitignore;
 
@@ -56,7 +56,7 @@ pub(crate) struct Project {
     pub(crate) team: LoadedRules,
     /// What is known from before.
     pub(crate) baseline: Option<PathBuf>,
-    surroundings: Surroundings<Disk>,
+    project_context: ProjectContext<Disk>,
 }
 
 /// Why a file cannot be checked.
@@ -194,7 +194,7 @@ impl Projects {
                 true => None,
                 false => over.baseline.clone().or(settings.baseline),
             },
-            surroundings: Surroundings::default(),
+            project_context: ProjectContext::default(),
         })
     }
 }
@@ -214,7 +214,7 @@ impl Project {
         let file = absolute(file);
         let mut options = self.options.clone();
         options.language = language.or_else(|| Language::of_path(&file.to_string_lossy()));
-        disk::complete(&self.surroundings, &file, &mut options);
+        disk::complete(&self.project_context, &file, &mut options);
         for (files, rules) in &self.per_file_ignores {
             if matches(files, &file, false)
                 && let Ok(fewer) = options.rules.clone().without(rules, &self.team.rules)

@@ -20,13 +20,13 @@ struct Module {
 
 const MODULES: [Module; 3] = [
     Module {
-        package: "hipward-analyzer-wasm",
+        package: "hipward-analyzer-wasm-python",
         features: "",
         name: "analyzer",
     },
     Module {
         package: "hipward-analyzer-wasm",
-        features: "all-languages",
+        features: "",
         name: "analyzer-all",
     },
     Module {

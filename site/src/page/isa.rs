@@ -5,7 +5,7 @@ use super::no_runner::no_runner;
 use super::playground::textarea;
 use crate::isa::{MachineCode, Recorded, answer};
 use crate::{Route, Site};
-use hipward_analyzer::Arch;
+use hipward_analyzer_core::Arch;
 use hipward_protocol::Capabilities;
 use leptos::prelude::*;
 

@@ -5,7 +5,7 @@ use super::frame::Page;
 use crate::content::highlight::escape;
 use crate::playground::Playground;
 use crate::{Route, Site};
-use hipward_analyzer::{Arch, Language, Target, Version};
+use hipward_analyzer_core::{Arch, Language, Target, Version};
 use leptos::prelude::*;
 
 /// What the editor holds at first: a small transformer block with what is typical for NVIDIA

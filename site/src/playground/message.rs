@@ -1,7 +1,7 @@
 //! What can happen in the playground. JavaScript says it as two strings, an act and an argument:
 //! from a button's `data-act` and `data-arg`, a select's value, an edit, a file.
 
-use hipward_analyzer::{Arch, Language, Version};
+use hipward_analyzer_core::{Arch, Language, Version};
 
 /// Something happened.
 #[derive(Debug, PartialEq)]

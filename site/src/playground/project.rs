@@ -4,7 +4,7 @@ use super::state::State;
 use super::view::has_safe_fix;
 use crate::html::Html;
 use crate::wire::decode_struct;
-use hipward_analyzer::{Finding, Report, Severity, Summary};
+use hipward_analyzer_core::{Finding, Report, Severity, Summary};
 
 /// An open folder.
 pub(super) struct Project {
@@ -389,11 +389,11 @@ fn ported(html: &mut Html, summary: &Summary) {
     html.raw("<details><summary>");
     counted(html, summary.ported.len(), "file");
     html.raw(" with a port beside it, not counted</summary><ul>");
-    for twin in &summary.ported {
+    for file in &summary.ported {
         html.raw("<li><code>")
-            .text(&twin.path)
+            .text(&file.path)
             .raw("</code>: <code>")
-            .text(&twin.twin)
+            .text(&file.port)
             .raw("</code></li>");
     }
     html.raw("</ul></details>");

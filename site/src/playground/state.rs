@@ -2,7 +2,7 @@
 
 use super::fragment::write_target;
 use super::project::Project;
-use hipward_analyzer::{DiffLine, Judgement, Language, Report, Target};
+use hipward_analyzer_core::{DiffLine, Judgement, Language, Report, Target};
 
 /// Everything that the page shows.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use super::view::regions;
 use crate::browser::{self, Workspace};
 use crate::regions::Painter;
 use crate::wire::{Decode, decode_struct};
-use hipward_analyzer::{DiffLine, Judgement, Language, Report, Target};
+use hipward_analyzer_core::{DiffLine, Judgement, Language, Report, Target};
 use leptos::task::spawn_local;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

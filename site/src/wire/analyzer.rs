@@ -1,10 +1,10 @@
 //! The answers of the analyzer.
 
 use super::{Decode, Json, decode_enum, decode_struct};
-use hipward_analyzer::{
+use hipward_analyzer_core::{
     Applicability, Arch, Contract, DiffKind, DiffLine, Edit, Effort, EffortItem, FamilyCount,
-    Finding, Fix, HandledBy, JudgedCondition, Judgement, Language, Note, Position, Report,
-    Severity, Span, Summary, Target, Twin, Version,
+    Finding, Fix, HandledBy, JudgedCondition, Judgement, Language, Note, PortedFile, Position,
+    Report, Severity, Span, Summary, Target, Version,
 };
 
 decode_struct!(Report {
@@ -87,9 +87,9 @@ decode_struct!(FamilyCount {
     advice,
     info
 });
-decode_struct!(Twin {
+decode_struct!(PortedFile {
     path,
-    twin,
+    port,
     findings
 });
 decode_struct!(Effort {
