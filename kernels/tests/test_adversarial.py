@@ -198,7 +198,7 @@ def test_replacing_what_measures_is_seen(code: str, what: str) -> None:
 def test_replacing_what_measures_ends_the_job(tmp_path: Path) -> None:
     job = run(snippet(top="torch.isfinite = torch.ones_like"), directory=tmp_path)
     assert job.error["code"] == "tampered"
-    assert "replaced torch.isfinite, so nothing" in job.error["message"]
+    assert "replaced torch.isfinite, so measurements" in job.error["message"]
     assert job.of("sampled") == []
 
 
@@ -213,7 +213,7 @@ def test_slowing_eager_down_ends_the_job(tmp_path: Path, does: str, what: str) -
     late = f"self.kept[0] = self.kept.get(0, 0) + 1\n        if self.kept[0] == 100: {does}\n"
     job = attempt(tmp_path, f"{late}        return x + self.weight")
     assert job.error["code"] == "tampered"
-    assert f"replaced {what}, so nothing" in job.error["message"]
+    assert f"replaced {what}, so measurements" in job.error["message"]
 
 
 def test_settings_at_the_top_are_for_all_variants(tmp_path: Path) -> None:

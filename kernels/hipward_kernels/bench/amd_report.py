@@ -1,11 +1,11 @@
-"""What each kernel's AMD machine code uses, as a table: `python -m hipward_kernels.bench.amd_report`.
+"""The resources that each kernel's AMD machine code uses, as a table: `python -m hipward_kernels.bench.amd_report`.
 
-Each kernel is compiled with the launch that it would get on that GPU, and held against a floor: no register spilled to
+Each kernel is compiled for the launch that it would get on that GPU. The requirements are: no register spilled to
 memory, no vector load narrower than 16 bytes, and an occupancy that can hide memory's latency. The table is
-`results/amd_code.csv`; a test compiles anew and compares.
+`results/amd_code.csv`; a test compiles the kernels again and compares.
 
 The occupancy floor is Little's law. To keep memory busy, a compute unit must have `bandwidth / units * latency` bytes
-on their way. A wavefront asks for 64 lanes x 16 bytes x vectors of each input, and four SIMDs share a compute unit.
+in flight. A wavefront requests 64 lanes x 16 bytes x vectors of each input, and four SIMDs share a compute unit.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ OPS = Path(__file__).parents[1] / "ops"
 REPORT = Path(__file__).parents[2] / "results" / "amd_code.csv"
 
 WAVEFRONT = 64
-"""Lanes of a wavefront of every architecture of the report."""
+"""Lanes of a wavefront on every architecture of the report."""
 
 LATENCY_S = 1e-6
-"""From a load to its data under load, rounded up; public microbenchmarks of MI300X see 0.7 to 0.8 microseconds."""
+"""Memory latency under load, rounded up; public microbenchmarks of MI300X measure 0.7 to 0.8 microseconds."""
 
 
 PRODUCTS = {"gfx90a": "MI210", "gfx942": "MI300X", "gfx950": "MI355X"}
@@ -56,7 +56,7 @@ PRODUCTS = {"gfx90a": "MI210", "gfx942": "MI300X", "gfx950": "MI355X"}
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel with a launch, and what is expected of it."""
+    """A kernel with a launch, and the requirements that it must meet."""
 
     op: str
     tier: str
@@ -64,29 +64,29 @@ class Kernel:
     dtype: str
     shape: str
     threads: int
-    """Of a workgroup."""
+    """Threads of a workgroup."""
     bytes_of_thread: float
-    """That a thread has on their way at once."""
+    """Bytes that a thread has in flight."""
     source: Any
     """A HIP file, or a function under `triton.jit`."""
     constants: Mapping[str, Any]
     narrow: int = 0
-    """Loads of single numbers that the algorithm has, such as a row's label."""
+    """Loads of single numbers that the algorithm needs, such as a row's label."""
 
     @property
     def archs(self) -> tuple[str, ...]:
-        """The GPUs that it is for: 8-bit formats begin with gfx942."""
+        """The architectures that the kernel supports: 8-bit formats start with gfx942."""
         return tuple(arch for arch in PRODUCTS if self.op != "quantize" or fp8_dtype(arch) is not None)
 
     @property
     def stores_numbers(self) -> bool:
-        """Whether the result is a number for each row, or 8 bits for each element."""
+        """Whether the result is one number per row, or 8 bits per element."""
         return self.name in ("row_sums_kernel", "quantize_kernel") or (
             self.op == "cross_entropy" and self.name.startswith("forward")
         )
 
     def compile(self, arch: str) -> Resources:
-        """Machine code for a GPU."""
+        """Compiles the kernel and returns the resources that its code uses."""
         if self.tier == "hip":
             return compile_hip(arch, self.source, self.name, self.constants)
         signature = {
@@ -97,7 +97,7 @@ class Kernel:
         return compile_triton(arch, self.source, signature, self.constants, self.threads // WAVEFRONT)
 
     def occupancy_floor(self, arch: str) -> int:
-        """Wavefronts that a SIMD must hold at once."""
+        """Wavefronts that a SIMD must hold at the same time."""
         limits, product = archs()[arch].limits, product_named(PRODUCTS[arch])
         if limits is None or product is None or product.bytes_per_second is None or product.compute_units is None:
             raise ValueError(f"gpus.toml lacks the bandwidth or the limits of {arch}")
@@ -133,7 +133,7 @@ HIP_NAMES = {"bf16": "bf16", "fp32": "f32"}
 
 
 def kernels() -> Iterator[Kernel]:
-    """Every kernel, at the shapes that decide speed."""
+    """Yields every kernel at the shapes that matter for speed."""
     for dtype in ITEMSIZE:
         yield from _norms(dtype)
         yield from _gated(dtype)
@@ -167,7 +167,7 @@ def _norms(dtype: str) -> Iterator[Kernel]:
 
 
 def _hip_norm(op: str, dtype: str, columns: int) -> Iterator[Kernel]:
-    """Both directions, where a row fits into the registers of a block."""
+    """Both directions, if a row fits into the registers of a block."""
     size, name, inputs = ITEMSIZE[dtype], HIP_NAMES[dtype], 2 if op == "add_rmsnorm" else 1
     shape, names = f"N={columns}", dict[str, Any](T=name, W=name, HAS_WEIGHT=1)
     if (found := rmsnorm_hip.forward_plan("gfx942", columns, size, inputs, {})) is not None:
@@ -214,7 +214,7 @@ def _rope(dtype: str) -> Iterator[Kernel]:
             kernel = rope_triton.rope_kernel if op == "rope" else qkv_rope_triton.qkv_rope_kernel
             threads = rope_triton.tile_warps(constants, WAVEFRONT) * WAVEFRONT
             on_their_way = constants["HEADS"] * 128 * ITEMSIZE[dtype] / threads
-            # The angles of a position are few: a number a lane.
+            # A position has few angles: one number per lane.
             yield Kernel(
                 op, "triton", kernel.__name__, dtype, shape, threads, on_their_way, kernel, constants, narrow=2
             )
@@ -249,7 +249,7 @@ def _triton(
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the report."""
+    """A row of the report."""
 
     op: str
     tier: str
@@ -263,7 +263,7 @@ class Row:
     lds_bytes: int
     spills: int
     occupancy: int
-    """Wavefronts of a SIMD."""
+    """Wavefronts per SIMD."""
     occupancy_floor: int
     loads_16: int
     loads_narrower: int
@@ -271,12 +271,12 @@ class Row:
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """The name of the kernel in messages."""
         return f"{self.op} {self.tier} {self.kernel} {self.dtype} {self.shape} on {self.arch}"
 
 
 def row(kernel: Kernel, arch: str) -> Row:
-    """Compiles a kernel for a GPU, and says what the code uses."""
+    """Compiles a kernel for an architecture and returns its row."""
     code = kernel.compile(arch)
     return Row(
         op=kernel.op,
@@ -299,7 +299,7 @@ def row(kernel: Kernel, arch: str) -> Row:
 
 
 def compiler(tier: str) -> str:
-    """Who compiles a tier's kernels here."""
+    """The name and version of the compiler of a tier's kernels."""
     return f"triton {triton.__version__}" if tier == "triton" else f"clang {clang('gfx950').version}"
 
 

@@ -1,7 +1,7 @@
-"""What two series of one run say of each other: an interval of their ratio, and a word for it.
+"""Compares two series of times from one run: the interval of their ratio, and an outcome.
 
-The same judgement as the runner's for a job (`runner/src/statistics`), but that nothing is too small to be said: a loss
-that is certain is a loss, however little. No clock and no PyTorch here.
+The rules are those of the runner for a job (`runner/src/statistics`), with one difference: there is no minimum size of
+an effect, so that a certain loss counts as a loss however small it is. This module uses neither a clock nor PyTorch.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 DRAWS = 400
 CLOSE = 1.02
-"""An interval that holds 1 but is wider than this, and than the noise, tells nothing."""
+"""An interval that contains 1 and is wider than this and than the noise is ambiguous."""
 MOST_ALIKE = 1.10
-"""What may differ by more is not the same, whatever the noise."""
+"""An interval that allows a larger factor is never SAME, whatever the noise."""
 
 Rounds = list[list[float]]
-"""Samples of one variant, round by round; all variants of a run take their turn in each round."""
+"""Samples of one variant, one list per round. Each round measures all variants of a run."""
 
 Outcome = Literal["FASTER", "SAME", "SLOWER", "AMBIGUOUS"]
 
@@ -36,14 +36,14 @@ class Ratio:
 
     @property
     def noise(self) -> float:
-        """The largest factor that the interval allows, either way: of a variant and itself, what noise can do."""
+        """The largest factor that the interval allows in either direction; for a variant and itself, the noise."""
         return max(self.high, 1 / self.low, 1.0)
 
 
 def ratio(other: Rounds, mine: Rounds) -> Ratio:
-    """Median of `other` over median of `mine`: above 1, `mine` is faster.
+    """Median of `other` divided by median of `mine`; above 1, `mine` is faster.
 
-    The interval is a bootstrap over rounds, so that a drift which both met cancels. It is the same each time.
+    The interval is a bootstrap over rounds, which cancels a drift that affects both. Its seed is fixed.
     """
     order = random.Random(0)  # noqa: S311 - draws, not secrets
     shared = range(min(len(other), len(mine)))
@@ -62,7 +62,7 @@ def _median(rounds: Rounds, which: Sequence[int]) -> float:
 
 
 def outcome(found: Ratio, noise: float) -> Outcome:
-    """What a ratio says, where a variant differs from itself by the factor `noise`."""
+    """The outcome of a ratio in a run where a variant differs from itself by the factor `noise`."""
     if found.low > noise:
         return "FASTER"
     if found.high < 1 / noise:

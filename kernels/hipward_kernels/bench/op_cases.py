@@ -1,6 +1,6 @@
-"""What is measured: each op at the shapes of language models, its rivals, and the bytes that it must move.
+"""The benchmark cases of the ops: shapes of language models, rivals, and the bytes that an op must move.
 
-Nothing is timed here.
+This module times nothing.
 """
 
 from __future__ import annotations
@@ -29,66 +29,66 @@ HEADS, KV_HEADS, HEAD_DIM = 32, 8, 128
 LENGTH = 2048
 
 CLAIMED = {"rmsnorm": 3.4, "add_rmsnorm": 2.8, "gelu_mul": 1.6, "silu_mul": 1.4}
-"""Speed-ups over eager that the documents this project began with claim, without device, shape or dtype."""
+"""Speed-ups over eager that the project's source documents claim without naming device, shape or dtype."""
 
 LIGER = "liger"
-"""The rival that is a package of its own, as `--without` names it."""
+"""The name under which `--without` leaves out Liger-Kernel, the only rival from another package."""
 UNPACKED = Path(__file__).parents[2] / ".liger"
-"""Where Liger-Kernel's wheel may be unpacked, if it is neither installed nor on PYTHONPATH."""
+"""The folder for an unpacked Liger-Kernel wheel, for hosts where it is neither installed nor on PYTHONPATH."""
 LIGER_HELP = (
-    "Liger-Kernel (`pip install --no-deps liger-kernel==0.8.5`) is one of the rivals. It is found where Python finds "
-    "packages. For a machine without network, download the wheel elsewhere (`pip download --no-deps "
+    "Liger-Kernel (`pip install --no-deps liger-kernel==0.8.5`) is one of the rivals. It is imported "
+    "like any package. For a machine without network, download the wheel elsewhere (`pip download --no-deps "
     "liger-kernel==0.8.5`), unpack it into a folder with `python -m zipfile -e WHEEL FOLDER`, and put the folder on "
-    "PYTHONPATH; kernels/.liger is looked into without that."
+    "PYTHONPATH; the folder kernels/.liger needs no PYTHONPATH."
 )
 
 
 def plain_rmsnorm(x: Tensor, weight: Tensor) -> Tensor:
-    """RMSNorm as most models write it, in several kernels: the baseline."""
+    """The baseline: RMSNorm as most models write it, in several kernels."""
     wide = x.float()
     return (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + EPS)).to(x.dtype) * weight
 
 
 def plain_add_rmsnorm(x: Tensor, residual: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """A residual addition and RMSNorm as most models write them: the baseline."""
+    """The baseline: a residual addition and RMSNorm as most models write them."""
     total = x + residual
     return plain_rmsnorm(total, weight), total
 
 
 def plain_silu_mul(gate: Tensor, up: Tensor) -> Tensor:
-    """SiLU×mul as most models write it, in two kernels: the baseline."""
+    """The baseline: SiLU×mul as most models write it, in two kernels."""
     return F.silu(gate) * up
 
 
 def plain_gelu_mul(gate: Tensor, up: Tensor) -> Tensor:
-    """GELU-tanh×mul as most models write it, in two kernels: the baseline."""
+    """The baseline: GELU-tanh×mul as most models write it, in two kernels."""
     return F.gelu(gate, approximate="tanh") * up
 
 
 def plain_rope(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """RoPE as Hugging Face's Llama writes it, with the table's rows doubled: the baseline."""
+    """The baseline: RoPE as Hugging Face's Llama writes it, with the table's rows doubled."""
     cos, sin = (torch.cat([table, table], -1).unsqueeze(-2).to(x.dtype) for table in (cos, sin))
     a, b = x.chunk(2, -1)
     return x * cos + torch.cat([-b, a], -1) * sin
 
 
 def plain_qkv_rope(qkv: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Split and RoPE as models write them: the baseline."""
+    """The baseline: split and RoPE as models write them."""
     heads = torch.unflatten(qkv, -1, (HEADS + 2 * KV_HEADS, HEAD_DIM))
     q, k, v = torch.split(heads, [HEADS, KV_HEADS, KV_HEADS], dim=-2)
     return plain_rope(q, cos, sin), plain_rope(k, cos, sin), v.contiguous()
 
 
 def plain_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
-    """Cross-entropy as most models call it, in float32: the baseline."""
+    """The baseline: cross-entropy as most models call it, in float32."""
     return F.cross_entropy(logits.float(), labels)
 
 
-WAIVE = "`--without liger` measures without it, and the rows say so."
+WAIVE = "`--without liger` measures without it, and the rows record that."
 
 
 class MissingRivalError(Exception):
-    """A rival that belongs to the comparison cannot be imported; the message says how to get it, or to do without."""
+    """A rival cannot be imported. The message states how to install it or leave it out."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Case:
         return torch.randn(shape, dtype=self.dtype, device=self.device)
 
     def bytes_moved(self) -> int:
-        """Each input read once and each output written once."""
+        """Bytes if each input is read once and each output is written once."""
         rows, columns = self.shape
         elements, size = rows * columns, self.dtype.itemsize
         if self.op in ("rope", "qkv_rope"):
@@ -141,21 +141,21 @@ class Case:
         return EAGER[self.op]
 
     def ours(self) -> Callable[..., Any]:
-        """The op of this package, by whatever tier it chooses."""
+        """The op of this package, on the tier that its dispatch selects."""
         return OURS[self.op]
 
     def torch_op(self) -> str:
-        """The variant that is PyTorch's own op, or the fewest of its ops that do the same."""
+        """The name of the variant that uses PyTorch's own op, or the smallest number of its ops."""
         return {"rmsnorm": "F.rms_norm", "add_rmsnorm": "add, F.rms_norm"}.get(self.op, "eager")
 
     def rivals(self, without: Collection[str] = ()) -> Iterator[tuple[str, Callable[..., Any]]]:
-        """What else does the same, but torch.compile, which is made when it is measured.
+        """The other implementations, except torch.compile, which is created when it is measured.
 
         Args:
             without: Rivals to leave out.
 
         Raises:
-            MissingRivalError: One that is not left out is not installed.
+            MissingRivalError: A rival that is not left out is not installed.
         """
         if self.op == "rmsnorm":
             yield "F.rms_norm", lambda x, weight: F.rms_norm(x, x.shape[-1:], weight, EPS)
@@ -165,13 +165,13 @@ class Case:
             yield "Liger", liger_function(self.op)
 
     def packages(self, without: Collection[str]) -> list[str]:
-        """The rivals that are packages of their own, with their versions; or that they are left out."""
+        """The rivals from other packages, each with its version or the note that it was left out."""
         if not self._liger_has_it():
             return []
         return ["without Liger" if LIGER in without else f"Liger {liger_version()}"]
 
     def _liger_has_it(self) -> bool:
-        """Liger-Kernel's functions are Triton kernels: there are none for a CPU."""
+        """Whether Liger-Kernel has the op on this device: its Triton kernels do not run on a CPU."""
         return self.op in LIGER_FUNCTIONS and self.device.type == "cuda"
 
 
@@ -207,14 +207,14 @@ LIGER_FUNCTIONS: dict[str, tuple[str, str, tuple[Any, ...]]] = {
     "silu_mul": ("swiglu", "LigerSiLUMulFunction", ()),
     "gelu_mul": ("geglu", "LigerGELUMulFunction", ()),
 }
-"""By op: module, function and further arguments. `False` says that the backward may overwrite nothing."""
+"""By op: module, function and further arguments. `False` forbids the backward to overwrite its inputs."""
 
 
 def liger_version() -> str:
     """The version of Liger-Kernel.
 
     Raises:
-        MissingRivalError: It is not here.
+        MissingRivalError: It is not installed.
     """
     if UNPACKED.is_dir() and str(UNPACKED) not in sys.path:
         sys.path.append(str(UNPACKED))
@@ -228,7 +228,7 @@ def liger_function(op: str) -> Callable[..., Any]:
     """Liger-Kernel's implementation of an op.
 
     Raises:
-        MissingRivalError: It is not here, or cannot be imported.
+        MissingRivalError: It is not installed or cannot be imported.
     """
     found = liger_version()
     module, name, rest = LIGER_FUNCTIONS[op]
@@ -240,7 +240,7 @@ def liger_function(op: str) -> Callable[..., Any]:
 
 
 def cases(dtype: torch.dtype, device: torch.device) -> list[Case]:
-    """The whole grid."""
+    """All cases: each op at each shape of the grid."""
     grid = [
         Case(op, (rows, columns), dtype, device)
         for op in ("rmsnorm", "add_rmsnorm", "silu_mul", "gelu_mul")

@@ -1,7 +1,6 @@
-"""The record of what was measured: one CSV, to which rows are only ever appended.
+"""The CSV of benchmark results, to which rows are only appended.
 
-A row is worth nothing without its conditions, so they are columns of it. Charts and pages read the file; nobody edits
-it by hand.
+Each row contains its conditions. Charts and pages read the file; it is not edited by hand.
 """
 
 from __future__ import annotations
@@ -33,43 +32,44 @@ class Measurement:
     ci_high_ms: float
     samples: int
     stop: str
-    """Which rule ended the sampling."""
+    """The rule that ended the sampling."""
     gigabytes_per_second: float
-    """Each input read once and each output written once, over the median."""
+    """The bytes of each input read once and each output written once, divided by the median."""
     copy_share: float
-    """That, over what copying memory reaches on the same device in the same run."""
+    """That rate divided by the rate of a memory copy on the same device in the same run."""
     speedup: float
-    """Median of eager in the same run over this median."""
+    """Median of eager in the same run divided by this median."""
     same_copy_share: float | None
-    """Median of copying as many bytes, in the same run, over this median."""
+    """Median of copying as many bytes in the same run divided by this median."""
     peak_share: float | None
-    """Of the data sheet's bandwidth; empty for a device that is not in `roofline.py`."""
+    """Share of the data sheet's bandwidth; empty for a device without one in `gpus.toml`."""
     against_best: float
-    """Median of the fastest rival in the same run over this median; `rivals` names them."""
+    """Median of the fastest rival in the same run divided by this median; `rivals` names the rivals."""
     against_low: float | None
     """Lower end of the 95 % interval of that ratio, for ours."""
     against_high: float | None
     noise: float | None
-    """The factor by which ours differed from itself in the same run: the far end of that ratio's interval."""
+    """The factor by which ours differed from itself in the same run: the end of that ratio's interval that is farther
+    from 1."""
     outcome: str
-    """What the interval says of ours beside the fastest rival: FASTER, SAME (within noise), SLOWER or AMBIGUOUS."""
+    """The outcome of ours compared with the fastest rival: FASTER, SAME (within noise), SLOWER or AMBIGUOUS."""
     claimed: float | None
-    """The speed-up over eager that the documents this project began with claim for the op, without conditions."""
+    """The speed-up over eager that the project's source documents claim for the op, without conditions."""
     host_us: float | None
-    """Microseconds that the host takes for the call, where the GPU's work is shorter."""
+    """Microseconds that the host needs for the call, if the GPU's work is shorter."""
     host_over_torch_us: float | None
-    """That, less what PyTorch's own op, or the fewest of its ops that do the same, takes; for ours."""
+    """That time minus the host time of PyTorch's own op, or of the smallest number of its ops; only for ours."""
     note: str
-    """Where a row of ours falls short, and what the same run says about why."""
+    """For a row of ours that is slower than a rival: by how much, and the cause if the same run shows it."""
     rivals: str
-    """What was measured beside ours in the same run: torch.compile, PyTorch's own op (both of the PyTorch that the row
-    names), Liger-Kernel with its version; `without Liger` where it was left out. Empty in rows from before this column:
-    `against_best` is then over those rivals that have rows with the same `date`."""
+    """The rivals of the same run: torch.compile, PyTorch's own op (both of the PyTorch that the row names), and
+    Liger-Kernel with its version, or `without Liger`. Rows that are older than this column leave it empty: their
+    `against_best` covers the rivals that have rows with the same `date`."""
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a measurement is worth nothing without."""
+    """The conditions of a measurement."""
 
     device: str
     arch: str
@@ -91,14 +91,14 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Row(Conditions, Measurement):
-    """A measurement, then its conditions."""
+    """A measurement and its conditions."""
 
 
 COLUMNS = [field.name for field in fields(Row)]
 
 
 def conditions_of(environment: Environment) -> Conditions:
-    """The conditions of a run, as of now."""
+    """The conditions of this run at this moment."""
     runtime = ""
     if environment.hip:
         runtime = f"HIP {environment.hip}"
@@ -122,13 +122,13 @@ def conditions_of(environment: Environment) -> Conditions:
 
 
 def rows(measurements: Sequence[Measurement], environment: Environment) -> list[Row]:
-    """Joins measurements of one run with its conditions."""
+    """Combines the measurements of one run with its conditions."""
     conditions = asdict(conditions_of(environment))
     return [Row(**asdict(measurement), **conditions) for measurement in measurements]
 
 
 def append(path: Path, new: Sequence[Row]) -> None:
-    """Appends rows to the CSV at `path`, which is made if it is missing.
+    """Appends rows to the CSV at `path` and creates it if it is missing.
 
     Raises:
         ValueError: The file there has other columns.
@@ -137,7 +137,7 @@ def append(path: Path, new: Sequence[Row]) -> None:
 
 
 def append_rows(path: Path, columns: list[str], new: Sequence[Any]) -> None:
-    """Appends dataclasses with these fields to the CSV at `path`, which is made if it is missing.
+    """Appends dataclasses with these fields to the CSV at `path` and creates it if it is missing.
 
     Raises:
         ValueError: The file there has other columns.

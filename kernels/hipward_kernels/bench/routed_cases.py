@@ -1,6 +1,6 @@
-"""What is measured of attention, joined projections and shuffled weights: rivals, bytes and operations of each.
+"""The benchmark cases of attention, joined projections and shuffled weights: rivals, bytes and operations.
 
-Nothing is timed here. The shapes are those of a layer of Llama-3-8B.
+This module times nothing. The shapes are those of a layer of Llama-3-8B.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
 
 SDPA = "F.scaled_dot_product_attention"
 MASKED = "the same, boolean mask"
-"""Instead of a name for the pattern."""
+"""The rival that passes the pattern as a boolean mask instead of by name."""
 JOINED = "joined, torch.compile"
-"""What a compiler makes of the same joined weight."""
+"""The rival that compiles the product with the same joined weight."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """A layer's sizes, and how much of it is asked for at once."""
+    """A layer's sizes, and the numbers of tokens that it is measured with."""
 
     heads: int
     kv_heads: int
     head_dim: int
     intermediate: int
     length: int
-    """Tokens of a prompt, or in a cache."""
+    """Tokens of a prompt or of a cache."""
     chunk: int
-    """Queries of a part of a prompt."""
+    """Queries in one chunk of a prompt."""
     batch: int
     rows: tuple[int, ...]
-    """Tokens that a linear layer is given."""
+    """Numbers of tokens that a linear layer is measured with."""
 
     @property
     def hidden(self) -> int:
@@ -63,7 +63,7 @@ SIZES = {
 
 @dataclass(frozen=True)
 class RoutedCase:
-    """One call of a routed part of a model, and the other ways to the same result."""
+    """One call of a routed part of a model, with its rivals."""
 
     op: str
     """The package's folder: `attention`, `projections`, `linear`."""
@@ -74,27 +74,27 @@ class RoutedCase:
     arguments: Callable[[], tuple[Tensor, ...]]
     """Fresh random arguments."""
     eager: Callable[..., Any]
-    """As most models write it."""
+    """The part as most models write it."""
     ours: Callable[..., Any]
     rivals: Mapping[str, Callable[..., Any]]
-    """What else does the same, but torch.compile of `eager`."""
+    """The other implementations, except torch.compile of `eager`."""
     torch_op: str
-    """The variant that is PyTorch's own op, or the fewest of its ops that do the same."""
+    """The name of the variant that uses PyTorch's own op, or the smallest number of its ops."""
     definition: Callable[..., Any]
-    """In float64."""
+    """The definition in float64."""
     route: Callable[..., str]
-    """The route that ours takes with these arguments."""
+    """Returns the route that `ours` takes with these arguments."""
     bytes_moved: int
-    """Each input and weight read once and each output written once."""
+    """Bytes if each input and weight is read once and each output is written once."""
     flops: int
-    """Two for a multiplication and its addition; of attention, for the pairs that the mask lets see each other."""
+    """A multiplication and its addition count as two. For attention, only the pairs that the mask allows count."""
 
     def __str__(self) -> str:
         return f"{self.op}, {self.part}, {self.shape}"
 
 
 def plain_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-    """Attention as Hugging Face's Llama writes it, with heads copied and an added mask: the baseline."""
+    """The baseline: attention as Hugging Face's Llama writes it, with copied heads and an additive mask."""
     q, k, v = (x.transpose(1, 2) for x in (query, key, value))
     groups = q.shape[1] // k.shape[1]
     k, v = (x[:, :, None].expand(-1, -1, groups, -1, -1).flatten(1, 2) for x in (k, v))
@@ -112,7 +112,7 @@ def _sdpa(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, cau
 
 
 def _attention(part: str, sizes: Sizes, dtype: torch.dtype, device: torch.device) -> RoutedCase:
-    """A prompt, a part of one, a token for each of several sequences, or sequences filled up to one length."""
+    """A case for a prompt, a chunk of one, a decoding step of several sequences, or padded sequences."""
     keys = sizes.length
     queries = {"chunk of a prompt": sizes.chunk, "decode": 1}.get(part, keys)
     batch = {"decode": sizes.batch, "padded": 2}.get(part, 1)
@@ -129,7 +129,7 @@ def _attention(part: str, sizes: Sizes, dtype: torch.dtype, device: torch.device
         pairs = batch * (queries * keys - queries * (queries - 1) // 2)
         if queries > 1:
             mask = causal_mask(queries, keys, device)
-    # Models make the mask once for all layers.
+    # Models create the mask once for all layers.
     added = None
     if mask is not None:
         added = torch.zeros(mask.shape, dtype=dtype, device=device).masked_fill(~mask, torch.finfo(dtype).min)
@@ -181,7 +181,7 @@ def _wide(layer: nn.Linear, x: Tensor) -> Tensor:
 
 
 def _product(op: str, part: str, rows: int, layers: list[nn.Linear], results: int, **functions: Any) -> RoutedCase:
-    """A case that multiplies `rows` tokens with the weights of `layers`; `results` features of each are written."""
+    """A case that multiplies `rows` tokens by the weights of `layers` and writes `results` features per token."""
     k, n = layers[0].in_features, sum(layer.out_features for layer in layers)
     weight = layers[0].weight
     return RoutedCase(
@@ -245,7 +245,7 @@ def _gate_up(rows: int, sizes: Sizes, dtype: torch.dtype, device: torch.device) 
 
 
 def _preshuffled(rows: int, sizes: Sizes, dtype: torch.dtype, device: torch.device) -> RoutedCase:
-    """The layer, which without aiter has only the plain weight to multiply with: what choosing costs."""
+    """The preshuffled layer. Without aiter it uses the plain weight; the time then shows the cost of routing."""
     layer = _layer(sizes.hidden, sizes.hidden, dtype, device)
     ours = PreshuffledLinear(layer, rows=1)
 
@@ -267,14 +267,14 @@ def _preshuffled(rows: int, sizes: Sizes, dtype: torch.dtype, device: torch.devi
 
 
 def plain_shuffle(weight: Tensor) -> Tensor:
-    """A weight of 16-bit numbers in the kernels' order, tile by tile as the layout is described: the baseline."""
+    """The baseline: a weight of 16-bit numbers put in the kernels' order tile by tile, as the layout is described."""
     n, k = weight.shape
     tiles = weight.view(n // 16, 16, k // 32, 32).transpose(1, 2)
     return torch.unflatten(tiles, -1, (4, 8)).transpose(2, 3).reshape(n, k)
 
 
 def _shuffle(sizes: Sizes, dtype: torch.dtype, device: torch.device) -> RoutedCase:
-    """Putting a weight in the kernels' order, once at load."""
+    """A case for shuffling a weight, which happens once at load."""
     shape = (sizes.hidden, sizes.intermediate)
     return RoutedCase(
         op="linear",
@@ -295,7 +295,7 @@ def _shuffle(sizes: Sizes, dtype: torch.dtype, device: torch.device) -> RoutedCa
 
 
 def cases(sizes: Sizes, dtype: torch.dtype, device: torch.device) -> Iterator[tuple[str, Callable[[], RoutedCase]]]:
-    """Names of ops, each with what makes a case of it: weights take room only while they are measured."""
+    """Yields each op's name with a function that builds its case, so that weights take memory only while measured."""
     for part in ("prompt", "chunk of a prompt", "decode", "padded"):
         yield "attention", partial(_attention, part, sizes, dtype, device)
     for make in (_qkv, _gate_up):

@@ -1,7 +1,7 @@
-"""Finds launch parameters by trying them: `python -m hipward_kernels.bench.tuner`, on the GPU that they are for.
+"""Finds launch parameters by measurement: `python -m hipward_kernels.bench.tuner`, on the GPU that they are for.
 
-For each shape the tiers are tried, each with its default launch and with others, on the same clock with cold caches.
-The default stays where nothing is faster by more than the noise. `--merge` merges the tables of several runs.
+For each shape, each tier is timed with its default launch and with others, on the same clock with cold caches. The
+default stays unless a candidate is faster by more than the noise. `--merge` merges the tables of several runs.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.timing import Clock
 
 QUICK, CAREFUL = 10, 150
-"""Samples of every candidate, and of the best few."""
+"""Samples per candidate, and per finalist."""
 FINALISTS = 5
 WORTH_A_ROW = 0.993
-"""Of the default's time: less gain than this is noise, where a call is short."""
+"""A candidate of a short call must take less than this share of the default's time; smaller gains are noise."""
 WORTH_A_ROW_LONG = 0.998
 LONG_MS = 0.1
-"""The same for calls that take longer than this, whose times vary less."""
+"""The same for calls that take longer than `LONG_MS`, whose times vary less."""
 HOST_MS = 0.0005
-"""Up to this many rows the host is what bounds a call, and launching Triton takes it longer: a kernel of Triton's must
-save this much of the GPU's time."""
+"""Up to `HOST_ROWS` rows, the host limits a call, and it takes longer to launch Triton. A Triton kernel must save this
+much of the GPU's time."""
 
 
 def candidates(case: Case, arch: str) -> Iterator[tuple[str, str]]:
-    """Tiers and parameters that may suit a case, the defaults first."""
+    """Yields tiers and parameters for a case, the defaults first."""
     yield "hip", ""
     if "rmsnorm" not in case.op:
         yield from (("hip", parameters) for parameters in _hip_gated(case))
@@ -65,7 +65,7 @@ def candidates(case: Case, arch: str) -> Iterator[tuple[str, str]]:
 
 
 def _hip_gated(case: Case) -> Iterator[str]:
-    """How the gated activations' HIP kernel may share out the work."""
+    """Yields launch parameters of the gated activations' HIP kernel."""
     if case.shape[0] <= HOST_ROWS:
         yield from (
             f"threads={threads} bytes={size} stream={stream}"
@@ -87,11 +87,12 @@ POLICIES = (
     "preload=2 stream=1 once=0",
     "preload=2 stream=0 once=1",
 )
-"""When RMSNorm's HIP kernel reads the weight, and what leaves the caches first; the others were never best."""
+"""When RMSNorm's HIP kernel reads the weight, and what the caches evict first. Other combinations were never
+fastest."""
 
 
 def _hip_norms(case: Case, arch: str) -> Iterator[str]:
-    """How RMSNorm's HIP kernel may share out a row."""
+    """Yields launch parameters of RMSNorm's HIP kernel."""
     rows, columns = case.shape
     vectors = columns * case.dtype.itemsize // VECTOR_BYTES
     few = rows <= HOST_ROWS
@@ -100,7 +101,7 @@ def _hip_norms(case: Case, arch: str) -> Iterator[str]:
         if cluster > cluster_of(arch) or not 32 <= row_threads <= 1024 or (few and of_thread > 4):
             continue
         row = f"row_threads={row_threads} cluster={cluster}"
-        # Few rows have the GPU for themselves: nothing to gain by sparing the caches.
+        # A few rows do not fill the caches, so cache policies have no effect.
         yield from (f"{row} rows=1 {policy}" for policy in (POLICIES[:3] if few else POLICIES))
         if not few and cluster == 1:
             yield from (
@@ -119,7 +120,7 @@ def _default_triton(case: Case, wave: int) -> tuple[int, int]:
 
 
 def choices(case: Case, arch: str, source: str) -> list[tuning.Choice]:
-    """What is tried for a case."""
+    """The candidates of a case."""
     dtype = str(case.dtype).removeprefix("torch.")
     return [
         tuning.Choice(arch, case.op, dtype, *case.shape, tier, parameters, source)
@@ -128,7 +129,7 @@ def choices(case: Case, arch: str, source: str) -> list[tuning.Choice]:
 
 
 def runs(case: Case, choice: tuning.Choice, arguments: Sequence[Any]) -> bool:
-    """Whether a choice's tier takes the case with its parameters: it would else be another's time."""
+    """Whether the choice's tier handles the case with these parameters; otherwise another tier would be timed."""
     with tuning.forced(choice), only(choice.tier), torch.no_grad():
         try:
             case.ours()(*arguments)
@@ -138,13 +139,13 @@ def runs(case: Case, choice: tuning.Choice, arguments: Sequence[Any]) -> bool:
 
 
 def build(numbered: tuple[Case, tuning.Choice]) -> None:
-    """Compiles a choice's kernels into the caches on disk, in a process of its own."""
+    """Compiles a choice's kernels into the caches on disk. Runs in a separate process."""
     case, choice = numbered
     runs(case, choice, case.arguments())
 
 
 def tune(case: Case, clock: Clock, source: str) -> tuning.Choice:
-    """The best candidate for a case; the default where nothing is clearly better."""
+    """The fastest candidate for a case; the default if no candidate is clearly faster."""
     buffers = argument_sets(case.arguments)
     arguments = buffers[0]
     call = case.ours()
@@ -169,13 +170,13 @@ def tune(case: Case, clock: Clock, source: str) -> tuning.Choice:
 
 
 def middle(samples: list[float]) -> float:
-    """The mean of the middle half: finer than a median of times that come in steps of a GPU's timer."""
+    """The mean of the middle half. It resolves more than a median, because a GPU's timer has coarse steps."""
     ordered = sorted(samples)
     return mean(ordered[len(ordered) // 4 : max(len(ordered) * 3 // 4, 1)])
 
 
 def build_all(wanted: list[Case], arch: str, source: str, jobs: int) -> None:
-    """Compiles all candidates of some cases at once. A kernel is for a number of columns: few rows will do."""
+    """Compiles all candidates in parallel. A kernel depends only on the number of columns: few rows suffice."""
     small = dict.fromkeys(replace(case, shape=(min(case.shape[0], 64), case.shape[1])) for case in wanted)
     numbered = [(case, choice) for case in small for choice in choices(case, arch, source)]
     with multiprocessing.get_context("spawn").Pool(jobs) as pool:
@@ -189,9 +190,9 @@ def main() -> None:
     )
     parser.add_argument("--dtype", default="bfloat16", choices=["bfloat16", "float16", "float32"])
     parser.add_argument("--op", default="rmsnorm,add_rmsnorm,silu_mul,gelu_mul", help="separated by commas")
-    parser.add_argument("--out", type=Path, default=tuning.SHIPPED, help="table to write; its other rows stay")
+    parser.add_argument("--out", type=Path, default=tuning.SHIPPED, help="table to write; its other rows are kept")
     parser.add_argument("--rows", type=int, nargs="*", help="only these numbers of rows")
-    parser.add_argument("--jobs", type=int, default=1, help="processes that compile the candidates beforehand")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that compile the candidates before measuring")
     parser.add_argument("--merge", type=Path, nargs="*", default=[], help="only merge these tables into it")
     options = parser.parse_args()
     before = tuning.read(options.out) if options.out.exists() else []
@@ -199,7 +200,7 @@ def main() -> None:
         tuning.write(options.out, tuning.merge([before, *map(tuning.read, options.merge)]))
         return
     if not torch.cuda.is_available():
-        parser.error("there is no GPU here to tune for")
+        parser.error("no GPU found: the tuner needs the GPU that it tunes for")
     device = torch.device("cuda", torch.cuda.current_device())
     today = dt.datetime.now(dt.timezone.utc).date()
     source = f"{torch.cuda.get_device_name(device)}, torch {torch.__version__}, {today}"

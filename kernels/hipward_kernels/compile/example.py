@@ -1,4 +1,4 @@
-"""RMSNorm of a row: the example of the site's page for machine code."""
+"""RMSNorm of a row: the kernel that the site's page for machine code begins with."""
 
 import triton
 import triton.language as tl
