@@ -214,7 +214,7 @@ impl Project {
         let file = absolute(file);
         let mut options = self.options.clone();
         options.language = language.or_else(|| Language::of_path(&file.to_string_lossy()));
-        disk::complete(&self.project_context, &file, &mut options);
+        disk::fill_options(&self.project_context, &file, &mut options);
         for (files, rules) in &self.per_file_ignores {
             if matches(files, &file, false)
                 && let Ok(fewer) = options.rules.clone().without(rules, &self.team.rules)
