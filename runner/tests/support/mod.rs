@@ -138,6 +138,8 @@ impl Server {
 
     /// The process of the one worker there is, while there is no job.
     pub(crate) fn idle_worker(&self) -> u32 {
+        // The search for PyTorch is a process in a worker's folder too; this request waits for its end.
+        self.get("/readyz");
         let start = Instant::now();
         loop {
             let workers = self.workers();
