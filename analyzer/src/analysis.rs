@@ -91,7 +91,7 @@ fn rank(rule: &RuleRef) -> usize {
             .iter()
             .position(|known| known.id == rule.id)
             .unwrap_or_default(),
-        RuleRef::Team { index, .. } => RULES.len() + index,
+        RuleRef::Team(rule) => RULES.len() + rule.index,
     }
 }
 

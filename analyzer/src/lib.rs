@@ -29,6 +29,6 @@ pub use hipward_analyzer_core::{
 pub use hipward_analyzer_python::skeleton;
 pub use hipward_analyzer_team::{ExerciseError, TeamRule, TeamRuleError, TeamRules};
 pub use project_context::{FileSource, ProjectContext};
-pub use registry::{RULES, rule};
+pub use registry::{RULES, rule, rule_page};
 pub use selection::{Selection, UnknownRule};
 pub use summary::Survey;

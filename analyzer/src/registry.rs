@@ -9,7 +9,7 @@ const TABLES: [&[&RuleMeta]; 3] = [
 ];
 
 /// Every rule, by family.
-pub static RULES: &[&RuleMeta] = &concat::<{ count(&TABLES) }>(&TABLES);
+pub static RULES: &[&RuleMeta] = &concat::<_, { count(&TABLES) }>(&TABLES);
 
 /// The rule with that id or name.
 pub fn rule(id_or_name: &str) -> Option<&'static RuleMeta> {
@@ -17,4 +17,19 @@ pub fn rule(id_or_name: &str) -> Option<&'static RuleMeta> {
         .iter()
         .find(|rule| rule.id.eq_ignore_ascii_case(id_or_name) || rule.name == id_or_name)
         .copied()
+}
+
+/// The page of a built-in rule, in Markdown.
+pub fn rule_page(rule: &RuleMeta) -> String {
+    let tables = [
+        hipward_analyzer_python::rules::PAGES,
+        hipward_analyzer_files::rules::PAGES,
+        hipward_analyzer_cuda::rules::PAGES,
+    ];
+    tables
+        .into_iter()
+        .flatten()
+        .find(|page| page.id == rule.id)
+        .map(|page| page.markdown())
+        .unwrap_or_default()
 }

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use common::{all_fixtures, first_blocks, language, options};
 use hipward_analyzer::{
-    Applicability, Finding, Language, Options, RULES, Report, Span, analyze, apply_fixes,
+    Applicability, Finding, Language, Options, RULES, Report, Span, analyze, apply_fixes, rule_page,
 };
 
 /// Rules whose finding disappears with another rule's fix, because both report the same construct at different spans.
@@ -137,7 +137,7 @@ fn examples() -> Vec<(&'static str, common::Block)> {
     RULES
         .iter()
         .flat_map(|rule| {
-            first_blocks(&rule.doc(), "Example")
+            first_blocks(&rule_page(rule), "Example")
                 .into_iter()
                 .map(|block| (rule.name, block))
         })

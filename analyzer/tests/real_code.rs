@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::first_blocks;
-use hipward_analyzer::{Applicability, Language, Options, RULES, analyze, fix_all};
+use hipward_analyzer::{Applicability, Language, Options, RULES, analyze, fix_all, rule_page};
 
 /// The number of files, sampled evenly from the library.
 const FILES: usize = 120;
@@ -51,7 +51,7 @@ fn fixing_removes_findings_and_keeps_the_code_valid() {
     };
     let examples: String = RULES
         .iter()
-        .flat_map(|rule| first_blocks(&rule.doc(), "Example"))
+        .flat_map(|rule| first_blocks(&rule_page(rule), "Example"))
         .filter(|example| example.language == Language::Python)
         .map(|example| format!("\n\n{}", example.code))
         .collect();

@@ -9,6 +9,7 @@ use std::fs;
 use common::{all_fixtures, blocks, first_blocks, language, options};
 use hipward_analyzer::{
     Applicability, Arch, Finding, Language, Options, RULES, Severity, analyze, fix_all, rule,
+    rule_page,
 };
 
 const HEADINGS: [&str; 6] = [
@@ -23,7 +24,7 @@ const HEADINGS: [&str; 6] = [
 #[test]
 fn every_page_has_every_heading_in_order() {
     for rule in RULES {
-        let page = rule.doc();
+        let page = rule_page(rule);
         let found: Vec<_> = page
             .lines()
             .filter_map(|line| line.strip_prefix("## "))
@@ -49,7 +50,7 @@ fn every_page_has_every_heading_in_order() {
 #[test]
 fn every_example_fires_only_its_own_rule() {
     for rule in RULES {
-        let examples = blocks(&rule.doc(), "Example");
+        let examples = blocks(&rule_page(rule), "Example");
         assert!(!examples.is_empty(), "{}: show an example", rule.name);
         for example in examples {
             let report = analyze(&example.code, &example.options());
@@ -80,7 +81,7 @@ fn every_example_fires_only_its_own_rule() {
 #[test]
 fn fix_of_an_example_produces_use_instead() {
     for rule in RULES {
-        let page = rule.doc();
+        let page = rule_page(rule);
         let examples = first_blocks(&page, "Example");
         let best = examples
             .iter()
@@ -111,7 +112,7 @@ fn fix_of_an_example_produces_use_instead() {
 #[test]
 fn use_instead_has_no_findings() {
     for rule in RULES {
-        for instead in blocks(&rule.doc(), "Use instead") {
+        for instead in blocks(&rule_page(rule), "Use instead") {
             let report = analyze(&instead.code, &instead.options());
             assert_eq!(report.findings, [], "{}:\n{}", rule.name, instead.code);
         }
@@ -164,7 +165,7 @@ fn findings() -> Vec<Finding> {
         sources.push((text.clone(), options(language, target)));
     }
     for rule in RULES {
-        for example in blocks(&rule.doc(), "Example") {
+        for example in blocks(&rule_page(rule), "Example") {
             let options = example.options();
             sources.push((example.code, options));
         }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::blocks;
-use hipward_analyzer::{Language, Options, RULES, Session, analyze};
+use hipward_analyzer::{Language, Options, RULES, Session, analyze, rule_page};
 
 /// Pseudo-random numbers that are the same in every run (xorshift).
 struct Dice(u64);
@@ -50,7 +50,7 @@ fn incremental_edits_give_the_report_of_a_fresh_analysis() {
     };
     let start: String = RULES
         .iter()
-        .flat_map(|rule| blocks(&rule.doc(), "Example"))
+        .flat_map(|rule| blocks(&rule_page(rule), "Example"))
         .filter(|block| block.language == Language::Python)
         .map(|block| format!("{}\n", block.code))
         .collect();

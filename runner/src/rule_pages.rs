@@ -63,6 +63,6 @@ pub(crate) fn page(rule: &RuleMeta) -> String {
         rule.id,
         rule.title,
         rule.targets,
-        rule.doc()
+        hipward_analyzer::rule_page(rule)
     )
 }

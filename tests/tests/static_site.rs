@@ -11,11 +11,11 @@ const LESSON_BUDGET_KB: f64 = 120.0;
 /// Brotli size of each module with its glue, KB. From the design; ARCHITECTURE.md says why the analyzer has more.
 const MODULE_BUDGETS_KB: [(&str, &[&str], f64); 4] = [
     ("islands", &["islands.js", "islands_bg.wasm"], 90.0),
-    ("analyzer", &["analyzer.js", "analyzer_bg.wasm"], 193.0),
+    ("analyzer", &["analyzer.js", "analyzer_bg.wasm"], 193.5),
     (
         "analyzer-all",
         &["analyzer-all.js", "analyzer-all_bg.wasm"],
-        345.0,
+        346.0,
     ),
     ("editor", &["editor.js"], 170.0),
 ];

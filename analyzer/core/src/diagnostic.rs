@@ -54,16 +54,20 @@ pub enum RuleRef {
     /// A built-in rule.
     BuiltIn(&'static Rule),
     /// One of a team's rules.
-    Team {
-        /// Its id.
-        id: String,
-        /// Its name.
-        name: String,
-        /// The page where the team explains it.
-        link: Option<String>,
-        /// Its position among the team's rules.
-        index: usize,
-    },
+    Team(Box<TeamRuleRef>),
+}
+
+/// A team's rule, as its findings refer to it.
+#[derive(Debug)]
+pub struct TeamRuleRef {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// The page where the team explains it.
+    pub link: Option<String>,
+    /// Its position among the team's rules.
+    pub index: usize,
 }
 
 impl From<&'static Rule> for RuleRef {
@@ -77,7 +81,7 @@ impl RuleRef {
     pub fn id(&self) -> &str {
         match self {
             RuleRef::BuiltIn(rule) => rule.id,
-            RuleRef::Team { id, .. } => id,
+            RuleRef::Team(rule) => &rule.id,
         }
     }
 
@@ -85,7 +89,7 @@ impl RuleRef {
     pub fn name(&self) -> &str {
         match self {
             RuleRef::BuiltIn(rule) => rule.name,
-            RuleRef::Team { name, .. } => name,
+            RuleRef::Team(rule) => &rule.name,
         }
     }
 
@@ -93,7 +97,7 @@ impl RuleRef {
     pub fn link(&self) -> Option<&str> {
         match self {
             RuleRef::BuiltIn(_) => None,
-            RuleRef::Team { link, .. } => link.as_deref(),
+            RuleRef::Team(rule) => rule.link.as_deref(),
         }
     }
 }

@@ -106,10 +106,6 @@ pub struct RuleMeta {
     /// Different severities of some findings, each with a description of these findings: `in a test`.
     #[serde(skip)]
     pub also: &'static [(Severity, &'static str)],
-    /// The lines of its page; [`RuleMeta::doc`] joins them.
-    #[doc(hidden)]
-    #[serde(skip)]
-    pub page: &'static [&'static str],
 }
 
 impl RuleMeta {
@@ -149,11 +145,23 @@ impl RuleMeta {
         }
         found
     }
+}
 
-    /// The rule's page, in Markdown.
-    pub fn doc(&self) -> String {
+/// The page of a rule. It is a static of its own, so that a build that shows no pages does not contain them.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct RulePage {
+    /// The rule's id.
+    pub id: &'static str,
+    /// The lines of its doc comment.
+    pub lines: &'static [&'static str],
+}
+
+impl RulePage {
+    /// The page in Markdown.
+    pub fn markdown(&self) -> String {
         let mut page = String::new();
-        for line in self.page {
+        for line in self.lines {
             page.push_str(line.strip_prefix(' ').unwrap_or(line));
             page.push('\n');
         }
@@ -161,9 +169,9 @@ impl RuleMeta {
     }
 }
 
-/// The number of rules in `lists`.
+/// The number of items in `lists`.
 #[doc(hidden)]
-pub const fn count(lists: &[&[&'static RuleMeta]]) -> usize {
+pub const fn count<T: Copy>(lists: &[&[T]]) -> usize {
     let mut total = 0;
     let mut list = 0;
     while list < lists.len() {
@@ -173,9 +181,9 @@ pub const fn count(lists: &[&[&'static RuleMeta]]) -> usize {
     total
 }
 
-/// The rules of `lists`, one after the other; `N` is their [`count`].
+/// The items of `lists`, one after the other; `N` is their [`count`].
 #[doc(hidden)]
-pub const fn concat<const N: usize>(lists: &[&[&'static RuleMeta]]) -> [&'static RuleMeta; N] {
+pub const fn concat<T: Copy, const N: usize>(lists: &[&[T]]) -> [T; N] {
     let mut all = [lists[0][0]; N];
     let (mut at, mut list) = (0, 0);
     while list < lists.len() {
@@ -199,7 +207,7 @@ macro_rules! first {
     };
 }
 
-/// Declares the statics `RULE` ([`Rule`]) and `METADATA` ([`RuleMeta`]) of a rule's module from its doc comment and its
+/// Declares the statics `RULE` ([`Rule`]), `METADATA` ([`RuleMeta`]) and `PAGE` ([`RulePage`]) of a rule's module from its doc comment and its
 /// facts. The language crates wrap it and add what runs the rule.
 ///
 /// `also: [Info "in a test"]` lists severities that some findings have instead, and which those are.
@@ -241,7 +249,11 @@ macro_rules! declare_rule_metadata {
             lesson: $lesson,
             on_request: false $(|| $on_request)?,
             also: &[$($(($crate::Severity::$other, $when)),+)?],
-            page: &[$($doc),+],
+        };
+
+        pub(super) static PAGE: $crate::rule::RulePage = $crate::rule::RulePage {
+            id: $id,
+            lines: &[$($doc),+],
         };
     };
 }

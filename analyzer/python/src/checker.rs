@@ -41,7 +41,7 @@ impl<'a> Checker<'a> {
         let mut by_kind: [Vec<Check>; KIND_COUNT] = [const { Vec::new() }; KIND_COUNT];
         // Every rule of that family uses a name in Triton's package, so most sources need none of them.
         let has_triton = semantics.tree.source().contains("triton");
-        for PythonRule { rule, visit, check } in options.rules.iter().copied().flatten() {
+        for PythonRule { rule, visit, check } in options.rules {
             let applies = has_triton || rule.family != Family::Triton;
             if applies && options.filter.includes(rule.id, rule.on_request) {
                 for kind in *visit {

@@ -22,7 +22,7 @@ pub struct PythonOptions<'a> {
     /// The machine and versions that the code is meant for.
     pub target: &'a Target,
     /// The built-in rules, by family.
-    pub rules: &'a [&'a [&'static PythonRule]],
+    pub rules: &'a [&'static PythonRule],
     /// Those of them that run.
     pub filter: &'a RuleFilter,
     /// Modules of the source's own project: in flash-attn's repository `flash_attn` needs no port.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{FileReport, Format, Statistics, indented, whole};
-use crate::registry::RULES;
+use crate::registry::{RULES, rule_page};
 use hipward_analyzer_core::{Applicability, Finding, Severity, Span};
 use hipward_analyzer_team::TeamRules;
 
@@ -17,7 +17,7 @@ impl Sarif {
     /// Includes team rules in addition to the built-in ones, each once.
     pub fn new<'t>(teams: impl IntoIterator<Item = &'t TeamRules>) -> Sarif {
         let ours = RULES.iter().map(|rule| {
-            let help = json!({ "text": rule.doc(), "markdown": rule.doc() });
+            let help = json!({ "text": rule_page(rule), "markdown": rule_page(rule) });
             json!({
                 "id": rule.id,
                 "name": rule.name,

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use condition::Condition;
 pub use exercise::{Exercise, ExerciseError};
 use hipward_analyzer_core::diagnostic::{
-    MAX_FINDINGS, RawDiagnostic, Replacement, RuleRef, Suggestion,
+    MAX_FINDINGS, RawDiagnostic, Replacement, RuleRef, Suggestion, TeamRuleRef,
 };
 use hipward_analyzer_core::rule::RuleMeta;
 use hipward_analyzer_core::selection::RuleFilter;
@@ -58,12 +58,12 @@ pub struct TeamRule {
 
 impl TeamRule {
     fn rule_ref(&self, index: usize) -> RuleRef {
-        RuleRef::Team {
+        RuleRef::Team(Box::new(TeamRuleRef {
             id: self.id.clone(),
             name: self.name.clone(),
             link: self.link.clone(),
             index,
-        }
+        }))
     }
 
     /// The applicability of its fix; `None` for a rule without a fix.

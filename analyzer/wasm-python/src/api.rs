@@ -50,8 +50,6 @@ impl SourceRequest {
         }
         let rules: Vec<_> = RULES
             .iter()
-            .copied()
-            .flatten()
             .map(|python| KnownRule {
                 id: python.rule.id,
                 name: python.rule.name,
@@ -98,8 +96,6 @@ fn rank(rule: &RuleRef) -> usize {
     let id = rule.id();
     RULES
         .iter()
-        .copied()
-        .flatten()
         .position(|known| known.rule.id == id)
         .unwrap_or_default()
 }

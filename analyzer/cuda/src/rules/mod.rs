@@ -3,7 +3,7 @@
 //! A rule is one file in `cuda/`: its doc comment is its page, its `check` its code. Adding one is that file and its
 //! line in `cuda/mod.rs`.
 
-use hipward_analyzer_core::rule::{Rule, RuleMeta};
+use hipward_analyzer_core::rule::{Rule, RuleMeta, RulePage};
 
 use crate::checker::Checker;
 
@@ -57,6 +57,7 @@ macro_rules! rules {
     ($($rule:ident,)+) => {
         pub(super) const RULES: &[&$crate::rules::CudaRule] = &[$(&$rule::CUDA),+];
         pub(super) const METADATA: &[&hipward_analyzer_core::rule::RuleMeta] = &[$(&$rule::METADATA),+];
+        pub(super) const PAGES: &[&hipward_analyzer_core::rule::RulePage] = &[$(&$rule::PAGE),+];
     };
 }
 
@@ -67,3 +68,6 @@ pub const RULES: &[&CudaRule] = cuda::RULES;
 
 /// The metadata of [`RULES`].
 pub const METADATA: &[&RuleMeta] = cuda::METADATA;
+
+/// The pages of [`METADATA`].
+pub const PAGES: &[&RulePage] = cuda::PAGES;

@@ -4,7 +4,7 @@
 //! line in `build/mod.rs`. A rule for Python that checks these files too has its line in `python_rules.rs`.
 
 use hipward_analyzer_core::Language;
-use hipward_analyzer_core::rule::{Rule, RuleMeta};
+use hipward_analyzer_core::rule::{Rule, RuleMeta, RulePage};
 
 use crate::checker::Checker;
 
@@ -61,6 +61,7 @@ macro_rules! rules {
     ($($rule:ident,)+) => {
         pub(super) const RULES: &[&$crate::rules::FileRule] = &[$(&$rule::FILES),+];
         pub(super) const METADATA: &[&hipward_analyzer_core::rule::RuleMeta] = &[$(&$rule::METADATA),+];
+        pub(super) const PAGES: &[&hipward_analyzer_core::rule::RulePage] = &[$(&$rule::PAGE),+];
     };
 }
 
@@ -77,3 +78,6 @@ pub(crate) fn all() -> impl Iterator<Item = &'static FileRule> {
 
 /// The metadata of this crate's own rules.
 pub const METADATA: &[&RuleMeta] = build::METADATA;
+
+/// The pages of [`METADATA`].
+pub const PAGES: &[&RulePage] = build::PAGES;

@@ -3,7 +3,7 @@
 //! A rule is one file in its family's folder: its doc comment is its page, its `check` its code. Adding one is that file
 //! and its line in the family's `mod.rs`.
 
-use hipward_analyzer_core::rule::{Rule, RuleMeta, concat, count};
+use hipward_analyzer_core::rule::{Rule, RuleMeta, RulePage, concat, count};
 
 use crate::checker::Checker;
 use crate::syntax::{Kind, Node};
@@ -64,6 +64,7 @@ macro_rules! rules {
     ($($rule:ident,)+) => {
         pub(super) const RULES: &[&$crate::rules::PythonRule] = &[$(&$rule::PYTHON),+];
         pub(super) const METADATA: &[&hipward_analyzer_core::rule::RuleMeta] = &[$(&$rule::METADATA),+];
+        pub(super) const PAGES: &[&hipward_analyzer_core::rule::RulePage] = &[$(&$rule::PAGE),+];
     };
 }
 
@@ -77,8 +78,7 @@ pub mod python;
 pub mod triton;
 pub mod vendor;
 
-/// The rules for any Python source, by family.
-pub const RULES: &[&[&PythonRule]] = &[
+const TABLES: [&[&PythonRule]; 7] = [
     vendor::RULES,
     environment::RULES,
     backend::RULES,
@@ -88,8 +88,10 @@ pub const RULES: &[&[&PythonRule]] = &[
     measure::RULES,
 ];
 
-/// [`RULES`] and the rules for Triton kernels.
-pub const RULES_AND_TRITON: &[&[&PythonRule]] = &[
+/// The rules for any Python source, by family.
+pub static RULES: &[&PythonRule] = &concat::<_, { count(&TABLES) }>(&TABLES);
+
+const TABLES_WITH_TRITON: [&[&PythonRule]; 8] = [
     vendor::RULES,
     environment::RULES,
     backend::RULES,
@@ -100,7 +102,11 @@ pub const RULES_AND_TRITON: &[&[&PythonRule]] = &[
     triton::RULES,
 ];
 
-const TABLES: [&[&RuleMeta]; 8] = [
+/// [`RULES`] and the rules for Triton kernels.
+pub static RULES_AND_TRITON: &[&PythonRule] =
+    &concat::<_, { count(&TABLES_WITH_TRITON) }>(&TABLES_WITH_TRITON);
+
+const METADATA_TABLES: [&[&RuleMeta]; 8] = [
     vendor::METADATA,
     environment::METADATA,
     backend::METADATA,
@@ -112,4 +118,18 @@ const TABLES: [&[&RuleMeta]; 8] = [
 ];
 
 /// The metadata of [`RULES_AND_TRITON`].
-pub static METADATA: &[&RuleMeta] = &concat::<{ count(&TABLES) }>(&TABLES);
+pub static METADATA: &[&RuleMeta] = &concat::<_, { count(&METADATA_TABLES) }>(&METADATA_TABLES);
+
+const PAGE_TABLES: [&[&RulePage]; 8] = [
+    vendor::PAGES,
+    environment::PAGES,
+    backend::PAGES,
+    python::PAGES,
+    compile::PAGES,
+    model::PAGES,
+    measure::PAGES,
+    triton::PAGES,
+];
+
+/// The pages of [`RULES_AND_TRITON`].
+pub static PAGES: &[&RulePage] = &concat::<_, { count(&PAGE_TABLES) }>(&PAGE_TABLES);
