@@ -428,7 +428,7 @@ def test_results_of_other_columns_are_not_mixed(profiles: dict[str, Path], tmp_p
     ("call", "says"),
     [
         (lambda: training_script.run("v1", [*TINY, "--seq-len", "1000"]), "256 positions"),
-        (lambda: training_script.run("v1", [*TINY, "--enable-pytorch-profiler"]), "--profile-dir is needed"),
+        (lambda: training_script.run("v1", [*TINY, "--enable-pytorch-profiler"]), "--profile-dir is required"),
         (lambda: training_script.run("v1", ["--device", "banana"]), "banana: there is no such device"),
         (lambda: training_script.run("v4", [*TINY, "--off", "fused_qkv"]), "needs fused_qkv; switch both"),
         (lambda: compare_versions.main(["--v1", "absent", "--v2", "absent"]), "not a result"),
