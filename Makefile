@@ -1,78 +1,88 @@
-# The front door. `make help` lists what is here; `make serve` and `make test` do their own set-up.
+# Entry point of the repository. `make help` lists the targets; `make serve` and `make test` run the set-up themselves.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-# Downloads and build results live outside the checkout, so that a second clone is fast.
+# Downloads and build results are cached outside the checkout, so that a second clone is fast.
 export HIPWARD_CACHE ?= $(HOME)/.cache/hipward
 export CARGO_TARGET_DIR ?= $(HIPWARD_CACHE)/target
 export HIPWARD_ASSETS ?= $(CURDIR)/target/assets
 
-# The host's own PyTorch if HIPWARD_PYTHON names one, else the locked one.
+# The host's PyTorch if HIPWARD_PYTHON is set, otherwise the locked version.
 export HIPWARD_PYTHON ?= $(HIPWARD_CACHE)/python-current/bin/python
 
-# The same selection everywhere, so that cargo compiles each crate with one set of features, once.
+# The same selection everywhere, so that cargo compiles each crate once, with one set of features.
 ALL := --locked --workspace --features hipward-site/ssr
 
+SAY := printf '\033[2mbuild:\033[0m %s\n'
 HIPWARD := $(CARGO_TARGET_DIR)/debug/hipward
 NEXTEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run --no-fail-fast || echo test --no-fail-fast)
 
-help: ## Say what can be made
+help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s'|'
 
-setup: ## Install what is missing, to run Hipward
+setup: ## Install missing dependencies for running Hipward
 	@tools/setup serve
 
-setup-test: ## Install what is missing, to test and check it
+python:
+	@tools/setup-python wait
+
+setup-test: ## Install missing dependencies for tests and checks
 	@tools/setup test
 
-assets: setup ## Build what the browser loads
+bundler: setup
+	@$(SAY) "1 of 3: the program that bundles what the browser loads (first time: 1 to 2 minutes)"
 	@cargo build $(ALL) --bin hipward-bundle
+
+assets: bundler ## Build the browser assets
 	@$(CARGO_TARGET_DIR)/debug/hipward-bundle $(HIPWARD_ASSETS)
 
-build: assets ## Build the binary
+# The browser's modules have a build folder of their own, so they are compiled beside the server's libraries. The binary
+# comes last: it contains the modules.
+build: bundler ## Build the binary
+	@$(SAY) "2 of 3: browser modules and libraries, side by side (first time: 2 to 4 minutes)"
+	@$(CARGO_TARGET_DIR)/debug/hipward-bundle $(HIPWARD_ASSETS) & bundle=$$!; cargo build $(ALL) --lib; wait $$bundle
+	@$(SAY) "3 of 3: the binary (first time: 1 to 2 minutes)"
 	@cargo build $(ALL) --bin hipward
 
 serve: build ## Run the site, the analyzer and a local runner on one URL
 	@$(HIPWARD) serve $(SERVE_FLAGS)
 
-test: setup-test build ## Run every test: Rust, Python, wasm in Node, and a real browser
+test: setup-test build python ## Run every test: Rust, Python, wasm in Node, and a real browser
 	cargo $(NEXTEST) $(ALL)
 	cd kernels && $(HIPWARD_PYTHON) -m pytest -q
 	$(HIPWARD_PYTHON) content/check.py
 	cd site && HIPWARD=$(HIPWARD) node --test --test-concurrency=1 ../tests/parity ../tests/browser ../tests/cli
 
-check: setup-test build ## Formatting, lints, types and links
+check: setup-test build python ## Check formatting, lints, types and links
 	cargo fmt --all --check
-	@# A macro names the rules' files, so cargo does not see them.
-	rustfmt --check --edition 2024 analyzer/src/rules/*/*.rs
 	cargo clippy $(ALL) --all-targets -- --deny warnings
 	cargo clippy --locked --package hipward-site --lib --features hydrate --target wasm32-unknown-unknown -- --deny warnings
 	cd kernels && $(HIPWARD_PYTHON) -m ruff check . && $(HIPWARD_PYTHON) -m ruff format --check . && $(HIPWARD_PYTHON) -m mypy
 	cd content && $(HIPWARD_PYTHON) -m ruff check . && $(HIPWARD_PYTHON) -m mypy --strict check.py
 	cargo $(NEXTEST) $(ALL) --test static_site
 
-bench: setup-test build ## Measure speed and size on this machine as one table
+bench: setup-test build python ## Measure speed and size on this machine as one table
 	@tools/bench $(PARTS)
 
 fuzz: ## Fuzz the analyzer: make fuzz SECONDS=60 (for each target)
 	@tools/fuzz $(SECONDS)
 
-bench-gpu: setup ## Measure the ops on this machine's GPU and append rows to kernels/results/
+bench-gpu: setup python ## Measure the ops on this machine's GPU and append rows to kernels/results/
 	cd kernels && $(HIPWARD_PYTHON) -m hipward_kernels.bench --device cuda
-	cd kernels && $(HIPWARD_PYTHON) -m hipward_kernels.bench_routed --device cuda
+	cd kernels && $(HIPWARD_PYTHON) -m hipward_kernels.bench.routed --device cuda
 
-new-rule: ## Start a rule: make new-rule NAME=my-rule FAMILY=vendor
+new-rule: ## Create a rule: make new-rule NAME=my-rule FAMILY=vendor
 	@analyzer/new-rule "$(NAME)" "$(FAMILY)"
 
-lock: ## Renew the Python lockfile from kernels/requirements.in
+lock: ## Update the Python lockfile from kernels/requirements.in
 	@tools/lock-python
 
-npm: assets ## Put the npm package together: dist/npm
+npm: assets ## Build the npm package: dist/npm
 	node analyzer/npm/build.mjs dist/npm
 
-dist: assets ## Build the one binary, optimised: dist/hipward
+dist: assets ## Build the optimised binary: dist/hipward
 	cargo build --locked --release --package hipward
 	@install -D $(CARGO_TARGET_DIR)/release/hipward dist/hipward
 
-.PHONY: help setup setup-test assets build serve test check bench bench-gpu fuzz new-rule lock npm dist
+.PHONY: help setup setup-test python bundler assets build serve test check bench bench-gpu fuzz new-rule lock npm dist

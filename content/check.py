@@ -1,16 +1,16 @@
-"""Checks the lessons: `python content/check.py [PATH…]`, from any directory. Exit code 1 on a mistake.
+"""Checks the lessons: `python content/check.py [PATH…]`, from any directory. Exit code 1 on an error.
 
-What a lesson shows is what this runs. Every Python file below content/ says in its first line how:
+The code that lessons show is tested here. The first line of every Python file below content/ states how:
 
     # test: run               executed on the CPU in an empty directory; must exit with 0
     # test: snippet           a benchmark snippet; ModelNew, if there is one, must pass the gate
-    # test: snippet rejected  a deliberately wrong one; the gate must refuse ModelNew
-    # test: analyze           needs hardware or a library that is not here; compiled, not run
-    # test: compile           the same, for files that no rule looks at
+    # test: snippet rejected  a deliberately wrong one; the gate must reject ModelNew
+    # test: analyze           needs hardware or a library that may be missing; compiled, not run
+    # test: compile           the same, for files that no rule analyzes
 
-The gate is the one that the lesson on precision teaches. Then the words: front matter, the files and
-anchors that a lesson includes, its blocks, its internal links, and the rows of results.csv.
-Prints one line a file. What a lesson *says* is for people to check.
+The gate is the one from the lesson on precision. The script also checks the front matter, the files and
+anchors that a lesson includes, its blocks, its internal links, and the rows of results.csv. It prints
+one line per file. It does not check the statements of a lesson.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ RULE = re.compile(r'^ +"HW\d{3}" "([a-z0-9-]+)" \{$', re.MULTILINE)
 MARKER = re.compile(r"^\s*# (anchor|end): (\S+)$", re.MULTILINE)
 
 
-class Mistake(Exception):
-    """Something that is wrong with a file, in a sentence."""
+class LessonError(Exception):
+    """An error in a file, with a message for the author."""
 
 
-def expect(condition: object, sentence: str) -> None:
+def expect(condition: object, message: str) -> None:
     if not condition:
-        raise Mistake(sentence)
+        raise LessonError(message)
 
 
 # Python files
@@ -54,7 +54,7 @@ def expect(condition: object, sentence: str) -> None:
 
 def check_python(path: Path) -> str:
     first, _, rest = path.read_text(encoding="utf-8").partition("\n")
-    expect(first.startswith("# test: "), "the first line must say how the file is tested")
+    expect(first.startswith("# test: "), "the first line must state how the file is tested")
     check_markers(rest)
     how = first.removeprefix("# test: ")
     expect(how in CHECKS, f"`{how}` is not one of {', '.join(CHECKS)}")
@@ -67,13 +67,13 @@ def check_markers(source: str) -> None:
     seen: set[str] = set()
     for kind, name in MARKER.findall(source):
         if kind == "anchor":
-            expect(name not in seen, f"anchor {name} is there twice")
+            expect(name not in seen, f"duplicate anchor {name}")
             seen.add(name)
             opened.append(name)
         else:
             expect(name in opened, f"anchor {name} ends before it begins")
             opened.remove(name)
-    expect(not opened, f"anchor {', '.join(opened)} does not end")
+    expect(not opened, f"anchor {', '.join(opened)} has no end")
 
 
 def run(path: Path) -> None:
@@ -90,7 +90,7 @@ def run(path: Path) -> None:
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise Mistake("still running after five minutes") from error
+            raise LessonError("timed out after five minutes") from error
     output = (done.stderr or done.stdout).strip().splitlines()
     expect(done.returncode == 0, f"exited with {done.returncode}: {output[-1:]}")
 
@@ -99,20 +99,20 @@ def byte_compile(path: Path) -> None:
     try:
         compile(path.read_text(encoding="utf-8"), str(path), "exec")
     except SyntaxError as error:
-        raise Mistake(f"line {error.lineno}: {error.msg}") from error
+        raise LessonError(f"line {error.lineno}: {error.msg}") from error
 
 
 def accepted(path: Path) -> None:
-    reason = refusal(path)
-    expect(reason is None, f"the gate refused ModelNew: {reason}")
+    reason = rejection(path)
+    expect(reason is None, f"the gate rejected ModelNew: {reason}")
 
 
 def rejected(path: Path) -> None:
-    expect(refusal(path) is not None, "the gate let a wrong ModelNew through")
+    expect(rejection(path) is not None, "the gate accepted a wrong ModelNew")
 
 
-def refusal(path: Path) -> str | None:
-    """Exercises the snippet contract; why the gate refuses ModelNew, or None."""
+def rejection(path: Path) -> str | None:
+    """Run the snippet as the harness would; return why the gate rejects ModelNew, or None."""
     import torch
 
     snippet: Any = load(path)
@@ -158,7 +158,7 @@ CHECKS: dict[str, Callable[[Path], None]] = {
 
 @dataclass(frozen=True)
 class Fence:
-    """A fenced block: the words behind the backticks, the body, and the line it begins on."""
+    """A fenced block: the words after the backticks, the body, and its first line number."""
 
     info: list[str]
     body: str
@@ -169,20 +169,20 @@ def check_lesson(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     parts = re.match(r"\+\+\+\n(.*?\n)\+\+\+\n(.*)", text, re.DOTALL)
     if parts is None:
-        raise Mistake("the front matter must stand between two lines of +++")
+        raise LessonError("the front matter must be between two lines of +++")
     front, body = parts.groups()
     check_front_matter(tomllib.loads(front))
     fences = list(read_fences(body, first_line=front.count("\n") + 3))
     for fence in fences:
         try:
             check_fence(path.parent, fence)
-        except (Mistake, tomllib.TOMLDecodeError) as error:
-            raise Mistake(f"line {fence.line}: {error}") from error
+        except (LessonError, tomllib.TOMLDecodeError) as error:
+            raise LessonError(f"line {fence.line}: {error}") from error
     for link in LINK.findall(body):
-        expect(is_page(link), f"{link} leads nowhere")
+        expect(is_page(link), f"broken link {link}")
     kinds = [fence.info[0] for fence in fences]
     for kind in ("try", "quiz", "claim"):
-        expect(kind in kinds, f"a lesson has at least one {kind}")
+        expect(kind in kinds, f"a lesson needs at least one {kind}")
     return f"{len(fences)} blocks"
 
 
@@ -192,8 +192,8 @@ def check_front_matter(front: dict[str, Any]) -> None:
     expect(front.keys() == fields.keys(), f"the front matter must have {', '.join(fields)}")
     for name, kind in fields.items():
         expect(isinstance(front[name], kind), f"{name} must be of type {kind.__name__}")
-    for wanted in front["prerequisites"]:
-        expect(is_page(f"/learn/{wanted}/"), f"there is no lesson {wanted}")
+    for lesson in front["prerequisites"]:
+        expect(is_page(f"/learn/{lesson}/"), f"there is no lesson {lesson}")
 
 
 def read_fences(markdown: str, first_line: int) -> Iterator[Fence]:
@@ -207,7 +207,7 @@ def read_fences(markdown: str, first_line: int) -> Iterator[Fence]:
                 break
             body.append(inside)
         else:
-            raise Mistake(f"line {number}: the block does not end")
+            raise LessonError(f"line {number}: the block has no end")
         yield Fence(line.removeprefix("```").split() or ["text"], "\n".join(body), number)
 
 
@@ -223,7 +223,7 @@ def check_fence(folder: Path, fence: Fence) -> None:
     attributes = dict(word.partition("=")[::2] for word in rest)
     unknown = attributes.keys() - {"file", "anchor", "before", "after"}
     expect(not unknown, f"unknown attributes {unknown}")
-    expect(bool(attributes) != bool(fence.body), "either a body or a file")
+    expect(bool(attributes) != bool(fence.body), "a block has either a body or a file")
     for name in ("file", "before", "after"):
         if name in attributes:
             source = read_beside(folder, attributes[name])
@@ -239,7 +239,7 @@ BLOCKS: dict[str, tuple[set[str], set[str]]] = {
     "claim": ({"says", "verdict"}, {"but", "shown", "measured"}),
 }
 EVIDENCE = {"wrong": {"but"}, "depends": {"but"}, "holds": {"shown"}, "unmeasured": set()}
-"""What shows that a claim is right or wrong, by verdict."""
+"""Required evidence of a claim, by verdict."""
 
 
 def check_block(folder: Path, kind: str, block: dict[str, Any]) -> None:
@@ -257,43 +257,46 @@ def check_block(folder: Path, kind: str, block: dict[str, Any]) -> None:
             expect(row in result_ids(), f"there is no row {row} in results.csv")
     if kind == "quiz":
         right = [option["correct"] for option in block["option"]]
-        expect(len(right) >= 2 and right.count(True) == 1, "one right answer among several")
-        expect(all(option["text"] and option["why"] for option in block["option"]), "a why for each")
+        expect(len(right) >= 2 and right.count(True) == 1, "a quiz needs several options, exactly one of them correct")
+        expect(all(option["text"] and option["why"] for option in block["option"]), "each option needs text and why")
     if kind == "claim":
         check_claim(block)
 
 
 def check_conditions(exercise: dict[str, Any]) -> None:
-    """What they look for is read by the analyzer; here is what it cannot know."""
+    """Checks the fields of conditions. The analyzer parses what they match."""
     for condition in exercise["present"] + exercise.get("absent", []):
         missing = {"title", "message", "match"} - condition.keys()
         expect(not missing, f"a condition lacks {missing}")
-        expect(condition["title"].endswith("."), "a condition's title is a sentence")
+        expect(condition["title"].endswith("."), "the title of a condition must be a sentence")
 
 
 def check_claim(claim: dict[str, Any]) -> None:
-    """Who says what, and which source shows that it is right or wrong."""
+    """Checks that a claim names its source and the evidence that its verdict requires."""
     expect(claim["verdict"] in EVIDENCE, f"the verdict must be one of {', '.join(EVIDENCE)}")
-    wanted = EVIDENCE[claim["verdict"]]
-    expect(claim.keys() & {"but", "shown"} == wanted, f"it needs {wanted or 'neither but nor shown'}")
-    for name in {"says"} | wanted:
+    required = EVIDENCE[claim["verdict"]]
+    expect(
+        claim.keys() & {"but", "shown"} == required,
+        f"this verdict needs {required or 'neither but nor shown'}",
+    )
+    for name in {"says"} | required:
         statement = claim[name]
         fields = {"text", "source", "url", "quote"}
-        expect(statement.keys() <= fields, f"{name} has the fields {', '.join(sorted(fields))}")
+        expect(statement.keys() <= fields, f"{name} may only have {', '.join(sorted(fields))}")
         expect(statement.get("text") and statement.get("source"), f"{name} needs a text and a source")
-        expect(statement.get("url", "https://").startswith("https://"), "the url must be a web address")
+        expect(statement.get("url", "https://").startswith("https://"), "the url must begin with https://")
     says = claim["says"]
     is_quoted = says["text"].startswith(("“", '"'))
-    expect(not is_quoted or says.get("quote"), "a paraphrase does not stand in quotation marks")
+    expect(not is_quoted or says.get("quote"), "a paraphrase must not be in quotation marks")
 
 
 def read_beside(folder: Path, name: str) -> str:
     path = folder / name
-    expect(path.is_file() and path.parent == folder, f"there is no {name} beside the lesson")
+    expect(path.is_file() and path.parent == folder, f"there is no {name} in the lesson's folder")
     return path.read_text(encoding="utf-8")
 
 
-# What lessons refer to
+# Link targets
 
 
 def is_page(link: str) -> bool:
@@ -314,9 +317,9 @@ def lesson_page(path: Path) -> str:
 
 
 def rules() -> set[str]:
-    """The rules' names, from their declarations."""
-    folder = CONTENT.parent / "analyzer" / "src" / "rules"
-    return {name for path in folder.glob("*/*.rs") for name in RULE.findall(path.read_text())}
+    """Names of the rules, from their declarations."""
+    analyzer = CONTENT.parent / "analyzer"
+    return {name for path in analyzer.glob("*/src/rules/*/*.rs") for name in RULE.findall(path.read_text())}
 
 
 def result_ids() -> set[str]:
@@ -334,7 +337,7 @@ def read_results() -> list[dict[str, str]]:
 def check_results(path: Path) -> str:
     rows = read_results()
     expect(rows and list(rows[0]) == RESULT_COLUMNS, f"the columns must be {RESULT_COLUMNS}")
-    expect(len({row["id"] for row in rows}) == len(rows), "an id is there twice")
+    expect(len({row["id"] for row in rows}) == len(rows), "duplicate id")
     for row in rows:
         empty = [name for name in RESULT_COLUMNS if not row[name] and name != "percent_of_copy"]
         expect(not empty, f"{row['id']} lacks {', '.join(empty)}")
@@ -343,10 +346,10 @@ def check_results(path: Path) -> str:
 
 
 def check_measured(row: dict[str, str]) -> None:
-    """A row shows what the results file has that it names as its source."""
+    """Checks a row against the results file that it names as its source."""
     name = f"{row['op']} {row['shape']} {row['variant']}"
     source = CONTENT.parent / row["source"]
-    expect(source.is_file(), f"{name} comes from no results file")
+    expect(source.is_file(), f"{name}: there is no results file {row['source']}")
     of = {"op": row["op"].lower(), "shape": row["shape"].replace("×", "x")}
     of |= {column: row[column] for column in ("variant", "dtype", "device", "torch", "triton")}
     found = [each for each in measured(source) if of.items() <= each.items()]
@@ -358,7 +361,7 @@ def check_measured(row: dict[str, str]) -> None:
         and row["percent_of_copy"] == f"{100 * float(each['copy_share']):.0f}"
         and each["date"][:10] in row["conditions"]
     ]
-    expect(same, f"{name} is not as measured")
+    expect(same, f"{name} differs from its source")
 
 
 def measured(path: Path) -> list[dict[str, str]]:
@@ -368,16 +371,21 @@ def measured(path: Path) -> list[dict[str, str]]:
 
 def check_part(path: Path) -> str:
     part = tomllib.loads(path.read_text(encoding="utf-8"))
-    expect(part.keys() == {"title", "summary"}, "a part has a title and a summary")
+    expect(part.keys() == {"title", "summary"}, "a part must have a title and a summary")
     return "part"
 
 
 def check_reference(path: Path) -> str:
     table = tomllib.loads(path.read_text(encoding="utf-8"))
-    wanted = {"title", "summary", "columns", "rows", "sources"}
-    expect(table.keys() == wanted, f"a table has {', '.join(sorted(wanted))}")
+    if "generate" in table:
+        # Columns, rows and sources come from the table of GPU facts, which has tests of its own.
+        expect(table.keys() == {"title", "summary", "generate"}, "a generated table must have title, summary, generate")
+        expect(table["generate"] == "gpus", f"there is no generated table {table['generate']}")
+        return "generated"
+    fields = {"title", "summary", "columns", "rows", "sources"}
+    expect(table.keys() == fields, f"a table must have {', '.join(sorted(fields))}")
     for row in table["rows"]:
-        expect(len(row) == len(table["columns"]), f"the row of {row[0]} has another length")
+        expect(len(row) == len(table["columns"]), f"the row of {row[0]} has {len(row)} cells, not {len(table['columns'])}")
     if "Rule" in table["columns"]:
         column = table["columns"].index("Rule")
         for row in table["rows"]:
@@ -397,28 +405,28 @@ def checks_of(path: Path) -> Callable[[Path], str] | None:
 
 
 def main(arguments: list[str]) -> int:
-    wanted = [Path(argument).resolve() for argument in arguments] or [CONTENT]
+    roots = [Path(argument).resolve() for argument in arguments] or [CONTENT]
     paths = sorted(
         path
         for path in CONTENT.rglob("*")
-        if path.is_file() and any(path == root or root in path.parents for root in wanted)
+        if path.is_file() and any(path == root or root in path.parents for root in roots)
     )
-    mistakes = 0
+    errors = 0
     for path in paths:
         check = checks_of(path)
         if check is None:
             continue
         try:
-            verdict = f"ok    {check(path)}"
-        except Mistake as mistake:
-            mistakes += 1
-            verdict = f"WRONG {mistake}"
+            status = f"ok    {check(path)}"
+        except LessonError as error:
+            errors += 1
+            status = f"ERROR {error}"
         except Exception as error:  # noqa: BLE001 - a lesson's code may raise anything
-            mistakes += 1
-            verdict = f"WRONG {type(error).__name__}: {error}"
-        print(f"{path.relative_to(CONTENT)!s:60} {verdict}", flush=True)
-    print(f"{mistakes} mistakes" if mistakes else "all well")
-    return int(mistakes > 0)
+            errors += 1
+            status = f"ERROR {type(error).__name__}: {error}"
+        print(f"{path.relative_to(CONTENT)!s:60} {status}", flush=True)
+    print(f"{errors} errors" if errors else "no errors")
+    return int(errors > 0)
 
 
 if __name__ == "__main__":

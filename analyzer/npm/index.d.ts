@@ -38,9 +38,9 @@ export interface Options extends ProjectOptions {
   /** Whether C++ is built as a PyTorch extension, whose names PyTorch's hipify changes. */
   pytorchExtension?: boolean;
   /** Modules that the source's own project holds or builds. */
-  ownModules?: readonly string[];
+  firstPartyModules?: readonly string[];
   /** Whether AMD has a file of its own beside this one: what is found is then information. */
-  hasCounterpart?: boolean;
+  hasAmdSibling?: boolean;
   /** Whether a header of the project's gives CUDA's names for HIP to this file: `using cudaError_t = hipError_t`. */
   hasHipNames?: boolean;
 }
@@ -135,9 +135,9 @@ export interface FamilyCount {
 }
 
 /** A file whose port lies beside it. */
-export interface Twin {
+export interface PortedFile {
   path: string;
-  twin: string;
+  port: string;
   findings: number;
 }
 
@@ -165,7 +165,7 @@ export interface Summary {
   by_hipify: number;
   by_rocm_wheel: number;
   /** Not counted in the numbers above. */
-  ported: Twin[];
+  ported: PortedFile[];
   effort: Effort;
 }
 

@@ -1,23 +1,26 @@
-//! What a project's reports come to: how many findings of which kind, who deals with them, and a reckoning of the effort.
+//! The summary of a project's reports: findings by kind, who handles them, and an estimate of the effort.
 //!
 //! Pure: paths and reports in, a [`Summary`] out.
 
 mod effort;
-mod twins;
+mod ported_siblings;
 
 use std::collections::BTreeMap;
 
-use crate::report::{FamilyCount, Finding, HandledBy, Report, Severity, Summary, Twin};
-use crate::rules::{Family, rule};
+use crate::registry::rule;
 use effort::Reckoning;
+use hipward_analyzer_core::rule::Family;
+use hipward_analyzer_core::{
+    FamilyCount, Finding, HandledBy, PortedFile, Report, Severity, Summary,
+};
 
-/// Adds up reports, one after the other; of a report only numbers are kept.
+/// Adds up reports one at a time; only numbers of a report are stored.
 #[derive(Default)]
 pub struct Survey {
     files: Vec<File>,
 }
 
-/// What findings are counted under.
+/// The groups in which findings are counted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Group {
     Family(Family),
@@ -37,7 +40,7 @@ impl Group {
     }
 }
 
-/// What is kept of a file.
+/// The numbers stored for a file.
 struct File {
     path: String,
     families: BTreeMap<Group, [usize; 4]>,
@@ -67,22 +70,22 @@ impl Survey {
         self.files.push(file);
     }
 
-    /// What it comes to.
+    /// The summary of all added reports.
     pub fn finish(self) -> Summary {
         let paths: Vec<&str> = self.files.iter().map(|file| file.path.as_str()).collect();
-        let twins = twins::find(&paths);
+        let ports = ported_siblings::find(&paths);
         let mut families: BTreeMap<Group, [usize; 4]> = BTreeMap::new();
         let mut handled = [0; 3];
         let mut ported = Vec::new();
         let mut reckoning = Reckoning::default();
         let mut with_findings = 0;
-        for (file, twin) in self.files.iter().zip(twins) {
+        for (file, port) in self.files.iter().zip(ports) {
             let findings: usize = file.families.values().flatten().sum();
             with_findings += usize::from(findings > 0);
-            if let Some(twin) = twin.filter(|_| findings > 0) {
-                ported.push(Twin {
+            if let Some(port) = port.filter(|_| findings > 0) {
+                ported.push(PortedFile {
                     path: file.path.clone(),
-                    twin: twin.to_owned(),
+                    port: port.to_owned(),
                     findings,
                 });
                 continue;

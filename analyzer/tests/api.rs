@@ -1,6 +1,9 @@
-//! The JSON requests of the browser, good and bad, without a browser.
+//! The JSON requests of the browser, valid and invalid, without a browser.
 
-use hipward_analyzer::{Options, Report, analyze, api};
+use hipward_analyzer::{
+    Applicability, Options, RULES, Report, Session, analyze, api, apply_fixes, diff, fix_all,
+};
+use hipward_analyzer_core::json::encode;
 use serde_json::{Value, json};
 
 fn parse(answer: Result<String, String>) -> Value {
@@ -8,30 +11,34 @@ fn parse(answer: Result<String, String>) -> Value {
 }
 
 #[test]
-fn an_analysis_is_the_same_report_as_natively() {
+fn analysis_returns_the_same_report_as_the_native_api() {
     let source = "import pynvml\npynvml.nvmlInit()\n";
-    let answer = api::analyze(&json!({ "source": source }).to_string()).expect("a good request");
+    let answer = api::analyze(
+        &json!({ "source": source }).to_string(),
+        &mut Session::default(),
+    )
+    .expect("a good request");
     let report: Report = serde_json::from_str(&answer).expect("a report");
     assert_eq!(report, analyze(source, &Options::default()));
     assert_eq!(report.findings.len(), 1);
 }
 
 #[test]
-fn the_target_and_the_selection_are_heard() {
+fn target_and_selection_are_applied() {
     let source = "from datetime import UTC\nimport pynvml\n";
     let request = json!({
         "source": source,
         "target": { "arch": "gfx950", "python": "3.10" },
         "select": ["HW4"],
     });
-    let report = parse(api::analyze(&request.to_string()));
+    let report = parse(api::analyze(&request.to_string(), &mut Session::default()));
     assert_eq!(report["target"]["arch"], "gfx950");
     assert_eq!(report["findings"].as_array().map(Vec::len), Some(1));
     assert_eq!(report["findings"][0]["id"], "HW401");
 }
 
 #[test]
-fn fixes_are_applied_one_by_one_and_all_at_once() {
+fn fixes_are_applied_individually_and_all_at_once() {
     let source = "import os\nos.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"max_split_size_mb:64\"\n";
     let fixed = source.replace("_CUDA_", "_");
     let one = parse(api::apply(
@@ -48,7 +55,7 @@ fn fixes_are_applied_one_by_one_and_all_at_once() {
 }
 
 #[test]
-fn fix_all_leaves_unsafe_fixes_unless_asked() {
+fn fix_all_skips_unsafe_fixes_by_default() {
     let request = |up_to: &str| json!({ "source": "import pynvml\n", "up_to": up_to }).to_string();
     assert_eq!(parse(api::fix_all(&request("safe")))["applied"], 0);
     assert_eq!(
@@ -58,7 +65,7 @@ fn fix_all_leaves_unsafe_fixes_unless_asked() {
 }
 
 #[test]
-fn a_skeleton_completes_the_contract() {
+fn skeleton_completes_the_contract() {
     let answer = parse(api::skeleton(
         &json!({ "source": "import torch\n" }).to_string(),
     ));
@@ -67,14 +74,14 @@ fn a_skeleton_completes_the_contract() {
 }
 
 #[test]
-fn rules_are_listed_without_their_pages() {
+fn rule_list_omits_pages() {
     let rules = parse(api::rules());
     assert_eq!(rules[0]["id"], "HW101");
     assert_eq!(rules[0]["family"], "vendor-libraries");
 }
 
 #[test]
-fn a_bad_request_is_a_sentence() {
+fn invalid_request_returns_an_error_message() {
     for (request, part) in [
         ("", "not JSON"),
         ("[]", "a JSON object"),
@@ -99,7 +106,7 @@ fn a_bad_request_is_a_sentence() {
             "no rule `pynvm`",
         ),
     ] {
-        let sentence = api::analyze(request).expect_err("a bad request");
+        let sentence = api::analyze(request, &mut Session::default()).expect_err("a bad request");
         assert!(sentence.contains(part), "{request}: {sentence}");
     }
     let sentence =
@@ -107,4 +114,25 @@ fn a_bad_request_is_a_sentence() {
     assert!(sentence.contains("`up_to`"), "{sentence}");
     let sentence = api::apply("{\"source\": \"\", \"indices\": [-1]}").expect_err("a bad request");
     assert!(sentence.contains("numbers from 0"), "{sentence}");
+}
+
+/// The browser modules write JSON without serde.
+#[test]
+fn json_is_written_as_serde_writes_it() {
+    let source = "import pynvml  # \"é\" \\ 🚀 \u{1}\u{1f}\u{7f}\t\nimport os\nos.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'x'\nclass Model(\n";
+    let report = analyze(source, &Options::default());
+    assert!(!report.findings.is_empty() && !report.notes.is_empty());
+    let applied = apply_fixes(source, &report, &[0, 1]);
+    let fixed = fix_all(source, &Options::default(), Applicability::Safe);
+    let lines = diff(source, &applied.source);
+    for (ours, serdes) in [
+        (encode(&report), serde_json::to_string(&report)),
+        (encode(&applied), serde_json::to_string(&applied)),
+        (encode(&fixed), serde_json::to_string(&fixed)),
+        (encode(&lines), serde_json::to_string(&lines)),
+        (encode(&RULES), serde_json::to_string(&RULES)),
+        (encode(&source), serde_json::to_string(&source)),
+    ] {
+        assert_eq!(ours, serdes.expect("a JSON form"));
+    }
 }

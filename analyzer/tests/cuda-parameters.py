@@ -17,7 +17,7 @@ def counts(folder: str, headers: list[str]) -> dict[str, set[int]]:
     for header in headers:
         with open(os.path.join(folder, header), errors="replace") as file:
             text = re.sub(r"/\*.*?\*/|//[^\n]*", "", file.read(), flags=re.S)
-        # The types of old releases, for CUDA's own use.
+        # Types of old releases, for CUDA's internal use.
         text = re.sub(r"#if defined\(__CUDA_API_VERSION_INTERNAL\).*", "", text, flags=re.S)
         text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", "", text, flags=re.M)
         for match in DECLARATION.finditer(text):

@@ -1,8 +1,7 @@
-//! CUDA C++ as a whole: names agree with PyTorch's, fixed sources compile for gfx942, and no text is too much.
+//! CUDA C++ end to end: names agree with PyTorch's, fixed sources compile for gfx942, and analysis time is linear.
 //!
-//! `tests/cuda/*.cu` are sources as they are written for NVIDIA. clang compiles their fixed form with the HIP headers
-//! that the Triton wheel carries, so neither ROCm nor a GPU is needed. What they need of hipCUB is declared in
-//! `tests/cuda-include`.
+//! `tests/cuda/*.cu` are sources written for NVIDIA. clang compiles their fixed form with the HIP headers in the Triton
+//! wheel, so neither ROCm nor a GPU is needed. `tests/cuda-include` declares the parts of hipCUB that they use.
 
 mod common;
 
@@ -50,7 +49,7 @@ fn sources() -> Vec<(PathBuf, String)> {
         .collect()
 }
 
-/// HIP's name for a name of CUDA's, as a source that uses it is fixed.
+/// HIP's name for a CUDA name, as written by the fix of a source that uses it.
 fn renamed(cuda_name: &str) -> Option<String> {
     let source = format!("#include <hip/hip_runtime.h>\nx = {cuda_name};\n");
     let fixed = fix_all(&source, &cuda(), Applicability::Safe);
@@ -62,7 +61,7 @@ fn renamed(cuda_name: &str) -> Option<String> {
     })
 }
 
-/// Names that PyTorch's hipify and this table give differently, and why PyTorch's is no name to write.
+/// Names that PyTorch's hipify and this table translate differently, with the reason why PyTorch's name is wrong.
 fn pytorchs_own(
     cuda: &str,
     ours: &str,
@@ -91,7 +90,7 @@ fn pytorchs_own(
 }
 
 #[test]
-fn names_agree_with_pytorchs_hipify() {
+fn names_agree_with_pytorch_hipify() {
     let pairs = python(
         "from torch.utils.hipify.cuda_to_hip_mappings import CUDA_TO_HIP_MAPPINGS\n\
          seen = {}\n\
@@ -130,7 +129,7 @@ fn names_agree_with_pytorchs_hipify() {
     let both = same + different.len();
     println!("{both} names that both know: {same} the same; PyTorch's own: {explained:?}");
     println!("{}", different.join("\n"));
-    assert!(same > 2000, "{same} names are too few to say anything");
+    assert!(same > 2000, "{same} names are too few for this test");
     assert!(
         same * 100 >= both * 99,
         "{same} of {both} names agree:\n{}",
@@ -138,7 +137,7 @@ fn names_agree_with_pytorchs_hipify() {
     );
 }
 
-/// clang's word on HIP for gfx942, both passes, with what the Triton wheel carries.
+/// The output of clang for HIP on gfx942, both passes, with the headers in the Triton wheel.
 fn compile(source: &str, name: &str) -> Result<(), String> {
     let amd = python(
         "import os, triton\nprint(os.path.join(os.path.dirname(triton.__file__), 'backends/amd'), end='')",
@@ -204,7 +203,7 @@ fn fixed_sources_compile_for_gfx942() {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        // The libraries' headers are not in the wheel.
+        // The wheel does not contain the libraries' headers.
         if name == "libraries" {
             continue;
         }
@@ -227,13 +226,13 @@ fn fixed_sources_compile_for_gfx942() {
             "before"
         )
         .is_err(),
-        "what is not fixed does not compile"
+        "a call without a fix does not compile"
     );
 }
 
-/// A call that is changed safely has as many arguments as HIP's function takes.
+/// A call changed by a safe fix has the number of arguments that HIP's function requires.
 #[test]
-fn a_renamed_call_has_as_many_arguments_as_hips_function_takes() {
+fn renamed_calls_match_hip_parameter_counts() {
     let mut parameters: BTreeMap<&str, BTreeMap<&str, Vec<usize>>> = BTreeMap::new();
     let said = python(include_str!("cuda-parameters.py"));
     for line in said.lines() {
@@ -275,12 +274,12 @@ fn a_renamed_call_has_as_many_arguments_as_hips_function_takes() {
             }
         }
     }
-    assert!(judged > 300, "{judged} calls are too few to say anything");
+    assert!(judged > 300, "{judged} calls are too few for this test");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn a_fixed_source_has_no_name_of_cudas_left() {
+fn fixed_sources_contain_no_cuda_names() {
     for (path, source) in sources() {
         let fixed = fix_all(&source, &cuda(), Applicability::Safe).source;
         let left: Vec<_> = fixed
@@ -314,7 +313,7 @@ fn counts(report: &Report) -> BTreeMap<String, usize> {
     counts
 }
 
-/// Everything that holds for a source and its fixed form.
+/// Checks the invariants of a source and its fixed form.
 fn holds(name: &str, source: &str, up_to: Applicability) {
     let before = analyze(source, &cuda());
     let fixed = fix_all(source, &cuda(), up_to);
@@ -348,7 +347,7 @@ fn holds(name: &str, source: &str, up_to: Applicability) {
 }
 
 #[test]
-fn fixes_keep_what_they_do_not_change() {
+fn fixes_preserve_comments_and_structure() {
     // A linear congruential generator: the same changes in every run.
     let mut state: u64 = 20_261_121;
     let mut random = |below: usize| {
@@ -368,7 +367,7 @@ fn fixes_keep_what_they_do_not_change() {
             }
         }
     }
-    // The same in every file system.
+    // The same order in every file system.
     texts.sort();
     for (path, source) in &texts {
         let name = path.display().to_string();
@@ -378,7 +377,7 @@ fn fixes_keep_what_they_do_not_change() {
             assert_eq!(
                 comments(source).len(),
                 comments(&fixed).len(),
-                "{name}: a comment is gone"
+                "{name}: a comment is missing"
             );
         }
         let pieces = [
@@ -407,9 +406,9 @@ fn fixes_keep_what_they_do_not_change() {
     }
 }
 
-/// Texts that a recursive or quadratic reader would not survive, each just under the largest that is read.
+/// Texts that defeat a recursive or quadratic parser, each just below the maximum size.
 #[test]
-fn any_text_is_read_in_linear_time() {
+fn any_text_is_analyzed_in_linear_time() {
     const SIZE: usize = 2 * 1024 * 1024 - 64;
     let filled = |piece: &str| piece.repeat(SIZE / piece.len());
     for (name, text) in [
@@ -421,7 +420,7 @@ fn any_text_is_read_in_linear_time() {
         ),
         ("calls in calls", filled("cudaMemcpyToSymbol(")),
         (
-            "calls that HIP takes otherwise",
+            "calls with different arguments in HIP",
             "cudaGraphInstantiate(".repeat(SIZE / 22) + &")".repeat(SIZE / 22),
         ),
         (
@@ -478,7 +477,7 @@ fn any_text_is_read_in_linear_time() {
 }
 
 #[test]
-fn a_build_says_whose_names_they_are() {
+fn build_kind_determines_which_names_are_reported() {
     let source = "#include <hip/hip_runtime.h>\nvoid f(void* x) { cudaFree(x); }\n";
     let severities = |pytorch_extension| {
         let options = Options {
@@ -496,7 +495,7 @@ fn a_build_says_whose_names_they_are() {
 }
 
 #[test]
-fn a_finding_in_a_python_string_is_where_the_source_has_it() {
+fn finding_in_a_python_string_has_its_position_in_the_source() {
     let source = concat!(
         "import cupy\n",
         "code = 'é\\n\\t\\'' \"__global__ void f(int* x) {\\n\\tx[0] = __ballot_sync(0xffffffff, 1);\\n}\"\n",
@@ -510,7 +509,7 @@ fn a_finding_in_a_python_string_is_where_the_source_has_it() {
         .unwrap_or_else(|| panic!("{report:#?}"));
     let span = finding.span.start.byte as usize..finding.span.end.byte as usize;
     assert_eq!(&source[span], "0xffffffff");
-    // Whatever is put into a string leaves it one.
+    // The content of an interpolation does not end the string.
     let fixed = fix_all(
         source,
         &options(Language::Python, ""),

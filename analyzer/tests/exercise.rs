@@ -1,4 +1,4 @@
-//! An exercise is solved when each of its conditions is met, and each says what is missing.
+//! An exercise is solved if each of its conditions is met; each unmet condition has a message.
 
 use hipward_analyzer::{Exercise, Judgement, Target};
 
@@ -7,7 +7,7 @@ fn judge(exercise: &str, source: &str) -> Judgement {
     exercise.judge(source, &Target::default())
 }
 
-/// The messages of what is not met.
+/// The messages of the conditions that are not met.
 fn missing(exercise: &str, source: &str) -> Vec<String> {
     let conditions = judge(exercise, source).conditions.into_iter();
     conditions
@@ -30,7 +30,7 @@ const DEVICE: &str = r#"{
 }"#;
 
 #[test]
-fn each_condition_is_judged_by_itself() {
+fn conditions_are_evaluated_independently() {
     let ternary =
         "import torch\nd = torch.device(\"cuda\" if torch.cuda.is_available() else \"cpu\")\n";
     assert_eq!(missing(DEVICE, ternary), [""; 0]);
@@ -44,7 +44,7 @@ fn each_condition_is_judged_by_itself() {
 }
 
 #[test]
-fn code_inside_of_the_exception_is_allowed() {
+fn code_within_unless_inside_is_allowed() {
     let inside = "import torch\nif torch.cuda.is_available():\n    d = torch.device(\"cuda\")\n";
     assert_eq!(missing(DEVICE, inside), [""; 0]);
     let beside = format!("{inside}e = torch.device(\"cuda\")\n");
@@ -55,7 +55,7 @@ fn code_inside_of_the_exception_is_allowed() {
 }
 
 #[test]
-fn a_finding_is_shown_with_its_line_and_cannot_be_silenced() {
+fn finding_shows_its_line_and_cannot_be_suppressed() {
     let gate =
         "import torch\nassert torch.version.cuda is not None\nok = torch.cuda.is_available()\n";
     let left = missing(DEVICE, gate);
@@ -72,17 +72,17 @@ fn a_finding_is_shown_with_its_line_and_cannot_be_silenced() {
 }
 
 #[test]
-fn what_is_no_python_solves_nothing() {
+fn text_that_is_not_python_meets_no_condition() {
     let half = "import torch\nok = torch.cuda.is_available()\ndef f(:\n";
     let left = missing(DEVICE, half);
     assert!(
-        left.len() == 1 && left[0].contains("could not be read"),
+        left.len() == 1 && left[0].contains("could not be parsed"),
         "{left:?}"
     );
 }
 
 #[test]
-fn what_must_be_there_may_be_for_other_gpus_and_what_must_not_may_too() {
+fn conditions_ignore_branches_for_other_gpus() {
     let exercise = r#"{
       "present": [{"title": "T", "message": "missing", "match": {"pattern": "\"nvidia-smi\""}}],
       "absent": [{"title": "T", "message": "left", "match": {"call": "torch.cuda.power_draw"}}]
@@ -96,38 +96,35 @@ fn what_must_be_there_may_be_for_other_gpus_and_what_must_not_may_too() {
 }
 
 #[test]
-fn a_mistake_in_an_exercise_is_named_by_its_key() {
+fn invalid_exercise_reports_the_key() {
     let condition = |match_: &str| {
         format!(r#"{{"present": [{{"title": "T", "message": "M", "match": {match_}}}]}}"#)
     };
     let cases = [
         (
             "[]".to_owned(),
-            "``: it is a table with gone, absent, present",
+            "``: expected a table with gone, absent, present",
         ),
-        (
-            "{}".to_owned(),
-            "`present`: an exercise says what has to be there",
-        ),
+        ("{}".to_owned(), "`present`: add at least one condition"),
         (
             r#"{"gone": ["no-rule"]}"#.to_owned(),
             "`gone`: there is no rule `no-rule`",
         ),
         (
             condition(r#"{"pattern": "f("}"#),
-            "`present 1: match.pattern`: it is no Python",
+            "`present 1: match.pattern`: not valid Python",
         ),
         (
             condition(r#"{"package": "torch"}"#),
-            "`present 1: match`: an exercise is in Python",
+            "`present 1: match`: an exercise only supports Python",
         ),
         (
             condition(r#"{"patern": "f()"}"#),
-            "`present 1: match.patern`: there is no such key",
+            "`present 1: match.patern`: unknown key",
         ),
         (
             r#"{"present": [{"title": "T"}]}"#.to_owned(),
-            "`present 1: message`: it has to be there",
+            "`present 1: message`: this key is required",
         ),
     ];
     for (exercise, says) in cases {
@@ -137,7 +134,7 @@ fn a_mistake_in_an_exercise_is_named_by_its_key() {
 }
 
 #[test]
-fn the_browser_gets_the_same_judgement_as_json() {
+fn browser_api_returns_the_same_result_as_json() {
     let source = "import torch\n";
     let request = serde_json::json!({ "source": source, "exercise": DEVICE }).to_string();
     let answer = hipward_analyzer::api::judge(&request).expect("an answer");
@@ -145,5 +142,5 @@ fn the_browser_gets_the_same_judgement_as_json() {
     assert_eq!(read, judge(DEVICE, source));
     let request = serde_json::json!({ "source": source, "exercise": "{}" }).to_string();
     let error = hipward_analyzer::api::judge(&request).expect_err("an exercise without conditions");
-    assert!(error.contains("what has to be there"), "{error}");
+    assert!(error.contains("at least one condition"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Fixing files that are not Python, and notebooks: what comes out is the same kind of file, changed only where it was to be.
+//! Fixes in notebooks and in files other than Python: the result has the same format and only the intended changes.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn options(language: Language) -> Options {
     }
 }
 
-/// A notebook judged by one rule.
+/// The report of a notebook for one rule.
 fn timing() -> Options {
     Options {
         rules: Selection::new(&["unsynchronized-timing"], &[]).expect("a rule"),
@@ -45,7 +45,7 @@ const TIMING: &[&str] = &[
 ];
 
 #[test]
-fn what_an_earlier_cell_imports_counts_in_a_later_one() {
+fn imports_apply_to_later_cells() {
     let source = notebook(&[
         &[
             "import time\n",
@@ -70,7 +70,7 @@ fn what_an_earlier_cell_imports_counts_in_a_later_one() {
 }
 
 #[test]
-fn a_line_that_a_fix_adds_is_a_string_of_its_own() {
+fn line_added_by_a_fix_is_a_separate_string() {
     let source = notebook(&[
         &[
             "import time\n",
@@ -104,7 +104,7 @@ fn a_line_that_a_fix_adds_is_a_string_of_its_own() {
 }
 
 #[test]
-fn a_comment_silences_its_line_though_the_cell_is_one_line_of_json() {
+fn comment_suppresses_its_line_in_a_single_line_json_cell() {
     let code = "import pynvml  # hipward: ignore[pynvml]\nimport flash_attn\n";
     let source = format!(
         "{{\"cells\":[{{\"cell_type\":\"code\",\"source\":{}}}]}}",
@@ -120,7 +120,7 @@ fn a_comment_silences_its_line_though_the_cell_is_one_line_of_json() {
 }
 
 #[test]
-fn what_is_no_python_notebook_is_said_to_be_so() {
+fn non_python_notebook_gets_a_note() {
     let julia = r#"{"cells": [], "metadata": {"kernelspec": {"language": "julia"}}}"#;
     for (source, code) in [
         ("", "not-a-notebook"),
@@ -139,9 +139,9 @@ fn what_is_no_python_notebook_is_said_to_be_so() {
     );
 }
 
-/// With the line endings of either system, each file is fixed in one go, and no fix adds or removes a line.
+/// With either line ending, each file is fixed in one pass, and no fix adds or removes a line.
 #[test]
-fn a_fixed_file_is_the_same_kind_of_file() {
+fn fixed_files_keep_their_format() {
     let mut fixes = 0;
     for path in all_fixtures() {
         let language = language(&path);
@@ -149,7 +149,7 @@ fn a_fixed_file_is_the_same_kind_of_file() {
             continue;
         }
         let text = std::fs::read_to_string(&path).expect("a fixture");
-        // A notebook's own line ends are escapes.
+        // The line endings in a notebook's code are escapes.
         for source in [text.clone(), text.replace('\n', "\r\n")] {
             let fixed = fix_all(&source, &options(language), Applicability::Unsafe);
             fixes += fixed.applied;
@@ -163,12 +163,12 @@ fn a_fixed_file_is_the_same_kind_of_file() {
             assert_eq!(again.applied, 0, "{}", path.display());
         }
     }
-    assert!(fixes >= 50, "{fixes} fixes are too few to say anything");
+    assert!(fixes >= 50, "{fixes} fixes are too few for this test");
 }
 
-/// Nothing that is read over and over for each of its lines, brackets or quotes.
+/// No parser reads a text again for each of its lines, brackets or quotes.
 #[test]
-fn hostile_files_are_read_in_a_moment() {
+fn pathological_files_are_parsed_in_linear_time() {
     let pieces = [
         "FROM a\n",
         "RUN <<E\n",

@@ -1,8 +1,8 @@
-//! The rules on code: `# expect: HW101` beside the line where a finding begins, and nothing anywhere else.
+//! The rules on code: `# expect: HW101` on the line where a finding begins, and no other findings.
 //!
-//! A fixture's name says its language; `//` begins the remark in C++. A fixture `x.py` may have a twin `x.fixed.py`:
-//! the source after every fix that has edits. `# expect: HW302 info` asks for a severity, and a first line
-//! `# target: python=3.10` sets the target. A notebook has no room for remarks: beside `x.ipynb` stands
+//! A fixture's file name determines its language; in C++ the comment starts with `//`. A fixture `x.py` may have a file
+//! `x.fixed.py`: the source after every fix with edits is applied. `# expect: HW302 info` also checks the severity, and
+//! a first line `# target: python=3.10` sets the target. A notebook cannot contain such comments: `x.ipynb` has a file
 //! `x.ipynb.expect`, with a line `4 HW101` for each finding.
 
 mod common;
@@ -16,10 +16,10 @@ use hipward_analyzer::{
     Applicability, Arch, Language, Options, Report, analyze, fix_all, unified_diff,
 };
 
-/// Where a finding is expected: line, id, and severity if it matters.
+/// An expected finding: line, id, and severity if it is checked.
 type Expected = (u32, String, Option<String>);
 
-/// A fixture without its remarks, and what they say.
+/// A fixture without its expectation comments, and the expectations.
 struct Fixture {
     source: String,
     options: Options,
@@ -47,7 +47,7 @@ fn read(path: &Path) -> Fixture {
     let (mut source, mut expected) = (String::new(), Vec::new());
     let target;
     if language == Language::Notebook {
-        // A notebook of which nothing is expected needs no sidecar.
+        // A notebook without expected findings needs no sidecar.
         let remarks = fs::read_to_string(format!("{}.expect", path.display())).unwrap_or_default();
         target = target_of(&remarks, "#");
         for line in remarks.lines().filter(|line| !line.starts_with('#')) {
@@ -92,7 +92,7 @@ fn severity(report: &Report, index: usize) -> String {
 }
 
 #[test]
-fn findings_are_where_the_fixtures_say() {
+fn findings_match_the_fixture_expectations() {
     let mut wrong = String::new();
     for path in all_fixtures().into_iter().filter(|path| !is_twin(path)) {
         let fixture = read(&path);
@@ -128,7 +128,7 @@ fn findings_are_where_the_fixtures_say() {
 }
 
 #[test]
-fn fixes_give_the_fixed_twin() {
+fn fixes_produce_the_fixed_file() {
     let mut twins: HashMap<Language, usize> = HashMap::new();
     let mut wrong = String::new();
     for path in all_fixtures() {
@@ -148,7 +148,7 @@ fn fixes_give_the_fixed_twin() {
         assert_eq!(
             again.applied,
             0,
-            "{}: fixing is done in one go",
+            "{}: one pass applies all fixes",
             path.display()
         );
     }
@@ -161,15 +161,15 @@ fn fixes_give_the_fixed_twin() {
     );
 }
 
-/// What a naive reading gets wrong, on every architecture.
+/// Code that a naive check would report, on every architecture.
 #[test]
-fn traps_stay_quiet() {
+fn traps_have_no_findings() {
     for path in fixtures("traps") {
         let fixture = read(&path);
         assert_eq!(
             fixture.expected,
             [],
-            "{}: a trap expects nothing",
+            "{}: a trap has no expectations",
             path.display()
         );
         for arch in Arch::ALL {
@@ -182,10 +182,10 @@ fn traps_stay_quiet() {
     }
 }
 
-/// Where a rule reads Python and other files, in both: they are two checks. Files of other kinds share their facts, and
-/// a notebook's cells are Python.
+/// If a rule checks Python and other files, both need fixtures, because they are two checks. Files of other kinds share
+/// their facts, and a notebook's cells are Python.
 #[test]
-fn every_rule_has_fixtures_that_fire_and_lines_that_do_not() {
+fn every_rule_has_positive_and_negative_fixture_lines() {
     for rule in hipward_analyzer::RULES {
         let fired: Vec<Language> = fixtures(rule.name)
             .iter()

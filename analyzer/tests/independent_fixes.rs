@@ -1,8 +1,8 @@
-//! A fix changes what its finding is about, and nothing else: after any one of them, the findings of other rules are still
-//! there, unless they stand where the fix made its edits.
+//! A fix only changes the code that its finding is about: after any single fix, the findings of other rules are still
+//! reported, unless they are at the edited positions.
 //!
-//! Each rule's examples and fixtures are judged alone, and each example beside that of every other rule that reads the same
-//! language, so that whatever one rule writes meets what every other rule looks for.
+//! Each rule's examples and fixtures are checked alone, and each example is combined with those of every other rule for
+//! the same language, so that the output of each fix is checked by every other rule.
 
 mod common;
 
@@ -11,21 +11,21 @@ use std::ops::Range;
 
 use common::{all_fixtures, first_blocks, language, options};
 use hipward_analyzer::{
-    Applicability, Finding, Language, Options, RULES, Report, Span, analyze, apply_fixes,
+    Applicability, Finding, Language, Options, RULES, Report, Span, analyze, apply_fixes, rule_page,
 };
 
-/// Rules whose finding goes with another rule's fix, because both are about one construct that the spans do not show.
+/// Rules whose finding disappears with another rule's fix, because both report the same construct at different spans.
 const SAME_CONSTRUCT: &[(&str, &str, &str)] = &[(
     "ballot-width",
     "lane-mask",
-    "the variable that gets 64 bits for the ballot is the mask that is passed on",
+    "the 64-bit variable for the ballot is also the mask argument",
 )];
 
 fn range(span: Span) -> Range<usize> {
     span.start.byte as usize..span.end.byte as usize
 }
 
-/// An edit's place in the fixed text, and by how much it moves what stands behind it.
+/// The range of an edit in the fixed text, and the offset by which it shifts the following text.
 struct Moved {
     from: Range<usize>,
     by: isize,
@@ -44,7 +44,7 @@ fn moves(finding: &Finding) -> Vec<Moved> {
         .collect()
 }
 
-/// Where `at` is once the edits are made.
+/// The position of `at` after the edits.
 fn moved(at: usize, edits: &[Moved]) -> usize {
     let by: isize = edits
         .iter()
@@ -54,7 +54,7 @@ fn moved(at: usize, edits: &[Moved]) -> usize {
     at.saturating_add_signed(by)
 }
 
-/// True where a finding and an edit share text, or touch.
+/// True if a finding and an edit overlap or touch.
 fn is_edited(finding: &Finding, edits: &[Moved]) -> bool {
     let span = range(finding.span);
     edits
@@ -62,7 +62,7 @@ fn is_edited(finding: &Finding, edits: &[Moved]) -> bool {
         .any(|edit| edit.from.start <= span.end && span.start <= edit.from.end)
 }
 
-/// What the fix at `index` hides: findings of other rules, elsewhere in the source, that are gone or milder after it.
+/// The findings of other rules elsewhere in the source that the fix at `index` removes or makes less severe.
 fn hidden(source: &str, options: &Options, report: &Report, index: usize) -> Vec<String> {
     let fixed_one = &report.findings[index];
     let after = analyze(&apply_fixes(source, report, &[index]).source, options);
@@ -97,7 +97,7 @@ fn hidden(source: &str, options: &Options, report: &Report, index: usize) -> Vec
         .collect()
 }
 
-/// The findings with a fix to apply, safe or unsafe.
+/// The findings with edits, safe or unsafe.
 fn fixable(report: &Report) -> Vec<usize> {
     let has_edits = |finding: &Finding| {
         finding.fix.as_ref().is_some_and(|fix| {
@@ -137,7 +137,7 @@ fn examples() -> Vec<(&'static str, common::Block)> {
     RULES
         .iter()
         .flat_map(|rule| {
-            first_blocks(&rule.doc(), "Example")
+            first_blocks(&rule_page(rule), "Example")
                 .into_iter()
                 .map(|block| (rule.name, block))
         })
@@ -145,7 +145,7 @@ fn examples() -> Vec<(&'static str, common::Block)> {
 }
 
 #[test]
-fn a_fix_hides_no_finding_of_another_rule_in_the_fixtures() {
+fn fix_hides_no_finding_of_another_rule_in_fixtures() {
     let (mut tried, mut wrong) = (0, Vec::new());
     for path in all_fixtures() {
         let language = language(&path);
@@ -171,12 +171,12 @@ fn a_fix_hides_no_finding_of_another_rule_in_the_fixtures() {
             &mut tried,
         ));
     }
-    assert!(tried > 200, "{tried} fixes are too few to say anything");
+    assert!(tried > 200, "{tried} fixes are too few for this test");
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
 #[test]
-fn a_fix_hides_no_finding_of_a_rule_beside_it() {
+fn fix_hides_no_finding_of_a_combined_example() {
     let examples = examples();
     let (mut tried, mut wrong) = (0, Vec::new());
     for (rule, fixer) in &examples {
@@ -198,6 +198,6 @@ fn a_fix_hides_no_finding_of_a_rule_beside_it() {
             }
         }
     }
-    assert!(tried > 2000, "{tried} pairs are too few to say anything");
+    assert!(tried > 2000, "{tried} pairs are too few for this test");
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }

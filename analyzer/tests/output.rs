@@ -1,4 +1,4 @@
-//! What is printed, and patches that git takes.
+//! Output formats, and patches in git format.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ const SOURCE: &str =
     "import os\n\nos.environ[\n    \"PYTORCH_CUDA_ALLOC_CONF\"\n] = \"backend:native\"\n";
 
 #[test]
-fn text_quotes_the_lines_and_names_the_fix() {
+fn text_output_shows_the_lines_and_the_fix() {
     let report = report(SOURCE);
     let file = FileReport {
         path: "train.py",
@@ -43,7 +43,7 @@ info[HW201 cuda-alloc-conf]: PYTORCH_CUDA_ALLOC_CONF still works on ROCm; since 
 }
 
 #[test]
-fn json_holds_the_report_under_its_path() {
+fn json_output_maps_path_to_report() {
     let report = report(SOURCE);
     let file = FileReport {
         path: "train.py",
@@ -59,7 +59,7 @@ fn json_holds_the_report_under_its_path() {
 }
 
 #[test]
-fn sarif_has_rules_regions_and_fixes() {
+fn sarif_output_has_rules_regions_and_fixes() {
     let report = report(SOURCE);
     let file = FileReport {
         path: "a folder/träin.py",
@@ -95,7 +95,7 @@ fn sarif_has_rules_regions_and_fixes() {
 }
 
 #[test]
-fn a_diff_leaves_out_what_is_equal() {
+fn diff_omits_unchanged_lines() {
     let before: String = (1..=20).map(|line| format!("{line}\n")).collect();
     let after = before.replace("10\n", "ten\n");
     let lines = diff(&before, &after);
@@ -118,7 +118,7 @@ fn a_diff_leaves_out_what_is_equal() {
 fn git_applies_the_patch() {
     let folder = std::env::temp_dir().join(format!("hipward-patch-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
-    // Windows has no such names.
+    // Windows does not allow such names.
     let odd = if cfg!(unix) {
         "tab\t \"é\\\u{1}\n"
     } else {
@@ -147,7 +147,7 @@ fn git_applies_the_patch() {
             .args(["apply", "--whitespace=nowarn"])
             .arg(&patch)
             .current_dir(&folder)
-            // The folder is no repository; a search for one must not leave it.
+            // The folder is not a repository; git must not search its parents.
             .env("GIT_CEILING_DIRECTORIES", &folder)
             .stderr(Stdio::inherit())
             .status()
@@ -164,7 +164,7 @@ fn git_applies_the_patch() {
 }
 
 #[test]
-fn fixes_that_overlap_are_not_applied_together() {
+fn overlapping_fixes_are_not_applied_together() {
     let source = "import os\nos.environ[\"CUDA_LAUNCH_BLOCKING\"] = \"1\"\n";
     let mut report = report(source);
     report.findings.push(report.findings[0].clone());
@@ -177,7 +177,7 @@ fn fixes_that_overlap_are_not_applied_together() {
 }
 
 #[test]
-fn what_two_fixes_insert_alike_goes_in_once() {
+fn identical_insertions_are_applied_once() {
     let source = "import time\nimport torch\nx = torch.ones(1).cuda()\nstart = time.perf_counter()\ny = x + x.sin()\nfirst = time.perf_counter() - start\nz = y.cos()\nsecond = time.perf_counter() - start\n";
     let report = report(source);
     assert_eq!(report.findings.len(), 2);
@@ -195,7 +195,7 @@ fn what_two_fixes_insert_alike_goes_in_once() {
 }
 
 #[test]
-fn one_import_carries_the_fix_of_all() {
+fn first_import_has_the_fix_for_all_uses() {
     let source = "def f():\n    import pynvml\n    pynvml.nvmlInit()\n\ndef g():\n    import pynvml\n    pynvml.nvmlShutdown()\n";
     let applied = apply_fixes(source, &report(source), &[0, 1]);
     assert_eq!(applied.applied, [0]);
@@ -209,7 +209,7 @@ fn one_import_carries_the_fix_of_all() {
 }
 
 #[test]
-fn a_comment_in_the_way_makes_a_safe_fix_unsafe() {
+fn comment_in_the_edited_range_makes_a_safe_fix_unsafe() {
     let options = Options {
         target: serde_json::from_str("{\"python\": \"3.10\"}").expect("a target"),
         ..Options::default()
@@ -222,7 +222,7 @@ fn a_comment_in_the_way_makes_a_safe_fix_unsafe() {
 }
 
 #[test]
-fn a_selection_takes_names_ids_and_families() {
+fn selection_accepts_names_ids_and_families() {
     let source =
         "import pynvml\nimport flash_attn\nimport os\nos.environ['CUDA_LAUNCH_BLOCKING'] = '1'\n";
     let fired = |select: &[&str], ignore: &[&str]| {
@@ -249,7 +249,7 @@ fn a_selection_takes_names_ids_and_families() {
 }
 
 #[test]
-fn a_skeleton_wraps_what_was_pasted() {
+fn skeleton_wraps_the_pasted_code() {
     let paste = "import torch\nfrom torch import nn\n\n\nclass RMSNorm(nn.Module):\n    def __init__(self, hidden_size, eps=1e-6):\n        super().__init__()\n        self.weight = nn.Parameter(torch.ones(hidden_size))\n\n    def forward(self, x, residual=None):\n        return x * self.weight\n";
     let before = report(paste);
     assert_eq!(before.contract.modules, ["RMSNorm"]);
@@ -267,7 +267,7 @@ fn a_skeleton_wraps_what_was_pasted() {
     assert_eq!(skeleton(&whole, &after), whole);
 }
 
-/// A file with the report of [`SOURCE`], under a path that needs care.
+/// A file with the report of [`SOURCE`], under a path with special characters.
 fn with_file<T>(path: &str, then: impl FnOnce(&FileReport<'_>) -> T) -> T {
     let report = report(SOURCE);
     then(&FileReport {
@@ -278,7 +278,7 @@ fn with_file<T>(path: &str, then: impl FnOnce(&FileReport<'_>) -> T) -> T {
 }
 
 #[test]
-fn github_gets_one_command_for_each_finding() {
+fn github_output_has_one_command_per_finding() {
     let line = with_file("a,b:c/100%.py", |file| GitHub.file(file));
     assert_eq!(
         line,
@@ -289,7 +289,7 @@ fn github_gets_one_command_for_each_finding() {
 }
 
 #[test]
-fn markdown_is_a_table_that_no_text_breaks() {
+fn markdown_table_escapes_any_text() {
     let mut report = report(SOURCE);
     report.findings[0].message = "a | b\nc_d `e_f`".to_owned();
     report.findings[0].link = Some("https://wiki.example/x".to_owned());
@@ -346,7 +346,7 @@ fn statistics_count_by_rule_and_by_family() {
 }
 
 #[test]
-fn sarif_names_the_rules_of_a_team() {
+fn sarif_output_includes_team_rules() {
     let team = TeamRules::parse(
         r#"[{"id": "ACME001", "name": "acme", "message": "Not here.", "link": "https://wiki.example/acme",
              "match": {"import": "acme"}}]"#,

@@ -1,7 +1,7 @@
-//! A project's summary: what it counts, what it leaves out, and that its effort adds up.
+//! A project's summary: its counts, the excluded files, and the sum of the effort.
 
 use hipward_analyzer::output::{summary_markdown, summary_text};
-use hipward_analyzer::{Language, Options, Summary, Survey, analyze, api};
+use hipward_analyzer::{Language, Options, Session, Summary, Survey, analyze, api};
 use serde_json::{Value, json};
 
 const FILES: &[(&str, &str)] = &[
@@ -34,7 +34,7 @@ fn summary() -> Summary {
 }
 
 #[test]
-fn findings_are_counted_by_family_and_a_file_with_a_port_is_left_out() {
+fn findings_are_counted_by_family_without_ported_files() {
     let summary = summary();
     assert_eq!((summary.files, summary.files_with_findings), (5, 3));
     let families: Vec<_> = summary
@@ -62,14 +62,14 @@ fn findings_are_counted_by_family_and_a_file_with_a_port_is_left_out() {
     assert_eq!(
         (
             summary.ported[0].path.as_str(),
-            summary.ported[0].twin.as_str()
+            summary.ported[0].port.as_str()
         ),
         ("docker/Dockerfile", "docker/Dockerfile.rocm")
     );
 }
 
 #[test]
-fn the_effort_is_the_sum_of_what_it_shows() {
+fn total_effort_is_the_sum_of_its_parts() {
     let effort = summary().effort;
     let sums = effort.items.iter().fold((0, 0), |sum, item| {
         (sum.0 + item.minutes.0, sum.1 + item.minutes.1)
@@ -78,7 +78,7 @@ fn the_effort_is_the_sum_of_what_it_shows() {
     assert!(effort.minutes.0 < effort.minutes.1);
     let findings: u32 = effort.items.iter().map(|item| item.findings).sum();
     assert_eq!(findings, 5);
-    // Two pinned packages of one rule in one file: the second counts for a quarter.
+    // Two pinned packages of one rule in one file: the second counts as a quarter.
     let pins = effort
         .items
         .iter()
@@ -93,7 +93,7 @@ fn the_effort_is_the_sum_of_what_it_shows() {
 }
 
 #[test]
-fn it_is_printed_for_a_terminal_and_as_markdown() {
+fn summary_is_printed_as_text_and_as_markdown() {
     let summary = summary();
     let text = summary_text(&summary);
     for line in [
@@ -121,9 +121,10 @@ fn it_is_printed_for_a_terminal_and_as_markdown() {
 }
 
 #[test]
-fn a_browser_reads_a_folder_a_file_at_a_time() {
-    let summarized = || {
-        let answer = api::survey_finish("{}").expect("a good request");
+fn browser_survey_reads_a_folder_file_by_file() {
+    let mut survey = Survey::default();
+    let summarized = |survey: &mut Survey| {
+        let answer = api::survey_finish("{}", survey).expect("a good request");
         serde_json::from_str::<Summary>(&answer).expect("a summary")
     };
     let named = api::languages(r#"{"paths": ["a/train.py", "k.cu", "weights.bin"]}"#);
@@ -131,24 +132,29 @@ fn a_browser_reads_a_folder_a_file_at_a_time() {
     for (path, source) in FILES {
         let language = Language::of_path(path);
         let request = json!({ "path": path, "source": source, "language": language });
-        api::survey_add(&request.to_string()).expect("a good request");
+        api::survey_add(&request.to_string(), &mut survey).expect("a good request");
     }
-    assert_eq!(summarized(), summary());
-    assert_eq!(summarized().files, 0, "the next one begins empty");
+    assert_eq!(summarized(&mut survey), summary());
+    assert_eq!(
+        summarized(&mut survey).files,
+        0,
+        "the next one begins empty"
+    );
 
-    // A header does not say that PyTorch's hipify will rename it; the folder's setup.py does.
+    // The header does not show that PyTorch's hipify renames it; the folder's setup.py does.
     let header = "#include <cuda_runtime.h>\ninline void wait() { cudaDeviceSynchronize(); }\n";
     for (pytorch_extension, by_hipify) in [(true, true), (false, false)] {
         let request = json!({
             "path": "csrc/wait.cuh", "source": header, "language": "cuda-cpp",
             "pytorch_extension": pytorch_extension,
         });
-        api::survey_add(&request.to_string()).expect("a good request");
-        assert_eq!(summarized().by_hipify > 0, by_hipify);
+        api::survey_add(&request.to_string(), &mut survey).expect("a good request");
+        assert_eq!(summarized(&mut survey).by_hipify > 0, by_hipify);
     }
 }
 
-/// A header that its own text does not show to be an extension's, and a test of a package that is the project itself.
+/// A header that is part of an extension only because of its project, and a test of a package that is the project
+/// itself.
 const AROUND: &[(&str, &str)] = &[
     ("repo/.git/HEAD", ""),
     (
@@ -193,7 +199,7 @@ const AROUND: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
+fn project_context_is_applied_and_reported_by_folder() {
     let files: Vec<Value> = AROUND
         .iter()
         .map(|(path, source)| json!({ "path": path, "source": source }))
@@ -211,7 +217,7 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
             .collect()
     };
     assert_eq!(rules("repo/tests/test_it.py"), [""; 0]);
-    // NVIDIA's hosts have this one; AMD's is beside it.
+    // This file is for NVIDIA hosts; AMD's version is in the same folder.
     let image = reports
         .iter()
         .find(|file| file["path"] == "repo/docker/cuda/Dockerfile")
@@ -220,7 +226,7 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
     assert_eq!(image["findings"][0]["severity"], "info");
     assert_eq!(image["notes"][0]["code"], "counterpart");
     assert_eq!(rules("other/use.py"), ["apex"]);
-    // CMake does not rename anything, whatever the source includes and a setup.py above builds.
+    // CMake does not rename anything, regardless of the includes of the source and a setup.py in a parent folder.
     let demo = reports
         .iter()
         .find(|file| file["path"] == "repo/demo/main.cu");
@@ -229,7 +235,7 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
     assert_eq!(demo[0]["severity"], "error");
     assert_eq!(rules("named/wait.cu"), [""; 0]);
 
-    // The same, for those who ask file by file. Texts that tell nothing need not be given.
+    // The same for a client that checks file by file. Texts without information can be omitted.
     let named: Vec<Value> = AROUND
         .iter()
         .map(|(path, source)| {
@@ -246,7 +252,8 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
             }
         })
         .collect();
-    let answer = api::surroundings(&json!({ "files": named }).to_string()).expect("a good request");
+    let answer =
+        api::project_context(&json!({ "files": named }).to_string()).expect("a good request");
     let folders: Value = serde_json::from_str(&answer).expect("JSON");
     let of = |path: &str| {
         let folders = folders.as_array().expect("a list");
@@ -261,9 +268,9 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
         of("repo/demo")["not_hipified"],
         json!(["repo/demo/main.cu"])
     );
-    assert_eq!(of("repo/docker/rocm")["counterparts"], json!([]));
+    assert_eq!(of("repo/docker/rocm")["with_amd_sibling"], json!([]));
     assert_eq!(
-        of("repo/tests")["own_modules"],
+        of("repo/tests")["first_party_modules"],
         json!(["apex", "setup", "apex_C"])
     );
     for (path, source) in AROUND.iter().filter(|(path, _)| {
@@ -272,7 +279,7 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
             .any(|part| path.contains(part))
     }) {
         let folder = of(path.rsplit_once('/').expect("a folder").0);
-        let mut request = json!({ "source": source, "language": Language::of_path(path), "own_modules": folder["own_modules"], "has_counterpart": folder["counterparts"] == json!([path]), "has_hip_names": folder["hip_named"].as_array().is_some_and(|named| named.contains(&json!(path))) });
+        let mut request = json!({ "source": source, "language": Language::of_path(path), "first_party_modules": folder["first_party_modules"], "has_amd_sibling": folder["with_amd_sibling"] == json!([path]), "has_hip_names": folder["with_hip_names"].as_array().is_some_and(|named| named.contains(&json!(path))) });
         for (list, answer) in [("hipified", true), ("not_hipified", false)] {
             if folder[list]
                 .as_array()
@@ -281,7 +288,8 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
                 request["pytorch_extension"] = json!(answer);
             }
         }
-        let alone = api::analyze(&request.to_string()).expect("a good request");
+        let alone =
+            api::analyze(&request.to_string(), &mut Session::default()).expect("a good request");
         let alone: Value = serde_json::from_str(&alone).expect("JSON");
         let found = reports
             .iter()
@@ -292,7 +300,7 @@ fn what_lies_around_a_file_counts_in_a_project_and_is_told_by_folder() {
 }
 
 #[test]
-fn a_patch_is_what_git_takes() {
+fn patch_has_git_format() {
     let request = json!({ "path": "a/b.py", "before": "x = 1\n", "after": "x = 2\n" });
     let patch = api::patch(&request.to_string()).expect("a good request");
     let patch: String = serde_json::from_str(&patch).expect("JSON");
@@ -303,7 +311,7 @@ fn a_patch_is_what_git_takes() {
 }
 
 #[test]
-fn a_browser_asks_for_the_same() {
+fn browser_api_returns_the_same_patch() {
     let mut files: Vec<Value> = FILES
         .iter()
         .map(|(path, source)| json!({ "path": path, "source": source }))

@@ -1,4 +1,4 @@
-//! Any text: a report, quickly, and never a panic.
+//! Any text gets a report, quickly, and without a panic.
 
 mod common;
 #[path = "common/promises.rs"]
@@ -13,7 +13,7 @@ use hipward_analyzer::{
     fix_all, output, skeleton, unified_diff,
 };
 
-/// Everything that a page does with a source.
+/// Runs everything that the page does with a source.
 fn everything(source: &str) -> Report {
     everything_as(Language::Python, source)
 }
@@ -63,7 +63,7 @@ fn codes(source: &str) -> Vec<String> {
 const CODE: &str = "import pynvml\nfrom flash_attn import flash_attn_func\n";
 
 #[test]
-fn half_a_file_is_analyzed_as_far_as_it_goes() {
+fn incomplete_file_is_analyzed_partially() {
     let report = everything("import pynvml\n\ndef f(x:\n    return pynvml.nvmlInit(\n");
     assert_eq!(report.findings.len(), 1);
     assert_eq!(report.notes[0].code, "syntax-error");
@@ -75,7 +75,7 @@ fn half_a_file_is_analyzed_as_far_as_it_goes() {
 }
 
 #[test]
-fn what_is_not_python_is_said_to_be_so() {
+fn text_that_is_not_python_gets_a_note() {
     for source in [
         "Dear reader, this is a letter. It has commas; and semicolons! Is it code? No: it isn't.\n"
             .repeat(20),
@@ -88,7 +88,7 @@ fn what_is_not_python_is_said_to_be_so() {
 }
 
 #[test]
-fn nul_bytes_and_large_texts_are_refused_with_a_sentence() {
+fn nul_bytes_and_large_texts_are_rejected_with_a_note() {
     assert_eq!(codes("import pynvml\n\0\n"), ["binary"]);
     let large = "x = 1\n".repeat(5_000_000 / 6);
     assert_eq!(codes(&large), ["too-large"]);
@@ -98,7 +98,7 @@ fn nul_bytes_and_large_texts_are_refused_with_a_sentence() {
 }
 
 #[test]
-fn line_endings_tabs_and_every_script_keep_their_places() {
+fn positions_are_correct_with_any_line_ending_tab_or_script() {
     for (source, line, column, utf16) in [
         (CODE.replace('\n', "\r\n"), 2, 6, 20),
         (format!("\u{feff}{CODE}"), 2, 6, 20),
@@ -124,7 +124,7 @@ fn line_endings_tabs_and_every_script_keep_their_places() {
 }
 
 #[test]
-fn an_edit_to_a_windows_file_keeps_its_line_endings() {
+fn edits_preserve_windows_line_endings() {
     let source = "import time\r\nimport torch\r\nmodel = torch.nn.Linear(1, 1).cuda()\r\nstart = time.perf_counter()\r\nmodel(0)\r\nprint(time.perf_counter() - start)\r\n";
     let fixed = fix_all(source, &Options::default(), Applicability::Unsafe);
     assert_eq!(fixed.applied, 1);
@@ -139,9 +139,9 @@ fn an_edit_to_a_windows_file_keeps_its_line_endings() {
     );
 }
 
-/// Deep or odd nesting that a recursive walk or a quadratic one would not survive.
+/// Deep or unusual nesting that defeats a recursive or quadratic traversal.
 #[test]
-fn any_nesting_is_walked() {
+fn any_nesting_depth_is_analyzed() {
     let n = 20_000;
     for source in [
         "(".repeat(100_000),
@@ -167,9 +167,9 @@ fn any_nesting_is_walked() {
     }
 }
 
-/// What nests deeper than a walk goes is said to be left out, and no fix may count on having seen it.
+/// Code that is nested too deeply is reported as skipped, and no fix depends on it.
 #[test]
-fn what_nests_too_deeply_is_not_judged_and_nothing_is_fixed() {
+fn too_deeply_nested_code_is_skipped_and_not_fixed() {
     let source = |terms: usize| {
         format!(
             "import os\nos.environ['CUDA_LAUNCH_BLOCKING'] = '1'\nx = {}1\n",
@@ -198,9 +198,9 @@ fn what_nests_too_deeply_is_not_judged_and_nothing_is_fixed() {
     );
 }
 
-/// A rule that looks at a part's neighbours, or at what is around it, must not make a broad or deep text quadratic.
+/// A rule that checks the siblings or ancestors of a node must not make a broad or deep text quadratic.
 #[test]
-fn a_broad_or_deep_text_takes_as_long_as_its_length() {
+fn broad_or_deep_text_is_analyzed_in_linear_time() {
     let head = "import os\nimport time\nimport pynvml\nimport torch\nfrom torch import nn\nv = torch.version.cuda\n";
     let module = "class M(torch.nn.Module):\n def __init__(self):\n";
     for (before, part, after) in [
@@ -246,7 +246,7 @@ fn a_broad_or_deep_text_takes_as_long_as_its_length() {
             seconds_of(|| analyze(&source, &Options::default())).1
         };
         let (short, long) = (seconds(5_000), seconds(20_000).min(seconds(20_000)));
-        // Four times as long takes four times as long; sixteen times if each part were held against every other.
+        // Four times the length takes four times as long, or sixteen times if each part is compared with every other.
         let limit = 8.0 * short + 0.3;
         assert!(
             long < limit,
@@ -255,9 +255,9 @@ fn a_broad_or_deep_text_takes_as_long_as_its_length() {
     }
 }
 
-/// Rules that look through a whole function must not do so for each of its lines.
+/// Rules that search a whole function must not do so for each of its lines.
 #[test]
-fn a_long_function_takes_as_long_as_its_length() {
+fn long_function_is_analyzed_in_linear_time() {
     let n = 4_000;
     let kernel = "import triton\nimport triton.language as tl\n@triton.jit\ndef k(p, n, B: tl.constexpr):\n o = tl.program_id(0) * B + tl.arange(0, B)\n m = o < n\n";
     let forward = "import time\nimport numpy as np\nimport torch\nimport torch.nn.functional as F\nclass M(torch.nn.Module):\n def forward(self, x: torch.Tensor, q, k, v):\n  t = []\n  s = time.time()\n";
@@ -276,12 +276,12 @@ fn a_long_function_takes_as_long_as_its_length() {
     ] {
         let source = format!("{head}{}", line.repeat(n));
         let (_, seconds) = seconds_of(|| analyze(&source, &Options::default()));
-        // A second or two in a busy debug build; minutes if a look at the function were made for each line.
+        // A second or two in a debug build on a busy machine; minutes if the function were searched for each line.
         assert!(seconds < 30.0, "{line:?}: {seconds:.1} s");
     }
 }
 
-/// A line that a rule has something to say of, in each language.
+/// A line with a finding, in each language.
 const FINDINGS: [(Language, &str, &str, &str); 9] = [
     (
         Language::Python,
@@ -315,7 +315,7 @@ const FINDINGS: [(Language, &str, &str, &str); 9] = [
 ];
 
 #[test]
-fn many_findings_end_in_a_note_in_every_language() {
+fn too_many_findings_end_in_a_note_in_every_language() {
     assert_eq!(FINDINGS.map(|row| row.0), Language::ALL);
     for (language, head, line, tail) in FINDINGS {
         let source = format!("{head}{}{tail}", line.repeat(20_000));
@@ -326,9 +326,9 @@ fn many_findings_end_in_a_note_in_every_language() {
     }
 }
 
-/// A million of them are more text than is read.
+/// A million of them exceed the maximum size.
 #[test]
-fn too_large_a_text_is_refused_in_every_language() {
+fn too_large_text_is_rejected_in_every_language() {
     for (language, head, line, tail) in FINDINGS {
         let one_line = line.replace('\n', " ").repeat(1_000_000);
         let source = format!("{head}{one_line}{tail}");
@@ -345,10 +345,10 @@ fn too_large_a_text_is_refused_in_every_language() {
     }
 }
 
-/// What the fuzz targets find is kept in that folder, made small. It began with a text of each kind that holds what such
-/// finds are made of: mixed line ends, half characters, and things that are never closed.
+/// The folder contains minimized findings of the fuzz targets. The initial files have the typical contents of such
+/// findings: mixed line endings, split characters, and constructs without an end.
 #[test]
-fn texts_that_are_easy_to_get_wrong_keep_the_promises() {
+fn edge_case_texts_satisfy_the_invariants() {
     let inputs = regressions();
     assert!(!inputs.is_empty());
     for path in inputs {
@@ -358,7 +358,7 @@ fn texts_that_are_easy_to_get_wrong_keep_the_promises() {
 }
 
 #[test]
-fn every_cut_of_every_fixture_has_a_report() {
+fn every_prefix_of_every_fixture_satisfies_the_invariants() {
     for path in all_fixtures() {
         let source = fs::read_to_string(&path).expect("a fixture");
         for end in (0..source.len())
@@ -372,7 +372,7 @@ fn every_cut_of_every_fixture_has_a_report() {
 }
 
 #[test]
-fn changed_bytes_have_a_report() {
+fn mutated_bytes_satisfy_the_invariants() {
     // A linear congruential generator: the same changes in every run.
     let mut state: u64 = 20_261_121;
     let mut random = |below: usize| {

@@ -1,4 +1,5 @@
-//! Each rule's page is true: its example fires, its fix gives what "Use instead" shows, and that is quiet.
+//! Each rule's page is correct: its example has a finding, its fix produces "Use instead", and "Use instead" has no
+//! findings.
 
 mod common;
 
@@ -8,6 +9,7 @@ use std::fs;
 use common::{all_fixtures, blocks, first_blocks, language, options};
 use hipward_analyzer::{
     Applicability, Arch, Finding, Language, Options, RULES, Severity, analyze, fix_all, rule,
+    rule_page,
 };
 
 const HEADINGS: [&str; 6] = [
@@ -22,7 +24,7 @@ const HEADINGS: [&str; 6] = [
 #[test]
 fn every_page_has_every_heading_in_order() {
     for rule in RULES {
-        let page = rule.doc();
+        let page = rule_page(rule);
         let found: Vec<_> = page
             .lines()
             .filter_map(|line| line.strip_prefix("## "))
@@ -46,9 +48,9 @@ fn every_page_has_every_heading_in_order() {
 }
 
 #[test]
-fn every_example_fires_its_rule_and_nothing_else() {
+fn every_example_fires_only_its_own_rule() {
     for rule in RULES {
-        let examples = blocks(&rule.doc(), "Example");
+        let examples = blocks(&rule_page(rule), "Example");
         assert!(!examples.is_empty(), "{}: show an example", rule.name);
         for example in examples {
             let report = analyze(&example.code, &example.options());
@@ -60,7 +62,7 @@ fn every_example_fires_its_rule_and_nothing_else() {
             assert_eq!(
                 fired,
                 HashSet::from([rule.name]),
-                "{}: make the example of its page fire it, and it alone:\n{}",
+                "{}: the example of its page must have a finding of this rule only:\n{}",
                 rule.name,
                 example.code
             );
@@ -75,11 +77,11 @@ fn every_example_fires_its_rule_and_nothing_else() {
     }
 }
 
-/// The first example of each language belongs to the first block of that language under "Use instead".
+/// The first example of each language corresponds to the first block of that language under "Use instead".
 #[test]
-fn the_fix_of_an_example_is_what_use_instead_shows() {
+fn fix_of_an_example_produces_use_instead() {
     for rule in RULES {
-        let page = rule.doc();
+        let page = rule_page(rule);
         let examples = first_blocks(&page, "Example");
         let best = examples
             .iter()
@@ -108,9 +110,9 @@ fn the_fix_of_an_example_is_what_use_instead_shows() {
 }
 
 #[test]
-fn use_instead_is_quiet() {
+fn use_instead_has_no_findings() {
     for rule in RULES {
-        for instead in blocks(&rule.doc(), "Use instead") {
+        for instead in blocks(&rule_page(rule), "Use instead") {
             let report = analyze(&instead.code, &instead.options());
             assert_eq!(report.findings, [], "{}:\n{}", rule.name, instead.code);
         }
@@ -118,7 +120,7 @@ fn use_instead_is_quiet() {
 }
 
 #[test]
-fn ids_and_names_are_unique_and_belong_to_their_family() {
+fn ids_and_names_are_unique_and_match_their_family() {
     let mut seen = HashSet::new();
     for found in RULES {
         assert!(
@@ -143,7 +145,7 @@ fn ids_and_names_are_unique_and_belong_to_their_family() {
     }
 }
 
-/// Everything that is found in the fixtures and the pages' examples, on each architecture.
+/// All findings in the fixtures and the pages' examples, on each architecture.
 fn findings() -> Vec<Finding> {
     let mut sources: Vec<(String, Options)> = Vec::new();
     for path in all_fixtures() {
@@ -154,7 +156,7 @@ fn findings() -> Vec<Finding> {
             .and_then(|line| line.split_once(" target: "))
             .map_or("", |(_, target)| target);
         let language = language(&path);
-        // A notebook is JSON: its target is in the sidecar, and no matter here.
+        // A notebook is JSON: its target is in the sidecar, and is not needed here.
         let target = if language == Language::Notebook {
             ""
         } else {
@@ -163,7 +165,7 @@ fn findings() -> Vec<Finding> {
         sources.push((text.clone(), options(language, target)));
     }
     for rule in RULES {
-        for example in blocks(&rule.doc(), "Example") {
+        for example in blocks(&rule_page(rule), "Example") {
             let options = example.options();
             sources.push((example.code, options));
         }
@@ -179,7 +181,7 @@ fn findings() -> Vec<Finding> {
 }
 
 #[test]
-fn a_page_names_the_severities_that_its_findings_have() {
+fn page_lists_the_severities_of_its_findings() {
     let found = findings();
     let mut wrong = Vec::new();
     for finding in &found {
@@ -211,7 +213,7 @@ fn a_page_names_the_severities_that_its_findings_have() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// What a finding says when the code does not run, and where it is said of a case that may not be this one.
+/// Words of messages about code that fails, and the rules that may use them for a case that depends on other code.
 const FAILURES: &[(&str, &[&str])] = &[
     ("import fails", &[]),
     ("does not import", &[]),
@@ -220,12 +222,12 @@ const FAILURES: &[(&str, &[&str])] = &[
     ("stops at", &[]),
     ("stops here", &[]),
     ("link fails", &[]),
-    // The type is one thing, what multiplies with it another.
+    // The finding is on the type, and the failure is in the multiplication.
     ("raises", &["fp8-dtype"]),
 ];
 
 #[test]
-fn a_finding_that_says_the_code_fails_is_an_error() {
+fn finding_about_a_failure_is_an_error() {
     let mut wrong: Vec<String> = findings()
         .into_iter()
         .filter(|finding| finding.severity != Severity::Error)

@@ -1,4 +1,4 @@
-//! What the semantic layer knows beyond names, seen from outside. Names and constants are in `fixtures/names`.
+//! Information of the semantic layer other than names. Names and constants are tested in `fixtures/names`.
 
 use hipward_analyzer::{Options, analyze};
 
@@ -7,7 +7,7 @@ fn modules(source: &str) -> Vec<String> {
 }
 
 #[test]
-fn base_classes_are_followed_through_one_module() {
+fn base_classes_are_followed_within_one_module() {
     let source = "\
 import torch.nn as nn
 from torch import nn as layers
@@ -30,7 +30,7 @@ class Mixed(Plain, Grandchild): ...
 }
 
 #[test]
-fn a_base_that_is_no_module_makes_none() {
+fn class_with_another_base_is_not_a_module() {
     let source = "\
 class nn:
     class Module: ...
@@ -40,13 +40,16 @@ class Other(unknown.Module): ...
     assert!(modules(source).is_empty());
 }
 
-/// In flash-attn's own repository `flash_attn` is what is being ported, not something to replace.
+/// In flash-attn's own repository, `flash_attn` is the code to port, not a dependency to replace.
 #[test]
-fn what_the_project_holds_itself_is_not_reported() {
+fn first_party_modules_are_not_reported() {
     let source = "import flash_attn\nimport apex.normalization\nimport pynvml\nimport cupy\n";
-    let rules = |own_modules: &[&str]| -> Vec<String> {
+    let rules = |first_party_modules: &[&str]| -> Vec<String> {
         let options = Options {
-            own_modules: own_modules.iter().map(|&name| name.to_owned()).collect(),
+            first_party_modules: first_party_modules
+                .iter()
+                .map(|&name| name.to_owned())
+                .collect(),
             ..Options::default()
         };
         let findings = analyze(source, &options).findings;
@@ -57,7 +60,7 @@ fn what_the_project_holds_itself_is_not_reported() {
 }
 
 #[test]
-fn attention_weights_are_returned_only_by_themselves() {
+fn returned_attention_weights_are_detected_by_name() {
     let says_so = |returned: &str| {
         let source = format!(
             "import torch\ndef attend(q, k, v):\n    weights = torch.softmax(q @ k.mT, dim=-1)\n    \

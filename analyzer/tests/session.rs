@@ -1,11 +1,11 @@
-//! A session says what a fresh analysis says, whatever was typed before.
+//! A session gives the same report as a fresh analysis, after any edits.
 
 mod common;
 
 use common::blocks;
-use hipward_analyzer::{Language, Options, RULES, Session, analyze};
+use hipward_analyzer::{Language, Options, RULES, Session, analyze, rule_page};
 
-/// Numbers that look random and are the same each time (xorshift).
+/// Pseudo-random numbers that are the same in every run (xorshift).
 struct Dice(u64);
 
 impl Dice {
@@ -17,7 +17,7 @@ impl Dice {
     }
 }
 
-/// What people do to a text: type, delete, paste, take a line away.
+/// Typical edits: typing, deleting, pasting, removing a line.
 fn edit(text: &str, dice: &mut Dice) -> String {
     const PASTES: [&str; 6] = [
         "x",
@@ -43,14 +43,14 @@ fn edit(text: &str, dice: &mut Dice) -> String {
 }
 
 #[test]
-fn editing_gives_the_reports_of_a_fresh_analysis() {
+fn incremental_edits_give_the_report_of_a_fresh_analysis() {
     let options = Options {
         language: Some(Language::Python),
         ..Options::default()
     };
     let start: String = RULES
         .iter()
-        .flat_map(|rule| blocks(&rule.doc(), "Example"))
+        .flat_map(|rule| blocks(&rule_page(rule), "Example"))
         .filter(|block| block.language == Language::Python)
         .map(|block| format!("{}\n", block.code))
         .collect();
@@ -58,7 +58,7 @@ fn editing_gives_the_reports_of_a_fresh_analysis() {
     let mut session = Session::default();
     let mut text = start.clone();
     for step in 0..400 {
-        // Now and then a wholly new text, as a paste is.
+        // Occasionally a completely new text, as after pasting.
         text = if step % 8 == 0 {
             start.clone()
         } else {

@@ -1,15 +1,16 @@
-//! A team's own rules: what they find, what they leave alone, what their fixes write, what is said of a bad one.
+//! Team rules: matches, non-matches, fixes, and the errors of invalid rules.
 
 mod common;
 
 use common::options;
 use common::work::seconds_of;
 use hipward_analyzer::{
-    Applicability, Language, Options, Report, Selection, Severity, TeamRules, analyze, fix_all,
+    Applicability, Language, Options, Report, Selection, Session, Severity, TeamRules, analyze,
+    fix_all,
 };
 use serde_json::{Value, json};
 
-/// One rule with that `match`, and a fix if it has one.
+/// One rule with this `match`, and a fix if there is one.
 fn rule(matching: Value, fix: Value) -> TeamRules {
     let mut rule = json!({
         "id": "ACME001",
@@ -30,7 +31,7 @@ fn with(team: TeamRules) -> Options {
     }
 }
 
-/// The texts that the team's rules found.
+/// The texts matched by the team's rules.
 fn found(source: &str, matching: Value) -> Vec<String> {
     let report = analyze(source, &with(rule(matching, Value::Null)));
     texts(source, &report)
@@ -53,7 +54,7 @@ fn fixed(source: &str, pattern: &str, replace: &str) -> String {
 }
 
 #[test]
-fn an_import_is_found_in_each_of_its_forms() {
+fn import_matches_in_every_form() {
     let source = "\
 import acme.fast
 import acme.fast.kernels as k
@@ -75,7 +76,7 @@ except ImportError:
 }
 
 #[test]
-fn a_use_is_found_under_every_alias_and_only_there() {
+fn use_matches_under_every_alias_and_nowhere_else() {
     let source = "\
 import acme as a
 from acme import old as o
@@ -93,7 +94,7 @@ a.old = 3
 }
 
 #[test]
-fn a_call_is_found_by_its_constant_arguments() {
+fn call_matches_by_its_constant_arguments() {
     let source = "\
 from acme import load as l
 MODE = 'fast'
@@ -117,7 +118,7 @@ load('p')
 }
 
 #[test]
-fn a_pattern_matches_whatever_the_layout() {
+fn pattern_matches_any_formatting() {
     let pattern =
         |pattern: &str, source: &str| !found(source, json!({ "pattern": pattern })).is_empty();
     assert!(pattern(
@@ -150,7 +151,7 @@ fn a_pattern_matches_whatever_the_layout() {
 }
 
 #[test]
-fn the_same_metavariable_is_the_same_text() {
+fn repeated_metavariable_matches_the_same_text() {
     let found = |source: &str| found(source, json!({ "pattern": "$X * torch.sigmoid($X)" }));
     let import = "import torch\n";
     assert_eq!(
@@ -164,12 +165,12 @@ fn the_same_metavariable_is_the_same_text() {
     assert_eq!(
         found("import torch\n$\n").len(),
         0,
-        "broken code is no match"
+        "broken code does not match"
     );
 }
 
 #[test]
-fn several_ellipses_find_what_is_between_them() {
+fn several_ellipses_match_the_arguments_between_them() {
     let found = |source: &str| found(source, json!({ "pattern": "f($...A, key=$V, $...B)" }));
     assert_eq!(found("f(1, 2, key=3, other=4)\n").len(), 1);
     assert_eq!(found("f(key=3)\n").len(), 1);
@@ -177,7 +178,7 @@ fn several_ellipses_find_what_is_between_them() {
 }
 
 #[test]
-fn a_name_in_a_pattern_means_what_it_is_imported_as() {
+fn name_in_a_pattern_is_resolved_through_imports() {
     let found = |source: &str| found(source, json!({ "pattern": "torch.load($X)" })).len();
     assert_eq!(found("import torch\ntorch.load(p)\n"), 1);
     assert_eq!(found("from torch import load as read\nread(p)\n"), 1);
@@ -185,7 +186,7 @@ fn a_name_in_a_pattern_means_what_it_is_imported_as() {
 }
 
 #[test]
-fn a_fix_puts_the_texts_in_their_places() {
+fn fix_substitutes_metavariables() {
     let cases = [
         ("f(a, b)\n", "f($X, $Y)", "g($Y, $X)", "g(b, a)\n"),
         ("f(a + 1)\n", "f($X)", "$X * 2", "(a + 1) * 2\n"),
@@ -224,7 +225,7 @@ fn a_fix_puts_the_texts_in_their_places() {
 }
 
 #[test]
-fn a_fix_that_would_break_the_code_is_left_to_a_person() {
+fn fix_that_would_break_the_code_is_display_only() {
     let source = "y = (f(a\n  + b))\n";
     let team = rule(
         json!({ "pattern": "f($X)" }),
@@ -237,7 +238,7 @@ fn a_fix_that_would_break_the_code_is_left_to_a_person() {
 }
 
 #[test]
-fn a_fix_brings_the_import_it_needs_once() {
+fn fix_adds_a_required_import_once() {
     let fix = json!({
         "title": "Use torch's", "replace": "torch.softmax", "import": "torch", "applicability": "safe",
     });
@@ -253,7 +254,7 @@ fn a_fix_brings_the_import_it_needs_once() {
 }
 
 #[test]
-fn a_rule_is_for_the_targets_it_names() {
+fn rule_applies_only_to_its_targets() {
     let team = TeamRules::parse(
         r#"[{"id": "ACME001", "name": "acme", "message": "Not here.",
              "when": {"arch": ["gfx950"], "rocm": ">=7", "torch": "<2.9"},
@@ -274,7 +275,7 @@ fn a_rule_is_for_the_targets_it_names() {
 }
 
 #[test]
-fn guards_comments_and_selections_hold_for_team_rules_too() {
+fn guards_comments_and_selections_apply_to_team_rules() {
     let source = "\
 import acme, torch
 if torch.version.cuda:
@@ -305,7 +306,7 @@ acme.f()
 }
 
 #[test]
-fn a_finding_says_what_the_rule_says() {
+fn finding_has_the_rules_message() {
     let team = TeamRules::parse(
         r#"[{"id": "ACME001", "name": "acme", "message": "Not here.", "severity": "error",
              "link": "https://wiki.example/acme", "match": {"import": "acme"}}]"#,
@@ -322,7 +323,7 @@ fn a_finding_says_what_the_rule_says() {
 }
 
 #[test]
-fn a_bad_rule_is_told_by_key() {
+fn invalid_rule_reports_the_key() {
     let with = |change: &dyn Fn(&mut Value)| {
         let mut good = json!({
             "id": "ACME001", "name": "acme", "message": "m", "match": { "call": "a.b" },
@@ -332,12 +333,12 @@ fn a_bad_rule_is_told_by_key() {
         (error.key, error.message)
     };
     let cases: [(&str, Value, &str, &str); 21] = [
-        ("id", json!("HW999"), "id", "Hipward's"),
+        ("id", json!("HW999"), "id", "reserved"),
         ("id", json!("acme"), "id", "capital letters"),
-        ("name", json!("pynvml"), "name", "one of Hipward's"),
+        ("name", json!("pynvml"), "name", "built-in rule"),
         ("name", json!("Acme"), "name", "lower-case"),
-        ("message", json!(3), "message", "a string"),
-        ("colour", json!("red"), "colour", "no such key"),
+        ("message", json!(3), "message", "non-empty string"),
+        ("colour", json!("red"), "colour", "unknown key"),
         ("severity", json!("fatal"), "severity", "error, warning"),
         ("link", json!("wiki"), "link", "https://"),
         (
@@ -350,13 +351,13 @@ fn a_bad_rule_is_told_by_key() {
             "match",
             json!({ "pattern": "f(" }),
             "match.pattern",
-            "no Python",
+            "not valid Python",
         ),
         (
             "match",
             json!({ "pattern": "$X" }),
             "match.pattern",
-            "more than one",
+            "single metavariable",
         ),
         (
             "match",
@@ -374,7 +375,7 @@ fn a_bad_rule_is_told_by_key() {
             "match",
             json!({ "pattern": "f('$X')" }),
             "match.pattern",
-            "in a string",
+            "part of a string",
         ),
         (
             "match",
@@ -422,7 +423,7 @@ fn a_bad_rule_is_told_by_key() {
     assert_eq!((error.index, error.key.as_str()), (1, "id"));
 }
 
-/// What a rule with that `match` finds in a source of another language.
+/// The matches of a rule with this `match` in a source of another language.
 fn found_in(language: Language, source: &str, matching: Value) -> Vec<String> {
     let options = Options {
         language: Some(language),
@@ -432,7 +433,7 @@ fn found_in(language: Language, source: &str, matching: Value) -> Vec<String> {
 }
 
 #[test]
-fn names_and_headers_of_cuda_are_found_where_both_vendors_compile_them() {
+fn cuda_names_and_headers_match_in_code_for_both_vendors() {
     let source = "\
 #include <acme/gemm.h>
 #include \"acme/deep/tile.h\"
@@ -465,7 +466,7 @@ void f() {
 }
 
 #[test]
-fn packages_images_and_variables_are_found_in_every_kind_of_file() {
+fn packages_images_and_variables_match_in_every_file_format() {
     let package = json!({ "package": "acme_kernels" });
     for (language, source) in [
         (
@@ -501,7 +502,7 @@ fn packages_images_and_variables_are_found_in_every_kind_of_file() {
 }
 
 #[test]
-fn a_fix_outside_of_python_writes_another_name() {
+fn fix_outside_python_replaces_the_name() {
     for (language, matching, replace, before, after) in [
         (
             Language::Requirements,
@@ -535,9 +536,9 @@ fn a_fix_outside_of_python_writes_another_name() {
     }
 }
 
-/// A rule is data that anyone may write; no text and no rule makes the engine slow or ends it.
+/// Anyone can write a rule: no text and no rule makes the engine slow or crashes it.
 #[test]
-fn no_pattern_is_slow_on_any_text() {
+fn patterns_match_in_linear_time_on_any_text() {
     let team = rule(
         json!({ "pattern": "f($...A, $B, $...C, $D, $...E, 1, $...F, 2)" }),
         Value::Null,
@@ -553,16 +554,18 @@ fn no_pattern_is_slow_on_any_text() {
 }
 
 #[test]
-fn rules_come_with_a_request_of_the_browser() {
+fn browser_request_includes_team_rules() {
     let request = json!({
         "source": "import acme\n",
         "rules": [{ "id": "ACME001", "name": "acme", "message": "Not here.", "match": { "import": "acme" } }],
         "select": ["acme"],
     });
-    let answer = hipward_analyzer::api::analyze(&request.to_string()).expect("a good request");
+    let answer = hipward_analyzer::api::analyze(&request.to_string(), &mut Session::default())
+        .expect("a good request");
     let report: Report = serde_json::from_str(&answer).expect("a report");
     assert_eq!(report.findings[0].id, "ACME001");
     let bad = json!({ "source": "", "rules": [{ "id": "ACME001" }] });
-    let sentence = hipward_analyzer::api::analyze(&bad.to_string()).expect_err("a bad rule");
+    let sentence = hipward_analyzer::api::analyze(&bad.to_string(), &mut Session::default())
+        .expect_err("a bad rule");
     assert!(sentence.contains("rule 1: `name`"), "{sentence}");
 }

@@ -1,4 +1,4 @@
-"""A Llama-like layer as most model code writes it, with attention by hand: every variant changes something."""
+"""A Llama-like layer with explicit attention, as in most model code. Every variant changes some part of it."""
 
 import math
 
@@ -61,7 +61,7 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    # Enough work for a GPU to take longer than its host takes to launch it.
+    # Enough work that the GPU takes longer than the host needs to launch it.
     shape = (32, 1024, 256) if torch.cuda.is_available() else (2, 128, 256)
     return [torch.randn(shape)]
 

@@ -1,4 +1,4 @@
-"""RMSNorm as most model code writes it, and the same with the fused op."""
+"""RMSNorm as in most model code, and with the fused op."""
 
 import torch
 from torch import nn
@@ -28,7 +28,7 @@ class ModelNew(nn.Module):
 
 
 def get_inputs():
-    # Enough work for a GPU to take longer than its host takes to launch it.
+    # Enough work that the GPU takes longer than the host needs to launch it.
     rows = 16384 if torch.cuda.is_available() else 512
     return [torch.randn(rows, 1024)]
 

@@ -1,4 +1,4 @@
-"""A SwiGLU feed-forward layer with three projections, and the same with gate and up as one matrix product."""
+"""A SwiGLU feed-forward layer with three projections, and one with gate and up as a single matrix product."""
 
 import torch
 from torch import nn
@@ -19,7 +19,7 @@ class Model(nn.Module):
 
 
 class ModelNew(Model):
-    # Keeps Model's parameters, so that its weights load; joins two of them when it is first called.
+    # Has the parameters of Model, so that its weights load; joins two of them on the first call.
     gate_up_weight = None
 
     def forward(self, x):
@@ -30,7 +30,7 @@ class ModelNew(Model):
 
 
 def get_inputs():
-    # Enough work for a GPU to take longer than its host takes to launch it.
+    # Enough work that the GPU takes longer than the host needs to launch it.
     rows = 65536 if torch.cuda.is_available() else 128
     return [torch.randn(rows, 256)]
 

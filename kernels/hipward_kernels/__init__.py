@@ -1,16 +1,25 @@
 """Fused PyTorch ops for AMD ROCm and NVIDIA CUDA, and the harness that measures them.
 
-* `hipward_kernels.ops`: fused operators, each with an eager reference and faster backends, HIP and Triton.
-* `hipward_kernels.attention`, `linear`, `quantization`: routers to vendors' kernels, and 8-bit layers.
-* `hipward_kernels.projections`: several linear layers as one matrix product.
-* `hipward_kernels.overlay`: puts the ops into transformers' models, and takes them out.
-* `hipward_kernels.registry`, `tuning`, `jit`: which backend runs, with which parameters, and how HIP sources are built.
-* `hipward_kernels.bench`, `tuner`, `perftest`, `amd_report`: what measures and checks the ops themselves.
-* `hipward_kernels.modules`: the same as `torch.nn` modules.
-* `hipward_kernels.rewrite`: puts those modules into a model that somebody else wrote.
-* `hipward_kernels.harness`: the measuring process that the runner starts.
+Models and layers:
 
-Importing this package imports nothing else: each part is imported by its own name.
+* `ops`: fused ops, each with an eager reference, HIP and Triton tiers, and a `torch.nn` module (`ops.modules`).
+* `attention`, `linear`, `projections`, `quantization`: routers to vendor libraries, joined projections, 8-bit layers.
+* `rewrite`: replaces parts of an existing model by these. `overlay`: the same for models of transformers.
+* `models`: a language model in four versions, from eager to fused.
+
+How an op runs:
+
+* `dispatch`: which tier runs, with which launch parameters.
+* `jit`: builds, caches and launches HIP sources. `compile`: AMD machine code of a kernel, on any host.
+* `gpu`: facts about GPUs, and the devices of this host.
+
+Measurement:
+
+* `harness`: the process that the runner starts to check and time a snippet.
+* `bench`: benchmarks of this package. `measure`, `workshop`: scripts that measure a model.
+* `profile`: where time goes. `environment`: audit of a host's settings. `numerics`: comparison of results.
+
+Importing this package imports none of its parts.
 """
 
 __version__ = "0.1.0"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
+from hipward_kernels.dispatch.registry import only
 from hipward_kernels.models import SIZES, VERSIONS, Config, Switches, TinyLlama
 from hipward_kernels.models.data import batches
 from hipward_kernels.models.generation import generate
@@ -23,7 +24,6 @@ from hipward_kernels.ops.rope import OP as ROPE
 from hipward_kernels.ops.silu_mul import OP as SILU_MUL
 from hipward_kernels.ops.swiglu import OP as SWIGLU
 from hipward_kernels.ops.swiglu import swiglu
-from hipward_kernels.registry import only
 
 if TYPE_CHECKING:
     from hipward_kernels.models.data import Batch

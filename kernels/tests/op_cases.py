@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from hipward_kernels.dispatch.registry import TIERS, Op, disabled, only
+from hipward_kernels.dispatch.tuning import Choice, forced
 from hipward_kernels.ops import add_rmsnorm, cross_entropy, gelu_mul, qkv_rope, rmsnorm, rope, silu_mul, swiglu
 from hipward_kernels.ops.add_rmsnorm import OP as ADD_RMSNORM
 from hipward_kernels.ops.cross_entropy import OP as CROSS_ENTROPY
@@ -20,8 +22,6 @@ from hipward_kernels.ops.rope import LAYOUTS, rope_table
 from hipward_kernels.ops.rope import OP as ROPE
 from hipward_kernels.ops.silu_mul import OP as SILU_MUL
 from hipward_kernels.ops.swiglu import OP as SWIGLU
-from hipward_kernels.registry import TIERS, Op, disabled, only
-from hipward_kernels.tuning import Choice, forced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -58,7 +58,7 @@ def attempt(directory: Path, body: str, **parts: str) -> Outcome:
 def test_results_that_are_remembered_are_rejected(tmp_path: Path, cache: str) -> None:
     job = attempt(tmp_path, cache)
     reason = job.reason("model-new")
-    assert "remembers results" in reason or "far from the reference" in reason or "other inputs" in reason, reason
+    assert "caches results" in reason or "far from the reference" in reason or "other inputs" in reason, reason
     assert len(job.of("sampled", "eager")) == 1
 
 
@@ -77,7 +77,7 @@ def test_a_memory_that_begins_when_nobody_asks_any_more_is_found_amid_the_timing
     new = NEW.format(body=body).replace("        time.sleep(0.002)\n", "", 1)
     code = snippet("(time.sleep(0.005), x + self.weight)[1]", top="import time", new=new)
     job = run(code, "model-new", directory=tmp_path, cap=4.0)
-    assert "it remembers results, in a timed call" in job.reason("model-new")
+    assert "it caches results, in a timed call" in job.reason("model-new")
 
 
 @pytest.mark.parametrize(
@@ -100,10 +100,10 @@ def test_a_memory_that_begins_when_nobody_asks_any_more_is_found_amid_the_timing
         # One buffer for all results.
         (
             "self.kept.setdefault('y', torch.empty_like(x)); return torch.add(x, self.weight, out=self.kept['y'])",
-            "returned memory that its next call wrote over",
+            "returned memory that its next call overwrote",
         ),
         # One row that stands for all.
-        ("y = super().forward(x); return y[:1].expand_as(y)", "one piece of memory that stands for many"),
+        ("y = super().forward(x); return y[:1].expand_as(y)", "elements that share memory"),
         # Sixteen buffers in turn.
         ("return torch.add(x, self.weight, out=next(turns))", "returned memory that"),
         ("x += self.weight; return x", "changed its inputs"),
@@ -129,7 +129,7 @@ def test_a_result_in_the_memory_of_an_input_is_rejected(tmp_path: Path) -> None:
         ("self.weight * 2", {}, ["Model's results for different inputs are the same"]),
         # Rounding is all that is left of the input.
         ("(x - x).mean() + self.weight.exp() + 0 * x.sum()", {}, ["Model's results for different inputs are the same"]),
-        ("x + self.weight", {"inputs": "[torch.ones(4, 16)]"}, ["get_inputs() gives the same values each time"]),
+        ("x + self.weight", {"inputs": "[torch.ones(4, 16)]"}, ["get_inputs() returns the same values each time"]),
         ("x + self.weight", {}, []),
         # What is drawn does depend on the seed, and on nothing else.
         ("torch.rand(16) + self.weight", {}, ["Model's results for different inputs are the same"]),
@@ -139,9 +139,9 @@ def test_a_result_that_need_not_be_computed_is_marked(
     tmp_path: Path, forward: str, parts: dict[str, str], says: list[str]
 ) -> None:
     job = run(snippet(forward, **parts), directory=tmp_path)
-    told = [line["text"] for line in job.of("caution")]
+    told = [line["text"] for line in job.of("warning")]
     assert [text.partition(", ")[0] for text in told] == says
-    assert all("cannot be told from one that computes" in text for text in told)
+    assert all("cannot be recognized" in text for text in told)
     assert job.of("sampled", "eager")
 
 
@@ -164,8 +164,8 @@ REPLACED = {
     "import hipward_kernels.harness.timing as t; t.HostClock.samples.__code__ = (lambda *a: ([], 0)).__code__": (
         "hipward_kernels.harness.timing.HostClock.samples.__code__"
     ),
-    "import hipward_kernels.harness.outputs as o; o.same_bits.__code__ = (lambda a, b: True).__code__": (
-        "hipward_kernels.harness.outputs.same_bits.__code__"
+    "import hipward_kernels.numerics.nested as o; o.same_bits.__code__ = (lambda a, b: True).__code__": (
+        "hipward_kernels.numerics.nested.same_bits.__code__"
     ),
     "import builtins; builtins.max = min": "builtins.max",
     "import sys; sys.modules['time'] = type(sys)('time')": "the module time",
@@ -198,7 +198,7 @@ def test_replacing_what_measures_is_seen(code: str, what: str) -> None:
 def test_replacing_what_measures_ends_the_job(tmp_path: Path) -> None:
     job = run(snippet(top="torch.isfinite = torch.ones_like"), directory=tmp_path)
     assert job.error["code"] == "tampered"
-    assert "replaced torch.isfinite, so nothing" in job.error["message"]
+    assert "replaced torch.isfinite, so measurements" in job.error["message"]
     assert job.of("sampled") == []
 
 
@@ -213,7 +213,7 @@ def test_slowing_eager_down_ends_the_job(tmp_path: Path, does: str, what: str) -
     late = f"self.kept[0] = self.kept.get(0, 0) + 1\n        if self.kept[0] == 100: {does}\n"
     job = attempt(tmp_path, f"{late}        return x + self.weight")
     assert job.error["code"] == "tampered"
-    assert f"replaced {what}, so nothing" in job.error["message"]
+    assert f"replaced {what}, so measurements" in job.error["message"]
 
 
 def test_settings_at_the_top_are_for_all_variants(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hipward_kernels.amd_report import REPORT, Kernel, kernels, read, row
+from hipward_kernels.bench.amd_report import REPORT, Kernel, kernels, read, row
 
 KERNELS = list(kernels())
 
@@ -34,10 +34,10 @@ def test_machine_code(kernel: Kernel, published: dict[tuple[Any, ...], Any]) -> 
         assert made.loads_narrower <= kernel.narrow, made
         assert made.stores_16 > 0 or kernel.stores_numbers, made
         line = published.get((made.name, made.threads))
-        assert line is not None, f"{made.name} is not in {REPORT.name}: python -m hipward_kernels.amd_report"
+        assert line is not None, f"{made.name} is not in {REPORT.name}: python -m hipward_kernels.bench.amd_report"
         # Another compiler may use other registers; the floors above hold for it all the same.
         assert line == made or line.compiler != made.compiler, (
-            f"renew {REPORT.name}: python -m hipward_kernels.amd_report"
+            f"renew {REPORT.name}: python -m hipward_kernels.bench.amd_report"
         )
 
 

@@ -18,8 +18,8 @@ from hipward_kernels.attention import MaskKind, attention, classify, refusals
 from hipward_kernels.attention import aiter as amd
 from hipward_kernels.attention.call import Call
 from hipward_kernels.attention.sdpa import aligned
-from hipward_kernels.registry import disabled
-from hipward_kernels.switches import switched
+from hipward_kernels.dispatch.registry import disabled
+from hipward_kernels.dispatch.switches import switched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -128,7 +128,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Callable[..
 def forget() -> None:
     """What was found installed, and chosen by it."""
     amd._find.cache_clear()
-    router._kept.clear()
+    router._cache.clear()
 
 
 def reference(q: Tensor, k: Tensor, v: Tensor, seen: Seen) -> Tensor:
@@ -195,8 +195,8 @@ def test_why_each_route_is_left() -> None:
     with switched(FORCE_EAGER_ATTENTION="1"):
         assert refusals(call) == {"aiter": "FORCE_EAGER_ATTENTION=1", "sdpa": "FORCE_EAGER_ATTENTION=1", "eager": None}
     with disabled("sdpa"):
-        assert refusals(call)["sdpa"] == "sdpa is switched off"
-    with switched(USE_AITER_ATTENTION="yes"), pytest.raises(ValueError, match="switched by 0 and 1"):
+        assert refusals(call)["sdpa"] == "sdpa is disabled"
+    with switched(USE_AITER_ATTENTION="yes"), pytest.raises(ValueError, match="must be 0 or 1"):
         refusals(call)
 
 
@@ -227,7 +227,7 @@ def test_a_choice_is_made_once_for_a_form_and_anew_when_a_switch_changes(monkeyp
     attention(q, k, v, causal=True)
     assert made == ["sdpa", "eager", "sdpa", "eager"]
     monkeypatch.setenv("FORCE_EAGER_ATTENTION", "yes")
-    with pytest.raises(ValueError, match="switched by 0 and 1"):
+    with pytest.raises(ValueError, match="must be 0 or 1"):
         attention(q, k, v, causal=True)
 
 

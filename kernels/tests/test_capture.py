@@ -12,9 +12,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.profiler import ProfilerActivity, profile
 
-from hipward_kernels import attention, linear, switches
-from hipward_kernels.ladder import ATTENTION, GEMM, PROJECTIONS, Optimized, Step, Switches, optimize
+from hipward_kernels import attention, linear
+from hipward_kernels.dispatch import switches
 from hipward_kernels.rewrite import attention as attention_pass
+from hipward_kernels.rewrite.steps import ATTENTION, GEMM, PROJECTIONS, Optimized, Step, Switches, optimize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -268,7 +269,7 @@ def test_pytorchs_module_need_not_compute_weights_that_nobody_reads() -> None:
     done = taken(Pooled(weights=False).eval(), [hidden_states()], ATTENTION)
     assert done.includes() == ["Attention routing: nn.MultiheadAttention of attention"]
     done = taken(Pooled(weights=True).eval(), [hidden_states()], ATTENTION)
-    assert "nn.MultiheadAttention is asked for its weights" in str(done.reason(ATTENTION))
+    assert "nn.MultiheadAttention returns its weights" in str(done.reason(ATTENTION))
 
 
 def test_a_mask_of_the_caller_may_change() -> None:
@@ -417,7 +418,7 @@ def test_pytorchs_own_call_is_routed_where_aiter_can_take_it(monkeypatch: pytest
 
     inputs = [torch.randn(2, HEADS, LENGTH, 8) for _ in range(3)]
     alone = taken(Call(), inputs, ATTENTION)
-    assert "stays PyTorch's: aiter is not installed" in str(alone.reason(ATTENTION))
+    assert "is not replaced: aiter is not installed" in str(alone.reason(ATTENTION))
     monkeypatch.setattr(attention.amd, "refusal", lambda _: None)
     monkeypatch.setitem(attention.ROUTES, "aiter", attention.sdpa.prepared)
     torch._dynamo.reset()

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from hipward_kernels.comparison import Ratio, Rounds, outcome, ratio
+from hipward_kernels.bench.comparison import Ratio, Rounds, outcome, ratio
 
 
 def series(middle: float, seed: int, drift: float = 0.0) -> Rounds:

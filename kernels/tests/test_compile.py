@@ -212,7 +212,7 @@ def test_whole_workgroups_fit_or_do_not(arch: str, registers: int, lds: int, wav
     [
         ({"language": "cuda", "source": "x"}, "bad-request", "language is `triton` or `hip`"),
         ({"language": "hip", "source": "x", "flags": ["-include/etc/passwd"]}, "bad-request", "not allowed"),
-        ({"language": "hip", "source": "x", "archs": ["sm_90"]}, "bad-request", "'sm_90' is no target"),
+        ({"language": "hip", "source": "x", "archs": ["sm_90"]}, "bad-request", "'sm_90' is not a target"),
         ({"language": "hip", "source": "x", "arch": "gfx942"}, "bad-request", "unknown fields: arch"),
         ({"language": "triton", "source": "def f(:"}, "source-error", "not Python"),
         ({"language": "triton", "source": "import no_such_thing"}, "source-error", "ModuleNotFoundError"),
@@ -220,7 +220,7 @@ def test_whole_workgroups_fit_or_do_not(arch: str, registers: int, lds: int, wav
         ({"language": "triton", "source": TRITON, "kernel": "nrm"}, "signature", "no kernel nrm"),
         ({"language": "triton", "source": TRITON}, "signature", "N is a tl.constexpr without a default"),
         ({"language": "triton", "source": TRITON, "arguments": {"n": 1}}, "signature", "no argument n"),
-        ({"language": "triton", "source": TRITON, "arguments": {"x_ptr": "f8"}}, "signature", "'f8' is no type"),
+        ({"language": "triton", "source": TRITON, "arguments": {"x_ptr": "f8"}}, "signature", "'f8' is not a type"),
     ],
 )
 def test_what_cannot_be_compiled_says_why(tmp_path: Path, request_: dict[str, Any], code: str, says: str) -> None:

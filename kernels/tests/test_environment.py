@@ -20,7 +20,6 @@ from hipward_kernels.environment.gpu_utils import (
     detect_gpu_vendor,
     expected_vendor,
 )
-from hipward_kernels.environment.gpus import GPUS, gpu_named
 from hipward_kernels.environment.sensors import AmdSmi, Nvml, Reading, Sysfs, UnreadableError, sensors_of
 
 ROOT = Path(__file__).parent.parent
@@ -64,7 +63,7 @@ def test_an_amd_gpu_without_a_frequency_sensor_is_read_from_its_levels(tmp_path:
 def test_what_cannot_be_read_is_told_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="pp_dpm_sclk cannot be read"):
         Sysfs(ADDRESS, tmp_path)
-    with pytest.raises(UnreadableError, match="a processor's clocks are not read"):
+    with pytest.raises(UnreadableError, match="the clocks of a processor are not read"):
         sensors_of(torch.device("cpu"))
 
 
@@ -191,13 +190,13 @@ def test_the_audit_leaves_other_vendors_settings_out(tmp_path: Path) -> None:
         ("expandable_segments:True", None),
         (" max_split_size_mb : 512, expandable_segments:False,", None),
         ("roundup_power2_divisions:[256:1,512:2,>:8],backend:native", None),
-        ("foo", "'foo' is no name:value"),
-        ("expandable_segments=True", "'expandable_segments=True' is no name:value"),
-        ("expandable_segments:true", "neither True nor False"),
-        ("max_split_size_mb:", "is no name:value"),
-        ("a:b:c", "is no name:value"),
-        (",", "'' is no name:value"),
-        ("roundup_power2_divisions:[256:1,512:2", "is no name:value"),
+        ("foo", "'foo' is not of the form name:value"),
+        ("expandable_segments=True", "'expandable_segments=True' is not of the form name:value"),
+        ("expandable_segments:true", "must be True or False"),
+        ("max_split_size_mb:", "is not of the form name:value"),
+        ("a:b:c", "is not of the form name:value"),
+        (",", "'' is not of the form name:value"),
+        ("roundup_power2_divisions:[256:1,512:2", "is not of the form name:value"),
     ],
 )
 def test_the_form_of_the_allocators_variable(text: str, says: str | None) -> None:
@@ -219,7 +218,7 @@ def test_the_audit_says_what_importing_pytorch_would_abort_at(name: str) -> None
     assert (done.returncode, done.stderr) == (1, "")
     assert f"change {name} is expandable_segments=True" in done.stdout
     assert f"$ export {name}=expandable_segments:True," in done.stdout
-    with pytest.raises(ValueError, match="is no name:value"):
+    with pytest.raises(ValueError, match="is not of the form name:value"):
         configure_memory_optimizations("none", {name: "expandable_segments=True"})
 
 
@@ -229,7 +228,7 @@ def test_memory_settings_are_made_before_the_import_and_keep_what_was_chosen(tmp
     chosen = {"PYTORCH_HIP_ALLOC_CONF": "max_split_size_mb:256"}
     assert configure_memory_optimizations("amd", chosen) == {}
     assert configure_memory_optimizations("none", {}) == {}
-    with pytest.warns(UserWarning, match="PyTorch is imported already"):
+    with pytest.warns(UserWarning, match="PyTorch is already imported"):
         configure_memory_optimizations("none")
     (tmp_path / "version.py").write_text("cuda: str | None = None\nhip: str | None = '7.1.52802'\n")
     assert expected_vendor(tmp_path) == "amd"
@@ -244,23 +243,6 @@ def test_memory_settings_are_made_before_the_import_and_keep_what_was_chosen(tmp
 def test_the_vendor_is_that_of_the_gpu_in_use() -> None:
     expected = "none" if not torch.cuda.is_available() else "amd" if torch.version.hip else "nvidia"
     assert detect_gpu_vendor() == expected
-
-
-def test_data_sheets_are_found_by_pytorchs_names() -> None:
-    for name, bandwidth in (
-        ("AMD Instinct MI300X", 5.3),
-        ("AMD Instinct MI355X", 8.0),
-        ("AMD Instinct MI250X/MI250", 1.638),
-        ("NVIDIA H200", 4.8),
-        ("NVIDIA H100 80GB HBM3", 3.35),
-        ("NVIDIA H100 PCIe", 2.0),
-        ("NVIDIA A100-SXM4-80GB", 2.039),
-    ):
-        gpu = gpu_named(name)
-        assert gpu is not None
-        assert gpu.bandwidth == bandwidth, name
-    assert gpu_named("NVIDIA GeForce RTX 4090") is None
-    assert all(gpu.fp64 <= gpu.tf32 <= gpu.bf16 for gpu in GPUS)
 
 
 def test_a_host_that_computes_passes_validation() -> None:

@@ -14,11 +14,11 @@ from torch import Tensor
 from triton.errors import TritonError
 from triton.runtime.errors import OutOfResources
 
-from hipward_kernels.grid import GridError
+from hipward_kernels.dispatch.registry import Op
+from hipward_kernels.dispatch.tier_failure import failure
 from hipward_kernels.jit.driver import LaunchError
+from hipward_kernels.jit.grid import GridError
 from hipward_kernels.jit.libraries import BuildError, MissingLibraryError
-from hipward_kernels.registry import Op
-from hipward_kernels.tier_failure import failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ def test_a_tier_that_does_not_work_here_is_left_for_good_and_says_why_once(
     assert who_ran(twice, torch.ones(4, 8)) == ["hip", "triton"]
     assert who_ran(twice, torch.ones(4, 8)) == ["triton"]
     assert who_ran(twice, torch.ones(5, 8)) == ["triton"]
-    assert caplog.text.count("twice does without its hip kernels: ") == 1
+    assert caplog.text.count("twice runs without its hip kernels: ") == 1
     assert (twice.refusals(torch.ones(1))["hip"] or "") in caplog.text
 
 

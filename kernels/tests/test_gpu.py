@@ -17,15 +17,15 @@ import torch
 from op_cases import CASES, LONG_CASES, OPS, Case, assert_agrees
 from torch import Tensor
 
-from hipward_kernels.arch import cluster_of, fp8_dtype, get_gfx
 from hipward_kernels.attention import attention
+from hipward_kernels.dispatch.registry import TIERS, disabled, only
+from hipward_kernels.dispatch.tuning import Choice, forced
+from hipward_kernels.gpu.arch import cluster_of, fp8_dtype, get_gfx
 from hipward_kernels.linear import ROUTES, linear
 from hipward_kernels.linear import refusals as linear_refusals
 from hipward_kernels.ops import add_rmsnorm, cross_entropy, gelu_mul, qkv_rope, rmsnorm, rope, silu_mul, swiglu
 from hipward_kernels.ops.rope import LAYOUTS, rope_table
 from hipward_kernels.quantization import FP8Linear, Quantized, quantize
-from hipward_kernels.registry import TIERS, disabled, only
-from hipward_kernels.tuning import Choice, forced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -385,7 +385,7 @@ def test_a_job_times_the_fused_variants(example: str) -> None:
         check=True,
     )
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    environment = lines[0]
+    environment = next(line for line in lines if line["type"] == "environment")
     assert environment["clock"] == "device events"
     assert environment["cache"].startswith("cold (")
     sampled = {line["variant"] for line in lines if line["type"] == "sampled"}

@@ -41,7 +41,7 @@ FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
         **dict.fromkeys(("copy_gbs", "bandwidth_gbs", "floor_ms"), NUMBER),
         **dict.fromkeys(("bandwidth_from", "peak_from", "bound"), TEXT),
     },
-    "caution": {"text": TEXT},
+    "warning": {"text": TEXT},
     "hot": {"variant": TEXT, "hot": (dict,)},
     "samples": {"variant": TEXT, "round": (int,), "ms": (list,)},
     "sampled": {"variant": TEXT, "stop": TEXT, "dropped": (int,)},
@@ -255,8 +255,8 @@ class ModelNew(Model):
 @pytest.mark.parametrize(
     ("code", "failure", "says", "helps"),
     [
-        ("def forward(x:\n    return x\n", "syntax-error", "Line 1: '(' was never closed.", "pasted whole"),
-        ("x = 1\x00", "syntax-error", "Python cannot read this code: ", "plain text"),
+        ("def forward(x:\n    return x\n", "syntax-error", "Line 1: '(' was never closed.", "pasted completely"),
+        ("x = 1\x00", "syntax-error", "Python cannot parse this code: ", "plain text"),
         ("x = 1\n", "contract-missing", "no Model and no get_inputs and no get_init_inputs", "class Model(nn.Module)"),
         (snippet(inputs="torch.randn(4, 16)"), "contract-missing", "returned a Tensor; it must return a list", "[x]"),
         (
@@ -267,17 +267,17 @@ class ModelNew(Model):
         ),
         (snippet(top="import sys; sys.exit(3)"), "import-error", "ended the program", "sys.exit()"),
         (snippet(init="raise ValueError('too wide')"), "init-error", "raised ValueError: too wide", "Run the snippet"),
-        (snippet("x @ self.weight.view(2, 8)"), "forward-error", "cannot be multiplied", "Two sizes disagree"),
+        (snippet("x @ self.weight.view(2, 8)"), "forward-error", "cannot be multiplied", "Two sizes do not match"),
         (
             snippet("x * next(self.n)", init="self.n = iter(range(10**6))"),
             "forward-error",
             "another result",
             "counters",
         ),
-        (snippet("x / 0"), "not-finite", "Output 0 of Model holds NaN or infinity", "division by zero"),
-        (snippet("None"), "contract-missing", "returned None, no tensor that could be compared", "Return a tensor"),
-        (snippet("{}"), "contract-missing", "returned nothing, no tensor", "Return a tensor"),
-        (snippet("x.numpy()"), "contract-missing", "returned a ndarray, no tensor", "Return a tensor"),
+        (snippet("x / 0"), "not-finite", "Output 0 of Model contains NaN or infinity", "division by zero"),
+        (snippet("None"), "contract-missing", "returned None, so there is no tensor to compare", "Return a tensor"),
+        (snippet("{}"), "contract-missing", "returned nothing, so there is no tensor", "Return a tensor"),
+        (snippet("x.numpy()"), "contract-missing", "returned a ndarray, so there is no tensor", "Return a tensor"),
         (snippet(inputs="[torch.randn(4, 16, device='cuda')]"), "contract-missing", "get_inputs raised", "on the CPU"),
     ],
 )
@@ -375,7 +375,7 @@ def test_by_hand_the_lines_go_to_standard_output_and_prints_to_standard_error(tm
 
 def test_the_probe_names_the_processor(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "hipward_kernels.harness.probe"],
+        [sys.executable, "-P", "-m", "hipward_kernels.harness.host_probe"],
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
         cwd=tmp_path,
         capture_output=True,

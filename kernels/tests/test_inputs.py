@@ -17,13 +17,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from hipward_kernels.attention import attention
+from hipward_kernels.dispatch.registry import disabled, only
 from hipward_kernels.linear import linear
 from hipward_kernels.linear.preshuffled import PreshuffledLinear
 from hipward_kernels.ops import add_rmsnorm, cross_entropy, gelu_mul, qkv_rope, rmsnorm, rope, silu_mul, swiglu
 from hipward_kernels.ops.rope import rope_table
 from hipward_kernels.projections import FusedGatedMLP, FusedGateUp, FusedQKV
 from hipward_kernels.quantization import FP8Linear, quantize
-from hipward_kernels.registry import disabled, only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hipward_kernels import amd_report
+from hipward_kernels.bench import amd_report
+from hipward_kernels.dispatch.switches import switched
 from hipward_kernels.jit import store, toolchain
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.jit.libraries import MissingLibraryError, load
 from hipward_kernels.jit.store import cached, key_of
 from hipward_kernels.jit.toolchain import BuildError
-from hipward_kernels.switches import switched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +103,7 @@ def test_where_nothing_can_be_written_it_is_built_all_the_same(
     with switched(HIPWARD_JIT_CACHE=str(tmp_path / "file" / "cache")):
         assert cached("k", build) == b"code"
     assert build.times == 1
-    assert "compiled code is not kept" in caplog.text
+    assert "machine code is not cached" in caplog.text
 
 
 def test_processes_that_want_the_same_build_it_once(tmp_path: Path) -> None:

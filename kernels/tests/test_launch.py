@@ -16,8 +16,8 @@ from torch import Tensor
 from triton.backends.compiler import GPUTarget
 from triton.compiler import make_backend
 
-from hipward_kernels import grid
-from hipward_kernels.grid import GridError
+from hipward_kernels.jit import grid
+from hipward_kernels.jit.grid import GridError
 from hipward_kernels.ops import launch as launching
 from hipward_kernels.ops.cross_entropy.hip import takes as cross_entropy_takes
 from hipward_kernels.ops.gated.triton import forward_kernel

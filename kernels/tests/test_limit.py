@@ -15,9 +15,9 @@ from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from hipward_kernels.harness import contract, precision
-from hipward_kernels.harness.limit import LONGEST_ROW, Limit, coarsest, rounding, unit_roundoff
 from hipward_kernels.harness.reference import Reference
-from hipward_kernels.harness.sums import longest_sum
+from hipward_kernels.numerics.limit import LONGEST_ROW, Limit, coarsest, rounding, unit_roundoff
+from hipward_kernels.numerics.sums import longest_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable

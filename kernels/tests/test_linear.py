@@ -14,16 +14,16 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
 import hipward_kernels.linear as router
-from hipward_kernels.ladder import GEMM, Switches, optimize
+from hipward_kernels.dispatch.registry import disabled
+from hipward_kernels.dispatch.switches import switched
 from hipward_kernels.linear import aiter as amd
 from hipward_kernels.linear import linear, preshuffle, preshuffled, refusals, wanted
-from hipward_kernels.linear import threshold as thresholds
+from hipward_kernels.linear import route_table as thresholds
 from hipward_kernels.linear.preshuffle import Shuffled, StaleError
 from hipward_kernels.linear.preshuffled import PreshuffledLinear
-from hipward_kernels.linear.threshold import EVERYTHING, TABLE, Threshold, fit, read, write
+from hipward_kernels.linear.route_table import TABLE, Split, fit, read, write
 from hipward_kernels.quantization import FP8Linear, quantize
-from hipward_kernels.registry import disabled
-from hipward_kernels.switches import switched
+from hipward_kernels.rewrite.steps import GEMM, Switches, optimize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,8 +62,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAiter]:
 def forget() -> None:
     """What was found installed, and chosen by it."""
     amd.find.cache_clear()
-    router._kept.clear()
-    preshuffled._kept.clear()
+    router._cache.clear()
+    preshuffled._cache.clear()
 
 
 def test_a_choice_is_made_once_for_a_form_and_anew_when_something_it_depends_on_changes(
@@ -122,9 +122,9 @@ def test_a_threshold_is_fitted_whichever_way_round_the_routes_win() -> None:
     for few, many in (("a", "b"), ("b", "a")):
         times = {m: {few: 1.0, many: 2.0} if m <= 64 else {few: 3.0, many: 2.0} for m in (1, 16, 64, 128, 1024)}
         assert fit(times) == (64, few, many, 0.0)
-    assert fit({m: {"a": 1.0, "b": 1.5} for m in (1, 2, 4)}) == (EVERYTHING, "a", "a", 0.0)
+    assert fit({m: {"a": 1.0, "b": 1.5} for m in (1, 2, 4)}) == (None, "a", "a", 0.0)
     noise = {m: {"lt": 1.0 + 0.003 * (m % 2), "plain": 1.002} for m in range(9)}
-    assert fit(noise)[:3] == (EVERYTHING, "plain", "plain"), "no route is worth a difference that is noise"
+    assert fit(noise)[:3] == (None, "plain", "plain"), "no route is worth a difference that is noise"
     noisy = {1: {"a": 1.0, "b": 2.0}, 2: {"a": 1.1, "b": 1.0}, 4: {"a": 1.0, "b": 2.0}, 8: {"a": 4.0, "b": 1.0}}
     rows, few, many, regret = fit(noisy)
     assert (rows, few, many) == (4, "a", "b")
@@ -137,8 +137,8 @@ def test_the_table_of_thresholds_decides_and_the_environment_overrides_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     table = tmp_path / "thresholds.csv"
-    rows = [Threshold("cpu", "float32", 5, 8, 64, "lt", "plain", 0.0, "an older test"),
-            Threshold("cpu", "float32", 5, 8, 32, "aiter", "lt", 0.01, "a test")]  # fmt: skip
+    rows = [Split("cpu", "float32", 5, 8, 64, "lt", "plain", 0.0, "an older test"),
+            Split("cpu", "float32", 5, 8, 32, "aiter", "lt", 0.01, "a test")]  # fmt: skip
     write(table, rows)
     assert read(table) == rows[1:]
     monkeypatch.setattr(thresholds, "TABLE", table)
@@ -151,7 +151,7 @@ def test_the_table_of_thresholds_decides_and_the_environment_overrides_it(
         with switched(GEMM_M_THRESHOLD="100"):
             assert wanted(100, weight) == ("aiter", "lt")
             assert wanted(101, weight) == ()
-        with switched(GEMM_M_THRESHOLD="many"), pytest.raises(ValueError, match="a whole number is needed"):
+        with switched(GEMM_M_THRESHOLD="many"), pytest.raises(ValueError, match="it must be an integer"):
             wanted(1, weight)
     finally:
         thresholds._table.cache_clear()
@@ -265,7 +265,7 @@ def test_a_weight_of_inference_mode_is_never_kept(fake: FakeAiter) -> None:
                 layer.weight.mul_(2)
     assert fake.shuffled == [], "PyTorch's own product ran"
     assert preshuffle.refusal(x, layer.weight, None) == (
-        "the weight was made in inference mode, so its changes are not counted; make it outside"
+        "the weight was created in inference mode and has no version counter"
     )
 
 
@@ -297,7 +297,7 @@ def test_the_variant_of_matrix_products_takes_shuffled_weights_from_some_number_
         with disabled("aiter"):
             without = optimize(model, [inputs[0][:7]], want)
     assert without.reason(GEMM) == (
-        "Nothing for it to do in Model: aiter is switched off, 7 rows are fewer than PRESHUFFLE_M_THRESH, 8, "
+        "Nothing for it to do in Model: aiter is disabled, 7 rows are fewer than PRESHUFFLE_M_THRESH, 8, "
         "and no sweep found another route faster for its weights."
     )
 
@@ -326,5 +326,5 @@ def test_an_eight_bit_layer_reports_its_error(dtype: torch.dtype) -> None:
         FP8Linear(layer)
     with pytest.raises(RuntimeError, match="no backward"):
         quantized(x.requires_grad_())
-    with pytest.raises(TypeError, match="is no format of weights"):
+    with pytest.raises(TypeError, match="float8_e4m3fn or float8_e4m3fnuz is needed"):
         quantize(torch.ones(1, 1), torch.bfloat16)

@@ -114,7 +114,7 @@ def test_a_fused_qkv_projection_is_three_projections_and_rope(layout: Layout) ->
         assert got.is_contiguous()
     sum(part.square().sum() for part in rotated).backward()  # type: ignore[union-attr]
     assert [name for name, parameter in fused.named_parameters() if parameter.grad is None] == []
-    with pytest.raises(ValueError, match="they do not make 3 and 2 heads"):
+    with pytest.raises(ValueError, match="they cannot be split into 3 and 2 heads"):
         FusedQKV(query, key, value, heads=3, kv_heads=2)
 
 
@@ -186,14 +186,14 @@ TABLE = torch.ones(3, 4)
         (lambda: rope(HEADS, TABLE.to("meta"), TABLE), "cos is on meta"),
         (lambda: rope(HEADS, TABLE.clone().requires_grad_(), TABLE), "the tables are constants here"),
         (lambda: qkv_rope(torch.ones(2, 3, 30), TABLE, TABLE, 2, 1), r"\[B, S, 4 \* D\] is needed"),
-        (lambda: qkv_rope(torch.ones(2, 3, 32), TABLE, TABLE, 3, 2), "cannot share"),
+        (lambda: qkv_rope(torch.ones(2, 3, 32), TABLE, TABLE, 3, 2), "are not a multiple of 2 key"),
         (lambda: cross_entropy(X, torch.zeros(3, dtype=torch.int64)), "labels must have the shape"),
         (lambda: cross_entropy(torch.ones(2, 0), torch.zeros(2, dtype=torch.int64)), "without a class to choose"),
         (lambda: cross_entropy(X, torch.zeros(2, dtype=torch.int32)), "int64 is needed"),
         (lambda: cross_entropy(X, torch.zeros(2, dtype=torch.int64, device="meta")), "labels are on meta"),
         (lambda: cross_entropy(X, torch.zeros(2, dtype=torch.int64), reduction="all"), "none of mean, sum"),  # type: ignore[arg-type]
         (lambda: rope_table(4, 7), "must be even and positive"),
-        (lambda: convert_weight(torch.ones(7, 4), 2, "half"), "cannot be shared by 2 heads"),
+        (lambda: convert_weight(torch.ones(7, 4), 2, "half"), "rows are not a multiple of 2 heads"),
     ],
 )
 def test_wrong_arguments_are_refused_with_a_sentence(call: Callable[[], Tensor], says: str) -> None:

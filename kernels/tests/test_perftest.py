@@ -7,8 +7,9 @@ import math
 import pytest
 import torch
 
-from hipward_kernels.perftest import Performance, check_allclose, copy_rate, perftest
-from hipward_kernels.roofline import PEAKS, floor, peak_of
+from hipward_kernels.bench.perftest import Performance, check_allclose, copy_rate, perftest
+from hipward_kernels.gpu.facts import product_named
+from hipward_kernels.gpu.roofline import floor
 
 
 def test_a_call_is_timed_and_put_beside_a_copy() -> None:
@@ -29,17 +30,23 @@ def test_it_reads_as_a_sentence() -> None:
     assert str(took) == "70.0 µs ±0.1%, 3830 GB/s: 80% of peak, 90% of copy, memory-bound"
 
 
-def test_the_roofline_says_which_limit_comes_first() -> None:
-    peak = PEAKS["MI300X"]
-    rmsnorm = floor(peak, torch.bfloat16, 2 * 16384 * 4096 * 2, 4 * 16384 * 4096)
+def test_floor_names_the_limit_that_decides() -> None:
+    gpu = product_named("AMD Instinct MI300X")
+    assert gpu is not None
+    rmsnorm = floor(gpu, torch.bfloat16, 2 * 16384 * 4096 * 2, 4 * 16384 * 4096)
+    assert rmsnorm is not None
     assert rmsnorm.bound == "memory"
     assert rmsnorm.seconds == pytest.approx(2 * 16384 * 4096 * 2 / 5.3e12)
-    product = floor(peak, torch.bfloat16, 3 * 8192 * 8192 * 2, 2 * 8192**3)
+    product = floor(gpu, torch.bfloat16, 3 * 8192 * 8192 * 2, 2 * 8192**3)
+    assert product is not None
     assert product.bound == "compute"
     assert product.seconds == pytest.approx(2 * 8192**3 / 1307.4e12)
-    assert peak_of("AMD Instinct MI300X") is peak
-    assert peak_of("NVIDIA H200") is PEAKS["H200"]
-    assert peak_of("a processor") is None
+
+
+def test_floor_is_none_without_a_rate() -> None:
+    gpu = product_named("AMD Radeon RX 9070 XT")
+    assert gpu is not None
+    assert floor(gpu, torch.bfloat16, 1024, 0) is None
 
 
 def test_nearly_equal_tensors_pass_and_others_say_how_far_apart_they_are() -> None:

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from hipward_kernels.harness import contract, precision
-from hipward_kernels.harness.outputs import flatten
 from hipward_kernels.harness.reference import Reference
+from hipward_kernels.numerics.nested import flatten
 
 if TYPE_CHECKING:
     from collections.abc import Callable

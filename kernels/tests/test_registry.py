@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from hipward_kernels.dispatch.registry import disabled, disabled_by
 from hipward_kernels.ops.rmsnorm import OP
-from hipward_kernels.registry import disabled, disabled_by
 
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="says what a host without a GPU says")
 
@@ -24,9 +24,9 @@ def test_a_cpu_gets_eager_and_the_reason() -> None:
 def test_each_tier_can_be_switched_off_in_turn() -> None:
     x = torch.ones(1)
     with disabled("triton"):
-        assert OP.refusals(x)["triton"] == "triton is switched off"
+        assert OP.refusals(x)["triton"] == "triton is disabled"
         assert OP.function(x).__module__.endswith(".eager")
-    with disabled("triton", "eager"), pytest.raises(RuntimeError, match="no implementation of rmsnorm"):
+    with disabled("triton", "eager"), pytest.raises(RuntimeError, match="every implementation of rmsnorm is disabled"):
         OP.function(x)
     assert OP.refusals(x)["eager"] is None
 
@@ -47,5 +47,5 @@ def test_the_environment_switches_tiers_off(environment: dict[str, str], off: se
 
 
 def test_an_unknown_tier_in_the_environment_is_an_error() -> None:
-    with pytest.raises(ValueError, match="names tritn; what can be switched off: aiter, hip, lt, sdpa, triton"):
+    with pytest.raises(ValueError, match="names tritn; these can be disabled: aiter, hip, lt, sdpa, triton"):
         disabled_by({"HIPWARD_DISABLE": "tritn"})

@@ -12,9 +12,11 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from hipward_kernels import bench, bench_cases, bench_routed, results
-from hipward_kernels.bench_cases import Case, MissingRivalError
-from hipward_kernels.bench_routed_cases import SIZES, cases
+from hipward_kernels.bench import op_cases, results, routed
+from hipward_kernels.bench import ops as bench
+from hipward_kernels.bench.core import RESULTS
+from hipward_kernels.bench.op_cases import Case, MissingRivalError
+from hipward_kernels.bench.routed_cases import SIZES, cases
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,8 +51,8 @@ def no_liger(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def version(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(bench_cases, "UNPACKED", tmp_path / "nothing")
-    monkeypatch.setattr(bench_cases, "version", version)
+    monkeypatch.setattr(op_cases, "UNPACKED", tmp_path / "nothing")
+    monkeypatch.setattr(op_cases, "version", version)
 
 
 @pytest.mark.usefixtures("no_liger")
@@ -98,7 +100,7 @@ def test_a_rival_is_found_in_an_unpacked_wheel_and_named_with_its_version(
 
 
 def test_published_rows_from_before_the_list_of_rivals_are_read() -> None:
-    with bench.RESULTS.open(encoding="utf-8", newline="") as lines:
+    with (RESULTS / "results.csv").open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     assert rows
     assert list(rows[0]) == results.COLUMNS
@@ -107,10 +109,10 @@ def test_published_rows_from_before_the_list_of_rivals_are_read() -> None:
 
 def test_routed_parts_are_measured_beside_their_rivals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "routed.csv"
-    arguments = ["bench_routed", "--device", "cpu", "--size", "tiny", "--time-cap", "0.01", "--results", str(file)]
+    arguments = ["bench.routed", "--device", "cpu", "--size", "tiny", "--time-cap", "0.01", "--results", str(file)]
     monkeypatch.setattr(sys, "argv", arguments)
     monkeypatch.setattr("torch.compile", lambda function, **_: function)
-    bench_routed.main()
+    routed.main()
     with file.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     assert {(row["op"], row["part"]) for row in rows} == {

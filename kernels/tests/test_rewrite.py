@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hipward_kernels.modules import GatedMLP, RMSNorm, SiLUMul
+from hipward_kernels.ops.modules import GatedMLP, RMSNorm, SiLUMul
 from hipward_kernels.rewrite import rewrite
 from hipward_kernels.rewrite.candidates import fused_ops
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hipward_kernels.amdgcn import compile_triton
-from hipward_kernels.arch import WAVE_AMD
+from hipward_kernels.compile.package_kernels import compile_triton
+from hipward_kernels.gpu.facts import wavefront_of
 from hipward_kernels.ops.gated.triton import column_block
 from hipward_kernels.ops.launch import warps
 from hipward_kernels.ops.silu_mul import silu_mul
@@ -35,7 +35,7 @@ def test_its_backward_on_amd_has_wide_loads_and_stores_and_spills_nothing(arch: 
     block = column_block(columns)
     names = swiglu_backward_kernel.arg_names
     signature = {name: "*bf16" if name.endswith("_ptr") else "i32" for name in names if name != "BLOCK"}
-    code = compile_triton(arch, swiglu_backward_kernel, signature, {"BLOCK": block}, warps(block, WAVE_AMD))
+    code = compile_triton(arch, swiglu_backward_kernel, signature, {"BLOCK": block}, warps(block, wavefront_of(arch)))
     assert code.spills == 0
     assert code.wide("global load") > 0
     assert code.wide("global store") > 0

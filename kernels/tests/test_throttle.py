@@ -12,10 +12,10 @@ import torch
 from hipward_kernels.environment.sensors import Reading
 from hipward_kernels.harness import race as race_module
 from hipward_kernels.harness.deadline import Deadline
-from hipward_kernels.harness.limit import Limit
 from hipward_kernels.harness.race import Entrant, Race, SlowedError
 from hipward_kernels.harness.sampling import StopRule
 from hipward_kernels.harness.throttle import CpuWatch, GpuWatch, NoWatch, watch_for
+from hipward_kernels.numerics.limit import Limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -151,5 +151,5 @@ def test_turns_of_a_slowed_device_are_dropped_and_counted_with_growing_rests(mon
 def test_a_variant_that_only_ever_met_a_slowed_device_is_out(monkeypatch: pytest.MonkeyPatch) -> None:
     told, failures, pauses = timed(monkeypatch, lambda _: True)
     assert told.lines == []
-    assert failures == [f"{SlowedError.__name__}: could not be timed: the device was slowed down all along"]
+    assert failures == [f"{SlowedError.__name__}: could not be timed: the device was throttled in every turn"]
     assert max(pauses) == 0.5

@@ -10,14 +10,14 @@ import pytest
 import torch
 from three_tiers import TIERS, twice, who_ran
 
-from hipward_kernels import registry, tuning
-from hipward_kernels.registry import disabled
-from hipward_kernels.tuning import Choice, TableError, choice, forced, merge, read, write
+from hipward_kernels.dispatch import registry, tuning
+from hipward_kernels.dispatch.registry import disabled
+from hipward_kernels.dispatch.tuning import Choice, TableError, choice, forced, merge, read, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hipward_kernels.registry import Op
+    from hipward_kernels.dispatch.registry import Op
 
 __all__ = ["twice"]
 
@@ -105,7 +105,7 @@ def test_each_tier_in_turn_is_switched_off(twice: Op) -> None:
     for count, tier in enumerate(TIERS):
         with disabled(*TIERS[:count]):
             assert who_ran(twice, x) == [tier]
-    with disabled(*TIERS), pytest.raises(RuntimeError, match="no implementation of twice"):
+    with disabled(*TIERS), pytest.raises(RuntimeError, match="every implementation of twice is disabled"):
         twice(x)
 
 
@@ -118,7 +118,7 @@ def test_the_table_decides_the_order_and_the_choice_is_logged(
     twice: Op, table: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     write(table, [made(4, "triton", source="an earlier sweep")])
-    with caplog.at_level(logging.INFO, logger="hipward_kernels.registry"):
+    with caplog.at_level(logging.INFO, logger="hipward_kernels.dispatch.registry"):
         assert who_ran(twice, torch.ones(4, 8)) == ["triton"]
         assert who_ran(twice, torch.ones(3, 8)) == ["hip"]
     assert "twice of 4x8 torch.float32 on cpu: triton → hip → eager (tuned: an earlier sweep)" in caplog.text
@@ -130,7 +130,7 @@ def test_a_tier_that_there_is_not_is_told_and_passed_over(
 ) -> None:
     table.write_text(f"{HEAD}cpu,twice,float32,0,8,hop,,x\n")
     assert torch.equal(twice(torch.ones(1, 8)), torch.full((1, 8), 2.0))
-    assert "twice: the tuned table wants the tier 'hop'; there are hip, triton, eager" in caplog.text
+    assert "twice: the tuned table has the unknown tier 'hop'; the tiers are hip, triton, eager" in caplog.text
 
 
 def test_a_sweep_forces_what_it_tries(twice: Op) -> None:

@@ -16,8 +16,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from hipward_kernels.bench.perftest import copy_rate
 from hipward_kernels.models import SIZES, VERSIONS, llama
-from hipward_kernels.perftest import copy_rate
 from hipward_kernels.workshop import (
     analyze_kernel_launches,
     analyze_kernel_reduction,
@@ -428,7 +428,7 @@ def test_results_of_other_columns_are_not_mixed(profiles: dict[str, Path], tmp_p
     ("call", "says"),
     [
         (lambda: training_script.run("v1", [*TINY, "--seq-len", "1000"]), "256 positions"),
-        (lambda: training_script.run("v1", [*TINY, "--enable-pytorch-profiler"]), "--profile-dir is needed"),
+        (lambda: training_script.run("v1", [*TINY, "--enable-pytorch-profiler"]), "--profile-dir is required"),
         (lambda: training_script.run("v1", ["--device", "banana"]), "banana: there is no such device"),
         (lambda: training_script.run("v4", [*TINY, "--off", "fused_qkv"]), "needs fused_qkv; switch both"),
         (lambda: compare_versions.main(["--v1", "absent", "--v2", "absent"]), "not a result"),

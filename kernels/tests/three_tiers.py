@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from hipward_kernels import registry
-from hipward_kernels.registry import Op, Tier
+from hipward_kernels.dispatch import registry
+from hipward_kernels.dispatch.registry import Op, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,15 +1,18 @@
-//! The one binary: site, API, jobs, devices, isolation, command line.
+//! The `hipward` binary: site, API, jobs, devices, isolation, command line.
 //!
-//! `commands/` has one file per command; everything else here is what `serve` is made of.
+//! `commands/` has one module per command. The other modules are the parts of `serve`, and what several commands share.
 
 mod api;
+mod atomic_write;
 mod commands;
 mod config;
 mod devices;
 mod isolation;
 mod jobs;
 mod lsp;
+mod procfs;
 mod python;
+mod rule_pages;
 mod server;
 mod shutdown;
 mod statistics;
@@ -18,6 +21,9 @@ mod web;
 use clap::{Parser, Subcommand};
 use commands::{bench, build, check, doctor, explain, serve};
 use std::process::ExitCode;
+
+/// The environment variable with the token, if no file is passed. It is not passed on to Python.
+const TOKEN_VARIABLE: &str = "HIPWARD_TOKEN";
 
 /// What to try first, below the list of commands.
 const EXAMPLES: &str = "\
@@ -41,7 +47,7 @@ struct CommandLine {
 enum Command {
     /// Serve the site, the API and a local benchmark runner
     Serve(serve::Args),
-    /// Find what breaks or crawls on ROCm in source files, and mend it
+    /// Find what breaks or crawls on ROCm in source files, and fix it
     Check(check::Args),
     /// Serve an editor: diagnostics, quick fixes, rule pages
     Lsp(commands::lsp::Args),
@@ -51,9 +57,9 @@ enum Command {
     Bench(bench::Args),
     /// Write the site as files that any static host can serve
     Build(build::Args),
-    /// Say what this host has and lacks, and the line that mends it
+    /// Report what this host has and lacks, and how to fix it
     Doctor(doctor::Args),
-    /// Run one worker behind its fence; started by `serve`
+    /// Run one worker in its sandbox; started by `serve`
     #[command(hide = true)]
     SandboxExec,
 }
@@ -69,9 +75,4 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(args),
         Command::SandboxExec => isolation::supervise(),
     }
-}
-
-/// Bytes in lower-case hexadecimal.
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,15 +1,15 @@
-//! Store, runner, scheduler and API put together: what `serve` runs until it is told to stop, and `bench` for one job.
+//! The server: store, runner, scheduler and API. `serve` runs it until it is stopped, and `bench` for one job.
 
 use crate::{
-    api::{Access, App, Guard, router},
-    jobs::{Runner, Store, schedule},
+    api::{AccessConfig, AccessControl, App, router},
+    jobs::{LocalRunner, Store, schedule},
     shutdown::shutdown,
     web::pages::Pages,
 };
 use std::{io, net::SocketAddr, sync::Arc};
 use tokio::net::TcpListener;
 
-/// A listener on an address, and the address that it got.
+/// Listens on an address. Returns the listener and the bound address.
 pub(crate) async fn listen(bind: SocketAddr) -> Result<(TcpListener, SocketAddr), String> {
     let cannot = |error: io::Error| {
         format!("cannot listen on {bind}: {error}; choose another address with --bind")
@@ -19,29 +19,38 @@ pub(crate) async fn listen(bind: SocketAddr) -> Result<(TcpListener, SocketAddr)
     Ok((listener, bound))
 }
 
-/// Serves until `told` is over; then jobs in progress wait again.
+/// Serves until `stopped` resolves. Jobs in progress are then queued again.
 pub(crate) async fn run_server(
     listener: TcpListener,
-    access: Access,
+    access: AccessConfig,
     store: Store,
-    runner: Arc<Runner>,
+    runner: LocalRunner,
     pages: Pages,
-    told: impl Future<Output = ()> + Send + 'static,
+    stopped: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     let bound = listener.local_addr()?;
     let (stop, shutdown) = shutdown();
-    let scheduler = tokio::spawn(schedule(runner.clone(), store.clone(), shutdown.clone()));
+    let mut stopping = shutdown.clone();
+    let scheduler = tokio::spawn({
+        let (runner, store, shutdown) = (runner.clone(), store.clone(), shutdown.clone());
+        async move {
+            tokio::select! {
+                runner = runner.found() => schedule(runner, store, shutdown).await,
+                () = stopping.requested() => {}
+            }
+        }
+    });
     let app = App {
         store,
         runner,
         compiler: Arc::default(),
         pages: Arc::new(pages),
-        guard: Arc::new(Guard::new(bound, access)),
+        access: Arc::new(AccessControl::new(bound, access)),
         shutdown,
     };
     axum::serve(listener, router(app))
         .with_graceful_shutdown(async move {
-            told.await;
+            stopped.await;
             stop.now();
         })
         .await?;

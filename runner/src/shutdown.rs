@@ -1,4 +1,4 @@
-//! The wish to stop: a person's, and the server's, as everything that runs for long hears it.
+//! The shutdown signal, which all long-running tasks share, and the Ctrl-C and SIGTERM that trigger it.
 
 use std::io;
 use tokio::{
@@ -6,41 +6,41 @@ use tokio::{
     sync::watch,
 };
 
-/// Tells all [`Shutdown`]s.
+/// The sender of the shutdown signal.
 #[derive(Debug)]
 pub(crate) struct Stop(watch::Sender<bool>);
 
-/// Hears of it. Cheap to clone.
+/// The receiver of the shutdown signal. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Shutdown(watch::Receiver<bool>);
 
-/// The two ends.
+/// Creates a shutdown signal.
 pub(crate) fn shutdown() -> (Stop, Shutdown) {
-    let (tell, hear) = watch::channel(false);
-    (Stop(tell), Shutdown(hear))
+    let (sender, receiver) = watch::channel(false);
+    (Stop(sender), Shutdown(receiver))
 }
 
 impl Stop {
-    /// Asks everything to stop.
+    /// Sets the signal.
     pub(crate) fn now(self) {
         self.0.send_replace(true);
     }
 }
 
 impl Shutdown {
-    /// Whether it was asked for.
+    /// Whether the signal is set.
     pub(crate) fn is_requested(&self) -> bool {
         *self.0.borrow()
     }
 
-    /// Resolves when it is asked for. May be dropped and called again.
+    /// Resolves when the signal is set. Cancel-safe.
     pub(crate) async fn requested(&mut self) {
-        // Without the other end nobody is left to serve, which amounts to the same.
+        // A dropped sender has the same effect.
         let _ = self.0.wait_for(|&stopping| stopping).await;
     }
 }
 
-/// A person's wish to stop this process: Ctrl-C, or SIGTERM.
+/// Interrupts of this process: Ctrl-C (SIGINT) and SIGTERM.
 #[derive(Debug)]
 pub(crate) struct Interrupts {
     interrupt: Signal,
@@ -48,7 +48,7 @@ pub(crate) struct Interrupts {
 }
 
 impl Interrupts {
-    /// Listens from now on: what comes before [`Interrupts::next`] is called is kept for it.
+    /// Installs the handlers. Interrupts before the first call of [`Interrupts::next`] are not lost.
     pub(crate) fn listen() -> io::Result<Interrupts> {
         Ok(Interrupts {
             interrupt: signal(SignalKind::interrupt())?,
@@ -56,7 +56,7 @@ impl Interrupts {
         })
     }
 
-    /// Resolves at the next one. May be dropped and called again; none is missed in between.
+    /// Resolves at the next interrupt. Cancel-safe.
     pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
@@ -73,14 +73,14 @@ mod tests {
     use tokio::time::{sleep, timeout};
 
     #[tokio::test]
-    async fn an_interrupt_between_two_waits_is_heard_by_the_second() {
+    async fn interrupt_between_two_waits_is_not_lost() {
         let mut interrupts = Interrupts::listen().expect("signals can be listened to");
         let pause = Duration::from_millis(1);
         assert!(timeout(pause, interrupts.next()).await.is_err());
         raise(signal::SIGINT).expect("is raised");
         sleep(pause).await;
-        let heard = timeout(Duration::from_secs(5), interrupts.next()).await;
-        assert!(heard.is_ok());
+        let received = timeout(Duration::from_secs(5), interrupts.next()).await;
+        assert!(received.is_ok());
         assert!(timeout(pause, interrupts.next()).await.is_err(), "once");
     }
 }

@@ -1,4 +1,4 @@
-//! The API over a real socket: jobs, streams, problems, and who may ask.
+//! The API over a real socket: jobs, streams, problems, and access control.
 
 mod support;
 
@@ -15,7 +15,7 @@ use std::{
 use support::{MEASURES, Server, WAITS, agent, hipward, problem, read_events, state};
 
 #[test]
-fn a_job_goes_from_post_to_verdict() {
+fn job_runs_from_submission_to_verdict() {
     let server = Server::start(&[]);
     let request =
         json!({"code": MEASURES, "title": "Two to one", "variants": ["compile", "fused-ops"]});
@@ -81,7 +81,7 @@ fn a_job_goes_from_post_to_verdict() {
 }
 
 #[test]
-fn the_first_event_is_there_at_once_while_a_device_is_busy() {
+fn queued_event_is_sent_immediately_while_the_device_is_busy() {
     let server = Server::start(&[]);
     let running = server.submit(WAITS).id;
     server.wait_for(&running, |job| job.state == JobState::Running);
@@ -107,7 +107,7 @@ fn the_first_event_is_there_at_once_while_a_device_is_busy() {
 }
 
 #[test]
-fn a_stream_resumes_by_header_or_query_whichever_is_further_and_ends_with_204() {
+fn stream_resumes_by_header_or_query_and_ends_with_204() {
     let server = Server::start(&[]);
     let all = server.run(MEASURES);
     let id = server.submit(MEASURES).id;
@@ -152,7 +152,7 @@ fn a_stream_resumes_by_header_or_query_whichever_is_further_and_ends_with_204() 
 }
 
 #[test]
-fn a_client_that_hangs_up_in_mid_job_misses_nothing() {
+fn disconnected_client_can_resume_without_losing_events() {
     let server = Server::start(&[]);
     let id = server
         .submit("import time\nfor i in range(12):\n  print(i, flush=True)\n  time.sleep(0.12)")
@@ -166,7 +166,7 @@ fn a_client_that_hangs_up_in_mid_job_misses_nothing() {
 }
 
 #[test]
-fn cancelling_ends_a_job_wherever_it_stands_and_can_be_repeated() {
+fn job_in_any_state_is_cancelled_and_cancelling_is_idempotent() {
     let server = Server::start(&[]);
     let running = server.submit(WAITS).id;
     let queued = server.submit(WAITS).id;
@@ -189,7 +189,7 @@ fn cancelling_ends_a_job_wherever_it_stands_and_can_be_repeated() {
 }
 
 #[test]
-fn a_failed_job_says_why_and_what_to_do() {
+fn failed_job_has_message_and_help() {
     let server = Server::start(&[]);
     let id = server.submit("raise ValueError('no width')").id;
     let failed = server.wait_for(&id, |job| job.state.is_final());
@@ -208,7 +208,7 @@ fn a_failed_job_says_why_and_what_to_do() {
 }
 
 #[test]
-fn a_kernel_is_compiled_in_a_worker_of_its_own_each_time() {
+fn each_kernel_is_compiled_in_a_new_worker() {
     let server = Server::start(&[]);
     let compile = |request: &Value| {
         let mut answer = server
@@ -247,7 +247,7 @@ fn a_kernel_is_compiled_in_a_worker_of_its_own_each_time() {
 }
 
 #[test]
-fn a_compile_request_is_checked_before_a_worker_is_used_and_who_hangs_up_costs_none() {
+fn invalid_or_aborted_compile_requests_use_no_worker() {
     let server = Server::start(&[]);
     let compile = |request: &Value, patience: Duration| {
         let agent = ureq::Agent::from(
@@ -323,7 +323,7 @@ fn a_compile_request_is_checked_before_a_worker_is_used_and_who_hangs_up_costs_n
 }
 
 #[test]
-fn what_is_not_a_job_is_refused_with_a_code_and_advice() {
+fn invalid_submissions_are_problems_with_code_and_help() {
     let server = Server::start(&[]);
     let long_code = "x".repeat(256 * 1024 + 1);
     let long_title = "é".repeat(121);
@@ -381,7 +381,7 @@ fn what_is_not_a_job_is_refused_with_a_code_and_advice() {
 }
 
 #[test]
-fn addresses_and_methods_that_do_not_exist_are_problems_in_the_api_and_pages_elsewhere() {
+fn unknown_routes_are_problems_in_the_api_and_pages_elsewhere() {
     let server = Server::start(&[]);
     for (path, code) in [
         ("/api/v2/jobs", "not-found"),
@@ -426,7 +426,7 @@ fn addresses_and_methods_that_do_not_exist_are_problems_in_the_api_and_pages_els
 }
 
 #[test]
-fn a_job_has_a_page_that_outlives_the_server() {
+fn job_page_survives_a_restart() {
     let mut server = Server::start(&[]);
     let id = server.submit(MEASURES).id;
     server.wait_for(&id, |job| job.state.is_final());
@@ -449,7 +449,7 @@ fn raw(server: &Server, head: &str) -> String {
 }
 
 #[test]
-fn foreign_hosts_and_origins_are_refused() {
+fn foreign_hosts_and_origins_are_rejected() {
     let server = Server::start(&[]);
     let port = server.port();
     let get = |headers: &str| {
@@ -481,7 +481,7 @@ fn foreign_hosts_and_origins_are_refused() {
 }
 
 #[test]
-fn without_torch_everything_but_benchmarks_works_and_says_so() {
+fn everything_except_benchmarks_works_without_torch() {
     // An interpreter without the scripted package has no PyTorch for us.
     let server = Server::start(&["--python", "/nonexistent/python"]);
     let (_, body) = server.get("/api/v1/capabilities");
@@ -514,7 +514,7 @@ fn without_torch_everything_but_benchmarks_works_and_says_so() {
 }
 
 #[test]
-fn the_teams_rules_are_handed_to_the_playground() {
+fn team_rules_are_served_to_the_playground() {
     let plain = Server::start(&[]);
     assert_eq!(
         plain.get("/api/v1/rules"),
@@ -546,7 +546,7 @@ fn the_teams_rules_are_handed_to_the_playground() {
 }
 
 #[test]
-fn a_mistake_in_the_teams_rules_stops_the_server_with_file_line_and_key() {
+fn invalid_team_rules_stop_the_server_with_file_line_and_key() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("acme.toml"), "[[rule]]\nid = \"x\"\n").expect("a file");
     let output = hipward()
@@ -560,7 +560,7 @@ fn a_mistake_in_the_teams_rules_stops_the_server_with_file_line_and_key() {
 }
 
 #[test]
-fn the_schema_of_reports_has_an_address() {
+fn report_schema_is_served() {
     let server = Server::start(&[]);
     let (status, schema) = server.get("/schema/report.json");
     let printed = hipward().args(["check", "--schema"]).output();

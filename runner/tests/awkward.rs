@@ -1,4 +1,4 @@
-//! `hipward check` and `hipward explain` where users trip: what is said then, and that the rest is done all the same.
+//! `hipward check` and `hipward explain` with unusual input: the messages, and that the remaining work is done.
 
 #[path = "support/check.rs"]
 mod support;
@@ -10,13 +10,13 @@ use std::process::{Command, Stdio};
 use support::{NVML, check, fired, folder, hipward, told, write};
 
 #[test]
-fn without_a_path_it_is_this_folder() {
+fn default_path_is_the_working_directory() {
     let folder = folder(&[("a.py", NVML)]);
     assert_eq!(fired(folder.path(), &[]), ["a.py:1 pynvml"]);
 }
 
 #[test]
-fn what_was_found_is_said_once() {
+fn findings_of_overlapping_paths_are_reported_once() {
     let folder = folder(&[("a.py", NVML), ("b.py", NVML)]);
     for format in ["text", "markdown"] {
         let (_, text, _) = check(folder.path(), &[".", "--format", format]);
@@ -30,7 +30,7 @@ fn what_was_found_is_said_once() {
 }
 
 #[test]
-fn a_file_that_does_not_read_is_told_and_the_others_are_judged() {
+fn unreadable_file_is_reported_and_others_are_checked() {
     let folder = folder(&[("a.py", NVML), ("b/c.py", "")]);
     let path = |name: &str| folder.path().join(name);
     fs::write(path("latin.py"), b"x = 1\ny = '\xe9'\n").expect("a file");
@@ -46,15 +46,12 @@ fn a_file_that_does_not_read_is_told_and_the_others_are_judged() {
     }
     let (code, text, errors) = check(folder.path(), &["missing.py"]);
     assert_eq!((code, text.as_str()), (2, ""));
-    assert_eq!(
-        errors,
-        "hipward: missing.py: there is no such file or folder\n"
-    );
+    assert_eq!(errors, "hipward: missing.py: no such file or folder\n");
 }
 
 #[cfg(unix)]
 #[test]
-fn links_that_go_round_or_nowhere_are_no_trouble() {
+fn circular_and_broken_links_are_ignored() {
     use std::os::unix::fs::symlink;
 
     let folder = folder(&[("a.py", NVML)]);
@@ -67,7 +64,7 @@ fn links_that_go_round_or_nowhere_are_no_trouble() {
 
 /// A first file that takes long, and a second that is gone by then.
 #[test]
-fn a_file_that_is_gone_when_its_turn_comes_is_no_mistake() {
+fn file_removed_during_the_check_is_no_error() {
     // Seconds of work, so that a late test is early enough.
     let long = "x = f(a, b, c)\n".repeat(60_000);
     let names: Vec<String> = (0..10).map(|at| format!("a{at}.py")).collect();
@@ -87,7 +84,7 @@ fn a_file_that_is_gone_when_its_turn_comes_is_no_mistake() {
 }
 
 #[test]
-fn crlf_and_a_byte_order_mark_stay_and_do_not_shift_columns() {
+fn crlf_and_byte_order_mark_are_preserved() {
     let source = "\u{feff}import os\r\nos.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"\"\r\n";
     let folder = folder(&[("a.py", source), ("b.py", "\u{feff}import pynvml\r\n")]);
     let (_, text, _) = check(folder.path(), &["b.py"]);
@@ -102,7 +99,7 @@ fn crlf_and_a_byte_order_mark_stay_and_do_not_shift_columns() {
 }
 
 #[test]
-fn a_read_only_file_is_reported_and_not_written() {
+fn read_only_file_is_reported_and_not_written() {
     let folder = folder(&[(
         "a.py",
         "import datetime\nx = datetime.UTC\nimport os\nos.environ[\"CUDA_LAUNCH_BLOCKING\"] = \"1\"\n",
@@ -123,7 +120,7 @@ fn a_read_only_file_is_reported_and_not_written() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn closed_output_pipe_is_no_error() {
     let folder = folder(&[]);
     for index in 0..200 {
         write(folder.path(), &format!("{index}.py"), &NVML.repeat(50));
@@ -143,7 +140,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
-fn watching_standard_input_is_refused() {
+fn watching_standard_input_is_rejected() {
     let folder = folder(&[]);
     let mut child = hipward(folder.path())
         .args(["-", "--watch"])
@@ -156,7 +153,10 @@ fn watching_standard_input_is_refused() {
     let _ = child.stdin.take().expect("is piped").write_all(b"x = 1\n");
     let (code, _, errors) = told(child.wait_with_output().expect("it ends"));
     assert_eq!(code, 2);
-    assert!(errors.contains("standard input has an end"), "{errors}");
+    assert!(
+        errors.contains("standard input cannot be watched"),
+        "{errors}"
+    );
 }
 
 fn explain(folder: &std::path::Path, arguments: &[&str]) -> (i32, String, String) {
@@ -166,7 +166,7 @@ fn explain(folder: &std::path::Path, arguments: &[&str]) -> (i32, String, String
 }
 
 #[test]
-fn explain_knows_a_teams_rules_too() {
+fn explain_shows_team_rules() {
     let team = "\n[[rule]]\nid = \"ACME001\"\nname = \"acme-gemm\"\nmessage = \"Use the new one.\"\n\
                 link = \"https://wiki.example/gemm\"\nmatch.cuda = \"acme_gemm\"\n\
                 fix = { title = \"Rename\", replace = \"acme_gemm2\" }\n";

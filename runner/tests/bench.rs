@@ -1,4 +1,4 @@
-//! `hipward bench`: the button's job in a terminal, with a server of its own and with a running one.
+//! `hipward bench`, with its own server and with a running one.
 
 mod support;
 
@@ -66,7 +66,7 @@ fn run(snippet: &str, flags: &[&str]) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn a_job_runs_here_and_its_result_is_printed_in_each_format() {
+fn local_job_is_printed_in_each_format() {
     let (code, text, progress) = run(MEASURES, &[]);
     assert_eq!(code, Some(0), "{progress}");
     for part in [
@@ -94,7 +94,7 @@ fn a_job_runs_here_and_its_result_is_printed_in_each_format() {
 }
 
 #[test]
-fn the_exit_code_says_how_it_went() {
+fn exit_code_reflects_the_result() {
     let (code, text, _) = run(REJECTS, &[]);
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("Not timed: It is off."), "{text}");
@@ -130,7 +130,7 @@ fn the_exit_code_says_how_it_went() {
 }
 
 #[test]
-fn a_running_server_does_the_job_and_keeps_it() {
+fn job_runs_on_a_running_server_and_is_stored_there() {
     let server = Server::start(&[]);
     let (code, _, errors) = run(MEASURES, &["--host", &server.url]);
     assert_eq!(code, Some(2));
@@ -158,7 +158,7 @@ fn a_running_server_does_the_job_and_keeps_it() {
 }
 
 #[test]
-fn a_server_that_is_started_again_is_followed_on() {
+fn job_is_followed_across_a_restart_of_the_server() {
     // An address of its own: at 127.0.0.1 another test may be given the port while nobody has it.
     let mut server = Server::start(&["--bind", "127.0.0.2:0", "--no-token"]);
     let folder = tempfile::tempdir().expect("a folder");

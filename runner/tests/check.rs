@@ -1,4 +1,4 @@
-//! `hipward check` as a user has it: a folder, a command line, what is printed and how it ends.
+//! `hipward check` from the command line: output and exit codes.
 
 #[path = "support/check.rs"]
 mod support;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use support::{CONF, LAUNCH, NVML, check, fired, folder, hipward, told, write};
 
 #[test]
-fn exit_codes_are_a_linters() {
+fn exit_codes_are_those_of_a_linter() {
     let folder = folder(&[("good.py", "x = 1\n"), ("info.py", CONF), ("bad.py", NVML)]);
     let code = |arguments: &[&str]| check(folder.path(), arguments).0;
     assert_eq!(code(&["good.py"]), 0);
@@ -25,7 +25,7 @@ fn exit_codes_are_a_linters() {
 }
 
 #[test]
-fn the_nearest_configuration_holds_and_the_command_line_overrides_it() {
+fn nearest_configuration_applies_and_the_command_line_overrides_it() {
     let folder = folder(&[
         (
             "pyproject.toml",
@@ -60,7 +60,7 @@ fn the_nearest_configuration_holds_and_the_command_line_overrides_it() {
 }
 
 #[test]
-fn the_target_comes_from_the_configuration_too() {
+fn target_is_read_from_the_configuration() {
     let folder = folder(&[
         (
             "hipward.toml",
@@ -80,7 +80,7 @@ fn the_target_comes_from_the_configuration_too() {
 }
 
 #[test]
-fn rules_can_be_left_out_for_some_files() {
+fn rules_can_be_ignored_per_file() {
     let folder = folder(&[
         (
             "hipward.toml",
@@ -101,7 +101,7 @@ fn rules_can_be_left_out_for_some_files() {
 }
 
 #[test]
-fn what_is_excluded_is_checked_only_when_it_is_named() {
+fn excluded_files_are_checked_only_if_passed() {
     let folder = folder(&[
         ("hipward.toml", "exclude = [\"third_party/\"]\n"),
         ("third_party/a.py", NVML),
@@ -116,27 +116,27 @@ fn what_is_excluded_is_checked_only_when_it_is_named() {
 }
 
 #[test]
-fn a_mistake_in_the_configuration_is_told_with_file_line_key_and_what_is_allowed() {
+fn configuration_errors_have_file_line_key_and_allowed_values() {
     let cases = [
         (
             "hipward.toml",
             "\ncolour = 1\n",
-            "hipward.toml:2: `colour`: there is no such key; there are select,",
+            "hipward.toml:2: `colour`: unknown key; the keys are select,",
         ),
         (
             "hipward.toml",
             "[target]\narch = \"sm_90\"\n",
-            "hipward.toml:2: `target.arch`: it is one of gfx90a, gfx942, gfx950",
+            "hipward.toml:2: `target.arch`: it must be one of gfx90a, gfx942, gfx950",
         ),
         (
             "hipward.toml",
             "[target]\ntorch = 2.9\n",
-            "hipward.toml:2: `target.torch`: it is a string",
+            "hipward.toml:2: `target.torch`: it must be a string",
         ),
         (
             "hipward.toml",
             "select = \"HW1\"\n",
-            "hipward.toml:1: `select`: it is a list of strings",
+            "hipward.toml:1: `select`: it must be a list of strings",
         ),
         ("hipward.toml", "select = [\n", "hipward.toml:"),
         (
@@ -157,17 +157,17 @@ fn a_mistake_in_the_configuration_is_told_with_file_line_key_and_what_is_allowed
         (
             "hipward.toml",
             "exclude = [\n    \"build/\",\n    \"[\",\n]\n",
-            "hipward.toml:3: `exclude`: `[` is no pattern such as tests/ or *_pb2.py",
+            "hipward.toml:3: `exclude`: `[` is not a pattern such as tests/ or *_pb2.py",
         ),
         (
             "hipward.toml",
             "exclude = [\"# later\"]\n",
-            "hipward.toml:1: `exclude`: `# later` names no file",
+            "hipward.toml:1: `exclude`: `# later` matches no file",
         ),
         (
             "hipward.toml",
             "[per-file-ignores]\n\"tests/[a-\" = []\n",
-            "hipward.toml:2: `per-file-ignores.tests/[a-`: `tests/[a-` is no pattern",
+            "hipward.toml:2: `per-file-ignores.tests/[a-`: `tests/[a-` is not a pattern",
         ),
         (
             "pyproject.toml",
@@ -207,7 +207,7 @@ applicability = "safe"
 "#;
 
 #[test]
-fn a_teams_rules_find_fix_and_fail_like_the_built_in_ones() {
+fn team_rules_work_like_built_in_rules() {
     let folder = folder(&[
         ("rules/acme.toml", TEAM),
         (
@@ -242,7 +242,7 @@ fn a_teams_rules_find_fix_and_fail_like_the_built_in_ones() {
 }
 
 #[test]
-fn the_rules_and_settings_that_the_lesson_for_teams_shows_do_what_it_says() {
+fn examples_of_the_team_lesson_work() {
     let rules = include_str!("../../content/04-team/01-keep-it-ported/rules.toml");
     let settings =
         "rules = \"rules\"\n[per-file-ignores]\n\"tools/old_cluster/**\" = [\"pynvml\"]\n";
@@ -259,19 +259,19 @@ fn the_rules_and_settings_that_the_lesson_for_teams_shows_do_what_it_says() {
 }
 
 #[test]
-fn a_mistake_in_a_teams_rule_is_told_with_file_line_and_key() {
+fn team_rule_errors_have_file_line_and_key() {
     let bad = TEAM.replace("\"acme.softmax($X, dim=$D)\"", "\"acme.softmax($X\"");
     let folder = folder(&[("rules/acme.toml", &bad), ("a.py", "x = 1\n")]);
     let (code, _, errors) = check(folder.path(), &["a.py", "--rules", "rules"]);
     assert_eq!(code, 2);
     assert!(
-        errors.contains("rules/acme.toml:9: `match.pattern`: it is no Python at"),
+        errors.contains("rules/acme.toml:9: `match.pattern`: not valid Python at"),
         "{errors}"
     );
 }
 
 #[test]
-fn a_baseline_is_silent_about_what_was_there_and_about_nothing_else() {
+fn baseline_suppresses_only_known_findings() {
     let before = format!("{NVML}\ndef f():\n    import pynvml\n{LAUNCH}");
     let folder = folder(&[("src/a.py", &before), ("src/b.py", NVML)]);
     let (code, _, told) = check(folder.path(), &["src", "--write-baseline", "known.json"]);
@@ -316,11 +316,11 @@ fn a_baseline_is_silent_about_what_was_there_and_about_nothing_else() {
     write(folder.path(), "known.json", "{}");
     let (code, _, errors) = check(folder.path(), &["src"]);
     assert_eq!(code, 2);
-    assert!(errors.contains("this is no baseline"), "{errors}");
+    assert!(errors.contains("this is not a baseline"), "{errors}");
 }
 
 #[test]
-fn git_takes_the_patch_of_many_files() {
+fn git_applies_the_patch_of_many_files() {
     let folder = folder(&[
         ("a.py", CONF),
         ("sub dir/b.py", &format!("# é\n{CONF}")),
@@ -345,7 +345,7 @@ fn git_takes_the_patch_of_many_files() {
 }
 
 #[test]
-fn standard_input_has_the_name_that_it_is_given() {
+fn standard_input_uses_the_passed_file_name() {
     let folder = folder(&[(
         "hipward.toml",
         "[per-file-ignores]\n\"tests/\" = [\"HW1\"]\n",
@@ -374,7 +374,7 @@ fn standard_input_has_the_name_that_it_is_given() {
 }
 
 #[test]
-fn the_order_is_the_same_on_any_number_of_threads() {
+fn order_is_independent_of_the_number_of_threads() {
     let folder = tempfile::tempdir().expect("a folder");
     for index in 0..300 {
         write(
@@ -397,7 +397,7 @@ fn the_order_is_the_same_on_any_number_of_threads() {
 
 /// The data that a process may hold is capped at far less than the files have together.
 #[test]
-fn memory_does_not_grow_with_the_number_of_files() {
+fn memory_is_independent_of_the_number_of_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let long = format!("{NVML}x = '''{}'''\n", "words ".repeat(40_000));
     write(folder.path(), "0.py", &long);

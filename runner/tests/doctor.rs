@@ -1,4 +1,4 @@
-//! `hipward doctor` says what a job would meet, because it starts a worker as for one.
+//! `hipward doctor` starts real workers, so its report matches what a job would find.
 
 mod support;
 
@@ -15,7 +15,7 @@ fn doctor(kernels: &Path) -> Output {
 }
 
 #[test]
-fn a_worker_that_starts_is_a_finding() {
+fn worker_that_starts_is_reported() {
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support");
     let output = doctor(&kernels);
     let said = String::from_utf8_lossy(&output.stdout);
@@ -24,7 +24,7 @@ fn a_worker_that_starts_is_a_finding() {
 }
 
 #[test]
-fn a_worker_that_does_not_start_is_a_need_though_python_has_pytorch() {
+fn worker_that_does_not_start_is_reported_as_needed() {
     let broken = tempfile::tempdir().expect("a folder");
     // Jobs of a root server have another user.
     fs::set_permissions(broken.path(), fs::Permissions::from_mode(0o755)).expect("ours");
@@ -34,7 +34,7 @@ fn a_worker_that_does_not_start_is_a_need_though_python_has_pytorch() {
     for (file, text) in [
         ("../__init__.py", ""),
         ("__init__.py", ""),
-        ("probe.py", probe),
+        ("host_probe.py", probe),
         ("worker.py", "raise SystemExit('libgomp cannot be loaded')"),
     ] {
         fs::write(package.join(file), text).expect("a file");

@@ -1,4 +1,4 @@
-//! Hostile snippets, run for real: each ends in the right state with a reason, leaves nothing
+//! Hostile snippets, executed for real: each ends in the right state with a reason, leaves nothing
 //! behind, and the next job runs.
 
 mod support;
@@ -35,7 +35,7 @@ fn attempt(server: &Server, code: &str) -> String {
 }
 
 #[test]
-fn a_snippet_that_sleeps_for_ever_is_stopped_in_time() {
+fn snippet_that_sleeps_is_stopped_at_the_time_limit() {
     let server = Server::start(&["--wall-limit", "3"]);
     let (code, message) = server.failure("import time\nwhile True: time.sleep(60)");
     assert_eq!(code, FailureCode::Timeout);
@@ -44,7 +44,7 @@ fn a_snippet_that_sleeps_for_ever_is_stopped_in_time() {
 }
 
 #[test]
-fn a_fork_bomb_is_stopped_and_nothing_of_it_is_left() {
+fn fork_bomb_is_stopped_and_leaves_no_process() {
     let server = Server::start(&[]);
     // Python and libc both raise when the kernel refuses a fork; a bomb does not care.
     let bomb = "import os, time\nwhile True:\n try: os.fork()\n except OSError: time.sleep(0.01)";
@@ -54,7 +54,7 @@ fn a_fork_bomb_is_stopped_and_nothing_of_it_is_left() {
 }
 
 #[test]
-fn allocating_without_end_is_stopped() {
+fn unlimited_allocation_is_stopped() {
     let server = Server::start(STRICT);
     let at_once = "held = []\nwhile True: held.append(bytearray(64 << 20))";
     assert_eq!(server.failure(at_once).0, FailureCode::MemoryLimit);
@@ -65,7 +65,7 @@ fn allocating_without_end_is_stopped() {
 }
 
 #[test]
-fn memory_cannot_be_hidden_behind_files() {
+fn memory_files_count_as_memory() {
     let server = Server::start(STRICT);
     // Pages of a shared mapping stay when they are mapped no more, so that nothing shows them.
     let code = "
@@ -90,7 +90,7 @@ print('tried')";
 }
 
 #[test]
-fn what_waits_in_sockets_counts_as_memory() {
+fn socket_buffers_count_as_memory() {
     let server = Server::start(STRICT);
     let code = "
 import os, resource, socket, time
@@ -123,7 +123,7 @@ time.sleep(600)";
 }
 
 #[test]
-fn files_without_a_name_count_as_written() {
+fn unlinked_files_count_as_disk_usage() {
     let server = Server::start(&[]);
     let hidden = "
 import errno, os, time
@@ -153,7 +153,7 @@ time.sleep(600)";
 }
 
 #[test]
-fn printing_a_hundred_megabytes_is_stopped_and_its_start_is_kept() {
+fn excessive_output_is_stopped_and_its_start_is_stored() {
     let server = Server::start(STRICT);
     let events = server.run("import sys\nfor _ in range(100): sys.stdout.write('x' * (1 << 20))");
     let EventBody::Failed(failure) = support::final_body(&events) else {
@@ -176,7 +176,7 @@ fn filling_the_disk_is_stopped() {
 }
 
 #[test]
-fn a_daemon_that_leaves_its_session_is_killed_with_the_job() {
+fn daemon_in_another_session_is_killed_with_the_job() {
     let server = Server::start(STRICT);
     let marker = format!("HIPWARD_TEST_DAEMON={}", server.port());
     let (name, value) = marker.split_once('=').expect("is a variable");
@@ -196,7 +196,7 @@ time.sleep(0.5)"
 }
 
 #[test]
-fn neither_supervisor_nor_server_nor_everybody_can_be_killed() {
+fn server_and_supervisor_cannot_be_killed() {
     let server = Server::start(STRICT);
     let code = format!(
         "import os, signal
@@ -224,7 +224,7 @@ except OSError as error:
 }
 
 #[test]
-fn no_socket_can_be_opened_or_reached() {
+fn sockets_cannot_be_opened_or_reached() {
     let server = Server::start(STRICT);
     let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
     let unix_path = server.data.path().join("socket");
@@ -254,7 +254,7 @@ print(b.recv(10).decode())",
 }
 
 #[test]
-fn no_message_reaches_a_socket_of_the_host() {
+fn messages_do_not_reach_sockets_of_the_host() {
     let server = Server::start(STRICT);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let with_mode = |mode| fs::Permissions::from_mode(mode);
@@ -286,7 +286,7 @@ print(b.recv(20).decode())"
 }
 
 #[test]
-fn a_job_reads_nothing_past_permissions() {
+fn job_cannot_bypass_file_permissions() {
     let server = Server::start(&["--python", SYSTEM_PYTHON]);
     let folder = tempfile::tempdir_in("/opt").or_else(|_| tempfile::tempdir());
     let folder = folder.expect("a folder that jobs could reach");
@@ -312,7 +312,7 @@ print([line.split()[1] for line in open('/proc/self/status') if line.startswith(
 }
 
 #[test]
-fn a_python_in_a_closed_folder_is_read_past_permissions_only_behind_landlock() {
+fn unreadable_python_requires_landlock() {
     if without_privileges().is_none() {
         return;
     }
@@ -343,7 +343,7 @@ fn a_python_in_a_closed_folder_is_read_past_permissions_only_behind_landlock() {
 }
 
 #[test]
-fn what_the_kernel_tells_of_other_processes_cannot_be_read() {
+fn proc_folders_of_other_processes_cannot_be_read() {
     let server = Server::start(STRICT);
     if !server.fences_files() {
         return;
@@ -366,7 +366,7 @@ print('tried')",
 }
 
 #[test]
-fn jobs_and_results_are_closed_to_other_users() {
+fn data_folder_is_closed_to_other_users() {
     let mut server = Server::start(STRICT);
     assert_eq!(attempt(&server, "print(1)").trim(), "1");
     let data = server.data.path().to_owned();
@@ -407,7 +407,7 @@ fn jobs_and_results_are_closed_to_other_users() {
 }
 
 #[test]
-fn a_low_limit_on_descriptors_is_worked_with() {
+fn worker_starts_with_a_low_limit_on_descriptors() {
     let server = Server::start(STRICT);
     let lowered = Command::new("prlimit")
         .args(["--nofile=256:256", "--pid", &server.pid().to_string()])
@@ -420,7 +420,7 @@ fn a_low_limit_on_descriptors_is_worked_with() {
 }
 
 #[test]
-fn system_calls_that_reach_other_processes_or_the_kernel_are_refused() {
+fn dangerous_system_calls_are_denied() {
     let server = Server::start(STRICT);
     // x86-64 numbers, and the same by the x32 ABI where it exists.
     let code = "
@@ -450,7 +450,7 @@ print('tried')
 }
 
 #[test]
-fn only_the_private_directory_can_be_written() {
+fn only_the_private_directory_is_writable() {
     let server = Server::start(STRICT);
     if !server.fences_files() {
         return;
@@ -487,7 +487,7 @@ print(open('inside').read(), os.path.realpath(os.environ['HOME']) == os.getcwd()
 }
 
 #[test]
-fn other_peoples_secrets_cannot_be_read() {
+fn secrets_of_the_host_cannot_be_read() {
     let server = Server::start(STRICT);
     if !server.fences_files() {
         return;
@@ -509,7 +509,7 @@ print('tried')",
 }
 
 #[test]
-fn a_worker_knows_a_name_and_a_home_without_the_list_of_accounts() {
+fn worker_has_user_name_and_home_without_passwd() {
     let server = Server::start(STRICT);
     // What PyTorch and Triton ask for the folders of their caches.
     let code = "import getpass, os, pathlib
@@ -519,7 +519,7 @@ print(getpass.getuser(), {home} == {os.path.expanduser('~'), str(pathlib.Path.ho
 }
 
 #[test]
-fn the_environment_is_clean_and_descriptors_are_closed() {
+fn environment_is_clean_and_descriptors_are_closed() {
     // Inherited by the server, and not to be handed on.
     let server = Server::start(STRICT);
     let code = "import os\nprint(sorted(os.environ))\nprint(sorted(int(fd) for fd in os.listdir('/proc/self/fd'))[:4], len(os.listdir('/proc/self/fd')))";
@@ -532,7 +532,7 @@ fn the_environment_is_clean_and_descriptors_are_closed() {
 }
 
 #[test]
-fn garbage_on_the_private_pipe_is_an_error_of_the_job_only() {
+fn invalid_protocol_lines_fail_only_the_job() {
     let server = Server::start(STRICT);
     for code in [
         "import os\nos.write(3, b'not json\\n')\nimport time; time.sleep(60)",
@@ -549,7 +549,7 @@ fn garbage_on_the_private_pipe_is_an_error_of_the_job_only() {
 }
 
 #[test]
-fn a_process_that_ends_by_itself_has_crashed() {
+fn unexpected_exit_is_a_crash() {
     let server = Server::start(STRICT);
     let (code, message) = server.failure("import os\nos._exit(7)");
     assert_eq!(code, FailureCode::Crashed);
@@ -561,7 +561,7 @@ fn a_process_that_ends_by_itself_has_crashed() {
 }
 
 #[test]
-fn everything_dies_with_a_server_that_is_killed() {
+fn workers_die_with_a_killed_server() {
     let mut server = Server::start(&["--wall-limit", "60"]);
     let id = server
         .submit("import os, time\nos.fork()\nos.setsid() if os.fork() == 0 else 0\nprint('running', flush=True)\ntime.sleep(600)")
@@ -588,7 +588,7 @@ fn everything_dies_with_a_server_that_is_killed() {
 }
 
 #[test]
-fn a_result_states_the_isolation_it_ran_under() {
+fn result_states_the_isolation() {
     let server = Server::start(STRICT);
     let events = server.run("environment()");
     let environment = events.iter().find_map(|event| match &event.body {
@@ -608,7 +608,7 @@ fn a_result_states_the_isolation_it_ran_under() {
 }
 
 #[test]
-fn compilers_work_inside_the_fence() {
+fn compilers_work_in_the_sandbox() {
     let server = Server::start(&[]);
     // What torch.compile does on a processor: files in TMPDIR, a compiler, a library, a load.
     let code = "

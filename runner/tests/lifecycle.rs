@@ -1,4 +1,4 @@
-//! What a job's end says, whatever ended it: a variant that fails late, a time limit, a stopped process, a store that
+//! How jobs end: a variant that fails late, a time limit, a stopped process, a store that
 //! cannot be written.
 
 mod support;
@@ -34,7 +34,7 @@ def times(variant, ms, rounds=6, each=8):
 ";
 
 #[test]
-fn a_variant_that_fails_while_it_is_timed_has_no_figures_and_no_headline() {
+fn variant_that_fails_while_timed_has_no_results() {
     let server = Server::start(&[]);
     for late in [
         "",
@@ -70,7 +70,7 @@ times('model-new', 0.01)
 }
 
 #[test]
-fn without_eager_there_is_no_verdict() {
+fn no_verdict_without_eager() {
     let server = Server::start(&[]);
     let view = view(
         &server,
@@ -84,7 +84,7 @@ say('precision', variant='eager', passed=False, outputs=[], seeds=0, reference='
 }
 
 #[test]
-fn six_samples_are_no_headline() {
+fn six_samples_are_ambiguous() {
     let server = Server::start(&[]);
     let view = view(
         &server,
@@ -109,7 +109,7 @@ for variant, ms, each in [('eager', 4.5, 1), ('eager-control', 4.5, 1), ('model-
 }
 
 #[test]
-fn a_job_that_is_stopped_at_its_time_limit_keeps_what_it_measured() {
+fn job_stopped_at_its_time_limit_keeps_its_measurements() {
     let server = Server::start(&["--wall-limit", "3"]);
     let events = server.run(&format!(
         "{HELPERS}
@@ -147,7 +147,7 @@ time.sleep(600)
 }
 
 #[test]
-fn the_harness_is_told_how_long_the_job_may_take() {
+fn time_limit_is_passed_to_the_harness() {
     let server = Server::start(&["--wall-limit", "77"]);
     assert_eq!(
         printed(&server.run("print(job['time_limit_s'])")).trim(),
@@ -156,7 +156,7 @@ fn the_harness_is_told_how_long_the_job_may_take() {
 }
 
 #[test]
-fn lines_that_cannot_be_true_end_the_job_with_the_reason() {
+fn invalid_lines_fail_the_job_with_a_reason() {
     let server = Server::start(&[]);
     let sampled = "environment()\nwarm('eager')\n";
     for (code, kind, says) in [
@@ -196,7 +196,7 @@ fn lines_that_cannot_be_true_end_the_job_with_the_reason() {
             "seconds had passed",
         ),
         (
-            "environment()\nwhile True: say('caution', text='x' * 100_000)",
+            "environment()\nwhile True: say('warning', text='x' * 100_000)",
             FailureCode::Internal,
             "",
         ),
@@ -210,7 +210,7 @@ fn lines_that_cannot_be_true_end_the_job_with_the_reason() {
 }
 
 #[test]
-fn the_device_is_the_leases_whatever_the_job_says() {
+fn device_name_is_that_of_the_lease() {
     let server = Server::start(&[]);
     let view = view(
         &server,
@@ -225,7 +225,7 @@ fn the_device_is_the_leases_whatever_the_job_says() {
 }
 
 #[test]
-fn a_stopped_worker_costs_no_job() {
+fn stopped_worker_loses_no_job() {
     let server = Server::start(&[]);
     let worker = server.idle_worker();
     // It is ready by then.
@@ -241,7 +241,7 @@ fn a_stopped_worker_costs_no_job() {
 }
 
 #[test]
-fn a_stopped_supervisor_holds_up_no_queue() {
+fn stopped_supervisor_does_not_block_the_queue() {
     let server = Server::start(&["--wall-limit", "3"]);
     let supervisor = parent(server.idle_worker());
     signal(supervisor, "-STOP");
@@ -263,7 +263,7 @@ fn parent(process: u32) -> u32 {
 }
 
 #[test]
-fn stops_of_the_server_and_dead_workers_use_up_no_try() {
+fn server_stops_and_dead_workers_do_not_count_as_crashes() {
     let mut server = Server::start(&["--wall-limit", "60"]);
     let id = server.submit(WAITS).id;
     for attempt in 1..=3 {
@@ -283,7 +283,7 @@ fn stops_of_the_server_and_dead_workers_use_up_no_try() {
 }
 
 #[test]
-fn an_end_that_cannot_be_stored_is_stored_later_and_the_server_is_not_ready_meanwhile() {
+fn final_event_is_stored_later_and_server_is_not_ready_meanwhile() {
     let server = Server::start(&[]);
     let id = server.submit("import time\ntime.sleep(4)").id;
     server.wait_for(&id, |job| job.state == JobState::Running);
@@ -310,7 +310,7 @@ fn an_end_that_cannot_be_stored_is_stored_later_and_the_server_is_not_ready_mean
 }
 
 #[test]
-fn a_full_queue_refuses_with_the_time_to_come_again_and_positions_are_those_of_now() {
+fn full_queue_responds_with_retry_after_and_positions_are_current() {
     let server = Server::start(&["--queue-limit", "3"]);
     let first = server.submit(WAITS).id;
     server.wait_for(&first, |job| job.state == JobState::Running);

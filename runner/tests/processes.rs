@@ -1,5 +1,5 @@
-//! What a job can do to other processes, and what ends with it: run for real, as root and as a plain user, and on what an
-//! older kernel has of Landlock, which guards signals since version 6 only.
+//! What a job can do to other processes, and what ends with it: executed for real, as root and as a plain user, and with an
+//! older Landlock ABI, which restricts signals only since version 6.
 
 mod support;
 
@@ -167,14 +167,14 @@ fn manages_its_own(server: &Server) {
 }
 
 #[test]
-fn no_signal_reaches_the_server_the_supervisor_or_a_bystander() {
+fn signals_do_not_reach_other_processes() {
     let server = Server::start(&[]);
     attacked(&server);
     manages_its_own(&server);
 }
 
 #[test]
-fn nor_where_jobs_have_the_servers_own_user_and_there_is_no_landlock() {
+fn signals_do_not_reach_other_processes_without_root_and_landlock() {
     for abi in ["0", "5"] {
         let server = Server::start_without_privileges(&["--newest-landlock", abi]);
         attacked(&server);
@@ -232,7 +232,7 @@ fn ends_with_its_supervisor(server: &Server, name: &str, within: Duration) {
 }
 
 #[test]
-fn a_job_ends_with_its_supervisor_and_the_queue_goes_on() {
+fn job_ends_with_its_supervisor_and_the_queue_continues() {
     for server in [Server::start(&[]), Server::start_without_privileges(&[])] {
         ends_with_its_supervisor(&server, "-KILL", Duration::from_secs(30));
         // Stopped it answers nothing, and the server waits for a while before it gives it up.

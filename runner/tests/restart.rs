@@ -1,4 +1,4 @@
-//! Nothing queued is lost when the server dies, however it dies, and streams go on where clients
+//! No queued job is lost when the server ends for any reason, and streams resume where clients
 //! left them.
 
 mod support;
@@ -8,7 +8,7 @@ use std::{fs, io::Write, net::TcpStream, process::Stdio, thread, time::Duration}
 use support::{Server, WAITS, final_body, hipward, printed, signal, state};
 
 #[test]
-fn a_server_that_is_killed_in_mid_job_loses_no_job_and_no_event() {
+fn killed_server_loses_no_job_and_no_event() {
     let mut server = Server::start(&["--wall-limit", "60"]);
     let interrupted = server.submit(WAITS).id;
     let queued: Vec<String> = (0..3)
@@ -44,7 +44,7 @@ fn a_server_that_is_killed_in_mid_job_loses_no_job_and_no_event() {
 }
 
 #[test]
-fn a_job_that_the_server_dies_under_twice_is_not_tried_a_third_time() {
+fn job_fails_after_two_server_crashes() {
     let mut server = Server::start(&[]);
     let id = server.submit(WAITS).id;
     for attempt in 1..=2 {
@@ -65,7 +65,7 @@ fn a_job_that_the_server_dies_under_twice_is_not_tried_a_third_time() {
 }
 
 #[test]
-fn a_worker_that_dies_before_its_job_costs_no_job() {
+fn worker_that_dies_before_its_job_loses_no_job() {
     let server = Server::start(&[]);
     for _ in 0..3 {
         assert_eq!(state(&server.run("print('warm')")), JobState::Done);
@@ -80,7 +80,7 @@ fn a_worker_that_dies_before_its_job_costs_no_job() {
 }
 
 #[test]
-fn a_server_that_is_asked_to_stop_hands_its_job_back() {
+fn stopping_server_requeues_its_job() {
     let mut server = Server::start(&["--wall-limit", "60"]);
     let id = server.submit(WAITS).id;
     let seen = server.stream(&id, 0, 3);
@@ -100,7 +100,7 @@ fn a_server_that_is_asked_to_stop_hands_its_job_back() {
 }
 
 #[test]
-fn streams_end_when_the_server_is_asked_to_stop() {
+fn streams_end_when_the_server_stops() {
     let mut server = Server::start(&[]);
     let id = server.submit(WAITS).id;
     server.wait_for(&id, |job| job.state == JobState::Running);
@@ -112,7 +112,7 @@ fn streams_end_when_the_server_is_asked_to_stop() {
 }
 
 #[test]
-fn a_second_server_on_the_same_data_says_why_it_does_not_start() {
+fn second_server_on_the_same_data_folder_fails_with_a_reason() {
     let server = Server::start(&[]);
     let second = hipward()
         .args(["serve", "--bind", "127.0.0.1:0", "--data"])
@@ -122,11 +122,11 @@ fn a_second_server_on_the_same_data_says_why_it_does_not_start() {
         .expect("runs");
     assert!(!second.status.success());
     let said = String::from_utf8_lossy(&second.stderr);
-    assert!(said.contains("another Hipward serves"), "{said}");
+    assert!(said.contains("another Hipward server uses"), "{said}");
 }
 
 #[test]
-fn a_second_interrupt_does_not_wait_for_a_client() {
+fn second_interrupt_does_not_wait_for_clients() {
     let mut server = Server::start(&[]);
     let address = server.url.trim_start_matches("http://").to_owned();
     let mut slow = TcpStream::connect(&address).expect("connects");

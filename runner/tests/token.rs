@@ -1,4 +1,4 @@
-//! Who may have code run: on this machine, too, only those who were given the token.
+//! Running code requires the token, also on this machine.
 
 mod support;
 
@@ -16,7 +16,7 @@ fn post(server: &Server, headers: &[(&str, &str)]) -> ureq::http::Response<ureq:
 }
 
 #[test]
-fn a_server_on_loopback_runs_code_only_for_the_token_that_it_made_up() {
+fn loopback_server_requires_its_random_token() {
     let server = Server::start(&[]);
     let token = server.token.clone().expect("it prints one");
     let mut refused = post(&server, &[]);
@@ -51,7 +51,7 @@ fn a_server_on_loopback_runs_code_only_for_the_token_that_it_made_up() {
 }
 
 #[test]
-fn the_address_with_the_token_makes_a_browser_one_that_may_run_code() {
+fn address_with_the_token_sets_the_cookie() {
     let server = Server::start(&[]);
     let token = server.token.clone().expect("it prints one");
     let open = |path: &str| {
@@ -100,7 +100,7 @@ fn the_address_with_the_token_makes_a_browser_one_that_may_run_code() {
 }
 
 #[test]
-fn a_page_that_was_given_the_token_once_keeps_a_cookie_for_it() {
+fn request_with_the_token_sets_the_cookie() {
     let server = Server::start(&[]);
     let bearer = format!("Bearer {}", server.token.as_deref().expect("it prints one"));
     let own = ("origin", server.url.as_str());
@@ -117,7 +117,7 @@ fn a_page_that_was_given_the_token_once_keeps_a_cookie_for_it() {
 }
 
 #[test]
-fn without_a_token_everybody_on_this_machine_may() {
+fn no_token_allows_everybody_on_this_machine() {
     let server = Server::start(&["--no-token"]);
     assert_eq!(server.token, None);
     // Others can send code then, so that files must be fenced off.
@@ -130,7 +130,7 @@ fn without_a_token_everybody_on_this_machine_may() {
 }
 
 #[test]
-fn from_a_network_nobody_may_without_a_token() {
+fn no_token_allows_nobody_from_a_network() {
     let server = Server::start(&["--allow-host", "hip.example", "--no-token"]);
     let mut refused = post(&server, &[]);
     assert_eq!(refused.status(), 403);
@@ -158,7 +158,7 @@ fn serve(flags: &[&str], token: Option<&str>) -> Output {
 }
 
 #[test]
-fn a_token_is_not_taken_from_the_command_line() {
+fn token_on_the_command_line_is_rejected() {
     let refused = serve(&["--token", "secret"], None);
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8_lossy(&refused.stderr);
@@ -170,7 +170,7 @@ fn a_token_is_not_taken_from_the_command_line() {
 }
 
 #[test]
-fn a_token_that_cannot_be_used_is_refused_at_the_start() {
+fn invalid_token_stops_the_server_at_start() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let path = file.path().to_str().expect("a path");
     let says = |output: Output, part: &str| {
@@ -184,11 +184,14 @@ fn a_token_that_cannot_be_used_is_refused_at_the_start() {
         "/nonexistent: ",
     );
     for token in ["ключ", "open sesame "] {
-        says(serve(&[], Some(token)), "no header can carry this token");
+        says(
+            serve(&[], Some(token)),
+            "this token cannot be sent in a header",
+        );
         fs::write(file.path(), format!("{token}\n")).expect("is written");
         says(
             serve(&["--token-file", path], None),
-            "no header can carry this token",
+            "this token cannot be sent in a header",
         );
     }
 }
@@ -209,7 +212,7 @@ print('found', found)
 "#;
 
 #[test]
-fn a_job_finds_no_token_in_what_the_kernel_tells_of_processes() {
+fn job_cannot_read_the_token_from_proc() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("token");
     fs::write(&file, "canary-of-the-test\n").expect("a file");

@@ -1,4 +1,4 @@
-//! `hipward check --watch`: what changes is judged again, and only that.
+//! `hipward check --watch` checks changed files again, and only those.
 
 #[path = "support/check.rs"]
 mod support;
@@ -73,7 +73,7 @@ impl Drop for Watching {
 }
 
 #[test]
-fn watching_judges_what_changes_and_only_that() {
+fn only_changed_files_are_checked_again() {
     let folder = folder(&[
         ("a.py", NVML),
         ("b.py", NVML),

@@ -1,4 +1,4 @@
-//! What answers weigh on the wire: content codings by what the client accepts, and entity tags.
+//! Compression and entity tags of responses.
 
 mod support;
 
@@ -72,7 +72,7 @@ fn paths(server: &Server) -> Vec<String> {
 }
 
 #[test]
-fn every_answer_is_compressed_as_the_client_accepts() {
+fn responses_are_compressed_as_accepted() {
     let server = Server::start(&[]);
     for path in paths(&server) {
         let plain = get(&server, &path, &[("accept-encoding", "identity")]);
@@ -99,7 +99,7 @@ fn every_answer_is_compressed_as_the_client_accepts() {
 }
 
 #[test]
-fn an_answer_that_the_client_has_is_not_sent_again() {
+fn known_response_is_not_sent_again() {
     let server = Server::start(&[]);
     for path in paths(&server) {
         let first = get(&server, &path, &[("accept-encoding", "gzip")]);
@@ -119,7 +119,7 @@ fn an_answer_that_the_client_has_is_not_sent_again() {
 }
 
 #[test]
-fn an_event_stream_is_not_held_back_by_compression() {
+fn event_stream_is_not_delayed_by_compression() {
     let server = Server::start(&[]);
     let id = server.submit(WAITS).id;
     let mut answer = agent()

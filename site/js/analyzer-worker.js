@@ -8,7 +8,7 @@
 import { isPlainPython } from "./plain-python.js";
 
 // What only the second module answers, whatever the source is.
-const ofSecondModule = new Set(["judge", "patch", "surroundings", "survey_finish"]);
+const ofSecondModule = new Set(["judge", "patch", "project_context", "survey_finish"]);
 
 let addresses;
 let python;
@@ -47,7 +47,7 @@ async function answer(method, request) {
   const asked = { ...rest, source, language, rules };
   // A project is counted in the second module, whatever its files are.
   if (method === "survey_add") return (await everyLanguage())[method](JSON.stringify({ ...asked, path }));
-  const isPlain = language === "python" && isPlainPython(source) && rules.length === 0 && !rest.own_modules;
+  const isPlain = language === "python" && isPlainPython(source) && rules.length === 0 && !rest.first_party_modules;
   const module = isPlain ? small : await everyLanguage();
   return module[method](JSON.stringify(asked));
 }

@@ -1,16 +1,16 @@
-// Checks a folder file by file in the worker, and reports the progress and the result. folder.js selects the files;
-// src/playground/project.rs has the types of the report.
+// Checks a folder file by file, in the worker, and says how far it is; then what it comes to. See folder.js for which
+// files those are, and src/playground/project.rs for what is told.
 
 import { analyzerStops, askAnalyzer } from "./analyzer-client.js";
 import { skip, textOf } from "./files.js";
 
 const severities = ["error", "warning", "advice", "info"];
 const tellEvery = 100;
-// The analyzer is terminated on a file that takes too long, and its counts are lost.
+// The analyzer gives up on a file that takes too long, and its count is lost with it.
 const mostStops = 5;
 
-// `tell` is called with each state; once `isWanted` returns false, nothing more is read or reported. Resolves to the fields
-// of the request about each file, by path.
+// `target` is what to judge for; `tell` gets every state; once `isWanted` is false, nothing more is read or told. The
+// answer is how to ask about each file again, by its path.
 export async function survey(folder, target, tell, isWanted) {
   const stopped = new Set();
   while (isWanted()) {
@@ -27,21 +27,21 @@ export async function survey(folder, target, tell, isWanted) {
 }
 
 async function once({ name, files, repositories, skipped: outside }, target, tell, isWanted, stopped) {
-  // Discards the counts of an earlier check.
+  // What an earlier check has left behind is not this one's.
   await askAnalyzer("survey_finish", {});
   const skipped = new Map([...outside].map(([why, paths]) => [why, [...paths]]));
   const known = await readable(files, skipped);
-  const surroundings = await surroundingsOf(known, files, repositories);
+  const contexts = await projectContextsOf(known, files, repositories);
   const requests = new Map();
   const found = [];
-  // Settings for the command line.
+  // The command line reads them.
   const settings = files.map(({ path }) => path).filter((path) => /(^|\/)hipward\.toml$/.test(path));
   let told = 0;
   for (const [done, file] of known.entries()) {
     if (performance.now() - told > tellEvery) {
       told = performance.now();
       tell({ name, done, total: known.length });
-      // Lets the page handle events between files.
+      // Lets the page breathe between files.
       await new Promise((resolve) => setTimeout(resolve));
     }
     const { path, language } = file;
@@ -53,7 +53,7 @@ async function once({ name, files, repositories, skipped: outside }, target, tel
     }
     if (/(^|\/)pyproject\.toml$/.test(path) && text.includes("[tool.hipward")) settings.push(path);
     const stops = analyzerStops();
-    const request = { language, ...surroundings.get(folderOf(path))(path) };
+    const request = { language, ...contexts.get(folderOf(path))(path) };
     try {
       const report = await askAnalyzer("survey_add", { ...request, path, target, source: text });
       requests.set(path, request);
@@ -85,8 +85,8 @@ async function readable(files, skipped) {
   return known.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-// The fields of the request about the files in each folder, from the files around them and the build files there.
-async function surroundingsOf(known, all, repositories) {
+// What to tell the analyzer of the files in each folder: what lies around them says it, and the build files there.
+async function projectContextsOf(known, all, repositories) {
   const aboveCpp = new Set();
   for (const { path } of known.filter(({ language }) => language === "cuda-cpp")) {
     for (let folder = folderOf(path); !aboveCpp.has(folder); folder = folderOf(folder)) aboveCpp.add(folder);
@@ -97,7 +97,7 @@ async function surroundingsOf(known, all, repositories) {
     ((path.endsWith(".py") || path.endsWith(".sh")) && aboveCpp.has(folderOf(path))) ||
     (language === "requirements" && /rocm|amd|hip/.test(path));
   const files = repositories.map((path) => ({ path: path ? `${path}/.git` : ".git" }));
-  // Build files of kinds that are not checked.
+  // They build, and are of no kind that is checked.
   const builds = all.filter(({ path }) => /(^|\/)([Mm]akefile|build\.rs|[^/]*\.mk)$/.test(path) && aboveCpp.has(folderOf(path)));
   for (const file of builds) files.push({ path: file.path, source: (await textOf(file)).text });
   for (const file of known) {
@@ -105,21 +105,21 @@ async function surroundingsOf(known, all, repositories) {
     const { text } = isCpp || tells(file) ? await textOf(file) : {};
     files.push({ path: file.path, source: isCpp ? text?.split("\n").filter(includesOrRenames).join("\n") : text });
   }
-  const folders = await askAnalyzer("surroundings", { files });
+  const folders = await askAnalyzer("project_context", { files });
   return new Map(
-    folders.map(({ path, own_modules, hipified, not_hipified, counterparts, hip_named }) => [
+    folders.map(({ path, first_party_modules, hipified, not_hipified, with_amd_sibling, with_hip_names }) => [
       path,
       (file) => ({
-        own_modules,
+        first_party_modules,
         pytorch_extension: hipified.includes(file) ? true : not_hipified.includes(file) ? false : undefined,
-        has_counterpart: counterparts.includes(file),
-        has_hip_names: hip_named.includes(file),
+        has_amd_sibling: with_amd_sibling.includes(file),
+        has_hip_names: with_hip_names.includes(file),
       }),
     ]),
   );
 }
 
-// The relevant lines of C++: a header may define CUDA's names for HIP.
+// All that counts of C++: a header may give CUDA's names for HIP.
 const includesOrRenames = (line) => /^\s*#\s*include\b|hip(Error|Stream)_t/.test(line);
 
 const folderOf = (path) => path.slice(0, Math.max(0, path.lastIndexOf("/")));

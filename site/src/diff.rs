@@ -1,6 +1,6 @@
 //! A diff of two texts as a table, in lessons and in the playground.
 
-use hipward_analyzer::{DiffKind, DiffLine};
+use hipward_analyzer_core::{DiffKind, DiffLine};
 use leptos::prelude::*;
 
 /// A diff as a table: line numbers before and after, a sign, and the line.

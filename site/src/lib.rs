@@ -22,11 +22,7 @@ mod playground;
 // The module of one island uses a part of what the islands share.
 #[cfg_attr(not(feature = "hydrate"), allow(dead_code))]
 mod browser;
-#[cfg(any(
-    feature = "ssr",
-    feature = "island-isa",
-    feature = "island-playground"
-))]
+#[cfg(any(feature = "ssr", feature = "island-isa", feature = "island-playground"))]
 mod code_area;
 #[cfg(any(feature = "ssr", feature = "island-playground"))]
 mod diff;

@@ -283,7 +283,7 @@ pub(crate) fn bench_id(lesson: &str, bench: &block::Bench) -> String {
 }
 
 fn rule_document(meta: &RuleMeta) -> Document<Code> {
-    Document::parse(&meta.doc(), |fence| {
+    Document::parse(&hipward_analyzer::rule_page(meta), |fence| {
         Ok::<_, Infallible>(block::plain(&fence))
     })
     .unwrap_or_else(|never| match never {})

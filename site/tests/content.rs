@@ -53,7 +53,7 @@ fn a_mistake_names_its_line_and_what_to_do() {
         (
             "```try\nfile = \"before.py\"\ntask = \"T\"\ngone = [\"pynvml\"]\n```\n",
             1,
-            "what has to be there",
+            "at least one condition",
         ),
         (
             "```try\nfile = \"before.py\"\ntask = \"T\"\n[[present]]\ntitle = \"T\"\nmessage = \"M\"\nmatch.pattern = \"f(\"\n```\n",

@@ -79,7 +79,7 @@ fn started() -> Vec<EventBody> {
                 vendor: Vendor::Cpu,
                 arch: "x86_64".into(),
                 memory_bytes: 1 << 34,
-                busy_with: None,
+                current_job: None,
             },
         },
         EventBody::Measured(Measurement::Variants {
@@ -362,7 +362,7 @@ fn on_a_gpu() -> Vec<EventBody> {
     );
     bodies.insert(
         bodies.len() - 2,
-        EventBody::Measured(Measurement::Caution {
+        EventBody::Measured(Measurement::Warning {
             text: "The result of Model does not depend on its <inputs>.".into(),
         }),
     );

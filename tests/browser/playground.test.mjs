@@ -237,7 +237,7 @@ test('a lesson’s exercise shows its conditions and is solved when all of them 
   await paste(quiet);
   await conditions().filter({ hasText: 'Met: No finding of version-cuda-gate' }).waitFor();
   await conditions().filter({ hasText: 'torch.device("cuda") is still used without a check' }).waitFor();
-  await conditions().filter({ hasText: 'torch.cuda.get_device_capability() is still asked' }).waitFor();
+  await conditions().filter({ hasText: 'torch.cuda.get_device_capability() is still called' }).waitFor();
   assert.equal(await page.getByText(/Solved/).count(), 0);
 
   await paste('# nothing is left\n');

@@ -44,7 +44,7 @@ console.log(JSON.stringify({
   project: [project.files.map(({ path }) => path), project.summary.by_hipify > 0],
   extension: [true, false].map((pytorchExtension) =>
     analyzer.analyze(cuda, { language: 'cuda-cpp', pytorchExtension }).findings.some((one) => one.handled_by === 'hipify')),
-  own: analyzer.analyze('import apex\\n', { ownModules: ['apex'] }).findings.length,
+  own: analyzer.analyze('import apex\\n', { firstPartyModules: ['apex'] }).findings.length,
   patch: analyzer.patch('a.py', 'x\\n', 'y\\n'),
   found: report.findings.map((finding) => [finding.rule, cut(finding)]),
   arch: report.target.arch,
@@ -112,7 +112,7 @@ test('TypeScript knows its types, and holds users to them', () => {
     mkdirSync(join(folder, 'types'), { recursive: true });
     writeFileSync(join(folder, 'types/use.ts'), code);
     try {
-      run(process.execPath, [tsc, '--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2022,dom', '--types', '', 'types/use.ts']);
+      run(process.execPath, [tsc, '--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2022,dom', 'types/use.ts']);
       return '';
     } catch (error) {
       return error.stdout;
@@ -158,7 +158,7 @@ const rule = (match) => refusal({ rules: [{ id: 'ACME001', name: 'acme', message
 const version = refusal({ target: { rocm: 'seven' } });
 console.log(JSON.stringify([refusal({ nothing: 1 }), rule({ nothing: 'x' }), version]));
 `);
-  const [options, match, version] = JSON.parse(run(process.execPath, ['keys.js'])).map((text) => text.replace(/^.*there are | *\.$/g, '').split(', '));
+  const [options, match, version] = JSON.parse(run(process.execPath, ['keys.js'])).map((text) => text.replace(/^.*(?:there are|expected one of) | *\.$/g, '').split(', '));
   const types = readFileSync(join(root, 'analyzer/npm/index.d.ts'), 'utf8');
   const optionFields = ['ProjectOptions', 'Options extends ProjectOptions']
     .map((name) => types.match(new RegExp(`export interface ${name} \\{\\n([\\s\\S]*?)\\n\\}`))[1])

@@ -1,5 +1,5 @@
-//! Every way a snippet can be wrong ends its job in the right state, with words that help, and the
-//! next job runs. One server for all of them, because that is the claim.
+//! Each kind of invalid snippet ends its job in the right state, with a helpful message, and the
+//! next job runs. All run on one server.
 
 use hipward_protocol::{EventBody, FailureCode, JobView, VariantId, VariantStatus};
 use hipward_tests::{Server, end};
@@ -214,7 +214,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn every_bad_snippet_ends_clearly_and_the_next_job_runs() {
+fn bad_snippets_fail_with_a_reason_and_the_next_job_runs() {
     let data = tempfile::tempdir().expect("a folder");
     // The limit on time is for the one that sleeps: on a busy machine the others take long to come to theirs.
     let flags = [

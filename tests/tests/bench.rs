@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::process::Command;
 
 #[test]
-fn a_real_snippet_is_measured_here_and_on_a_running_server() {
+fn snippet_is_measured_locally_and_on_a_server() {
     let data = tempfile::tempdir().expect("a folder");
     let server = Server::start(data.path(), &["--time-cap", "1"]);
     let python = python();

@@ -1,5 +1,5 @@
 //! The variants of the ladder through the real server and the real harness, on a CPU: they are announced,
-//! measured on top of each other, and those that cannot run say why.
+//! measured on top of each other, and those that cannot run have a reason.
 
 use hipward_protocol::{
     Capabilities, EventBody, JobState, JobView, Measurement, VariantId, VariantStatus, VariantView,
@@ -9,7 +9,7 @@ use serde_json::json;
 use std::fs;
 
 #[test]
-fn variants_stream_in_announced_order_with_their_steps() {
+fn variants_are_streamed_in_announced_order_with_their_steps() {
     let data = tempfile::tempdir().expect("a temporary folder");
     let server = Server::start(data.path(), &[]);
     let (_, body) = server.get("/api/v1/capabilities");

@@ -1,5 +1,5 @@
-//! What a lesson asks of the learner can be done, its conditions tell right answers from wrong ones, and what it calls
-//! portable is what no rule reports.
+//! The exercises of lessons can be solved, their conditions distinguish right from wrong answers, and what a lesson calls
+//! portable has no findings.
 
 #[path = "lessons/answers.rs"]
 mod answers;
@@ -98,7 +98,7 @@ fn found_lines(task: &Task) -> BTreeSet<usize> {
 }
 
 #[test]
-fn every_exercise_starts_unsolved_and_its_solution_solves_it() {
+fn exercises_start_unsolved_and_their_solutions_solve_them() {
     let tasks = tasks();
     assert!(tasks.len() >= 8, "{} exercises", tasks.len());
     for task in &tasks {
@@ -121,7 +121,7 @@ fn every_exercise_starts_unsolved_and_its_solution_solves_it() {
 }
 
 #[test]
-fn an_exercise_is_not_solved_by_taking_its_code_away() {
+fn removing_the_code_does_not_solve_an_exercise() {
     for task in tasks() {
         let lines: Vec<&str> = task.start.lines().collect();
         let found = found_lines(&task);
@@ -158,7 +158,7 @@ fn an_exercise_is_not_solved_by_taking_its_code_away() {
 }
 
 #[test]
-fn wrong_answers_are_rejected_with_the_reason_and_other_right_ones_are_accepted() {
+fn wrong_answers_are_rejected_and_right_ones_accepted() {
     let tasks = tasks();
     for task in &tasks {
         let answers = ANSWERS.iter().filter(|answer| answer.file == task.file);
@@ -218,7 +218,7 @@ fn table(page: &str, after: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn what_the_first_lesson_calls_portable_no_rule_reports() {
+fn portable_code_of_the_first_lesson_has_no_findings() {
     let folder = content().join("01-port/01-device-abstraction");
     let sample = read(&folder.join("portable.py"));
     let report = analyze(&sample, &Options::default());
@@ -239,7 +239,7 @@ fn what_the_first_lesson_calls_portable_no_rule_reports() {
         .lines()
         .filter(|line| line.to_lowercase().contains("cuda"))
         .count();
-    let says = format!("has {mention} lines that say `cuda`");
+    let says = format!("has {mention} lines with `cuda`");
     assert!(team.contains(&says), "{says}");
 }
 
@@ -307,7 +307,7 @@ const LIBRARIES: &[(&str, Language, &str)] = &[
 ];
 
 #[test]
-fn the_tables_of_libraries_name_the_rule_where_there_is_one() {
+fn library_tables_name_the_rules() {
     let reference: toml::Table = read(&content().join("reference/libraries.toml"))
         .parse()
         .expect("a table");

@@ -1,11 +1,11 @@
-//! A job whose variants take longer than it may run ends in time, with a verdict on those that were measured.
+//! A job whose variants take longer than its time limit ends in time, with a verdict on those that were measured.
 
 use hipward_protocol::{JobState, JobView, VariantStatus};
 use hipward_tests::Server;
 use serde_json::json;
 
 #[test]
-fn a_job_with_too_much_to_compile_and_sample_ends_with_what_it_measured() {
+fn job_over_its_time_limit_ends_with_its_measurements() {
     let data = tempfile::tempdir().expect("a folder");
     let flags = ["--wall-limit", "75", "--time-cap", "600"];
     let server = Server::start(data.path(), &flags);

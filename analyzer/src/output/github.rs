@@ -1,7 +1,7 @@
 //! Workflow commands that GitHub shows as annotations on the lines of a change: `::warning file=…,line=…::message`.
 
 use super::{FileReport, Format};
-use crate::report::Severity;
+use hipward_analyzer_core::Severity;
 
 /// One line for each finding.
 #[derive(Clone, Copy, Debug)]

@@ -3,10 +3,9 @@
 use serde::Serialize;
 
 use super::{FileReport, Format, Statistics, indented, whole};
-use crate::report::Report;
+use hipward_analyzer_core::Report;
 
-/// The JSON Schema (draft 2020-12) of what [`Json`] writes.
-#[cfg(feature = "docs")]
+/// The JSON Schema (diagnostic 2020-12) of what [`Json`] writes.
 pub const REPORT_SCHEMA: &str = include_str!("report.schema.json");
 
 /// `[{"path": …, "schema": 1, "findings": […], …}]`

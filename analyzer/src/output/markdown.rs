@@ -1,7 +1,7 @@
-//! Markdown for a pull request or a wiki: a table for each file, and the numbers at the end.
+//! Markdown for a pull request or a wiki: a table for each file, and a summary at the end.
 
 use super::{FileReport, Format, Statistics};
-use crate::report::{Applicability, Finding};
+use hipward_analyzer_core::{Applicability, Finding};
 
 /// A section for each file with findings or notes.
 #[derive(Clone, Copy, Debug)]
@@ -75,13 +75,13 @@ fn fix(finding: &Finding) -> String {
     format!("{}{how}", escape(&fix.title))
 }
 
-/// A file's name, in which a backtick is a letter like any other.
+/// A file name, in which a backtick is an ordinary character.
 fn name(path: &str) -> String {
     let parts: Vec<String> = path.split('`').map(escape).collect();
     parts.join("\\`")
 }
 
-/// A text without meaning for Markdown but for its backticks, in one table cell.
+/// A text for a table cell, escaped for Markdown except for its backticks.
 fn escape(text: &str) -> String {
     let is_paired = text.matches('`').count().is_multiple_of(2);
     let mut is_code = false;
@@ -89,7 +89,7 @@ fn escape(text: &str) -> String {
     for character in text.chars() {
         match character {
             '`' if is_paired => is_code = !is_code,
-            // A table is cut at its bars first, even within code.
+            // A table is split at its bars first, even within code.
             '|' => out.push('\\'),
             '\\' | '*' | '_' | '<' | '>' | '[' | ']' | '`' | '#' if !is_code => out.push('\\'),
             _ => {}

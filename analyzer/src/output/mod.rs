@@ -1,61 +1,58 @@
-//! Reports as text for people and programs. Pure: reports in, strings out, one file after the other.
+//! Output formats for people and programs. Pure: reports in, strings out, one file after the other.
 
 mod github;
 mod json;
 mod markdown;
 mod sarif;
 mod statistics;
-#[cfg(feature = "all-languages")]
 mod summary;
 mod text;
 
-use crate::report::Report;
+use hipward_analyzer_core::Report;
 
 pub use github::GitHub;
-#[cfg(feature = "docs")]
 pub use json::REPORT_SCHEMA;
 pub use json::{Json, json};
 pub use markdown::Markdown;
 pub use sarif::{Sarif, sarif};
 pub use statistics::Statistics;
-#[cfg(feature = "all-languages")]
 pub use summary::{summary_markdown, summary_text};
 pub use text::{Colour, Text, text};
 
-/// A file and what was found in it.
+/// A file and its report.
 #[derive(Clone, Copy, Debug)]
 pub struct FileReport<'a> {
-    /// Its path as it is shown, `/`-separated.
+    /// The displayed path, with `/` as the separator.
     pub path: &'a str,
-    /// Its text, for the lines that are quoted.
+    /// The text, from which lines are quoted.
     pub source: &'a str,
-    /// What was found.
+    /// The report.
     pub report: &'a Report,
 }
 
-/// A way to write reports down, a file at a time: what was written of one does not depend on the others, so that
-/// nobody has to keep them all.
+/// An output format, written file by file: the output for a file does not depend on the others, so that they need not
+/// be stored.
 pub trait Format: Send + Sync {
-    /// What comes before the first file.
+    /// The text before the first file.
     fn begin(&self) -> String {
         String::new()
     }
 
-    /// A file's part; empty when there is nothing to say of it.
+    /// The text for a file; empty if there is nothing to report.
     fn file(&self, file: &FileReport<'_>) -> String;
 
-    /// What comes between two parts that are not empty.
+    /// The separator between two non-empty parts.
     fn separator(&self) -> &'static str {
         ""
     }
 
-    /// What comes after the last file.
+    /// The text after the last file.
     fn end(&self, _statistics: &Statistics) -> String {
         String::new()
     }
 }
 
-/// All of it at once.
+/// The whole output at once.
 fn whole(format: &dyn Format, files: &[FileReport<'_>]) -> String {
     let mut statistics = Statistics::default();
     let mut out = format.begin();
@@ -73,7 +70,7 @@ fn whole(format: &dyn Format, files: &[FileReport<'_>]) -> String {
     out
 }
 
-/// The lines of a JSON value, moved to the right.
+/// Indents the lines of a JSON value.
 fn indented(json: &str, by: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for (index, line) in json.lines().enumerate() {

@@ -1,26 +1,23 @@
-//! SARIF 2.1.0, which code hosts show beside the lines of a change.
+//! SARIF 2.1.0, which code hosts display next to the lines of a change.
 
 use serde_json::{Value, json};
 
 use super::{FileReport, Format, Statistics, indented, whole};
-use crate::report::{Applicability, Finding, Severity, Span};
-use crate::rules::RULES;
-use crate::team::TeamRules;
+use crate::registry::{RULES, rule_page};
+use hipward_analyzer_core::{Applicability, Finding, Severity, Span};
+use hipward_analyzer_team::TeamRules;
 
-/// One run with every rule, built-in and a team's, and every finding.
+/// One run with every rule, built-in and team rules, and every finding.
 #[derive(Clone, Debug)]
 pub struct Sarif {
     rules: Vec<Value>,
 }
 
 impl Sarif {
-    /// With the rules of teams beside the built-in ones; each once.
+    /// Includes team rules in addition to the built-in ones, each once.
     pub fn new<'t>(teams: impl IntoIterator<Item = &'t TeamRules>) -> Sarif {
         let ours = RULES.iter().map(|rule| {
-            #[cfg(feature = "docs")]
-            let help = json!({ "text": rule.doc(), "markdown": rule.doc() });
-            #[cfg(not(feature = "docs"))]
-            let help = json!({ "text": rule.title });
+            let help = json!({ "text": rule_page(rule), "markdown": rule_page(rule) });
             json!({
                 "id": rule.id,
                 "name": rule.name,
@@ -49,7 +46,7 @@ impl Sarif {
         Sarif { rules }
     }
 
-    /// The log without results, cut where they go.
+    /// The log without results, split at their position.
     fn frame(&self) -> (String, String) {
         let log = json!({
             "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -67,7 +64,7 @@ impl Sarif {
         });
         // Strings, numbers and lists always have a JSON form.
         let text = serde_json::to_string_pretty(&log).unwrap_or_default();
-        // A line break is never part of a JSON string, so this is the key and nothing else.
+        // A JSON string contains no line break, so this can only match the key.
         let (before, after) = text
             .split_once("\n      \"results\": []")
             .unwrap_or_default();
@@ -172,7 +169,7 @@ fn result(path: &str, finding: &Finding, index: Option<usize>) -> Value {
     result
 }
 
-/// A path as a relative URI: SARIF allows no spaces or other signs in it.
+/// A path as a relative URI: SARIF does not allow spaces and some other characters in it.
 fn uri(path: &str) -> String {
     let mut uri = String::new();
     for byte in path.replace('\\', "/").bytes() {

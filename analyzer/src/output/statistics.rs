@@ -1,40 +1,40 @@
-//! Numbers over many files, by rule and by family: what is kept when the reports themselves are gone.
+//! Counts over many files, by rule and by family, without storing the reports.
 
 use std::collections::BTreeMap;
 
-use crate::report::{Applicability, Report, Severity};
-use crate::rules::rule;
+use crate::registry::rule;
+use hipward_analyzer_core::{Applicability, Report, Severity};
 
-/// What was counted so far.
+/// The counts so far.
 #[derive(Clone, Debug, Default)]
 pub struct Statistics {
-    /// Files that were judged.
+    /// Analyzed files.
     pub files: usize,
-    /// Files with a finding.
+    /// Files with findings.
     pub files_with_findings: usize,
-    /// Findings that a comment silenced.
+    /// Findings suppressed by comments.
     pub suppressed: usize,
-    /// Findings that a baseline knows.
+    /// Findings in the baseline.
     pub known: usize,
     rules: BTreeMap<String, Count>,
 }
 
-/// A rule and how often it was heard.
+/// A rule and its counts.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Count {
     /// `HW101`.
     pub id: String,
     /// `pynvml`.
     pub name: String,
-    /// What the rule is about, for a heading.
+    /// The family of the rule, for a heading.
     pub family: &'static str,
-    /// How many findings.
+    /// The number of findings.
     pub findings: usize,
-    /// How many of them have a safe fix.
+    /// The number of findings with a safe fix.
     pub safe_fixes: usize,
-    /// How many have one that wants a look.
+    /// The number of findings with an unsafe fix.
     pub unsafe_fixes: usize,
-    /// How many are more than information.
+    /// The number of findings with a severity above info.
     #[serde(skip)]
     failing: usize,
 }
@@ -68,17 +68,17 @@ impl Statistics {
         }
     }
 
-    /// True when nothing was found.
+    /// True if there are no findings.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// True when something was found that is more than information.
+    /// True if there is a finding with a severity above info.
     pub fn is_failure(&self) -> bool {
         self.rules.values().any(|count| count.failing > 0)
     }
 
-    /// The rules that were heard, the most frequent first.
+    /// The rules with findings, the most frequent first.
     pub fn by_rule(&self) -> Vec<&Count> {
         let mut counts: Vec<_> = self.rules.values().collect();
         counts.sort_by(|a, b| b.findings.cmp(&a.findings).then(a.id.cmp(&b.id)));

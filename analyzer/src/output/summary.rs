@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::report::{EffortItem, FamilyCount, Summary};
+use hipward_analyzer_core::{EffortItem, FamilyCount, Summary};
 
-/// For a terminal, above the line that says how much was found. Empty when nothing was.
+/// For a terminal, above the line with the number of findings. Empty if there are none.
 pub fn summary_text(summary: &Summary) -> String {
     if summary.files_with_findings == 0 {
         return String::new();
@@ -26,13 +26,13 @@ pub fn summary_text(summary: &Summary) -> String {
         );
     }
     let _ = writeln!(out, "\n{}", handled(summary));
-    for twin in &summary.ported {
+    for file in &summary.ported {
         let _ = writeln!(
             out,
             "  {}: {}, not counted; {} is its port",
-            twin.path,
-            number(twin.findings, "finding"),
-            twin.twin
+            file.path,
+            number(file.findings, "finding"),
+            file.port
         );
     }
     let effort = &summary.effort;
@@ -48,7 +48,7 @@ pub fn summary_text(summary: &Summary) -> String {
     out
 }
 
-/// As Markdown, with headings of the second level. Empty when nothing was found.
+/// As Markdown, with headings of the second level. Empty if there are no findings.
 pub fn summary_markdown(summary: &Summary) -> String {
     if summary.files_with_findings == 0 {
         return String::new();
@@ -74,11 +74,11 @@ pub fn summary_markdown(summary: &Summary) -> String {
         out.push_str(
             "\n| File with a port beside it, not counted | Port | Findings |\n|---|---|---:|\n",
         );
-        for twin in &summary.ported {
+        for file in &summary.ported {
             let _ = writeln!(
                 out,
                 "| `{}` | `{}` | {} |",
-                twin.path, twin.twin, twin.findings
+                file.path, file.port, file.findings
             );
         }
     }
@@ -140,7 +140,7 @@ fn reckoned(item: &EffortItem) -> String {
     }
 }
 
-/// Hours, once minutes would feign precision.
+/// Hours, if minutes would suggest too much precision.
 fn range((least, most): (u32, u32)) -> String {
     if most < 120 {
         return format!("{least}–{most} minutes");

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use super::{FileReport, Format, whole};
-use crate::position::LineIndex;
-use crate::report::{Applicability, Finding, Severity};
+use hipward_analyzer_core::position::LineIndex;
+use hipward_analyzer_core::{Applicability, Finding, Severity};
 
-/// Whether to use the terminal's colours.
+/// Whether to use terminal colors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
     /// Escape sequences.
@@ -24,7 +24,7 @@ impl Colour {
     }
 }
 
-/// Lines of one finding that are quoted at most.
+/// The maximum number of quoted lines of one finding.
 const MAX_LINES: u32 = 4;
 
 /// One block for each finding and note.
@@ -56,7 +56,7 @@ impl Format for Text {
     }
 }
 
-/// [`Text`] of all files at once. Empty when there is nothing to say.
+/// [`Text`] of all files at once. Empty if there is nothing to report.
 pub fn text(files: &[FileReport<'_>], colour: Colour) -> String {
     whole(&Text(colour), files)
 }
@@ -81,7 +81,8 @@ fn frame(out: &mut String, path: &str, lines: &LineIndex<'_>, finding: &Finding,
     );
     let _ = writeln!(out, "{:width$} {bar}", "");
     for number in start.line..=last {
-        // A tab is one column here as in the position, and four would push the marks away. No text steers the terminal.
+        // A tab is one column here as in the position; more columns would misplace the marks. Control characters are
+        // replaced.
         let line: String = lines.text(number).chars().map(shown).collect();
         let _ = writeln!(
             out,
@@ -116,7 +117,7 @@ fn frame(out: &mut String, path: &str, lines: &LineIndex<'_>, finding: &Finding,
     if let Some(fix) = &finding.fix {
         let how = match fix.applicability {
             Applicability::Safe => " (safe)",
-            Applicability::Unsafe => " (unsafe: look at it before you keep it)",
+            Applicability::Unsafe => " (unsafe: review it)",
             Applicability::DisplayOnly => "",
         };
         let _ = writeln!(out, "{:width$} = help: {}{how}", "", fix.title);
@@ -132,7 +133,7 @@ fn shown(character: char) -> char {
     }
 }
 
-/// How many terminal cells a character takes: two for the wide scripts and emoji.
+/// The width of a character in terminal cells: two for wide scripts and emoji.
 fn cells(character: char) -> usize {
     match u32::from(character) {
         0x1100..=0x115F

@@ -1,26 +1,26 @@
-//! The reckoning of a port's effort: a small table of minutes, and how findings are counted against it.
+//! The estimate of a port's effort: a table of minutes, and how findings are counted in it.
 
-use crate::report::{Applicability, Effort, EffortItem, Finding, HandledBy, Severity};
-use crate::rules::{Family, rule};
+use crate::registry::rule;
+use hipward_analyzer_core::rule::Family;
+use hipward_analyzer_core::{Applicability, Effort, EffortItem, Finding, HandledBy, Severity};
 
-/// A kind of work, and the minutes that one finding of it takes: between someone who has ported before and someone
-/// who reads up on it.
+/// A kind of work, and the minutes that one finding takes: from an experienced person to one who has to read up on it.
 struct Kind {
     title: &'static str,
     least: u32,
     most: u32,
 }
 
-/// Estimates of the authors, not measurements. The summary shows the table with its sums, so that a team can put in
-/// its own figures.
+/// Estimates of the authors, not measurements. The summary shows the table with its sums, so that a team can use its
+/// own figures.
 const KINDS: [Kind; 7] = [
     Kind {
-        title: "Fixed by `hipward check --fix`; read the diff",
+        title: "Fixed by `hipward check --fix`; review the diff",
         least: 0,
         most: 1,
     },
     Kind {
-        title: "A fix is offered; look at it, then keep it",
+        title: "A fix is available; review and apply it",
         least: 2,
         most: 10,
     },
@@ -35,37 +35,37 @@ const KINDS: [Kind; 7] = [
         most: 45,
     },
     Kind {
-        title: "By hand, in CUDA C++ that no converter handles",
+        title: "By hand, in CUDA C++ that no converter supports",
         least: 60,
         most: 480,
     },
     Kind {
-        title: "Done by PyTorch's hipify or the ROCm wheel; nothing but the build to watch",
+        title: "Done by PyTorch's hipify or the ROCm wheel; only check the build",
         least: 0,
         most: 1,
     },
     Kind {
-        title: "Good to know",
+        title: "For information",
         least: 0,
         most: 2,
     },
 ];
 
-/// Setting up, building and running the tests once; work that no finding stands for.
+/// Setting up, building and running the tests once; no finding represents this work.
 const BASE: Kind = Kind {
     title: "Set up ROCm, build, and run the tests once",
     least: 120,
     most: 480,
 };
 
-/// The second finding of a rule in a file is work of the same kind: it counts for a part.
+/// The second finding of a rule in a file is the same kind of work, so it counts only in part.
 const REPEAT: u32 = 4;
 
-/// What the figures are.
-const NOTE: &str = "Reckoned from a table, not measured: minutes for each kind of finding, from someone who has ported before to someone who reads up on it. \
-Further findings of one rule in one file count for a quarter. Performance advice and what the tests bring to light are not in it.";
+/// A description of the figures.
+const NOTE: &str = "Estimated from a table, not measured: minutes for each kind of finding, from an experienced person to one who has to read up on it. \
+Further findings of one rule in one file count as a quarter. Performance advice and problems found by tests are not included.";
 
-/// Findings by kind of work: the ones that count in full, and the ones that count for a part.
+/// Findings by kind of work: those that count in full, and those that count in part.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Reckoning {
     kinds: [[u32; 2]; KINDS.len()],
@@ -99,7 +99,7 @@ impl Reckoning {
             .zip(self.kinds)
             .filter(|(_, [first, repeats])| first + repeats > 0)
             .map(|(kind, [first, repeats])| {
-                // Rounded up, so that a small sum does not vanish.
+                // Rounded up, so that a small sum is not zero.
                 let minutes = |each: u32| first * each + (repeats * each).div_ceil(REPEAT);
                 EffortItem {
                     kind: kind.title.to_owned(),
@@ -127,7 +127,7 @@ impl Reckoning {
     }
 }
 
-/// The kind of work that a finding is; none for advice, which a port can do without.
+/// The kind of work of a finding; `None` for advice, which is optional in a port.
 fn kind(finding: &Finding) -> Option<usize> {
     if finding.handled_by != HandledBy::You {
         return Some(5);

@@ -1,5 +1,5 @@
-//! What the test files share: targets written as `python=3.10 arch=gfx950`, the code blocks of rules' pages,
-//! and the fixtures.
+//! Shared by the tests: targets written as `python=3.10 arch=gfx950`, the code blocks of rules' pages, and the
+//! fixtures.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use hipward_analyzer::{Arch, Language, Options, Selection, Target, Version};
 
-/// Options for a target written as `python=3.10 torch=2.8 rocm=6.4 arch=gfx90a`; the rest is the default. With
+/// Options for a target written as `python=3.10 torch=2.8 rocm=6.4 arch=gfx90a`; other values are defaults. With
 /// `select=kernel-launch` only that rule runs.
 pub(crate) fn options(language: Language, words: &str) -> Options {
     let mut target = Target::default();
@@ -29,7 +29,7 @@ pub(crate) fn options(language: Language, words: &str) -> Options {
                     .expect("an architecture");
             }
             "select" => rules = Selection::new(&[value], &[]).expect("a rule"),
-            _ => panic!("{key} is no part of a target"),
+            _ => panic!("{key} is not a key of a target"),
         }
     }
     Options {
@@ -40,7 +40,7 @@ pub(crate) fn options(language: Language, words: &str) -> Options {
     }
 }
 
-/// A code block of a rule's page: its language, the words behind it, and the code.
+/// A code block of a rule's page: its language, the words after it, and the code.
 pub(crate) struct Block {
     pub(crate) language: Language,
     pub(crate) words: String,
@@ -86,13 +86,13 @@ pub(crate) fn first_blocks(page: &str, heading: &str) -> Vec<Block> {
     first
 }
 
-/// The language of a fixture: its name's.
+/// The language of a fixture, by its file name.
 pub(crate) fn language(path: &Path) -> Language {
     Language::of_path(&path.to_string_lossy())
-        .unwrap_or_else(|| panic!("{}: no language has such a name", path.display()))
+        .unwrap_or_else(|| panic!("{}: unknown language", path.display()))
 }
 
-/// The files of every folder under `tests/fixtures`, sidecars left out.
+/// The files of every folder under `tests/fixtures`, without sidecars.
 pub(crate) fn all_fixtures() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     files(&root)
@@ -101,12 +101,12 @@ pub(crate) fn all_fixtures() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Small inputs that broke a promise once, or were likely to.
+/// Small inputs that violated an invariant once, or are likely to.
 pub(crate) fn regressions() -> Vec<PathBuf> {
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/regressions"))
 }
 
-/// The files of one folder under `tests/fixtures`, sidecars left out.
+/// The files of one folder under `tests/fixtures`, without sidecars.
 pub(crate) fn fixtures(folder: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     files(&root.join(folder))

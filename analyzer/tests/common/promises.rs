@@ -1,8 +1,8 @@
-//! What holds for any text, in any language. The fuzz targets (analyzer/fuzz) and the tests call it.
+//! The invariants for any text in any language. The fuzz targets (analyzer/fuzz) and the tests call it.
 
 use hipward_analyzer::{Applicability, Language, Options, Report, analyze, apply_fixes, fix_all};
 
-/// Analyzes and fixes `source`, and panics where a promise of the analyzer is broken.
+/// Analyzes and fixes `source`, and panics if an invariant of the analyzer is violated.
 pub fn judge(source: &str, language: Language) {
     let options = Options {
         language: Some(language),
@@ -15,7 +15,7 @@ pub fn judge(source: &str, language: Language) {
             let range = span.start.byte as usize..span.end.byte as usize;
             assert!(
                 source.get(range).is_some(),
-                "{span:?} is no part of the text"
+                "{span:?} is outside of the text"
             );
         }
     }
@@ -32,12 +32,12 @@ pub fn judge(source: &str, language: Language) {
     let again = fix_all(&fixed.source, &options, Applicability::Safe);
     assert_eq!(
         again.applied, 0,
-        "fixing is not done in one go:\n{}",
+        "one pass did not apply all fixes:\n{}",
         fixed.source
     );
 }
 
-/// No note is there that was not there before.
+/// True if there are no additional notes.
 fn reads_as_well(before: &Report, after: &Report) -> bool {
     after
         .notes

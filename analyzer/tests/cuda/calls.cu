@@ -1,4 +1,4 @@
-// Calls whose arguments are not HIP's: forms that came with later releases of CUDA, defaults that HIP lacks, symbols.
+// Calls whose arguments differ from HIP's: overloads of later CUDA releases, defaults that HIP lacks, symbols.
 #include <cuda.h>
 #include <cuda_runtime.h>
 

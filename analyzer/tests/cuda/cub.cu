@@ -1,4 +1,4 @@
-// CUB by every way to its namespace.
+// CUB with every form of its namespace.
 #include <cuda_runtime.h>
 #include <cub/cub.cuh>
 

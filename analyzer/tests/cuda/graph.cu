@@ -1,4 +1,4 @@
-// A captured graph, peer access, memory pools, attributes of pointers, two- and three-dimensional copies.
+// A captured graph, peer access, memory pools, pointer attributes, two- and three-dimensional copies.
 #include <cuda_runtime.h>
 
 __global__ void step(float* x, float by) { x[blockIdx.x * blockDim.x + threadIdx.x] += by; }

@@ -1,4 +1,4 @@
-// Host code over the libraries. Their headers are not in the Triton wheel, so only the names are judged.
+// Host code that uses the libraries. Their headers are not in the Triton wheel, so only the names are checked.
 #include <cublas_v2.h>
 #include <cublasLt.h>
 #include <cuda_runtime.h>

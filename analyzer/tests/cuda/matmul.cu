@@ -1,4 +1,4 @@
-// Tiles in shared memory, both orders, with C's own launch besides <<<>>>. No header: nvcc brings its own.
+// Tiles in shared memory, both orders, with the C launch function in addition to <<<>>>. No header: nvcc includes its own.
 template <int TILE>
 __global__ void matmul(const float* a, const float* b, float* c, int m, int n, int k) {
     __shared__ float left[TILE][TILE + 1], right[TILE][TILE + 1];

@@ -1,4 +1,4 @@
-// A tree in shared memory, with the block size as a template argument and dynamic shared memory on top.
+// A tree reduction in shared memory, with the block size as a template argument and dynamic shared memory.
 #include <cuda_runtime.h>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Shuffles and votes with masks of 32 bits: their fixes are unsafe.
+// Shuffles and votes with 32-bit masks: their fixes are unsafe.
 #include <cuda_runtime.h>
 
 #define FULL_MASK 0xffffffff

@@ -1,8 +1,17 @@
 //! The analyzer in the browser: `hipward_analyzer::api` with JavaScript's errors. It only converts.
 
-use hipward_analyzer::api;
+use std::cell::RefCell;
+
+use hipward_analyzer::{Session, Survey, api};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
+
+thread_local! {
+    /// The browser's worker analyzes one text again and again.
+    static SESSION: RefCell<Session> = RefCell::default();
+    /// The project that is being summed up, a file at a time.
+    static SURVEY: RefCell<Survey> = RefCell::default();
+}
 
 /// A sentence as a JavaScript `Error`.
 fn answer(answer: Result<String, String>) -> Result<String, JsError> {
@@ -21,10 +30,10 @@ pub fn languages(request: &str) -> Result<String, JsError> {
     answer(api::languages(request))
 }
 
-/// `{source, target?, select?, ignore?, language?, pytorch_extension?, own_modules?, has_counterpart?}` → `Report`.
+/// `{source, target?, select?, ignore?, language?, pytorch_extension?, first_party_modules?, has_amd_sibling?}` → `Report`.
 #[wasm_bindgen]
 pub fn analyze(request: &str) -> Result<String, JsError> {
-    answer(api::analyze(request))
+    answer(SESSION.with_borrow_mut(|session| api::analyze(request, session)))
 }
 
 /// `{source, target?, indices: […]}` → `{source, applied: […]}`.
@@ -40,35 +49,30 @@ pub fn fix_all(request: &str) -> Result<String, JsError> {
 }
 
 /// `{files: [{path, source}], target?, select?, ignore?, rules?}` → `{files: [{path, report}], summary}`.
-#[cfg(feature = "all-languages")]
 #[wasm_bindgen]
 pub fn project(request: &str) -> Result<String, JsError> {
     answer(api::project(request))
 }
 
-/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, own_modules, counterparts, hip_named}]`, for each folder.
-#[cfg(feature = "all-languages")]
+/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, with_amd_sibling, with_hip_names}]`, for each folder.
 #[wasm_bindgen]
-pub fn surroundings(request: &str) -> Result<String, JsError> {
-    answer(api::surroundings(request))
+pub fn project_context(request: &str) -> Result<String, JsError> {
+    answer(api::project_context(request))
 }
 
 /// As `analyze`, with `path`; the file is counted in the next summary.
-#[cfg(feature = "all-languages")]
 #[wasm_bindgen]
 pub fn survey_add(request: &str) -> Result<String, JsError> {
-    answer(api::survey_add(request))
+    answer(SURVEY.with_borrow_mut(|survey| api::survey_add(request, survey)))
 }
 
 /// `{}` → `Summary` of the files since the last one.
-#[cfg(feature = "all-languages")]
 #[wasm_bindgen]
 pub fn survey_finish(request: &str) -> Result<String, JsError> {
-    answer(api::survey_finish(request))
+    answer(SURVEY.with_borrow_mut(|survey| api::survey_finish(request, survey)))
 }
 
 /// `{source, target?, exercise}` → `Judgement`.
-#[cfg(feature = "all-languages")]
 #[wasm_bindgen]
 pub fn judge(request: &str) -> Result<String, JsError> {
     answer(api::judge(request))
@@ -81,7 +85,6 @@ pub fn diff(request: &str) -> Result<String, JsError> {
 }
 
 /// `{path, before, after}` → a patch that `git apply` takes.
-#[cfg(feature = "all-languages")]
 #[wasm_bindgen]
 pub fn patch(request: &str) -> Result<String, JsError> {
     answer(api::patch(request))
@@ -94,7 +97,6 @@ pub fn skeleton(request: &str) -> Result<String, JsError> {
 }
 
 /// Every rule: id, name, title, family, severity and so on.
-#[cfg(feature = "all-languages")]
 #[wasm_bindgen]
 pub fn rules() -> Result<String, JsError> {
     answer(api::rules())

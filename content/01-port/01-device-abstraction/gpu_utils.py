@@ -1,7 +1,7 @@
 # test: run
-"""What a program may ask about its GPU, asked in one place.
+"""All queries about the GPU and its vendor, in one module.
 
-Vendor checks belong here and nowhere else. Model code says "cuda" and never asks.
+Vendor checks belong here and nowhere else. Model code uses "cuda" without a check.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Vendor(enum.Enum):
 
 
 def build_vendor() -> Vendor:
-    """Which GPUs this PyTorch was built for, whether or not one is plugged in."""
+    """The vendor this PyTorch was built for, whether or not a GPU is present."""
     if torch.version.hip is not None:
         return Vendor.AMD
     if torch.version.cuda is not None:
@@ -45,14 +45,14 @@ def arch(index: int = 0) -> str:
 
 
 def bare_arch(name: str) -> str:
-    """Drop the feature flags: `gfx942:sramecc+:xnack-` is a gfx942."""
+    """Remove the feature flags: `gfx942:sramecc+:xnack-` becomes `gfx942`."""
     return name.split(":", 1)[0]
 # end: arch
 
 
 # anchor: fp8
 def fp8_dtype(arch_name: str) -> torch.dtype | None:
-    """The 8-bit float that the matrix cores of this architecture take, if they take one."""
+    """The 8-bit float format of this architecture's matrix cores, or None if they have none."""
     if arch_name == "gfx942":
         return torch.float8_e4m3fnuz  # largest value 240
     if arch_name == "gfx950":

@@ -1,5 +1,5 @@
 # test: snippet
-"""A gated MLP that names no device: the runner moves it to whatever the host has."""
+"""A gated MLP that names no device: the runner moves it to the device of the host."""
 
 import torch
 from torch import nn

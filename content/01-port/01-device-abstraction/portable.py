@@ -1,5 +1,5 @@
 # test: analyze
-"""What the lesson's table calls portable; a test analyzes it, and no rule may have a finding."""
+"""The lines that the lesson's table calls portable. A test checks that no rule has a finding."""
 
 import torch
 import torch.distributed as dist

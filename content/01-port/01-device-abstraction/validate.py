@@ -1,5 +1,5 @@
 # test: run
-"""The first thing to run on a new machine: is the port right, before anyone asks if it is fast?"""
+"""Run this first on a new machine: it checks that the port is correct, before any timing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def where_am_i() -> torch.device:
 
 # anchor: matmul
 def check_matmul(device: torch.device) -> None:
-    """A bf16 product must be as close to the exact one as bf16 allows, not merely free of NaN."""
+    """A bf16 product must be as exact as bf16 permits; absence of NaN is not enough."""
     x = torch.randn(1024, 1024, device=device, dtype=torch.bfloat16)
     exact = x.cpu().double() @ x.cpu().double().T
     error = (torch.matmul(x, x.T).cpu().double() - exact).norm() / exact.norm()

@@ -1,5 +1,5 @@
 # test: run
-"""Attention in three tiers: a vendor library, PyTorch's own, and plain matrix products.
+"""Attention in three tiers: a vendor library, PyTorch's SDPA, and plain matrix products.
 
 Every tier takes q as [batch, length, heads, dim] and k, v with as many or fewer heads (GQA), and
 aligns a causal mask to the bottom right: with a KV cache, the last query sees every key.
@@ -40,7 +40,7 @@ def attention(
 
 # anchor: aiter
 def aiter_can_take(q: torch.Tensor) -> bool:
-    """Decide before the call; an `except` around it would hide a wrong argument for ever."""
+    """Decide before the call: an `except` around it would hide wrong arguments."""
     return (
         aiter_flash_attention is not None
         and q.is_cuda
@@ -52,7 +52,7 @@ def aiter_can_take(q: torch.Tensor) -> bool:
 def aiter_attention(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool, scale: float
 ) -> torch.Tensor:
-    """Keywords only: the positional signature has grown more than once."""
+    """Keywords only: the positional signature has changed more than once."""
     assert aiter_flash_attention is not None
     return aiter_flash_attention(q, k, v, softmax_scale=scale, causal=causal)
 # end: aiter
@@ -62,7 +62,7 @@ def aiter_attention(
 def sdpa_attention(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool, scale: float
 ) -> torch.Tensor:
-    """SDPA wants [batch, heads, length, dim], and its own causal flag aligns to the top left."""
+    """SDPA takes [batch, heads, length, dim], and its causal flag aligns to the top left."""
     q_length, k_length = q.shape[1], k.shape[1]
     mask = causal_lower_right(q_length, k_length) if causal and q_length > 1 else None
     y = F.scaled_dot_product_attention(
@@ -81,7 +81,7 @@ def sdpa_attention(
 def eager_attention(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool, scale: float
 ) -> torch.Tensor:
-    """The definition, for checking the others and for the day none of them works."""
+    """The definition: the reference for the other tiers, and the last fall-back."""
     group = q.shape[2] // k.shape[2]
     k, v = k.repeat_interleave(group, dim=2), v.repeat_interleave(group, dim=2)
     scores = torch.einsum("bqhd,bkhd->bhqk", q, k) * scale

@@ -1,5 +1,5 @@
 # test: snippet
-"""The ported block as a benchmark snippet: no vendor library left in it."""
+"""The ported block as a benchmark snippet, without vendor libraries."""
 
 import torch
 from torch import nn

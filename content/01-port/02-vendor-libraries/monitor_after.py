@@ -37,7 +37,7 @@ def power_w(index: int) -> float:
 
 @cache
 def amd_handle(index: int) -> object:
-    """AMD SMI numbers all GPUs, PyTorch those that it may see: they meet at the PCI address."""
+    """AMD SMI counts all GPUs, PyTorch the visible ones, so they are matched by PCI address."""
     import amdsmi
 
     amdsmi.amdsmi_init()

@@ -1,5 +1,5 @@
 # test: snippet rejected
-"""An RMSNorm that is faster than eager because it does not read the whole row. It is wrong."""
+"""A wrong RMSNorm that does less work than eager: it does not read the whole row."""
 
 import torch
 from torch import nn

@@ -1,8 +1,8 @@
 # test: run
-"""A precision gate: is the candidate as right as the code it replaces?
+"""A precision gate: is the candidate as accurate as the code it replaces?
 
-Both are compared with the same model in float64. The candidate may be off by twice what eager is
-off, plus what rounding explains: eager's error is the one that its users have already accepted.
+Both are compared with the same model in float64. The candidate's error may be at most twice
+eager's error, which users already accept, plus a rounding allowance.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Inputs = Sequence[torch.Tensor]
 # anchor: errors
 @dataclass(frozen=True)
 class Errors:
-    """How far an output is from the reference. Everything is computed in float64."""
+    """Distance of an output from the reference, computed in float64."""
 
     cosine: float
     max_abs: float
@@ -53,11 +53,11 @@ def root_mean_square(x: torch.Tensor) -> float:
 def refuse(
     reference: torch.Tensor, eager: torch.Tensor, candidate: torch.Tensor, longest_sum: int
 ) -> str | None:
-    """Why this output is not acceptable; None if it is."""
+    """Reason to reject this output, or None if it is acceptable."""
     if candidate.shape != eager.shape or candidate.dtype != eager.dtype:
         return f"returned {candidate.dtype} {tuple(candidate.shape)}"
     if not candidate.isfinite().all():
-        return "holds NaN or Inf"
+        return "contains NaN or Inf"
     if not candidate.any() and eager.any():
         return "is all zero"
     mine, yours = Errors.between(reference, eager), Errors.between(reference, candidate)
@@ -72,8 +72,8 @@ def refuse(
 
 
 def rounding(dtype: torch.dtype, longest_sum: int) -> float:
-    """What rounding alone explains, as a share of the output's size: one rounding of the result,
-    and those of a sum of `longest_sum` numbers, which is accumulated in float32 or finer."""
+    """Rounding allowance, as a fraction of the output's size: one rounding of the result, plus
+    those of a sum of `longest_sum` numbers that is accumulated in float32 or finer."""
     one = torch.finfo(dtype).eps / 2
     in_sums = min(one, torch.finfo(torch.float32).eps / 2)
     return one + math.sqrt(longest_sum) / 2 * in_sums
@@ -88,7 +88,7 @@ def gate(
     longest_sum: int = 4096,
     seeds: Sequence[int] | None = None,
 ) -> str | None:
-    """Compare on fresh seeds; the first refusal wins. Ask before the first timing."""
+    """Compare on new seeds and return the first rejection, or None. Call it before any timing."""
     exact = copy.deepcopy(model).double()
     for seed in fresh_seeds() if seeds is None else seeds:
         torch.manual_seed(seed)
@@ -122,10 +122,10 @@ def main() -> None:
     model, candidate = Model(4096), ModelNew(4096)
     candidate.load_state_dict(model.state_dict())
     (x,) = get_inputs()
-    assert passes_the_usual_check(model(x), candidate(x)), "the usual check lets it through"
+    assert passes_the_usual_check(model(x), candidate(x)), "the usual check should accept it"
     reason = gate(model, candidate, get_inputs)
-    assert reason is not None, "and the gate does not"
-    print("refused:", reason)
+    assert reason is not None, "the gate should reject it"
+    print("rejected:", reason)
 
     honest = nn.RMSNorm(4096, eps=1e-6)
     honest.load_state_dict(model.state_dict())
@@ -134,8 +134,8 @@ def main() -> None:
 
     low = copy.deepcopy(model).bfloat16()
     reason = gate(model, lambda x: low(x.bfloat16()).float(), get_inputs)
-    assert reason is not None, "a float32 model that is computed in bfloat16"
-    print("refused:", reason)
+    assert reason is not None, "the gate should reject bfloat16 arithmetic in a float32 model"
+    print("rejected:", reason)
 
     model, honest = model.bfloat16(), honest.bfloat16()
     assert gate(model, honest, lambda: [x.bfloat16() for x in get_inputs()]) is None

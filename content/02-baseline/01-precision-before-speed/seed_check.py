@@ -1,5 +1,5 @@
 # test: run
-"""The check that many porting guides print, and three kernels it should not have let through."""
+"""The check that many porting guides print, and three wrong kernels that pass it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # test: run
-"""How wrong eager is: the figures of the lesson, measured against float64 on the CPU."""
+"""The errors in the lesson's tables, measured against float64 on the CPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WIDTH = 4096
 
 
 def row(name: str, dtype: torch.dtype, model: nn.Module, x: torch.Tensor) -> Errors:
-    """The errors of one model, printed."""
+    """Print the errors of one model."""
     exact = Model(WIDTH).double()(x.double())
     errors = Errors.between(exact, model.to(dtype)(x))
     print(f"{name:32}{errors.cosine:18.14f}{errors.max_abs:10.1e}{errors.rms:10.1e}")
@@ -28,7 +28,7 @@ def main() -> None:
     quarter = row("float32: a quarter of the row", torch.float32, ModelNew(WIDTH), x)
     rounded = row("bfloat16: eager", torch.bfloat16, Model(WIDTH), x.bfloat16())
     fused = row("bfloat16: nn.RMSNorm", torch.bfloat16, nn.RMSNorm(WIDTH, eps=1e-6), x.bfloat16())
-    # What the lesson says of them.
+    # The figures in the lesson's text.
     assert quarter.cosine > 0.9997 and quarter.max_abs > 100_000 * eager.max_abs
     assert fused.rms < 0.8 * rounded.rms
 

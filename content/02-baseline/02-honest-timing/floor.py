@@ -1,5 +1,5 @@
 # test: run
-"""The least time that an op can take: every byte crosses the memory bus at least once."""
+"""The shortest possible time of an op: every byte crosses the memory bus at least once."""
 
 PEAK_BANDWIDTH = {"gfx90a": 1.638e12, "gfx942": 5.3e12, "gfx950": 8.0e12}  # bytes a second
 
@@ -17,12 +17,12 @@ def rms_norm_bytes(rows: int, columns: int, element_size: int) -> int:
 
 
 # anchor: flush
-# L2 and Infinity Cache in MiB. PyTorch's `L2_cache_size` says 4 MB on an MI300X: one XCD's L2.
+# L2 and Infinity Cache in MiB. PyTorch's `L2_cache_size` is 4 MB on an MI300X: one XCD's L2.
 CACHES_MIB = {"gfx90a": (8, 0), "gfx942": (32, 256), "gfx950": (32, 256)}
 
 
 def flush_mib(arch: str) -> int:
-    """Write at least this much between calls, and nothing of the last call is left in a cache."""
+    """Write at least this much between calls to evict all data of the last call from the caches."""
     return max(2 * sum(CACHES_MIB[arch]), 64)
 # end: flush
 

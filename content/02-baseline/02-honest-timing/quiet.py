@@ -1,5 +1,5 @@
 # test: snippet
-"""A small model with nothing to compare it with but itself: how quiet is this machine?"""
+"""A small model that is compared with itself only, to measure how quiet the machine is."""
 
 import torch
 from torch import nn

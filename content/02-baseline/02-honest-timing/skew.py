@@ -1,5 +1,5 @@
 # test: run
-"""A made-up run: 1,000 calls of about 100 µs, of which 20 meet an interruption of 2 ms."""
+"""A made-up run: 1,000 calls of about 100 µs, 20 of which are interrupted for 2 ms."""
 
 import random
 import statistics

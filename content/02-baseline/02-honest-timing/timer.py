@@ -1,5 +1,5 @@
 # test: run
-"""Times two functions against each other, and says how sure one may be of the answer."""
+"""Times two functions against each other and reports confidence intervals."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Clock:
         return (time.perf_counter_ns() - start) / 1000
 
     def overhead(self) -> float:
-        """What timing nothing costs. A result below ten times this is not a result."""
+        """Time measured for no work. A result below ten times this value is unreliable."""
         return statistics.median(self.time(lambda x: None, torch.empty(0)) for _ in range(100))
 # end: clock
 
 
 # anchor: warm-up
 def warm_up(call: Call, inputs: Sequence[torch.Tensor], clock: Clock) -> float:
-    """Run until compiling, autotuning and clock ramps are over; return what that took."""
+    """Run until compilation, autotuning and clock ramps are over; return the time taken."""
     begin = time.perf_counter()
     calls = 0
     while calls < 10 or time.perf_counter() - begin < 0.25:
@@ -59,7 +59,7 @@ def warm_up(call: Call, inputs: Sequence[torch.Tensor], clock: Clock) -> float:
 # anchor: median
 @dataclass(frozen=True)
 class Median:
-    """A median with the interval that covers the true one 95 times in 100."""
+    """A median with its 95 % confidence interval."""
 
     value: float
     low: float
@@ -83,7 +83,7 @@ class Median:
 def sample(
     calls: Sequence[Call], inputs: Sequence[torch.Tensor], clock: Clock, time_cap_s: float = 15
 ) -> tuple[list[list[float]], str]:
-    """Time the calls in turn, in a new random order each round, until the medians are known."""
+    """Time the calls in turn, in a new random order each round, until the medians are precise."""
     samples: list[list[float]] = [[] for _ in calls]
     begin = time.perf_counter()
     while True:
@@ -98,7 +98,7 @@ def sample(
 
 # anchor: stop
 def stop_rule(samples: list[list[float]], elapsed_s: float, time_cap_s: float) -> str | None:
-    """Which rule ends the sampling now; the reader is told which one it was."""
+    """Name of the rule that ends the sampling now, or None. The report states it."""
     if elapsed_s >= time_cap_s:
         return "time cap"
     if len(samples[0]) >= 1000:
@@ -112,7 +112,7 @@ def stop_rule(samples: list[list[float]], elapsed_s: float, time_cap_s: float) -
 
 # anchor: verdict
 def verdict(baseline: Median, control: Median, candidate: Median) -> str:
-    """Speak from intervals. A difference smaller than baseline's from itself is no gain and no loss."""
+    """Verdict from intervals. Differences below the baseline's own noise do not count."""
     noise = max(baseline.high, control.high) / min(baseline.low, control.low)
     if candidate.high * noise < baseline.low:
         return "FASTER"

@@ -20,7 +20,7 @@ class Attention(nn.Module):
 
 
 def fuse_qkv(separate: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """A checkpoint of the three projections, as a checkpoint of the fused one."""
+    """Convert a checkpoint with three projections to one with the fused projection."""
     parts = [separate.pop(f"{name}_proj.weight") for name in "qkv"]
     return separate | {"qkv_proj.weight": torch.cat(parts)}
 

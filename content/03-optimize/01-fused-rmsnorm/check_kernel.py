@@ -1,5 +1,5 @@
 # test: run
-"""Runs the kernel's arithmetic against float64: on a GPU if there is one, else in the interpreter."""
+"""Compares the kernel with float64, on a GPU if there is one, otherwise in the interpreter."""
 
 import os
 
@@ -38,7 +38,7 @@ def check(rows: int, columns: int, dtype: torch.dtype, contiguous: bool = True) 
 
 # anchor: gradients
 def check_that_every_parameter_learns() -> None:
-    """A kernel that writes into an empty tensor cuts the graph; nothing before it would learn."""
+    """A kernel that writes into an empty tensor cuts the graph: nothing before it would learn."""
     first, last = torch.nn.Linear(64, 64, device=device), torch.nn.Linear(64, 8, device=device)
     weight = torch.nn.Parameter(torch.ones(64, device=device))
     hidden = FusedRMSNorm.apply(first(torch.randn(4, 64, device=device)), weight, 1e-6)
@@ -52,7 +52,7 @@ if __name__ == "__main__":
     for rows, columns in ((1, 5), (3, 7), (2, 64), (5, 1000), (17, 4096)):
         check(rows, columns, torch.float32)
     check(4, 96, torch.float32, contiguous=False)
-    if ON_GPU:  # the interpreter's bfloat16 arithmetic is not to be trusted
+    if ON_GPU:  # the interpreter's bfloat16 arithmetic is unreliable
         for rows, columns in ((1, 5), (33, 1000), (513, 4096), (64, 8192), (9, 32768)):
             check(rows, columns, torch.bfloat16)
             check(rows, columns, torch.float16)

@@ -13,7 +13,7 @@ from triton.compiler import ASTSource
 
 # anchor: compile
 def assembly(arch: str, block: int, num_warps: int) -> str:
-    """AMD machine code as text, for bf16 pointers that are aligned to 16 bytes."""
+    """Compile to AMD assembly, for bf16 pointers aligned to 16 bytes."""
     pointers = dict.fromkeys(("x_ptr", "weight_ptr", "y_ptr"), "*bf16")
     signature = pointers | {"rstd_ptr": "*fp32", "stride": "i32", "columns": "i32", "eps": "fp32"}
     source = ASTSource(
@@ -47,7 +47,7 @@ def resources(code: str) -> dict[str, int]:
 
 # anchor: waves
 def waves_that_run(by_registers: int, num_warps: int) -> int:
-    """On each of a compute unit's four SIMDs: only whole workgroups start, of `num_warps` waves."""
+    """Waves on each of a compute unit's four SIMDs. Only whole workgroups of `num_warps` start."""
     workgroups = 4 * by_registers // num_warps
     return workgroups * num_warps // 4
 # end: waves

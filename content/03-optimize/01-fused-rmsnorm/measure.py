@@ -1,10 +1,10 @@
 # test: compile
-"""Measures this lesson's kernel as `hipward_kernels.bench` measures the package's ops. Needs a GPU.
+"""Measures this lesson's kernel with the method of `hipward_kernels.bench`. Needs a GPU.
 
     PYTHONPATH=kernels python content/03-optimize/01-fused-rmsnorm/measure.py --results measured.csv
 
 Each implementation is checked against float64 first. Then they are timed in interleaved rounds, with cold caches, until
-the medians are known; the kernel runs twice, as a control. Rows have the columns of kernels/results/results.csv.
+the medians are precise. The kernel is timed twice, as a control. Rows have the columns of kernels/results/results.csv.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from hipward_kernels import bench
-from hipward_kernels.bench_cases import EPS, Case
+from hipward_kernels.bench import ops as bench
+from hipward_kernels.bench.op_cases import EPS, Case
+from hipward_kernels.bench.perftest import clock_of, copy_rate
+from hipward_kernels.bench.results import append, rows
 from hipward_kernels.harness.environment import environment
-from hipward_kernels.perftest import clock_of, copy_rate
-from hipward_kernels.results import append, rows
 from rmsnorm_triton import rms_norm
 from torch.nn import functional as F
 
@@ -28,11 +28,11 @@ NAMES = {bench.OURS: "lesson", bench.AGAIN: "lesson, again"}
 
 
 class LessonCase(Case):
-    """The package's RMSNorm case, with this lesson's kernel in the place of the package's op."""
+    """The package's RMSNorm case, with this lesson's kernel instead of the package's op."""
 
     def ours(self) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
         def call(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-            # The reference is asked for in float64; the kernel computes in float32.
+            # The reference is computed in float64; the kernel computes in float32.
             exact = x.dtype == torch.float64
             return F.rms_norm(x, weight.shape, weight, EPS) if exact else rms_norm(x, weight, EPS)
 

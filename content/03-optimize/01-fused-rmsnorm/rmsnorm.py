@@ -1,5 +1,5 @@
 # test: snippet
-"""RMSNorm as Llama-style models spell it, and as PyTorch ships it."""
+"""RMSNorm as Llama-style models implement it, and as PyTorch provides it."""
 
 import torch
 from torch import nn

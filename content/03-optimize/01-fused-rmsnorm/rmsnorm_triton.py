@@ -17,7 +17,7 @@ from torch.nn import functional as F
 def rms_norm_forward(
     x_ptr, weight_ptr, y_ptr, rstd_ptr, stride, columns, eps, BLOCK: tl.constexpr
 ):
-    """One program, one row: read it once, keep it in registers, write it once."""
+    """One program per row: read the row once, keep it in registers, write it once."""
     row = tl.program_id(0).to(tl.int64)
     column = tl.arange(0, BLOCK)
     mask = column < columns
@@ -36,7 +36,7 @@ def rms_norm_backward(
     dy_ptr, x_ptr, weight_ptr, rstd_ptr, dx_ptr, dweight_ptr,
     stride, rows, columns, BLOCK: tl.constexpr,
 ):
-    """Each program takes every n-th row, and sums its share of the weight's gradient on the way."""
+    """Each program processes every n-th row and sums its share of the weight's gradient."""
     program = tl.program_id(0)
     column = tl.arange(0, BLOCK)
     mask = column < columns
@@ -57,11 +57,11 @@ def rms_norm_backward(
 
 # anchor: shape
 WAVE = 64 if torch.version.hip else 32  # lanes of a wavefront (AMD, gfx9) or a warp (NVIDIA)
-LARGEST_ROW = 32768  # beyond this a row no longer fits into the registers of one program
+LARGEST_ROW = 32768  # longer rows do not fit into the registers of one program
 
 
 def launch_shape(columns: int) -> tuple[int, int]:
-    """BLOCK and num_warps: 16 elements a lane, at most 1024 lanes in a program."""
+    """BLOCK and num_warps: 16 elements per lane, at most 1024 lanes per program."""
     block = triton.next_power_of_2(columns)
     return block, max(1, min(block // (16 * WAVE), 1024 // WAVE))
 # end: shape
@@ -100,7 +100,7 @@ class FusedRMSNorm(torch.autograd.Function):
 
 
 def processors(device: torch.device) -> int:
-    """Compute units of an AMD GPU, streaming multiprocessors of an NVIDIA one."""
+    """Number of compute units (AMD) or streaming multiprocessors (NVIDIA)."""
     if device.type != "cuda":
         return 1
     return torch.cuda.get_device_properties(device).multi_processor_count

@@ -1,5 +1,5 @@
 # test: run
-"""Counts the bytes that each operator of a model reads and writes, by listening to PyTorch."""
+"""Counts the bytes that each operator of a model reads and writes, with a dispatch mode."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_leaves
 
 # anchor: listen
 class CountTraffic(TorchDispatchMode):
-    """Every operator that runs is a kernel that reads its inputs and writes its outputs."""
+    """Records each operator that runs. Each is a kernel that reads its inputs and writes its outputs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ def main() -> None:
         with CountTraffic() as counted:
             norm(x, weight)
         ratios.append(counted.total / least)
-        print(f"{norm.__name__}: {len(counted.kernels)} kernels, {ratios[-1]:.1f} × the least")
+        print(f"{norm.__name__}: {len(counted.kernels)} kernels, {ratios[-1]:.1f} × the minimum")
         for name, moved in counted.kernels:
             print(f"    {name:12} {moved / x.nbytes:5.1f} × the size of x")
     assert [round(ratio, 1) for ratio in ratios] == [3.5, 9.0]

@@ -1,10 +1,10 @@
 # test: run
 """Exercise: a fused kernel makes the backward several times as fast. Should it be merged?
 
-Run this file: on the GPU if there is one, else in Triton's interpreter, where the forward's time
-means nothing. It trains one small model twice from the same weights: with RMSNorm in plain
-PyTorch, and with a Triton kernel whose result is right to six digits. Read the whole table before
-you answer: which columns should a faster norm change, and which should it leave alone?
+Run this file: on the GPU if there is one, else in Triton's interpreter, where the times are
+meaningless. It trains one small model twice from the same weights: with RMSNorm in plain PyTorch,
+and with a Triton kernel whose output is correct to six digits. Read the whole table before you
+answer: which columns should a faster norm change, and which should it not change?
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from torch.nn import functional as F
 DEVICE = torch.device("cuda" if ON_GPU else "cpu")
 VOCABULARY, WIDTH, LAYERS, BATCH, STEPS = 64, 64, 3, 64, 60
 EPS = 1e-6
-ROWS = 32  # a program's
+ROWS = 32  # per program
 
 
 # anchor: kernel
@@ -69,7 +69,7 @@ class PlainRMSNorm(nn.Module):
 
 # anchor: model
 class Model(nn.Module):
-    """Layers with a residual, a last norm, and a head that shares the embedding's weight."""
+    """Residual layers, a final norm, and a head that shares the embedding's weight."""
 
     def __init__(self, norm: type[nn.Module]) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class Model(nn.Module):
 
 
 def batch(step: int) -> tuple[Tensor, Tensor]:
-    """Tokens, and what follows each: a fixed permutation, which a model can learn entirely."""
+    """Tokens and their successors in a fixed permutation, which a model can learn completely."""
     follower = torch.randperm(VOCABULARY, generator=torch.Generator().manual_seed(0))
     tokens = torch.randint(VOCABULARY, (BATCH,), generator=torch.Generator().manual_seed(step))
     return tokens.to(DEVICE), follower[tokens].to(DEVICE)

@@ -2,9 +2,9 @@
 """The exercise solved: the launch is in an `autograd.Function`, whose backward is a kernel too.
 
 The launch in `exercise.py` is invisible to autograd: `y` comes from `torch.empty_like` and has no
-history, so no gradient gets behind the last norm. Only the head is trained, and with it the
-embedding, whose weight it shares. That is why the backward takes next to no time, why the
-optimizer keeps moments of one tensor, and why the loss falls less far.
+history, so no gradient reaches the layers before the last norm. Only the head is trained, and with
+it the embedding, whose weight it shares. So the backward takes almost no time, the optimizer stores
+moments of one tensor, and the loss falls less far.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 # isort: off
-import exercise  # before Triton: it decides whether Triton interprets
+import exercise  # before Triton: it sets whether Triton interprets
 from exercise import EPS, ROWS, Model, PlainRMSNorm, TritonRMSNorm, rmsnorm_kernel
 # isort: on
 

@@ -6,7 +6,7 @@ import torch
 
 
 def log_gpus(log: Path) -> None:
-    """Writes what the GPUs are doing into a run's log."""
+    """Writes the status of the GPUs to the log of a run."""
     if torch.version.hip:
         tool = ["amd-smi", "monitor"]
     else:

@@ -4,5 +4,5 @@ from pathlib import Path
 
 
 def log_gpus(log: Path) -> None:
-    """Writes what the GPUs are doing into a run's log."""
+    """Writes the status of the GPUs to the log of a run."""
     log.write_text(subprocess.check_output(["nvidia-smi"], text=True))

@@ -1,9 +1,9 @@
-"""Attention, by the fastest route that can run it: aiter, PyTorch's SDPA, or plain PyTorch.
+"""Attention by the fastest route that supports the arguments: aiter, PyTorch's SDPA, or plain PyTorch.
 
-`USE_AITER_ATTENTION=1` lets aiter be tried; `FORCE_EAGER_ATTENTION=1` leaves only plain PyTorch. `HIPWARD_DISABLE` can
-name `aiter` and `sdpa` too.
+`USE_AITER_ATTENTION=1` enables aiter; `FORCE_EAGER_ATTENTION=1` disables everything except plain PyTorch.
+`HIPWARD_DISABLE` can name `aiter` and `sdpa` too.
 
-Arguments are checked, and a route is chosen, once for each form of a call; what is kept is a function that runs it.
+Arguments are checked and a route is selected once for each form of a call; the resulting function is cached.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hipward_kernels import switches
 from hipward_kernels.attention import aiter as amd
 from hipward_kernels.attention import eager, sdpa
 from hipward_kernels.attention.call import Call
 from hipward_kernels.attention.mask import MaskKind, classify
-from hipward_kernels.kept import Kept
+from hipward_kernels.dispatch import switches
+from hipward_kernels.dispatch.cache import DispatchCache
+from hipward_kernels.dispatch.registry import all_disabled, is_disabled
 from hipward_kernels.ops.checks import tensors
-from hipward_kernels.registry import all_disabled, is_disabled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,9 +36,9 @@ ROUTES: dict[str, Callable[[Call], Attend]] = {
     "sdpa": sdpa.prepared,
     "eager": eager.prepared,
 }
-"""Fastest first; each is made ready for the calls of one form."""
+"""Routes in order of speed. Each function prepares calls of one form."""
 
-_kept: Kept[Attend] = Kept()
+_cache: DispatchCache[Attend] = DispatchCache()
 _setting = switches.setting_of("FORCE_EAGER_ATTENTION", "USE_AITER_ATTENTION")
 _compiling = torch.compiler.is_compiling
 
@@ -57,18 +57,18 @@ def attention(
     """Softmax attention: `softmax(query @ key.T * scale + mask) @ value` for each head.
 
     Vaswani et al. 2017 (https://arxiv.org/abs/1706.03762), equation 1; grouped-query attention (Ainslie et al. 2023,
-    https://arxiv.org/abs/2305.13245) by fewer heads of keys and values, which no route copies but the last.
+    https://arxiv.org/abs/2305.13245) with fewer heads of keys and values, which only the last route copies.
 
     Args:
-        query: Shape `[B, Sq, H, D]`, any floating dtype; strides are free but for the last dimension.
+        query: Shape `[B, Sq, H, D]`, any floating dtype; any strides except in the last dimension.
         key: Shape `[B, Sk, Hkv, D]`, `H` a multiple of `Hkv`.
         value: Shape `[B, Sk, Hkv, Dv]`.
         mask: Broadcastable to `[B, H, Sq, Sk]`; boolean, true where a query sees a key, or added to the scores.
-        causal: Each query sees the keys up to its own position, where the last query stands at the last key
-            (lower-right): right for prefill, for decode with a cache, and for any chunk between.
-        scale: Of the scores; None is `1 / sqrt(D)`.
-        dropout: Probability of dropping an attention weight; give 0 when not training.
-        use_aiter: Whether aiter may be tried; `USE_AITER_ATTENTION` says unless given.
+        causal: Each query sees the keys up to its own position, where the last query has the position of the last key
+            (lower-right alignment), as needed for prefill, for decoding with a cache, and for chunks in between.
+        scale: Factor of the scores; None means `1 / sqrt(D)`.
+        dropout: Probability of dropping an attention weight; pass 0 unless training.
+        use_aiter: Whether aiter is enabled (default: `USE_AITER_ATTENTION`).
 
     Returns:
         Shape `[B, Sq, H, Dv]`, the query's dtype.
@@ -87,19 +87,19 @@ def attention(
     except AttributeError:
         tensors("attention", query=query, key=key, value=value, mask=mask)
         raise
-    attend = _kept.find(form)
+    attend = _cache.lookup(form)
     if attend is None:
         call = Call(query, key, value, mask, causal, _scale(query, scale), dropout)
         attend = _prepared(call, use_aiter=use_aiter)
         if _lasts(call, use_aiter=use_aiter):
-            _kept.keep(form, attend)
+            _cache.store(form, attend)
     return attend(query, key, value, mask)
 
 
 def _scale(query: Tensor, scale: float | None) -> float:
     if scale is not None:
         return float(scale)
-    # Of a tensor without a last dimension it does not matter: `Call` refuses it.
+    # For a tensor without dimensions, any value: `Call` raises an error.
     return max(query.shape[-1], 1) ** -0.5 if len(query.shape) else 1.0
 
 
@@ -107,18 +107,18 @@ def _prepared(call: Call, *, use_aiter: bool | None) -> Attend:
     for name, prepared in ROUTES.items():
         if refusal(name, call, use_aiter=use_aiter) is None:
             return prepared(call)
-    raise RuntimeError("no route for attention is switched on")
+    raise RuntimeError("every route of attention is disabled")
 
 
 def _lasts(call: Call, *, use_aiter: bool | None) -> bool:
-    """Whether a choice is for every call of this form: aiter, where it could be taken, reads what is in a mask."""
+    """Whether a route can be cached for this form: aiter, if available, depends on the contents of a mask."""
     return call.mask is None or refusal("aiter", replace(call, mask=None), use_aiter=use_aiter) is not None
 
 
 def refusal(route: str, call: Call, *, use_aiter: bool | None = None) -> str | None:
-    """Why a route cannot run a call, or None when it can."""
+    """Why a route cannot run a call, or None if it can."""
     if is_disabled(route):
-        return f"{route} is switched off"
+        return f"{route} is disabled"
     if route == "eager":
         return None
     if switches.on("FORCE_EAGER_ATTENTION"):
@@ -131,5 +131,5 @@ def refusal(route: str, call: Call, *, use_aiter: bool | None = None) -> str | N
 
 
 def refusals(call: Call) -> dict[str, str | None]:
-    """For each route, fastest first: why it cannot run the call, or None."""
+    """For each route, in order of speed: why it cannot run the call, or None."""
     return {route: refusal(route, call) for route in ROUTES}

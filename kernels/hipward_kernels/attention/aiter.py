@@ -1,7 +1,7 @@
-"""Attention by AMD's aiter, where it is installed.
+"""Attention by AMD's aiter, if it is installed.
 
-aiter's schema grows with its versions, so its function is called by keyword, with those keywords only that both it and
-this module know, and refused when it lacks one that changes the result.
+The parameters of aiter's function differ between versions. It is called with the keywords that both it and this module
+know, and not used if it lacks one that changes the result.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from hipward_kernels.attention.call import Attend, Call
 
 NEEDED = {"dropout_p", "softmax_scale", "causal"}
-"""Without these keywords the result would be another."""
+"""Required keywords, which change the result."""
 
 OPTIONAL: dict[str, Any] = {"window_size": (-1, -1), "return_lse": False, "return_attn_probs": False}
-"""Passed where they exist, in case their defaults change."""
+"""Keywords that are passed if they exist, in case their defaults change."""
 
 MAX_HEAD_DIM = 256
 
@@ -49,7 +49,7 @@ def _find() -> tuple[Callable[..., Any] | None, frozenset[str], str | None]:
             return (
                 None,
                 names,
-                f"aiter.flash_attn_func takes no {', '.join(sorted(missing))}; its version is unknown here",
+                f"aiter.flash_attn_func takes no {', '.join(sorted(missing))}; this version is not supported",
             )
         names |= NEEDED
     return function, names, None
@@ -65,13 +65,13 @@ def refusal(call: Call) -> str | None:
     if call.query.shape[-1] > MAX_HEAD_DIM:
         return f"aiter's attention takes heads of up to {MAX_HEAD_DIM} features"
     if call.mask is not None and _kind(call) is MaskKind.OTHER:
-        return "aiter's attention knows no masks but full and causal"
+        return "aiter's attention supports only full and causal masks"
     return None
 
 
 def _kind(call: Call) -> MaskKind:
-    """What the mask is, as far as it can be read without waiting for the GPU in the wrong place."""
-    assert call.mask is not None  # noqa: S101 - narrows the type; both callers have looked
+    """Kind of the mask; `OTHER` where its contents cannot be read, such as during graph capture."""
+    assert call.mask is not None  # noqa: S101 - narrows the type; both callers checked it
     if torch.compiler.is_compiling() or (call.mask.is_cuda and torch.cuda.is_current_stream_capturing()):
         return MaskKind.OTHER
     return classify(call.mask, call.query.shape[1], call.key.shape[1])
@@ -80,7 +80,7 @@ def _kind(call: Call) -> MaskKind:
 def prepared(call: Call) -> Attend:
     """See `hipward_kernels.attention`."""
     function, names, _ = _find()
-    assert function is not None  # noqa: S101 - `refusal` has said that it is there
+    assert function is not None  # noqa: S101 - `refusal` checked it
     causal = call.causal or (call.mask is not None and _kind(call) is MaskKind.CAUSAL)
     keywords = {"dropout_p": call.dropout, "softmax_scale": call.scale, "causal": causal}
     keywords |= {name: value for name, value in OPTIONAL.items() if name in names}

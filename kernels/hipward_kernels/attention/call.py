@@ -1,4 +1,4 @@
-"""One attention call, with its arguments checked: what every route is asked about, and what it makes of it."""
+"""An attention call with checked arguments, and the type of functions that run it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor
 from hipward_kernels.ops.checks import tensors
 
 Attend: TypeAlias = Callable[[Tensor, Tensor, Tensor, "Tensor | None"], Tensor]
-"""Runs calls of one form: all in which only the contents of query, key, value and mask, and their strides, differ."""
+"""Runs calls of one form, which differ only in contents and strides of query, key, value and mask."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Says what an attention mask is: nothing, causal, or something that only a general kernel can apply.
+"""Classifies attention masks: full, causal, or other.
 
-Flash kernels know two patterns, full and causal. A mask that is one of them in disguise, as models build them, need not
-be stored or read at all.
+Flash kernels support two patterns, full and causal. If the mask of a model has one of these patterns, it does not have
+to be stored or read.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from torch import Tensor
 
 
 class MaskKind(Enum):
-    """What a mask lets each query see."""
+    """The keys that a mask makes visible to each query."""
 
     FULL = "full"
     """Every key."""
     CAUSAL = "causal"
-    """The keys up to its own position, counted from the end: the last query sees every key (lower-right)."""
+    """The keys up to the query's position, where the last query sees every key (lower-right alignment)."""
     OTHER = "other"
     """Anything else."""
 
 
 def visible(mask: Tensor) -> Tensor:
-    """Which keys a query sees, as booleans: true in a boolean mask, zero in an additive one."""
+    """The visible keys as booleans: true in a boolean mask, zero in an additive one."""
     return mask if mask.dtype == torch.bool else mask == 0
 
 
@@ -34,12 +34,12 @@ def causal_mask(queries: int, keys: int, device: torch.device) -> Tensor:
 
 
 def classify(mask: Tensor | None, queries: int, keys: int) -> MaskKind:
-    """Reads a mask's values, which waits for the GPU: call it once for a mask, not in every layer.
+    """Classifies a mask by its contents. This synchronizes with the GPU: call it once per mask, not in every layer.
 
     Args:
-        mask: Shape `[..., queries, keys]`, or broadcastable to it: boolean (true sees) or additive (0 sees, the
-            most negative number or `-inf` does not). None sees everything. An additive mask with any other value is
-            `OTHER`: it is a bias.
+        mask: Shape `[..., queries, keys]`, or broadcastable to it: boolean (true is visible) or additive (0 is visible,
+            the most negative number or `-inf` is not). None means full. An additive mask with any other value is a
+            bias, which is `OTHER`.
         queries: Length of the queries.
         keys: Length of the keys.
     """

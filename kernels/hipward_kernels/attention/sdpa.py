@@ -1,10 +1,10 @@
 """Attention by PyTorch's `scaled_dot_product_attention`.
 
-Its `is_causal` aligns the mask to the upper left: with one query and a cache of keys it would see only the first key. A
-decode step needs the lower right, so that flag is used only where both are the same.
+`is_causal` aligns the mask to the upper left: one query with a cache of keys would see only the first key. Decoding
+needs the lower-right alignment, so the flag is used only if both are the same.
 
-Its flash kernels read 16 bytes at a time without looking where a tensor begins: a view of 16-bit numbers that begins
-between ends the process with a misaligned address (PyTorch 2.11 on an H200). Such a view is copied first.
+The flash kernels read 16 bytes at a time without a check of the alignment: a misaligned view of 16-bit numbers ends the
+process with a misaligned address (PyTorch 2.11 on an H200). Such a view is copied first.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def refusal(call: Call) -> str | None:
 
 
 def aligned(x: Tensor) -> Tensor:
-    """`x` on a GPU, or a copy of it where vectors of 16 bytes cannot read its rows."""
+    """`x`, or a copy if vectors of 16 bytes cannot read its rows."""
     itemsize = x.itemsize
-    # Rows of another width are copied by PyTorch, which fills them up.
+    # PyTorch pads rows of other widths, which copies them.
     whole = x.shape[-1] * itemsize % VECTOR_BYTES == 0
     strides_fit = not whole or all(stride * itemsize % VECTOR_BYTES == 0 for stride in x.stride()[:-1])
     if _begins_at(x) % VECTOR_BYTES == 0 and strides_fit:
@@ -46,20 +46,20 @@ def aligned(x: Tensor) -> Tensor:
 
 
 def _begins_at(x: Tensor) -> int:
-    """The address of a tensor; of one without memory, which a compiler traces with, where it begins in what it views.
+    """The address of a tensor; of a fake tensor, its offset in the storage.
 
-    A compiler's own tensors begin at vectors, and it copies arguments that do not.
+    A compiler aligns its own tensors, and copies misaligned arguments.
     """
     if not is_fake(x):
-        with suppress(RuntimeError):  # A wrapper of `torch.func` has no address either.
+        with suppress(RuntimeError):  # A wrapper of `torch.func` has no address.
             return x.data_ptr()
     return int(x.storage_offset()) * x.itemsize
 
 
 def _all_aligned(q: Tensor, k: Tensor, v: Tensor, itemsize: int) -> bool:
-    """Whether `aligned` would return all three as they are; false where that takes a longer look.
+    """Whether `aligned` would return all three unchanged; may return False if a complete check is needed.
 
-    Sums of bits in place of three conditions each: this is asked at every call.
+    Combines the bits of addresses and strides, because this runs at every call.
     """
     if not (type(q) is type(k) is type(v) is Tensor):
         return False
@@ -81,7 +81,7 @@ def prepared(call: Call) -> Attend:
     dtype, itemsize = call.query.dtype, call.query.itemsize
     on_gpu = call.query.is_cuda and not torch.compiler.is_compiling()
     converts = call.mask is not None and call.mask.is_floating_point() and call.mask.dtype != dtype
-    # One query at the end of the keys sees all of them.
+    # A single query at the position of the last key sees all keys.
     causal = call.causal and queries > 1
     joins = causal and call.mask is not None
     chunk = causal and not joins and queries != keys

@@ -1,13 +1,13 @@
-"""Shows what a kernel becomes on an AMD GPU: registers, LDS, spills, occupancy, load widths, and the assembly itself.
+"""AMD machine code of a kernel: registers, LDS, spills, occupancy, load widths, and the assembly.
 
-Triton and HIP sources are compiled for any gfx target on any host: no AMD GPU and no ROCm are needed. Nothing that was
-compiled is run. A Triton source is Python and is imported to be compiled, so an untrusted one belongs into a process of
-its own: `worker` is that process, `python -m hipward_kernels.compile FILE` the same by hand.
+Triton and HIP sources are compiled for any gfx target on any host: no AMD GPU and no ROCm are needed. Compiled code is
+not run. A Triton source is Python and is imported for compilation, so an untrusted one needs a separate process, such
+as `worker`. `python -m hipward_kernels.compile FILE` is the command line.
 
-* `request`: what is asked for. `signature`: types of a Triton kernel's arguments.
-* `from_triton`, `from_hip`: the two compilers. `clang`: finds those of HIP; `headers`: parses HIP's headers ahead.
-* `listing`: reads assembly. `occupancy`: what fits on a compute unit.
-* `failure`: what went wrong, in words. `worker`, `__main__`: the two doors.
+* `request`: the request. `signature`: types of a Triton kernel's arguments.
+* `from_triton`, `from_hip`: the compilers. `clang`: finds clang; `headers`: precompiles HIP's headers.
+* `listing`: parses assembly. `occupancy`: the wavefronts that fit on a compute unit.
+* `failure`: error messages. `package_kernels`: compiles the kernels of this package.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ __all__ = ["CompileError", "Request", "compile_source"]
 
 
 def compile_source(request: Request, directory: Path) -> dict[str, Any]:
-    """Compiles a source for each of its targets; the answer as `worker` writes it.
+    """Compiles a source for each of its targets and returns the answer as `worker` writes it.
 
-    A target that fails has an `error` in place of its kernels, so that the others are still seen.
+    A target that fails has an `error` instead of kernels, and does not affect the others.
 
     Args:
         request: What to compile.
-        directory: Where files may be written.
+        directory: Directory for temporary files.
 
     Raises:
-        CompileError: Nothing could be compiled at all: the source cannot be read, or a compiler is missing.
+        CompileError: No target can be compiled: the source cannot be read, or a compiler is missing.
     """
     started = perf_counter()
-    # Each compiler is imported when it is asked for: a host may have one and not the other.
+    # Compilers are imported on demand, because a host may have only one of them.
     if request.language == "triton":
         from hipward_kernels.compile import from_triton  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
-"""The compiler by hand: `python -m hipward_kernels.compile FILE --arch gfx942` prints what a kernel uses.
+"""Command line of the compilers: `python -m hipward_kernels.compile FILE --arch gfx942` prints a kernel's resources.
 
-A file that ends in `.py` is Triton, anything else is HIP. `--asm` prints the assembly with the lines of the source. The
-exit code is 1 where an architecture got no code.
+A file with the suffix `.py` is Triton, any other is HIP. `--asm` prints the assembly with the lines of the source. The
+exit code is 1 if an architecture could not be compiled.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main() -> None:
         prog="python -m hipward_kernels.compile", description="Compiles a Triton or HIP kernel to AMD machine code."
     )
     parser.add_argument("file", type=Path, help="kernel.py is Triton, kernel.hip is HIP")
-    parser.add_argument("--arch", action="append", help=f"a target, may be repeated; unless given: {' '.join(ARCHS)}")
+    parser.add_argument("--arch", action="append", help=f"a target, may be repeated (default: {' '.join(ARCHS)})")
     parser.add_argument("--kernel", help="name of the Triton kernel")
     parser.add_argument(
         "--arg", action="append", default=[], metavar="NAME=TYPE", help="x_ptr=*bf16, n=i32:16, BLOCK=1024"
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def _argument(text: str) -> tuple[str, Any]:
-    """`BLOCK=1024` as a number, `x_ptr=*bf16` as a type."""
+    """Parses `BLOCK=1024` as a number and `x_ptr=*bf16` as a type."""
     name, _, value = text.partition("=")
     try:
         return name, json.loads(value)
@@ -95,7 +95,7 @@ def report(answer: dict[str, Any], *, with_assembly: bool) -> list[str]:
 
 
 def _annotated(target: dict[str, Any]) -> list[str]:
-    """The assembly, each stretch of instructions under the number of its line in the source."""
+    """The assembly, with the number of the source line at the first instruction of each range."""
     starts = {part["first"]: part["source"] for part in target["lines"]}
     shown = []
     for number, text in enumerate(target["texts"]["amdgcn"].splitlines(), start=1):

@@ -1,4 +1,4 @@
-"""The clangs of this host that generate AMD code, and the headers and device library that Triton brings for them."""
+"""Finds clang compilers with an AMD target on this host, and the headers and device library in Triton's package."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pathlib import Path
 from hipward_kernels.compile.failure import CompileError
 
 SECONDS = 60
-"""Longest run of a compiler."""
+"""Timeout of a compiler, in seconds."""
 
 VERSIONS = range(30, 16, -1)
-"""Major versions of clang that are looked for, newest first: clang 17 is the first that builds these headers."""
+"""Supported major versions of clang, newest first: clang 17 is the first that compiles these headers."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Clang:
 
 
 def device_library() -> Path:
-    """Where Triton keeps HIP's headers and device library.
+    """The directory of HIP's headers and device library in Triton's package.
 
     Raises:
-        CompileError: There is no Triton.
+        CompileError: Triton is not installed.
     """
-    # Found without importing it.
+    # Finds Triton without importing it.
     found = importlib.util.find_spec("triton")
     places = (found.submodule_search_locations or []) if found else []
     for place in places:
@@ -45,14 +45,14 @@ def device_library() -> Path:
             return library
     raise CompileError(
         "no-compiler",
-        "HIP's headers are missing: they are taken from Triton's AMD backend, which is not installed.",
+        "HIP's headers are missing: they are part of Triton's AMD backend, which is not installed.",
         "python -m pip install triton",
     )
 
 
 @lru_cache(maxsize=1)
 def clangs() -> tuple[Clang, ...]:
-    """Every clang on this host that generates AMD code, newest first. `HIPWARD_CLANG` names the only one to use."""
+    """Every clang on this host with an AMD target, newest first; only `HIPWARD_CLANG` if it is set."""
     if own := os.environ.get("HIPWARD_CLANG"):
         paths = [own]
     else:

@@ -1,7 +1,8 @@
-"""What AMD's device library is specialized by: constants that ROCm links beside it, one small file each.
+"""Constants that specialize AMD's device library, which ROCm links as small bitcode files.
 
-Triton brings the library without them. Left undefined, they would stay loads and branches in the machine code, where
-ROCm's compiler leaves none: `blockDim.x` alone would be read in two ways, one for each version of the launch ABI.
+Triton's package has the library without these files. Undefined constants would be loads and branches in the machine
+code that ROCm's compiler does not generate: `blockDim.x` alone would be read in two ways, for two versions of the
+launch ABI.
 """
 
 from __future__ import annotations
@@ -14,23 +15,21 @@ from typing import TYPE_CHECKING
 
 from hipward_kernels.compile.clang import SECONDS
 from hipward_kernels.compile.failure import CompileError
+from hipward_kernels.gpu.facts import wavefront_of
 
 if TYPE_CHECKING:
     from hipward_kernels.compile.clang import Clang
 
 ABI_VERSION = 500
-"""Of a launch, in hundredths: the library tells no code object version after 4, the last of old, from another."""
-
-FIRST_NARROW = 10
-"""The first major version whose wavefronts have 32 threads."""
+"""Version of the launch ABI times 100: the library does not distinguish code object versions after 4."""
 
 
 def values(arch: str, *, fast: bool) -> dict[str, tuple[str, int]]:
-    """Type and value of each constant; `fast` is `-ffast-math`, which ROCm's driver has them follow."""
-    # gfx90a is 9.0.10: a digit each for minor and stepping, in base 16.
+    """Type and value of each constant. `fast` is `-ffast-math`, which ROCm's driver reflects in the constants."""
+    # gfx90a is version 9.0.10: minor version and stepping are one hexadecimal digit each.
     major = int(arch[3:-2])
     isa = major * 1000 + int(arch[-2], 16) * 100 + int(arch[-1], 16)
-    wide = major < FIRST_NARROW
+    wide = wavefront_of(arch) == 64
     return {
         "__oclc_ABI_version": ("i32", ABI_VERSION),
         "__oclc_ISA_version": ("i32", isa),
@@ -43,10 +42,10 @@ def values(arch: str, *, fast: bool) -> dict[str, tuple[str, int]]:
 
 
 def bitcode(clang: Clang, arch: str, flags: tuple[str, ...], directory: Path) -> Path:
-    """A file in `directory` with the constants, as `-mlink-builtin-bitcode` takes it; made when it is not there.
+    """A bitcode file in `directory` with the constants, for `-mlink-builtin-bitcode`; created if it is missing.
 
     Raises:
-        CompileError: clang does not make it.
+        CompileError: clang does not compile the constants.
     """
     fast = "-ffast-math" in flags
     path = directory / f"constants-{arch}{'-fast' if fast else ''}.bc"
@@ -65,8 +64,10 @@ def bitcode(clang: Clang, arch: str, flags: tuple[str, ...], directory: Path) ->
         )
     except subprocess.SubprocessError as error:
         raise CompileError(
-            "internal", f"clang {clang.version} does not take the device library's constants: {error}", "Report this."
+            "internal",
+            f"clang {clang.version} does not compile the device library's constants: {error}",
+            "Report this.",
         ) from error
-    # There, or not there: never half of it.
+    # Renamed when it is complete.
     Path(part).rename(path)
     return path

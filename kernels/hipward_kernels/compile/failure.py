@@ -1,4 +1,4 @@
-"""What went wrong with a compilation: a stable code, a sentence, what to do, and the line of the source."""
+"""Failures of a compilation: a stable code, a message, what to do, and the line of the source."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Failure:
     message: str
     help: str
     line: int | None = None
-    """Line of the source, from 1, where the compiler names one."""
+    """Line of the source, from 1, if the compiler reports one."""
 
 
 class CompileError(Exception):
-    """Nothing can be compiled, for the reason that `failure` says."""
+    """Nothing can be compiled; `failure` states the reason."""
 
     def __init__(self, code: Code, message: str, help: str, line: int | None = None) -> None:  # noqa: A002
         super().__init__(message)
@@ -30,5 +30,5 @@ class CompileError(Exception):
 
 
 def shortened(text: str) -> str:
-    """`text`, cut to what a page can show."""
+    """`text`, truncated to `MESSAGE_LIMIT` characters."""
     return text if len(text) <= MESSAGE_LIMIT else text[: MESSAGE_LIMIT - 1] + "…"

@@ -1,7 +1,7 @@
-"""HIP C++ to AMD machine code with clang alone, without ROCm.
+"""Compiles HIP C++ to AMD machine code with clang, without ROCm.
 
-The headers and the device library are those that Triton brings. clang must know the target: clang 22 knows all CDNA
-GPUs, clang 19 none after gfx942.
+Headers and device library are those of Triton's package. clang must support the target: clang 22 supports all CDNA GPUs
+and gfx1250, clang 19 none after gfx942.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SOURCE = "kernel.hip"
 
 FIRST_OF_CODE = "pre-isel-intrinsic-lowering"
-"""The first pass of LLVM's code generation: what it is given is what the optimizer made."""
+"""The first pass of LLVM's code generation; its input is the output of the optimizer."""
 
 _INSTALL = "Install clang 22 or later, such as Debian's package clang-22, or ROCm's own clang."
 
@@ -44,7 +44,7 @@ def compile_source(request: Request, directory: Path) -> Answer:
         raise CompileError("no-compiler", "There is no clang with an AMD GPU target on this host.", _INSTALL)
     library = device_library()
     (directory / SOURCE).write_text(request.source, encoding="utf-8", newline="\n")
-    # The compilers are processes of their own, so threads suffice to run them side by side.
+    # The compilers are subprocesses, so threads suffice to run them in parallel.
     with ThreadPoolExecutor(len(request.archs)) as pool:
         one = partial(_target, compilers, library, request, directory)
         targets = list(pool.map(one, request.archs))
@@ -53,7 +53,7 @@ def compile_source(request: Request, directory: Path) -> Answer:
 
 
 def _fitting(compilers: tuple[Clang, ...], arch: str) -> Clang | None:
-    """The newest that knows a target."""
+    """The newest clang that supports a target."""
     return next((clang for clang in compilers if arch in clang.archs), None)
 
 
@@ -70,11 +70,11 @@ def _target(compilers: tuple[Clang, ...], library: Path, request: Request, direc
 
 
 def _unknown(arch: str, newest: Clang) -> Failure:
-    return Failure("unknown-arch", f"clang {newest.version} does not know {arch}.", _INSTALL)
+    return Failure("unknown-arch", f"clang {newest.version} does not support {arch}.", _INSTALL)
 
 
 def _compile(clang: Clang, arch: str, library: Path, request: Request, directory: Path) -> dict[str, str]:
-    """LLVM IR and assembly, from one run of the compiler: it prints the IR that it begins to generate code from."""
+    """LLVM IR and assembly, from one run of the compiler, which prints the IR before code generation."""
     assembly = f"kernel-{arch}.s"
     parsed = headers.parsed(request, arch, directory)
     command = [
@@ -88,7 +88,7 @@ def _compile(clang: Clang, arch: str, library: Path, request: Request, directory
     ]
     done = _run(clang, [*command, "-mllvm", f"-print-before={FIRST_OF_CODE}"], directory)
     if done.returncode and _DUMP.search(done.stderr):
-        # The complaint is of code generation, in midst of the IR.
+        # An error of code generation is printed within the IR.
         done = _run(clang, command, directory)
     if done.returncode:
         raise _complaint(done)
@@ -108,7 +108,7 @@ _DUMP = re.compile(
     r"^\*\*\* IR Dump Before [^\n]*\n(?P<ir>.*?)(?=^(?:warning|remark|note|<unknown>|kernel\.hip:)|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-"""What clang printed of the IR, up to what it may say afterwards."""
+"""The IR that clang prints, up to its diagnostics."""
 
 
 def _run(clang: Clang, arguments: list[str], directory: Path) -> subprocess.CompletedProcess[str]:
@@ -134,7 +134,7 @@ def _complaint(done: subprocess.CompletedProcess[str]) -> CompileError:
     found = _ERROR.search(done.stderr)
     line = int(found[1]) if found else None
     text = done.stderr.strip() or f"clang ended with {done.returncode}"
-    return CompileError("source-error", shortened(text), "The compiler's message says what it does not accept.", line)
+    return CompileError("source-error", shortened(text), "See the compiler's message.", line)
 
 
 def _with_readable_names(compiled: Target) -> Target:
@@ -146,7 +146,7 @@ def _with_readable_names(compiled: Target) -> Target:
 
 
 def demangled(symbol: str) -> str:
-    """`copy4(float const*)` for `_Z5copy4PKf`; the symbol itself where it is no C++ name."""
+    """`copy4(float const*)` for `_Z5copy4PKf`; the symbol itself if it is not a C++ name."""
     if not symbol.startswith("_Z"):
         return symbol
     try:

@@ -1,6 +1,6 @@
-"""Triton source to AMD machine code. Triton brings the compiler, its linker and the device library.
+"""Compiles Triton source to AMD machine code. Triton's package contains compiler, linker and device library.
 
-A Triton kernel is Python: the source is imported, as a module of its own, before anything can be compiled.
+A Triton kernel is Python: the source is imported as a separate module before it can be compiled.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ import types
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from hipward_kernels.compile.answer import WAVEFRONT, Answer, Argument, Target, target
+from hipward_kernels.compile.answer import Answer, Argument, Target, target
 from hipward_kernels.compile.failure import CompileError, Failure, shortened
+from hipward_kernels.compile.request import KNOWN_ARCHS
 from hipward_kernels.compile.signature import divisible, signature
+from hipward_kernels.gpu.facts import wavefront_of
 
-# Triton 3.9 warns where this is unset, and 3.10 changes the default; both compile the same with it.
+# Triton 3.9 warns if this is not set, and 3.10 changes the default; with it, both compile the same.
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
 
 try:
@@ -47,7 +49,7 @@ def compile_source(request: Request, directory: Path) -> Answer:
     """Compiles one kernel of a Triton source for each target.
 
     Raises:
-        CompileError: The source cannot be imported, or has no such kernel, or an argument cannot be told.
+        CompileError: The source cannot be imported, has no such kernel, or an argument cannot be determined.
     """
     kernel, configuration = _kernel(_load(request.source, directory / SOURCE), request.kernel)
     tuned: Mapping[str, Any] = configuration.kwargs if configuration else {}
@@ -63,15 +65,15 @@ def compile_source(request: Request, directory: Path) -> Answer:
 
 
 def warm_up() -> None:
-    """Compiles the smallest kernel: the first compilation of a process takes a second more than the next."""
+    """Compiles the smallest kernel, because the first compilation of a process takes a second longer."""
     from hipward_kernels.compile.tiny import SIGNATURE, tiny_kernel  # noqa: PLC0415 - only a worker needs it
 
     source = ASTSource(tiny_kernel, SIGNATURE, {"BLOCK": 64}, {})
-    triton_compile(source, target=GPUTarget("hip", "gfx942", WAVEFRONT), options={"num_warps": 1})
+    triton_compile(source, target=GPUTarget("hip", "gfx942", wavefront_of("gfx942")), options={"num_warps": 1})
 
 
 def _load(source: str, path: Path) -> types.ModuleType:
-    """Imports a source from a file, where `inspect` and Triton find its text."""
+    """Imports a source from a file, so that `inspect` and Triton find its text."""
     try:
         compiled = compile(source, str(path), "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
@@ -88,7 +90,7 @@ def _load(source: str, path: Path) -> types.ModuleType:
         raise CompileError(
             "source-error",
             f"Importing the source raised {type(error).__name__}: {error}",
-            "The source needs its own imports and nothing that this host lacks.",
+            "The source must contain its imports, and this host must have the imported packages.",
             _line_in(error, path),
         ) from error
     return module
@@ -127,7 +129,7 @@ def _kernel(module: types.ModuleType, wanted: str | None) -> tuple[Any, Any]:
         how = "The source has no function under triton.jit" if not kernels else f"There are {len(roots)} kernels"
         raise CompileError(
             "signature",
-            f"{how}, so it is not clear what to compile.",
+            f"{how}, so the kernel to compile is ambiguous.",
             f"Name one with `kernel`: {', '.join(roots)}." if roots else "Paste a kernel with its @triton.jit line.",
         )
     return kernels[roots[0]]
@@ -147,9 +149,9 @@ def _compile(kernel: Any, arguments: Sequence[Argument], arch: str, options: dic
     started = perf_counter()
     try:
         with triton.knobs.compilation.scope():
-            # A result from the cache would report the time of reading a file.
+            # A cached result would report the time of reading a file.
             triton.knobs.compilation.always_compile = True
-            compiled = triton_compile(source, target=GPUTarget("hip", arch, WAVEFRONT), options=options)
+            compiled = triton_compile(source, target=GPUTarget("hip", arch, wavefront_of(arch)), options=options)
     except Exception as error:  # noqa: BLE001 - a compiler raises what it likes
         return Target(arch, perf_counter() - started, error=_in_words(error, kernel, arch))
     seconds = perf_counter() - started
@@ -158,14 +160,14 @@ def _compile(kernel: Any, arguments: Sequence[Argument], arch: str, options: dic
 
 
 def _resolved(value: Any) -> Any:
-    """`tl.float32` for the text of that name; a dtype is a constant that JSON cannot say."""
+    """Converts the text `tl.float32` to the dtype, which JSON cannot represent."""
     if isinstance(value, str) and (found := re.fullmatch(r"(?:tl\.|triton\.language\.)(\w+)", value)):
         return getattr(triton.language, found[1], value)
     return value
 
 
 def _plain(arguments: Sequence[Argument]) -> list[Argument]:
-    """The same, with constants that JSON can say."""
+    """The same arguments with constants that JSON can represent."""
 
     def plain(value: Any) -> Any:
         return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
@@ -177,13 +179,13 @@ def _in_words(error: Exception, kernel: Any, arch: str) -> Failure:
     node = getattr(error, "node", None)
     line = None
     if node is not None and hasattr(node, "lineno"):
-        # Counted from the line with `def`.
+        # The line is relative to that of `def`.
         line = node.lineno + getattr(kernel, "def_file_line_number", kernel.starting_line_number) - 1
     text = str(error).strip() or type(error).__name__
     if "PassManager" in text or "unsupported target" in text:
         return Failure(
             "unknown-arch",
             f"Triton {triton.__version__} cannot compile this for {arch}.",
-            "Try gfx90a, gfx942 or gfx950. If those work, Triton has no code generator for this GPU.",
+            f"Try {', '.join(KNOWN_ARCHS)}. If those work, Triton has no code generator for this GPU.",
         )
-    return Failure("source-error", shortened(text), "Triton's message says what it does not accept.", line)
+    return Failure("source-error", shortened(text), "See Triton's message.", line)

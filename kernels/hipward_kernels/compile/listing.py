@@ -1,7 +1,7 @@
-"""Reads AMD assembly as LLVM writes it: what each kernel uses, and which line of the source an instruction is from.
+"""Parses AMD assembly of LLVM: the resources of each kernel, and the source line of each instruction.
 
-Text in, figures out. The fields are those of the metadata block and of the comments under each function, described in
-LLVM's "User Guide for AMDGPU Backend".
+The fields are those of the metadata block and of the comments below each function, described in LLVM's "User Guide for
+AMDGPU Backend".
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from typing import Literal
 MemoryKind = Literal["global load", "global store", "lds load", "lds store", "scratch load", "scratch store"]
 
 WIDEST = 16
-"""Bytes that one thread moves with one instruction at most."""
+"""Most bytes that one instruction moves for a thread."""
+
+MATRIX_PREFIXES = ("v_mfma", "v_smfmac", "v_wmma", "v_swmmac")
+"""Matrix instructions of CDNA, then those of RDNA and gfx1250."""
 
 
 @dataclass(frozen=True)
 class MemoryAccess:
-    """Instructions that move the same number of bytes for each thread."""
+    """Memory instructions of one kind that move the same number of bytes per thread."""
 
     kind: MemoryKind
     bytes: int
@@ -29,7 +32,7 @@ class MemoryAccess:
 
 @dataclass(frozen=True)
 class Resources:
-    """What one kernel uses, as the compiler says it."""
+    """Resources of a kernel, as reported by the compiler."""
 
     name: str
     vgprs: int
@@ -39,35 +42,35 @@ class Resources:
     vgpr_spills: int
     sgpr_spills: int
     scratch_bytes: int
-    """Memory of a thread for spilled registers and arrays that are not in registers."""
+    """Memory of a thread for spilled registers, and for arrays that are not in registers."""
     lds_bytes: int
-    """Shared memory of a workgroup that is known when it is compiled."""
+    """LDS of a workgroup that is known at compile time."""
     waves_per_simd: int
     code_bytes: int
     most_threads: int
-    """Largest workgroup that the code allows."""
+    """Most threads of a workgroup that the code allows."""
     instructions: int
     matrix_instructions: int
-    """MFMA instructions: the matrix cores' work."""
+    """MFMA and WMMA instructions, which the matrix cores run."""
     memory: list[MemoryAccess]
 
     @property
     def spills(self) -> int:
-        """Registers, vector and scalar, that did not fit and go to memory."""
+        """Number of spilled vector and scalar registers."""
         return self.vgpr_spills + self.sgpr_spills
 
     def wide(self, kind: MemoryKind) -> int:
-        """Instructions of a kind that move the most there is, 16 bytes for each thread."""
+        """Number of instructions of a kind that move 16 bytes per thread."""
         return sum(access.count for access in self.memory if access.kind == kind and access.bytes == WIDEST)
 
     def narrow(self, kind: MemoryKind) -> int:
-        """Those that move less."""
+        """Number of instructions of a kind that move less than 16 bytes per thread."""
         return sum(access.count for access in self.memory if access.kind == kind and access.bytes < WIDEST)
 
 
 @dataclass(frozen=True)
 class LineRange:
-    """Lines of the assembly, both ends included and from 1, that one line of the source became."""
+    """A range of assembly lines, from 1 and including both ends, that belong to one line of the source."""
 
     first: int
     last: int
@@ -80,11 +83,11 @@ _MEMORY = re.compile(r"(global|flat|buffer|scratch|ds)_(load|store|read|write)(2
 
 
 def resources(assembly: str) -> list[Resources]:
-    """What each kernel of a listing uses, in the order of the metadata."""
+    """The resources of each kernel of a listing, in the order of the metadata."""
     metadata = assembly.partition(".amdgpu_metadata")[2]
     bodies = {found["name"]: found["body"] for found in _BODY.finditer(assembly)}
     kernels = []
-    # One block of fields for each kernel; the fields of its arguments are indented further.
+    # One block of fields per kernel; the fields of its arguments are indented further.
     for block in re.split(r"^  - (?=\.)", metadata, flags=re.MULTILINE)[1:]:
         fields = dict(re.findall(r"^(?:    )?\.(\w+):\s+(\S+)$", block, re.MULTILINE))
         name = fields["name"].strip("'\"")
@@ -104,7 +107,7 @@ def resources(assembly: str) -> list[Resources]:
                 code_bytes=comments["codeLenInByte"],
                 most_threads=int(fields["max_flat_workgroup_size"]),
                 instructions=len(names),
-                matrix_instructions=sum(name.startswith(("v_mfma", "v_smfmac")) for name in names),
+                matrix_instructions=sum(name.startswith(MATRIX_PREFIXES) for name in names),
                 memory=_memory(names),
             )
         )
@@ -112,7 +115,7 @@ def resources(assembly: str) -> list[Resources]:
 
 
 def _comments_after(assembly: str, kernel: str) -> dict[str, int]:
-    """The figures of the comment block that follows a kernel's code."""
+    """The figures of the comment block after a kernel's code."""
     _, _, after = assembly.partition(f".amdhsa_kernel {kernel}\n")
     block = after.partition("; Kernel info:")[2].partition("\n\t.text")[0]
     return {name: int(value) for name, value in re.findall(r"^; (\w+)\s*[:=]\s*(\d+)", block, re.MULTILINE)}
@@ -149,7 +152,7 @@ def _memory(names: list[str]) -> list[MemoryAccess]:
         if found is None:
             continue
         place, way, twice, suffix = found.groups()
-        # The type may be followed by where it goes: `ubyte_d16_hi`, `b64_tr_b16`, `lds_dwordx4`.
+        # The type may be followed by a destination: `ubyte_d16_hi`, `b64_tr_b16`, `lds_dwordx4`.
         width = next((_WIDTHS[part] for part in suffix.removeprefix("lds_").split("_") if part in _WIDTHS), None)
         if width is None:
             continue
@@ -161,12 +164,12 @@ def _memory(names: list[str]) -> list[MemoryAccess]:
 
 
 def line_map(assembly: str, source_name: str) -> list[LineRange]:
-    """Which line of the file named `source_name` each stretch of instructions came from.
+    """The line of the file `source_name` for each range of instructions.
 
-    What was inlined from a header belongs to the line that uses it. Empty where the assembly has no debug information;
-    instructions that the compiler gives line 0 belong to no line.
+    Code that was inlined from a header belongs to the line that uses it. Empty if the assembly has no debug
+    information; instructions with line 0 belong to no line.
     """
-    # LLVM comments each `.loc` with the place and, innermost first, the calls it was inlined through.
+    # LLVM writes the place and, innermost first, the inlined calls as a comment after `.loc`.
     location = re.compile(rf"^\t\.loc\t.*;.*?\b{re.escape(source_name)}:(\d+):")
     ranges: list[LineRange] = []
     current = first = last = 0

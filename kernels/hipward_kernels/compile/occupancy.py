@@ -1,61 +1,61 @@
-"""How many wavefronts a compute unit holds at once, from what one of them needs.
+"""Occupancy: the number of wavefronts that a compute unit holds at once, from the resources of a kernel.
 
-Limits of CDNA GPUs: AMD's instruction set documents and LLVM's "User Guide for AMDGPU Backend". Each compute unit has
-four SIMDs.
+The limits of each architecture are in `gpu/gpus.toml`, from LLVM's AMDGPU backend and AMD's documentation.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-SIMDS = 4
-MOST_WAVES = 8
-"""Wavefronts that a SIMD of CDNA 2 to 4 keeps at most, however few registers they need."""
-MOST_WORKGROUPS = 16
-"""Workgroups of more than one wavefront on a compute unit: each needs one of 16 barriers."""
+from hipward_kernels.gpu.facts import KIB, archs
 
-LDS_BYTES = {"gfx950": 160 * 1024}
-"""LDS of a compute unit where it is not 64 KiB."""
-LDS_DEFAULT = 64 * 1024
-LDS_GRANULARITY = {"gfx950": 1280}
-"""LDS is handed out in pieces of so many bytes, and of 512 elsewhere."""
-LDS_GRANULARITY_DEFAULT = 512
+if TYPE_CHECKING:
+    from hipward_kernels.gpu.facts import Limits
 
 Limit = Literal["hardware", "registers", "lds", "workgroups"]
 
 
 @dataclass(frozen=True)
 class Occupancy:
-    """What fits on a compute unit."""
+    """Number of wavefronts that fit on a compute unit; on RDNA, on a workgroup processor (two compute units)."""
 
     waves_per_simd: int
-    """By registers, and by LDS that is known when it is compiled: the compilers' own figure."""
+    """Limited by registers, and by LDS of a size that is known at compile time: the compiler's own figure."""
     workgroup_waves: int
-    """Wavefronts of a workgroup that the next two are for."""
+    """Wavefronts of a workgroup, which the next two figures are for."""
     waves_per_cu: int
-    """By registers, LDS and whole workgroups together."""
+    """Limited by registers, LDS and whole workgroups together."""
     limited_by: Limit
 
 
+def _limits(arch: str) -> Limits:
+    """Limits of an architecture; for one that is not in the table, those of gfx90a (gfx9) or gfx1100 (later)."""
+    known = archs()
+    found = (known.get(arch) or known["gfx90a" if arch.startswith("gfx9") else "gfx1100"]).limits
+    assert found is not None  # noqa: S101 - every AMD architecture of the table has limits
+    return found
+
+
 def occupancy(arch: str, waves_per_simd: int, lds_bytes: int, workgroup_waves: int) -> Occupancy:
-    """Fits whole workgroups into a compute unit.
+    """Computes how many whole workgroups fit on a compute unit.
 
     Args:
-        arch: The GPU.
-        waves_per_simd: Wavefronts that a SIMD's registers hold.
-        lds_bytes: Shared memory of a workgroup.
+        arch: The architecture, such as `gfx942`.
+        waves_per_simd: Wavefronts whose registers fit on a SIMD.
+        lds_bytes: LDS of a workgroup.
         workgroup_waves: Wavefronts of a workgroup.
     """
-    granularity = LDS_GRANULARITY.get(arch, LDS_GRANULARITY_DEFAULT)
-    lds = math.ceil(lds_bytes / granularity) * granularity
+    limits = _limits(arch)
+    lds = math.ceil(lds_bytes / limits.lds_granule_bytes) * limits.lds_granule_bytes
     workgroups: dict[Limit, int] = {}
-    # LDS first: where both allow the same, the compilers' figure for registers has LDS in it already.
+    # LDS is first: where both allow the same, the compiler's figure for registers includes LDS already.
     if lds:
-        workgroups["lds"] = LDS_BYTES.get(arch, LDS_DEFAULT) // lds
-    workgroups["hardware" if waves_per_simd == MOST_WAVES else "registers"] = waves_per_simd * SIMDS // workgroup_waves
-    if workgroup_waves > 1:
-        workgroups["workgroups"] = MOST_WORKGROUPS
-    tightest = min(workgroups, key=lambda limit: workgroups[limit])
+        workgroups["lds"] = limits.lds_kib * KIB // lds
+    limit: Limit = "hardware" if waves_per_simd == limits.waves_per_simd else "registers"
+    workgroups[limit] = waves_per_simd * limits.simds // workgroup_waves
+    if workgroup_waves > 1 and limits.workgroups is not None:
+        workgroups["workgroups"] = limits.workgroups
+    tightest = min(workgroups, key=lambda name: workgroups[name])
     return Occupancy(waves_per_simd, workgroup_waves, workgroups[tightest] * workgroup_waves, tightest)

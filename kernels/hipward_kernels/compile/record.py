@@ -1,6 +1,6 @@
-"""Records what `example.py` becomes, for the site's page: `python -m hipward_kernels.compile.record`.
+"""Records the machine code of `example.py` for the site's page: `python -m hipward_kernels.compile.record`.
 
-The file is `results/isa_example.json`; a test compiles anew and compares.
+The file is `results/isa_example.json`; a test compiles the example again and compares.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ ARGUMENTS: dict[str, Any] = {"N": 4096, "BLOCK": 4096}
 
 
 def record() -> dict[str, Any]:
-    """The example's source and answer; of the texts only the assembly, up to its last instruction."""
+    """The source and answer of the example, with only the assembly, up to its last instruction."""
     source = SOURCE.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="hipward-") as directory:
         request = Request.from_json({"language": "triton", "source": source, "arguments": ARGUMENTS})
         answer = compile_source(request, Path(directory))
     for target in answer["targets"]:
         code, end, _ = target["texts"]["amdgcn"].rpartition("\n.Lfunc_end")
-        # Where the recording machine keeps its files is of no use to a reader.
+        # Removes paths of the recording machine.
         code = re.sub(r'(\.file\s+\d+ )"[^"]*"', r'\1"."', code)
         target["texts"] = {"amdgcn": f"{code}{end}0:\n"}
     return {

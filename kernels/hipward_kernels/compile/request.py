@@ -1,4 +1,4 @@
-"""What is asked for: one JSON object.
+"""A compilation request: one JSON object.
 
     {"language": "triton", "source": "…", "archs": ["gfx942"], "kernel": "scale",
      "arguments": {"x_ptr": "*bf16", "n": "i32:16", "eps": "fp32", "BLOCK": 1024},
@@ -6,10 +6,10 @@
 
     {"language": "hip", "source": "…", "archs": ["gfx90a", "gfx942", "gfx950"]}
 
-Only `language` and `source` must be there. `arguments` follows the signature of Triton's ahead-of-time compiler
-(`triton/tools/compile.py`): a string is a type (`*bf16`, `i32`, `fp32`), `:16` after it promises divisibility by 16,
-anything else is the value of a constant. Pointers are taken as aligned to 16 bytes, which PyTorch's allocator
-guarantees, unless they end in `:1`. What is left out is guessed (`signature.py`), and the answer says what was assumed.
+Only `language` and `source` are required. `arguments` follows the signature of Triton's ahead-of-time compiler
+(`triton/tools/compile.py`): a string is a type (`*bf16`, `i32`, `fp32`), the suffix `:16` means divisible by 16,
+and any other value is a constant. Pointers are assumed to be aligned to 16 bytes, which PyTorch's allocator guarantees,
+unless they have the suffix `:1`. Missing arguments are guessed (`signature.py`), and the answer lists the guesses.
 """
 
 from __future__ import annotations
@@ -19,11 +19,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from hipward_kernels.compile.failure import CompileError
+from hipward_kernels.gpu.facts import archs
 
 Language = Literal["triton", "hip"]
 
 ARCHS = ("gfx90a", "gfx942", "gfx950")
-"""MI200, MI300 and MI350: the targets unless others are named."""
+"""MI200, MI300 and MI350: the targets if a request names none."""
+
+KNOWN_ARCHS = tuple(name for name, arch in archs().items() if arch.vendor == "amd")
+"""Targets whose limits are known. Others compile too, if the compiler has them."""
 
 MOST_ARCHS = 8
 MOST_SOURCE = 256 * 1024
@@ -33,29 +37,29 @@ _HELP = "See hipward_kernels/compile/request.py for the fields and an example of
 
 @dataclass(frozen=True)
 class Request:
-    """A source and what to compile it for."""
+    """A source with its targets and options."""
 
     language: Language
     source: str
     archs: tuple[str, ...] = ARCHS
     kernel: str | None = None
-    """Triton: the kernel's name, where the source has more than one that could be launched."""
+    """Triton: the kernel's name, required if the source has more than one."""
     arguments: dict[str, Any] = field(default_factory=dict)
     num_warps: int | None = None
     """Wavefronts of a workgroup; Triton's default is 4."""
     num_stages: int | None = None
     """Depth of software pipelining; Triton's default on AMD is 2."""
     waves_per_eu: int = 0
-    """Triton: wavefronts a SIMD that registers are limited for; 0 leaves it to the compiler."""
+    """Triton: wavefronts per SIMD that the registers are limited for; 0 means the compiler's default."""
     flags: tuple[str, ...] = ()
-    """HIP: more flags for clang, of the kinds that `FLAGS` allows."""
+    """HIP: further flags for clang that `FLAGS` allows."""
 
     @staticmethod
     def from_json(value: Any) -> Request:
-        """Checks a parsed request.
+        """Validates a parsed request.
 
         Raises:
-            CompileError: It is not one.
+            CompileError: The request is not valid.
         """
         if not isinstance(value, dict):
             raise _bad("a request is a JSON object")
@@ -89,7 +93,7 @@ class Request:
 
 
 FLAGS = re.compile(r"-D\w+(=[\w.+-]*)?|-O[0-3s]|-std=c\+\+\d\d|-ffast-math|-ffp-contract=(off|on|fast)|-m(no-)?cumode")
-"""Flags of clang that a request may give: they change the code and open no file."""
+"""Allowed flags of clang: they change the code and open no file."""
 
 
 def _flags(value: Any) -> tuple[str, ...]:
@@ -105,7 +109,7 @@ def _archs(value: Any) -> tuple[str, ...]:
         raise _bad(f"archs is a list of 1 to {MOST_ARCHS} targets such as gfx942")
     for arch in value:
         if not isinstance(arch, str) or not re.fullmatch(r"gfx[0-9a-f]{3,5}", arch):
-            raise _bad(f"{arch!r} is no target; targets are named like gfx942")
+            raise _bad(f"{arch!r} is not a target; targets have names such as gfx942")
     return tuple(dict.fromkeys(value))
 
 

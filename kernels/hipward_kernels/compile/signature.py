@@ -1,7 +1,7 @@
-"""The argument types of a Triton kernel: those that were asked for, and good guesses for the rest.
+"""The argument types of a Triton kernel: those of the request, and guesses for the rest.
 
-A kernel's source does not say whether `x` is a pointer or a number. What it does with `x` does: the address of a load
-or store is a pointer plus offsets.
+A kernel's source does not state whether `x` is a pointer or a number, but its use does: the address of a load or store
+is a pointer plus offsets.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ def signature(kernel: Any, given: Mapping[str, Any], tuned: Mapping[str, Any]) -
 
     Args:
         kernel: A function under `triton.jit`.
-        given: What the request says.
+        given: Types and values of the request.
         tuned: Constants of the kernel's first autotune configuration.
 
     Raises:
-        CompileError: A name is unknown, a type is none, or a constant has no value.
+        CompileError: A name or a type is unknown, or a constant has no value.
     """
     names = [parameter.name for parameter in kernel.params]
     if unknown := [name for name in given if name not in names]:
@@ -86,17 +86,17 @@ def _constant(parameter: Any, given: Mapping[str, Any], tuned: Mapping[str, Any]
 
 def _checked(name: str, kind: str) -> str:
     if not _TYPE.fullmatch(kind):
-        raise CompileError("signature", f"{kind!r} is no type for {name}.", _TYPES_HELP)
+        raise CompileError("signature", f"{kind!r} is not a type; the argument is {name}.", _TYPES_HELP)
     return kind
 
 
 def divisible(kind: str) -> bool:
-    """Whether a type promises divisibility by 16: pointers do unless they say `:1`, numbers if they say `:16`."""
+    """Whether a type is divisible by 16: pointers without the suffix `:1`, and numbers with `:16`."""
     return not kind.endswith(":1") if kind.startswith("*") else kind.endswith(":16")
 
 
 def _pointers(function: Any) -> set[str]:
-    """Arguments that are the base of an address that is loaded from or stored to."""
+    """Arguments that are the base of an address of a load or store."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     bases: dict[str, str] = {}
     found: set[str] = set()
@@ -117,7 +117,7 @@ def _pointers(function: Any) -> set[str]:
 
 
 def _base(node: ast.expr) -> str | None:
-    """The leftmost name of a sum: where an address begins."""
+    """The leftmost name of a sum, which is the base of an address."""
     while isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
         node = node.left
     return node.id if isinstance(node, ast.Name) else None

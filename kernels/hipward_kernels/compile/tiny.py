@@ -1,4 +1,4 @@
-"""The smallest kernel, which a worker compiles to be warm."""
+"""The smallest kernel, which a worker compiles to warm up."""
 
 import triton
 import triton.language as tl

@@ -1,10 +1,10 @@
-"""The process that compiles for somebody else: one request a line in, one answer a line out.
+"""The worker process of the compiler: reads a request per line and writes an answer per line.
 
 `python -P -m hipward_kernels.compile.worker --events-fd N` writes `{"type": "ready"}` to the descriptor N when it is
-warm, then reads requests (`request.py`) from standard input until its end. Every answer is one line: `compiled`, or
-`error` with a code, a message, what to do, and the source's line. Standard output and error are the source's.
+warm, then reads requests (`request.py`) from standard input until its end. An answer is one line: `compiled`, or
+`error` with a code, a message, what to do, and the source's line. Standard output and error are used by the source.
 
-Whoever starts it gives it the isolation of a job: a Triton source is Python and may do anything Python can.
+The parent process must isolate it like a job, because a Triton source is Python and can do anything.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compiles kernels to AMD machine code.")
     parser.add_argument("--events-fd", type=int, required=True, help="descriptor for answers")
     options = parser.parse_args()
-    # Bound now, and not inherited by compilers: a source may replace what `os` holds.
+    # Bound now, because a source may replace functions of `os`. Compilers do not inherit the descriptor.
     fd = fcntl.fcntl(options.events_fd, fcntl.F_DUPFD_CLOEXEC, 64)
     os.close(options.events_fd)
     write, encode = os.write, json.JSONEncoder(separators=(",", ":")).encode
@@ -40,7 +40,7 @@ def main() -> None:
     directory = Path.cwd()
     os.environ.setdefault("TRITON_CACHE_DIR", str(directory / ".cache" / "triton"))
     warm_up()
-    # Requests come on a descriptor of their own, so that a source that reads standard input takes none.
+    # Requests are read from a duplicate, so that a source that reads standard input does not consume them.
     requests = os.fdopen(os.dup(0), encoding="utf-8")
     with Path(os.devnull).open(encoding="utf-8") as nothing:
         os.dup2(nothing.fileno(), 0)
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def answer(line: str, directory: Path) -> dict[str, Any]:
-    """The answer to one request, whatever it is and whatever its source does."""
+    """The answer to a request; every error is an answer too."""
     try:
         return compile_source(Request.from_json(json.loads(line)), directory)
     except CompileError as error:
@@ -70,7 +70,7 @@ def _internal(code: str, message: str, help_: str) -> dict[str, Any]:
 
 
 def warm_up() -> None:
-    """Does what a first compilation would do once: loads the compiler and, because sources import it, PyTorch."""
+    """Does the one-time work of a first compilation: loads the compiler and, because sources import it, PyTorch."""
     with contextlib.suppress(ImportError):
         import torch  # noqa: F401, PLC0415 - kernels' files import it
     with contextlib.suppress(ImportError, CompileError):

@@ -1,10 +1,10 @@
-"""What a host is like before anything is measured on it: its GPU, its settings, its sensors.
+"""The state of a host before a measurement: GPU vendor, settings, sensors.
 
-* `gpu_utils`: which vendor's GPU this is, and the settings that must be made before PyTorch is imported.
+* `gpu_utils`: the vendor of the GPU, and settings that must be made before PyTorch is imported.
 * `sensors`: clocks, temperature, power, load and other processes, from NVML, sysfs or AMD SMI.
-* `allocator`: whether the allocator's variable is well formed; with one that is not, importing PyTorch aborts.
-* `gpus`: what data sheets promise. `settings`: the ladder's first level, a variable or a file each.
-* `audit`: compares the host with those settings. `validate`: does the GPU compute at all?
+* `allocator`: syntax check of the allocator's variable; with a malformed one, importing PyTorch aborts.
+* `settings`: recommended environment variables and kernel settings. `audit`: compares the host with them.
+* `validate`: checks that the GPU computes correctly.
 
-Nothing here changes a host: `python -m hipward_kernels.environment.audit` prints what to change and how.
+Nothing here changes a host: `python -m hipward_kernels.environment.audit` prints recommended changes.
 """

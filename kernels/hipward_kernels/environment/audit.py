@@ -1,6 +1,6 @@
-"""Compares a host with the settings of the ladder's first level: `python -m hipward_kernels.environment.audit`.
+"""Compares a host with the recommended settings: `python -m hipward_kernels.environment.audit`.
 
-Reports, never changes: each line says what was found, why it matters, and the command that sets it.
+The audit changes nothing. Each line has the current value, the reason, and the command that changes it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from hipward_kernels.environment.settings import Setting
 
 State = Literal["good", "change", "try"]
-"""`change` costs time as it is. `try` may gain some: measure it."""
+"""`change`: the value costs time. `try`: another value may save time; measure it."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One setting as it is on this host."""
+    """A setting of this host."""
 
     name: str
     state: State
@@ -36,16 +36,16 @@ class Finding:
     """The value; `not set` for a variable that is not."""
     why: str
     command: str
-    """Sets it; empty where it is good."""
+    """Command that sets the recommended value; empty if the value is good."""
 
 
 def audit(vendor: Vendor, variables: Mapping[str, str] | None = None, root: Path = Path("/")) -> list[Finding]:
-    """What this host's settings are, those that cost time first.
+    """The settings of this host; those that cost time come first.
 
     Args:
-        vendor: Whose GPU is used; settings of other vendors are left out.
-        variables: The environment to look at; this process's unless given.
-        root: Where `proc` and `sys` are. A file that is not there, or may not be read, is left out.
+        vendor: Vendor of the GPU; settings of other vendors are left out.
+        variables: The environment (default: that of this process).
+        root: Directory of `proc` and `sys`. Files that are missing or not readable are left out.
     """
     environment = os.environ if variables is None else variables
     findings = [
@@ -73,18 +73,18 @@ def _look(setting: Setting, variables: Mapping[str, str], root: Path) -> Finding
 
 
 def malformed(variables: Mapping[str, str]) -> list[Finding]:
-    """Variables with which importing PyTorch ends the process, or its first tensor on a GPU does."""
+    """Malformed variables with which PyTorch aborts at import or at the first tensor on a GPU."""
     return [
-        Finding(name, "change", variables[name], f"PyTorch stops at it: {wrong}.", allocator.command(name))
+        Finding(name, "change", variables[name], f"PyTorch aborts: {wrong}.", allocator.command(name))
         for name, wrong in allocator.problems(variables).items()
     ]
 
 
 def precision_note(precision: str) -> Finding:
-    """Float32 matrix products in a shorter format: faster, and other results, so it is a choice.
+    """Recommends TF32 for float32 matrix products: faster, but with other results.
 
     Args:
-        precision: What `torch.get_float32_matmul_precision()` says: `highest`, `high` or `medium`.
+        precision: The value of `torch.get_float32_matmul_precision()`: `highest`, `high` or `medium`.
     """
     good = precision != "highest"
     return Finding(
@@ -100,11 +100,13 @@ def precision_note(precision: str) -> Finding:
 def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(prog="python -m hipward_kernels.environment.audit", description=__doc__)
-    parser.add_argument("--vendor", choices=["amd", "nvidia", "none"], help="unless given, that of this host's GPU")
+    parser.add_argument(
+        "--vendor", choices=["amd", "nvidia", "none"], help="vendor of the GPU (default: that of this host)"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON list")
     options = parser.parse_args()
     if broken := malformed(os.environ):
-        # Nothing more can be looked at: that needs PyTorch.
+        # Further checks need PyTorch.
         _print(broken, as_json=options.json)
         sys.exit(1)
     import torch  # noqa: PLC0415 - tells the vendor and the precision; the audit itself needs neither

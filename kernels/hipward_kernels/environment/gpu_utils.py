@@ -1,10 +1,10 @@
-"""Which vendor's GPU a program runs on, and the settings that only count before PyTorch is imported.
+"""The vendor of the GPU, and settings that must be made before PyTorch is imported.
 
     from hipward_kernels.environment.gpu_utils import configure_memory_optimizations
     configure_memory_optimizations()      # first: the allocator reads its settings once
     import torch
 
-Importing this module imports no PyTorch. Variables that are set already are left alone.
+This module does not import PyTorch. Variables that are already set are not changed.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Vendor = Literal["amd", "nvidia", "none"]
 
 
 def detect_gpu_vendor() -> Vendor:
-    """The maker of the GPU that PyTorch uses here: `amd`, `nvidia`, or `none` without a GPU.
+    """The vendor of the GPU that PyTorch uses: `amd`, `nvidia`, or `none` without a GPU.
 
-    A ROCm build of PyTorch has its GPUs under `torch.cuda`, too; `torch.version.hip` tells the two apart.
+    A ROCm build of PyTorch has its GPUs under `torch.cuda` too; `torch.version.hip` distinguishes the two.
     """
-    import torch  # noqa: PLC0415 - the rest of this module runs before it
+    import torch  # noqa: PLC0415 - the rest of this module runs before the import
 
     if not torch.cuda.is_available():
         return "none"
@@ -38,7 +38,7 @@ def detect_gpu_vendor() -> Vendor:
 
 
 def expected_vendor(site: Path | None = None) -> Vendor:
-    """The vendor that the installed PyTorch was built for, read from its files and without importing it."""
+    """The vendor that the installed PyTorch was built for, read from its files without importing it."""
     package = site
     if package is None:
         found = importlib.util.find_spec("torch")
@@ -57,8 +57,8 @@ def expected_vendor(site: Path | None = None) -> Vendor:
 
 
 MEMORY_SETTINGS: dict[Vendor, dict[str, str]] = {
-    # Growing segments: less fragmentation where shapes vary. PyTorch for ROCm takes it since 2026, on ROCm 7 and later,
-    # and says that it ignores it before. PYTORCH_ALLOC_CONF is the name for all vendors.
+    # Expandable segments reduce fragmentation if shapes vary. PyTorch for ROCm supports them since 2026 on ROCm 7 and
+    # later; before, it ignores them with a warning. PYTORCH_ALLOC_CONF is the name for all vendors.
     "amd": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"},
     "nvidia": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"},
     "none": {},
@@ -68,28 +68,29 @@ MEMORY_SETTINGS: dict[Vendor, dict[str, str]] = {
 def configure_memory_optimizations(
     vendor: Vendor | None = None, environment: MutableMapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Sets what is not set yet; call it before PyTorch is imported.
+    """Sets recommended variables that are not set; call it before PyTorch is imported.
 
     Args:
-        vendor: For whom; the installed PyTorch's unless given.
-        environment: Where to set it; this process's environment unless given.
+        vendor: Vendor of the GPU (default: that of the installed PyTorch).
+        environment: The environment to change (default: that of this process).
 
     Returns:
-        What was set.
+        The variables that were set.
 
     Raises:
-        ValueError: One of the variables is malformed, so that importing PyTorch would abort.
+        ValueError: A variable is malformed; importing PyTorch would abort.
     """
     ours = environment is None
     variables = os.environ if environment is None else environment
     if ours and "torch" in sys.modules:
         warnings.warn(
-            "PyTorch is imported already: its allocator may have read its settings. Call this first.", stacklevel=2
+            "PyTorch is already imported, and its allocator may have read its settings. Call this function before.",
+            stacklevel=2,
         )
     for name, wrong in allocator.problems(variables).items():
         raise ValueError(f"{name} is {variables[name]!r}: {wrong}. Write: {allocator.command(name)}")
     settings = MEMORY_SETTINGS[expected_vendor() if vendor is None else vendor]
-    # Whoever set one of the names, an older one too, has chosen.
+    # If one of the names is set, also an older one, nothing is changed.
     chosen = any(name in variables for name in allocator.NAMES)
     made = {} if chosen else dict(settings)
     variables.update(made)

@@ -1,8 +1,8 @@
-"""What a GPU's sensors say: clocks, temperature, power, load, and whose processes are on it.
+"""Sensors of a GPU: clocks, temperature, power, load, and the processes that use it.
 
-Three sources, one face. NVIDIA: NVML, the driver's library, through ctypes. AMD: sysfs, which needs no ROCm, else the
-`amdsmi` package. Reading changes nothing and needs no privilege. A figure that a device does not give is None, and a
-host that gives none at all is an `UnreadableError` with the reason in a sentence.
+Three sources with one interface. NVIDIA: NVML, the driver's library, through ctypes. AMD: sysfs, which needs no ROCm,
+else the `amdsmi` package. Readings change nothing and need no privileges. A figure that a device does not provide is
+None; if there are no sensors at all, `UnreadableError` states the reason.
 """
 
 from __future__ import annotations
@@ -21,24 +21,25 @@ if TYPE_CHECKING:
 
 
 class UnreadableError(Exception):
-    """The sensors cannot be read; the message says why."""
+    """The sensors cannot be read; the message states the reason."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a GPU's sensors say at one moment."""
+    """Readings of a GPU's sensors at one time."""
 
     sm_mhz: int | None = None
     """Clock of the compute units."""
     memory_mhz: int | None = None
     temperature_c: float | None = None
-    """The hottest sensor that is given."""
+    """Temperature of the hottest sensor."""
     power_w: float | None = None
     busy_percent: float | None = None
     slowed_by: str | None = None
-    """Why the driver holds the clock down, if it says so: heat or power brake; not a power cap, which is normal."""
+    """Why the driver reduces the clock, if it reports it: heat or power brake, but not the power cap, which is
+    normal."""
     power_capped: bool = False
-    """The driver says that the power cap holds the clock down, as it does in any long matrix product."""
+    """The driver reports that the power cap reduces the clock, as in any long matrix product."""
 
 
 class Sensors(Protocol):
@@ -54,20 +55,20 @@ class Sensors(Protocol):
         """The highest clock of the compute units."""
 
     def other_processes(self) -> list[int] | None:
-        """Process ids, other than this one, that hold the GPU; None where that cannot be told."""
+        """Ids of other processes that use the GPU; None if unknown."""
 
     def partition(self) -> str | None:
-        """How the GPU is divided, such as `SPX/NPS1`; None where it cannot be."""
+        """Partition mode of the GPU, such as `SPX/NPS1`; None if it has none."""
 
 
 def sensors_of(device: torch.device) -> Sensors:
-    """The sensors of a GPU that PyTorch knows.
+    """The sensors of a GPU.
 
     Raises:
-        UnreadableError: There are none, or none that this process may read.
+        UnreadableError: There are none, or this process may not read them.
     """
     if device.type == "cpu":
-        raise UnreadableError("a processor's clocks are not read")
+        raise UnreadableError("the clocks of a processor are not read")
     import torch  # noqa: PLC0415 - the readers below need no PyTorch
 
     properties = torch.cuda.get_device_properties(device)
@@ -116,7 +117,7 @@ class Nvml:
         try:
             self._nvml = library or ctypes.CDLL("libnvidia-ml.so.1")
         except OSError as error:
-            raise UnreadableError("NVIDIA's management library libnvidia-ml.so.1 is not there") from error
+            raise UnreadableError("NVIDIA's management library libnvidia-ml.so.1 is missing") from error
         if status := self._nvml.nvmlInit_v2():
             raise UnreadableError(f"NVML does not start (error {status})")
         self._handle = ctypes.c_void_p()
@@ -169,7 +170,7 @@ class Nvml:
 
 
 class Sysfs:
-    """What the amdgpu driver shows as files. Names and units: the kernel's documentation, `gpu/amdgpu/thermal`."""
+    """Files of the amdgpu driver. Names and units: the kernel's documentation, `gpu/amdgpu/thermal`."""
 
     source = "sysfs"
 
@@ -201,7 +202,7 @@ class Sysfs:
         return max((mhz for mhz, _ in self._levels("pp_dpm_sclk")), default=None)
 
     def other_processes(self) -> list[int] | None:
-        """See `Sensors`. The driver lists processes of all AMD GPUs of the host together."""
+        """See `Sensors`. The driver lists the processes of all AMD GPUs of the host together."""
         try:
             found = [int(entry.name) for entry in self._processes.iterdir() if entry.name.isdigit()]
         except OSError:
@@ -214,7 +215,7 @@ class Sysfs:
         return "/".join(filter(None, parts)) or None
 
     def _levels(self, name: str) -> list[tuple[int, bool]]:
-        """Clock levels in MHz, and which one is used now: `1: 2100Mhz *`."""
+        """Clock levels in MHz, and whether each is in use: `1: 2100Mhz *`."""
         found = re.findall(r"^\w+: (\d+)Mhz( \*)?", _text(self._device / name) or "", re.MULTILINE | re.IGNORECASE)
         return [(int(mhz), bool(star)) for mhz, star in found]
 
@@ -231,7 +232,7 @@ class AmdSmi:
     def __init__(self, address: str, module: Any = None) -> None:
         """`address` on the PCI bus, such as `0000:c1:00.0`."""
         try:
-            # Not a dependency: it comes with ROCm, and it raises what it likes where the driver is missing.
+            # Not a dependency: it is part of ROCm, and raises various exceptions if the driver is missing.
             self._smi = module or importlib.import_module("amdsmi")
             self._smi.amdsmi_init()
             handles = self._smi.amdsmi_get_processor_handles()
@@ -279,7 +280,7 @@ class AmdSmi:
 
 
 def _whole(value: Any) -> int | None:
-    """A number, where AMD SMI gives one; it says `N/A` where it does not."""
+    """The value as an integer; None for `N/A`, which AMD SMI returns for unknown values."""
     return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 

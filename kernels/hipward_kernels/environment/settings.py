@@ -1,8 +1,8 @@
-"""The first level of the optimization ladder, which changes no code: environment variables, kernel settings, clocks.
+"""Recommended settings that need no change of code: environment variables, kernel settings, clocks.
 
-One entry each: what is good, why, and the command that makes it so. Sources: ROCm's documentation, "MI300X workload
-optimization", "System optimization" and the environment variables of HIP; PyTorch's notes on HIP and TunableOp.
-Advice that later versions made unnecessary is here as such, because it is still copied around.
+An entry has the recommended values, the reason, and the command that sets them. Sources: ROCm's documentation, "MI300X
+workload optimization", "System optimization" and the environment variables of HIP; PyTorch's notes on HIP and
+TunableOp. Advice that is obsolete in current versions is listed as such, because it is still widespread.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ Where = Literal["variable", "file"]
 Vendors = Literal["amd", "nvidia", "any"]
 
 UNSET = ""
-"""As a good value: the variable is not set at all."""
+"""A recommended value: the variable is not set."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One thing to look at."""
+    """A setting of a host."""
 
     name: str
     """An environment variable, or the path of a file below the root."""
     where: Where
     vendor: Vendors
     good: tuple[str, ...]
-    """Values that are fine. Empty: any value is, and the entry is only reported."""
+    """Recommended values. Empty: any value; the entry is only reported."""
     why: str
     command: str
-    """Makes it good; run in a shell."""
+    """Shell command that sets a recommended value."""
     optional: bool = False
-    """Worth a try and a measurement; not a mistake where it is missing."""
+    """Whether the setting is worth a measurement, but not an error if it is missing."""
 
 
 def _debugging(name: str, why: str, vendor: Vendors = "any") -> Setting:
@@ -44,7 +44,7 @@ SETTINGS = (
         "variable",
         "any",
         (UNSET, "0"),
-        "Some container images set it: each torch.compile then tunes for minutes, which is a choice to make knowingly.",
+        "Some container images set it: each torch.compile then tunes for minutes. Set it only if you need that.",
         "unset TORCHINDUCTOR_MAX_AUTOTUNE",
     ),
     Setting(
@@ -58,7 +58,7 @@ SETTINGS = (
     _debugging("HIP_LAUNCH_BLOCKING", "Waits for each kernel: for debugging only.", "amd"),
     _debugging("AMD_SERIALIZE_KERNEL", "Waits for each kernel: for debugging only.", "amd"),
     _debugging("CUDA_LAUNCH_BLOCKING", "Waits for each kernel: for debugging only."),
-    _debugging("PYTORCH_NO_CUDA_MEMORY_CACHING", "Each tensor then asks the driver for memory."),
+    _debugging("PYTORCH_NO_CUDA_MEMORY_CACHING", "Each tensor is then allocated by the driver."),
     _debugging("TORCH_COMPILE_DEBUG", "Writes every graph to disk while compiling."),
     _debugging("TRITON_INTERPRET", "Runs Triton kernels in Python, thousands of times slower."),
     Setting(
@@ -66,7 +66,7 @@ SETTINGS = (
         "variable",
         "amd",
         (UNSET, "0"),
-        "HIP's log costs time in every call.",
+        "HIP's log costs time at every call.",
         "unset AMD_LOG_LEVEL",
     ),
     Setting(
@@ -74,7 +74,7 @@ SETTINGS = (
         "variable",
         "amd",
         (UNSET, "1"),
-        "Kernel arguments belong into device memory. That is the default of current ROCm: nothing to set.",
+        "Kernel arguments should be in device memory. That is the default of current ROCm: nothing to set.",
         "unset HIP_FORCE_DEV_KERNARG",
     ),
     Setting(
@@ -99,7 +99,7 @@ SETTINGS = (
         "variable",
         "amd",
         ("1",),
-        "Keeps scratch memory between kernels that spill, instead of asking for it again.",
+        "Keeps scratch memory between kernels that spill, instead of allocating it again.",
         "export HSA_NO_SCRATCH_RECLAIM=1",
         optional=True,
     ),
@@ -126,7 +126,7 @@ SETTINGS = (
         "file",
         "any",
         ("performance",),
-        "A processor that saves power launches kernels late, and its own timings wander.",
+        "A processor in power-saving mode launches kernels late, and its own timings vary.",
         "sudo cpupower frequency-set --governor performance",
         optional=True,
     ),

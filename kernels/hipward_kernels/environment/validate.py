@@ -1,7 +1,7 @@
-"""Does the GPU compute at all? `python -m hipward_kernels.environment.validate` after a port, before any benchmark.
+"""Checks that the GPU computes correctly: `python -m hipward_kernels.environment.validate` after a port.
 
-Four steps, each of which says what it saw: the device, a matrix product that is compared with float64, a transformer
-layer forward and backward with a gradient for every parameter, and torch.compile. Runs on a CPU, too.
+Four steps: the device, a matrix product that is compared with float64, a transformer layer forward and backward with a
+gradient for every parameter, and torch.compile. It also runs on a CPU.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import torch
 from torch import nn
 
 from hipward_kernels.environment.gpu_utils import detect_gpu_vendor
-from hipward_kernels.harness.devices import describe
-from hipward_kernels.harness.distance import distance
+from hipward_kernels.gpu.devices import describe
+from hipward_kernels.numerics.distance import distance
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 BF16_ERROR = 1e-2
-"""Root mean square error over root mean square of a bf16 product: rounding the result alone gives 2e-3."""
+"""Largest relative root mean square error of a bf16 product. Rounding of the result alone gives 2e-3."""
 
 
 class InvalidError(Exception):
-    """A step went wrong; the message says how."""
+    """A step failed; the message states the reason."""
 
 
 def device_is_there(device: torch.device) -> str:
@@ -37,7 +37,7 @@ def device_is_there(device: torch.device) -> str:
 
 
 def matrix_product(device: torch.device) -> str:
-    """A bf16 product beside the same in float64."""
+    """A bf16 product, compared with float64."""
     x = torch.randn(1024, 1024, generator=torch.Generator().manual_seed(0)).to(torch.bfloat16)
     got = (x.to(device) @ x.T.to(device)).cpu()
     expected = x.double() @ x.double().T
@@ -59,7 +59,7 @@ def training_step(device: torch.device) -> str:
 
 
 def compiles(device: torch.device) -> str:
-    """torch.compile gives the same as eager."""
+    """torch.compile, compared with eager."""
 
     def norm(x: torch.Tensor) -> torch.Tensor:
         return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6)
@@ -80,14 +80,14 @@ STEPS: tuple[tuple[str, Callable[[torch.device], str]], ...] = (
 
 
 def validate(device: torch.device, skip: tuple[str, ...] = ()) -> bool:
-    """Runs every step and prints a line for each; whether all went well."""
+    """Runs every step and prints a line for each; returns whether all passed."""
     well = True
     for name, step in STEPS:
         if name in skip:
             continue
         try:
             print(f"ok    {name}: {step(device)}")
-        # A broken installation raises anything; the steps after it may still tell more.
+        # A broken installation may raise anything; later steps may give more information.
         except Exception as error:  # noqa: BLE001
             print(f"FAILS {name}: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
             well = False

@@ -1,13 +1,14 @@
-"""Measures a snippet: checks that each variant computes the same as eager PyTorch, then times them.
+"""Measures a snippet: checks that each variant computes the same results as eager PyTorch, then times the variants.
 
-The harness is a process of its own. It is given one job, writes one JSON object a line, and computes no verdict:
-statistics belong to whoever reads the lines.
+The harness runs in a separate process. It receives one job and writes one JSON object per line. The runner computes
+statistics and the verdict from these lines.
 
-* `worker`: what the runner starts. `__main__`: the same by hand. `probe`: what this host can run on.
-* `job`: the order of the steps. `contract`: the snippet. `variants`: the variants of the ladder.
-* `precision`, `reference`, `distance`, `outputs`: are the results right?
-* `worth`: does a step of the ladder pay?
-* `race`, `sampling`, `timing`, `inputs`: how long does it take? `roofline`: how long must it take?
-* `tamper`, `probes`, `doubts`, `throttle`: can what was measured be believed?
-* `lines`: the only writer. `failure`: an exception in words. `environment`, `devices`: the conditions.
+* `worker`: the process that the runner starts. `__main__`: the same from a command line. `host_probe`: devices of a
+  host.
+* `job`: the steps of a job, in order. `contract`: loads the snippet. `variants`: builds the variants.
+* `precision`, `reference`: checks of results.
+* `step_cost`: whether an optimization step costs time.
+* `race`, `sampling`, `timing`, `inputs`: timing. `roofline`: the lower bound of the time.
+* `tamper`, `snippet_checks`, `input_dependence`, `throttle`: reliability of the measurement.
+* `lines`: the lines of the protocol. `failure`: error messages. `environment`: conditions of the measurement.
 """

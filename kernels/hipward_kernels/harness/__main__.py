@@ -1,6 +1,6 @@
-"""The harness by hand: `python -m hipward_kernels.harness FILE` prints a job's lines on standard output.
+"""Command line of the harness: `python -m hipward_kernels.harness FILE` prints the lines of a job on standard output.
 
-What the snippet prints goes to standard error.
+Output of the snippet goes to standard error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def main() -> None:
         description="Checks and times a snippet, without a runner and without isolation.",
     )
     parser.add_argument("file", type=Path, help="a snippet: Model, get_inputs, get_init_inputs")
-    parser.add_argument("--variants", help="comma-separated variants; all of them unless given")
+    parser.add_argument("--variants", help="comma-separated variants (default: all)")
     parser.add_argument("--device", default="cpu", help="cpu, cuda:0, … (ROCm devices are cuda:N)")
     parser.add_argument("--time-cap", type=float, default=15.0, help="most seconds of sampling for a variant")
     options = parser.parse_args()
@@ -34,7 +34,7 @@ def main() -> None:
     directory = Path(tempfile.mkdtemp(prefix="hipward-"))
     os.chdir(directory)
     prepare()
-    # After `prepare`: PyTorch reads the environment that it completes.
+    # Imported after `prepare`, which sets environment variables that PyTorch reads.
     from hipward_kernels.harness import job  # noqa: PLC0415
     from hipward_kernels.harness.lines import Lines  # noqa: PLC0415
     from hipward_kernels.harness.variants import VARIANTS, parse_variants  # noqa: PLC0415

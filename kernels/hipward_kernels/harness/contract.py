@@ -1,6 +1,6 @@
 """The snippet contract: `class Model(nn.Module)`, `get_inputs()`, `get_init_inputs()`, optionally `ModelNew`.
 
-Loads a snippet and calls its parts. Whatever is wrong with it comes out as a `JobFailedError`.
+Loads a snippet and calls its parts. Every error of the snippet is raised as a `JobFailedError`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.lines import FailureCode
 
 WEIGHT_SEED = 42
-"""Seeds the weights of `Model` and `ModelNew`, so that equal constructors give equal weights."""
+"""Seed for the weights of `Model` and `ModelNew`, so that equal constructors create equal weights."""
 
-# Bound before a snippet is imported.
+# Bound before a snippet is imported, which could replace them.
 _seed_python, _seed_torch = random.seed, torch.manual_seed
 
 _SKELETON_HELP = (
@@ -44,11 +44,11 @@ class Snippet:
     module: types.ModuleType
     device: torch.device
     inputs_on_device: bool = True
-    """Whether `get_inputs` makes its tensors on the device; False once it could not."""
+    """Whether `get_inputs` is called with the device as the default device; False after that has failed."""
 
     @property
     def has_model_new(self) -> bool:
-        """Whether the author gave an optimized version."""
+        """Whether the snippet has an optimized version."""
         return hasattr(self.module, "ModelNew")
 
     def build(self, name: str) -> nn.Module:
@@ -61,11 +61,11 @@ class Snippet:
             lambda: getattr(self.module, name)(*arguments).to(self.device).eval(),
         )
         if not isinstance(model, nn.Module):
-            raise JobFailedError(_contract(f"{name} gave a {type(model).__name__}, not an nn.Module"))
+            raise JobFailedError(_contract(f"{name} returned a {type(model).__name__}, not an nn.Module"))
         return model
 
     def inputs(self, seed: int) -> list[Any]:
-        """The arguments of one call of `forward`, made with `seed` on the device or moved to it."""
+        """The arguments of one call of `forward`, created with `seed` on the device or moved to it."""
         arguments = self._inputs_made_on_device(seed)
         if arguments is None:
             seed_everything(seed)
@@ -76,10 +76,10 @@ class Snippet:
         return moved
 
     def _inputs_made_on_device(self, seed: int) -> list[Any] | None:
-        """What `get_inputs` returns with the device as PyTorch's default device, or None where that does not work.
+        """The result of `get_inputs` with the device as PyTorch's default device, or None if that fails.
 
-        A GPU makes large random tensors much faster than a CPU does. `get_inputs` may need the CPU, for a generator or
-        for NumPy: then it is called without a default device, this time and from then on.
+        A GPU creates large random tensors much faster than a CPU. `get_inputs` may need the CPU, for a generator or for
+        NumPy; then it is called without a default device from now on.
         """
         if self.device.type == "cpu" or not self.inputs_on_device:
             return None
@@ -92,7 +92,7 @@ class Snippet:
             return None
 
     def failure(self, error: BaseException, code: FailureCode, doing: str) -> Failure:
-        """Describes an error that the snippet's code raised."""
+        """Describes an exception of the snippet's code."""
         return in_words(error, code, doing, self.path, self.device.type)
 
     def _arguments(self, name: str) -> list[Any]:
@@ -122,7 +122,7 @@ def load(code: str, directory: Path, device: torch.device) -> Snippet:
         compiled = compile(code, str(path), "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise JobFailedError(_syntax_error(error)) from error
-    # A real file, so that inspect, torch.compile and Triton find the source, too.
+    # A real file, so that inspect, torch.compile and Triton can read the source.
     path.write_text(code, encoding="utf-8", newline="")
     linecache.checkcache(str(path))
     module = types.ModuleType("snippet")
@@ -155,10 +155,10 @@ def _contract(message: str) -> Failure:
 
 def _syntax_error(error: Exception) -> Failure:
     if not isinstance(error, SyntaxError) or not error.lineno:
-        # Null bytes, lone surrogates, or nesting that the parser gives up on.
+        # Null bytes, lone surrogates, or nesting that is too deep for the parser.
         return Failure(
             "syntax-error",
-            f"Python cannot read this code: {error if str(error) else type(error).__name__}.",
+            f"Python cannot parse this code: {error if str(error) else type(error).__name__}.",
             "Paste the plain text of a Python file.",
         )
     shown = None
@@ -168,13 +168,13 @@ def _syntax_error(error: Exception) -> Failure:
     return Failure(
         "syntax-error",
         f"Line {error.lineno}: {error.msg}.",
-        "The code is not Python as it stands. Check that it was pasted whole, with its indentation.",
+        "The code is not valid Python. Check that it was pasted completely, with its indentation.",
         shown,
     )
 
 
 def seed_everything(seed: int) -> None:
-    """Seeds every generator that a snippet is likely to use."""
+    """Seeds every random number generator that a snippet is likely to use."""
     _seed_python(seed)
     _seed_torch(seed)
     if numpy := sys.modules.get("numpy"):

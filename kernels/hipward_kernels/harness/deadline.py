@@ -1,7 +1,7 @@
-"""The job's time limit: how much is left of it, and steps that end in time.
+"""The job's time limit: the remaining time, and timeouts of steps.
 
-The runner stops a job at its limit, and what is not said by then is lost. So preparing variants stops while there is
-time to sample those that are ready, and sampling stops while there is time to say so.
+The runner stops a job at its limit, and results that are not reported by then are lost. So the preparation of variants
+ends while there is time to sample those that are ready, and sampling ends while there is time to report it.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 MARGIN_SHARE = 0.1
 LEAST_MARGIN_S, MOST_MARGIN_S = 1.0, 10.0
-"""Kept for the end: the share of the limit, within these bounds."""
+"""Time reserved for the end of the job: a share of the limit, within these bounds."""
 
 
 class OutOfTimeError(BaseException):
-    """A step took longer than it may. No `Exception`: what catches those would go on."""
+    """A step exceeded its timeout. Not an `Exception`, so that handlers in the snippet do not catch it."""
 
 
 class Deadline:
-    """When a job has to end."""
+    """The deadline of a job."""
 
     def __init__(self, limit_s: float | None) -> None:
-        """The time runs from now; without a limit there is always enough."""
+        """Starts the clock. Without a limit, there is always time left."""
         self.limit_s = limit_s
         self.has_expired = False
-        """Whether the step that is under way was interrupted: an error may only be what was made of that."""
-        # Bound now: a snippet may replace what the module holds.
+        """Whether the current step was interrupted: an exception may then be a consequence of the interruption."""
+        # Bound now, because a snippet may replace the attribute of the module.
         self._now = perf_counter
         if limit_s is None:
             self._end = math.inf
@@ -43,14 +43,14 @@ class Deadline:
             self._end = self._now() + limit_s - margin
 
     def left_s(self) -> float:
-        """Seconds until the job has to end; below zero after that."""
+        """Seconds until the deadline; negative after it."""
         return self._end - self._now()
 
     @contextmanager
-    def keeping(self, reserve_s: float) -> Iterator[None]:
-        """Raises `OutOfTimeError` in this step once only `reserve_s` is left, or at once if that is so already.
+    def reserving(self, reserve_s: float) -> Iterator[None]:
+        """Raises `OutOfTimeError` within the `with` block once only `reserve_s` seconds are left.
 
-        Python code and waits are interrupted; a call into compiled code ends first.
+        Python code and waits are interrupted; a call into compiled code is not.
         """
         most_s = self.left_s() - reserve_s
         if most_s <= 0:
@@ -69,7 +69,7 @@ class Deadline:
             yield
         except BaseException as error:
             if self.has_expired:
-                # Whatever was made of the interruption on its way.
+                # The snippet may have converted the interruption into another exception.
                 raise OutOfTimeError from error
             raise
         finally:

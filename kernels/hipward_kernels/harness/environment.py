@@ -14,7 +14,7 @@ import torch
 from hipward_kernels.environment.audit import audit
 from hipward_kernels.environment.gpu_utils import detect_gpu_vendor
 from hipward_kernels.environment.sensors import UnreadableError, sensors_of
-from hipward_kernels.harness.devices import describe, driver_version
+from hipward_kernels.gpu.devices import describe, driver_version
 from hipward_kernels.harness.lines import Advice, Environment, Idle
 from hipward_kernels.harness.timing import DeviceClock, HostClock, overhead_ms
 
@@ -28,14 +28,14 @@ _CHANGES_RESULTS = re.compile(
     r"(OMP|MKL|KMP|TORCH|TORCHINDUCTOR|PYTORCH|TRITON|CUDA|HIP|HSA|ROCR|GPU|AMD|MIOPEN|ROCBLAS|HIPBLASLT|"
     r"NCCL|RCCL|USE|GEMM|PRESHUFFLE|FORCE|AITER)_|HIPWARD_DISABLE$"
 )
-# Set by whoever starts the harness, for isolation; they say where, not how.
+# Set for isolation by the process that starts the harness; they name places and do not affect results.
 _PLACES = re.compile(r"_(DIR|PATH|HOME|CACHE)$|^TORCHINDUCTOR_COMPILE_THREADS$")
 
 
 def environment(device: torch.device, clock: Clock, rule: StopRule) -> Environment:
-    """Everything about this process that a reader of its numbers must know."""
+    """The conditions of the measurements of this process."""
     here = describe(device)
-    # First of all: measuring the clock's overhead wakes the device.
+    # Read first, because measuring the clock's overhead wakes the device.
     rest = idle(device)
     vendor = detect_gpu_vendor() if device.type != "cpu" else "none"
     return Environment(
@@ -60,7 +60,7 @@ def environment(device: torch.device, clock: Clock, rule: StopRule) -> Environme
 
 
 def idle(device: torch.device) -> Idle:
-    """What the device's sensors say now."""
+    """The current readings of the device's sensors."""
     try:
         sensors = sensors_of(device)
     except UnreadableError as error:
@@ -88,10 +88,10 @@ def result_variables(variables: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def triton_version() -> str | None:
-    """Triton's version without importing it, or None where there is none."""
+    """The version of Triton, without importing it; None if it is not installed."""
     if importlib.util.find_spec("triton") is None:
         return None
-    # ROCm wheels of PyTorch bring Triton under another distribution name.
+    # ROCm wheels of PyTorch use other distribution names for Triton.
     for distribution in ("triton", "pytorch-triton-rocm", "pytorch-triton", "triton-rocm"):
         try:
             return metadata.version(distribution)

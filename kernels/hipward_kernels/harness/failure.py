@@ -1,7 +1,4 @@
-"""Puts an exception into words: a stable code, what happened, what to do, and where in the snippet.
-
-Only wording here. Who catches what is decided where the snippet's code is called.
-"""
+"""Error messages for exceptions: a stable code, what happened, what to do, and the snippet's part of the traceback."""
 
 from __future__ import annotations
 
@@ -28,8 +25,8 @@ _OUT_OF_MEMORY = re.compile(
 _OUT_OF_PROCESSES = re.compile(r"can't start new thread|Resource temporarily unavailable", re.IGNORECASE)
 
 _DEVICE_HELP = (
-    "This job runs on the {device}. Leave devices out of the snippet: the harness moves modules and inputs to the "
-    "device by itself. Where forward creates a tensor, give it device=x.device."
+    "This job runs on the {device}. Do not name devices in the snippet: the harness moves modules and inputs to the "
+    "device. If forward creates a tensor, pass device=x.device."
 )
 
 _HINTS: tuple[tuple[str, str], ...] = (
@@ -42,7 +39,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"shapes cannot be multiplied|size of tensor|must match|normalized_shape|Sizes of tensors",
-        "Two sizes disagree. Compare the sizes in get_inputs() with those that get_init_inputs() gives to Model.",
+        "Two sizes do not match. Compare the sizes in get_inputs() with those that get_init_inputs() passes to Model.",
     ),
     (
         r"positional argument|unexpected keyword|missing \d+ required",
@@ -50,23 +47,20 @@ _HINTS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"same dtype|expected scalar type|but found|dtype",
-        "Two dtypes disagree. Give inputs and parameters the same dtype, in get_inputs() or in Model.",
+        "Two dtypes do not match. Use the same dtype for inputs and parameters, in get_inputs() or in Model.",
     ),
     (
         r"Operation not permitted|Permission denied|Read-only file system|Address family not supported",
-        (
-            "A job has no network and may write in its working directory only. "
-            "Put the data that is needed into the snippet."
-        ),
+        ("A job has no network and may write only to its working directory. Put the required data into the snippet."),
     ),
 )
-"""What to do about an error whose text matches, first match first."""
+"""Hints for errors whose text matches a pattern; the first match is used."""
 
 _DEFAULT_HELP = "Run the snippet's Model once on your own machine, then paste it again."
 
 
 class JobFailedError(Exception):
-    """The job cannot go on, for the reason that `failure` says."""
+    """The job cannot continue; `failure` states the reason."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -80,9 +74,14 @@ def in_words(
     snippet: Path | None = None,
     device: str = "cpu",
 ) -> Failure:
-    """Describes `error`, which was raised while `doing` something, such as `Model.forward`.
+    """Describes an exception.
 
-    `code` is what it is unless the error itself says that memory or processes ran out.
+    Args:
+        error: The exception.
+        code: The code of the failure, unless the exception reports a lack of memory or processes.
+        doing: The subject of the message, such as `Model.forward`.
+        snippet: The snippet's file, for the traceback.
+        device: Type of the device.
     """
     frames = snippet_traceback(error, snippet) if snippet else None
     if is_out_of_memory(error):
@@ -96,13 +95,13 @@ def in_words(
         return Failure(
             "process-limit",
             f"{doing} started more processes or threads than this job may have.",
-            "Take out what starts processes or threads; PyTorch uses all processor cores by itself.",
+            "Remove the code that starts processes or threads; PyTorch uses all processor cores without it.",
             frames,
         )
     if isinstance(error, SystemExit):
         message, hint = (
             f"{doing} ended the program with sys.exit().",
-            "Take the call of sys.exit() out.",
+            "Remove the call of sys.exit().",
         )
     else:
         message, hint = f"{doing} raised {summary(error)}", _hint(error, device)
@@ -110,7 +109,7 @@ def in_words(
 
 
 def summary(error: BaseException) -> str:
-    """Type and first line of an exception, in one line: `ValueError: too many values`."""
+    """Type and first line of an exception: `ValueError: too many values`."""
     text = str(error).strip()
     line = text.splitlines()[0] if text else ""
     name = type(error).__name__
@@ -118,12 +117,12 @@ def summary(error: BaseException) -> str:
 
 
 def shortened(text: str) -> str:
-    """`text`, cut to what fits a table."""
+    """`text`, truncated to `MESSAGE_LIMIT` characters."""
     return text if len(text) <= MESSAGE_LIMIT else text[: MESSAGE_LIMIT - 1] + "…"
 
 
 def snippet_traceback(error: BaseException, snippet: Path) -> str | None:
-    """The traceback, with the frames of the snippet only: the rest is not the reader's code."""
+    """The traceback with the frames of the snippet only; None if it has none."""
     frames = [frame for frame in tracebacks.extract_tb(error.__traceback__) if frame.filename == str(snippet)]
     if not frames:
         return None
@@ -138,14 +137,14 @@ def snippet_traceback(error: BaseException, snippet: Path) -> str | None:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """True for Python's, PyTorch's and the operating system's ways to say so."""
+    """Whether Python, PyTorch or the operating system reports a lack of memory."""
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
         return True
     return isinstance(error, (RuntimeError, OSError)) and bool(_OUT_OF_MEMORY.search(str(error)))
 
 
 def is_out_of_processes(error: BaseException) -> bool:
-    """True when a thread or a process could not be started."""
+    """Whether a thread or a process could not be started."""
     if isinstance(error, OSError) and error.errno == errno.EAGAIN:
         return True
     return isinstance(error, RuntimeError) and bool(_OUT_OF_PROCESSES.search(str(error)))
@@ -155,9 +154,9 @@ def _hint(error: BaseException, device: str) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name:
         package = error.name.partition(".")[0]
         return (
-            f"Install it for the runner's Python, which `hipward doctor` names: `python -m pip install {package}`, or "
-            "what the package is called that has it. Or put the code that is needed into the snippet: PyTorch, Triton "
-            "where there is one, NumPy and hipward_kernels are there."
+            f"Install it for the runner's Python, which `hipward doctor` shows: `python -m pip install {package}`, "
+            "or the distribution that contains it. Or put the required code into the snippet: PyTorch, NumPy, "
+            "hipward_kernels and, if installed, Triton are available."
         )
     text = f"{type(error).__name__}: {error}"
     for pattern, hint in _HINTS:

@@ -1,7 +1,7 @@
-"""Fresh inputs for timed calls: a ring of distinct buffers, each of which gets new contents once amid the timing.
+"""Inputs for timed calls: a ring of distinct buffers, each of which is refilled once during the timing.
 
-Distinct buffers keep one input from sitting in a cache for a whole run. New contents in an old buffer show
-a snippet that remembers results by the identity of its inputs.
+With distinct buffers, no input stays in a cache for a whole run. New contents in an old buffer expose a snippet that
+caches results by the identity of its inputs.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from hipward_kernels.harness.outputs import cloned, size_in_bytes, tensors
+from hipward_kernels.numerics.nested import cloned, size_in_bytes, tensors
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -23,10 +23,10 @@ GPU_BYTES = 2 * 1024 * 1024 * 1024
 
 
 class Ring:
-    """Sets of arguments, handed out in an order that nobody can foresee."""
+    """Sets of arguments, returned in an unpredictable order."""
 
     def __init__(self, snippet: Snippet, *, copy_each: bool) -> None:
-        """`copy_each` hands out copies, for a model that changes its inputs."""
+        """With `copy_each`, `take` returns copies, for a model that modifies its inputs."""
         self._snippet = snippet
         self._copy_each = copy_each
         first = self.fresh()
@@ -38,13 +38,13 @@ class Ring:
         self._refreshed = 0
 
     def take(self) -> list[Any]:
-        """A set of arguments, another than the last."""
+        """A set of arguments, different from the previous one."""
         self._latest = (self._latest + 1 + secrets.randbelow(len(self._slots) - 1)) % len(self._slots)
         arguments = self._slots[self._latest]
         return cloned(arguments) if self._copy_each else arguments
 
     def refresh(self) -> None:
-        """Puts new contents into the next buffer that has not had any: once each, for `get_inputs` may be slow."""
+        """Refills the next buffer that has not been refilled. Each is refilled once: `get_inputs` may be slow."""
         at = self._refreshed
         if at == len(self._slots):
             return
@@ -58,7 +58,7 @@ class Ring:
             self._slots[at] = fresh
 
     def fresh(self) -> list[Any]:
-        """Arguments that nobody has seen."""
+        """Arguments that were not used before."""
         return self._snippet.inputs(secrets.randbits(31))
 
 

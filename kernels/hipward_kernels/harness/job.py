@@ -1,7 +1,7 @@
-"""A job from its first line to its last: conditions, precision, warm-up, timing.
+"""The steps of a job: conditions, precision, warm-up, timing.
 
-A variant that fails is left out, with the reason, and the job continues with the others. Only a failure of `Model`
-itself, or of the harness, ends the job.
+A variant that fails is skipped with a reason, and the job continues with the others. Only a failure of `Model` or of
+the harness ends the job.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hipward_kernels.harness import contract, precision, probes, worth
+from hipward_kernels.harness import contract, precision, snippet_checks, step_cost
 from hipward_kernels.harness.deadline import Deadline, OutOfTimeError
-from hipward_kernels.harness.doubts import doubts
 from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.failure import (
     JobFailedError,
@@ -26,9 +25,9 @@ from hipward_kernels.harness.failure import (
     is_out_of_memory,
     summary,
 )
+from hipward_kernels.harness.input_dependence import cautions
 from hipward_kernels.harness.inputs import Ring
 from hipward_kernels.harness.lines import Failure, Precision
-from hipward_kernels.harness.outputs import cloned, tensors
 from hipward_kernels.harness.race import Entrant, Race, SlowedError, Timed, left_out
 from hipward_kernels.harness.reference import Reference
 from hipward_kernels.harness.roofline import roofline, work_of
@@ -46,6 +45,7 @@ from hipward_kernels.harness.variants import (
     forget_compilations,
     parse_variants,
 )
+from hipward_kernels.numerics.nested import cloned, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,41 +62,41 @@ WARM_CALLS = 10
 WARM_SECONDS = 0.25
 WARM_SECONDS_AT_MOST = 3.0
 
-SAMPLING_TAKES = 2.0
-"""Times as long as the samples: other calls of a turn, and making inputs."""
+SAMPLING_OVERHEAD = 2.0
+"""Duration of sampling relative to the samples: it includes other calls of a turn, and the creation of inputs."""
 
 SUBJECTS: dict[VariantId, str] = {"eager": "Model", "eager-control": "Model, run again,"}
-"""What a sentence about a variant begins with, where it is not the variant's label."""
+"""Subjects of sentences about variants, if different from the variant's label."""
 
 
 def subject(variant: VariantId) -> str:
-    """What a sentence about a variant begins with."""
+    """Subject of a sentence about a variant."""
     return SUBJECTS.get(variant, LABELS[variant])
 
 
 _NOT_REPEATABLE = Failure(
     "forward-error",
-    "Model gives another result when it is called again with the same inputs and seed, so nothing can be compared.",
-    "Let forward depend on its arguments and parameters alone: no counters, no clock, no generator of its own.",
+    "Model returns another result when it is called again with the same inputs and seed, so nothing can be compared.",
+    "Make forward depend only on its arguments and parameters: no counters, no clock, no generator of its own.",
 )
 
 
 @dataclass(frozen=True)
 class Job:
-    """What to run; `HarnessJob` in `runner/protocol/src/harness.rs`."""
+    """A job; `HarnessJob` in `runner/protocol/src/harness.rs`."""
 
     code: str
     variants: list[VariantId]
     device: str
     time_cap_s: float
     time_limit_s: float | None = None
-    """When the runner stops the job, counted from when it is handed over."""
+    """Time limit of the job, counted from when the worker receives it."""
     nonce: str | None = None
-    """The runner's secret: on every line, so that a line from anything else is told apart."""
+    """Secret of the runner that is part of every line, so that forged lines are recognized."""
 
     @staticmethod
     def from_json(line: str) -> Job:
-        """Reads a job from one line.
+        """Parses a job from one line.
 
         Raises:
             ValueError: The line is not a job.
@@ -111,13 +111,13 @@ class Job:
             limit = None if limit is None else float(limit)
             nonce = value.get("nonce")
         except (KeyError, TypeError) as error:
-            raise ValueError(f"a job lacks or garbles {error}") from error
+            raise ValueError(f"a job has a missing or malformed field: {error}") from error
         if not isinstance(code, str) or not isinstance(device, str) or not cap > 0:
-            raise ValueError("code and device are strings, time_cap_s is above zero")
+            raise ValueError("code and device must be strings, and time_cap_s greater than zero")
         if limit is not None and not limit > 0:
-            raise ValueError("time_limit_s is above zero")
+            raise ValueError("time_limit_s must be greater than zero")
         if nonce is not None and not isinstance(nonce, str):
-            raise ValueError("nonce is a string")
+            raise ValueError("nonce must be a string")
         return Job(code, variants, device, cap, limit, nonce)
 
 
@@ -132,14 +132,14 @@ def run(job: Job, lines: Lines, directory: Path) -> None:
     except JobFailedError as error:
         lines.error(error.failure)
     except BaseException as error:
-        # Nothing that a snippet does may end this process without a word.
+        # Reports every exception of a snippet before this process ends.
         lines.error(in_words(error, "internal", "The harness", directory / "snippet.py"))
     else:
         lines.finished()
 
 
 class _Run:
-    """One job's state, filled step by step."""
+    """State of one job."""
 
     def __init__(self, job: Job, lines: Lines, directory: Path, deadline: Deadline) -> None:
         self.job = job
@@ -148,7 +148,7 @@ class _Run:
         self.device = _device(job.device)
         self.rule = StopRule(time_cap_s=job.time_cap_s)
         self.clock: WatchfulClock = clock_for(self.device)
-        # Before the snippet is imported, so that it cannot touch what is said about the conditions.
+        # Written before the snippet is imported, so that it cannot change the reported conditions.
         lines.environment(environment(self.device, self.clock, self.rule))
         lines.variants([variant for variant in VARIANT_INFO if variant.id in job.variants])
         forget_compilations()
@@ -157,11 +157,11 @@ class _Run:
         self.variants: dict[VariantId, Entrant] = {}
         self.costly: set[VariantId] = set()
         self.eager_errors: list[OutputError] = []
-        self.eager_habits: probes.Habits | None = None
+        self.eager_behaviour: snippet_checks.Behaviour | None = None
         self.check_seals()
 
     def all(self) -> None:
-        """Every step in order."""
+        """Runs every step in order."""
         model = self.snippet.build("Model")
         self.seals.note_model(type(model))
         inputs = self.snippet.inputs(secrets.randbits(31))
@@ -176,13 +176,13 @@ class _Run:
         ring = None
         for variant in self.job.variants:
             based_on = self._prepare_in_time(variant, origin, trials)
-            # Eager is the first, and tells whether inputs must be copied.
+            # Eager is the first variant; it shows whether inputs must be copied.
             ring = ring or Ring(self.snippet, copy_each=trials.eager_changes_inputs)
             if variant in STEPS and variant in self.variants:
-                self._weigh(variant, based_on, ring, reference)
+                self._measure_step(variant, based_on, ring, reference)
             self.check_seals()
         assert ring is not None  # noqa: S101 - a job has eager, at least
-        self._doubt(model, trials)
+        self._check_input_dependence(model, trials)
 
         def out(variant: VariantId, error: BaseException) -> None:
             self._reject(variant, error, reference)
@@ -198,33 +198,33 @@ class _Run:
             raise JobFailedError(
                 Failure(
                     "timeout",
-                    f"There was no time to measure Model within the job's limit of {self.deadline.limit_s:g} s.",
+                    f"Model could not be measured within the job's time limit of {self.deadline.limit_s:g} s.",
                     "Make the inputs smaller; the operator of this server can raise the limit with --wall-limit.",
                 )
             )
         in_order = [variant for variant in self.job.variants if variant in timed]
         waiting = [variant for variant in in_order if self._time_hot(variant, ring, timed[variant])]
         if waiting:
-            self.lines.caution(_small(waiting))
+            self.lines.warning(_small(waiting))
         self.check_seals()
 
     def check_seals(self) -> None:
-        """Ends the job if the snippet has replaced what it is measured with."""
+        """Ends the job if the snippet has replaced a function that measures it."""
         if replaced := self.seals.broken():
             raise JobFailedError(
                 Failure(
                     "tampered",
-                    f"The snippet replaced {replaced}, so nothing that is measured in this process can be believed.",
-                    "Call your own version from ModelNew, and leave Python's and PyTorch's as they are.",
+                    f"The snippet replaced {replaced}, so measurements in this process are not reliable.",
+                    "Call your own version from ModelNew, and do not replace functions of Python or PyTorch.",
                 )
             )
 
     def _find_floor(self, model: nn.Module, inputs: list[Any]) -> None:
-        """Says what no variant can be faster than. A model that cannot be looked into has no floor."""
+        """Reports the roofline. A model that cannot run under a dispatch mode has none."""
         arguments = cloned(inputs)
         try:
             work = work_of(model, arguments)
-        except Exception:  # Foreign code under a dispatch mode may raise anything; it ran without one.
+        except Exception:  # User code may raise anything under a dispatch mode; it ran without one.
             return
         floating = [t.dtype for t in tensors(arguments) if t.is_floating_point()]
         floating += [p.dtype for p in model.parameters() if p.is_floating_point()]
@@ -232,25 +232,27 @@ class _Run:
         self.lines.roofline(roofline(work, self.device, dtype, self.clock))
 
     def _time_hot(self, variant: VariantId, ring: Ring, cold: Timed) -> bool:
-        """The second figure, with warm caches, and whether it is the host's time. A CPU's caches are warm already."""
+        """Measures with warm caches on a GPU; returns whether the host's time is the limit."""
         if not isinstance(self.clock, DeviceClock) or self.deadline.left_s() <= 0:
             return False
         with torch.no_grad():
             hot = self.clock.hot(self.variants[variant].call, ring.take(), cold.shortest_ms * 1e-3)
         self.lines.hot(variant, hot)
         hot_ms = median(hot.ms)
-        if not hot.waits_for_host and hot_ms > worth.COSTS * cold.median_ms:
+        if not hot.waits_for_host and hot_ms > step_cost.COSTS * cold.median_ms:
             what = (
                 f"{LABELS[variant]} is slower with warm caches, {hot_ms:.3g} ms, than with cold, {cold.median_ms:.3g}"
             )
-            self.lines.caution(f"{what}: {_clocks(self.clock.watch.mhz, cold.mhz)}")
+            self.lines.warning(f"{what}: {_clocks(self.clock.watch.mhz, cold.mhz)}")
         return hot.waits_for_host
 
-    def _weigh(self, variant: VariantId, based_on: Sequence[VariantId], ring: Ring, reference: Reference) -> None:
-        """Has the variants above do without a step that costs. It is timed all the same: a reader sees by how much."""
+    def _measure_step(
+        self, variant: VariantId, based_on: Sequence[VariantId], ring: Ring, reference: Reference
+    ) -> None:
+        """Excludes a step that costs time from later variants. It is still timed, so that the result shows it."""
         below = based_on[-1] if based_on else EAGER
         try:
-            found = worth.cost(self.variants[variant], self.variants[below], ring, self.clock)
+            found = step_cost.cost(self.variants[variant], self.variants[below], ring, self.clock)
         except BaseException as error:
             del self.variants[variant]
             self._reject(variant, error, reference)
@@ -258,13 +260,13 @@ class _Run:
         if found:
             with_it, without = found
             self.costly.add(variant)
-            self.lines.caution(
+            self.lines.warning(
                 f"{LABELS[variant]} costs {with_it / without - 1:.0%} here: {with_it:.3g} ms with it, {without:.3g} ms "
-                f"with {LABELS[below]} alone, before the race. The variants above do without it."
+                f"with {LABELS[below]} alone, before the timing. Later variants do not include it."
             )
 
     def _reserve_s(self, more: int = 0) -> float:
-        """Seconds to reserve for sampling the ready variants and `more` others about as fast as eager; at most half."""
+        """Seconds to reserve for sampling the ready variants and `more` others as fast as eager."""
         if self.deadline.limit_s is None or not self.variants:
             return 0.0
         calls_s = [entrant.call_s for entrant in self.variants.values()]
@@ -272,41 +274,41 @@ class _Run:
         wanted = sum(
             min(self.rule.time_cap_s, max(self.rule.min_seconds, self.rule.least_samples * s)) for s in calls_s
         )
-        return min(SAMPLING_TAKES * wanted, self.deadline.limit_s / 2)
+        return min(SAMPLING_OVERHEAD * wanted, self.deadline.limit_s / 2)
 
     def _prepare_in_time(self, variant: VariantId, origin: Origin, trials: precision.Trials) -> tuple[VariantId, ...]:
         """Prepares a variant unless that would use the time reserved for sampling; eager is always prepared."""
         if variant == EAGER:
             return self._prepare(variant, origin, trials)
         try:
-            with self.deadline.keeping(self._reserve_s(more=1)):
+            with self.deadline.reserving(self._reserve_s(more=1)):
                 return self._prepare(variant, origin, trials)
         except OutOfTimeError:
             self.variants.pop(variant, None)
             self.lines.unavailable(variant, left_out(self.deadline))
             return ()
 
-    def _doubt(self, model: nn.Module, trials: precision.Trials) -> None:
-        """Says what the gate leaves open."""
+    def _check_input_dependence(self, model: nn.Module, trials: precision.Trials) -> None:
+        """Reports whether results may be independent of the inputs."""
         try:
-            with self.deadline.keeping(self._reserve_s()):
-                found = doubts(model, trials)
+            with self.deadline.reserving(self._reserve_s()):
+                found = cautions(model, trials)
         except OutOfTimeError:
-            found = ["Whether results depend on the inputs was not checked: the job's time limit was near."]
-        for doubt in found:
-            self.lines.caution(doubt)
+            found = ["It was not checked whether results depend on the inputs, because the job's time limit was near."]
+        for text in found:
+            self.lines.warning(text)
 
     def _prepare(self, variant: VariantId, origin: Origin, trials: precision.Trials) -> tuple[VariantId, ...]:
-        """Builds, checks and warms up a variant, which is timed only if all of that succeeds.
+        """Builds, checks and warms up a variant. It is timed only if all of that succeeds.
 
         Returns:
-            The lower variants that it is based on.
+            The earlier variants that it is based on.
         """
         started = perf_counter()
         try:
             built = build(variant, origin, self.variants, self.costly)
             if variant not in ("eager", "eager-control", "model-new"):
-                # A compiler that fails makes the variant unavailable, not wrong.
+                # If a compiler fails, the variant is unavailable; its results are not wrong.
                 precision.run(built.call, cloned(list(origin.inputs)), 0)
         except BaseException as error:
             self._not_built(variant, error, trials.reference)
@@ -328,12 +330,12 @@ class _Run:
             return ()
         if variant == "eager":
             self.eager_errors = result.outputs
-        lasts = built.results_last and not (self.eager_habits and self.eager_habits.reuses_memory)
+        lasts = built.results_last and not (self.eager_behaviour and self.eager_behaviour.reuses_memory)
         self.variants[variant] = Entrant(built.call, call_s, lasts)
         return built.based_on
 
     def _not_built(self, variant: VariantId, error: BaseException, reference: Reference) -> None:
-        """Reports a variant that could not be made or called."""
+        """Reports a variant that could not be built or called."""
         if isinstance(error, UnavailableError) and not self.deadline.has_expired:
             self.lines.unavailable(variant, str(error))
         elif variant == "model-new" or self.deadline.has_expired:
@@ -342,31 +344,31 @@ class _Run:
             self.lines.unavailable(variant, _sentence(variant, error))
 
     def _examine(self, variant: BuiltVariant) -> None:
-        """Turns away a variant that does something beside computing."""
+        """Rejects a variant that fails one of the checks of `snippet_checks`."""
         if reason := self._objection(variant.call, results_last=variant.results_last):
             raise precision.WrongResultError(reason)
 
     def _objection(self, call: Callable[..., Any], *, results_last: bool) -> str | None:
-        """What a variant does beside computing that the first variant, eager, does not; or None."""
+        """Why a variant fails a check of `snippet_checks` that eager, the first variant, passes; or None."""
 
-        def ask() -> probes.Habits:
-            return probes.habits(call, self.snippet, self.clock, results_last=results_last)
+        def measure() -> snippet_checks.Behaviour:
+            return snippet_checks.observe(call, self.snippet, self.clock, results_last=results_last)
 
-        def ask_eager() -> probes.Habits:
-            return probes.habits(self.variants["eager"].call, self.snippet, self.clock)
+        def measure_eager() -> snippet_checks.Behaviour:
+            return snippet_checks.observe(self.variants["eager"].call, self.snippet, self.clock)
 
-        if self.eager_habits is None:
-            self.eager_habits = ask()
+        if self.eager_behaviour is None:
+            self.eager_behaviour = measure()
             return None
-        return probes.lasting_objection(ask, ask_eager, self.eager_habits)
+        return snippet_checks.confirmed_objection(measure, measure_eager, self.eager_behaviour)
 
     def _without(self, variant: VariantId) -> None:
-        """A variant did not pass. Eager is compared with itself, so it can only have changed its mind."""
+        """A variant did not pass. Eager is compared with itself, so it is not deterministic."""
         if variant == "eager":
             raise JobFailedError(_NOT_REPEATABLE)
 
     def _reject(self, variant: VariantId, error: BaseException, reference: Reference) -> None:
-        """Reports that a variant is out. Without eager there is no job."""
+        """Reports that a variant is rejected. Without eager, the job fails."""
         if variant == "eager":
             raise JobFailedError(self._forward_failure(error)) from error
         tampered = isinstance(error, JobFailedError) and error.failure.code == "tampered"
@@ -387,7 +389,7 @@ class _Run:
 
 
 def _sentence(variant: VariantId, error: BaseException) -> str:
-    """What went wrong with a variant."""
+    """The reason for which a variant is rejected, as a sentence."""
     if isinstance(error, JobFailedError):
         return error.failure.message
     if isinstance(error, (precision.WrongResultError, SlowedError)):
@@ -398,27 +400,27 @@ def _sentence(variant: VariantId, error: BaseException) -> str:
 
 
 def _small(waiting: Sequence[VariantId]) -> str:
-    """What to think of times that are the host's."""
+    """Caution for times that are limited by the host."""
     *others, last = (LABELS[variant] for variant in waiting)
     names = f"{', '.join(others)} and {last}" if others else last
     return (
-        f"The device waits for the host in {names}: launching a call takes as long as running it. Such times vary with "
-        "the host; larger inputs would say more about the device."
+        f"The device waits for the host in {names}: launching a call takes as long as running it. Such times depend on "
+        "the host; use larger inputs to measure the device."
     )
 
 
 def _clocks(hot_mhz: float | None, cold_mhz: float | None) -> str:
-    """Why calls without a pause may be slower than calls with one."""
-    why = "calls that follow one another at once let the device draw more power, and it lowers its clock"
+    """Why calls without a pause in between may be slower."""
+    why = "consecutive calls let the device draw more power, so it lowers its clock"
     if hot_mhz is None or cold_mhz is None:
-        return f"perhaps {why}; it could not be read."
+        return f"possibly {why}; the clock could not be read."
     if hot_mhz < cold_mhz:
-        return f"{why}, {hot_mhz:.0f} MHz here against {cold_mhz:.0f}."
-    return f"its clock does not explain it, {hot_mhz:.0f} MHz against {cold_mhz:.0f}."
+        return f"{why}, {hot_mhz:.0f} MHz instead of {cold_mhz:.0f}."
+    return f"its clock does not explain that, {hot_mhz:.0f} MHz and {cold_mhz:.0f}."
 
 
 def warm_up(call: Callable[..., Any], inputs: Sequence[Any], device: torch.device) -> tuple[float, float]:
-    """Calls a variant until its times hold no one-time work: seconds in all, and of the last call."""
+    """Calls a variant until one-time work is done; returns the seconds of all calls and of the last one."""
     started = perf_counter()
     for calls in itertools.count(1):
         before = perf_counter()
@@ -440,7 +442,7 @@ def _device(name: str) -> torch.device:
         raise JobFailedError(
             Failure(
                 "internal",
-                f"There is no device {name} here: {summary(error)}",
+                f"This host has no device {name}: {summary(error)}",
                 "Run `hipward doctor` to see the devices of this host.",
             )
         ) from error

@@ -1,7 +1,7 @@
-"""The lines that the harness writes, and the only code that writes them.
+"""The lines of the harness protocol, and the only code that writes them.
 
-Each method of `Lines` is one kind of `HarnessLine` in `runner/protocol/src/harness.rs`, or of `Measurement` beside it,
-field by field; the two must agree. Nothing is decided here.
+Each method of `Lines` writes one kind of `HarnessLine` of `runner/protocol/src/harness.rs`, or of `Measurement` beside
+it; the fields must agree.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.timing import Hot
 
 VariantId = str
-"""The name of a variant of the ladder; `variants.VARIANT_INFO` has them all."""
+"""The name of a variant; `variants.VARIANT_INFO` lists all of them."""
 
 StopReason = Literal["converged", "sample-cap", "time-cap", "time-limit"]
 
@@ -37,12 +37,12 @@ FailureCode = Literal[
     "tampered",
     "internal",
 ]
-"""The codes that the harness can find out; the runner knows more."""
+"""Codes of failures that the harness reports; the runner has further ones."""
 
 
 @dataclass(frozen=True)
 class VariantInfo:
-    """What a variant is called and what it is: all that a runner or a page need know of it."""
+    """Name and description of a variant, for the runner and pages."""
 
     id: VariantId
     label: str
@@ -61,12 +61,12 @@ class Advice:
 
 @dataclass(frozen=True)
 class Idle:
-    """The device before anything runs on it. What cannot be read is None."""
+    """Sensor readings of the device before anything runs on it. A figure that cannot be read is None."""
 
     source: str | None
     """`NVML`, `sysfs` or `AMD SMI`."""
     unreadable: str | None
-    """Why there is no source."""
+    """Why the sensors cannot be read."""
     sm_mhz: int | None = None
     max_sm_mhz: int | None = None
     memory_mhz: int | None = None
@@ -96,14 +96,14 @@ class Environment:
     stop_rule: str
     variables: list[tuple[str, str]]
     throttle: str
-    """How samples of a slowed device are told, or why they are not."""
+    """How samples of a throttled device are recognized, or why they are not."""
     idle: Idle
     audit: list[Advice]
 
 
 @dataclass(frozen=True)
 class OutputError:
-    """How far one output tensor is from the reference."""
+    """Errors of one output tensor against the reference."""
 
     name: str
     shape: list[int]
@@ -114,14 +114,14 @@ class OutputError:
     eager_max_abs: float
     eager_rms: float
     mismatch: float
-    """Share of the elements whose error is above what the largest may be; of integers, that differ."""
+    """Share of the elements whose error is above the largest allowed error; of integers, share that differ."""
     limit_used: float | None
-    """Share of the limit that the larger of the two errors takes: above 1 it does not pass. None for integers."""
+    """The larger of the two errors relative to its limit: above 1 it does not pass. None for integers."""
 
 
 @dataclass(frozen=True)
 class Precision:
-    """The precision gate's answer for one variant."""
+    """Result of the precision gate for one variant."""
 
     passed: bool
     outputs: list[OutputError]
@@ -132,18 +132,18 @@ class Precision:
 
 @dataclass(frozen=True)
 class Roofline:
-    """The shortest time that `Model`'s work can take on this device."""
+    """The shortest possible time of `Model` on this device."""
 
     bytes_read: int
     """Inputs and parameters that `Model` reads, each byte once."""
     bytes_written: int
     """Outputs, each byte once."""
     flops: int
-    """Of matrix products, convolutions and attention, as `torch.utils.flop_counter` counts them."""
+    """Operations of matrix products, convolutions and attention, as counted by `torch.utils.flop_counter`."""
     copy_gbs: float
-    """Measured: bytes read and written a second by a copy, 10**9."""
+    """Measured bandwidth of a copy: bytes read and written, in 10**9 per second."""
     bandwidth_gbs: float
-    """What the floor is computed with: the most that this device can move."""
+    """The bandwidth that the floor is computed with: an upper bound for this device."""
     bandwidth_from: str
     peak_tflops: float | None
     peak_from: str
@@ -153,7 +153,7 @@ class Roofline:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a job cannot go on."""
+    """Why a job cannot continue."""
 
     code: FailureCode
     message: str
@@ -162,16 +162,16 @@ class Failure:
 
 
 class Lines:
-    """Writes lines to a file descriptor, which it takes over."""
+    """Writes lines to a file descriptor, which it takes ownership of."""
 
     def __init__(self, fd: int) -> None:
-        """No line carries a mark until `mark` was called."""
-        # A high, random number that children do not inherit: out of the way of a snippet that closes or
-        # writes to descriptors it did not open. It shares our process, so this is no wall.
+        """Lines have no nonce until `mark` is called."""
+        # A high, random descriptor that children do not inherit, so that a snippet that closes or writes to foreign
+        # descriptors does not hit it by accident. This is no protection against code in the same process.
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         self._fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, min(64 + secrets.randbelow(128), most // 2))
         os.close(fd)
-        # Bound now: a snippet may replace what `os` and `json` hold.
+        # Bound now, because a snippet may replace functions of `os` and `json`.
         self._write = os.write
         self._encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
         self._leave = os._exit
@@ -180,12 +180,12 @@ class Lines:
         self._mark: dict[str, str] = {}
 
     def mark(self, nonce: str) -> None:
-        """Puts the job's secret on every line from now on: what writes lines blindly cannot know it."""
+        """Adds the job's nonce to every line from now on, so that forged lines are recognized."""
         self._mark = {"nonce": nonce}
 
     def _line(self, kind: str, **fields: object) -> None:
         if self._getpid() != self._process:
-            # A snippet forked, and this is the copy: it must not run the job a second time.
+            # The snippet forked, and this is the child: it must not run the job a second time.
             self._leave(1)
         line = {"type": kind, **self._mark, **{key: value for key, value in fields.items() if value is not None}}
         data = memoryview(self._encode(line).encode() + b"\n")
@@ -193,19 +193,19 @@ class Lines:
             data = data[self._write(self._fd, data) :]
 
     def ready(self) -> None:
-        """PyTorch is imported; a job may be sent."""
+        """PyTorch is imported; the worker accepts a job."""
         self._line("ready")
 
     def accepted(self) -> None:
-        """The job was read; nothing of it has run yet."""
+        """The job was read; its code has not run yet."""
         self._line("accepted")
 
     def variants(self, variants: Sequence[VariantInfo]) -> None:
-        """The variants of this job, in ladder order, before any line that is about one."""
+        """The variants of this job, in order of measurement; precedes all lines about a variant."""
         self._line("variants", variants=[asdict(variant) for variant in variants])
 
     def environment(self, environment: Environment) -> None:
-        """The conditions, before anything is measured."""
+        """The conditions; precedes all measurements."""
         self._line("environment", **asdict(environment))
 
     def unavailable(self, variant: VariantId, reason: str) -> None:
@@ -217,17 +217,17 @@ class Lines:
         self._line("precision", variant=variant, **asdict(precision))
 
     def roofline(self, roofline: Roofline) -> None:
-        """What no variant can be faster than."""
+        """The lower bound of the time of every variant."""
         self._line("roofline", **asdict(roofline))
 
-    def caution(self, text: str) -> None:
-        """What a reader must know before believing the figures."""
-        self._line("caution", text=text)
+    def warning(self, text: str) -> None:
+        """A warning about the reliability of the figures."""
+        self._line("warning", text=text)
 
     def compile(
         self, variant: VariantId, seconds: float, based_on: Sequence[VariantId], includes: Sequence[str]
     ) -> None:
-        """A variant is compiled and warm; `based_on` are the lower variants in it, `includes` what each step did."""
+        """A variant is compiled and warm. `based_on`: earlier variants in it; `includes`: changes of its steps."""
         self._line("compile", variant=variant, seconds=seconds, based_on=list(based_on), includes=list(includes))
 
     def samples(self, variant: VariantId, round_: int, ms: Sequence[float]) -> None:
@@ -235,17 +235,17 @@ class Lines:
         self._line("samples", variant=variant, round=round_, ms=list(ms))
 
     def sampled(self, variant: VariantId, stop: StopReason, dropped: int) -> None:
-        """A variant's sampling ended; `dropped` samples were taken while the device was slowed."""
+        """Sampling of a variant ended; `dropped` samples were taken while the device was throttled."""
         self._line("sampled", variant=variant, stop=stop, dropped=dropped)
 
     def hot(self, variant: VariantId, hot: Hot) -> None:
-        """What a call takes with warm caches."""
+        """Times with warm caches."""
         self._line("hot", variant=variant, hot={"ms": hot.ms, "calls": hot.calls, "wall_ms": hot.wall_ms})
 
     def error(self, failure: Failure) -> None:
-        """The job cannot go on. The last line."""
+        """The job failed. The last line."""
         self._line("error", **asdict(failure))
 
     def finished(self) -> None:
-        """All variants ended. The last line."""
+        """The job is complete. The last line."""
         self._line("finished")

@@ -1,8 +1,8 @@
-"""The precision gate: a variant whose results are wrong is not timed.
+"""The precision gate: a variant with wrong results is not timed.
 
 Each variant runs on inputs of several fresh seeds and is compared with the reference (`reference.py`). Its largest
-and root mean square errors may be twice those of eager plus what rounding explains (`limit.py`); NaN, infinity,
-all zeros, another shape, dtype or structure, and changed inputs do not pass.
+and root mean square errors may be twice those of eager plus the error that rounding explains (`numerics/limit.py`).
+NaN, infinity, all zeros, another shape, dtype or structure, and changed inputs do not pass.
 """
 
 from __future__ import annotations
@@ -15,45 +15,45 @@ import torch
 from torch import Tensor
 
 from hipward_kernels.harness.contract import seed_everything
-from hipward_kernels.harness.distance import distance, is_finite, largest, root_mean_square
 from hipward_kernels.harness.failure import JobFailedError, in_words
-from hipward_kernels.harness.limit import ERROR_RATIO
 from hipward_kernels.harness.lines import Failure, OutputError, Precision
-from hipward_kernels.harness.outputs import cloned, flatten, same_bits, size_in_bytes, tensors
+from hipward_kernels.numerics.distance import distance, is_finite, largest, root_mean_square
+from hipward_kernels.numerics.limit import ERROR_RATIO
+from hipward_kernels.numerics.nested import cloned, flatten, same_bits, size_in_bytes, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from hipward_kernels.harness.contract import Snippet
-    from hipward_kernels.harness.distance import Distance
-    from hipward_kernels.harness.limit import Limit
     from hipward_kernels.harness.reference import Reference
+    from hipward_kernels.numerics.distance import Distance
+    from hipward_kernels.numerics.limit import Limit
 
 SEEDS = 5
 
 MOST_USED = 1e9
-"""The largest share of the limit that is reported, also where no error is allowed: JSON has no infinity."""
+"""The largest reported share of the limit, also where no error is allowed, because JSON has no infinity."""
 
-KEPT_BYTES = 512 * 1024 * 1024
-"""Trials are kept in memory up to this size, and computed again for each variant past it."""
-KEPT_SHARE = 1 / 8
-"""Of a GPU's memory, where that is more."""
+CACHE_BYTES = 512 * 1024 * 1024
+"""Most memory for cached trials. Trials beyond it are computed again for each variant."""
+CACHE_SHARE = 1 / 8
+"""The same as a share of a GPU's memory, where that is more."""
 
 
 class WrongResultError(Exception):
-    """A variant's result does not pass; the message is a sentence about it, without its subject."""
+    """A variant's result does not pass. The message is the end of a sentence about the variant."""
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """What every other result of a trial is held against, for one output."""
+    """Size of a reference output, and eager's error in it."""
 
     error: Distance
-    """Eager's, from the reference."""
+    """Distance of eager's output from the reference."""
     rms: float
-    """Of the reference."""
+    """Root mean square of the reference."""
     largest: float
-    """Of the reference."""
+    """Largest absolute value of the reference."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Trial:
     _baselines: dict[str, Baseline] = field(default_factory=dict)
 
     def baseline(self, name: str) -> Baseline:
-        """That of an output; computed once."""
+        """The baseline of an output, computed once."""
         if name not in self._baselines:
             reference = self.reference[name]
             error = distance(self.eager[name], reference, 0.0)
@@ -77,7 +77,7 @@ class Trial:
 
 
 class Trials:
-    """The seeds that variants are compared on."""
+    """Trials of the seeds that variants are compared on."""
 
     def __init__(self, snippet: Snippet, eager: Callable[..., Any], reference: Reference, seeds: int = SEEDS) -> None:
         self.reference = reference
@@ -85,12 +85,12 @@ class Trials:
         self.eager_changes_inputs = False
         self._snippet = snippet
         self._eager = eager
-        self._kept: dict[int, Trial] = {}
-        self._kept_bytes = 0
+        self._cached: dict[int, Trial] = {}
+        self._cached_bytes = 0
 
     def __iter__(self) -> Iterator[Trial]:
         for seed in self.seeds:
-            yield self._kept.get(seed) or self._run(seed)
+            yield self._cached.get(seed) or self._run(seed)
 
     def _run(self, seed: int) -> Trial:
         inputs = self._snippet.inputs(seed)
@@ -98,7 +98,7 @@ class Trials:
         try:
             eager = run(self._eager, arguments, seed)
             self.eager_changes_inputs |= not same_bits(arguments, inputs)
-            # The reference may need their memory.
+            # Frees memory that the reference may need.
             del arguments
         except BaseException as error:
             failure = self._snippet.failure(error, "forward-error", "Model.forward")
@@ -108,7 +108,7 @@ class Trials:
             raise JobFailedError(
                 Failure(
                     "contract-missing",
-                    f"Model.forward returned {' and '.join(held) or 'nothing'}, no tensor that could be compared.",
+                    f"Model.forward returned {' and '.join(held) or 'nothing'}, so there is no tensor to compare.",
                     "Return a tensor, or tensors in a tuple, list, dictionary or dataclass.",
                 )
             )
@@ -117,7 +117,7 @@ class Trials:
                 raise JobFailedError(
                     Failure(
                         "not-finite",
-                        f"Output {name} of Model holds NaN or infinity, so nothing can be compared with it.",
+                        f"Output {name} of Model contains NaN or infinity, so nothing can be compared with it.",
                         "Look for a division by zero, an overflow of float16, or a mask that leaves a row empty.",
                     )
                 )
@@ -127,27 +127,27 @@ class Trials:
             raise JobFailedError(in_words(error, "forward-error", "Model.forward in float64")) from error
         trial = Trial(seed, inputs, reference, eager, self.reference.limit)
         size = size_in_bytes([inputs, reference, eager])
-        if self._kept_bytes + size <= _most_bytes(tensors(eager)[0].device):
-            self._kept_bytes += size
-            self._kept[seed] = trial
+        if self._cached_bytes + size <= _most_bytes(tensors(eager)[0].device):
+            self._cached_bytes += size
+            self._cached[seed] = trial
         return trial
 
 
 def _most_bytes(device: torch.device) -> float:
     if device.type != "cuda":
-        return KEPT_BYTES
-    return max(KEPT_BYTES, KEPT_SHARE * torch.cuda.get_device_properties(device).total_memory)
+        return CACHE_BYTES
+    return max(CACHE_BYTES, CACHE_SHARE * torch.cuda.get_device_properties(device).total_memory)
 
 
 def run(call: Callable[..., Any], arguments: Sequence[Any], seed: int) -> dict[str, Any]:
-    """Calls a variant with seeded generators; its outputs by name."""
+    """Calls a variant with seeded random number generators and returns its outputs by name."""
     seed_everything(seed)
     with torch.no_grad():
         return flatten(call(*arguments))
 
 
 def check(call: Callable[..., Any], trials: Trials) -> Precision:
-    """Compares a variant with the reference on every seed. Whatever `call` raises is raised."""
+    """Compares a variant with the reference on every seed. Exceptions of `call` are passed on."""
     worst: dict[str, OutputError] = {}
     seeds = 0
     reason = None
@@ -162,34 +162,66 @@ def check(call: Callable[..., Any], trials: Trials) -> Precision:
             reason = "changed its inputs, which Model leaves as they are"
         if reason is not None:
             break
-        # The next trial may need their memory.
+        # Frees memory that the next trial may need.
         del trial, arguments, outputs
     return Precision(reason is None, list(worst.values()), seeds, trials.reference.dtype, reason)
 
 
 def passes(outputs: dict[str, Any], trial: Trial) -> bool:
-    """Whether the gate takes these as the results of a trial."""
+    """Whether the gate accepts these as the results of a trial."""
     return _judge(outputs, trial)[1] is None
 
 
 def _judge(outputs: dict[str, Any], trial: Trial) -> tuple[list[OutputError], str | None]:
-    """Errors of each output tensor, as far as they can be told, and why they do not pass."""
+    """Errors of each output tensor, as far as they can be computed, and why they do not pass."""
     try:
-        errors = compare(outputs, trial)
+        compared = compare(outputs, trial)
     except WrongResultError as error:
         return [], str(error)
-    return errors, next((reason for e in errors if (reason := _too_far(e, trial))), None)
+    return [each.error for each in compared], next((reason for each in compared if (reason := each.reason())), None)
 
 
-def compare(outputs: dict[str, Any], trial: Trial) -> list[OutputError]:
-    """Errors of each output tensor.
+@dataclass(frozen=True)
+class Comparison:
+    """Errors of one output tensor, and the errors that pass."""
+
+    error: OutputError
+    allowed_max_abs: float
+    allowed_rms: float
+    eager_mismatch: float
+    """Share of eager's elements that differ from the reference."""
+
+    def reason(self) -> str | None:
+        """Why the errors are too large, as the end of a sentence about the variant; None if they pass."""
+        error = self.error
+        if error.limit_used is None:
+            if error.mismatch <= ERROR_RATIO * self.eager_mismatch:
+                return None
+            return (
+                f"is too far from the reference: {error.mismatch:.2%} of output {error.name} differ, "
+                f"{self.eager_mismatch:.2%} of eager's"
+            )
+        for norm, mine, eager, allowed in (
+            ("largest", error.max_abs, error.eager_max_abs, self.allowed_max_abs),
+            ("root mean square", error.rms, error.eager_rms, self.allowed_rms),
+        ):
+            if mine > allowed:
+                return (
+                    f"is too far from the reference: the {norm} error of output {error.name} is {mine:.3g}; "
+                    f"eager's own is {eager:.3g}, so {allowed:.3g} is allowed"
+                )
+        return None
+
+
+def compare(outputs: dict[str, Any], trial: Trial) -> list[Comparison]:
+    """Compares each output tensor with the reference.
 
     Raises:
         WrongResultError: The outputs cannot be compared at all.
     """
     if outputs.keys() != trial.eager.keys():
         raise WrongResultError(f"returned the outputs {', '.join(outputs)}; Model returns {', '.join(trial.eager)}")
-    errors = []
+    compared = []
     for name, eager in trial.eager.items():
         got, expected = outputs[name], trial.reference[name]
         if not isinstance(eager, Tensor):
@@ -201,28 +233,27 @@ def compare(outputs: dict[str, Any], trial: Trial) -> list[OutputError]:
         got = _checked(name, got, eager)
         baseline = trial.baseline(name)
         rms = trial.limit.allowed(eager.dtype, baseline.error.rms, baseline.rms)
-        furthest = trial.limit.allowed(eager.dtype, baseline.error.max_abs, baseline.largest)
+        max_abs = trial.limit.allowed(eager.dtype, baseline.error.max_abs, baseline.largest)
         floating = eager.is_floating_point() or eager.is_complex()
-        error = distance(got, expected, furthest if floating else 0.0)
-        errors.append(
-            OutputError(
-                name=name,
-                shape=list(got.shape),
-                dtype=str(got.dtype).removeprefix("torch."),
-                cosine=error.cosine,
-                max_abs=error.max_abs,
-                rms=error.rms,
-                eager_max_abs=baseline.error.max_abs,
-                eager_rms=baseline.error.rms,
-                mismatch=error.mismatch,
-                limit_used=max(_share(error.rms, rms), _share(error.max_abs, furthest)) if floating else None,
-            )
+        found = distance(got, expected, max_abs if floating else 0.0)
+        error = OutputError(
+            name=name,
+            shape=list(got.shape),
+            dtype=str(got.dtype).removeprefix("torch."),
+            cosine=found.cosine,
+            max_abs=found.max_abs,
+            rms=found.rms,
+            eager_max_abs=baseline.error.max_abs,
+            eager_rms=baseline.error.rms,
+            mismatch=found.mismatch,
+            limit_used=max(_share(found.rms, rms), _share(found.max_abs, max_abs)) if floating else None,
         )
-    return errors
+        compared.append(Comparison(error, max_abs, rms, baseline.error.mismatch))
+    return compared
 
 
 def _share(error: float, allowed: float) -> float:
-    """Of what is allowed."""
+    """Share of the allowed error, at most `MOST_USED`."""
     if error > allowed * MOST_USED:
         return MOST_USED
     return error / allowed if allowed else 0.0
@@ -233,11 +264,16 @@ def compare_with_eager(
 ) -> None:
     """Compares a result with eager's for the same inputs, without computing a reference.
 
-    What is as far from the reference as the gate allows, on the other side of it than eager, still passes.
-    `gate` has eager's errors, and `limit` is the gate's.
+    A result whose error is as large as the gate allows, in the opposite direction of eager's, still passes.
+
+    Args:
+        outputs: The variant's outputs by name.
+        eager: Eager's outputs by name.
+        gate: Eager's errors, as the gate measured them.
+        limit: The gate's limit.
 
     Raises:
-        WrongResultError: The result is not that of these inputs.
+        WrongResultError: The result does not belong to these inputs.
     """
     for error in gate:
         expected = eager[error.name]
@@ -250,7 +286,7 @@ def compare_with_eager(
 
 
 def _checked(name: str, got: Any, eager: Tensor) -> Tensor:
-    """`got`, if it is a tensor of eager's form with plausible values."""
+    """Returns `got` if it is a tensor of eager's form with plausible values; raises otherwise."""
     if not isinstance(got, Tensor):
         raise WrongResultError(f"returned a {type(got).__name__} as output {name}, not a tensor")
     if type(got) not in (Tensor, torch.nn.Parameter, type(eager)):
@@ -263,9 +299,7 @@ def _checked(name: str, got: Any, eager: Tensor) -> Tensor:
         if mine != theirs:
             raise WrongResultError(f"returned output {name} with {what} {mine}; Model returns {what} {theirs}")
     if _shares(got) and not _shares(eager):
-        raise WrongResultError(
-            f"returned output {name} as one piece of memory that stands for many; Model writes it all"
-        )
+        raise WrongResultError(f"returned output {name} with elements that share memory; Model writes each element")
     if not is_finite(got):
         raise WrongResultError(f"returned NaN or infinity in output {name}; Model does not")
     if not got.any() and eager.any():
@@ -274,31 +308,8 @@ def _checked(name: str, got: Any, eager: Tensor) -> Tensor:
 
 
 def _shares(x: Tensor) -> bool:
-    """Whether elements share memory, as an expanded tensor's do."""
+    """Whether elements share memory, as those of an expanded tensor do."""
     return any(stride == 0 and size > 1 for size, stride in zip(x.shape, x.stride(), strict=True))
-
-
-def _too_far(error: OutputError, trial: Trial) -> str | None:
-    """Why the error is too large, or None."""
-    baseline = trial.baseline(error.name)
-    if error.limit_used is None:
-        exact = baseline.error.mismatch
-        if error.mismatch <= ERROR_RATIO * exact:
-            return None
-        return (
-            f"is too far from the reference: {error.mismatch:.2%} of output {error.name} differ, {exact:.2%} of eager's"
-        )
-    for what, mine, theirs, size in (
-        ("largest", error.max_abs, error.eager_max_abs, baseline.largest),
-        ("root mean square", error.rms, error.eager_rms, baseline.rms),
-    ):
-        allowed = trial.limit.allowed(trial.eager[error.name].dtype, theirs, size)
-        if mine > allowed:
-            return (
-                f"is too far from the reference: the {what} error of output {error.name} is {mine:.3g}; "
-                f"eager's own is {theirs:.3g}, so {allowed:.3g} is allowed"
-            )
-    return None
 
 
 def _worse(a: OutputError, b: OutputError) -> OutputError:

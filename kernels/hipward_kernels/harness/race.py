@@ -1,7 +1,7 @@
-"""Times the variants that passed the gate, and looks at some results amid the timing.
+"""Interleaved timing of the variants that passed the gate, with checks of some results during the timing.
 
-A variant is left out if it fails here, if its results are wrong only while it is timed, or if the device was slowed in
-every turn.
+A variant is rejected if it fails here, if its results are wrong only while it is timed, or if the device was throttled
+in every turn.
 """
 
 from __future__ import annotations
@@ -16,57 +16,56 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hipward_kernels.harness.deadline import OutOfTimeError
-from hipward_kernels.harness.outputs import cloned, flatten, same_bits
 from hipward_kernels.harness.precision import WrongResultError, compare_with_eager, run
-from hipward_kernels.harness.probes import REMEMBERS
 from hipward_kernels.harness.sampling import Dropped, interleave
+from hipward_kernels.harness.snippet_checks import CACHED_SPEEDUP
+from hipward_kernels.numerics.nested import cloned, flatten, same_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hipward_kernels.harness.deadline import Deadline
     from hipward_kernels.harness.inputs import Ring
-    from hipward_kernels.harness.limit import Limit
     from hipward_kernels.harness.lines import Lines, OutputError, StopReason, VariantId
     from hipward_kernels.harness.sampling import StopRule
     from hipward_kernels.harness.timing import WatchfulClock
+    from hipward_kernels.numerics.limit import Limit
 
 RECHECK_SHARE = 0.5
-"""Part of a variant's turns, after its first, one of whose results is compared with eager's."""
+"""Share of a variant's turns, after the first, in which one result is compared with eager's."""
 
 FRESH_SECONDS = 5.0
-"""After each turn a call with inputs that were never seen is timed, too, until that took so long in all: `get_inputs`
-may be slow."""
+"""Most time for timed calls with new inputs after each turn, because `get_inputs` may be slow."""
 
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 0.5
-"""Rests after turns that were dropped, each twice as long as the one before."""
+"""Pauses after dropped turns, each twice as long as the previous one."""
 
 
 CALLS_OF_A_TURN = 4
-"""At least: one that is timed, one to compare with, one with fresh inputs, and time to make those."""
+"""Fewest calls of a turn: a timed one, one for comparison, one with new inputs, and the time to create those."""
 
 TURNS_DIFFER = 1.2
-"""The next turn may take this much longer than the last."""
+"""Factor by which the next turn may take longer than the last."""
 
 
 def left_out(deadline: Deadline) -> str:
-    """Why a variant was not measured, in a sentence."""
+    """The reason why a variant was not measured, as a sentence."""
     return f"Left out: the job's time limit of {deadline.limit_s:g} s was near."
 
 
 class SlowedError(Exception):
-    """The device was slowed in every turn; the message is a sentence about the variant, without its subject."""
+    """The device was throttled in every turn. The message is the end of a sentence about the variant."""
 
 
 @dataclass(frozen=True)
 class Timed:
-    """What a variant took."""
+    """Times of a variant."""
 
     median_ms: float
     shortest_ms: float
     mhz: float | None
-    """The device's clock meanwhile, the median of a reading in each turn; None where it cannot be read."""
+    """The device's clock during the timing: median of a reading per turn; None if it cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +74,9 @@ class Entrant:
 
     call: Callable[..., Any]
     call_s: float
-    """About how long a call takes."""
+    """Approximate duration of a call."""
     results_last: bool = True
-    """What a call returned is expected to be the same after later calls."""
+    """Whether the result of a call must not change during later calls."""
 
 
 class Race:
@@ -95,9 +94,18 @@ class Race:
         objection: Callable[[VariantId], str | None],
         deadline: Deadline,
     ) -> None:
-        """`on_failure` reports that a variant is out; it and `after_turn` may raise to end the race.
+        """Prepares the timing.
 
-        `objection` says what a variant does beside computing, if it is asked again. The race ends before the deadline.
+        Args:
+            variants: The variants by name; `eager` is among them.
+            ring: Inputs.
+            clock: Takes samples.
+            eager_errors: Eager's errors, as measured by the gate.
+            limit: The gate's limit.
+            on_failure: Called with a rejected variant and the reason; may raise to end the timing.
+            after_turn: Called after each turn; may raise to end the timing.
+            objection: Repeats the checks of `snippet_checks` for a variant.
+            deadline: The timing ends before it.
         """
         self._variants = variants
         self._ring = ring
@@ -119,7 +127,7 @@ class Race:
         self._pause_s = FIRST_PAUSE_S
 
     def start(self, rule: StopRule, lines: Lines) -> dict[VariantId, Timed]:
-        """Times all variants until each has a reason to stop; the timed ones."""
+        """Times all variants until each has a reason to stop; returns the times."""
         self._rule = rule
         self._lines = lines
         self._finished: list[VariantId] = []
@@ -149,7 +157,7 @@ class Race:
     def _take(self, variant: VariantId, count: int) -> list[float] | Dropped | None:
         started = perf_counter()
         try:
-            with self._deadline.keeping(0.0):
+            with self._deadline.reserving(0.0):
                 return self._try(variant, count)
         except OutOfTimeError:
             return Dropped(0.0)
@@ -158,10 +166,10 @@ class Race:
 
     def _refresh(self) -> None:
         try:
-            with self._deadline.keeping(0.0):
+            with self._deadline.reserving(0.0):
                 self._ring.refresh()
         except OutOfTimeError:
-            # No turn follows.
+            # There is no time for another turn.
             return
 
     def _try(self, variant: VariantId, count: int) -> list[float] | Dropped | None:
@@ -183,7 +191,7 @@ class Race:
         return times
 
     def _turn(self, variant: VariantId, count: int) -> list[float]:
-        """Times some calls and, now and then, compares the result of one that nobody could foresee."""
+        """Times some calls and, in some turns, compares the result of one that the snippet cannot predict."""
         call = self._variants[variant].call
         arguments = [self._ring.take() for _ in range(count)]
         looks = variant != "eager" and (variant not in self._rechecked or self._random.random() < RECHECK_SHARE)
@@ -194,15 +202,15 @@ class Race:
         def after(index: int, result: Any) -> None:
             kinds.add(_kinds(result))
             if index == looked_at:
-                # A copy on the same stream, now: what a later call or another stream writes comes too late.
+                # Copied at once on the same stream, so that a later call or another stream cannot complete the result.
                 held = flatten(result)
                 seen.append((held, cloned(held)))
 
         with torch.no_grad():
             given = cloned(arguments[looked_at]) if looks else None
             if count > 1:
-                # Not timed: another variant had the caches and the threads until now. Calls that are so long
-                # that a turn has only one do not notice.
+                # Not timed: the previous variant used the caches and threads until now. That does not matter for calls
+                # that are so long that a turn has only one.
                 call(*self._ring.take())
             times, _ = self._clock.samples(call, arguments, after)
         if len(kinds) > 1:
@@ -213,11 +221,11 @@ class Race:
             expected = run(self._variants["eager"].call, given, 0)
             compare_with_eager(copy, expected, self._eager_errors, self._limit)
             if self._variants[variant].results_last and not same_bits(result, copy):
-                raise WrongResultError("returned memory that a later call wrote over")
+                raise WrongResultError("returned memory that a later call overwrote")
         return times
 
     def _look_at_fresh(self, variant: VariantId, usual_ms: float) -> None:
-        """Checks a variant again when inputs that it has not seen before take long: it may have waited until now."""
+        """Repeats the checks of a variant if new inputs take long: it may have begun to cache results."""
         if variant == "eager" or self._fresh_s > FRESH_SECONDS:
             return
         started = perf_counter()
@@ -225,14 +233,14 @@ class Race:
         with torch.no_grad():
             (fresh_ms,), _ = self._clock.samples(self._variants[variant].call, [arguments])
         self._fresh_s += perf_counter() - started
-        if fresh_ms > REMEMBERS * usual_ms and (reason := self._objection(variant)):
+        if fresh_ms > CACHED_SPEEDUP * usual_ms and (reason := self._objection(variant)):
             raise WrongResultError(reason)
 
     def _drop(self, variant: VariantId, times: Sequence[float]) -> Dropped | None:
         self._dropped[variant] += len(times)
         self._dropped_s[variant] += sum(times) * 1e-3
         if variant not in self._ms and self._dropped_s[variant] >= self._rule.time_cap_s:
-            self._on_failure(variant, SlowedError("could not be timed: the device was slowed down all along"))
+            self._on_failure(variant, SlowedError("could not be timed: the device was throttled in every turn"))
             return None
         sleep(self._pause_s)
         self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
@@ -240,5 +248,5 @@ class Race:
 
 
 def _kinds(result: Any) -> tuple[type, ...]:
-    """Types of a result and of what it holds."""
+    """Types of a result and of its leaves."""
     return (type(result), *map(type, flatten(result).values()))

@@ -1,4 +1,4 @@
-"""What the right answer is: the author's `Model`, computed in float64."""
+"""The reference results: the author's `Model`, computed in float64."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from hipward_kernels.harness.contract import seed_everything
-from hipward_kernels.harness.limit import Limit, coarsest
-from hipward_kernels.harness.outputs import cloned, flatten, tensors
-from hipward_kernels.harness.sums import longest_sum
+from hipward_kernels.numerics.limit import Limit, coarsest
+from hipward_kernels.numerics.nested import cloned, flatten, tensors
+from hipward_kernels.numerics.sums import longest_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ _LOW = (torch.float32, torch.bfloat16, torch.float16)
 
 
 class _Widened(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Turns every request for a lower precision into one for `wide`: `x.float()` in a norm stays float64."""
+    """Replaces conversions to a lower precision by `wide`: `x.float()` in a norm stays float64."""
 
     def __init__(self, wide: torch.dtype) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -40,21 +40,21 @@ class _Widened(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 class Reference:
-    """A model's results in the highest precision that it runs in."""
+    """Results of a model in the highest precision that it supports."""
 
     def __init__(self, model: nn.Module, copy: Callable[[], nn.Module], inputs: Sequence[Any]) -> None:
-        """Finds that precision by running copies of the model on `inputs`."""
+        """Determines the precision by running copies of the model on `inputs`."""
         self.dtype = "eager"
-        """`float64`, `float32`, or `eager`: the model itself, when it runs in no other precision."""
+        """`float64`, `float32`, or `eager` if the model supports no other precision than its own."""
         self._wide: torch.dtype | None = None
         for wide in (torch.float64, torch.float32):
             try:
                 self._model, self._wide = copy().to(wide), wide
                 got = self(inputs, 0).values()
                 wanted = all(x.dtype == wide for x in got if isinstance(x, Tensor) and x.is_floating_point())
-                # What follows may need their memory.
+                # Frees memory for the next steps.
                 del got
-            # Foreign code in a dtype that it was not written for may raise anything; then the next one.
+            # User code may raise anything in a dtype that it does not support; then the next dtype is tried.
             except Exception:  # noqa: S112
                 continue
             if wanted:
@@ -64,7 +64,7 @@ class Reference:
             self._model, self._wide = model, None
         dtypes = [x.dtype for x in (*tensors(list(inputs)), *model.parameters(), *model.buffers())]
         self.limit = Limit(longest_sum(lambda: self(inputs, 0)), coarsest(dtypes), self._wide)
-        """What the errors of whatever computes the same may be."""
+        """Limit for the errors of other implementations."""
 
     def __call__(self, inputs: Sequence[Any], seed: int) -> dict[str, Any]:
         """The reference's outputs for `inputs`, by name."""
@@ -77,7 +77,7 @@ class Reference:
 
 
 def _copied(value: Any, dtype: torch.dtype) -> Any:
-    """A copy, with floating-point tensors in `dtype`."""
+    """A copy with floating-point tensors in `dtype`."""
     if isinstance(value, Tensor):
         return value.to(dtype if value.is_floating_point() else value.dtype, copy=True)
     if type(value) in (list, tuple):

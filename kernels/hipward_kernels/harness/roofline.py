@@ -1,9 +1,9 @@
-"""The shortest time that a model's work can take: bytes over bandwidth, operations over rate; the larger counts.
+"""The roofline of a model: the larger of bytes over bandwidth and operations over rate is a lower bound of its time.
 
-What must be read and written is seen by running `Model` once: each input and parameter that its operations read, each
-output once. A variant that is faster than that did not do the work, however right its results look. The bound is loose
-on purpose: nothing that is between is counted, writes that a cache may still hold are not, and the rates are a data
-sheet's where there is one, else what was measured and a margin. Williams, Waterman, Patterson 2009, "Roofline".
+One call of `Model` shows what must be read and written: each input and parameter that its operations read, and each
+output, once. A variant that is faster did not do the work, even if its results are right. The bound is conservative:
+intermediate results and writes that may still be in a cache are not counted, and the rates are those of a data sheet,
+or measured ones with a margin. Williams, Waterman, Patterson 2009, "Roofline".
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from hipward_kernels.environment.gpus import gpu_named
-from hipward_kernels.harness.devices import describe
+from hipward_kernels.gpu.devices import describe
+from hipward_kernels.gpu.facts import product_named
 from hipward_kernels.harness.lines import Roofline
-from hipward_kernels.harness.outputs import size_in_bytes, tensors
+from hipward_kernels.numerics.nested import size_in_bytes, tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from torch import nn
 
-    from hipward_kernels.environment.gpus import Gpu
+    from hipward_kernels.gpu.facts import Product
     from hipward_kernels.harness.timing import Clock
 
 MARGIN = 1.25
-"""Over measured bandwidth, where no data sheet is known."""
+"""Factor over the measured bandwidth, if there is no data sheet."""
 PEAK_MARGIN = 1.5
-"""Over the measured rate of one large matrix product, which libraries do not run at the peak."""
+"""Factor over the measured rate of a large matrix product, which libraries do not run at the peak."""
 
 COPY_SAMPLES = 10
 LOOK_SECONDS = 0.2
-"""For so long a CPU is watched for its best: the turn of another program outlasts ten small copies."""
+"""Duration of the search for a CPU's shortest time: another program may run longer than ten small copies."""
 COPY_BYTES = {"cpu": 1 << 27, "cuda": 1 << 30}
 SMALLEST_COPY = 1 << 20
 
-# They read as many elements as they return, wherever those are.
+# Operations that read as many elements as they return, from any place.
 _GATHERS = ("embedding", "index_select", "index.Tensor", "gather", "take", "narrow_copy", "slice_copy", "select_copy")
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a call must do at least."""
+    """The least work of a call."""
 
     bytes_read: int
     bytes_written: int
@@ -56,7 +56,7 @@ class Work:
 
 
 class _Reads(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Counts the bytes that operations read of some tensors' memory."""
+    """Counts the bytes that operations read from the memory of some tensors."""
 
     def __init__(self, watched: Iterable[Tensor]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -84,12 +84,12 @@ class _Reads(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._read[memory] = self._read.get(memory, 0) + min(touched, gathered if gathered is not None else touched)
 
     def total(self) -> int:
-        """Bytes that were read, each at most once."""
+        """Number of bytes read, each counted once."""
         return sum(min(read, self._sizes[memory]) for memory, read in self._read.items())
 
 
 def _distinct(tensor: Tensor) -> int:
-    """Bytes of a tensor, without those that a stride of 0 repeats."""
+    """Bytes of a tensor, without repetitions by a stride of 0."""
     count = tensor.element_size()
     for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
         count *= size if stride else 1
@@ -97,37 +97,37 @@ def _distinct(tensor: Tensor) -> int:
 
 
 def work_of(model: nn.Module, inputs: Sequence[Any]) -> Work:
-    """What one call of `model` must do at least."""
+    """The least work of one call of `model`."""
     watched = [*tensors(list(inputs)), *model.parameters(), *model.buffers()]
     counter = FlopCounterMode(display=False)
     with torch.no_grad(), counter, (reads := _Reads(watched)):
         out = model(*inputs)
     given = {t.untyped_storage().data_ptr() for t in watched if t.numel()}
-    # A view of an input is no work.
+    # A view of an input is not written.
     made = [t for t in tensors(out) if t.numel() and t.untyped_storage().data_ptr() not in given]
     return Work(reads.total(), sum(_distinct(t) for t in made), counter.get_total_flops())
 
 
 def roofline(work: Work, device: torch.device, dtype: torch.dtype, clock: Clock) -> Roofline:
-    """The floor under the time of `work`; measures what a copy reaches.
+    """The lower bound of the time of `work`; measures the bandwidth of a copy.
 
     Args:
-        work: What must be done.
-        device: Where.
-        dtype: Of the matrix products.
-        clock: Times the copy as it times the variants.
+        work: The work of a call.
+        device: The device that it runs on.
+        dtype: Dtype of the matrix products.
+        clock: The clock of the variants, which also times the copy.
     """
-    gpu = gpu_named(describe(device).name) if device.type != "cpu" else None
+    gpu = product_named(describe(device).name) if device.type != "cpu" else None
     moved = work.bytes_read + work.bytes_written
     copied, fastest = _copy_rates(device, clock, moved)
     bandwidth, source = fastest * MARGIN, f"the fastest copy or sum of as many bytes, and {MARGIN - 1:.0%}"
     must_move = moved
     if device.type != "cpu":
-        # Caches are cold when a call begins; what it writes may stay in them.
-        cache = gpu.cache_bytes if gpu else torch.cuda.get_device_properties(device).L2_cache_size
+        # Caches are cold at the beginning of a call; its writes may stay in them.
+        cache = (gpu and gpu.cache_bytes) or torch.cuda.get_device_properties(device).L2_cache_size
         must_move = work.bytes_read + max(work.bytes_written - cache, 0)
-    if gpu:
-        bandwidth, source = max(gpu.bandwidth * 1e3, fastest), "the data sheet"
+    if gpu and gpu.bytes_per_second:
+        bandwidth, source = max(gpu.bytes_per_second / 1e9, fastest), "the data sheet"
     peak, peak_from = _peak(gpu, device, dtype, clock) if work.flops else (None, "no matrix product, no convolution")
     memory_ms = must_move / (bandwidth * 1e6)
     compute_ms = work.flops / (peak * 1e9) if peak else 0.0
@@ -147,9 +147,10 @@ def roofline(work: Work, device: torch.device, dtype: torch.dtype, clock: Clock)
 
 
 def _copy_rates(device: torch.device, clock: Clock, moved: int) -> tuple[float, float]:
-    """10**9 bytes a second: of a copy, and of the faster of a copy and a sum, which only reads.
+    """Bandwidth of a copy, and of the faster of a copy and a reduction, in 10**9 bytes per second.
 
-    On a CPU as many bytes as the work moves, because its caches are warm; on a GPU far more than its caches hold.
+    On a CPU with as many bytes as the work moves, because its caches are warm; on a GPU with far more than its caches
+    can store.
     """
     most = COPY_BYTES[device.type if device.type == "cpu" else "cuda"]
     size = most // 2 if device.type != "cpu" else min(max(moved // 2, SMALLEST_COPY), most // 2)
@@ -160,10 +161,10 @@ def _copy_rates(device: torch.device, clock: Clock, moved: int) -> tuple[float, 
 
 
 def _times(device: torch.device, clock: Clock, call: Callable[..., Any], *arguments: Any) -> tuple[float, float]:
-    """Milliseconds of a call: the median, and the shortest of many, since a floor must not rest on a moment of load.
+    """Median and shortest time of a call in milliseconds; the floor must not depend on a moment of load.
 
-    On a CPU the shortest may be that of one thread: beside another program several wait for each other, while
-    what is too small to be shared among them does not.
+    On a CPU, the shortest time may be that of a single thread: if another program runs, several threads wait for each
+    other.
     """
     times: list[float] = []
     alone: list[float] = []
@@ -180,11 +181,10 @@ def _times(device: torch.device, clock: Clock, call: Callable[..., Any], *argume
     return median(times), min(times + alone)
 
 
-def _peak(gpu: Gpu | None, device: torch.device, dtype: torch.dtype, clock: Clock) -> tuple[float, str]:
-    """10**12 operations a second that matrix products of a dtype cannot exceed, and where that is from."""
-    if gpu:
-        rates = {torch.float64: gpu.fp64, torch.float32: gpu.tf32}
-        return rates.get(dtype, gpu.bf16), "the data sheet"
+def _peak(gpu: Product | None, device: torch.device, dtype: torch.dtype, clock: Clock) -> tuple[float, str]:
+    """Upper bound of the rate of matrix products of a dtype, in 10**12 operations per second, and its origin."""
+    if gpu and (rate := gpu.matrix_peak(dtype, reduced_precision=True) or gpu.matrix_peak(torch.bfloat16)):
+        return rate / 1e12, "the data sheet"
     size = 512 if device.type == "cpu" else 4096
     a = torch.randn(size, size, device=device).to(dtype)
     _, shortest = _times(device, clock, torch.matmul, a, a)

@@ -1,7 +1,7 @@
-"""Decides which variant is timed next, and when each has been timed enough.
+"""Order of the timed variants, and the stop rule.
 
-Variants take turns in random order, so that a drift of the machine meets all of them. No clock and no PyTorch here:
-both are passed in.
+Variants take turns in random order, so that a drift of the machine affects all of them. This module uses neither a
+clock nor PyTorch; both are passed in.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.lines import StopReason
 
 ROUND_SECONDS = 0.1
-"""Aim for the length of one variant's turn: short against drift, and often enough to follow live."""
+"""Target duration of a turn: short against drift, and short enough for a live display."""
 
 ROUND_SAMPLES = 100
 
@@ -34,12 +34,12 @@ class StopRule:
     max_samples: int = 1000
     min_rounds: int = 5
     least_samples: int = 10
-    """The time cap waits for these, in `min_rounds` rounds: the runner gives no verdict on fewer."""
+    """Fewest samples, in `min_rounds` rounds, even beyond the time cap: the runner gives no verdict on fewer."""
     round_samples: int = ROUND_SAMPLES
-    """Most samples of a turn: fewer make more rounds of as many samples."""
+    """Most samples of a turn; fewer samples per turn mean more rounds."""
 
     def in_words(self) -> str:
-        """For the conditions of a result."""
+        """The rule as a sentence, for the conditions of a result."""
         return (
             f"until the 95 % interval of the median is within ±{self.half_width * 100:g}%, with at least "
             f"{self.min_samples} samples and {self.min_seconds:g} s in {self.min_rounds} rounds; "
@@ -52,19 +52,19 @@ class Series:
     """A variant's samples so far, in milliseconds."""
 
     expected_s: float
-    """Length of a call, as far as it is known before the first sample."""
+    """Expected duration of a call before the first sample."""
     ms: list[float] = field(default_factory=list)
     rounds: int = 0
     dropped_s: float = 0.0
-    """Time that dropped samples took."""
+    """Duration of the dropped samples."""
 
     @property
     def seconds(self) -> float:
-        """Time that the sampled calls took."""
+        """Duration of the samples in seconds."""
         return sum(self.ms) * 1e-3
 
     def stop(self, rule: StopRule) -> StopReason | None:
-        """Why to stop now, or None to go on."""
+        """The reason to stop now, or None to continue."""
         precise = (
             len(self.ms) >= rule.min_samples
             and self.rounds >= rule.min_rounds
@@ -75,7 +75,7 @@ class Series:
         if len(self.ms) >= rule.max_samples:
             return "converged" if precise else "sample-cap"
         enough = len(self.ms) >= rule.least_samples and self.rounds >= rule.min_rounds
-        # A device that is slowed all the time is not waited for.
+        # Stops also if the device is throttled all the time.
         if self.dropped_s >= rule.time_cap_s or (enough and self.seconds + self.dropped_s >= rule.time_cap_s):
             return "converged" if precise else "time-cap"
         return None
@@ -83,7 +83,7 @@ class Series:
     def next_count(self, rule: StopRule) -> int:
         """Samples to take in the next round."""
         call_s = self.seconds / len(self.ms) if self.ms else self.expected_s
-        # A slow call must not use up in one round what should be five.
+        # A slow call must not use the time of five rounds in one.
         turn_s = min(ROUND_SECONDS, rule.time_cap_s / rule.min_rounds)
         count = min(max(int(turn_s / max(call_s, 1e-9)), 1), rule.round_samples)
         return min(count, rule.max_samples - len(self.ms))
@@ -94,7 +94,7 @@ class Dropped:
     """A turn whose samples do not count."""
 
     seconds: float
-    """Time that they took."""
+    """Duration of the samples."""
 
 
 def median_interval(samples: list[float]) -> tuple[float, float, float]:
@@ -115,17 +115,17 @@ def relative_half_width(samples: list[float]) -> float:
 
 
 Name = TypeVar("Name", bound=str)
-_Told_contra = TypeVar("_Told_contra", bound=str, contravariant=True)
+_Name_contra = TypeVar("_Name_contra", bound=str, contravariant=True)
 
 
-class Listener(Protocol[_Told_contra]):
-    """Is told what was sampled; `Lines` is one."""
+class Listener(Protocol[_Name_contra]):
+    """Receives samples; `Lines` is one."""
 
-    def samples(self, variant: _Told_contra, round_: int, ms: Sequence[float]) -> None:
+    def samples(self, variant: _Name_contra, round_: int, ms: Sequence[float]) -> None:
         """A variant's samples of one round."""
 
-    def sampled(self, variant: _Told_contra, stop: StopReason) -> None:
-        """A variant stops, and why."""
+    def sampled(self, variant: _Name_contra, stop: StopReason) -> None:
+        """Sampling of a variant ended for a reason."""
 
 
 def interleave(
@@ -137,17 +137,20 @@ def interleave(
     before_round: Callable[[], None],
     has_time: Callable[[Name], bool] = lambda _: True,
 ) -> list[Name]:
-    """Times all variants, round by round, until each has a reason to stop; those that there was no time for.
+    """Times all variants, round by round, until each has a reason to stop.
 
     Args:
-        expected_s: The variants, and about how long a call of each takes.
-        take: Takes that many samples of a variant, in milliseconds; `Dropped` when they do not count; None when the
+        expected_s: The variants, with the approximate duration of a call.
+        take: Takes samples of a variant, in milliseconds. Returns `Dropped` if they are invalid, and None if the
             variant has failed and is left out.
         rule: When to stop.
         order: Shuffles each round.
-        listener: Gets samples as soon as they are taken.
+        listener: Receives samples as soon as they are taken.
         before_round: Called before each round.
-        has_time: Whether there is time for another turn of a variant. If not, all stop.
+        has_time: Whether there is time for another turn of a variant. If not, all variants stop.
+
+    Returns:
+        Variants without samples, because there was no time.
     """
     running = {variant: Series(seconds) for variant, seconds in expected_s.items()}
     rounds = itertools.count()
@@ -177,7 +180,7 @@ def interleave(
 
 
 def _stop_all(running: Mapping[Name, Series], listener: Listener[Name]) -> list[Name]:
-    """Ends the sampling of every variant at the job's time limit; those without a sample."""
+    """Ends the sampling of every variant at the job's time limit; returns those without a sample."""
     for variant, series in running.items():
         if series.ms:
             listener.sampled(variant, "time-limit")

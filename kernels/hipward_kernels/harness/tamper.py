@@ -1,15 +1,15 @@
-"""Notices that a snippet has replaced what the harness measures and compares with.
+"""Detects that a snippet has replaced functions that the harness uses to measure and compare.
 
-A snippet shares the harness's process, so it can replace `torch.isfinite` or a clock. Before it is imported, every
-function of the modules that the harness uses is noted; afterwards, and after each turn, they must be the same objects.
-Of our own modules the classes' members, the functions' code and the constants are noted, too. Once Model is built, so
-are its class and PyTorch's settings for the whole process: an author's version that changed them would change eager.
+A snippet shares the harness's process, so it can replace `torch.isfinite` or a clock. Before it is imported, all
+functions of the modules that the harness uses are recorded; afterwards, and after each turn, they must be the same
+objects. For modules of this package, class members, code of functions and constants are recorded too. Once Model is
+built, its class and PyTorch's process-wide settings are recorded, because a change would affect eager.
 
-What this cannot see, and what stays possible in one process: code that finds the harness's own objects through frames,
-`gc` or `ctypes` and changes them in place, or writes to its pipe with the job's secret. Running the timing loop in
-another process would not help: the calls that are timed must run where the snippet is. What helps is outside: the
-runner computes all statistics, keeps raw samples, bounds each figure by the roofline and by the time that really
-passed, and shows the code beside the result.
+Not detected, and still possible in one process: code that finds the harness's objects through frames, `gc` or `ctypes`
+and changes them in place, or writes to its pipe with the job's nonce. A timing loop in another process would not help,
+because the timed calls must run in the snippet's process. Protection comes from outside: the runner computes all
+statistics, stores raw samples, bounds each figure by the roofline and by the elapsed time, and shows the code beside
+the result.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PYTORCHS_OWN = {
     "torch.nn.Module.___needs_generation_tag_patch",
     "torch.nn.Module.___has_generation_tag_patch",
 }
-"""Replaced by `torch.compile` when it is first used. The harness calls none of these by name."""
+"""Functions that `torch.compile` replaces at its first use. The harness calls none of them by name."""
 
 SETTINGS: dict[str, Callable[[], Any]] = {
     "number of threads": torch.get_num_threads,
@@ -59,13 +59,13 @@ SETTINGS: dict[str, Callable[[], Any]] = {
     "cudnn.allow_tf32": lambda: torch.backends.cudnn.allow_tf32,
     "gradients": torch.is_grad_enabled,
 }
-"""What a whole process computes with."""
+"""Process-wide settings that affect results or times."""
 
 _IMPORTED = (builtins, gc, json, math, os, random, secrets, statistics, sys, threading, time)
 
 
 class Seals:
-    """What functions and classes were when this was made."""
+    """A record of functions, classes and settings at the time of construction."""
 
     def __init__(self) -> None:
         names = [*MODULES, *(name for name in sys.modules if name.startswith("hipward_kernels."))]
@@ -83,13 +83,13 @@ class Seals:
         self._tracing = (sys.gettrace(), sys.getprofile())
 
     def note_model(self, kind: type) -> None:
-        """Model's class and the settings it was built under are from now on to stay as they are."""
+        """Records Model's class and the current settings."""
         own = [each for each in kind.__mro__ if each not in torch.nn.Module.__mro__]
         self._model = [(each, _methods(each)) for each in own]
         self._settings = {name: read() for name, read in SETTINGS.items()}
 
     def broken(self) -> str | None:
-        """What was replaced, as a reader would write it, or None."""
+        """The name of a replaced object, or None."""
         return next(itertools.chain(self._names_broken(), self._classes_broken(), self._all_broken()), None)
 
     def _names_broken(self) -> Iterator[str]:
@@ -127,15 +127,16 @@ class Seals:
 
 
 def _methods(kind: type) -> dict[str, Any]:
-    """What a class computes with; not its data, nor marks that PyTorch puts on it."""
+    """Methods of a class, without data and attributes that PyTorch sets."""
     methods = (FunctionType, property, classmethod, staticmethod)
     return {key: value for key, value in vars(kind).items() if isinstance(value, methods)}
 
 
 def _ours() -> Iterator[tuple[str, str, Any]]:
-    """What our own modules consist of, below their names: members of classes, code of functions, constants.
+    """Members of classes, code of functions and constants of this package's modules.
 
-    The module's name, what it is called, and what it is.
+    Yields:
+        The module's name, the object's name, and the object.
     """
     for name, module in list(sys.modules.items()):
         if not name.startswith("hipward_kernels."):
@@ -159,7 +160,7 @@ def _code(module: str, path: str, function: FunctionType) -> Iterator[tuple[str,
 
 
 def _is_code(value: object) -> bool:
-    """Functions, classes and modules; not data, which changes by right."""
+    """Whether a value is a function, class or module; data may change."""
     return callable(value) or isinstance(value, ModuleType)
 
 

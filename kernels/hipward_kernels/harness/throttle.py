@@ -1,9 +1,8 @@
-"""Notices that a device was slowed down while it was timed, so that those samples can be dropped and counted.
+"""Detects throttling of a device during the timing, so that these samples are dropped and counted.
 
-The rule is Tensara's and NVBench's: a sample taken under three quarters of the highest clock tells about heat, not
-about code. Where the driver says that the power cap alone holds the clock down, the sample counts: a large matrix
-product runs like that for as long as it runs. Only what the sensors say counts; where they say nothing, nothing is
-dropped and the conditions say so.
+The rule is that of Tensara and NVBench: a sample below 75 % of the highest clock depends on heat and not on the code.
+If the driver reports that only the power cap reduces the clock, the sample is valid, because any large matrix product
+runs like that. Without sensors nothing is dropped, and the conditions state it.
 """
 
 from __future__ import annotations
@@ -23,35 +22,35 @@ if TYPE_CHECKING:
     from hipward_kernels.environment.sensors import Sensors
 
 LOWEST_SHARE = 0.75
-"""Of the highest clock; samples under it are dropped."""
+"""Share of the highest clock below which samples are dropped."""
 
 READ_EVERY_S = 0.005
 
 
 class Watch(Protocol):
-    """Looks at a device while a turn is timed."""
+    """Watches a device during a turn."""
 
     in_words: str
-    """What it looks for, for the conditions of a result."""
+    """Description for the conditions of a result."""
     mhz: int | None
-    """The device's clock when it was last seen at work since `begin`; None where that is not known."""
+    """The last reading of the busy device's clock since `begin`; None if unknown."""
 
     def begin(self) -> None:
         """A turn begins."""
 
     def wait(self, done: Callable[[], bool]) -> None:
-        """Looks until `done`, without giving the processor away."""
+        """Watches until `done` returns True, by polling."""
 
     def slowed(self) -> bool:
-        """Whether the device was slowed since `begin`."""
+        """Whether the device was throttled since `begin`."""
 
 
 class GpuWatch:
-    """Reads a GPU's clock while it works. A reading counts only if the GPU is still busy after it: idle GPUs rest."""
+    """Reads a GPU's clock while it is busy. A reading is valid only if the GPU is still busy after it."""
 
     def __init__(self, sensors: Sensors, highest_mhz: int) -> None:
         self.in_words = (
-            f"turns are dropped in which {sensors.source} says less than {LOWEST_SHARE:.0%} of {highest_mhz} MHz for "
+            f"turns are dropped if {sensors.source} reports less than {LOWEST_SHARE:.0%} of {highest_mhz} MHz for "
             "another reason than the power cap, or a slowdown by heat"
         )
         self._sensors = sensors
@@ -83,7 +82,7 @@ class GpuWatch:
 
 
 class CpuWatch:
-    """Compares the counters of thermal events that Linux keeps for Intel processors."""
+    """Compares Linux's counters of thermal events of Intel processors."""
 
     mhz: int | None = None
 
@@ -97,7 +96,7 @@ class CpuWatch:
         self._before = self._count()
 
     def wait(self, done: Callable[[], bool]) -> None:
-        """See `Watch`: a call on the processor has ended when it returns."""
+        """See `Watch`. A call on the processor is complete when it returns."""
 
     def slowed(self) -> bool:
         """See `Watch`."""
@@ -108,7 +107,7 @@ class CpuWatch:
 
 
 class NoWatch:
-    """Sees nothing, and says why."""
+    """Watches nothing, for a stated reason."""
 
     mhz: int | None = None
 
@@ -129,19 +128,19 @@ class NoWatch:
 
 
 def watch_for(device: torch.device, root: Path = Path("/sys")) -> Watch:
-    """The best watch that this host allows."""
+    """The best watch that this host supports."""
     if device.type == "cpu":
         found = sorted(root.glob("devices/system/cpu/cpu*/thermal_throttle/core_throttle_count"))
         if any(_digits(path) for path in found):
             return CpuWatch(found)
-        return NoWatch("this processor shows no count of thermal events")
+        return NoWatch("this processor has no counters of thermal events")
     try:
         sensors = sensors_of(device)
     except UnreadableError as error:
         return NoWatch(str(error))
     highest = sensors.max_sm_mhz()
     if highest is None:
-        return NoWatch(f"{sensors.source} does not say the highest clock")
+        return NoWatch(f"{sensors.source} does not report the highest clock")
     return GpuWatch(sensors, highest)
 
 

@@ -1,7 +1,7 @@
 """Times single calls: device events on a GPU, a monotonic clock on a CPU.
 
-What a snippet could replace is bound when this module is imported, which is before the snippet is: the clock, the
-collector, and of PyTorch's events the class in C, whose methods cannot be replaced.
+Functions that a snippet could replace are bound when this module is imported, which is before the snippet: the clock,
+the garbage collector, and the C class of PyTorch's events, whose methods cannot be replaced.
 """
 
 from __future__ import annotations
@@ -14,45 +14,48 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
-from hipward_kernels.harness.devices import MIB, flush_bytes
-from hipward_kernels.harness.throttle import watch_for
+from hipward_kernels.gpu.devices import MIB, flush_bytes
+from hipward_kernels.harness.throttle import NoWatch, watch_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hipward_kernels.harness.throttle import Watch
 
-# A build of PyTorch without GPUs lacks these; then no `DeviceClock` is made.
+# A build of PyTorch without GPU support lacks these; then no `DeviceClock` is created.
 _Event: Any = getattr(torch._C, "_CudaEventBase", None)  # noqa: SLF001 - see above
 _synchronize: Any = getattr(torch._C, "_cuda_synchronize", None)  # noqa: SLF001
 _current_stream = torch.cuda.current_stream
+_keep_busy: Any = getattr(torch._C, "_cuda_sleep", None)  # noqa: SLF001 - the delay of PyTorch's own tests
 _gc_enabled, _gc_enable, _gc_disable = gc.isenabled, gc.enable, gc.disable
 
 OVERHEAD_PAIRS = 100
+BUSY_CYCLES = 400_000
+"""About 200 microseconds: longer than the host takes for any call of the benchmarks."""
 HOT_BATCH_MS = 0.2
-"""A batch of hot calls lasts at least this long: far more than the two events around it cost."""
+"""Least duration of a batch of hot calls: much longer than the overhead of the two events around it."""
 HOT_BATCHES = 30
 MOST_HOT_CALLS = 2000
 WAITS_FOR_HOST = 0.9
-"""From this share of a call's time on that the host takes to launch it, the device waits for the host."""
+"""If launching takes more than this share of a call's time, the device waits for the host."""
 
 
 @dataclass(frozen=True)
 class Hot:
-    """What a call takes that follows another of its kind at once."""
+    """Times of consecutive calls with warm caches."""
 
     ms: list[float]
-    """Of a call, in each batch."""
+    """Time of a call, for each batch."""
     calls: int
-    """Of a batch."""
+    """Calls of a batch."""
     wall_ms: float
-    """Of a call on the host's clock, waiting for the device after each batch included."""
+    """Time of a call on the host's clock, including the wait for the device after each batch."""
     launch_ms: float
-    """Of it, until the host was done with launching."""
+    """Share of `wall_ms` until the host has launched the calls."""
 
     @property
     def waits_for_host(self) -> bool:
-        """The time is the host's: the device is done with a call before the next has been launched."""
+        """Whether the host is the limit: the device completes a call before the next one is launched."""
         return self.launch_ms >= WAITS_FOR_HOST * median(self.ms)
 
 
@@ -65,15 +68,15 @@ class Clock(Protocol):
     """State of the caches before each call."""
 
     def samples(self, call: Callable[..., Any], arguments: Sequence[Sequence[Any]]) -> tuple[list[float], Any]:
-        """Milliseconds of one call for each of `arguments`, in order; and what the last call returned."""
+        """Times one call for each of `arguments`; returns milliseconds in order, and the result of the last call."""
 
 
 class WatchfulClock(Clock, Protocol):
-    """A clock that also looks for what would make its samples untrue."""
+    """A clock that also detects throttling and hidden work."""
 
     watch: Watch
     hidden_ms: float
-    """After `samples`: how long the device worked on after the last call was said to have ended."""
+    """After `samples`: duration of the device's work after the end of the last call."""
 
     def samples(
         self,
@@ -81,11 +84,11 @@ class WatchfulClock(Clock, Protocol):
         arguments: Sequence[Sequence[Any]],
         after: Callable[[int, Any], None] | None = None,
     ) -> tuple[list[float], Any]:
-        """See `Clock`. `after` is given the index and the result of each call, outside its time."""
+        """See `Clock`. `after` is called with the index and the result of each call, outside of the timed region."""
 
 
 class HostClock:
-    """For a CPU: calls end when their work does."""
+    """Clock of a CPU, where a call ends when its work does."""
 
     name = "monotonic clock"
     cache = "warm"
@@ -100,7 +103,7 @@ class HostClock:
         arguments: Sequence[Sequence[Any]],
         after: Callable[[int, Any], None] | None = None,
     ) -> tuple[list[float], Any]:
-        """See `WatchfulClock`. The garbage collector rests meanwhile."""
+        """See `WatchfulClock`. The garbage collector is disabled meanwhile."""
         now = perf_counter_ns
         times = []
         result = None
@@ -109,7 +112,7 @@ class HostClock:
         self.watch.begin()
         try:
             for index, args in enumerate(arguments):
-                # The last result is freed here, not while the next call is timed.
+                # Frees the last result here and not while the next call is timed.
                 result = None
                 start = now()
                 result = call(*args)
@@ -124,15 +127,22 @@ class HostClock:
 
 
 class DeviceClock:
-    """For a GPU: events on the stream, around each call, with cold caches."""
+    """Clock of a GPU: events on the stream around each call, with cold caches."""
 
-    name = "device events"
+    def __init__(self, device: torch.device, *, host_ahead: bool = False) -> None:
+        """Allocates the buffer that flushes the caches.
 
-    def __init__(self, device: torch.device) -> None:
+        Args:
+            device: The GPU.
+            host_ahead: Keeps the GPU busy before each call until the host has launched it, so that the host's time is
+                never part of a sample. The sensors are then not read.
+        """
         size = flush_bytes(device)
+        self.name = "device events, host ahead" if host_ahead else "device events"
         self.cache = f"cold ({size // MIB} MiB flushed)"
-        self.watch = watch_for(device)
+        self.watch: Watch = NoWatch("this clock does not read the sensors") if host_ahead else watch_for(device)
         self.hidden_ms = 0.0
+        self._host_ahead = host_ahead
         self._device = device
         self._flush = torch.empty(size, dtype=torch.uint8, device=device)
 
@@ -144,8 +154,8 @@ class DeviceClock:
     ) -> tuple[list[float], Any]:
         """See `WatchfulClock`. The host does not wait until all calls are launched.
 
-        Writing the flush buffer takes the GPU long enough for the host to get ahead, so that what is timed is
-        the call's work and not its launch, unless the call launches a great many kernels.
+        Writing the flush buffer takes the GPU long enough for the host to get ahead, so that the samples contain the
+        call's work and not its launch, unless the call launches very many kernels.
         """
         result = None
         self.hidden_ms = 0.0
@@ -155,6 +165,8 @@ class DeviceClock:
             pairs = [(_event(), _event()) for _ in arguments]
             for index, (args, (start, end)) in enumerate(zip(arguments, pairs, strict=True)):
                 self._flush.zero_()
+                if self._host_ahead:
+                    _keep_busy(BUSY_CYCLES)
                 start.record(stream)
                 result = call(*args)
                 end.record(stream)
@@ -163,28 +175,28 @@ class DeviceClock:
             last = _event()
             last.record(stream)
             self.watch.wait(last.query)
-            # What is still running now, runs on a stream that the calls did not wait for.
+            # Work that is still running is on a stream that the calls did not wait for.
             seen = perf_counter_ns()
             _synchronize()
             self.hidden_ms = (perf_counter_ns() - seen) / 1e6
         return [start.elapsed_time(end) for start, end in pairs], result
 
     def hot(self, call: Callable[..., Any], arguments: Sequence[Any], call_s: float) -> Hot:
-        """Warm caches: batches of calls with the same arguments, and no flush between them.
+        """Measures with warm caches: batches of calls with the same arguments, without a flush in between.
 
-        A call that is not timed goes before each batch: while the device is at work on it, the host launches the next.
-        Without it, a batch of one long call would begin with the host's work, which cold calls hide behind the flush.
+        An untimed call precedes each batch: while the device runs it, the host launches the next ones. Otherwise, a
+        batch of one long call would begin with the host's work, which the flush hides in cold samples.
 
         Args:
-            call: What is timed.
-            arguments: Of every call.
-            call_s: About how long a call takes on the device.
+            call: The function to time.
+            arguments: Arguments of every call.
+            call_s: Approximate duration of a call on the device.
         """
         calls = min(max(int(HOT_BATCH_MS * 1e-3 / max(call_s, 1e-9)) + 1, 1), MOST_HOT_CALLS)
         times, walls, launches = [], [], []
         with torch.cuda.device(self._device):
             stream = _current_stream(self._device)
-            # The first batch finds cold caches.
+            # The first batch has cold caches and is not counted.
             for batch in range(HOT_BATCHES + 1):
                 start, end = _event(), _event()
                 began = perf_counter_ns()
@@ -200,7 +212,7 @@ class DeviceClock:
                     launches.append((launched - began) / 1e6 / (calls + 1))
                     walls.append((ended - began) / 1e6 / (calls + 1))
                     times.append(start.elapsed_time(end) / calls)
-            # Once more, not timed, to see at what clock: a call that follows another finds no rested device.
+            # Once more, untimed, to read the clock, which may be lower for consecutive calls.
             self.watch.begin()
             for _ in range(calls + 1):
                 call(*arguments)
@@ -215,11 +227,11 @@ def _event() -> Any:
 
 
 def clock_for(device: torch.device) -> HostClock | DeviceClock:
-    """The clock that fits `device`."""
+    """The clock of `device`."""
     return HostClock() if device.type == "cpu" else DeviceClock(device)
 
 
 def overhead_ms(clock: Clock) -> float:
-    """Median time of calling nothing, in milliseconds."""
+    """Median time of an empty call, in milliseconds."""
     times, _ = clock.samples(lambda: None, [()] * OVERHEAD_PAIRS)
     return median(times)

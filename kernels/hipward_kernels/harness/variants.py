@@ -1,14 +1,13 @@
-"""The variants of the ladder: what they are called, and how each is made from the author's `Model`.
+"""The variants of a job: their names, and how each is built from the author's `Model`.
 
-Each variant is based on the requested ones below it that can run: with `eager, compile, fused-ops`, the last is
-`torch.compile` of the model with fused ops; with `eager, fused-ops` it is the fused ops alone. So every variant can be
-switched off, and seen alone. Which variants run is decided in this order: a step that the environment switches off (its
-switch is 0) is not available; then the job's choice; a 1 in the environment adds nothing. `TORCH_COMPILE_MODE` is the
-mode of every variant that is compiled.
+A variant is based on the requested variants before it that can run. With `eager, compile, fused-ops`, the last is
+`torch.compile` of the model with fused ops; with `eager, fused-ops` it is the fused ops alone. So each variant can be
+left out or measured alone. A step whose environment variable is 0 is not available; otherwise the job decides, and a 1
+in the environment has no effect. `TORCH_COMPILE_MODE` is the mode of every compiled variant.
 
-The steps themselves are the ladder's (`hipward_kernels/ladder.py`), and so is the one place to add another: its variant
-is made here, announced to the runner by `lines.variants`, and named and ordered by that everywhere else. Every
-variant but `eager` has its own copy of the same weights.
+Optimization steps are defined in `rewrite/steps.py`, which is also the only place to add one: its variant is built
+here, announced to the runner by `lines.variants`, and shown under that name and in that order everywhere else. Every
+variant except `eager` has its own copy of the same weights.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from hipward_kernels import ladder
 from hipward_kernels.harness.lines import VariantInfo
-from hipward_kernels.harness.outputs import cloned, tensors
-from hipward_kernels.ladder import COMPILE, Step, Switches, optimize
+from hipward_kernels.numerics.nested import cloned, tensors
+from hipward_kernels.rewrite import steps as ladder
 from hipward_kernels.rewrite.capture import DisagreesError
+from hipward_kernels.rewrite.steps import COMPILE, Step, Switches, optimize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -51,7 +50,7 @@ VARIANT_INFO: tuple[VariantInfo, ...] = (
     VariantInfo(EVERYTHING, "Everything", "torch.compile and every step that Model and this host allow and that pays"),
     VariantInfo(MODEL_NEW, "ModelNew", "The author's own version"),
 )
-"""Every variant, in ladder order."""
+"""Every variant, in order of measurement."""
 
 VARIANTS: tuple[VariantId, ...] = tuple(variant.id for variant in VARIANT_INFO)
 LABELS: dict[VariantId, str] = {variant.id: variant.label for variant in VARIANT_INFO}
@@ -59,20 +58,20 @@ STEPS: dict[VariantId, Step] = {step.name: step for step in ladder.STEPS}
 
 
 class UnavailableError(Exception):
-    """A variant cannot run here; the message says why."""
+    """A variant cannot run here. The message states the reason."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What variants are made from."""
+    """The model that variants are built from."""
 
     snippet: Snippet
     model: nn.Module
     inputs: Sequence[Any]
-    """Arguments of one call, to see what `Model` passes to its modules."""
+    """Arguments of one call, to observe what `Model` passes to its modules."""
 
     def copy(self) -> nn.Module:
-        """The author's `Model` again, with equal weights of its own."""
+        """A copy of the author's `Model` with its own weights of equal values."""
         if not _holds_closures(self.model):
             try:
                 return copy.deepcopy(self.model)
@@ -84,29 +83,29 @@ class Origin:
 
 
 def _holds_closures(model: nn.Module) -> bool:
-    """Whether a module keeps a function made in place, as `self.mlp = lambda x: …` does.
+    """Whether a module has a closure as an attribute, as in `self.mlp = lambda x: …`.
 
-    In a copy, that would still call the modules of the original.
+    The closure of a copy would still call the modules of the original.
     """
-    kept = (value for module in model.modules() for value in vars(module).values())
-    return any(isinstance(value, FunctionType) and value.__closure__ for value in kept)
+    attributes = (value for module in model.modules() for value in vars(module).values())
+    return any(isinstance(value, FunctionType) and value.__closure__ for value in attributes)
 
 
 @dataclass(frozen=True)
 class BuiltVariant:
-    """A way to run the model."""
+    """A callable variant of the model."""
 
     call: Callable[..., Any]
     based_on: tuple[VariantId, ...] = ()
-    """Lower variants that are part of it, in ladder order."""
+    """Earlier variants that are part of it, in order."""
     includes: tuple[str, ...] = ()
-    """What each step that is part of it did, in words."""
+    """One line for each step that is part of it, with the modules that it changed."""
     results_last: bool = True
-    """False where each call may write over the last result: graph replays do, by design."""
+    """False if a call may overwrite the result of the previous one, as graph replays do by design."""
 
 
 def parse_variants(names: Sequence[Any]) -> list[VariantId]:
-    """The named variants in ladder order, each once; always with `eager`."""
+    """The named variants in order of measurement, without duplicates and always with `eager`."""
     if unknown := [name for name in names if name not in VARIANTS]:
         raise ValueError(f"unknown variants: {unknown}; known are {', '.join(VARIANTS)}")
     return [variant for variant in VARIANTS if variant == EAGER or variant in names]
@@ -115,16 +114,16 @@ def parse_variants(names: Sequence[Any]) -> list[VariantId]:
 def build(
     variant: VariantId, origin: Origin, available: Collection[VariantId], costly: Collection[VariantId] = ()
 ) -> BuiltVariant:
-    """Makes a variant.
+    """Builds a variant.
 
     Args:
-        variant: Which.
-        origin: From what.
-        available: Lower variants that the job asks for and that can run here.
-        costly: Those whose step was measured to cost time; this variant does without.
+        variant: Its name.
+        origin: The model to build it from.
+        available: Earlier variants that the job requests and that can run here.
+        costly: Those whose step was measured to cost time; the variant is built without these steps.
 
     Raises:
-        UnavailableError: It cannot run here, or there is nothing for it to do.
+        UnavailableError: The variant cannot run here, or would change nothing.
     """
     if variant == EAGER:
         return BuiltVariant(origin.model)
@@ -135,44 +134,56 @@ def build(
     below = [name for name in available if name not in costly]
     mode = os.environ.get(COMPILE) or "default"
     if variant == COMPILED:
-        return _climb(origin, (), mode)
+        return _apply_steps(origin, (), mode)
     if variant == EVERYTHING:
         return _everything(origin, below, costly, mode)
     step = STEPS[variant]
     if reason := _refusal(step, origin):
         raise UnavailableError(f"{reason}.")
-    held = [other for other in ladder.STEPS[: ladder.STEPS.index(step)] if other.name in below]
-    return _climb(origin, (*held, step), mode if COMPILED in below else None, must=step)
+    lower = [other for other in ladder.STEPS[: ladder.STEPS.index(step)] if other.name in below]
+    return _apply_steps(origin, (*lower, step), mode if COMPILED in below else None, required=step)
 
 
-def _climb(origin: Origin, steps: tuple[Step, ...], mode: str | None, must: Step | None = None) -> BuiltVariant:
-    """A variant that takes these steps, of which `must` has to change something."""
+def _apply_steps(
+    origin: Origin, steps: tuple[Step, ...], mode: str | None, required: Step | None = None
+) -> BuiltVariant:
+    """Applies optimization steps to a copy of the model.
+
+    Args:
+        origin: The model.
+        steps: The steps, in order.
+        mode: Mode of `torch.compile`; None to not compile.
+        required: A step that has to change something.
+
+    Raises:
+        UnavailableError: The steps change the model's results, or `required` changes nothing.
+    """
     try:
         done = optimize(origin.copy(), cloned(list(origin.inputs)), Switches(steps, mode))
     except DisagreesError as error:
         raise UnavailableError(f"It cannot be applied to Model: {error}.") from error
-    if must is not None and (reason := done.reason(must)):
+    if required is not None and (reason := done.reason(required)):
         raise UnavailableError(reason)
     lower = [] if mode is None or not steps else [COMPILED]
-    lower += [step.name for step in steps if step is not must and done.found[step.name].changed]
+    lower += [step.name for step in steps if step is not required and done.found[step.name].changed]
     return BuiltVariant(done.call, tuple(lower), tuple(done.includes()), mode not in GRAPH_MODES)
 
 
 def _everything(origin: Origin, below: Collection[VariantId], costly: Collection[VariantId], mode: str) -> BuiltVariant:
     steps = tuple(step for step in ladder.STEPS if step.name not in costly and not _refusal(step, origin))
-    variant = _climb(origin, steps, mode)
+    variant = _apply_steps(origin, steps, mode)
     lower = [COMPILED, *(name for name in variant.based_on if name != COMPILED)]
     if all(name in below for name in lower):
         pays = " and that pays" if costly else ""
-        raise UnavailableError(f"{LABELS[lower[-1]]} holds everything that Model and this host allow{pays}.")
+        raise UnavailableError(f"{LABELS[lower[-1]]} includes everything that Model and this host allow{pays}.")
     return variant
 
 
 def forget_compilations() -> None:
-    """Makes earlier compilations of this process count for nothing; call it once, before the first variant."""
+    """Resets the compilations of this process; call it once, before the first variant."""
     torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way
-    # The variants are copies of one model and share its code, for which PyTorch counts compilations: past the limit it
-    # would run eagerly without a warning.
+    # The variants are copies of one model and share its code, for which PyTorch counts compilations. Beyond the limit
+    # it would run eagerly without a warning.
     torch._dynamo.config.recompile_limit = 64  # noqa: SLF001
     torch._dynamo.config.fail_on_recompile_limit_hit = True  # noqa: SLF001
 
@@ -188,7 +199,7 @@ def _model_new(origin: Origin) -> nn.Module:
 
 
 def _refusal(step: Step, origin: Origin) -> str | None:
-    """Why a step cannot run for tensors like Model's, or None."""
+    """Why a step cannot run for tensors like those of Model, or None."""
     if os.environ.get(step.switch) == "0":
         return f"{step.switch} is 0"
     floating = [

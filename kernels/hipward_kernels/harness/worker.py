@@ -1,7 +1,7 @@
-"""The process that the runner starts: says that it is ready, reads one job, runs it, exits.
+"""The worker process that the runner starts: reports that it is ready, reads one job, runs it, exits.
 
-`python -P -m hipward_kernels.harness.worker --events-fd N`. Lines go to the descriptor N and nothing else does;
-standard output and error are the snippet's. An end of input before a job is a dismissal.
+`python -P -m hipward_kernels.harness.worker --events-fd N` writes its lines to the descriptor N. Standard output and
+error are used by the snippet. If the input ends before a job, the worker exits.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 
 
 def prepare() -> Path:
-    """Readies the process for PyTorch and a snippet; the directory that it may write in.
+    """Prepares the process for PyTorch and a snippet; returns a writable directory.
 
-    Must run before PyTorch is imported. Compilers get no pool of worker processes: a job may have few processes, and
+    Must run before PyTorch is imported. Compilers use no worker processes, because a job may have few processes, and
     compile time should not depend on the number of cores.
     """
     directory = Path.cwd()
@@ -35,7 +35,7 @@ def main() -> None:
     events_fd: int = parser.parse_args().events_fd
     directory = prepare()
 
-    # Here, not above: PyTorch reads the environment that `prepare` completes.
+    # Imported after `prepare`, which sets environment variables that PyTorch reads.
     from hipward_kernels.harness import job  # noqa: PLC0415
     from hipward_kernels.harness.lines import Failure, Lines  # noqa: PLC0415
 
@@ -44,20 +44,20 @@ def main() -> None:
     request = sys.stdin.readline()
     if not request:
         return
-    # A snippet that reads standard input gets its end at once.
+    # Standard input is empty for the snippet.
     with Path(os.devnull).open(encoding="utf-8") as nothing:
         os.dup2(nothing.fileno(), 0)
     try:
         parsed = job.Job.from_json(request)
     except ValueError as error:
-        lines.error(Failure("internal", f"The job cannot be read: {error}.", "Report this; it is our mistake."))
+        lines.error(Failure("internal", f"The job cannot be read: {error}.", "Report this error."))
     else:
         job.run(parsed, lines, directory)
     leave()
 
 
 def leave() -> None:
-    """Ends the process at once, with everything written: threads and exit handlers get no say."""
+    """Ends the process immediately after flushing output, without waiting for threads or exit handlers."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -1,8 +1,8 @@
-"""Builds HIP sources when they are first used, keeps what was built, and launches it: on AMD and on NVIDIA.
+"""Builds HIP sources at first use, caches the machine code, and launches it, on AMD and on NVIDIA.
 
-* `include/hipward.h`: what differs between the two compilers.
-* `toolchain`: hipRTC, hipcc or NVRTC, whichever this process' PyTorch is for.
-* `store`: compiled code on disk, keyed by everything that it depends on.
+* `include/hipward.h`: differences between the two compilers.
+* `toolchain`: hipRTC, hipcc or NVRTC, depending on the installed PyTorch. `libraries`: finds shared libraries.
+* `store`: machine code on disk, by everything that it depends on.
 * `driver`: loads compiled code and launches it, through the driver's C interface.
-* `kernel`: the three together, as the ops use them.
+* `kernel`: the interface for the ops. `grid`: limits of a launch.
 """

@@ -1,7 +1,7 @@
 """Loads compiled code and launches its kernels, through the C interface of the GPU's driver.
 
-CUDA's and HIP's differ in names only. A launch costs a few microseconds, which is the point: it is a Python call that
-fills a buffer and one C call. Triton's own launch path decides more at each call, and takes several times as long.
+The interfaces of CUDA and HIP differ only in names. A launch costs a few microseconds: a Python call that fills a
+buffer, and one C call. Triton's own launch does more work at each call and takes several times as long.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hipward_kernels.grid import GridError, most_blocks
+from hipward_kernels.jit.grid import GridError, most_blocks
 from hipward_kernels.jit.libraries import load
 
 if TYPE_CHECKING:
@@ -26,29 +26,29 @@ INVALID_CONTEXT = 201
 
 
 class LaunchError(RuntimeError):
-    """The driver refused; the message has its words."""
+    """The driver returned an error; the message contains its description."""
 
     def __init__(self, message: str, code: int | None = None) -> None:
         super().__init__(message)
         self.code = code
-        """The driver's, where it was asked."""
+        """Error code of the driver, if it was called."""
 
 
 def _no_gpu(*_: object) -> int:
     raise LaunchError("this PyTorch has no GPU support")
 
 
-# Read once: finding an attribute of a module takes longer than what these do.
+# Read once, because an attribute lookup takes longer than these functions.
 _current_device: Callable[[], int] = getattr(torch._C, "_cuda_getDevice", _no_gpu)  # noqa: SLF001 - torch's own, unchecked
 _current_stream: Callable[[int], int] = getattr(torch._C, "_cuda_getCurrentRawStream", _no_gpu)  # noqa: SLF001 - as Triton
 
 
 @dataclass(frozen=True)
 class Names:
-    """What the driver's functions are called."""
+    """Names of the driver's library and functions."""
 
     library: str
-    """Without its version."""
+    """Name of the library, without its version."""
     load: str
     function: str
     launch: str
@@ -67,13 +67,13 @@ class Driver:
 
     def __init__(self, names: Names) -> None:
         self._names = names
-        # PyDLL keeps Python's lock: a launch is too short to be worth giving it up and waiting for it.
+        # PyDLL does not release Python's lock: a launch is too short for that.
         self._library = load(names.library, mode=ctypes.PyDLL)
-        # Without `argtypes`: numbers become C ints, and pointers must be given as such. That is three times as fast.
+        # Without `argtypes`, which is three times as fast: numbers become C ints, and pointers must be passed as such.
         self.launch = getattr(self._library, names.launch)
 
     def check(self, code: int, what: str) -> None:
-        """Raises when the driver's answer is an error."""
+        """Raises `LaunchError` if the driver returned an error."""
         if not code:
             return
         if self._names is HIP:
@@ -88,7 +88,7 @@ class Driver:
 
     def load(self, code: bytes, entry: str, shared_bytes: int) -> int:
         """The handle of a kernel, loaded onto the current device."""
-        torch.cuda.current_stream()  # makes sure that there is a context to load into
+        torch.cuda.current_stream()  # creates a context to load into
         module, function = c_void_p(), c_void_p()
         self.check(getattr(self._library, self._names.load)(byref(module), c_char_p(code)), f"loading {entry}")
         found = getattr(self._library, self._names.function)(byref(function), module, c_char_p(entry.encode()))
@@ -97,11 +97,11 @@ class Driver:
             allowed = self._library.cuFuncSetAttribute(function, c_int(CUDA_SHARED_LIMIT), c_int(shared_bytes))
             self.check(allowed, f"reserving {shared_bytes} bytes of shared memory for {entry}")
         if function.value is None:
-            raise LaunchError(f"the driver gave no handle of {entry}")
+            raise LaunchError(f"the driver returned no handle of {entry}")
         return function.value
 
     def adopt_context(self, device: int) -> None:
-        """Gives a thread that has none, such as autograd's, the context of `device`."""
+        """Sets the context of `device` in a thread without one, such as autograd's."""
         handle, context = c_int(), c_void_p()
         self.check(self._library.cuDeviceGet(byref(handle), c_int(device)), "finding the device")
         self.check(self._library.cuDevicePrimaryCtxRetain(byref(context), handle), "retaining the context")
@@ -113,7 +113,7 @@ def driver() -> Driver:
     """The driver of the GPUs that this process' PyTorch is for.
 
     Raises:
-        MissingLibraryError: It is not here.
+        MissingLibraryError: The library is missing.
     """
     return Driver(HIP if torch.version.hip else CUDA)
 
@@ -135,7 +135,7 @@ class Launch:
         self._buffers = threading.local()
 
     def _buffer(self) -> tuple[ctypes.Array[c_char], ctypes.Array[c_void_p]]:
-        """A thread's own place for the arguments, and the addresses of each."""
+        """A thread's buffer for the arguments, and the address of each."""
         buffer = (c_char * self._size)()
         start = ctypes.addressof(buffer)
         pair = buffer, (c_void_p * len(self._offsets))(*(start + offset for offset in self._offsets))
@@ -143,7 +143,7 @@ class Launch:
         return pair
 
     def __call__(self, blocks: int, *arguments: float) -> None:
-        """Launches `blocks` blocks; pointers are given as addresses."""
+        """Launches `blocks` blocks; pointers are passed as addresses."""
         device = self._device
         if blocks > self._most:
             raise GridError(f"{blocks} blocks of {self._threads} threads; the device launches {self._most}")

@@ -1,4 +1,4 @@
-"""A HIP source as the ops use it: built for the device at hand when it is first launched with a set of macros."""
+"""A HIP kernel for the ops, built for a device at the first launch with a set of macros."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hipward_kernels.arch import get_gfx
+from hipward_kernels.gpu.arch import get_gfx
 from hipward_kernels.jit.driver import Launch, driver
 from hipward_kernels.jit.store import cached, key_of
 from hipward_kernels.jit.toolchain import INCLUDE, options, toolchain
@@ -27,17 +27,17 @@ class Kernel:
         self.file, self.entry, self.signature = file, entry, signature
 
     def build(self, arch: str, macros: Mapping[str, str]) -> bytes:
-        """Machine code for `arch`, from the cache where it is there."""
+        """Machine code for `arch`, from the cache if possible."""
         compiler = toolchain()
         source = self.file.read_text(encoding="utf-8")
         headers = [path.read_bytes() for path in sorted(INCLUDE.glob("*.h"))]
-        # The folder of the headers is where they are, not what they are.
+        # The directory of the headers is not part of the key; their content is.
         relevant = [option for option in options(arch, macros) if option != f"-I{INCLUDE}"]
         key = key_of([compiler.version, source, *headers, *relevant])
         return cached(key, lambda: compiler.compile(source, self.file.name, arch, macros))
 
     def load(self, device: int, threads: int, macros: Mapping[str, object], shared_bytes: int = 0) -> Launch:
-        """The kernel, ready to be launched on a device with blocks of `threads` threads."""
+        """The kernel, loaded on a device, with blocks of `threads` threads."""
         texts = {f"HIPWARD_{name}": str(value) for name, value in macros.items()}
         code = self.build(get_gfx(device), texts)
         with torch.cuda.device(device):

@@ -1,8 +1,8 @@
-"""Finds the GPU's libraries where this process' PyTorch has them: the runtime, and the run-time compilers.
+"""Finds the GPU libraries of the installed PyTorch: the runtime, and the run-time compilers.
 
-PyTorch from pip brings its libraries along, beside itself or in wheels of their own, and ROCm or CUDA of the system may
-be of another version, or not there. Two HIP runtimes in one process have each a view of the device of their own: a
-stream of one is no stream of the other. So what is mapped already comes first, then what PyTorch would load.
+PyTorch from pip includes its libraries, in its own package or in separate wheels, and the ROCm or CUDA of the system
+may have another version or be missing. Two HIP runtimes in one process do not share state: a stream of one is invalid
+in the other. So libraries that are already mapped come first, then those that PyTorch would load.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 MAPS = Path("/proc/self/maps")
 
 WHEELS = ("_rocm_sdk_core", "_rocm_sdk_devel", "rocm_sdk", "nvidia")
-"""Packages of ROCm's and NVIDIA's wheels that hold libraries, in `lib` or in `*/lib`."""
+"""Packages of ROCm's and NVIDIA's wheels that contain libraries, in `lib` or in `*/lib`."""
 
 SYSTEM = ("/opt/rocm/lib", "/opt/rocm/lib64")
-"""Where ROCm installs itself; the loader's search path does not always have it."""
+"""Installation directories of ROCm, which are not always in the loader's search path."""
 
 
 class BuildError(Exception):
-    """A source did not compile, or there is no compiler; the message has the compiler's words."""
+    """A source did not compile, or there is no compiler; the message contains the compiler's output."""
 
 
 class MissingLibraryError(BuildError):
-    """A library is nowhere; the message says where it was looked for."""
+    """A library is missing; the message lists the searched places."""
 
 
 def candidates(stem: str, beside: Sequence[str] = ()) -> Iterator[str]:
@@ -41,27 +41,27 @@ def candidates(stem: str, beside: Sequence[str] = ()) -> Iterator[str]:
 
     Args:
         stem: The file's name up to `.so`.
-        beside: Stems of libraries of the same release. Where one of them is mapped, its folder comes before others: a
-            compiler should be of the runtime's release.
+        beside: Stems of libraries of the same release. If one of them is mapped, its directory comes first, because a
+            compiler should have the same release as the runtime.
     """
     mapped = _mapped()
     folders = [path.parent for other in beside for path in mapped if _is(path, other)]
     folders += [Path(torch.__file__).parent / "lib", *_wheel_folders(), *map(Path, SYSTEM)]
     seen = dict.fromkeys(str(path) for path in mapped if _is(path, stem))
     for folder in folders:
-        # The longest name has the whole version: libamdhip64.so.7.0.2 and not a link that a package may lack.
+        # The longest name has the whole version, such as libamdhip64.so.7.0.2; links may be missing in a package.
         found = sorted((path for path in folder.glob(f"{stem}.so*") if _is(path, stem)), key=_version, reverse=True)
         seen.update(dict.fromkeys(map(str, found)))
     yield from seen
-    # With a version first: that is the name under which the loader knows what is in the process already.
+    # Names with a version come first: the loader finds libraries of this process by them.
     yield from [*(f"{stem}.so.{major}" for major in _majors(stem)), f"{stem}.so"]
 
 
 def load(stem: str, beside: Sequence[str] = (), mode: type[ctypes.CDLL] = ctypes.CDLL) -> ctypes.CDLL:
-    """The library, loaded: the one that this process uses already, if it uses one.
+    """Loads a library: the one that this process already uses, if any.
 
     Raises:
-        MissingLibraryError: It is nowhere, or cannot be loaded.
+        MissingLibraryError: It is missing or cannot be loaded.
     """
     tried = []
     for name in candidates(stem, beside):
@@ -101,7 +101,7 @@ def _wheel_folders() -> list[Path]:
 
 
 def _is(path: Path, stem: str) -> bool:
-    """Whether a file is this library, and not one whose name goes on, as `libnvrtc-builtins` does."""
+    """Whether a file is this library, and not one with a longer name, such as `libnvrtc-builtins`."""
     return re.fullmatch(rf"{re.escape(stem)}\.so(\.\d+)*", path.name) is not None
 
 
@@ -110,7 +110,7 @@ def _version(path: Path) -> tuple[int, ...]:
 
 
 def _majors(stem: str) -> list[str]:
-    """Versions that the loader may know a library by: the release's that PyTorch is for, and of CUDA's driver 1."""
+    """Major versions in a library's name: that of PyTorch's CUDA or ROCm; 1 for CUDA's driver."""
     if stem == "libcuda":
         return ["1"]
     version = torch.version.hip or torch.version.cuda

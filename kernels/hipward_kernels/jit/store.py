@@ -1,12 +1,11 @@
-"""Compiled code on disk, keyed by everything it depends on, and safe with several processes at once.
+"""Disk cache of machine code, safe for concurrent processes.
 
-A key is a hash of the source, the headers, the macros, the options, the compiler's version and the architecture: a
-change of any is another file, so nothing stale is ever found. A file carries a checksum of its content and is put in
-place by an atomic rename: one that a crash cut short or a disk damaged is built again. Processes that want the same
-file wait for one.
+The key is a hash of the source, the headers, the macros, the options, the compiler's version and the architecture, so
+an entry is never stale. An entry has a checksum of its content and is renamed atomically: a truncated or damaged one is
+rebuilt. Processes that need the same entry wait for the one that builds it.
 
-* `HIPWARD_JIT_CACHE`: the folder, instead of `~/.cache/hipward/jit`.
-* `HIPWARD_JIT_REBUILD=1`: builds again what is there, once in each process.
+* `HIPWARD_JIT_CACHE`: the directory, instead of `~/.cache/hipward/jit`.
+* `HIPWARD_JIT_REBUILD=1`: rebuilds existing entries, once in each process.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hipward_kernels import switches
+from hipward_kernels.dispatch import switches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,7 +31,7 @@ _rebuilt: set[str] = set()
 
 
 def key_of(parts: Iterable[str | bytes]) -> str:
-    """A hash of `parts`, where each one's end matters: `["ab", "c"]` is not `["a", "bc"]`."""
+    """A hash of `parts` that depends on their boundaries: `["ab", "c"]` differs from `["a", "bc"]`."""
     hash_ = hashlib.sha256()
     for part in parts:
         content = part.encode() if isinstance(part, str) else part
@@ -42,14 +41,14 @@ def key_of(parts: Iterable[str | bytes]) -> str:
 
 
 def folder() -> Path:
-    """Where compiled code is kept."""
+    """The directory of the cache."""
     return Path(switches.value("HIPWARD_JIT_CACHE", "") or Path.home() / ".cache/hipward/jit")
 
 
 def cached(key: str, build: Callable[[], bytes]) -> bytes:
-    """The content kept under `key`; `build` makes it where it is missing, damaged or to be rebuilt.
+    """The entry of `key`; `build` creates it if it is missing, damaged or has to be rebuilt.
 
-    Where nothing can be written, as in a sandbox, it is built and not kept.
+    If the directory is not writable, as in a sandbox, the code is built and not cached.
     """
     path = folder() / key
     if (content := _read(path, key)) is not None:
@@ -58,14 +57,15 @@ def cached(key: str, build: Callable[[], bytes]) -> bytes:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = path.with_suffix(".lock").open("w")
     except OSError as error:
-        log.warning("compiled code is not kept: %s", error)
+        log.warning("machine code is not cached: %s", error)
         return build()
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
         except OSError as error:
-            # Some network file systems have no locks; then two processes build the same, and both files are whole.
-            log.warning("not waiting for others that build %s: %s", path, error)
+            # Some network file systems have no locks. Then two processes may build the same entry; both results are
+            # complete.
+            log.warning("cannot wait for other processes that build %s: %s", path, error)
         # Another process may have built it while this one waited.
         if (content := _read(path, key)) is not None:
             return content
@@ -74,7 +74,7 @@ def cached(key: str, build: Callable[[], bytes]) -> bytes:
         try:
             _write(path, content)
         except OSError as error:
-            log.warning("compiled code is not kept: %s", error)
+            log.warning("machine code is not cached: %s", error)
         _rebuilt.add(key)
     return content
 
@@ -88,7 +88,7 @@ def _read(path: Path, key: str) -> bytes | None:
         return None
     checksum, content = data[:CHECKSUM], data[CHECKSUM:]
     if hashlib.sha256(content).digest() != checksum:
-        log.warning("%s is damaged and is built again", path)
+        log.warning("%s is damaged and will be rebuilt", path)
         return None
     return content
 

@@ -1,7 +1,6 @@
-"""Compilers that turn a HIP source into code for a GPU: NVRTC for NVIDIA, hipRTC or hipcc for AMD.
+"""Compilers of HIP sources: NVRTC for NVIDIA, hipRTC or hipcc for AMD.
 
-Each takes the text of a source and gives machine code. The run-time compilers are shared libraries with one and the
-same interface under two prefixes.
+The run-time compilers are shared libraries with the same interface under two prefixes.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class Toolchain(Protocol):
     """A compiler."""
 
     version: str
-    """Name and version, part of the cache's key."""
+    """Name and version; part of the cache key."""
 
     def compile(self, source: str, name: str, arch: str, macros: Mapping[str, str]) -> bytes:
         """Machine code for `arch` (`gfx942`, `sm_90`).
@@ -40,7 +39,7 @@ class Toolchain(Protocol):
 
 
 def options(arch: str, macros: Mapping[str, str]) -> list[str]:
-    """The options that each compiler is given."""
+    """Options for each compiler."""
     target = f"--offload-arch={arch}" if arch.startswith("gfx") else f"--gpu-architecture={arch}"
     optimize = ["-O3"] if arch.startswith("gfx") else []
     return [target, "-std=c++17", *optimize, f"-I{INCLUDE}", *(f"-D{name}={value}" for name, value in macros.items())]
@@ -50,7 +49,7 @@ class RuntimeCompiler:
     """NVRTC or hipRTC."""
 
     def __init__(self, library: ctypes.CDLL, prefix: str, code: str) -> None:
-        """`prefix` begins each function's name; `code` names the function that returns machine code."""
+        """`prefix` is the prefix of function names; `code` names the function that returns machine code."""
         self._library, self._prefix, self._code = library, prefix, code
         major, minor = c_int(), c_int()
         self._call("Version", byref(major), byref(minor))
@@ -86,7 +85,7 @@ class RuntimeCompiler:
 
 
 class Hipcc:
-    """ROCm's compiler driver, where its run-time compiler is missing."""
+    """ROCm's compiler driver, used if its run-time compiler is missing."""
 
     def __init__(self, program: str) -> None:
         self._program = program
@@ -109,7 +108,7 @@ def toolchain() -> Toolchain:
     """The compiler for the GPUs that this process' PyTorch is for.
 
     Raises:
-        BuildError: There is none.
+        BuildError: There is no compiler.
     """
     if not torch.version.hip:
         return RuntimeCompiler(load("libnvrtc", ("libcudart",)), "nvrtc", "CUBIN")

@@ -1,15 +1,15 @@
-"""Linear layers' matrix product, by the route that a sweep found fastest for its shape: aiter, hipBLASLt or plain.
+"""The matrix product of linear layers, by the route that a sweep found fastest for its shape.
 
 * `preshuffled`: aiter's assembly kernels on a weight in their own order (`preshuffle.py`), with `USE_AITER_GEMM=1` and
   from `PRESHUFFLE_M_THRESH` rows on.
-* `aiter`: AMD's tuned GEMM, with `USE_AITER_GEMM=1`. Without a tuned row for the shape it runs PyTorch's own and says
-  nothing; `AITER_LOG_TUNED_CONFIG=1` makes it.
-* `lt`: the library with fused epilogues and more algorithms, hipBLASLt or cuBLASLt, where PyTorch would choose another.
-* `plain`: what PyTorch chooses. TunableOp (`tunable.py`) tunes within both of these.
+* `aiter`: AMD's tuned GEMM, with `USE_AITER_GEMM=1`. Without a tuned row for the shape it silently runs PyTorch's GEMM;
+  `AITER_LOG_TUNED_CONFIG=1` logs that.
+* `lt`: hipBLASLt or cuBLASLt, where PyTorch would use rocBLAS or cuBLAS.
+* `plain`: the library that PyTorch selects. TunableOp (`tunable.py`) tunes algorithms of `lt` and `plain`.
 
-Where one route is faster for few rows and another for many, the number of rows that parts them is fitted to a sweep
-(`threshold.py`) and kept in a table for each architecture and weight; `GEMM_M_THRESHOLD` overrides it.
-Arguments are checked, and a route is chosen, once for each form of them.
+If one route is faster for few rows and another for many, the number of rows between them is fitted to a sweep and
+stored in a table for each architecture and weight (`route_table.py`); `GEMM_M_THRESHOLD` overrides it. Arguments are
+checked and a route is selected once for each form of arguments.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING
 import torch
 from torch.nn import functional as F
 
-from hipward_kernels import switches
-from hipward_kernels.arch import get_gfx
-from hipward_kernels.kept import Kept
+from hipward_kernels.dispatch import switches
+from hipward_kernels.dispatch.cache import DispatchCache
+from hipward_kernels.dispatch.registry import is_disabled
+from hipward_kernels.gpu.arch import get_gfx
 from hipward_kernels.linear import aiter as amd
 from hipward_kernels.linear import lt, preshuffle
 from hipward_kernels.linear.arguments import check, form
-from hipward_kernels.linear.threshold import Threshold, threshold_for
-from hipward_kernels.registry import is_disabled
+from hipward_kernels.linear.route_table import Split, split_for
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -45,7 +45,7 @@ ROUTES: dict[str, Product] = {
     "plain": F.linear,
 }
 
-_kept: Kept[Product] = Kept()
+_cache: DispatchCache[Product] = DispatchCache()
 _compiling = torch.compiler.is_compiling
 
 
@@ -63,15 +63,15 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if _compiling():
         return F.linear(x, weight, bias)
     key = form(x, weight, bias)
-    product = _kept.find(key)
+    product = _cache.lookup(key)
     if product is None:
         check(x, weight, bias)
-        product = _kept.keep(key, ROUTES[choose(x, weight, bias)])
+        product = _cache.store(key, ROUTES[choose(x, weight, bias)])
     return product(x, weight, bias)
 
 
 def choose(x: Tensor, weight: Tensor, bias: Tensor | None, *, use_aiter: bool | None = None) -> str:
-    """The route for these arguments; `use_aiter` says whether aiter may be tried, `USE_AITER_GEMM` unless given."""
+    """The route for these arguments. `use_aiter` allows aiter (default: `USE_AITER_GEMM`)."""
     rows = x.numel() // max(x.shape[-1], 1)
     for route in wanted(rows, weight):
         if refusal(route, x, weight, bias, use_aiter=use_aiter) is None:
@@ -80,7 +80,7 @@ def choose(x: Tensor, weight: Tensor, bias: Tensor | None, *, use_aiter: bool | 
 
 
 def wanted(rows: int, weight: Tensor) -> tuple[str, ...]:
-    """The routes to try for a number of rows, in order; `plain` comes after them."""
+    """The routes to try before `plain` for a number of rows, in order."""
     shuffles = preshuffle.rows_wanted()
     first = ("preshuffled",) if shuffles is not None and rows >= shuffles else ()
     return (*first, *_wanted(rows, weight))
@@ -91,17 +91,17 @@ def _wanted(rows: int, weight: Tensor) -> tuple[str, ...]:
     if limit is not None:
         return ("aiter", "lt") if rows <= limit else ()
     n, k = weight.shape
-    found: Threshold | None = threshold_for(get_gfx(weight.get_device()), weight.dtype, n, k)
+    found: Split | None = split_for(get_gfx(weight.get_device()), weight.dtype, n, k)
     if found is not None:
-        return (found.few if rows <= found.rows else found.many,)
-    # Nothing was measured for this weight: aiter, which whoever switched it on wants, or what PyTorch chooses.
+        return (found.few if found.rows is None or rows <= found.rows else found.many,)
+    # Nothing was measured for this weight: aiter if it is enabled, else the library that PyTorch selects.
     return ("aiter",)
 
 
 def refusal(route: str, x: Tensor, weight: Tensor, bias: Tensor | None, *, use_aiter: bool | None = None) -> str | None:
-    """Why a route cannot run, or None when it can."""
+    """Why a route cannot run, or None if it can."""
     if is_disabled(route):
-        return f"{route} is switched off"
+        return f"{route} is disabled"
     if route == "plain":
         return None
     if route == "lt":
@@ -109,7 +109,7 @@ def refusal(route: str, x: Tensor, weight: Tensor, bias: Tensor | None, *, use_a
     if not (switches.on("USE_AITER_GEMM") if use_aiter is None else use_aiter):
         return "USE_AITER_GEMM is not 1"
     if route == "preshuffled":
-        return "aiter is switched off" if is_disabled("aiter") else preshuffle.refusal(x, weight, bias)
+        return "aiter is disabled" if is_disabled("aiter") else preshuffle.refusal(x, weight, bias)
     return amd.refusal(x, weight, bias)
 
 

@@ -1,4 +1,4 @@
-"""The route through AMD's aiter, whose tuned GEMM picks a kernel by a table of shapes."""
+"""The route through AMD's aiter, whose tuned GEMM selects a kernel by a table of shapes."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def find() -> tuple[Callable[..., Any] | None, frozenset[str], str | None]:
     except (ImportError, AttributeError, OSError, RuntimeError, ValueError, TypeError) as error:
         return None, frozenset(), f"aiter cannot be used: {error}"
     if missing := {"bias", "otype"} - names:
-        return None, names, f"aiter's gemm_a16w16 takes no {', '.join(sorted(missing))}; its version is unknown here"
+        return None, names, f"aiter's gemm_a16w16 takes no {', '.join(sorted(missing))}; this version is not supported"
     return function, names, None
 
 
 def refusal(x: Tensor, weight: Tensor, bias: Tensor | None) -> str | None:
-    """Why this route cannot run, or None when it can."""
+    """Why this route cannot run, or None if it can."""
     _, _, reason = find()
     if reason:
         return reason
     if x.dtype not in (torch.float16, torch.bfloat16) or weight.dtype != x.dtype:
-        return f"aiter's GEMM multiplies 16-bit numbers of one kind, not {x.dtype} and {weight.dtype}"
+        return f"aiter's GEMM supports two factors of the same 16-bit dtype, not {x.dtype} and {weight.dtype}"
     trained = (x, weight) if bias is None else (x, weight, bias)
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in trained):
         return "aiter's GEMM has no backward"
@@ -45,13 +45,13 @@ def refusal(x: Tensor, weight: Tensor, bias: Tensor | None) -> str | None:
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None, *, shuffled: bool = False) -> Tensor:
-    """See `hipward_kernels.linear`. `shuffled` says that `weight` is in `preshuffle.py`'s order.
+    """See `hipward_kernels.linear`. `shuffled`: whether `weight` is in the order of `preshuffle.py`.
 
-    aiter itself reads an attribute of the weight, which copies and views lose. It is set here, for this call.
+    aiter reads an attribute of the weight, which copies and views do not have. It is set here, for this call.
     """
     function, names, _ = find()
     if function is None:
-        raise RuntimeError("aiter is not there; `refusal` says so")
+        raise RuntimeError("aiter is not available; check `refusal` first")
     keywords: dict[str, Any] = {"bias": bias, "otype": x.dtype}
     if shuffled:
         weight.is_shuffled = True  # type: ignore[attr-defined]

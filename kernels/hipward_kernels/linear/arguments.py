@@ -1,6 +1,6 @@
-"""What a linear layer's product asks of its arguments, and what a choice of its route depends on.
+"""Argument checks of linear layers, and the cache key of the route.
 
-A library that is given another shape than it was told, or a tensor of another device, may read the wrong memory.
+A library would read the wrong memory for mismatched shapes or tensors of another device.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from torch import Tensor
 
-from hipward_kernels import switches
+from hipward_kernels.dispatch import switches
+from hipward_kernels.dispatch.registry import all_disabled
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.checks import tensors
-from hipward_kernels.registry import all_disabled
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
 Product: TypeAlias = Callable[[Tensor, Tensor, "Tensor | None"], Tensor]
-"""Of `x`, a weight and a bias."""
+"""A product of `x`, a weight and a bias."""
 
 _setting = switches.setting_of("GEMM_M_THRESHOLD", "PRESHUFFLE_M_THRESH", "USE_AITER_GEMM")
 
 
 def form(x: Tensor, weight: Tensor, bias: Tensor | None) -> Hashable:
-    """All that `check` and the choice of a route look at: what it was found to be for one call, it is for the next."""
+    """Everything that `check` and the selection of a route depend on, as a cache key."""
     try:
         return (
             x.shape, x.dtype, x.device, weight.shape, weight.dtype, weight.device,
@@ -38,7 +38,7 @@ def form(x: Tensor, weight: Tensor, bias: Tensor | None) -> Hashable:
 
 
 def check(x: Tensor, weight: Tensor, bias: Tensor | None) -> None:
-    """Refuses shapes that do not fit and devices that differ; dtypes are PyTorch's matter, since autocast converts."""
+    """Raises if shapes do not fit or devices differ. PyTorch checks dtypes, because autocast may convert them."""
     tensors("linear", x=x, weight=weight, bias=bias)
     n = weight.shape[0] if weight.dim() else 0
     fits = x.dim() > 0 and weight.dim() == 2 and x.shape[-1] == weight.shape[1] and (bias is None or bias.shape == (n,))

@@ -1,4 +1,4 @@
-"""A linear layer that takes its weight in the order of AMD's assembly kernels, from some number of rows on."""
+"""A linear layer that uses a preshuffled weight from some number of rows on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hipward_kernels.kept import Kept
+from hipward_kernels.dispatch.cache import DispatchCache
 from hipward_kernels.linear import preshuffle, refusal
 from hipward_kernels.linear.arguments import check, form
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from hipward_kernels.linear.arguments import Product
     from hipward_kernels.linear.preshuffle import Shuffled
 
-_kept: Kept[Product] = Kept()
+_cache: DispatchCache[Product] = DispatchCache()
 
 
 class PreshuffledLinear(nn.Module):
-    """Stands for an `nn.Linear`, whose weight and bias it shares."""
+    """Replaces an `nn.Linear`, whose weight and bias it shares."""
 
     def __init__(self, layer: nn.Linear, rows: int) -> None:
-        """`rows`: from how many on the shuffled weight is faster; `PRESHUFFLE_M_THRESH` overrides it."""
+        """`rows` is the smallest number of rows for the shuffled weight; `PRESHUFFLE_M_THRESH` overrides it."""
         super().__init__()
         if reason := preshuffle.refuses(layer.weight):
             raise ValueError(f"cannot shuffle: {reason}")
@@ -31,11 +31,11 @@ class PreshuffledLinear(nn.Module):
         self.rows = rows
 
     def shuffled(self) -> Shuffled:
-        """The weight in the kernels' order; see `preshuffle.kept`."""
-        return preshuffle.kept(self.weight)
+        """The weight in the kernels' order; see `preshuffle.shuffled_copy`."""
+        return preshuffle.shuffled_copy(self.weight)
 
     def refresh(self) -> None:
-        """To be called after the weight was written past PyTorch, as `.data.copy_()` does: see `preshuffle`."""
+        """Call this after a write that PyTorch does not report, such as `.data.copy_()`; see `preshuffle`."""
         preshuffle.refresh(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -44,7 +44,7 @@ class PreshuffledLinear(nn.Module):
         if torch.compiler.is_compiling():
             return self._route(x, weight, bias)(x, weight, bias)
         key = (self.rows, form(x, weight, bias))
-        product = _kept.find(key) or _kept.keep(key, self._route(x, weight, bias))
+        product = _cache.lookup(key) or _cache.store(key, self._route(x, weight, bias))
         return product(x, weight, bias)
 
     def _route(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Product:

@@ -1,4 +1,4 @@
-"""A route of `linear` as one operator, so that a compiler leaves it as it is: it would trace into PyTorch's own."""
+"""A route of `linear` as a custom operator, which compilers do not trace into."""
 
 from __future__ import annotations
 
@@ -40,4 +40,4 @@ _register: Callable[..., None] = routed_linear.register_autograd
 _register(_backward, setup_context=_keep)
 
 ROUTED = torch.ops.hipward.routed_linear.default
-"""The operator, to put into a graph."""
+"""The operator, for use in a graph."""

@@ -1,7 +1,7 @@
-"""Measures the routes of `linear` and fits thresholds: `python -m hipward_kernels.linear.sweep`, on the GPU itself.
+"""Measures the routes of `linear` on this GPU and fits the route table: `python -m hipward_kernels.linear.sweep`.
 
-The 8-bit product of `hipward_kernels.quantization` is timed beside them, with its error; it is no route, because it
-changes results. Thresholds go to this folder's table, times to `results/linear.csv`.
+The 8-bit product of `hipward_kernels.quantization` is timed too, with its error; it is not a route, because it changes
+results. Splits are written to `route_table.csv`, times to `results/linear.csv`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from hipward_kernels.arch import fp8_dtype, get_gfx
-from hipward_kernels.harness.distance import distance, root_mean_square
+from hipward_kernels.bench.perftest import perftest
+from hipward_kernels.gpu.arch import fp8_dtype, get_gfx
 from hipward_kernels.linear import ROUTES, refusals
-from hipward_kernels.linear.threshold import TABLE, Threshold, fit, read, write
-from hipward_kernels.perftest import perftest
+from hipward_kernels.linear.route_table import TABLE, Split, fit, read, write
+from hipward_kernels.numerics.distance import distance, root_mean_square
 from hipward_kernels.quantization import FP8Linear
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ WEIGHTS = ((4096, 4096), (6144, 4096), (28672, 4096), (4096, 14336))
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 SAMPLES = 30
 RESULTS = Path(__file__).parents[2] / "results" / "linear.csv"
-"""Microseconds of each route and of the 8-bit layer, with its root mean square error over the result's own."""
+"""Microseconds of each route and of the 8-bit layer, with its root mean square error relative to that of the result."""
 
 
 def main() -> None:
     """Entry point."""
-    parser = argparse.ArgumentParser(prog="python -m hipward_kernels.linear.sweep", description="Fits thresholds.")
-    parser.add_argument("--out", type=Path, default=TABLE, help="table of thresholds to renew")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="CSV of every time, written anew")
+    parser = argparse.ArgumentParser(prog="python -m hipward_kernels.linear.sweep", description="Fits the route table.")
+    parser.add_argument("--out", type=Path, default=TABLE, help="route table to update")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="CSV of every time, overwritten")
     options = parser.parse_args()
     if not torch.cuda.is_available():
         parser.error("there is no GPU here to measure")
@@ -71,7 +71,7 @@ def main() -> None:
             text = {name: f"{value:.4g}" if isinstance(value, float) else str(value) for name, value in row.items()}
             measured.append({**text, "source": source})
             print(measured[-1], flush=True)
-        fitted.append(Threshold(get_gfx(device.index), "bfloat16", n, k, *fit(times), source))
+        fitted.append(Split(get_gfx(device.index), "bfloat16", n, k, *fit(times), source))
         print(fitted[-1])
     write(options.out, [*read(options.out), *fitted])
     with options.results.open("w", encoding="utf-8", newline="") as file:

@@ -1,11 +1,11 @@
-"""PyTorch's TunableOp, within a block: each shape's algorithms are tried once, and the best is kept in a file.
+"""PyTorch's TunableOp within a `with` block: algorithms are timed once per shape, and the best is saved.
 
     with tunable(Path("gemms.csv"), tune=True):   # once, with real shapes; slow
         model(x)
     with tunable(Path("gemms.csv")):              # from then on
         model(x)
 
-The file is for one architecture and one version of the libraries; PyTorch ignores it on others.
+The file applies to one architecture and one version of the libraries; PyTorch ignores it elsewhere.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def tunable(file: Path, *, tune: bool = False) -> Iterator[None]:
-    """Uses the choices in `file` for every matrix product within the block; with `tune`, adds those that it lacks."""
+    """Uses the choices of `file` for every matrix product within the block; with `tune`, adds missing choices."""
     enabled, tuning = torch_tunable.is_enabled(), torch_tunable.tuning_is_enabled()
     torch_tunable.set_filename(str(file), insert_device_ordinal=False)
     torch_tunable.enable(val=True)

@@ -1,11 +1,12 @@
-"""Measures a model by hand, as a porting project does: latency, training, several GPUs, precision; and writes it down.
+"""Scripts that measure a model: latency, training, several GPUs, precision.
 
-The scripts have the names that AMD's porting guides use, and each is run as a module on a snippet:
+The scripts have the names of AMD's porting guides, and each runs as a module on a snippet:
 
-* `benchmark_inference`: latency with percentiles and memory. `benchmark_training`: a step, split into its parts.
-* `benchmark_ddp`: how training scales over processes, under `torchrun`.
-* `verify_precision`: is an optimized version right? Run it before any of the others.
-* `tables`: the tables of `benchmark.md`. `python -m hipward_kernels.measure FILE` writes one.
+* `benchmark_inference`: latency with percentiles and memory. `benchmark_training`: a training step and its parts.
+* `benchmark_ddp`: scaling of training over processes, under `torchrun`.
+* `verify_precision`: checks the results of an optimized version. Run it before the others.
+* `tables`: the tables of `benchmark.md`. `python -m hipward_kernels.measure FILE` writes them.
 
-For a result that others should believe, use the harness: it interleaves, checks while it times, and knows its noise.
+For reliable comparisons use the harness, which interleaves variants, checks results during the timing and measures its
+noise.
 """

@@ -1,6 +1,6 @@
 """Writes `benchmark.md` for a snippet: `python -m hipward_kernels.measure FILE > benchmark.md`.
 
-Checks the precision of each variant first; one that is wrong is not timed.
+The precision of each variant is checked first; a variant with wrong results is not timed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hipward_kernels.harness.devices import describe
+from hipward_kernels.gpu.devices import describe
 from hipward_kernels.harness.failure import summary
 from hipward_kernels.harness.variants import CONTROL, VARIANT_INFO, Origin, UnavailableError, build, forget_compilations
 from hipward_kernels.measure import subject
@@ -33,7 +33,7 @@ NAMES: dict[VariantId, str] = {
 
 
 def conditions(device: torch.device) -> Conditions:
-    """What every table of this run carries."""
+    """Conditions for every table of this run."""
     here = describe(device)
     runtime = ""
     if device.type != "cpu":
@@ -42,8 +42,8 @@ def conditions(device: torch.device) -> Conditions:
     return Conditions(f"{here.name} ({here.arch})", f"PyTorch {torch.__version__}{runtime}", today)
 
 
-def climb(snippet: Snippet, iterations: int) -> list[Step]:
-    """Each variant of the ladder on top of those below it."""
+def measure_steps(snippet: Snippet, iterations: int) -> list[Step]:
+    """Measures each variant together with the ones before it."""
     origin = Origin(snippet, snippet.build("Model"), snippet.inputs(0))
     steps: list[Step] = []
     below: list[VariantId] = []
@@ -60,7 +60,7 @@ def climb(snippet: Snippet, iterations: int) -> list[Step]:
             latency = inference(built.call, origin.inputs, snippet.device, iterations=iterations)
         except UnavailableError as error:
             steps.append(Step(name, None, str(error)))
-        # A variant is foreign code or a compiler: whatever it raises, the others are still measured.
+        # A variant is user code or a compiler and may raise anything; the others are still measured.
         except Exception as error:  # noqa: BLE001
             steps.append(Step(name, None, summary(error)))
         else:
@@ -77,7 +77,7 @@ def main() -> None:
     subject.add_counts(parser, ITERATIONS, least=2)
     options = parser.parse_args()
     snippet = subject.load(parser, options)
-    steps = climb(snippet, options.iterations)
+    steps = measure_steps(snippet, options.iterations)
     if steps[0].latency is None:
         parser.exit(1, f"Model does not run: {steps[0].note}\n")
     here = conditions(snippet.device)

@@ -1,6 +1,6 @@
-"""How training scales over processes: `torchrun --nproc_per_node=N -m hipward_kernels.measure.benchmark_ddp FILE`.
+"""Scaling of training over processes: `torchrun --nproc_per_node=N -m hipward_kernels.measure.benchmark_ddp FILE`.
 
-First the first process trains alone, then all of them with `DistributedDataParallel`, each on its own batch of the
+The first process trains alone, then all of them with `DistributedDataParallel`, each on its own batch of the
 same size (weak scaling). NCCL on GPUs, which on ROCm is RCCL under the same name; gloo on CPUs.
 """
 
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scaling:
-    """Training alone and together."""
+    """Throughput of one process and of all."""
 
     processes: int
     backend: str
     alone_samples_per_second: float
     together_samples_per_second: float
-    """Of all processes; the slowest sets the pace."""
+    """Throughput of all processes; the slowest one determines it."""
     efficiency: float
-    """Together, over as many processes as if each were alone: 1 loses nothing to communication."""
+    """Throughput of all processes over that of one times their number: 1 means no loss to communication."""
     alone_step_ms: float
     together_step_ms: float
     parameters_agree: bool
-    """After training every process holds the same parameters, as it must."""
+    """Whether all processes have the same parameters after training."""
 
 
 def setup(device: str) -> tuple[torch.device, int, int]:
-    """Joins the processes that `torchrun` started: this one's device, its rank, and how many there are."""
+    """Joins the process group of `torchrun`; returns the device, the rank, and the number of processes."""
     local = int(os.environ.get("LOCAL_RANK", "0"))
     if device.startswith("cuda"):
         torch.cuda.set_device(local)
@@ -65,15 +65,15 @@ def scaling(
     warmup: int = WARMUP,
     iterations: int = ITERATIONS,
 ) -> Scaling:
-    """Measures both; every process must call it. The result is the same in all.
+    """Measures the scaling. Every process must call it; the result is the same in all.
 
     Args:
         alone: A model that the first process trains by itself.
-        together: An equal model that all train.
+        together: An equal model that all processes train.
         arguments: This process's batch.
-        device: This process's.
-        warmup: Steps before the first that counts.
-        iterations: Steps that count.
+        device: This process's device.
+        warmup: Untimed steps.
+        iterations: Timed steps.
     """
     first = torch.zeros(2, dtype=torch.float64, device=device)
     if dist.get_rank() == 0:
@@ -100,7 +100,7 @@ def scaling(
 
 
 def replicas_agree(model: nn.Module) -> bool:
-    """Whether all processes hold the same parameters; each process must ask."""
+    """Whether all processes have the same parameters; every process must call it."""
     sums = torch.stack([p.detach().double().sum() for p in model.parameters()])
     low, high = sums.clone(), sums.clone()
     dist.all_reduce(low, dist.ReduceOp.MIN)
@@ -138,7 +138,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-    # gloo's threads outlive their group where DistributedDataParallel has used it (PyTorch 2.15). One that lets go of a
-    # tensor while the interpreter is torn down is stopped in the middle of C++, which ends the process with SIGABRT, as
-    # was seen on a busy host. So it is not torn down.
+    # gloo's threads outlive their group if DistributedDataParallel has used it (PyTorch 2.15). A thread that releases a
+    # tensor during the shutdown of the interpreter is stopped within C++, which ends the process with SIGABRT, as
+    # observed on a busy host. So the interpreter is not shut down.
     leave()

@@ -1,6 +1,6 @@
 """Latency of a model: `python -m hipward_kernels.measure.benchmark_inference FILE`.
 
-Each call is timed alone, from before its launch until the device is done: what a user waits for.
+Each call is timed separately, from before its launch until the device is idle.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ ITERATIONS = 30
 
 @dataclass(frozen=True)
 class Latency:
-    """Milliseconds of a call, and memory."""
+    """Latency of a call in milliseconds, and memory."""
 
     mean_ms: float
     std_ms: float
     p50_ms: float
     p95_ms: float
     calls_per_second: float
-    """Of the mean."""
+    """Inverse of the mean latency."""
     peak_memory_bytes: int
     iterations: int
 
     @property
     def unsteady(self) -> bool:
-        """The standard deviation is over a tenth of the mean: recompilation, graph breaks or a busy machine."""
+        """Whether the standard deviation exceeds 10 % of the mean: recompilation, graph breaks or a busy machine."""
         return self.std_ms > 0.1 * self.mean_ms
 
 
@@ -54,10 +54,10 @@ def inference(
 
     Args:
         call: The model.
-        arguments: Of every call.
-        device: That it runs on.
-        warmup: Calls before the first that counts: kernels are compiled and tuned, clocks rise.
-        iterations: Calls that count; at least 2.
+        arguments: Arguments of every call.
+        device: The device of the model.
+        warmup: Untimed calls, in which kernels are compiled and tuned, and clocks rise.
+        iterations: Timed calls; at least 2.
     """
     times = []
     with torch.no_grad():

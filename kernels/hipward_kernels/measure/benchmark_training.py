@@ -1,7 +1,7 @@
 """Throughput of training: `python -m hipward_kernels.measure.benchmark_training FILE`.
 
-A step is split into forward, backward and optimizer, because each shows another mistake: a backward that takes next to
-no time is one that computes no gradients. So parameters without a gradient are named, and the losses are kept.
+A step is split into forward, backward and optimizer, which reveal different errors: a backward of almost no duration
+computes no gradients. So parameters without a gradient are listed, and the losses are recorded.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from hipward_kernels.harness.outputs import tensors
 from hipward_kernels.measure import subject
 from hipward_kernels.measure.clock import forget_peak_memory, now, peak_memory_bytes
+from hipward_kernels.numerics.nested import tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ LEARNING_RATE = 1e-4
 
 @dataclass(frozen=True)
 class Training:
-    """A step, in milliseconds: the median of each part."""
+    """Median time of a step and its parts, in milliseconds."""
 
     step_ms: float
     forward_ms: float
@@ -39,11 +39,11 @@ class Training:
     peak_memory_bytes: int
     losses: list[float]
     without_gradient: list[str]
-    """Parameters that got none though they ask for one: they do not learn."""
+    """Names of parameters that require a gradient but have none: they are not trained."""
 
 
 def stand_in_loss(result: Any) -> Tensor:
-    """Mean square of all floating-point outputs: reaches every parameter that an output depends on."""
+    """Mean square of all floating-point outputs, which depends on the same parameters as the outputs."""
     parts = [out.float().square().mean() for out in tensors(result) if out.is_floating_point()]
     return torch.stack(parts).sum()
 
@@ -59,17 +59,17 @@ def training(
     warmup: int = WARMUP,
     iterations: int = ITERATIONS,
 ) -> Training:
-    """Times training steps; the model learns meanwhile.
+    """Times training steps, which train the model.
 
     Args:
-        model: Whose parameters are trained.
-        arguments: Of every step; the first dimension of the first tensor is the batch.
-        device: That it runs on.
-        call: What runs the model, such as its `torch.compile` or `DistributedDataParallel`; the model unless given.
-        loss_of: Makes the loss of what the model returns.
-        optimizer: AdamW with a learning rate of 1e-4 unless given.
-        warmup: Steps before the first that counts.
-        iterations: Steps that count.
+        model: The trained model.
+        arguments: Arguments of every step; the first dimension of the first tensor is the batch.
+        device: The device of the model.
+        call: A wrapper of the model, such as `torch.compile` or `DistributedDataParallel` (default: the model).
+        loss_of: Computes the loss from the outputs of the model.
+        optimizer: The optimizer (default: AdamW with a learning rate of 1e-4).
+        warmup: Untimed steps.
+        iterations: Timed steps.
     """
     model.train()
     run = call or model
@@ -88,7 +88,7 @@ def training(
         backward = now(device)
         if step == 0:
             missing = [name for name, p in model.named_parameters() if p.requires_grad and p.grad is None]
-        # What lies between is bookkeeping, not the step's.
+        # The time in between is not part of a step.
         before_update = now(device)
         optimizer.step()
         updated = now(device)

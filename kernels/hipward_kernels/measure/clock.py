@@ -1,4 +1,4 @@
-"""Wall-clock time of work on a device, and the memory that it took."""
+"""Wall-clock time of work on a device, and its peak memory."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import torch
 
 
 def now(device: torch.device) -> float:
-    """Seconds on a monotonic clock, once the device has nothing left to do."""
+    """Seconds of a monotonic clock, after the device is idle."""
     if device.type != "cpu":
         torch.cuda.synchronize(device)
     return perf_counter()
 
 
 def forget_peak_memory(device: torch.device) -> None:
-    """Starts the search for the peak anew, where it can be."""
+    """Resets the peak memory, if the device supports it."""
     if device.type != "cpu":
         torch.cuda.reset_peak_memory_stats(device)
 
 
 def peak_memory_bytes(device: torch.device) -> int:
-    """Most memory that was held: of the GPU by tensors, or of the whole process on a CPU, since it began."""
+    """Peak memory: of tensors on a GPU; of the whole process since its start on a CPU."""
     if device.type != "cpu":
         return torch.cuda.max_memory_allocated(device)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

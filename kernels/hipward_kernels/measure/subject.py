@@ -1,4 +1,4 @@
-"""Loads the snippet that a script measures, and says in a sentence when it cannot."""
+"""Loads the snippet that a script measures, and reports errors."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_counts(parser: argparse.ArgumentParser, iterations: int, *, least: int = 1, warmup: int | None = None) -> None:
-    """How many calls or steps count, and how many go before them where the script has a `warmup`."""
+    """Adds the numbers of timed and, if the script has a `warmup`, untimed calls or steps."""
     if warmup is not None:
         parser.add_argument("--warmup", type=at_least(0), default=warmup)
     parser.add_argument("--iterations", type=at_least(least), default=iterations)
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """Reads a whole number from `least` on; for `argparse`, which makes a sentence of the refusal."""
+    """A parser of integers of at least `least`, for `argparse`."""
 
     def read(text: str) -> int:
         try:
@@ -50,10 +50,10 @@ def at_least(least: int) -> Callable[[str], int]:
 
 
 def named_device(text: str) -> torch.device:
-    """The device of a command line's `--device`, if it is here.
+    """The device of `--device`.
 
     Raises:
-        ValueError: The name is none, or there is no such GPU.
+        ValueError: The name is invalid, or there is no such GPU.
     """
     try:
         device = torch.device(text)
@@ -69,7 +69,7 @@ def named_device(text: str) -> torch.device:
 
 
 def script(main: Callable[[], None]) -> Callable[[], None]:
-    """An entry point that ends with a sentence where the snippet fails."""
+    """An entry point that prints an error message if the snippet fails."""
 
     @functools.wraps(main)
     def run() -> None:
@@ -82,7 +82,7 @@ def script(main: Callable[[], None]) -> Callable[[], None]:
 
 
 def load(parser: argparse.ArgumentParser, options: argparse.Namespace, device: str | None = None) -> Snippet:
-    """The snippet that the arguments name; ends the program with a sentence where there is none."""
+    """Loads the snippet; ends the program with an error message if that fails."""
     directory = Path(tempfile.mkdtemp(prefix="hipward-"))
     try:
         source = options.file.read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
-"""The tables of `benchmark.md`: the baseline, and what each step on top of the last brought. Markdown in, nothing out.
+"""The tables of `benchmark.md` in Markdown: the baseline, and each optimization step in addition to the previous ones.
 
-Figures come with their conditions, or not at all.
+Every table includes its conditions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Conditions:
-    """Under which the figures were taken."""
+    """Conditions of a measurement."""
 
     device: str
     software: str
@@ -25,19 +25,19 @@ class Conditions:
     date: str
 
     def in_words(self) -> str:
-        """Lines of Markdown."""
+        """The conditions in Markdown."""
         return f"Hardware: {self.device}  \nSoftware: {self.software}  \nDate: {self.date}"
 
 
 @dataclass(frozen=True)
 class Step:
-    """One line of the progression."""
+    """A row of the progression."""
 
     name: str
     latency: Latency | None
-    """None where it could not run."""
+    """None if it could not run."""
     note: str = ""
-    """Why it could not, or what to know."""
+    """Why it could not run, or a remark."""
 
 
 def baseline(conditions: Conditions, latency: Latency, training: Training | None = None) -> str:
@@ -62,7 +62,7 @@ def baseline(conditions: Conditions, latency: Latency, training: Training | None
 
 
 def progression(conditions: Conditions, steps: Sequence[Step]) -> str:
-    """Each step on top of the one before; the first is the baseline that the others are compared with."""
+    """The table of steps, each in addition to the previous ones; the first is the baseline."""
     first = steps[0].latency
     lines = [
         "## Results: optimization progression",

@@ -1,8 +1,8 @@
-"""Is an optimized version right? `python -m hipward_kernels.measure.verify_precision FILE [--variant compile]`.
+"""Checks an optimized version: `python -m hipward_kernels.measure.verify_precision FILE [--variant compile]`.
 
-Two rules. The porting guides': cosine similarity with eager over 0.99, largest difference under 1.0, no NaN. It lets
-much pass: a result that is 10 % too large has a cosine of 1. So the harness's rule comes with it: errors against
-float64 at most twice eager's own. Both must hold.
+Two rules must hold. That of the porting guides: cosine similarity with eager over 0.99, largest difference under 1.0,
+no NaN. It is weak: a result that is 10 % too large has a cosine of 1. And that of the harness: errors against float64
+of at most twice eager's own.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ import torch
 from torch import Tensor
 
 from hipward_kernels.harness import precision
-from hipward_kernels.harness.distance import distance, is_finite
-from hipward_kernels.harness.outputs import cloned
 from hipward_kernels.harness.reference import Reference
 from hipward_kernels.harness.variants import (
     CONTROL,
@@ -30,6 +28,8 @@ from hipward_kernels.harness.variants import (
     forget_compilations,
 )
 from hipward_kernels.measure import subject
+from hipward_kernels.numerics.distance import distance, is_finite
+from hipward_kernels.numerics.nested import cloned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,22 +45,22 @@ CHOICES = tuple(variant for variant in VARIANTS if variant not in (EAGER, CONTRO
 
 @dataclass(frozen=True)
 class Verified:
-    """What both rules say."""
+    """Result of both rules."""
 
     cosine: float
-    """With eager; the worst of all outputs and seeds. No number where an output holds none."""
+    """Cosine similarity with eager, the lowest of all outputs and seeds; NaN if an output is not finite."""
     max_difference: float
-    """Infinite where an output holds NaN or infinity."""
+    """Largest difference from eager; infinite if an output contains NaN or infinity."""
     has_nan: bool
     guides_reason: str | None
-    """Why the guides' thresholds do not hold, or None."""
+    """Why the rule of the guides fails, or None."""
     float64_reason: str | None
-    """Why the errors are too large against float64, or None."""
+    """Why the errors against float64 are too large, or None."""
     outputs: list[OutputError]
 
     @property
     def passed(self) -> bool:
-        """Both rules hold."""
+        """Whether both rules hold."""
         return self.guides_reason is None and self.float64_reason is None
 
 
@@ -86,7 +86,7 @@ def verify_precision(optimized: Callable[..., Any], snippet: Snippet) -> Verifie
             apart = distance(got, eager, 0.0)
             cosine, largest = min(cosine, apart.cosine), max(largest, apart.max_abs)
     if has_nan:
-        reason = "an output holds NaN or infinity"
+        reason = "an output contains NaN or infinity"
     elif reason is None and not cosine > MIN_COSINE:
         reason = f"the cosine similarity with eager is {cosine:.6f}, over {MIN_COSINE} is needed"
     elif reason is None and not largest < MAX_DIFFERENCE:

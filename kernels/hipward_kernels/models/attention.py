@@ -1,4 +1,4 @@
-"""Attention of a layer: projections, rotary embeddings, and the attention itself, each as the switches say.
+"""Attention of a layer: projections, rotary embeddings, and the attention itself, as selected by the switches.
 
 Tensors of heads are `[B, S, H, D]` throughout: batch, sequence, heads, features of a head.
 """
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 def plain_rope(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
-    """Rotary embeddings as models spell them, a kernel for each operation: the baseline.
+    """Rotary embeddings as models usually write them, with a kernel for each operation: the baseline.
 
     Args:
         x: `[B, S, H, D]`.
         cos: `[S, D / 2]`, float32 (float64 in a float64 model).
-        sin: The same.
+        sin: Like `cos`.
         layout: Which two features are a pair; see `hipward_kernels.ops.rope`.
     """
     cos, sin = cos.unsqueeze(-2), sin.unsqueeze(-2)
@@ -39,10 +39,10 @@ def plain_rope(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
 
 
 def plain_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Causal attention that keeps all scores: the baseline.
+    """Causal attention that stores all scores: the baseline.
 
     Equation 1 of Vaswani et al. 2017 (https://arxiv.org/abs/1706.03762), with the softmax in float32 or wider. The
-    last query sees every key, so that one new query after cached keys is masked right.
+    last query sees every key, as needed for one new query after cached keys.
 
     Args:
         q: `[B, S, H, D]`.
@@ -69,22 +69,22 @@ def flash_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     q, k, v = (heads.transpose(1, 2) for heads in (q, k, v))
     if queries not in (1, keys):
         raise ValueError(f"{queries} queries after {keys - queries} cached keys: decode one token at a time")
-    # PyTorch's causal mask counts from the top left, so one query would see one key: it must see all.
+    # PyTorch's causal mask is aligned to the top left: a single query would see one key, but must see all.
     out = F.scaled_dot_product_attention(q, k, v, is_causal=queries > 1, enable_gqa=q.shape[1] != k.shape[1])
     return out.transpose(1, 2)
 
 
 def cached_attention(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
-    """One query per sequence against buffers of which only some positions are filled.
+    """One query per sequence with partially filled buffers of keys and values.
 
-    The heads that share keys and values become rows of one attention, so nothing is repeated and no kernel needs to
-    know grouped-query attention.
+    The heads that share keys and values become rows of one attention, so nothing is repeated, and kernels without
+    grouped-query attention can be used.
 
     Args:
         q: `[B, 1, H, D]`.
         k: `[B, T, K, D]`, the whole buffer.
-        v: The same.
-        visible: `[T]`, bool: the positions that are filled.
+        v: Like `k`.
+        visible: `[T]`, bool: the filled positions.
 
     Returns:
         `[B, 1, H, D]`.
@@ -126,7 +126,7 @@ class Attention(nn.Module):
         return self.o_proj(out.flatten(-2))  # type: ignore[no-any-return]
 
     def heads(self, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values, the first two turned by their positions."""
+        """Queries, keys and values, the first two rotated by their positions."""
         layout = self.config.rope_layout
         if self.switches.qkv_rope_kernel:
             return qkv_rope(self.qkv_proj(x), cos, sin, self.config.num_heads, self.config.num_kv_heads, layout)

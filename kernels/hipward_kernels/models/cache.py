@@ -1,7 +1,7 @@
-"""Keys and values of the tokens so far, so that the next token attends to them without computing them anew.
+"""Caches of keys and values for decoding.
 
-Two kinds: tensors that grow, as most models have them, and buffers of fixed size, whose addresses and shapes stay the
-same from token to token, as a captured graph needs.
+Two kinds: growing tensors, as in most models, and buffers of fixed size, whose addresses and shapes do not change, as
+captured graphs require.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class LayerCache(Protocol):
     """Keys and values of one layer."""
 
     visible: Tensor | None
-    """`[T]`, bool: which positions of the buffers hold a token, the next one included. None: the tensors grow."""
+    """`[T]`, bool: the filled positions of the buffers, including the next token. None for growing tensors."""
 
     def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Adds those of new tokens, `[B, S, K, D]`; returns those that the new tokens attend to."""
+        """Adds keys and values of new tokens, `[B, S, K, D]`; returns those that the new tokens attend to."""
 
 
 class Cache(Protocol):
@@ -32,17 +32,17 @@ class Cache(Protocol):
 
     @property
     def layers(self) -> Sequence[LayerCache]:
-        """One for each layer."""
+        """The cache of each layer."""
 
     def next_row(self, table: Tensor) -> Tensor:
         """The row of a table of positions, `[P, …]`, for the next token: `[1, …]`."""
 
     def advance(self, tokens: int) -> None:
-        """All layers have been given `tokens` tokens more."""
+        """Advances the position by `tokens`, after all layers were extended."""
 
 
 class GrowingLayer:
-    """Tensors that are copied into longer ones at each token."""
+    """Tensors that are copied into longer ones for each token."""
 
     visible: Tensor | None = None
 
@@ -85,7 +85,7 @@ class StaticLayer:
         self._position = position
 
     def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """See `LayerCache`. Several tokens at once can only be the first ones."""
+        """See `LayerCache`. Several tokens at once are supported only at the beginning."""
         if k.shape[1] > 1:
             self.k[:, : k.shape[1]] = k
             self.v[:, : v.shape[1]] = v
@@ -96,12 +96,12 @@ class StaticLayer:
 
 
 class StaticCache:
-    """See the module. Its position is a tensor on the device, so that a graph can count by itself."""
+    """See the module. The position is a tensor on the device, so that a graph can increment it."""
 
     def __init__(self, config: Config, batch: int, length: int, dtype: torch.dtype, device: torch.device) -> None:
-        """`length` is the most tokens that fit; the buffers are `2 * layers * B * T * K * D` elements in all."""
+        """`length` is the largest number of tokens; the buffers have `2 * layers * B * T * K * D` elements in total."""
         self.position = torch.zeros(1, dtype=torch.int64, device=device)
-        """`[1]`: where the next token goes."""
+        """`[1]`: position of the next token."""
         self._numbers = torch.arange(length, device=device)
         self._visible = self._numbers <= self.position
         like: dict[str, Any] = {"dtype": dtype, "device": device}
@@ -121,6 +121,6 @@ class StaticCache:
         torch.le(self._numbers, self.position, out=self._visible)
 
     def clear(self) -> None:
-        """Forgets all tokens; the buffers keep their addresses."""
+        """Removes all tokens; the addresses of the buffers do not change."""
         self.position.zero_()
         self.advance(0)

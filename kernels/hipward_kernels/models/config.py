@@ -1,4 +1,4 @@
-"""Sizes of the model, the switches that say how it is computed, and the versions as presets of them. Data only."""
+"""Sizes of the model, the switches that select how it is computed, and the versions as presets of switches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Version = Literal["v1", "v2", "v3", "v4"]
 
 @dataclass(frozen=True)
 class Config:
-    """What function the model is. Two models with one `Config` and the same weights agree, whatever their switches."""
+    """The function of the model. Models with equal `Config` and weights compute the same, with any switches."""
 
     hidden_size: int
     num_layers: int
@@ -36,7 +36,7 @@ class Config:
                 "values: each number must be a multiple of the next"
             )
         if self.head_dim % 2:
-            raise ValueError(f"a head has {self.head_dim} features; rotary embeddings turn pairs of them")
+            raise ValueError(f"a head has {self.head_dim} features; rotary embeddings rotate pairs of them")
 
     @property
     def head_dim(self) -> int:
@@ -51,7 +51,7 @@ class Config:
 
 @dataclass(frozen=True)
 class Size:
-    """A model with the batch that the workshop trains it on."""
+    """A model with its training batch in the workshop."""
 
     config: Config
     batch_size: int
@@ -68,12 +68,12 @@ SIZES: Mapping[str, Size] = {
 
 @dataclass(frozen=True)
 class Switches:
-    """How the model is computed. All off is plain eager PyTorch."""
+    """How the model is computed. With all switches off: plain eager PyTorch."""
 
     fused_qkv: bool = False
     """Queries, keys and values from one matrix product instead of three."""
     flash_attention: bool = False
-    """`scaled_dot_product_attention` instead of two products and a softmax: scores never reach memory."""
+    """`scaled_dot_product_attention` instead of two products and a softmax: scores are not stored."""
     fused_gate_up: bool = False
     """Gate and up projection from one matrix product instead of two."""
     compile: bool = False
@@ -91,15 +91,15 @@ class Switches:
     qkv_rope_kernel: bool = False
     """Split, RoPE and layout of a fused projection as one: `hipward_kernels.ops.qkv_rope`. Needs `fused_qkv`."""
     swiglu_kernel: bool = False
-    """`hipward_kernels.ops.swiglu` on the result of a fused projection as it is. Needs `fused_gate_up`."""
+    """`hipward_kernels.ops.swiglu` on the output of a fused projection. Needs `fused_gate_up`."""
     attention_router: bool = False
-    """`hipward_kernels.attention`, the fastest attention that is there, in place of `flash_attention`'s one."""
+    """`hipward_kernels.attention`, which selects the fastest available attention, instead of `flash_attention`."""
     fused_adamw: bool = False
-    """AdamW as one kernel for many parameters instead of one for each of its operations."""
+    """AdamW as one kernel for many parameters instead of a kernel for each operation."""
     static_cache: bool = False
     """Keys and values of decoding in buffers of fixed size instead of tensors that grow."""
     graphs: bool = False
-    """A step is captured as a CUDA or HIP graph, if it gives the same numbers. Decoding needs `static_cache`."""
+    """A step is captured as a CUDA or HIP graph, if its results are equal. Decoding needs `static_cache`."""
 
     def __post_init__(self) -> None:
         if self.qkv_rope_kernel and not self.fused_qkv:
@@ -127,7 +127,7 @@ _V3 = ("rmsnorm_kernel", "silu_mul_kernel", "rope_kernel", "cross_entropy_kernel
 VERSIONS: Mapping[Version, Switches] = {
     "v1": Switches(),
     "v2": Switches().with_(on=_V2),
-    # V3 shows what kernels written by hand do on their own, so the compiler is off.
+    # V3 shows the effect of hand-written kernels alone, so the compiler is off.
     "v3": Switches().with_(on=(*_V2[:3], *_V3)),
     "v4": Switches().with_(on=SWITCHES),
 }

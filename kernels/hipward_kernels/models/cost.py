@@ -1,6 +1,6 @@
-"""What a training step must cost: floating-point operations and bytes by formula, and the least time for them.
+"""Floating-point operations and bytes of a training step by formula, and the lower bound of its time.
 
-The formulas count what the function needs, not what a version does, so one floor holds for all versions.
+The formulas count the work of the function and not that of a version, so the bound applies to all versions.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
     from hipward_kernels.models.config import Config
 
 BACKWARD = 2
-"""A product has two products in its backward, one for each factor (Kaplan et al. 2020, section 2.1,
+"""Products in the backward of a product, one for each factor (Kaplan et al. 2020, section 2.1,
 https://arxiv.org/abs/2001.08361)."""
 
 ADAMW_BYTES = 28
-"""A parameter: weight, gradient and two moments are read, weight and moments written, 4 bytes each."""
+"""Bytes per parameter: weight, gradient and two moments are read, weight and moments written, 4 bytes each."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one training step."""
+    """Cost of a training step."""
 
     matmul_flops: float
-    """Of linear layers and the head: a multiplication and an addition count as two."""
+    """Operations of linear layers and the head: a multiplication and an addition count as two."""
     attention_flops: float
-    """Of the scores that a causal mask leaves, and of weighing the values by them."""
+    """Operations of the visible scores of a causal mask, and of their product with the values."""
     elementwise_bytes: float
-    """Read and written by norms, RoPE, attention, SiLU×mul, loss and embeddings, each fused as far as V4 fuses."""
+    """Bytes read and written by norms, RoPE, attention, SiLU×mul, loss and embeddings, each fused as in V4."""
     weight_bytes: float
-    """Read and written to convert weights and gradients between precisions, and by the optimizer."""
+    """Bytes read and written to convert weights and gradients between precisions, and by the optimizer."""
 
     @property
     def flops(self) -> float:
@@ -44,25 +44,25 @@ class Cost:
 
     @property
     def intensity(self) -> float:
-        """Operations for a byte."""
+        """Operations per byte."""
         return self.flops / self.bytes
 
 
 @dataclass(frozen=True)
 class Floor:
-    """The least time of a step on a device, in milliseconds."""
+    """Lower bounds of a step's time on a device, in milliseconds."""
 
     compute_ms: float
     memory_ms: float
 
     @property
     def overlapped_ms(self) -> float:
-        """If arithmetic and memory traffic overlapped perfectly: the roofline of Williams et al. 2009."""
+        """Bound if arithmetic and memory traffic overlap perfectly: the roofline of Williams et al. 2009."""
         return max(self.compute_ms, self.memory_ms)
 
     @property
     def serial_ms(self) -> float:
-        """If they do not overlap, as when each kernel is bound by one of the two."""
+        """Bound if they do not overlap, because each kernel is limited by one of the two."""
         return self.compute_ms + self.memory_ms
 
 
@@ -95,7 +95,7 @@ def training_step(config: Config, batch_size: int, length: int, itemsize: int) -
     layer = 2 * add_norm + rope + scores + silu_mul
     ends = 2 * hidden + 3 * config.vocab_size
     elementwise = tokens * itemsize * (config.num_layers * layer + ends)
-    # Converting: weights are read in float32 and written, their gradients the other way round.
+    # Conversion: weights are read in float32 and written in the other dtype; gradients the reverse.
     conversion = 0 if itemsize == 4 else 2 * (4 + itemsize)
     return Cost(
         matmul_flops=float((1 + BACKWARD) * matmul),
@@ -106,5 +106,5 @@ def training_step(config: Config, batch_size: int, length: int, itemsize: int) -
 
 
 def floor(cost: Cost, flops_per_second: float, bytes_per_second: float) -> Floor:
-    """The least time at rates that were measured on the device, or that its data sheet names."""
+    """Lower bounds for rates that were measured on the device, or those of its data sheet."""
     return Floor(1e3 * cost.flops / flops_per_second, 1e3 * cost.bytes / bytes_per_second)

@@ -1,7 +1,7 @@
-"""What the workshop trains on: made up, the same on every host, and with something to learn.
+"""Synthetic training data of the workshop, equal on every host.
 
-Tokens follow a fixed random permutation most of the time, so a model that learns it gets from `log(vocab)` to below
-1.5 nats, and one that does not learn stays where it was.
+Tokens usually follow a fixed random permutation. The loss of a model that learns it falls from `log(vocab)` to below
+1.5 nats; that of a model that does not learn stays the same.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hipward_kernels.models.config import Config
 
 SURPRISES = 0.1
-"""Share of tokens that are drawn at random instead of following from the token before."""
+"""Share of tokens that are random instead of following the permutation."""
 
 
 class Batch(NamedTuple):
@@ -25,11 +25,11 @@ class Batch(NamedTuple):
 
     tokens: Tensor
     labels: Tensor
-    """`labels[:, t]` is the token after `tokens[:, t]`. This is the only shift there is."""
+    """`labels[:, t]` is the token after `tokens[:, t]`. Labels are not shifted again."""
 
 
 def batches(config: Config, batch_size: int, length: int, device: torch.device, seed: int = 0) -> Iterator[Batch]:
-    """Endless batches; the same for the same arguments, on any device."""
+    """Infinite batches, equal for equal arguments on any device."""
     generator = torch.Generator().manual_seed(seed)
     follower = torch.randperm(config.vocab_size, generator=generator)
     while True:

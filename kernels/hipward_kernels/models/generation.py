@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def new_cache(model: TinyLlama, batch: int, length: int) -> Cache:
-    """An empty cache of the kind that the model's switches name, for `length` tokens of `batch` sequences."""
+    """An empty cache of the kind selected by the model's switches, for `length` tokens of `batch` sequences."""
     if length > model.config.max_positions:
         raise ValueError(f"{length} tokens, but the model has positions for {model.config.max_positions}")
     weight = model.embed_tokens.weight
@@ -31,7 +31,7 @@ def likeliest(logits: Tensor) -> Tensor:
 
 @torch.no_grad()
 def generate(model: TinyLlama, prompt: Tensor, count: int) -> Tensor:
-    """Continues `prompt`, `[B, S]`, by `count` tokens, `[B, count]`: at each place the likeliest."""
+    """Continues `prompt`, `[B, S]`, by `count` tokens, `[B, count]`, each the likeliest."""
     cache = new_cache(model, prompt.shape[0], prompt.shape[1] + count)
     tokens = [likeliest(model.prefill(prompt, cache))]
     while len(tokens) < count:

@@ -1,7 +1,7 @@
 """CUDA or HIP graphs of a training step and of a decoding step: captured once, launched as one.
 
-A graph replays fixed kernels on fixed addresses. Where that is not the same computation any more, nothing fails: the
-numbers are wrong. So a graph is used only after it has given the numbers that the plain step gives, and otherwise
+A graph replays fixed kernels on fixed addresses. If that is no longer the same computation, there is no error, but the
+results are wrong. So a graph is used only after its results were equal to those of the plain step; otherwise it is
 refused with the difference.
 """
 
@@ -23,30 +23,30 @@ if TYPE_CHECKING:
     from hipward_kernels.models.training import Trainer
 
 WARM_CALLS = 3
-"""Calls before the capture, on a side stream, as PyTorch's notes on CUDA graphs advise: compilers run, libraries
-make their workspaces, and the optimizer its moments."""
+"""Calls before the capture, on a side stream, as PyTorch's notes on CUDA graphs recommend: compilers run, libraries
+allocate workspaces, and the optimizer its moments."""
 
 SLACK = 2.0
-"""How many times as far from a plain run a graph may be as a second plain run is. Some backward kernels add in the
-order in which their blocks end, so that even two plain runs differ."""
+"""Allowed difference of a graph from a plain run, relative to that of a second plain run. Some backward kernels add in
+the order in which their blocks end, so that two plain runs differ."""
 
 
 MOST_NOISE = 1e-2
-"""Relative difference of two plain runs' losses beyond which nothing can be said about a graph."""
+"""Largest relative difference of the losses of two plain runs for which a graph can be checked."""
 
 
 class GraphRefusedError(RuntimeError):
-    """A graph cannot be captured here, or gives other numbers than the plain step."""
+    """A graph cannot be captured here, or its results differ from those of the plain step."""
 
 
 def capture(work: Callable[[], Tensor]) -> tuple[Callable[[], None], Tensor]:
     """Captures `work` after calling it `WARM_CALLS` times.
 
     Returns:
-        What replays it, and the tensor that holds the result after each replay.
+        A function that replays the graph, and the tensor with the result after each replay.
 
     Raises:
-        GraphRefusedError: There is no GPU, or the work does something that cannot be captured.
+        GraphRefusedError: There is no GPU, or the work cannot be captured.
     """
     if not torch.cuda.is_available():
         raise GraphRefusedError("graphs need a GPU")
@@ -69,10 +69,10 @@ class GraphedStep:
     """A training step as one graph, for batches of one shape."""
 
     def __init__(self, trainer: Trainer, batches: Sequence[Batch]) -> None:
-        """Captures a step of `trainer` and tries it on `batches`, all of one shape. The training state stays as it was.
+        """Captures a step of `trainer` and checks it on `batches`, all of one shape. The training state is restored.
 
         Raises:
-            GraphRefusedError: See `capture`; or training with the graph gives other weights.
+            GraphRefusedError: See `capture`; or training with the graph has other results.
         """
         self._batch = Batch(*(part.clone() for part in batches[0]))
         state = TrainingState(trainer)
@@ -111,12 +111,12 @@ class GraphedStep:
 
 
 def largest_difference(got: Tensor, expected: Tensor) -> float:
-    """Largest relative difference; NaN where there is one."""
+    """Largest relative difference; NaN if an element is NaN."""
     return float(((got - expected).abs() / expected.abs()).max())
 
 
 class TrainingState:
-    """A copy of weights and moments that can be put back in place, so that addresses stay."""
+    """A copy of weights and moments, which can be restored in place without a change of addresses."""
 
     def __init__(self, trainer: Trainer) -> None:
         self._trainer = trainer
@@ -129,24 +129,24 @@ class TrainingState:
 
     @torch.no_grad()
     def restore(self) -> None:
-        """Undoes every step since."""
+        """Undoes all later steps."""
         for tensor in self._tensors():
             if tensor in self._saved:
                 tensor.copy_(self._saved[tensor])
             else:
-                # Made by a step since: moments and step counts start from zero.
+                # Created by a later step: moments and step counts start from zero.
                 tensor.zero_()
 
 
 class GraphedDecoding:
-    """Greedy decoding whose step, choice of the token included, is one graph."""
+    """Greedy decoding with a step, including the choice of the token, as one graph."""
 
     @torch.no_grad()
     def __init__(self, model: TinyLlama, prompt: Tensor, count: int) -> None:
-        """For prompts like `prompt`, `[B, S]`, and `count` tokens; tried on `prompt`.
+        """For prompts like `prompt`, `[B, S]`, and `count` tokens; checked on `prompt`.
 
         Raises:
-            GraphRefusedError: See `capture`; or the graph gives other tokens than `generate`.
+            GraphRefusedError: See `capture`; or the graph generates other tokens than `generate`.
         """
         if not model.switches.static_cache:
             raise GraphRefusedError("a graph needs buffers that keep their addresses: switch static_cache on")
@@ -165,14 +165,14 @@ class GraphedDecoding:
             raise GraphRefusedError(f"the graph's text differs from the plain text from token {first} on")
 
     def _step(self) -> Tensor:
-        # The token's place is the cache's position, so the graph counts by itself.
+        # The token's position is that of the cache, which the graph increments.
         self._text.index_copy_(1, self._cache.position, self._token)
         self._token.copy_(likeliest(self._model.decode(self._token, self._cache)))
         return self._token
 
     @torch.no_grad()
     def generate(self, prompt: Tensor, count: int) -> Tensor:
-        """See `generation.generate`; overwritten by the next call."""
+        """See `generation.generate`. The next call overwrites the result."""
         if prompt.shape != self._prompt_shape or count > self._most:
             raise ValueError(
                 f"the graph is for prompts {list(self._prompt_shape)} and at most {self._most} tokens; "

@@ -1,7 +1,7 @@
 """The model: embeddings, layers, a norm, and a head that shares the embeddings' weight.
 
-Each layer takes what the layer before it computed and the residual stream that this is still to be added to. The
-addition can then be fused with the norm that follows it; done separately, it is the same addition.
+Each layer receives the output of the previous layer and the residual stream before the addition of this output. So the
+addition can be fused with the following norm.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ INITIAL_DEVIATION = 0.02
 
 
 def plain_rmsnorm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
-    """RMSNorm as models spell it, a kernel for each operation: the baseline. See `hipward_kernels.ops.rmsnorm`."""
+    """RMSNorm as models usually write it: the baseline. See `hipward_kernels.ops.rmsnorm`."""
     wide = x if x.dtype == torch.float64 else x.float()
     return (weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps))).to(x.dtype)
 
@@ -52,7 +52,7 @@ class Norm(nn.Module):
 
 
 class Layer(nn.Module):
-    """Attention and feed-forward, each behind a norm."""
+    """Attention and feed-forward, each after a norm."""
 
     def __init__(self, config: Config, switches: Switches) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Layer(nn.Module):
     def forward(
         self, x: Tensor, residual: Tensor | None, cos: Tensor, sin: Tensor, cache: LayerCache | None = None
     ) -> tuple[Tensor, Tensor]:
-        """What is still to be added, and what it is to be added to; both `[B, S, hidden]`."""
+        """Output of the layer, and the residual stream that it is added to; both `[B, S, hidden]`."""
         x, residual = self.input_layernorm(x, residual)
         x = self.self_attn(x, cos, sin, cache)
         x, residual = self.post_attention_layernorm(x, residual)
@@ -72,7 +72,7 @@ class Layer(nn.Module):
 
 
 class TinyLlama(nn.Module):
-    """A Llama-style language model whose parameters have the names of Hugging Face's."""
+    """A Llama-style language model with the parameter names of Hugging Face."""
 
     def __init__(self, config: Config, switches: Switches) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class TinyLlama(nn.Module):
                 layer.compile(fullgraph=True)
 
     def _make_tables(self) -> None:
-        # Not buffers: in a 16-bit model they would be rounded, and in a float64 model they would have been.
+        # Not buffers: these would be rounded in a 16-bit model, and lose precision in a float64 model.
         weight = self.embed_tokens.weight
         wide = torch.float64 if weight.dtype == torch.float64 else torch.float32
         self.cos, self.sin = rope_table(
@@ -99,7 +99,7 @@ class TinyLlama(nn.Module):
         )
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> TinyLlama:  # noqa: FBT001, FBT002
-        """Moves or converts the model; the tables follow."""
+        """Moves or converts the model, and updates the tables."""
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         self._make_tables()
         return self
@@ -109,10 +109,10 @@ class TinyLlama(nn.Module):
 
         Args:
             tokens: `[B, S]`, int64.
-            labels: `[B, S]`, int64: what follows each token. They are not shifted here.
+            labels: `[B, S]`, int64: the token after each token. They are not shifted here.
 
         Returns:
-            `[B, S, vocab]` in the dtype that is computed in; or a scalar in float32 (float64 in a float64 model).
+            `[B, S, vocab]` in the dtype of the computation; or a scalar in float32 (float64 in a float64 model).
         """
         logits = self.run(tokens, self.cos[: tokens.shape[1]], self.sin[: tokens.shape[1]])
         if labels is None:
@@ -139,14 +139,14 @@ class TinyLlama(nn.Module):
         """Logits `[B, S, vocab]`, given the rows of the rotary tables for the tokens' positions."""
         x = self.embed_tokens(tokens)
         if torch.amp.is_autocast_available(x.device.type) and torch.is_autocast_enabled(x.device.type):
-            # The residual stream has the dtype that is computed in, in every version.
+            # The residual stream has the dtype of the computation in every version.
             x = x.to(torch.get_autocast_dtype(x.device.type))
         residual = None
         for index, layer in enumerate(self.layers):
             if cache is None:
                 x, residual = layer(x, residual, cos, sin)
             else:
-                # Not the compiled call: keys and values have another shape, or another position, at each token.
+                # Not the compiled call: keys and values have another shape or position for each token.
                 x, residual = layer.forward(x, residual, cos, sin, cache.layers[index])
         x, _ = self.norm(x, residual)
         return F.linear(x, self.embed_tokens.weight)

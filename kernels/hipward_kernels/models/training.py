@@ -1,4 +1,4 @@
-"""A training step and its parts, in the precisions that the workshop compares. What is measured is elsewhere."""
+"""A training step and its parts, in the precisions that the workshop compares."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hipward_kernels.models.data import Batch
 
 Precision = Literal["float32", "tf32", "bfloat16"]
-"""What matrix products are computed in. Weights, gradients and moments are float32 in each. Float16 is not among them:
+"""Precision of matrix products. Weights, gradients and moments are always float32. Float16 is not supported, because
 its gradients underflow without loss scaling."""
 
 PRECISIONS: tuple[Precision, ...] = ("float32", "tf32", "bfloat16")
@@ -39,26 +39,26 @@ class Trainer:
     optimizer: torch.optim.Optimizer
     precision: Precision
     replicas: DistributedDataParallel | None = None
-    """Runs the model if its gradients are averaged with those of other processes."""
+    """The wrapped model, if gradients are averaged with those of other processes."""
 
     def forward(self, batch: Batch) -> Tensor:
-        """The mean loss of a batch, in nats a token."""
+        """The mean loss of a batch, in nats per token."""
         with record_function("forward"), autocast(self.precision, batch.tokens.device):
             return (self.replicas or self.model)(*batch)  # type: ignore[no-any-return]
 
     def backward(self, loss: Tensor) -> None:
-        """Gradients of all parameters."""
+        """Computes the gradients of all parameters."""
         with record_function("backward"):
             loss.backward()  # type: ignore[no-untyped-call]
 
     def update(self) -> None:
-        """A step of the optimizer; gradients are dropped."""
+        """Runs the optimizer and clears the gradients."""
         with record_function("optimizer"):
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
 
     def step(self, batch: Batch) -> Tensor:
-        """The whole step; returns the loss before it, a scalar on the device."""
+        """Runs a whole step; returns the loss before it, a scalar on the device."""
         loss = self.forward(batch)
         self.backward(loss)
         self.update()
@@ -77,21 +77,22 @@ def build(
     """A model on `device` with AdamW.
 
     Args:
-        config: Which function.
+        config: Sizes of the model.
         switches: How it is computed.
-        device: Where.
-        precision: What products are computed in.
-        weights: A state with separate projections to start from; None draws one.
-        seed: For drawing it.
+        device: Device of the model.
+        precision: Precision of matrix products.
+        weights: Initial state with separate projections; None means random weights.
+        seed: Seed of random weights.
     """
     torch.manual_seed(seed)
-    # Drawn on the CPU a seed gives the same weights everywhere; what is replaced is made where that is fast.
+    # Random weights are created on the CPU, so that a seed gives the same weights everywhere; weights that are replaced
+    # are created on the device.
     with nullcontext() if weights is None else device:
         model = TinyLlama(config, switches)
     if weights is not None:
         model.load_state_dict(fused(weights, switches))
     model.to(device)
-    # PyTorch refuses capturable on a CPU, where nothing is captured.
+    # PyTorch does not support `capturable` on a CPU.
     graphs = switches.graphs and device.type == "cuda"
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=LEARNING_RATE, fused=switches.fused_adamw or None, capturable=graphs
@@ -100,16 +101,16 @@ def build(
 
 
 def autocast(precision: Precision, device: torch.device) -> AbstractContextManager[object]:
-    """Computes in 16 bits where that is safe, if `precision` says so."""
+    """Autocast to 16 bits, if `precision` is a 16-bit dtype."""
     if precision != "bfloat16":
         return nullcontext()
-    # Each weight is used once a step, so a cache of converted weights has no hits; captured, it would go stale.
+    # Each weight is used once per step, so a cache of converted weights has no hits, and would be stale in a graph.
     return torch.autocast(device.type, torch.bfloat16, cache_enabled=False)
 
 
 @contextmanager
 def matmul_precision(precision: Precision) -> Iterator[None]:
-    """Whether float32 products may use the matrix units' TF32, within a `with` block and for the whole process."""
+    """Enables or disables TF32 for float32 products within a `with` block, for the whole process."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
     try:
@@ -119,6 +120,6 @@ def matmul_precision(precision: Precision) -> Iterator[None]:
 
 
 def loss_curve(trainer: Trainer, data: Iterator[Batch], steps: int) -> list[float]:
-    """Trains for `steps` steps; the loss before each, in nats a token."""
+    """Trains for `steps` steps; returns the loss before each, in nats per token."""
     losses = [trainer.step(next(data)) for _ in range(steps)]
     return torch.stack(losses).tolist() if losses else []

@@ -1,8 +1,8 @@
-"""One version's weights as another's.
+"""Converts weights between versions.
 
-Fused projections hold the rows of their parts one after the other, so a state with separate projections and one with
-fused ones are the same numbers. The separate form is the common one: gradients and optimizer moments are compared in
-it too, since both have one number per weight.
+Fused projections contain the rows of their parts one after the other, so states with separate and with fused
+projections have the same numbers. The separate form is the common one, in which gradients and optimizer moments are
+compared too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _GATE_UP = ("gate_proj", "up_proj")
 
 
 def separate(state: Mapping[str, Tensor], config: Config) -> dict[str, Tensor]:
-    """A state with every projection on its own; fused ones are taken apart, others are left as they are."""
+    """The state with separate projections; fused ones are split."""
     rows = {
         "qkv_proj": (_QKV, [heads * config.head_dim for heads in config.qkv_heads]),
         "gate_up_proj": (_GATE_UP, [config.intermediate_size] * 2),
@@ -44,7 +44,7 @@ def separate(state: Mapping[str, Tensor], config: Config) -> dict[str, Tensor]:
 
 
 def fused(state: Mapping[str, Tensor], switches: Switches) -> dict[str, Tensor]:
-    """A separate state with the projections fused that `switches` fuse."""
+    """A separate state with the projections that `switches` select fused."""
     result = dict(state)
     wanted = [
         (_QKV, "qkv_proj", switches.fused_qkv),
@@ -58,7 +58,7 @@ def fused(state: Mapping[str, Tensor], switches: Switches) -> dict[str, Tensor]:
 
 
 def copy_weights(source: nn.Module, target: nn.Module, config: Config, switches: Switches) -> None:
-    """Gives `target`, a model with `config` and `switches`, the weights of `source`, a model with any switches."""
+    """Copies the weights of `source`, with any switches, to `target`, with `config` and `switches`."""
     target.load_state_dict(fused(separate(source.state_dict(), config), switches))
 
 
@@ -69,12 +69,12 @@ def gradients(model: nn.Module, config: Config) -> dict[str, Tensor]:
 
 
 def without_gradient(model: nn.Module) -> list[str]:
-    """Names of the parameters that training would leave as they are, because nothing flows back to them."""
+    """Names of the parameters without a gradient, which training does not change."""
     return [name for name, parameter in model.named_parameters() if parameter.grad is None]
 
 
 def with_rope_layout(state: Mapping[str, Tensor], config: Config, to: Layout) -> dict[str, Tensor]:
-    """A separate state of a model with the other layout of rotary embeddings, so that it computes the same."""
+    """Converts a separate state to another layout of rotary embeddings with the same results."""
     heads = {"q_proj": config.num_heads, "k_proj": config.num_kv_heads}
 
     def converted(name: str, tensor: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What the backward passes of the ops share."""
+"""Shared code of the backward passes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def trains(*tensors: Tensor | None) -> bool:
-    """Whether a gradient of any of these is wanted."""
-    # A loop: a generator would cost each call of an op more than the rest of this.
+    """Whether a gradient of any of these tensors is required."""
+    # A loop, because a generator would cost each call of an op more than the rest of this function.
     if torch.is_grad_enabled():
         for x in tensors:
             if x is not None and x.requires_grad:
@@ -21,12 +21,12 @@ def trains(*tensors: Tensor | None) -> bool:
 
 
 def refuse_second_derivative(op: str) -> None:
-    """Raises when a backward pass is itself to be differentiated.
+    """Raises if the backward pass is itself differentiated.
 
-    Kernels leave no trace in the graph: without this, a gradient penalty would silently treat them as constants.
+    Kernels are not recorded in the graph, so a gradient penalty would silently treat their results as constants.
     """
     if torch.is_grad_enabled() and not torch.compiler.is_compiling():
         raise RuntimeError(
             f"{op}: the fused backward has no derivative of its own. For create_graph=True, use the eager "
-            "implementation: `with hipward_kernels.registry.only('eager')`."
+            "implementation: `with hipward_kernels.dispatch.registry.only('eager')`."
         )

@@ -1,8 +1,8 @@
-"""What the ops ask of their arguments, and the sentences that refuse them.
+"""Argument checks of the ops, and their error messages.
 
-A fused kernel that is given a tensor it was not written for reads the wrong memory, so every op checks first. What is
-right is found out in few steps, because that is the time of every call; what is wrong is looked at again, for the
-sentence.
+A fused kernel would read the wrong memory for a tensor that it does not support, so every op checks its arguments.
+Valid arguments pass in few steps, because each call pays for them; invalid ones are examined again for the error
+message.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ FLOATING = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float6
 
 
 def tensors(op: str, **arguments: object) -> None:
-    """Each argument is a tensor, or None."""
+    """Raises `TypeError` unless each argument is a tensor or None."""
     for name, x in arguments.items():
         if x is not None and not isinstance(x, Tensor):
             raise TypeError(f"{op}: {name} is a {type(x).__name__}; a tensor is needed")
 
 
 def floating(op: str, name: str, x: Tensor) -> None:
-    """`x` has a floating dtype of 16 bits or more."""
+    """Raises `TypeError` unless `x` has a floating dtype of 16 bits or more."""
     try:
         if x.dtype in FLOATING:
             return
@@ -32,7 +32,7 @@ def floating(op: str, name: str, x: Tensor) -> None:
 
 
 def alike(op: str, name: str, x: Tensor, other_name: str, other: Tensor) -> None:
-    """Both have one shape, dtype and device: nothing is broadcast or converted."""
+    """Raises `ValueError` unless both have the same shape, dtype and device: nothing is broadcast or converted."""
     try:
         if x.dtype is other.dtype and x.shape == other.shape and x.device == other.device:
             return
@@ -46,7 +46,7 @@ def alike(op: str, name: str, x: Tensor, other_name: str, other: Tensor) -> None
 
 
 def norm_weight(op: str, x: Tensor, weight: Tensor | None) -> None:
-    """`x` has a last dimension, and `weight`, if there is one, fits it."""
+    """Raises `ValueError` unless `x` has a last dimension that `weight`, if given, fits."""
     shape = x.shape
     if not shape:
         raise ValueError(f"{op}: x is a scalar; a last dimension to normalize is needed")

@@ -1,6 +1,6 @@
-"""What the launches of HIP kernels share: names of dtypes, what 16-byte vectors need, and kernels by their macros.
+"""Shared code for launches of HIP kernels: names of dtypes, alignment for 16-byte vectors, and kernels by their macros.
 
-The functions that size launches are pure, as in `launch.py`.
+The functions that compute launch sizes are pure, as in `launch.py`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hipward_kernels.arch import get_gfx, wave_of
+from hipward_kernels.gpu.arch import get_gfx
+from hipward_kernels.gpu.facts import wavefront_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -18,17 +19,17 @@ if TYPE_CHECKING:
     from hipward_kernels.jit.kernel import Kernel
 
 NAMES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
-"""Dtypes as the sources call them."""
+"""Names of dtypes in the HIP sources."""
 
 VECTOR_BYTES = 16
 
 MOST_VECTORS = 2**31 - 1
-"""Vectors of a launch: the kernels count them in 32 bits. With a thread for each vector or more, a launch of so many
-threads is below the limits of both vendors (`grid.py`)."""
+"""Most vectors of a launch: the kernels count them in 32 bits. With a thread for each vector, that many threads are
+below the limits of both vendors (`jit/grid.py`)."""
 
 
 def aligned(*tensors: Tensor) -> bool:
-    """Whether each tensor begins where a 16-byte access may begin."""
+    """Whether each tensor begins at a multiple of 16 bytes."""
     addresses = 0
     for x in tensors:
         addresses |= x.data_ptr()
@@ -42,12 +43,12 @@ def whole_vectors(itemsize: int, *counts: int) -> bool:
 
 
 def at_least_as_wide(dtype: torch.dtype, than: torch.dtype) -> bool:
-    """Whether a source can read tensors of `dtype` beside ones of `than`: the same, or float32."""
+    """Whether a source can read tensors of `dtype` together with those of `than`: the same dtype, or float32."""
     return dtype is than or dtype is torch.float32
 
 
 class Launches:
-    """A kernel's launches, one for each device and set of macros, built when first asked for."""
+    """Launches of a kernel, one for each device and set of macros, built at first use."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
@@ -58,6 +59,6 @@ class Launches:
         key = (device, threads, *macros.values())
         found = self._loaded.get(key)
         if found is None:
-            wave = wave_of(get_gfx(device))
+            wave = wavefront_of(get_gfx(device))
             found = self._loaded[key] = self._kernel.load(device, threads, {"WAVE": wave, **macros})
         return found

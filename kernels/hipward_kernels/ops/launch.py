@@ -1,7 +1,6 @@
-"""What the launches of row-wise kernels share: views of rows, block sizes, warps, and a short way to launch Triton's.
+"""Shared code for launches of row-wise kernels: views of rows, block sizes, warps, and a faster Triton launch.
 
-No kernels here. The functions that size launches are pure, so that compiling for a GPU that is not there uses the very
-numbers that a launch on it would use.
+The functions that compute launch sizes are pure, so that cross-compilation uses the same sizes as a launch on the GPU.
 """
 
 from __future__ import annotations
@@ -14,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from hipward_kernels.grid import check_grid
-from hipward_kernels.kept import Kept
+from hipward_kernels.dispatch.cache import DispatchCache
+from hipward_kernels.jit.grid import check_grid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
 COLUMN_BLOCK = 4096
-"""Columns handled at a time where a program does not hold a whole row."""
+"""Columns per iteration if a program does not process a whole row at once."""
 
 ELEMENTS_PER_THREAD = 16
-"""Two 16-byte loads of bfloat16 a thread. More threads than that would narrow the loads."""
+"""Two 16-byte loads of bfloat16 per thread. More threads would make the loads narrower."""
 
 MAX_THREADS = 1024
 
@@ -40,12 +39,12 @@ def next_power_of_two(n: int) -> int:
 
 
 def row_block(columns: int, limit: int) -> int:
-    """Columns that a program handles at a time: the whole row up to `limit` columns."""
+    """Columns that a program processes at once: the whole row up to `limit` columns."""
     return next_power_of_two(columns) if columns <= limit else COLUMN_BLOCK
 
 
 def warps(block: int, warp_size: int) -> int:
-    """Warps (AMD: wavefronts) for `block` elements: as many threads as keep loads 16 bytes wide."""
+    """Warps (AMD: wavefronts) for `block` elements: the most threads with which loads are 16 bytes wide."""
     threads = min(max(block // ELEMENTS_PER_THREAD, warp_size), MAX_THREADS)
     return threads // warp_size
 
@@ -57,9 +56,9 @@ def compute_units(device_index: int) -> int:
 
 
 def as_rows(x: Tensor) -> Tensor:
-    """`x` as a matrix of its last dimension's rows: a view where strides allow, else a copy. Not for empty tensors.
+    """`x` as a matrix of rows of its last dimension: a view if the strides allow it, else a copy.
 
-    The columns of the result are contiguous; its rows may be any distance apart.
+    `x` must not be empty. The columns of the result are contiguous; its rows may have any stride.
     """
     if x.dim() == 2 and x.stride(1) == 1:
         return x
@@ -68,34 +67,35 @@ def as_rows(x: Tensor) -> Tensor:
 
 
 def contiguous_like(x: Tensor) -> Tensor:
-    """Room for a contiguous tensor of the form of `x`."""
-    # The usual case first: naming a memory format takes PyTorch half as long again.
+    """An uninitialized contiguous tensor with the shape, dtype and device of `x`."""
+    # The usual case is first: passing a memory format takes PyTorch 50 % longer.
     return torch.empty_like(x) if x.is_contiguous() else torch.empty_like(x, memory_format=torch.contiguous_format)
 
 
 def launch_device(x: Tensor) -> AbstractContextManager[object]:
-    """Makes the device of `x` current: Triton launches on the current one, wherever its tensors are."""
+    """Context in which the device of `x` is current, because Triton launches on the current device."""
     if torch.compiler.is_compiling() or not x.is_cuda or x.get_device() == torch.cuda.current_device():
         return nullcontext()
     return torch.cuda.device(x.device)
 
 
-_compiled: Kept[Any] = Kept()
+_compiled: DispatchCache[Any] = DispatchCache()
 
 LARGEST_OFFSET = 2**31 - 1
-"""Bytes that a signed 32-bit offset reaches."""
+"""Largest signed 32-bit offset, in bytes."""
 
 
 def tensor_specialization(backend: Any) -> Callable[[Tensor], Hashable] | None:
-    """What a Triton backend compiles for in a tensor, beside its dtype and whether its address is a multiple of 16.
+    """A function that returns the properties of a tensor that a Triton backend specializes kernels for, or None.
 
-    AMD's compiles 32-bit offsets for a tensor whose storage is at most 2 GiB: launched on a larger one, that kernel
-    reads zeros past the range and drops what it stores there. None where there is nothing more.
+    Dtype, and whether the address is a multiple of 16, are not among them. AMD's backend compiles 32-bit offsets for a
+    tensor whose storage is at most 2 GiB. Launched on a larger one, that kernel would read zeros beyond the range and
+    drop its stores.
     """
     from triton.backends.compiler import BaseBackend  # noqa: PLC0415 - the HIP kernels work without Triton
 
     own = getattr(backend, "get_tensor_specialization", None)
-    # AMD's question, or a Triton that asks in another way. The backend itself takes six times as long to answer.
+    # AMD's property, or a Triton with another interface. The backend's own function takes six times as long.
     if own is None or hasattr(backend, "is_within_2gb"):
         return _beyond_offsets
     return None if own is getattr(BaseBackend, "get_tensor_specialization", None) else own
@@ -107,7 +107,7 @@ def _beyond_offsets(x: Tensor) -> bool:
 
 @lru_cache(maxsize=1)
 def _specialization() -> Callable[[Tensor], Hashable] | None:
-    """`tensor_specialization` of this process' GPUs."""
+    """`tensor_specialization` of the GPUs of this process."""
     from triton.compiler import make_backend  # noqa: PLC0415
     from triton.runtime import driver  # noqa: PLC0415
 
@@ -117,22 +117,22 @@ def _specialization() -> Callable[[Tensor], Hashable] | None:
 def launch(
     kernel: Any, grid: tuple[int, ...], arguments: tuple[Any, ...], constants: Mapping[str, Any], num_warps: int
 ) -> None:
-    """Launches a Triton kernel on the current device, several times faster than Triton does after the first time.
+    """Launches a Triton kernel on the current device; after the first launch several times faster than Triton does.
 
-    What Triton compiles depends on the dtypes of tensors, on whether their addresses and the numbers are multiples of
-    16, on what else the backend asks of tensors (`tensor_specialization`), on the types of the numbers, and on the
-    constants. The kernel that it compiled is remembered under all of those (numbers by their value) and then launched
-    by its own launcher. It does not depend on the grid, nor on shapes and strides that are no arguments.
+    A compiled kernel depends on the dtypes of tensors, on whether their addresses and the numbers are multiples of 16,
+    on other properties that the backend specializes for (`tensor_specialization`), on the types of the numbers, and on
+    the constants. It is cached under all of these (numbers by value) and then launched by its own launcher. It does not
+    depend on the grid, nor on shapes and strides that are not arguments.
 
     Args:
         kernel: A function under `triton.jit`, whose `tl.constexpr` parameters come last.
         grid: Programs in each dimension.
-        arguments: In the kernel's order.
+        arguments: Arguments in the kernel's order.
         constants: The `tl.constexpr` parameters, in the kernel's order.
         num_warps: Warps of a program.
 
     Raises:
-        GridError: The device does not launch so many programs.
+        GridError: The grid exceeds the limits of the device.
     """
     if torch.compiler.is_compiling() or INTERPRETING:
         kernel[grid](*arguments, **constants, num_warps=num_warps)
@@ -151,12 +151,12 @@ def launch(
                 key.append(asks(argument))
         else:
             values.append(argument)
-            # 1 and 1.0 are equal, but not to Triton.
+            # 1 and 1.0 are equal as keys, but Triton compiles them differently.
             key += (argument, type(argument))
     arguments_key = tuple(key)
     found = _compiled.get(arguments_key)
     if found is None:
-        _compiled.keep(arguments_key, kernel[grid](*arguments, **constants, num_warps=num_warps))
+        _compiled.store(arguments_key, kernel[grid](*arguments, **constants, num_warps=num_warps))
         return
     stream = torch._C._cuda_getCurrentRawStream(device)  # noqa: SLF001 - what Triton itself uses
     x, y, z = (*grid, 1, 1)[:3]

@@ -1,11 +1,11 @@
-"""Puts this package's ops into Hugging Face transformers' models, without touching an installed file.
+"""Replaces parts of Hugging Face transformers' models by this package's ops, without changing an installed file.
 
     with patched(llama):
         model.generate(...)
 
-Patches are attributes of classes and modules, replaced while the block runs. All of a model's are made or none: the
-version of transformers and the signature of each function that is replaced are checked first. A modelling file of your
-own can use `stubs.py` instead, which works without this package.
+Attributes of classes and modules are replaced while the block runs. All patches of a model are applied, or none: the
+version of transformers and the signature of each replaced function are checked first. Your own modelling file can use
+`stubs.py` instead, which works without this package.
 """
 
 from hipward_kernels.overlay.patch import OverlayError, Patch, patched

@@ -1,6 +1,6 @@
-"""What is replaced in transformers' Llama: RMSNorm, rotary embeddings, the activation of the feed-forward, attention.
+"""Patches for transformers' Llama: RMSNorm, rotary embeddings, the activation of the feed-forward, attention.
 
-Each replacement falls back to the original for what it was not written for, such as another activation.
+Each replacement calls the original for cases that it does not support, such as another activation.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _rotary(original: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., tup
     ) -> tuple[Tensor, Tensor]:
         if rest or more or unsqueeze_dim not in (1, 2) or cos.dim() != 3 or cos.shape[-1] != q.shape[-1]:
             return original(q, k, cos, sin, *rest, unsqueeze_dim=unsqueeze_dim, **more)
-        # transformers doubles the table, and has one for the batch where positions are the same.
+        # transformers doubles the table, and has one table for the batch if the positions are the same.
         cos, sin = (table[..., : table.shape[-1] // 2].contiguous() for table in (cos, sin))
         if cos.shape[0] == 1:
             cos, sin = cos[0], sin[0]
@@ -97,7 +97,7 @@ def _attention(original: Callable[..., Any]) -> Callable[..., Any]:
         q, k, v = (x.transpose(1, 2) for x in (query, key, value))
         if attention_mask is not None:
             attention_mask = attention_mask[..., : k.shape[1]]
-        # transformers leaves the mask out where causality alone says it.
+        # transformers passes no mask if the mask is causal.
         out = attention(
             q, k, v, mask=attention_mask, causal=causal and attention_mask is None, scale=scaling, dropout=dropout
         )

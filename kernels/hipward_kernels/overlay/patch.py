@@ -1,7 +1,4 @@
-"""Replaces attributes of another library for a while.
-
-After checking that they are what the replacement was written for.
-"""
+"""Temporarily replaces attributes of another library, after checks of its version and signatures."""
 
 from __future__ import annotations
 
@@ -19,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class OverlayError(Exception):
-    """A library is not what the patches were written for; nothing was changed. The message says what differs."""
+    """The patches do not support the installed library, and nothing was changed. The message states the difference."""
 
 
 @dataclass(frozen=True)
 class Patch:
-    """One attribute, or one key of a mapping, and what is put in its place."""
+    """A replacement of an attribute, or of a key of a mapping."""
 
     module: str
     path: str
@@ -36,12 +33,12 @@ class Patch:
 
 
 class Model(Protocol):
-    """A module of this package that knows a model of transformers."""
+    """A module of this package with patches for a model of transformers."""
 
     OLDEST: tuple[int, int]
-    """The first version of transformers that the patches fit."""
+    """The first version of transformers that the patches support."""
     BEFORE: tuple[int, int]
-    """The first that they are not known to fit."""
+    """The first version that they are not known to support."""
 
     def patches(self) -> Sequence[Patch]:
         """The patches."""
@@ -66,7 +63,7 @@ class _Place:
             setattr(self.owner, self.name, value)
 
     def put_back(self, original: Any) -> None:
-        """Undoes `set`: what the owner had from a base class or a shared mapping, it has from there again."""
+        """Undoes `set`. An attribute that was inherited is inherited again."""
         if self.keyed:
             del self.owner[self.name]
         else:
@@ -81,7 +78,7 @@ class _Place:
 
 _lock = threading.Lock()
 _blocks: Counter[int] = Counter()
-"""`with` blocks that run now, by the model's id: patches are made for the first and undone after the last."""
+"""Number of active `with` blocks by the model's id: the first applies the patches, the last undoes them."""
 _before: dict[int, list[tuple[_Place, Any]]] = {}
 
 
@@ -109,7 +106,7 @@ def patched(model: Model) -> Iterator[None]:
 
 
 def _patch(model: Model) -> list[tuple[_Place, Any]]:
-    """Makes every patch or none; what was there before."""
+    """Applies every patch or none; returns the originals."""
     check_version(model)
     found = [(_find(patch), patch) for patch in model.patches()]
     before = [(place, place.get()) for place, _ in found]
@@ -127,7 +124,7 @@ def _put_back(before: list[tuple[_Place, Any]]) -> None:
 
 
 def check_version(model: Model) -> None:
-    """Raises unless the installed transformers is one that the patches fit."""
+    """Raises unless the patches support the installed version of transformers."""
     try:
         version: str = importlib.import_module("transformers").__version__
     except ImportError as error:
@@ -140,7 +137,7 @@ def check_version(model: Model) -> None:
 
 
 def check_signature(patch: Patch, original: Any) -> None:
-    """Raises unless the original can be called as the replacement can."""
+    """Raises unless the original has the parameters that the replacement expects."""
     name = f"{patch.module}.{patch.path}"
     if not callable(original):
         raise OverlayError(f"{name} is a {type(original).__name__}, not a function")

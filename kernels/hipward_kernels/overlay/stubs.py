@@ -1,6 +1,6 @@
-"""For modelling files of your own: the ops under one name, whether or not `hipward_kernels` is installed.
+"""The ops under one name, whether or not `hipward_kernels` is installed, for your own modelling files.
 
-Copy this file beside them, or import it. Without the package, or with one that is broken, each op is what PyTorch has.
+Copy this file beside them, or import it. If the package is missing or broken, each op uses PyTorch.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ except ImportError:
         dropout: float = 0.0,
         use_aiter: bool | None = None,  # noqa: ARG001 - there is none
     ) -> Tensor:
-        """Attention of `[B, S, H, D]`; the last query stands at the last key."""
+        """Attention of `[B, S, H, D]`; the last query is at the position of the last key."""
         q, k, v = (x.transpose(1, 2) for x in (query, key, value))
         if causal:
             seen = torch.ones(q.shape[2], k.shape[2], dtype=torch.bool, device=q.device).tril(k.shape[2] - q.shape[2])

@@ -1,10 +1,10 @@
-"""Where the time goes: PyTorch's profiler, graph breaks of `torch.compile`, and ROCm's three profilers.
+"""Profiling: PyTorch's profiler, graph breaks of `torch.compile`, and ROCm's three profilers.
 
-* `breakdown`: a Chrome trace as times of GEMM, attention, elementwise, other, and the gaps between. `classes`: which
-  kernel is which. `pytorch`: makes such a trace of a model. `graph_breaks`: where `torch.compile` gave up.
-* `rocprofv3`, `rocprof_sys`, `rocprof_compute`: the command line of each tool, and what it wrote. `rocpd`: the SQLite
-  file that the first two write. `tool`: runs one, or says in a sentence that it is not there.
+* `breakdown`: a Chrome trace as times of GEMM, attention, elementwise, other, and the gaps between. `classes`:
+  classifies kernels by name. `pytorch`: records such a trace. `graph_breaks`: graph breaks of `torch.compile`.
+* `rocprofv3`, `rocprof_sys`, `rocprof_compute`: the command line of each tool, and readers of its files. `rocpd`: the
+  SQLite file of the first two. `tool`: runs a tool, or reports that it is missing.
 
-`python -m hipward_kernels.profile FILE` profiles a snippet. Profiling slows a program down: no figure from here is a
-benchmark.
+`python -m hipward_kernels.profile FILE` profiles a snippet. Profiling slows down a program: these figures are not
+benchmarks.
 """

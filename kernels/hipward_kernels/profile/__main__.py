@@ -10,8 +10,8 @@ import torch
 
 from hipward_kernels.harness import contract
 from hipward_kernels.harness.failure import JobFailedError
-from hipward_kernels.harness.outputs import tensors
 from hipward_kernels.measure.subject import at_least
+from hipward_kernels.numerics.nested import tensors
 from hipward_kernels.profile.breakdown import table
 from hipward_kernels.profile.graph_breaks import graph_breaks
 from hipward_kernels.profile.pytorch import profile

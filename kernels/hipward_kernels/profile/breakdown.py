@@ -1,8 +1,8 @@
-"""Reads a Chrome trace of PyTorch's profiler: how much time each kind of work takes, and how much lies between.
+"""Reads a Chrome trace of PyTorch's profiler: the time of each kind of work, and the gaps in between.
 
-On a GPU kernels are counted, and a gap is time in which none runs. On a CPU it is the operators themselves, each
-without those it calls, and a gap is time between operators: Python's. Chrome's format: "Trace Event Format", complete
-events (`ph` is `X`), microseconds.
+On a GPU, kernels are counted, and a gap is time without a running kernel. On a CPU, operators are counted, each without
+the operators that it calls, and a gap is time between operators, in Python. Chrome's format: "Trace Event Format",
+complete events (`ph` is `X`), microseconds.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """A profiled stretch of time."""
+    """Breakdown of a profiled interval."""
 
     on_gpu: bool
     span_ms: float
     """From the first kernel's start to the last one's end."""
     gap_ms: float
-    """In which nothing ran: launch overhead, waiting, Python."""
+    """Time without a running kernel: launch overhead, waiting, Python."""
     kernels: list[Kernel] = field(default_factory=list)
     """Longest first."""
 
@@ -50,7 +50,7 @@ class Breakdown:
         return sum(kernel.calls for kernel in self.kernels)
 
     def ms_of(self, kind: Kind) -> float:
-        """Time of all kernels of one kind; kernels at the same time count each."""
+        """Time of all kernels of one kind; concurrent kernels are all counted."""
         return sum(kernel.ms for kernel in self.kernels if kernel.kind == kind)
 
 
@@ -58,7 +58,7 @@ def read_trace(path: Path) -> Breakdown:
     """Reads a trace file, compressed or not.
 
     Raises:
-        ValueError: It is no Chrome trace, or nothing that ran is in it.
+        ValueError: It is not a Chrome trace, or contains no kernels or operators.
     """
     with open_text(path) as file:
         try:
@@ -94,10 +94,10 @@ def _breakdown(events: Sequence[dict[str, Any]], times: Iterable[float], *, on_g
 
 
 def _own_times(events: Sequence[dict[str, Any]]) -> list[float]:
-    """Each operator's time without that of the operators it calls, in the same thread."""
+    """Time of each operator without that of the operators that it calls in the same thread."""
     own = [float(event["dur"]) for event in events]
     open_: dict[Any, list[int]] = defaultdict(list)
-    # At the same start the longer one is the caller.
+    # Of two operators with the same start, the longer one is the caller.
     for at in sorted(range(len(events)), key=lambda i: (float(events[i]["ts"]), -float(events[i]["dur"]))):
         start, stack = float(events[at]["ts"]), open_[events[at].get("tid")]
         while stack and start >= float(events[stack[-1]]["ts"]) + float(events[stack[-1]]["dur"]):

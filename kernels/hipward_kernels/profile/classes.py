@@ -1,4 +1,4 @@
-"""Tells from a kernel's name what kind of work it does: GEMM, attention, elementwise, or other.
+"""Classifies kernels by name: GEMM, attention, elementwise, or other.
 
 Names come from the libraries: hipBLASLt and Tensile (`Cijk_…`), rocBLAS, cuBLAS and CUTLASS, aiter and Composable
 Kernel, AOTriton and FlashAttention, Triton kernels by Inductor (`triton_poi_…`, `triton_per_…`) and by hand, and ATen's
@@ -15,7 +15,7 @@ Kind = Literal["gemm", "attention", "elementwise", "other"]
 KINDS: tuple[Kind, ...] = ("gemm", "attention", "elementwise", "other")
 
 _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    # Communication between GPUs: its names speak of reductions.
+    # Communication between GPUs, whose names contain words for reductions.
     ("other", re.compile(r"nccl|rccl|all_?reduce|all_?gather|reduce_?scatter|Backward0?$|autograd::", re.IGNORECASE)),
     (
         "attention",
@@ -45,9 +45,9 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         ),
     ),
 )
-"""First match wins."""
+"""Patterns; the first match is used."""
 
 
 def kind_of(name: str) -> Kind:
-    """What kind of work a kernel or operator of this name does."""
+    """The kind of work of a kernel or operator."""
     return next((kind for kind, pattern in _PATTERNS if pattern.search(name)), "other")

@@ -1,4 +1,4 @@
-"""One kernel that ran, as each of ROCm's profilers records it, and their summary by name."""
+"""A kernel launch as recorded by ROCm's profilers, and a summary by kernel."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Dispatch:
-    """One launch."""
+    """A kernel launch."""
 
     kernel: str
     start_ns: int
     end_ns: int
     vgprs: int | None
-    """None, here and below, where the recording does not say."""
+    """None, here and below, if it is not recorded."""
     agprs: int | None
     sgprs: int | None
     lds_bytes: int | None
     scratch_bytes: int | None
-    """Of a thread; above zero where registers were spilled."""
+    """Scratch memory of a thread; positive if registers were spilled."""
     workgroup_threads: int
     grid_threads: int
 
 
 def summary(dispatches: Sequence[Dispatch]) -> Breakdown:
-    """The same picture as of a Chrome trace: time by kernel and kind, and the gaps.
+    """The breakdown of launches: time by kernel and kind, and the gaps.
 
     Raises:
-        ValueError: Nothing ran.
+        ValueError: There are no launches.
     """
     if not dispatches:
         raise ValueError("no kernel ran while the profiler looked")

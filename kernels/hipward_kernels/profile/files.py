@@ -1,4 +1,4 @@
-"""Opens text files that may be compressed, and reads tables from them."""
+"""Reads text files and tables that may be compressed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def open_text(path: Path) -> TextIO:
-    """The text of a file; of what is compressed in it where its name ends in `.gz`."""
+    """Opens a text file, which is decompressed if its name ends in `.gz`."""
     if path.suffix == ".gz":
         return cast("TextIO", gzip.open(path, "rt", encoding="utf-8-sig"))
     return path.open(encoding="utf-8-sig")
@@ -33,7 +33,7 @@ def rows(path: Path, *columns: str) -> Iterator[dict[str, str]]:
                 line = reader.line_num
                 _check([name for name in columns if row[name] is None])
                 yield row
-    # A program that was stopped leaves half a file.
+    # A program that was stopped leaves an incomplete file.
     except (ValueError, EOFError, OSError, csv.Error) as error:
         raise ValueError(f"{path}, near line {line}: {error}") from error
 
@@ -44,10 +44,10 @@ def _check(missing: list[str]) -> None:
 
 
 def whole(row: dict[str, str], name: str) -> int:
-    """The whole number in a column; some tools write it with a decimal point.
+    """The integer in a column; some tools write it with a decimal point.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The value is not an integer.
     """
     text = row[name]
     try:

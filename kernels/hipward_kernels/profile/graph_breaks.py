@@ -1,4 +1,4 @@
-"""Where `torch.compile` stops and goes on in Python: each break costs a launch of Python and ends all fusion there."""
+"""Graph breaks of `torch.compile`: each returns to Python and prevents fusion across it."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Break:
-    """One place."""
+    """A graph break."""
 
     reason: str
     place: str
-    """`model.py:12 in forward`, the user's own line; empty where PyTorch does not say it."""
+    """`model.py:12 in forward`, the line of the user's code; empty if PyTorch does not report it."""
 
 
 @dataclass(frozen=True)
 class GraphReport:
-    """What `torch.compile` makes of a call."""
+    """The graphs of a call."""
 
     graphs: int
     operators: int
-    """In all graphs together."""
+    """Number of operators in all graphs."""
     breaks: list[Break]
 
     def in_words(self) -> str:
-        """For a person: one line, then one for each break."""
+        """A summary line, then a line for each break."""
         graphs = f"{self.graphs} graph{'' if self.graphs == 1 else 's'} with {self.operators} operators"
         if not self.breaks:
             return f"{graphs}, no breaks: torch.compile(fullgraph=True) takes it."
@@ -40,7 +40,7 @@ class GraphReport:
 
 
 def graph_breaks(call: Callable[..., Any], arguments: Sequence[Any]) -> GraphReport:
-    """Traces one call, without compiling it, and says where the trace breaks."""
+    """Traces one call without compiling it, and reports graph breaks."""
     torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way
     try:
         explained = torch._dynamo.explain(call)(*arguments)  # noqa: SLF001 - documented, too
@@ -60,7 +60,7 @@ def _first_line(text: str) -> str:
 
 
 def _place(stack: Sequence[Any] | None) -> str:
-    """The innermost frame that is no library's."""
+    """The innermost frame outside of libraries."""
     for frame in reversed(stack or []):
         if "site-packages" not in frame.filename and "dist-packages" not in frame.filename:
             return f"{frame.filename.rpartition('/')[2]}:{frame.lineno} in {frame.name}"

@@ -1,4 +1,4 @@
-"""Profiles calls of a model with `torch.profiler`, after they are warm, and keeps the Chrome trace."""
+"""Profiles calls of a model with `torch.profiler` after a warm-up, and saves the Chrome trace."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ WARM_CALLS = 3
 
 
 def profile(call: Callable[[], Any], *, calls: int = 5, trace: Path | None = None, memory: bool = False) -> Breakdown:
-    """Where the time of some calls goes.
+    """Profiles some calls.
 
     Args:
-        call: What is profiled; makes its own inputs or closes over them.
-        calls: How often, after `WARM_CALLS` that are not looked at.
-        trace: Where the Chrome trace is kept; https://ui.perfetto.dev shows it. Not kept unless given.
-        memory: Also record shapes and allocations, which the trace then shows; slower.
+        call: The function to profile, without arguments.
+        calls: Number of profiled calls, after `WARM_CALLS` others.
+        trace: File for the Chrome trace, for https://ui.perfetto.dev; None does not save it.
+        memory: Also records shapes and allocations; slower.
     """
     activities = [ProfilerActivity.CPU]
     on_gpu = torch.cuda.is_available()

@@ -1,8 +1,8 @@
 """Reads rocpd, the SQLite database that rocprofv3 and rocprof-sys write by default.
 
-Two layouts are known: times in the dispatches themselves, and, in later versions, times in a table of their own. Tables
-carry the recording's id in their names; the views without it need an extension of SQLite in later versions, so that
-the tables are read. Layout: rocprofiler-sdk, `source/share/rocprofiler-sdk-rocpd/rocpd_tables.sql`.
+Two layouts are supported: times in the table of dispatches and, in later versions, times in a separate table. Names of
+tables contain the recording's id; the views without it need an extension of SQLite in later versions, so the tables
+are read. Layout: rocprofiler-sdk, `source/share/rocprofiler-sdk-rocpd/rocpd_tables.sql`.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _TIMES_APART = """
 
 
 def read(path: Path) -> list[Dispatch]:
-    """Every kernel that ran, in order; one that did not end has no time and is left out.
+    """Every kernel launch, in order; a kernel that did not end is left out.
 
     Raises:
-        ValueError: The file is no rocpd database.
+        ValueError: The file is not a rocpd database.
     """
     dispatches: list[Dispatch] = []
     try:
@@ -51,7 +51,7 @@ def read(path: Path) -> list[Dispatch]:
             for recording in ids:
                 columns = {row[1] for row in database.execute(f'PRAGMA table_info("rocpd_kernel_dispatch{recording}")')}
                 query = _TIMES_INSIDE if "start" in columns else _TIMES_APART
-                # The id is a table name's own end: letters, digits and underscores.
+                # The id is the suffix of a table name: letters, digits and underscores.
                 dispatches += [Dispatch(*row) for row in database.execute(query.format(id=recording))]
     except sqlite3.DatabaseError as error:
         raise ValueError(f"{path} is no rocpd database: {error}") from error

@@ -1,9 +1,9 @@
 """rocprof-compute: hardware counters against the machine's limits. ROCm documentation, "ROCm Compute Profiler".
 
-It runs a program many times, a few counters each, so that a profile takes minutes. What it analyzes it prints; what it
-measured lies in the workload's folder, compressed since ROCm 10: a `results_….csv` of each pass, with a row for each
-counter of a dispatch, which `analyze` puts together as `pmc_perf.csv`; before ROCm 7.13 that file alone, with a column
-for each counter. All of them are read here. Columns: rocprofiler-compute, `src/utils/rocpd_data.py`.
+It runs a program many times with a few counters each, so a profile takes minutes. It prints analyses and writes
+measurements to the workload's directory, compressed since ROCm 10: a `results_….csv` for each pass, with a row for each
+counter of a dispatch, which `analyze` joins to `pmc_perf.csv`; before ROCm 7.13 only that file, with a column for each
+counter. This module reads all of them. Columns: rocprofiler-compute, `src/utils/rocpd_data.py`.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ _DESCRIPTIONS = {
 
 @dataclass(frozen=True)
 class Counters:
-    """One dispatch with what was counted."""
+    """A dispatch with its counters."""
 
     dispatch: int
     kernel: str
     ns: int
     values: dict[str, float]
-    """By the hardware's own names: `SQ_INSTS_VALU`, `TCC_HIT_sum`."""
+    """Values by the hardware's names: `SQ_INSTS_VALU`, `TCC_HIT_sum`."""
 
 
 def profile_command(program: Sequence[str], name: str, directory: Path, *, roofline_only: bool = False) -> list[str]:
-    """The command line that measures `program` into the folder `name` of `directory`."""
+    """The command line that profiles `program` into the directory `name` of `directory`."""
     kind = "--roof-only" if roofline_only else "--no-roof"
     return [TOOL, "profile", "--output-directory", str(directory / name), kind, "--", *program]
 
@@ -93,7 +93,7 @@ def read(workload: Path) -> list[Counters]:
     found: dict[int, Counters] = {}
     for path in whole[:1] or _files(workload, "results_*"):
         for one in read_file(path):
-            # Each pass is the same program again, so a dispatch is known by its number.
+            # Each pass runs the same program, so dispatches are identified by number.
             known = found.setdefault(one.dispatch, one)
             if known.kernel != one.kernel:
                 raise ValueError(f"{path}: dispatch {one.dispatch} is {one.kernel}, and {known.kernel} in another pass")
@@ -108,10 +108,10 @@ def _files(workload: Path, name: str) -> list[Path]:
 
 
 def read_file(path: Path) -> list[Counters]:
-    """One table of counters, whichever of the two forms it has.
+    """Reads a table of counters in either form.
 
     Raises:
-        ValueError: It has neither.
+        ValueError: The file has neither form.
     """
     found: dict[int, Counters] = {}
     for at, row in enumerate(rows(path, "Kernel_Name", "Start_Timestamp", "End_Timestamp")):
@@ -121,7 +121,7 @@ def read_file(path: Path) -> list[Counters]:
         counted = row.items()
         if {"Counter_Name", "Counter_Value"} <= row.keys():
             counted = {row["Counter_Name"]: row["Counter_Value"]}.items()
-        # A counter that this pass did not read is an empty cell.
+        # The cell of a counter that this pass did not read is empty.
         shown = {name: value for name, value in counted if name not in _DESCRIPTIONS and _is_number(value)}
         counters.values.update({name: float(value) for name, value in shown.items()})
     return list(found.values())

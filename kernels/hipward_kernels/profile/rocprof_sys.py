@@ -1,8 +1,8 @@
 """rocprof-sys: a timeline of host and device together. ROCm documentation, "Understanding the Systems Profiler output".
 
-Writes a trace (Perfetto's `.proto`, or rocpd, which becomes its default after ROCm 10.0) and, with profiles on, times
-of functions as JSON, which later versions write only when told to. The trace is for https://ui.perfetto.dev or ROCm
-Optiq; the times are read here.
+Writes a trace (Perfetto's `.proto`, or rocpd, which becomes its default after ROCm 10.0) and, with profiles enabled,
+times of functions as JSON, which later versions write only on request. The trace is for https://ui.perfetto.dev or ROCm
+Optiq; this module reads the times.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _INDENTATION = re.compile(r"^\|[\d|]*>>>[ |]*?(?:\|_|(?=[^ |]))")
 
 @dataclass(frozen=True)
 class Region:
-    """One function or range, with all that it calls."""
+    """A function or range, including its callees."""
 
     name: str
     depth: int
-    """In the tree of calls; 0 is a thread's outermost."""
+    """Depth in the call tree; 0 for a thread's outermost function."""
     calls: int
     seconds: float
 
@@ -41,7 +41,7 @@ def command(program: Sequence[str]) -> list[str]:
 
 
 def variables(directory: Path) -> dict[str, str]:
-    """Where the tool writes: straight into `directory`, with names that hold no time and no process id."""
+    """Environment variables that make the tool write into `directory`, with names without times and process ids."""
     return {
         "ROCPROFSYS_OUTPUT_PATH": str(directory),
         "ROCPROFSYS_TIME_OUTPUT": "OFF",
@@ -66,7 +66,7 @@ def profile(program: Sequence[str], directory: Path, *, seconds: float = SECONDS
 
 
 def traces(directory: Path) -> list[Path]:
-    """Traces for a viewer that the tool left below `directory`."""
+    """The traces that the tool wrote below `directory`."""
     return sorted([*directory.rglob("perfetto-trace*.proto"), *directory.rglob("*.db")])
 
 
@@ -84,7 +84,7 @@ def read_wall_clock(path: Path) -> list[Region]:
 
 
 def _regions(graph: Any, unit: Any) -> Iterator[Region]:
-    # Times are in the unit of `repr_data`; the file says how many nanoseconds that is.
+    # Times are in the unit of `repr_data`; the file contains its number of nanoseconds.
     scale = float(unit) * 1e-9 if unit else 1.0
     for node in graph:
         # `|00>>> |_name`: thread and indentation, then the name, which may itself begin with underscores.

@@ -42,8 +42,8 @@ def command(
     Args:
         program: The program and its arguments.
         directory: Where the tool writes.
-        counters: Hardware counters to read, such as `SQ_WAVES`; few at a time fit, and kernels run one by one then.
-        hip_trace: Record calls of HIP, too, which shows launch overhead.
+        counters: Hardware counters, such as `SQ_WAVES`. Only few fit at a time, and kernels then run one by one.
+        hip_trace: Also records HIP calls, which show launch overhead.
     """
     options = ["--kernel-trace", "--stats", "--truncate-kernels"]
     options += ["--hip-trace"] if hip_trace else []
@@ -52,7 +52,7 @@ def command(
 
 
 def profile(program: Sequence[str], directory: Path, *, seconds: float = SECONDS) -> list[Dispatch]:
-    """Runs `program` under the tool; every kernel that ran.
+    """Runs `program` under the tool; returns every kernel launch.
 
     Raises:
         ToolMissingError: The tool is not on this host.
@@ -64,7 +64,7 @@ def profile(program: Sequence[str], directory: Path, *, seconds: float = SECONDS
 
 
 def read(directory: Path) -> list[Dispatch]:
-    """What the tool wrote below `directory`: its database, else its CSV traces of kernels.
+    """Reads the tool's database below `directory`, or its CSV traces of kernels.
 
     Raises:
         ValueError: There is neither.
@@ -80,7 +80,7 @@ def read_kernel_trace(path: Path) -> list[Dispatch]:
     """Reads `…_kernel_trace.csv`.
 
     Raises:
-        ValueError: It is no kernel trace, or was cut off.
+        ValueError: It is not a kernel trace, or is incomplete.
     """
     needed = ("Kernel_Name", "Start_Timestamp", "End_Timestamp", *_sides("Workgroup_Size"), *_sides("Grid_Size"))
     return [
@@ -105,7 +105,7 @@ def read_kernel_stats(path: Path) -> list[KernelStats]:
     """Reads `…_kernel_stats.csv`, in the order of the file: longest first.
 
     Raises:
-        ValueError: It holds no statistics of kernels, or was cut off.
+        ValueError: It contains no statistics of kernels, or is incomplete.
     """
     return [
         KernelStats(
@@ -113,7 +113,7 @@ def read_kernel_stats(path: Path) -> list[KernelStats]:
             whole(row, "Calls"),
             float(row["TotalDurationNs"]),
             float(row["AverageNs"]),
-            # What is next to nothing may be written as `<0.01`.
+            # Small values may be written as `<0.01`.
             float(row["Percentage"].lstrip("<")),
         )
         for row in rows(path, "Name", "Calls", "TotalDurationNs", "AverageNs", "Percentage")
@@ -125,5 +125,5 @@ def _sides(name: str) -> list[str]:
 
 
 def _maybe(row: dict[str, str], *names: str) -> int | None:
-    """The number in the first of these columns that is there."""
+    """The number in the first of these columns that exists."""
     return next((whole(row, name) for name in names if row.get(name)), None)

@@ -1,4 +1,4 @@
-"""Finds and runs a profiler of ROCm, or says in a sentence that it is not there."""
+"""Finds and runs a profiler of ROCm, or reports that it is missing."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ PACKAGES = {
     "rocprof-sys-run": "rocprofiler-systems",
     "rocprof-compute": "rocprofiler-compute",
 }
-"""ROCm's package that brings each tool."""
+"""ROCm's package of each tool."""
 
 
 class ToolMissingError(Exception):
-    """The tool is not on this host; the message says what brings it."""
+    """The tool is not on this host; the message names its package."""
 
 
 class ToolFailedError(Exception):
-    """The tool ran and failed; the message ends in what it said."""
+    """The tool ran and failed; the message ends with its output."""
 
 
 def find(name: str) -> str:
     """Path of a tool: on PATH, or in ROCm's folder.
 
     Raises:
-        ToolMissingError: It is not there.
+        ToolMissingError: The tool is missing.
     """
     rocm = Path(os.environ.get("ROCM_PATH", "/opt/rocm")) / "bin" / name
     found = shutil.which(name) or (str(rocm) if os.access(rocm, os.X_OK) else None)
@@ -44,10 +44,10 @@ def find(name: str) -> str:
 
 
 def run(command: Sequence[str], *, seconds: float, variables: Mapping[str, str] | None = None) -> str:
-    """Runs a tool's command line, whose first word `find` looks up; what it printed.
+    """Runs a tool's command line and returns its output; `find` looks up the first word.
 
     Raises:
-        ToolMissingError: It is not there.
+        ToolMissingError: The tool is missing.
         ToolFailedError: It failed, or took longer than `seconds`.
     """
     path = find(command[0])

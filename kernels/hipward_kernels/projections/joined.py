@@ -1,4 +1,4 @@
-"""Linear layers that read the same input, joined into one: their weights below each other, their biases too."""
+"""Linear layers with the same input, joined into one by concatenating their weights and biases."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Joined(nn.Module):
     """One matrix product for several linear layers of the same input size.
 
-    `sizes` are the layers' outputs, in order. The weight is `[sum(sizes), K]`. Where only some layers have a bias, the
-    others get zeros.
+    `sizes` are the numbers of outputs of the layers, in order. The weight has shape `[sum(sizes), K]`. If only some
+    layers have a bias, the others get zeros.
     """
 
     def __init__(self, layers: Sequence[nn.Linear]) -> None:

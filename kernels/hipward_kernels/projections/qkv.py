@@ -19,7 +19,7 @@ class FusedQKV(Joined):
     """`q(x)`, `k(x)` and `v(x)` with one matrix product of weight `[(heads + 2 * kv_heads) * D, K]`."""
 
     def __init__(self, query: nn.Linear, key: nn.Linear, value: nn.Linear, heads: int, kv_heads: int) -> None:
-        """`heads` are the query's; each of the `kv_heads` of key and value serves `heads / kv_heads` of them."""
+        """`heads` is the number of query heads; each of the `kv_heads` is shared by `heads / kv_heads` of them."""
         head_dim, rest = divmod(query.out_features, heads)
         if (
             rest
@@ -29,7 +29,7 @@ class FusedQKV(Joined):
         ):
             raise ValueError(
                 f"outputs of query, key and value are {query.out_features}, {key.out_features} and "
-                f"{value.out_features}; they do not make {heads} and {kv_heads} heads of one size"
+                f"{value.out_features}; they cannot be split into {heads} and {kv_heads} heads of one size"
             )
         super().__init__([query, key, value])
         self.heads, self.kv_heads, self.head_dim = heads, kv_heads, head_dim
@@ -41,5 +41,5 @@ class FusedQKV(Joined):
         return q, k, v
 
     def rotated(self, x: Tensor, cos: Tensor, sin: Tensor, layout: Layout = "half") -> tuple[Tensor, Tensor, Tensor]:
-        """The same, contiguous, with queries and keys turned by `hipward_kernels.ops.rope`, in one kernel."""
+        """The same, contiguous, with queries and keys rotated by `hipward_kernels.ops.rope`, in one kernel."""
         return qkv_rope(self.product(x), cos, sin, self.heads, self.kv_heads, layout)

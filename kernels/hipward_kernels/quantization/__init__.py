@@ -1,4 +1,4 @@
-"""8-bit floating-point linear layers, in the format that the GPU's matrix units take."""
+"""8-bit floating-point linear layers, in the format of the GPU's matrix units."""
 
 from hipward_kernels.quantization.fp8 import FP8Linear, Quantized, quantize
 

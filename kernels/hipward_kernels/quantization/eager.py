@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 SMALLEST_SCALE = 1e-12
-"""Of a row of zeros."""
+"""Scale of a row of zeros."""
 
 
 def quantize_rows(x: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
@@ -18,5 +18,5 @@ def quantize_rows(x: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     largest = torch.finfo(dtype).max
     wide = x.float()
     scales = (wide.abs().amax(-1, keepdim=True) / largest).clamp(min=SMALLEST_SCALE)
-    # Past the largest number the formats have no infinity to round to, but NaN.
+    # Numbers beyond the largest one would become NaN, because the formats have no infinity.
     return (wide / scales).clamp(-largest, largest).to(dtype), scales

@@ -1,8 +1,8 @@
-"""Linear layers with 8-bit floating-point weights and activations, each row with a scale of its own.
+"""Linear layers with 8-bit floating-point weights and activations, with a scale for each row.
 
-The format is the architecture's: e4m3fnuz on gfx942, e4m3fn on gfx950 and on NVIDIA from sm_89 on (`arch.fp8_dtype`).
-They are not interchangeable: the same bits mean half as much in the first. Without matrix units for it (older GPUs,
-CPUs) the product is computed from the rounded numbers in the layer's dtype: the same result, without the speed.
+The format is that of the architecture: e4m3fnuz on gfx942, e4m3fn on gfx950, gfx12 and NVIDIA from sm_89 on
+(`arch.fp8_dtype`). They are not interchangeable: the same bits have half the value in the first. Without matrix units
+for the format (older GPUs, CPUs), the product is computed from the rounded numbers in the layer's dtype.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from hipward_kernels.arch import fp8_dtype, get_gfx
-from hipward_kernels.harness.distance import distance, root_mean_square
+from hipward_kernels.dispatch.registry import Op
+from hipward_kernels.gpu.arch import fp8_dtype, get_gfx
 from hipward_kernels.linear.arguments import check
+from hipward_kernels.numerics.distance import distance, root_mean_square
 from hipward_kernels.ops.checks import floating
-from hipward_kernels.registry import Op
 
 if TYPE_CHECKING:
-    from hipward_kernels.harness.distance import Distance
+    from hipward_kernels.numerics.distance import Distance
 
 OP = Op("hipward_kernels.quantization", "quantize_rows", ("triton", "eager"))
 
 
 @dataclass(frozen=True)
 class Quantized:
-    """A matrix of 8-bit numbers and the scale of each row: `values * scales` is what it stands for."""
+    """A quantized matrix: `values * scales`."""
 
     values: Tensor
     """Shape `[R, K]`, an 8-bit floating dtype."""
@@ -36,7 +36,7 @@ class Quantized:
     """Shape `[R, 1]`, float32."""
 
     def dequantized(self, dtype: torch.dtype) -> Tensor:
-        """What it stands for."""
+        """The matrix in `dtype`."""
         return (self.values.float() * self.scales).to(dtype)
 
 
@@ -48,7 +48,7 @@ def quantize(x: Tensor, dtype: torch.dtype) -> Quantized:
         dtype: `torch.float8_e4m3fn` or `torch.float8_e4m3fnuz`.
     """
     if dtype not in (torch.float8_e4m3fn, torch.float8_e4m3fnuz):
-        raise TypeError(f"quantize: {dtype} is no format of weights; float8_e4m3fn or float8_e4m3fnuz is needed")
+        raise TypeError(f"quantize: the dtype is {dtype}; float8_e4m3fn or float8_e4m3fnuz is needed")
     floating("quantize", "x", x)
     if x.dim() != 2:
         raise ValueError(f"quantize: x has shape {list(x.shape)}; [R, K] is needed")
@@ -65,13 +65,19 @@ class FP8Linear(nn.Module):
     bias: Tensor | None
 
     def __init__(self, layer: nn.Linear, dtype: torch.dtype | None = None) -> None:
-        """`dtype=None` is the format of the layer's device; a device without one is an error."""
+        """`dtype=None` is the format of the layer's device.
+
+        Raises:
+            ValueError: The device has no 8-bit format, and `dtype` is None.
+        """
         super().__init__()
         weight = layer.weight.detach()
         arch = get_gfx(weight.get_device())
         format_ = fp8_dtype(arch) if dtype is None else dtype
         if format_ is None:
-            raise ValueError(f"FP8Linear: {arch} has no 8-bit matrix units; name a dtype to round as another GPU would")
+            raise ValueError(
+                f"FP8Linear: {arch} has no 8-bit matrix units; pass a dtype to emulate that of another GPU"
+            )
         self.dtype = format_
         quantized = quantize(weight, format_)
         self.register_buffer("values", quantized.values)
@@ -102,7 +108,7 @@ class FP8Linear(nn.Module):
         return F.linear(x.dequantized(dtype), weight, bias)
 
     def error(self, x: Tensor, layer: nn.Linear) -> tuple[Distance, float]:
-        """How far this is from `layer` for `x`: the distance, and the root mean square error over the result's own."""
+        """Error against `layer` for `x`: the distance, and the root mean square error relative to the result's."""
         exact = F.linear(x.double(), layer.weight.double(), None if layer.bias is None else layer.bias.double())
         with torch.no_grad():
             apart = distance(self(x), exact, 0.0)

@@ -7,14 +7,14 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from hipward_kernels.arch import fp8_dtype, get_gfx
+from hipward_kernels.gpu.arch import fp8_dtype, get_gfx
 from hipward_kernels.ops.launch import COLUMN_BLOCK, WARP_SIZE, as_rows, launch, launch_device, next_power_of_two, warps
 from hipward_kernels.quantization.eager import SMALLEST_SCALE
 
 
 @triton.jit
 def quantize_kernel(x_ptr, y_ptr, scales_ptr, stride, columns, largest, smallest, BLOCK: tl.constexpr):
-    """One program a row, `BLOCK` columns at a time."""
+    """One program per row, `BLOCK` columns at a time."""
     row = tl.program_id(0).to(tl.int64)
     x_ptr += row * stride
     y_ptr += row * columns
@@ -35,13 +35,13 @@ def quantize_kernel(x_ptr, y_ptr, scales_ptr, stride, columns, largest, smallest
 
 
 def column_block(columns: int) -> int:
-    """Columns that one program handles at a time."""
+    """Columns per iteration of a program."""
     return min(next_power_of_two(columns), COLUMN_BLOCK)
 
 
 def quantize_rows(x: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Values and scales; see `hipward_kernels.quantization.quantize`."""
-    # Compilers round to the format of their own matrix units only.
+    # Compilers can round only to the format of the matrix units.
     if not x.numel() or fp8_dtype(get_gfx(x.get_device())) is not dtype:
         return NotImplemented  # type: ignore[no-any-return]
     rows = as_rows(x)

@@ -1,9 +1,9 @@
-"""Puts fused modules into a model that somebody else wrote, keeping only those that compute the same.
+"""Replaces modules of an existing model by fused ones that compute the same.
 
-Modules are recognized by what they compute, not by their names: a candidate is proposed from a module's
-structure (`candidates.py`), then run beside the original on random inputs of the shapes and dtypes that the
-model really passes to it (`calls.py`, `verify.py`). Only a candidate that agrees takes the place. A module that
-somebody watches through hooks is left alone.
+Modules are recognized by their results and not by their names: a candidate is proposed from a module's structure
+(`candidates.py`), then compared with the original on random inputs with the shapes and dtypes that the model passes to
+it (`calls.py`, `verify.py`). A candidate replaces the original only if their results agree. Modules with hooks are not
+replaced. `steps.py` applies all optimizations of this folder to a model.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ def rewrite(
     inputs: Sequence[Any],
     propose: Propose,
 ) -> tuple[nn.Module, list[str]]:
-    """Replaces, in `model`, every module for which `propose` has a replacement that agrees.
+    """Replaces every module of `model` for which `propose` yields a candidate with the same results.
 
     Args:
-        model: Changed in place; it and its replacements share parameters.
-        inputs: Arguments of one call of the model, which is made to see the modules' inputs.
-        propose: Yields candidates for a module, most specific first, given the calls that were seen of it.
+        model: Changed in place; replacements share the parameters of the originals.
+        inputs: Arguments of one call of the model, which is made to record the inputs of its modules.
+        propose: Yields candidates for a module, most specific first, from the recorded calls of the module.
 
     Returns:
-        The model (or what replaces it, where it matched as a whole) and the replaced modules' names; the
-        model as a whole has the name "".
+        The model, or its replacement if it matched as a whole, and the names of the replaced modules. The name of the
+        whole model is "".
     """
     replaced: list[str] = []
     result = _replace(model, "", record_calls(model, inputs), propose, replaced, {})
@@ -58,7 +58,7 @@ def _replace(
     replaced: list[str],
     done: dict[nn.Module, nn.Module],
 ) -> nn.Module:
-    """What stands in `module`'s place: a replacement, or itself with its children replaced."""
+    """Returns the replacement of `module`, or `module` with its children replaced."""
     if module in done:
         return done[module]
     result = module

@@ -1,9 +1,9 @@
-"""Finds attention in a graph, written out or as a call of PyTorch's, and puts the attention router in its place.
+"""Graph pass that replaces attention, as a formula or as a call of PyTorch's function, by the attention router.
 
-Written out, it is `softmax(f(query @ key.T)) @ value`, where `f` multiplies by numbers, adds masks and fills with very
-negative numbers, in any order and spelling. The walk goes from the softmax back to the first product and on to the
-second, and gives up at anything it does not know. A mask that depends on no argument of the model is computed once: a
-causal one need not be stored at all.
+The formula is `softmax(f(query @ key.T)) @ value`, where `f` multiplies by numbers, adds masks and fills with very
+negative numbers, in any order and with any spelling. The search goes from the softmax back to the first product and
+forward to the second, and stops at any unknown operation. A mask that does not depend on arguments of the model is
+computed once; a causal one is not stored.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ CASTS = frozenset({"to", "float", "double", "half", "bfloat16", "type", "type_as
 PRODUCTS = frozenset({"matmul", "bmm"})
 SCALINGS = frozenset({"mul", "imul", "truediv", "div", "itruediv"})
 NEGLIGIBLE = -1e4
-"""What is added to hidden scores, at most: exp(-1e4) is zero in any dtype. Models write -1e4, -1e9, the lowest number
-or -inf."""
+"""Largest number that is added to masked scores: exp(-1e4) is zero in any dtype. Models use -1e4, -1e9, the lowest
+number or -inf."""
 HIDDEN = -1e8
-"""What hidden scores are filled with, at most: nothing of a score is left after it was added to this in float32, so
-adding and filling are the same, also for a query that sees nothing."""
+"""Largest number that masked scores are filled with: adding a score to it in float32 does not change it, so adding and
+filling are equivalent, even for a query without visible keys."""
 
 
 def routed(query: Tensor, key_t: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool, scale: float) -> Tensor:
-    """The router, given `[B, H, S, D]`, `[B, H, D, S]` and `[B, H, S, D]`, or the same without heads."""
+    """Calls the router with `[B, H, S, D]`, `[B, H, D, S]` and `[B, H, S, D]`, or the same without heads."""
     flat = query.dim() == 3
     if flat:
         query, key_t, value = query.unsqueeze(1), key_t.unsqueeze(1), value.unsqueeze(1)
@@ -49,7 +49,7 @@ def routed(query: Tensor, key_t: Tensor, value: Tensor, mask: Tensor | None, *, 
 
 
 def route_attention(graph: fx.GraphModule, inputs: Sequence[Any]) -> Found:
-    """The pass; see `capture.py`."""
+    """The graph pass; see `capture.py`."""
     found = Found()
     constants = _Constants(graph, inputs)
     for node in list(graph.graph.nodes):
@@ -64,33 +64,33 @@ def route_attention(graph: fx.GraphModule, inputs: Sequence[Any]) -> Found:
             if reason is None:
                 found.changed.append(f"scaled_dot_product_attention of {module_of(node) or 'the model'}")
             else:
-                found.left.append(f"scaled_dot_product_attention stays PyTorch's: {reason}")
+                found.left.append(f"scaled_dot_product_attention is not replaced: {reason}")
         elif name_of(node) == "multi_head_attention_forward":
             if _drop_weights(graph.graph, node):
                 found.changed.append(f"nn.MultiheadAttention of {module_of(node) or 'the model'}")
             else:
-                found.left.append("nn.MultiheadAttention is asked for its weights, or takes a fused kernel by itself")
+                found.left.append("nn.MultiheadAttention returns its weights, or uses a fused kernel already")
     return found
 
 
 @dataclass
 class _Match:
-    """Attention that is written out."""
+    """Attention as a formula."""
 
     first: fx.Node
     """The product of queries and keys."""
     second: fx.Node
     """The product of weights and values."""
     between: list[fx.Node]
-    """From `second` back to `first`, both included: what goes when nobody else uses it."""
+    """Nodes from `second` back to `first`, both included, which are removed if they have no other users."""
     scale: float
     added: list[tuple[fx.Node, float]] = field(default_factory=list)
     """Masks that are added to the scaled scores, with their factors."""
     filled: list[tuple[fx.Node, bool, float]] = field(default_factory=list)
-    """Masks, whether they are true where a score is hidden, and what it is filled with."""
+    """Masks, whether they are true where a score is masked, and the fill value."""
 
     def fits(self) -> bool:
-        """Whether the router takes these shapes and dtypes, and nothing is written over in between."""
+        """Whether the router supports these shapes and dtypes, and no node is overwritten in between."""
         query, key_t, value = (example(x) for x in (self.first.args[0], self.first.args[1], self.second.args[1]))
         out = example(self.second)
         if query is None or key_t is None or value is None or out is None or query.dim() not in (3, 4):
@@ -108,7 +108,7 @@ class _Match:
         return not any(isinstance(node, fx.Node) and overwritten(node) for node in nodes)
 
     def replace(self, graph: fx.Graph, constants: _Constants) -> None:
-        """Puts the router in the place of the whole."""
+        """Replaces all nodes by a call of the router."""
         with graph.inserting_before(self.second):
             kind, mask = self._mask(graph, constants)
             out = graph.call_function(
@@ -153,7 +153,7 @@ class _Match:
         return MaskKind.OTHER, total
 
     def _kind(self, values: list[Tensor]) -> MaskKind:
-        """What all masks together hide, given their contents."""
+        """Kind of all masks together, from their contents."""
         first, second = example(self.first.args[0]), example(self.first.args[1])
         assert first is not None  # noqa: S101 - `fits` has looked
         assert second is not None  # noqa: S101
@@ -177,7 +177,7 @@ def _broadcasts(shape: Sequence[int], to: Sequence[int]) -> bool:
 
 
 def _match(softmax: fx.Node, constants: _Constants) -> _Match | None:
-    """The attention that a softmax is the middle of, or None."""
+    """The attention around a softmax, or None."""
     scores = example(softmax)
     if scores is None or argument(softmax, 1, "dim", None) not in (-1, scores.dim() - 1):
         return None
@@ -189,7 +189,7 @@ def _match(softmax: fx.Node, constants: _Constants) -> _Match | None:
 
 
 def _forward(softmax: fx.Node) -> list[fx.Node]:
-    """From the softmax to the product with the values, both included; empty where there is something else between."""
+    """Nodes from the softmax to the product with the values, both included; empty if there is another op between."""
     path = [softmax]
     while len(path[-1].users) == 1:
         (user,) = path[-1].users
@@ -207,17 +207,17 @@ def _forward(softmax: fx.Node) -> list[fx.Node]:
 
 @dataclass
 class _Walk:
-    """The way from the softmax's argument back to the first product, and what is met on it."""
+    """The path from the softmax's argument back to the first product, with its scalings and masks."""
 
     constants: _Constants
     between: list[fx.Node]
     factor: float = 1.0
-    """What later steps multiply a score by."""
+    """Product of the factors of later operations."""
     added: list[tuple[fx.Node, float]] = field(default_factory=list)
     filled: list[tuple[fx.Node, bool, float]] = field(default_factory=list)
 
     def back(self, node: Any) -> bool:
-        """Goes on from `node`; false where it is no score, or somebody else uses it."""
+        """Continues from `node`; returns False if it is not a score or has other users."""
         if not isinstance(node, fx.Node) or len(node.users) != 1 or not node.args:
             return False
         self.between.append(node)
@@ -270,13 +270,13 @@ class _Walk:
                 hides, scores, value = False, fill, self.constants.number(scores)
         if not isinstance(mask, fx.Node) or value is None or value * self.factor > HIDDEN:
             return False
-        # Masks that were added later are added to hidden scores, too: those stay hidden.
+        # Masks that are added later are also added to masked scores, which stay masked.
         self.filled.append((mask, hides, value * self.factor))
         return self.back(scores)
 
 
 def _replace_call(graph: fx.Graph, node: fx.Node) -> str | None:
-    """Puts the router in the place of a call of PyTorch's; else says why it would make no difference."""
+    """Replaces a call of PyTorch's function by the router; returns the reason if it is not replaced."""
     names = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
     query, key, value, mask, dropout, causal = (argument(node, i, name, None) for i, name in enumerate(names))
     examples = [example(x) for x in (query, key, value)]
@@ -284,7 +284,7 @@ def _replace_call(graph: fx.Graph, node: fx.Node) -> str | None:
         return "its arguments are not [B, H, S, D]"
     q, k, v = (x.transpose(1, 2) for x in examples if x is not None)
     if dropout or (causal and q.shape[1] != k.shape[1]):
-        return "it drops weights, or its mask ends at another corner"
+        return "it uses dropout, or its mask has another alignment"
     scale: Any = node.kwargs.get("scale")
     try:
         call = Call(q, k, v, example(mask), bool(causal), q.shape[-1] ** -0.5 if scale is None else float(scale), 0.0)
@@ -302,7 +302,7 @@ def _replace_call(graph: fx.Graph, node: fx.Node) -> str | None:
 
 
 def _drop_weights(graph: fx.Graph, node: fx.Node) -> bool:
-    """Lets PyTorch's module take a fused kernel where it would return weights that nobody reads."""
+    """Makes PyTorch's module use a fused kernel if the weights that it returns are not used."""
     if not node.kwargs.get("need_weights", True) or any(name_of(user) != "getitem" for user in node.users):
         return False
     weights = [user for user in node.users if user.args[1] == 1]
@@ -315,7 +315,7 @@ def _drop_weights(graph: fx.Graph, node: fx.Node) -> bool:
 
 
 class _Constants:
-    """Values of nodes that depend on no argument of the model and on no parameter: on numbers and buffers alone."""
+    """Values of nodes that depend only on numbers and buffers, not on arguments or parameters of the model."""
 
     def __init__(self, graph: fx.GraphModule, inputs: Sequence[Any]) -> None:
         self._values: dict[fx.Node, Any] = {}
@@ -326,14 +326,14 @@ class _Constants:
                 self._values[node] = value
 
     def number(self, node: Any) -> float | None:
-        """The value as a number; None where it is not constant, or no single number."""
+        """The value as a number; None if it is not constant or not a single number."""
         value = self.value(node)
         if isinstance(value, Tensor) and value.numel() == 1:
             value = value.item()
         return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
     def value(self, node: Any) -> Any:
-        """The node's value, or None where it is not constant."""
+        """The value of the node, or None if it is not constant."""
         if not isinstance(node, fx.Node):
             return node
         if node in self._values:

@@ -1,4 +1,4 @@
-"""Sees with which tensors a model calls its modules. Keeps their descriptions, not the tensors."""
+"""Records shapes and dtypes of the tensors that a model passes to its modules."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from torch import Tensor, nn
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-CALLS_KEPT = 4
-"""Different calls that are kept of one module."""
+MOST_CALLS = 4
+"""Most different calls that are recorded of one module."""
 
 
 @dataclass(frozen=True)
@@ -20,17 +20,17 @@ class Call:
     """One call of a module whose arguments and result were all tensors."""
 
     shapes: tuple[torch.Size, ...]
-    """Of the arguments."""
+    """Shapes of the arguments."""
     dtypes: tuple[torch.dtype, ...]
     device: torch.device
-    """Of the first argument."""
+    """Device of the first argument."""
 
     def random_arguments(self, scale: float, seed: int) -> list[Tensor]:
-        """Normal arguments of these shapes, with standard deviation `scale`, made on the device of the call."""
+        """Normally distributed arguments with standard deviation `scale`, created on the device of the call."""
         generator = torch.Generator(self.device).manual_seed(seed)
 
         def normal(shape: torch.Size, dtype: torch.dtype) -> Tensor:
-            # PyTorch has no normal numbers in 8 bits.
+            # PyTorch has no normal distribution for 8-bit dtypes.
             wide = dtype if dtype == torch.float64 else torch.float32
             made = torch.randn(shape, generator=generator, device=self.device, dtype=wide)
             return made.mul_(scale).to(dtype)
@@ -39,10 +39,10 @@ class Call:
 
 
 def record_calls(model: nn.Module, inputs: Sequence[Any]) -> dict[nn.Module, list[Call]]:
-    """Calls the model once; for each module, the different calls of it that were seen.
+    """Calls the model once; returns the different calls of each module.
 
-    Modules that were ever called with anything but floating-point tensors, or that returned anything but one
-    such tensor, are left out: what they do depends on more than a `Call` says.
+    Modules that were called with anything other than floating-point tensors, or that returned anything other than one
+    such tensor, are left out, because a `Call` does not describe them completely.
     """
     seen: dict[nn.Module, list[Call]] = {}
     unfit: set[nn.Module] = set()
@@ -54,7 +54,7 @@ def record_calls(model: nn.Module, inputs: Sequence[Any]) -> dict[nn.Module, lis
             return
         call = Call(tuple(x.shape for x in args), tuple(x.dtype for x in args), args[0].device)
         known = seen.setdefault(module, [])
-        if call not in known and len(known) < CALLS_KEPT:
+        if call not in known and len(known) < MOST_CALLS:
             known.append(call)
 
     hooks = [module.register_forward_hook(record, with_kwargs=True) for module in model.modules()]

@@ -1,7 +1,7 @@
-"""Guesses which fused module could stand for a module. A guess may be wrong: `verify.py` decides.
+"""Proposes fused modules as replacements of a module. `verify.py` checks the proposals.
 
-Guesses come from structure (which parameters, which linear layers, how many arguments), because names differ
-between models. To recognize one more pattern, add a generator here and name it in the variant that uses it.
+Proposals depend on the structure (parameters, linear layers, number of arguments), because names differ between models.
+To recognize another pattern, add a generator here and call it from the step that uses it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from hipward_kernels.modules import GatedMLP, RMSNorm, SiLUMul
+from hipward_kernels.ops.modules import GatedMLP, RMSNorm, SiLUMul
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hipward_kernels.rewrite.calls import Call
 
 COMMON_EPSILONS = (1e-5, 1e-6, 1e-8)
-"""Tried after the module's own attributes, for models that write the number into `forward`."""
+"""Tried after the module's attributes, for models with a literal in `forward`."""
 
 
 def fused_ops(module: nn.Module, calls: Sequence[Call]) -> Iterator[nn.Module]:
@@ -42,13 +42,13 @@ def _rmsnorm(module: nn.Module, calls: Sequence[Call]) -> Iterator[nn.Module]:
     if any(parameter.shape != width for parameter in parameters):
         return
     weight = parameters[0] if parameters else None
-    # Gemma and others keep the weight's distance from one.
+    # Models such as Gemma store the weight minus one.
     for offset, eps in itertools.product((0.0, 1.0) if parameters else (0.0,), _epsilons(module)):
         yield RMSNorm(weight, eps, offset)
 
 
 def _epsilons(module: nn.Module) -> list[float | None]:
-    """The module's own small numbers, then PyTorch's default of `eps=None`, then the common ones."""
+    """The module's own small numbers, then PyTorch's default for `eps=None`, then common values."""
     own = [value for value in vars(module).values() if isinstance(value, float) and 0 <= value < 0.1]
     return list(dict.fromkeys([*own, None, *COMMON_EPSILONS]))
 
@@ -61,7 +61,7 @@ def _silu_mul(module: nn.Module) -> Iterator[nn.Module]:
 def _gated_projections(
     module: nn.Module,
 ) -> Iterator[tuple[nn.Linear, nn.Linear, nn.Linear | None]]:
-    """Each way to read a module's linear layers as gate, up and, when there is a third, down."""
+    """Each assignment of a module's linear layers to gate, up and, if there is a third, down."""
     linears = [child for child in module.modules() if isinstance(child, nn.Linear)]
     owned = {id(parameter) for linear in linears for parameter in linear.parameters()}
     if len(linears) not in (2, 3) or any(id(p) not in owned for p in module.parameters()):

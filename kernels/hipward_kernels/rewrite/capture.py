@@ -1,8 +1,8 @@
-"""Changes what a model computes with, call by call: its code is captured as a graph, and passes rewrite that graph.
+"""Captures the code of a model as a graph, which passes rewrite.
 
-TorchDynamo does the capturing, so any Python that it understands will do, and what it does not understand breaks the
-graph in two. Parameters, hooks and state dicts stay the model's own; inputs of another shape are captured anew. A pass
-(`attention.py`, `gemm.py`, `siblings.py`) gets one graph and says what it changed and what it left alone.
+TorchDynamo captures the graph; code that it does not support causes a graph break. Parameters, hooks and state dicts of
+the model do not change; inputs with another shape are captured again. A pass (`attention.py`, `gemm.py`, `siblings.py`)
+receives one graph and reports what it changed and what it did not change.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from hipward_kernels import registry
+from hipward_kernels.dispatch import registry
 from hipward_kernels.rewrite.verify import TOLERANCE
 
 if TYPE_CHECKING:
@@ -30,20 +30,20 @@ torch.compiler.allow_in_graph(registry.run_whole)  # type: ignore[no-untyped-cal
 
 
 class DisagreesError(Exception):
-    """The rewritten model does not compute what the model computes."""
+    """The rewritten model computes other results than the model."""
 
 
 @dataclass
 class Found:
-    """What a pass did."""
+    """Result of a pass."""
 
     changed: list[str] = field(default_factory=list)
-    """What it changed, each in a few words that name the module."""
+    """Changes, each described in a few words with the name of the module."""
     left: list[str] = field(default_factory=list)
-    """Why it left alone what it might have changed."""
+    """Reasons for what was not changed."""
 
     def add(self, other: Found) -> None:
-        """Takes in what was found in another graph."""
+        """Adds the result for another graph."""
         self.changed += other.changed
         self.left = list(dict.fromkeys([*self.left, *other.left]))
 
@@ -54,7 +54,7 @@ def captured(model: nn.Module, passes: Sequence[Pass], mode: str | None) -> Call
     Args:
         model: Not changed.
         passes: Applied to each graph, in order.
-        mode: Of `torch.compile`, which then compiles the rewritten graphs; None runs them as they are.
+        mode: Mode of `torch.compile` for the rewritten graphs; None runs them without a compiler.
     """
     if not passes and mode is not None:
         compiled: Callable[..., Any] = torch.compile(model, mode=mode)
@@ -71,7 +71,7 @@ def captured(model: nn.Module, passes: Sequence[Pass], mode: str | None) -> Call
         done: Callable[..., Any] = inductor(graph, inputs, config_patches=_options(mode))
         return done
 
-    # A pass judges by sizes. Left to itself, Dynamo makes one unknown that differed in any model with the same code.
+    # Passes depend on sizes. By default, Dynamo makes a size symbolic that differed between models with the same code.
     rewritten: Callable[..., Any] = torch.compile(model, backend=backend, dynamic=False)
     if mode is not None:
         return rewritten
@@ -89,10 +89,10 @@ def _options(mode: str) -> dict[str, Any]:
 
 @torch.no_grad()
 def look(model: nn.Module, inputs: Sequence[Any], passes: Sequence[Pass]) -> list[Found]:
-    """Rewrites the model for one call, runs it uncompiled, and compares: what each pass did.
+    """Rewrites the model for one call, runs it without a compiler and compares results; returns what each pass did.
 
     Raises:
-        DisagreesError: The rewritten model gives something else.
+        DisagreesError: The rewritten model computes other results.
     """
     found = [Found() for _ in passes]
 
@@ -146,14 +146,14 @@ def _gpus(model: nn.Module) -> list[int]:
 
 
 def name_of(node: fx.Node) -> str:
-    """What a node calls, however it is written: `matmul` for `@`, for `torch.matmul` and for the tensor's method."""
+    """Normalized name of a node's function: `matmul` for `@`, for `torch.matmul` and for the tensor's method."""
     if node.op not in ("call_function", "call_method"):
         return ""
     return str(getattr(node.target, "__name__", node.target))
 
 
 def example(node: Any) -> Tensor | None:
-    """A tensor without contents that has the shape, dtype and device of a node's result; None for other results."""
+    """A fake tensor with the shape, dtype and device of a node's result; None for other results."""
     value = getattr(node, "meta", {}).get("example_value")
     return value if isinstance(value, Tensor) else None
 
@@ -164,7 +164,7 @@ def argument(node: fx.Node, position: int, name: str, default: Any) -> Any:
 
 
 def overwritten(node: fx.Node) -> bool:
-    """Whether something writes into a node's result."""
+    """Whether another node overwrites the result of a node."""
     return any(
         (name.endswith("_") and not name.endswith("__")) or name in _IN_PLACE
         for user in node.users
@@ -176,13 +176,13 @@ _IN_PLACE = frozenset({"iadd", "isub", "imul", "itruediv", "imatmul", "setitem"}
 
 
 def is_buffer(node: fx.Node) -> bool:
-    """Whether a placeholder stands for a buffer of the model."""
+    """Whether a placeholder is a buffer of the model."""
     name = getattr(getattr(node.meta.get("grapharg"), "source", None), "name", "")
     return "_buffers[" in str(name() if callable(name) else name)  # a method until PyTorch 2.14
 
 
 def module_of(node: fx.Node) -> str:
-    """The name of the module whose `forward` a node comes from; "" for the model itself."""
+    """The name of the module whose `forward` contains a node; "" for the model itself."""
     stack = node.meta.get("nn_module_stack") or {}
     if not stack:
         return ""

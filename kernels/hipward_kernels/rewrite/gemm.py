@@ -1,4 +1,4 @@
-"""Sends linear layers through the route that was measured fastest for their weight, where it is not PyTorch's own."""
+"""Graph pass that runs linear layers by the route that was measured fastest for their weight, if not PyTorch's own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _reason(x: Tensor, weight: Tensor, bias: Tensor | None) -> str:
-    """Why PyTorch's own route is taken."""
+    """Why PyTorch's own route is used."""
     reasons = [refusal("aiter", x, weight, bias, use_aiter=True) or "aiter is not faster"]
     limit = preshuffle.rows_wanted()
     if limit is not None:

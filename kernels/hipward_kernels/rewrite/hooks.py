@@ -1,4 +1,4 @@
-"""Says whether somebody watches a module: a replacement would not call their hooks."""
+"""Detects hooks of a module, which a replacement would not call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lets a replacement save and load its parameters under the names that the replaced module gave them."""
+"""Saves and loads the parameters of a replacement under the names of the replaced module."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def keep_names(original: nn.Module, replacement: nn.Module) -> None:
-    """Makes the replacement's state dict that of `original`, whose parameters it holds."""
+    """Gives the replacement the state dict keys of `original`, whose parameters it has."""
     theirs = {id(parameter): name for name, parameter in original.named_parameters()}
     names = {
         mine: theirs[id(parameter)]
@@ -33,6 +33,6 @@ def keep_names(original: nn.Module, replacement: nn.Module) -> None:
 
 
 def _rename(state: MutableMapping[str, Any], prefix: str, names: Mapping[str, str]) -> None:
-    # All out, then all in: names may trade places.
+    # All values are removed first, because two names may be swapped.
     taken = {new: state.pop(prefix + old) for old, new in names.items() if prefix + old in state}
     state.update({prefix + new: value for new, value in taken.items()})

@@ -1,8 +1,8 @@
-"""Joins linear layers that read the same tensor, as query, key and value projections do, whatever they are called.
+"""Joins linear layers that read the same tensor, such as query, key and value projections.
 
-Two halves. `join` gives such layers of a model one weight: each becomes a `Part` that multiplies by all of it and takes
-its own columns. `share_products` then computes that product once where a graph holds it several times. Outside such a
-graph the parts are right, but do the work several times.
+`join` gives such layers one weight: each becomes a `Part` that multiplies by the whole weight and selects its own
+columns. `share_products` is a graph pass that computes this product once. Without the pass the parts are correct, but
+repeat the product.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class _Together(Joined):
-    """The layers' common weight. Its parts save and load it under the names that the layers had."""
+    """The common weight of the layers. Its parts save and load it under the names of the original layers."""
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:  # noqa: FBT001 - as overridden
         pass
@@ -36,7 +36,7 @@ class _Together(Joined):
 
 
 class Part(nn.Module):
-    """One of the layers: `columns` of the common product, with the weight and bias that the layer had."""
+    """One of the layers: its columns of the common product, with its weight and bias."""
 
     def __init__(self, together: _Together, nth: int, *, bias: bool) -> None:
         super().__init__()
@@ -92,10 +92,10 @@ class Part(nn.Module):
 
 @torch.no_grad()
 def join(model: nn.Module, inputs: Sequence[Any]) -> tuple[list[str], Callable[[], None]]:
-    """Joins the layers that one call shows to read the same tensor: their names, and a way back.
+    """Joins the layers that read the same tensor in one call; returns their names and a function that undoes it.
 
-    Left alone are layers with hooks, layers that share parameters or that are called more than once, and subclasses of
-    `nn.Linear`, which may compute something else.
+    Layers with hooks, layers that share parameters or are called more than once, and subclasses of `nn.Linear`, which
+    may compute something else, are not joined.
     """
     names = {module: name for name, module in model.named_modules()}
     owners = Counter(id(p) for _, p in model.named_parameters(remove_duplicate=False))
@@ -130,7 +130,7 @@ def join(model: nn.Module, inputs: Sequence[Any]) -> tuple[list[str], Callable[[
 
 
 def _groups(model: nn.Module, fit: Sequence[nn.Linear], inputs: Sequence[Any]) -> list[list[nn.Linear]]:
-    """Layers of one parent that were given the same tensor, and called once."""
+    """Groups of layers of one parent that were called once with the same tensor."""
     parents = {child: module for module in model.modules() for child in module.children()}
     calls: Counter[nn.Module] = Counter()
     runs: list[tuple[Any, Any, int, list[nn.Linear]]] = []
@@ -142,7 +142,7 @@ def _groups(model: nn.Module, fit: Sequence[nn.Linear], inputs: Sequence[Any]) -
             calls[layer] += 1
             return
         x, parent = args[0], parents[layer]
-        # An inference tensor counts no versions.
+        # An inference tensor has no version counter.
         version = -1 if x.is_inference() else x._version  # noqa: SLF001 - counts changes in place
         at = latest.get(parent)
         if at is not None and runs[at][0]() is x and runs[at][2] == version:
@@ -170,7 +170,7 @@ def _groups(model: nn.Module, fit: Sequence[nn.Linear], inputs: Sequence[Any]) -
 
 
 def share_products(graph: fx.GraphModule, inputs: Sequence[Any]) -> Found:  # noqa: ARG001 - a pass
-    """The pass; see `capture.py`. Products of joined layers are computed once."""
+    """Graph pass (see `capture.py`) that computes the product of joined layers once."""
     found = Found()
     first: dict[tuple[Any, ...], fx.Node] = {}
     for node in list(graph.graph.nodes):

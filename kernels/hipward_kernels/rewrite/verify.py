@@ -1,4 +1,4 @@
-"""Decides whether a candidate computes what the original module computes."""
+"""Checks whether a candidate module computes the same as the original."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from hipward_kernels.rewrite.calls import Call
 
 SCALES = (1.0, 1e-3, 30.0)
-"""Standard deviations of the random inputs: a small one makes a wrong epsilon show, a large one saturation."""
+"""Standard deviations of the random inputs: a small one exposes a wrong epsilon, a large one saturation."""
 
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-4, torch.bfloat16: 3e-2, torch.float16: 4e-3}
-"""Largest error relative to the largest value of the original's output. Float64 is loose because modules
-that compute in float32 whatever they are given are to be recognized, too."""
+"""Largest error relative to the largest value of the original's output. The tolerance for float64 is large, so that
+modules which always compute in float32 are recognized."""
 
 
 def agrees(original: nn.Module, candidate: nn.Module, calls: Sequence[Call]) -> bool:
-    """True when both give the same shape, dtype and values, for random inputs like those of each call.
+    """Whether both return the same shape, dtype and values for random inputs like those of each call.
 
-    Values are compared as the model runs and, where the model is not float32, in float32 too: rounding to
+    Values are compared in the dtype of the model and, if that is not float32, also in float32, because rounding to
     bfloat16 would hide a wrong formula.
     """
     pairs = [(original, candidate, calls)]
@@ -51,7 +51,7 @@ def _same(first: nn.Module, second: nn.Module, call: Call, scale: float, seed: i
     try:
         expected = first(*(x.clone() for x in arguments))
         got = second(*arguments)
-    # The original is foreign code and the candidate a guess about it: whatever either raises, they differ.
+    # The original is user code and the candidate a guess: if either raises, they differ.
     except Exception:  # noqa: BLE001
         return False
     if not isinstance(expected, Tensor) or not isinstance(got, Tensor):
@@ -64,5 +64,5 @@ def _same(first: nn.Module, second: nn.Module, call: Call, scale: float, seed: i
 
 
 def first_dtype(call: Call) -> torch.dtype:
-    """Dtype that sets the tolerance: the coarsest argument's."""
+    """Dtype that determines the tolerance: the coarsest one of the arguments."""
     return max(call.dtypes, key=lambda dtype: torch.finfo(dtype).eps)

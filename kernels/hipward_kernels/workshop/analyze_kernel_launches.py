@@ -22,10 +22,10 @@ KERNELS_SHOWN = 20
 
 
 def read(path: Path) -> Breakdown:
-    """Reads any of the three.
+    """Reads any of the three formats.
 
     Raises:
-        ValueError: It is none of them, or nothing ran.
+        ValueError: The file has none of these formats, or contains no kernels.
     """
     try:
         if ".csv" in path.suffixes:
@@ -36,10 +36,10 @@ def read(path: Path) -> Breakdown:
 
 
 def report(found: Breakdown) -> str:
-    """For people."""
+    """The report as text."""
     what = "kernels" if found.on_gpu else "operators"
     return (
-        f"{found.launches} {what} in {found.span_ms:.3f} ms; in {found.gap_ms:.3f} ms of it nothing ran\n\n"
+        f"{found.launches} {what} in {found.span_ms:.3f} ms; idle for {found.gap_ms:.3f} ms of it\n\n"
         f"{table(found, rows=KERNELS_SHOWN)}"
     )
 

@@ -21,18 +21,18 @@ KERNELS_SHOWN = 15
 
 @dataclass(frozen=True)
 class Reduction:
-    """What became of a step's kernels."""
+    """The kernels of a step in two profiles."""
 
     baseline: Profile
     fused: Profile
 
     @property
     def share(self) -> float:
-        """Of the baseline's kernels that are gone; negative when there are more."""
+        """Share of the baseline's kernels that were removed; negative if kernels were added."""
         return 1 - self.fused.calls / self.baseline.calls
 
     def report(self) -> str:
-        """For people."""
+        """The report as text."""
         before, after = self.baseline, self.fused
         totals = [
             [f"{before.unit} a step", f"{before.calls:g}", f"{after.calls:g}", f"{self.share:.1%}"],
@@ -44,7 +44,7 @@ class Reduction:
         return "\n\n".join(
             [
                 table(["", before.subject, after.subject, "less"], totals),
-                f"Gone from {before.subject}, the most frequent:\n\n{listing(before, after)}",
+                f"Removed from {before.subject}, most frequent first:\n\n{listing(before, after)}",
                 f"New in {after.subject}:\n\n{listing(after, before)}",
             ]
         )
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> Reduction:
         description="Compares the kernels of two profiles.",
     )
     parser.add_argument("--baseline", type=Path, required=True, help="directory or file of run_pytorch_profiler")
-    parser.add_argument("--fused", type=Path, required=True, help="the same, of what is compared with it")
+    parser.add_argument("--fused", type=Path, required=True, help="the same for the version that is compared with it")
     options = parser.parse_args(arguments)
     try:
         reduction = Reduction(load(options.baseline), load(options.fused))
@@ -74,7 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> Reduction:
         raise SystemExit(str(error)) from error
     if reduction.baseline.unit != reduction.fused.unit:
         raise SystemExit(
-            f"{reduction.baseline.unit} beside {reduction.fused.unit}: profile both versions on the same device"
+            f"{reduction.baseline.unit} cannot be compared with {reduction.fused.unit}: "
+            "profile both versions on the same device"
         )
     print(reduction.report())
     return reduction

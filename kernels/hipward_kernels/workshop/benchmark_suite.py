@@ -23,17 +23,17 @@ def main(arguments: Sequence[str] | None = None) -> list[Record]:
     parser = common.parser("benchmark_suite", "Measures versions over batch sizes and lengths.")
     common.add_switches(parser)
     parser.add_argument(
-        "--models", type=common.versions, default="v1,v2,v3,v4", help="versions, the first is the baseline"
+        "--models", type=common.versions, default="v1,v2,v3,v4", help="versions; the first is the baseline"
     )
     parser.add_argument("--batch-sizes", type=common.numbers, help="with commas; default: --batch-size")
     parser.add_argument("--seq-lengths", type=common.numbers, help="with commas; default: --seq-len")
     parser.add_argument("--metrics", default=",".join(METRICS), help="columns, with commas")
-    parser.add_argument("--num-steps", type=common.positive, default=15, help="timed training steps of each")
+    parser.add_argument("--num-steps", type=common.positive, default=15, help="timed training steps per version")
     parser.add_argument("--results", type=results_file, help="CSV of results to append to")
     options = parser.parse_args(arguments)
     metrics = options.metrics.split(",")
     if unknown := [name for name in metrics if name not in METRICS]:
-        parser.error(f"no such metrics: {', '.join(unknown)}; there are {', '.join(METRICS)}")
+        parser.error(f"unknown metrics: {', '.join(unknown)}; known are {', '.join(METRICS)}")
     device = common.device(options)
     here = conditions(device)
     records = []
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Record]:
 
 
 def report(group: Sequence[Record], metrics: Sequence[str]) -> str:
-    """Records of one batch size and length, beside the first."""
+    """Compares the records of one batch size and length with the first."""
     first = group[0]
     header, rows = ["version"], [[record.subject.version] for record in group]
 

@@ -1,4 +1,4 @@
-"""What a device reaches at its best, measured here and now: a large matrix product, and a large copy."""
+"""The highest rates of this device, measured with a large matrix product and a large copy."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from hipward_kernels.bench.perftest import copy_rate
 from hipward_kernels.harness.sampling import median_interval
 from hipward_kernels.harness.timing import clock_for
-from hipward_kernels.perftest import copy_rate
 
 if TYPE_CHECKING:
     from hipward_kernels.models.training import Precision
@@ -19,16 +19,16 @@ SAMPLES = 20
 
 @dataclass(frozen=True)
 class Ceilings:
-    """Rates that a roofline is drawn with."""
+    """The rates of a roofline."""
 
     flops_per_second: float
-    """Of a product of two square matrices in the precision that is used, a multiplication and an addition as two."""
+    """Rate of a product of square matrices in the given precision; a multiplication and an addition count as two."""
     bytes_per_second: float
-    """Read and written by a copy."""
+    """Bytes that a copy reads and writes per second."""
 
 
 def measured(device: torch.device, precision: Precision) -> Ceilings:
-    """Measures both on `device`; TF32 follows the process' setting (`matmul_precision`)."""
+    """Measures both rates on `device`; TF32 follows the process's setting (`matmul_precision`)."""
     clock = clock_for(device)
     size = 8192 if device.type == "cuda" else 512
     dtype = torch.float32 if precision == "tf32" else getattr(torch, precision)

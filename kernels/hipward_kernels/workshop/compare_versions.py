@@ -1,10 +1,10 @@
-"""All versions side by side, with the proof that each trains the same model.
+"""All versions side by side, with a check that each trains the same model.
 
-`… compare_versions --models v1,v2,v3,v4 --size medium --use-amp`, or from results that are saved:
-`… compare_versions --v1 profiles/v1 --v2 profiles/v2`. A version that leaves parts of the model untrained is fast and
-small for the wrong reason, so beside speed and memory stand: parameters without a gradient, the loss curve's distance
-from V1's, and forward, backward and optimizer apart. How far each is from the least time that the function needs says
-what is left to gain; that time is of rates that are measured first (`cost.py`, `ceilings.py`).
+`… compare_versions --models v1,v2,v3,v4 --size medium --use-amp`, or from saved results:
+`… compare_versions --v1 profiles/v1 --v2 profiles/v2`. A version that leaves parts of the model untrained is fast
+and small for the wrong reason. The table therefore also lists parameters without a gradient, the distance of the loss
+curve from V1's, and forward, backward and optimizer separately. It compares each step with the least time that the
+function needs, computed from rates that are measured first (`cost.py`, `ceilings.py`).
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Compared:
-    """One version."""
+    """The results of one version."""
 
     record: Record
     profile: Profile | None
-    """None for a result that was saved without."""
+    """None for a saved result without a profile."""
     floor: Floor | None = None
-    """The least time of its step here; None for a result that was saved."""
+    """The least time of its step on this device; None for a saved result."""
 
     def loss_gap(self, first: Compared) -> float:
         """Largest relative difference of a loss from the first version's, at the same step."""
@@ -58,18 +58,18 @@ class Compared:
         return gap if math.isfinite(gap) else math.inf
 
     def trains_like(self, first: Compared) -> bool:
-        """Whether nothing is left untrained, and the losses agree."""
+        """Whether every parameter is trained and the losses agree."""
         tolerance = LOSS_TOLERANCE[self.record.subject.precision]
         return not self.record.training.without_gradient and self.loss_gap(first) <= tolerance
 
     @property
     def of_roofline(self) -> float | None:
-        """The roofline's time over the step's: 1 is at the roofline."""
+        """The roofline's time divided by the step's; 1 is the roofline."""
         return None if self.floor is None else self.floor.overlapped_ms / self.record.training.step_ms.median
 
 
 def run(subjects: Sequence[Subject], device: torch.device, steps: int, seed: int) -> Iterator[Compared]:
-    """Trains each from the same weights on the same data."""
+    """Trains each version from the same weights on the same data."""
     torch.manual_seed(seed)
     first = subjects[0]
     weights = TinyLlama(first.config, VERSIONS["v1"]).state_dict()
@@ -83,7 +83,7 @@ def run(subjects: Sequence[Subject], device: torch.device, steps: int, seed: int
 
 
 def run_selected(options: argparse.Namespace) -> Iterator[Compared]:
-    """What the command line selects."""
+    """Runs what the command line selects."""
     device = common.device(options)
     subjects = [common.subject(options, name) for name in options.models]
     with matmul_precision(subjects[0].precision):
@@ -93,7 +93,7 @@ def run_selected(options: argparse.Namespace) -> Iterator[Compared]:
 def train_and_profile(
     subject: Subject, weights: Mapping[str, Tensor], device: torch.device, steps: int, seed: int
 ) -> tuple[Training, Profile]:
-    """Measures one, and forgets it."""
+    """Measures one version and frees its memory."""
     torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
     runner = prepare(subject, device, weights, seed)
     training = measure(runner, device, steps)
@@ -101,7 +101,7 @@ def train_and_profile(
 
 
 def saved_result(path: Path) -> Compared:
-    """A directory that `run_pytorch_profiler` wrote, or a file of metrics alone; ends the program if it is neither."""
+    """Loads a directory of `run_pytorch_profiler` or a file of metrics; ends the program if it is neither."""
     try:
         return Compared(load(path), load_profile(path) if (path / "kernels.json").exists() else None)
     except ValueError as error:
@@ -109,7 +109,7 @@ def saved_result(path: Path) -> Compared:
 
 
 def report(compared: Sequence[Compared]) -> str:
-    """For people."""
+    """The report as text."""
     first = compared[0]
     rows = []
     for one in compared:
@@ -150,7 +150,7 @@ def report(compared: Sequence[Compared]) -> str:
 
 
 def results(one: Compared, first: Compared) -> list[Row]:
-    """Rows for the CSV, of one version beside the first."""
+    """Rows for the CSV: one version compared with the first."""
     record = one.record
     speedup = first.record.training.step_ms.median / record.training.step_ms.median
     figures = [("speed-up", "×", speedup), ("largest loss gap", "relative", one.loss_gap(first))]
@@ -168,21 +168,21 @@ def results(one: Compared, first: Compared) -> list[Row]:
 
 def main(arguments: Sequence[str] | None = None) -> list[Compared]:
     """Entry point."""
-    parser = common.parser("compare_versions", "Compares versions, with the proof that they train alike.")
+    parser = common.parser("compare_versions", "Compares versions, and checks that they train alike.")
     common.add_switches(parser)
     parser.add_argument(
-        "--models", type=common.versions, default="v1,v2,v3,v4", help="versions, the first is the baseline"
+        "--models", type=common.versions, default="v1,v2,v3,v4", help="versions; the first is the baseline"
     )
     for name in VERSIONS:
         parser.add_argument(f"--{name}", type=Path, help=f"saved result of {name}, instead of running it")
-    parser.add_argument("--num-steps", type=common.positive, default=30, help="training steps of each")
+    parser.add_argument("--num-steps", type=common.positive, default=30, help="training steps per version")
     parser.add_argument("--results", type=results_file, help="CSV of results to append to")
     options = parser.parse_args(arguments)
     saved = [path for name in VERSIONS if (path := getattr(options, name)) is not None]
     compared: list[Compared] = []
     for one in map(saved_result, saved) if saved else run_selected(options):
         compared.append(one)
-        # At once: a long comparison that is interrupted has told what it knows.
+        # Printed immediately, so that an interrupted comparison has reported its results so far.
         print(f"{one.record.subject.version}: {one.record.training.step_ms.median:.3f} ms", flush=True)
         if options.results is not None:
             append(options.results, results(one, compared[0]))

@@ -1,9 +1,9 @@
-"""How training a version scales over GPUs: `torchrun --nproc_per_node=2 -m hipward_kernels.workshop.ddp_scaling`.
+"""Measures how training scales over GPUs: `torchrun --nproc_per_node=2 -m hipward_kernels.workshop.ddp_scaling`.
 
-Weak scaling: each process has a batch of the size's own. The first process trains alone; then all train together with
-`DistributedDataParallel`, over NCCL (on ROCm that is RCCL under the same name) or, on a CPU, gloo; then all train at
-once without averaging gradients. The last tells what is lost to communication from what the processes take from one
-another. `--device cpu` runs on any host.
+Weak scaling: each process has a batch of the full size. First, one process trains alone. Then all train together with
+`DistributedDataParallel`, over NCCL (RCCL under the same name on ROCm) or, on a CPU, over gloo. Then all train at the
+same time without averaging gradients, which separates the cost of communication from the cost of shared resources.
+`--device cpu` runs on any host.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scaled:
-    """One version, alone and together."""
+    """Times of one version, alone and in parallel."""
 
     subject: Subject
     processes: int
@@ -42,25 +42,25 @@ class Scaled:
     alone: Interval
     """Milliseconds of a step while the other processes wait."""
     together_ms: float
-    """Of a step of all, the slowest process's median."""
+    """Milliseconds of a common step: the median of the slowest process."""
     uncoupled_ms: float
-    """The same while all train at once and each keeps its gradients to itself."""
+    """The same while all train at the same time without averaging gradients."""
     parameters_agree: bool
-    """After training on different batches every process holds the same parameters, as it must."""
+    """Whether every process holds the same parameters after training on different batches."""
 
     @property
     def efficiency(self) -> float:
-        """Throughput of all over as many times that of one alone: 1 loses nothing."""
+        """Throughput of all processes divided by (number of processes × throughput of one); 1 is perfect scaling."""
         return self.alone.median / self.together_ms
 
     @property
     def tokens_per_second(self) -> float:
-        """Of all processes."""
+        """The throughput of all processes together."""
         return self.processes * self.subject.tokens / self.together_ms * 1e3
 
 
 def scale(subject: Subject, device: torch.device, steps: int, seed: int) -> Scaled:
-    """Measures one version; every process must call it, and gets the same answer."""
+    """Measures one version; every process must call it and gets the same result."""
     torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
     runner = prepare(subject, device, seed=seed)
     shape = (subject.config, subject.batch_size, subject.sequence_length, device)
@@ -70,7 +70,7 @@ def scale(subject: Subject, device: torch.device, steps: int, seed: int) -> Scal
         alone = [_steps(runner, device, steps)]
     dist.broadcast_object_list(alone, 0, device=device)
     assert alone[0] is not None  # noqa: S101 - the first process has measured it
-    # Copies the first process's parameters to all; moments differ until then, so every process begins anew.
+    # Copies the first process's parameters to all; moments differ until then, so every process starts again.
     runner.trainer.optimizer.state.clear()
     replicas = DistributedDataParallel(
         runner.trainer.model,
@@ -91,14 +91,14 @@ def _steps(runner: Runner, device: torch.device, steps: int) -> Interval:
 
 
 def _slowest(milliseconds: float, device: torch.device) -> float:
-    """Of all processes."""
+    """The longest time of all processes."""
     slowest = torch.tensor(milliseconds, dtype=torch.float64, device=device)
     dist.all_reduce(slowest, dist.ReduceOp.MAX)
     return float(slowest)
 
 
 def report(scaled: Sequence[Scaled], here: dict[str, Any]) -> str:
-    """For people."""
+    """The report as text."""
     first = scaled[0]
     rows = [
         [
@@ -139,13 +139,13 @@ def main(arguments: Sequence[str] | None = None) -> list[Scaled]:
     parser = common.parser("ddp_scaling", "Measures how training scales over processes; start it with torchrun.")
     common.add_switches(parser)
     parser.add_argument("--models", type=common.versions, default="v1,v4", help="versions")
-    parser.add_argument("--num-steps", type=common.positive, default=20, help="timed training steps of each kind")
+    parser.add_argument("--num-steps", type=common.positive, default=20, help="timed training steps per measurement")
     parser.add_argument("--results", type=Path, help="CSV of results to append to")
     options = parser.parse_args(arguments)
     if "RANK" not in os.environ:
         module = parser.prog.split()[-1]
         parser.exit(2, f"Start it with torchrun: torchrun --nproc_per_node=2 -m {module} --size tiny\n")
-    # A captured graph would hold the collectives too; it is left out so that what is measured is DDP as it comes.
+    # A captured graph would contain the collectives too. It is left out so that unmodified DDP is measured.
     options.off = [*(options.off or ()), "graphs"]
     common.device(options)
     device, rank, _ = setup(options.device)
@@ -170,4 +170,4 @@ def main(arguments: Sequence[str] | None = None) -> list[Scaled]:
 
 if __name__ == "__main__":
     main()
-    leave()  # For the reason that `benchmark_ddp` gives.
+    leave()  # See `benchmark_ddp` for the reason.

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hipward_kernels.comparison import ratio
+from hipward_kernels.bench.comparison import ratio
+from hipward_kernels.bench.perftest import copy_rate
 from hipward_kernels.harness.timing import clock_for
 from hipward_kernels.models.config import VERSIONS
 from hipward_kernels.models.data import batches
@@ -28,7 +29,6 @@ from hipward_kernels.models.graphs import GraphedDecoding, GraphRefusedError
 from hipward_kernels.models.llama import TinyLlama
 from hipward_kernels.models.training import build, loss_curve, matmul_precision
 from hipward_kernels.models.weights import copy_weights
-from hipward_kernels.perftest import copy_rate
 from hipward_kernels.workshop import options as common
 from hipward_kernels.workshop.measuring import Interval
 from hipward_kernels.workshop.records import append, conditions, results_file, row
@@ -38,51 +38,51 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from hipward_kernels.comparison import Ratio
+    from hipward_kernels.bench.comparison import Ratio
     from hipward_kernels.harness.timing import Clock
     from hipward_kernels.workshop.options import Subject
     from hipward_kernels.workshop.records import Row
 
 PRACTICE_STEPS = 20
-"""Training steps before: an untrained model says one token for ever, and a wrong cache would not show."""
+"""Training steps before decoding: an untrained model repeats one token, which would hide a wrong cache."""
 HEADER = ("version", "ms a token", "tokens/s", "×", "of memory roofline", "same tokens", "")
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """A version that is ready to continue prompts."""
+    """A version that is ready to decode."""
 
     subject: Subject
     text: Callable[[Tensor], Tensor]
-    """A prompt `[B, S]` to the tokens after it; may be overwritten by the next call."""
+    """Maps a prompt `[B, S]` to the tokens after it. The next call may overwrite the result."""
     parameter_bytes: int
     note: str
-    """Why there is no graph."""
+    """The reason if there is no graph."""
 
 
 @dataclass(frozen=True)
 class Decoding:
-    """One version's."""
+    """The results of one version."""
 
     subject: Subject
     token_ms: Interval
-    """A token of every sequence, prompt included."""
+    """Time per token of every sequence, including the prompt."""
     speedup: Ratio
-    """Over the first version, on the same texts, with the 95 % interval."""
+    """Speed-up over the first version on the same texts, with the 95 % interval."""
     floor_ms: float
     """The memory roofline: reading each parameter once, at the speed of a large copy on this device."""
     same_share: float
-    """Share of the tokens that are V1's. In 16 bits two versions round differently, and the text parts at a tie."""
+    """Share of the tokens that are V1's. In 16 bits, versions round differently, and their texts diverge at a tie."""
     note: str
 
     @property
     def of_floor(self) -> float:
-        """Share of the memory roofline that is reached."""
+        """The reached share of the memory roofline."""
         return self.floor_ms / self.token_ms.median
 
 
 def prepare(subject: Subject, trained: TinyLlama, prompt: Tensor, count: int) -> Decoder:
-    """Builds a version with the weights of `trained`, and continues `prompt` once, so that everything is compiled."""
+    """Builds a version with the weights of `trained`, and continues `prompt` once to compile everything."""
     dtype = torch.float32 if subject.precision == "tf32" else getattr(torch, subject.precision)
     model = TinyLlama(subject.config, subject.switches)
     copy_weights(trained, model, subject.config, subject.switches)
@@ -190,7 +190,7 @@ def rows_of(one: Decoding, here: dict[str, Any]) -> list[Row]:
 
 
 def report(decoded: Sequence[Decoding], count: int) -> str:
-    """For people."""
+    """The report as text."""
     first = decoded[0]
     rows = [
         [

@@ -1,4 +1,4 @@
-"""What each switch is worth: `python -m hipward_kernels.workshop.fusion_ablation_study --all-combinations`.
+"""Measures the effect of each switch: `python -m hipward_kernels.workshop.fusion_ablation_study --all-combinations`.
 
 Each combination must first train to the same losses as V1 from the same weights; then its steps are timed. V1 is timed
 first and last, and the difference between the two is printed: what is smaller than that is noise.
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 LOSS_TOLERANCE: Mapping[Precision, float] = {"float32": 1e-4, "tf32": 2e-3, "bfloat16": 2e-2}
 """Largest relative difference of a loss from V1's over a study's steps: a few rounding steps of the format, grown by
-training. A part that is left out, or gets no gradient, is off by far more."""
+training. A missing part or gradient causes a much larger difference."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One combination."""
+    """The result of one combination of switches."""
 
     record: Record
     loss_gap: float
@@ -42,7 +42,7 @@ class Outcome:
 
 
 def combinations(switches: Sequence[str], *, all_of_them: bool) -> list[Switches]:
-    """Those to be measured, `none` first and each once; impossible ones are left out.
+    """The combinations to measure, each once and `none` first; impossible ones are left out.
 
     Args:
         switches: Names of the switches that are studied.
@@ -59,7 +59,7 @@ def combinations(switches: Sequence[str], *, all_of_them: bool) -> list[Switches
 
 
 def study(subject: Subject, sets: Sequence[Switches], device: torch.device, steps: int, seed: int) -> Iterator[Outcome]:
-    """Measures each set of switches on the same weights and data, then the first one again."""
+    """Measures each set of switches on the same weights and data, then the first set again."""
     torch.manual_seed(seed)
     weights = TinyLlama(subject.config, VERSIONS["v1"]).state_dict()
     here = conditions(device)
@@ -76,7 +76,7 @@ def study(subject: Subject, sets: Sequence[Switches], device: torch.device, step
 
 
 def report(outcomes: Sequence[Outcome], precision: Precision) -> str:
-    """For people; the last outcome is the first one's control."""
+    """The report as text; the last outcome is the control of the first."""
     *studied, control = outcomes
     baseline = studied[0].record.training.step_ms.median
     rows = []
@@ -118,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Outcome]:
         outcomes = []
         for outcome in study(subject, sets, device, options.num_steps, options.seed):
             outcomes.append(outcome)
-            # At once: a long study that is interrupted has told what it knows.
+            # Printed immediately, so that an interrupted study has reported its results so far.
             print(f"{outcome.record.subject.version}: {outcome.record.training.step_ms.median:.3f} ms", flush=True)
             if options.results is not None:
                 append(options.results, rows_of("ablation", outcome.record))

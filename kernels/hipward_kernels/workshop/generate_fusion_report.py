@@ -1,4 +1,4 @@
-"""What fusion changed, as a Markdown page: time, memory, kernels, and that the training stayed the same.
+"""Writes what fusion changed as a Markdown page: time, memory, kernels, and whether training stayed the same.
 
 `… generate_fusion_report --baseline profiles/v1 --fused profiles/v2 --output report.md`, from directories that
 `run_pytorch_profiler` or `run_all_profilers.sh` wrote; or `--output-dir DIR` alone, which profiles V1 and V2 first.
@@ -61,7 +61,7 @@ def page(baseline: Path, fused: Path) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> Path:
-    """Entry point; where the page is."""
+    """Entry point; returns the path of the page."""
     parser = common.parser("generate_fusion_report", "Writes what fusion changed.")
     parser.add_argument("--baseline", type=Path, help="directory of a profile")
     parser.add_argument("--fused", type=Path, help="directory of the profile that is compared with it")

@@ -1,4 +1,4 @@
-"""Measures training: time of a step and of its parts, memory, and whether training is what happens.
+"""Measures training: time of a step and of its parts, memory, and whether every parameter is trained.
 
 Each figure is taken in the way that fits it, one after the other: parts of a step need waiting between them, memory
 needs a step of its own, so neither is taken while steps are timed.
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from hipward_kernels.harness.devices import MIB
+from hipward_kernels.gpu.devices import MIB
 from hipward_kernels.harness.sampling import median_interval
 from hipward_kernels.harness.timing import clock_for
 from hipward_kernels.models.data import Batch, batches
@@ -45,13 +45,13 @@ class Interval:
 
     @classmethod
     def of(cls, values: list[float]) -> Interval:
-        """Of measured values."""
+        """The interval of measured values."""
         return cls(*median_interval(values), samples=len(values))
 
 
 @dataclass(frozen=True)
 class Split:
-    """Parts of a step, in milliseconds; medians, each part waited for."""
+    """Parts of a step, in milliseconds; medians, with a wait after each part."""
 
     forward_ms: float
     backward_ms: float
@@ -60,29 +60,29 @@ class Split:
 
 @dataclass(frozen=True)
 class Training:
-    """What was measured of one subject."""
+    """The measurements of one subject."""
 
     step_ms: Interval
     tokens_per_second: float
     split: Split
     peak_memory_mib: float | None
-    """Most that was allocated on a GPU during a step, weights and moments included; None on a CPU."""
+    """Peak allocation on a GPU during a step, including weights and moments; None on a CPU."""
     saved_mib: float
     """What the forward keeps for the backward: activations, and 16-bit copies of weights, but no weights."""
     first_step_s: float
-    """With compilation."""
+    """Seconds of the first step, including compilation."""
     losses: list[float]
-    """Before each step, in nats a token."""
+    """Loss before each step, in nats per token."""
     parameters: int
     without_gradient: list[str]
-    """Parameters that the backward does not reach. Training is not what happens unless this is empty."""
+    """Parameters that the backward does not reach; must be empty for valid training."""
     note: str = ""
-    """Why something was left out."""
+    """The reason if something was left out."""
 
 
 @dataclass
 class Runner:
-    """A subject ready to be stepped."""
+    """A subject that is ready to train."""
 
     subject: Subject
     trainer: Trainer
@@ -90,7 +90,7 @@ class Runner:
     first_step_s: float
     note: str
     before_bytes: int
-    """Allocated on the GPU before this subject was built."""
+    """Bytes allocated on the GPU before this subject was built."""
     data: Iterator[Batch] = field(repr=False)
 
 
@@ -122,12 +122,12 @@ def prepare(
 def trained(
     subject: Subject, device: torch.device, steps: int, weights: Mapping[str, Tensor] | None = None, seed: int = 0
 ) -> Training:
-    """Builds a subject, measures it, and forgets it, so that it weighs on no other one's memory."""
+    """Builds and measures a subject, and frees it, so that it does not affect the memory of others."""
     return measure(prepare(subject, device, weights, seed), device, steps)
 
 
 def measure(runner: Runner, device: torch.device, steps: int) -> Training:
-    """Trains for `steps` steps, each one timed but the first ones, then takes what is left to take."""
+    """Trains for `steps` steps, timed except for the first ones, then takes the other measurements."""
     with matmul_precision(runner.subject.precision):
         times, losses = timed(runner, device, steps)
         batch = next(runner.data)
@@ -158,7 +158,7 @@ def timed(runner: Runner, device: torch.device, steps: int) -> tuple[list[float]
         losses.append(runner.step(batch).clone())
 
     steps_data = [(next(runner.data),) for _ in range(steps)]
-    # Python's collector would stop the host in some steps and not in others, and the longer the more was compiled.
+    # Python's garbage collector would pause the host in some steps only, longer the more was compiled.
     gc.collect()
     gc.disable()
     try:
@@ -178,7 +178,7 @@ def unreached(trainer: Trainer, batch: Batch) -> list[str]:
 
 
 def split(trainer: Trainer, batch: Batch, device: torch.device) -> Split:
-    """Forward, backward and optimizer, not captured in a graph: a graph has no parts."""
+    """Forward, backward and optimizer, not captured, because a graph cannot be timed in parts."""
     taken = []
     for _ in range(SPLIT_STEPS):
         marks = [mark(device)]
@@ -194,7 +194,7 @@ def split(trainer: Trainer, batch: Batch, device: torch.device) -> Split:
 
 
 def mark(device: torch.device) -> torch.cuda.Event | float:
-    """Now: on the device's stream, or on the host's clock for a CPU."""
+    """A time stamp on the device's stream, or on the host's clock for a CPU."""
     if device.type != "cuda":
         return perf_counter()
     event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
@@ -211,7 +211,7 @@ def between(a: torch.cuda.Event | float, b: torch.cuda.Event | float) -> float:
 
 
 def saved_bytes(trainer: Trainer, batch: Batch) -> int:
-    """Bytes of the tensors that a forward keeps for the backward; each storage once, parameters not."""
+    """Bytes of the tensors that a forward keeps for the backward; each storage once, without parameters."""
     weights = {parameter.untyped_storage().data_ptr() for parameter in trainer.model.parameters()}
     kept: dict[int, Tensor] = {}
 
@@ -223,7 +223,7 @@ def saved_bytes(trainer: Trainer, batch: Batch) -> int:
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         loss = trainer.forward(batch)
-        # Held by the graph until here, so no address is used twice.
+        # The graph held them until here, so no address was reused.
         total = sum(tensor.untyped_storage().nbytes() for tensor in kept.values())
         trainer.backward(loss)
     trainer.optimizer.zero_grad(set_to_none=True)
@@ -231,7 +231,7 @@ def saved_bytes(trainer: Trainer, batch: Batch) -> int:
 
 
 def peak_bytes(runner: Runner, batch: Batch, device: torch.device) -> int | None:
-    """Most that was allocated at once in a step, from before the model was built; None on a CPU.
+    """Peak allocation in a step, above the level before the model was built; None on a CPU.
 
     Not in a captured step: a graph's memory was allocated when it was captured, and its replays allocate nothing.
     """

@@ -1,9 +1,9 @@
 """Bytes that the operators of a training step move: `… memory_bandwidth_analyzer --version v1 --size small`.
 
-Listens to PyTorch while a step runs: each operator that does more than describe or allocate memory reads its inputs
-and writes its outputs. A hand-written kernel that is not registered with PyTorch is not heard, so what a version with
-kernels moves is a lower bound; and a compiled layer is not looked into, so `compile` and `graphs` are switched off. The
-rate is all bytes over the measured time of the same, uncompiled step.
+Records PyTorch's operators while a step runs: each operator that does more than describe or allocate memory reads its
+inputs and writes its outputs. A hand-written kernel that is not registered with PyTorch is not heard, so what a version
+with kernels moves is a lower bound; and a compiled layer is not looked into, so `compile` and `graphs` are switched
+off. The rate is all bytes over the measured time of the same, uncompiled step.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ class Analysis:
     calls: dict[str, int]
     bytes: dict[str, int]
     needed_bytes: float
-    """By `models.cost`: each operator fused as far as V4 fuses."""
+    """The minimum by `models.cost`, with the fusions of V4."""
     step_ms: float
     ceilings: Ceilings
 
     @property
     def rate(self) -> float:
-        """Bytes a second."""
+        """Bytes per second."""
         return sum(self.bytes.values()) / (self.step_ms * 1e-3)
 
 
@@ -86,7 +86,7 @@ def analyze(subject: Subject, device: torch.device, steps: int, seed: int) -> An
 
 
 def report(found: Analysis) -> str:
-    """For people."""
+    """The report as text."""
     total = sum(found.bytes.values())
     rows = [
         [name, str(found.calls[name]), f"{moved / 1e6:.2f}", f"{moved / total:.1%}"]

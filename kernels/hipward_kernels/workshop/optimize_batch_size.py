@@ -1,6 +1,6 @@
 """The best batch size within a share of the memory: `… optimize_batch_size --target-memory-usage 0.8 --seq-len 128`.
 
-Doubles the batch until it does not fit, then halves the gap; each candidate is run, none is predicted. On a GPU what
+Doubles the batch until it does not fit, then halves the gap; each candidate is run and none is predicted. On a GPU what
 counts is the allocator's peak; on a CPU, whose allocator keeps no count, weights, gradients, moments and what the
 forward keeps for the backward.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hipward_kernels.harness.devices import MIB, describe
+from hipward_kernels.gpu.devices import MIB, describe
 from hipward_kernels.workshop import options as common
 from hipward_kernels.workshop.measuring import trained
 
@@ -30,10 +30,10 @@ TARGETS: dict[str, Callable[[Candidate], float]] = {
     "latency": lambda candidate: -candidate.step_ms,
     "memory": lambda candidate: candidate.tokens_per_second / candidate.memory_mib,
 }
-"""What the best batch has most of: tokens a second, a short step, or tokens a second for each MiB."""
+"""The quantity to maximize: tokens per second, 1 / step time, or tokens per second and MiB."""
 
 LARGEST = {"cuda": 1024, "cpu": 64}
-"""The largest batch that is tried unless an option says otherwise: a CPU's memory holds more than its cores can do."""
+"""The default of the largest batch: a CPU's memory holds more than its cores can process."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Candidate:
 
 
 def attempt(subject: Subject, device: torch.device, steps: int, seed: int) -> Candidate | None:
-    """Trains with a batch size; None where memory runs out."""
+    """Trains with a batch size; None if memory runs out."""
     torch._dynamo.reset()  # noqa: SLF001 - PyTorch's documented way to forget earlier compilations
     try:
         training = trained(subject, device, steps, seed=seed)
@@ -89,7 +89,7 @@ def search(attempt: Callable[[int], Candidate | None], limit_mib: float, largest
     while size <= largest and try_one(size):
         size *= 2
     low, high = size // 2, min(size, largest + 1)
-    # A batch within an eighth of the largest that fits is as good as it.
+    # The search stops within an eighth of the largest batch that fits.
     while low and high - low > max(1, low // 8):
         middle = (low + high) // 2
         low, high = (middle, high) if try_one(middle) else (low, middle)

@@ -22,12 +22,12 @@ FUSIONS = {
     "swiglu-fusion": "fused_gate_up",
     "torch-compile": "compile",
 }
-"""The document's names of V2's switches, and ours."""
+"""The document's names of V2's switches, and the names in this package."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What is measured: one version of one model on one shape of batch."""
+    """The subject of a measurement: one version of one model on one shape of batch."""
 
     version: str
     """`v1` … `v4`, or such a name and how its switches differ: `v2 -compile`."""
@@ -92,7 +92,7 @@ def subject(options: argparse.Namespace, name: str) -> Subject:
     ]
     off = getattr(options, "off", ()) or ()
     try:
-        # Each switch as it is at the end: one may need another.
+        # Checked together at the end, because a switch may require another.
         changed = switches.with_(on=set(on) - set(off), off=off)
     except ValueError as error:
         raise SystemExit(f"{error}; switch both") from error
@@ -115,7 +115,7 @@ def subject(options: argparse.Namespace, name: str) -> Subject:
 
 
 def device(options: argparse.Namespace) -> torch.device:
-    """The device that is asked for, if it is there."""
+    """The requested device; an error if it does not exist."""
     try:
         wanted = named_device(options.device)
     except ValueError as error:
@@ -134,7 +134,7 @@ def positive(text: str) -> int:
 
 
 def directory(text: str) -> Path:
-    """A folder, which is made if it is missing."""
+    """A folder, created if it is missing."""
     path = Path(text)
     try:
         path.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Refuses a result that is not fast enough beside another: exit code 1.
+"""Compares a result with another; exit code 1 if it is too slow.
 
 `… performance_regression_test --baseline-results v1/metrics.json --current-results v2/metrics.json --min-speedup 1.3`,
 both written by `tiny_llama_v*` or `run_pytorch_profiler` with `--profile-dir`. The speed-up counts as reached only when
@@ -23,12 +23,12 @@ MIN_SAMPLES = 6
 """Fewer give no 95 % interval of a median: their smallest and largest hold it with 2 * 0.5**n less than certainty."""
 
 LOSS_TOLERANCE = 0.05
-"""Relative difference of the last loss beyond which two runs did not train alike."""
+"""The largest relative difference of the last loss between runs that train alike."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the current result passes, and why not."""
+    """Whether the current result passes, with the reasons if it does not."""
 
     speedup: float
     low: float

@@ -1,6 +1,6 @@
-"""Kernels of a step, counted and timed by PyTorch's profiler. Nothing is computed from formulas here.
+"""Kernels of a step, counted and timed by PyTorch's profiler. This module uses no formulas.
 
-On a GPU a kernel is what the device ran. On a CPU it is an operator that called no other one and does more
+On a GPU, a kernel is what the device ran. On a CPU, it is an operator that called no other one and does more
 than describe or allocate memory; there a graph that `torch.compile` made counts as one.
 """
 
@@ -36,14 +36,14 @@ class Kernel:
 
     name: str
     calls: float
-    """In a step."""
+    """Calls per step."""
     ms: float
-    """In a step, all calls together; on a CPU the operator's own time."""
+    """Milliseconds per step of all calls; on a CPU, the operator's own time."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A step, as the profiler saw it."""
+    """The profile of a step."""
 
     subject: str
     device: str
@@ -52,16 +52,16 @@ class Profile:
     kernels: list[Kernel]
     """Longest first."""
     launches: float | None
-    """Times that the host told the GPU to start something, in a step; a graph is one. None on a CPU."""
+    """Launches by the host per step; a graph counts as one. None on a CPU."""
 
     @property
     def calls(self) -> float:
-        """Of all kernels, in a step."""
+        """Calls of all kernels per step."""
         return sum(kernel.calls for kernel in self.kernels)
 
     @property
     def ms(self) -> float:
-        """Of all kernels, in a step: the time that the device is busy, if none overlap."""
+        """Milliseconds of all kernels per step: the busy time of the device if no kernels overlap."""
         return sum(kernel.ms for kernel in self.kernels)
 
     def save(self, path: Path) -> None:
@@ -130,7 +130,7 @@ def counts(event: Any, on_gpu: bool) -> bool:  # noqa: FBT001
 
 @cache
 def does_work(name: str) -> bool:
-    """Whether an event is an operator of PyTorch that reads or writes what is in a tensor."""
+    """Whether an event is an operator of PyTorch that reads or writes the data of a tensor."""
     operator = name.removeprefix("aten::")
     if operator == name or operator.startswith(("empty", "detach", "resolve_", "set_", "resize_", "_unsafe_view")):
         return False

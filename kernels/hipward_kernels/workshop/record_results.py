@@ -1,4 +1,4 @@
-"""Measures what this repository says about the models, and appends it to `results/models.csv`.
+"""Measures the published results of the models and appends them to `results/models.csv`.
 
 `python -m hipward_kernels.workshop.record_results --only compare,decode`. One process for all studies, because each
 script on its own would start PyTorch and the compiler anew.
@@ -48,7 +48,7 @@ STUDIES: Mapping[str, Sequence[Callable[[Sequence[str]], object]]] = {
     ],
     "ablation": [lambda more: fusion_ablation_study.main([*MEDIUM, "--all-combinations", "--num-steps", "10", *more])],
 }
-"""By name; in the order in which they are worth the time."""
+"""Studies by name, the most important first."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,6 +1,6 @@
-"""Results on disk: a JSON file for one run of a script, and rows of one CSV for what is kept.
+"""Results on disk: a JSON file per run of a script, and one CSV for published rows.
 
-A figure without its conditions is worth nothing, so both carry them.
+Both contain the conditions of each figure.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hipward_kernels.bench.results import append_rows
 from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.sampling import StopRule
 from hipward_kernels.harness.timing import clock_for
 from hipward_kernels.models.config import Switches
-from hipward_kernels.results import append_rows
 from hipward_kernels.workshop.measuring import Interval, Split, Training
 from hipward_kernels.workshop.options import Subject
 
@@ -35,7 +35,7 @@ LOSSES_KEPT = 9
 
 @dataclass(frozen=True)
 class Record:
-    """One subject, what was measured of it, and under which conditions."""
+    """One subject with its measurements and their conditions."""
 
     subject: Subject
     training: Training
@@ -70,8 +70,8 @@ def load(path: Path) -> Record:
 
 
 def conditions(device: torch.device) -> dict[str, Any]:
-    """Of this process, as of now."""
-    # Steps are counted, not sampled until a rule says stop; the other conditions are the harness's.
+    """The conditions of this process at this moment."""
+    # The number of steps is fixed instead of set by a stopping rule; the other conditions are those of the harness.
     here: Environment = environment(device, clock_for(device), StopRule())
     variables = [list(pair) for pair in here.variables]
     return {**asdict(here), "variables": variables, "stop_rule": "a fixed number of steps", "date": now()}
@@ -84,10 +84,10 @@ def now() -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """One figure."""
+    """One figure with its conditions."""
 
     study: str
-    """Which script: `compare-versions`, `ablation`, `decode`, …"""
+    """The script: `compare-versions`, `ablation`, `decode`, …"""
     version: str
     size: str
     batch_size: int
@@ -173,7 +173,7 @@ def rows_of(study: str, record: Record) -> list[Row]:
 
 
 def results_file(text: str) -> Path:
-    """The CSV of a command line's `--results`: looked at before anything is measured for it."""
+    """The CSV of `--results`, validated before anything is measured."""
     path = Path(text)
     try:
         append_rows(path, COLUMNS, [])
@@ -183,7 +183,7 @@ def results_file(text: str) -> Path:
 
 
 def append(path: Path, new: Sequence[Row]) -> None:
-    """Appends rows to the CSV at `path`, which is made if it is missing.
+    """Appends rows to the CSV at `path`, which is created if it is missing.
 
     Raises:
         ValueError: The file there has other columns.

@@ -1,4 +1,4 @@
-"""A roofline as SVG: reachable operations a second over operations for a byte, both axes logarithmic.
+"""A roofline as SVG: attainable operations per second over operations per byte, both axes logarithmic.
 
 Williams, Waterman and Patterson 2009, https://doi.org/10.1145/1498765.1498785.
 """
@@ -20,11 +20,11 @@ WIDTH, HEIGHT, MARGIN = 720, 420, 70
 
 @dataclass(frozen=True)
 class Point:
-    """Something that was measured."""
+    """A measured point."""
 
     name: str
     intensity: float
-    """Floating-point operations for a byte."""
+    """Floating-point operations per byte."""
     flops_per_second: float
 
 
@@ -62,7 +62,7 @@ def plot(title: str, ceilings: Ceilings, points: Sequence[Point]) -> str:
     parts += [text(x(10.0**power), below, f"1e{power}") for power in range(x_range[0], x_range[1] + 1)]
     powers = range(y_range[0], y_range[1] + 1)
     parts += [text(MARGIN - 8, y(10.0**power) + 4, f"1e{power - 12}", "end") for power in powers]
-    parts += [text(WIDTH / 2, HEIGHT - 20, "FLOP for a byte"), text(14, MARGIN - 16, "TFLOP/s", "start")]
+    parts += [text(WIDTH / 2, HEIGHT - 20, "FLOP per byte"), text(14, MARGIN - 16, "TFLOP/s", "start")]
     for point in points:
         at_x, at_y = x(point.intensity), y(point.flops_per_second)
         parts.append(f'<circle cx="{at_x:.1f}" cy="{at_y:.1f}" r="5"/>')

@@ -2,7 +2,7 @@
 
 `… run_deepspeed_flops --batch-size 8 --seq-len 256 --computational-intensity --generate-roofline`. The name is the
 document's; DeepSpeed is not needed. Operations are counted twice: by formula, and by PyTorch's `FlopCounterMode` over
-the operators that V1 runs. The two differ by what V1 computes without need: V1 computes the scores of future tokens
+the operators that V1 runs. The counts differ because V1 computes the scores of future tokens
 and then masks them, and the formula leaves them out.
 """
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Analysis:
-    """A step beside what it must cost."""
+    """A step compared with its minimum cost."""
 
     cost: Cost
     counted_flops: int
@@ -42,22 +42,22 @@ class Analysis:
 
     @property
     def flops_per_second(self) -> float:
-        """That the function needs, over the measured time."""
+        """The operations that the function needs divided by the measured time."""
         return self.cost.flops / (self.step_ms * 1e-3)
 
     @property
     def of_overlapped(self) -> float:
-        """The roofline's time over the step's: 1 is at the roofline."""
+        """The roofline's time divided by the step's; 1 is the roofline."""
         return self.floor.overlapped_ms / self.step_ms
 
     @property
     def of_serial(self) -> float:
-        """The same with arithmetic and traffic one after the other."""
+        """The same if arithmetic and traffic do not overlap."""
         return self.floor.serial_ms / self.step_ms
 
 
 def counted_flops(subject: Subject) -> int:
-    """Of the operators of an eager V1 step, counted on tensors without memory."""
+    """The operations of an eager V1 step, counted on tensors without memory."""
     meta = torch.device("meta")
     trainer = build(subject.config, Switches(), meta)
     tokens = torch.empty(subject.batch_size, subject.sequence_length, dtype=torch.int64, device=meta)
@@ -81,7 +81,7 @@ def analyze(subject: Subject, device: torch.device, steps: int, seed: int) -> An
 
 
 def report(subject: Subject, found: Analysis, *, intensity: bool) -> str:
-    """For people."""
+    """The report as text."""
     cost, ceilings = found.cost, found.ceilings
     rows = [
         ["matrix products", f"{cost.matmul_flops / 1e9:.3f} GFLOP"],
@@ -110,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> Analysis:
     common.add_switches(parser)
     parser.add_argument("--version", type=common.version_of, default="v2", help="v1, v2, v3, v4")
     parser.add_argument("--num-steps", type=common.positive, default=10, help="timed training steps")
-    parser.add_argument("--computational-intensity", action="store_true", help="say operations for a byte too")
+    parser.add_argument("--computational-intensity", action="store_true", help="also print operations per byte")
     parser.add_argument("--generate-roofline", action="store_true", help="draw roofline.svg into --output-dir")
     parser.add_argument("--output-dir", type=common.directory, default=Path(), help="for roofline.svg")
     parser.add_argument("--results", type=results_file, help="CSV of results to append to")

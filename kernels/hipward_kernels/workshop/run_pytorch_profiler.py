@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> Profile:
 
 
 def report(profile: Profile, step_ms: float) -> str:
-    """The longest kernels, and how much of a step they fill."""
+    """The longest kernels and their share of a step."""
     rows = [
         [kernel.name[:80], f"{kernel.calls:g}", f"{kernel.ms:.3f}", f"{kernel.ms / profile.ms:.1%}"]
         for kernel in profile.kernels[:KERNELS_SHOWN]
@@ -60,7 +60,7 @@ def report(profile: Profile, step_ms: float) -> str:
     launches = "" if profile.launches is None else f", started by {profile.launches:g} calls of the runtime"
     return (
         f"# {profile.subject} on {profile.device}\n\n"
-        f"{profile.calls:g} {profile.unit} a step{launches}; "
+        f"{profile.calls:g} {profile.unit} per step{launches}; "
         f"together {profile.ms:.3f} ms of a step of {step_ms:.3f} ms.\n\n"
         + common.table([profile.unit.removesuffix("s"), "calls", "ms", "share"], rows)
     )

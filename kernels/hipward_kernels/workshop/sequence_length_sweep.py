@@ -1,7 +1,7 @@
 """Memory and time of a step over the sequence length: `… sequence_length_sweep --seq-lengths 128,256,512,1024`.
 
-What the forward keeps for the backward grows with the square of the length where scores are stored, and with the
-length where they are not. The exponent between two lengths is printed: log(memory ratio) / log(length ratio).
+What the forward keeps for the backward grows with the square of the length if scores are stored, and linearly
+otherwise. The exponent between two lengths is printed: log(memory ratio) / log(length ratio).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> list[list[Record]]:
         type=common.numbers,
         help=f"with commas; default: {','.join(map(str, LENGTHS))}, as far as the model has positions",
     )
-    parser.add_argument("--num-steps", type=common.positive, default=10, help="timed training steps of each")
+    parser.add_argument("--num-steps", type=common.positive, default=10, help="timed training steps per length")
     parser.add_argument("--results", type=results_file, help="CSV of results to append to")
     options = parser.parse_args(arguments)
     device = common.device(options)
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> list[list[Record]]:
 
 
 def exponents(records: Sequence[Record]) -> list[float]:
-    """Growth of what is kept for the backward, from each length to the next: 1 is linear, 2 quadratic."""
+    """Growth exponents of what is kept for the backward, per pair of lengths: 1 is linear, 2 quadratic."""
     return [
         math.log(b.training.saved_mib / a.training.saved_mib)
         / math.log(b.subject.sequence_length / a.subject.sequence_length)
@@ -68,7 +68,7 @@ def exponents(records: Sequence[Record]) -> list[float]:
 
 
 def report(records: Sequence[Record]) -> str:
-    """One version."""
+    """The report on one version."""
     growth = ["", *(f"{exponent:.2f}" for exponent in exponents(records))]
     rows = [
         [

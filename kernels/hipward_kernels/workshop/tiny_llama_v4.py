@@ -1,4 +1,4 @@
-"""Trains TinyLlama V4, everything that is there: `python -m hipward_kernels.workshop.tiny_llama_v4`."""
+"""Trains TinyLlama V4, all switches on: `python -m hipward_kernels.workshop.tiny_llama_v4`."""
 
 from hipward_kernels.workshop.training_script import run
 

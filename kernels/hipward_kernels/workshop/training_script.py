@@ -1,4 +1,4 @@
-"""What `tiny_llama_v1` … `tiny_llama_v4` do; each of them is a version and nothing more."""
+"""The common program of the scripts `tiny_llama_v1` … `tiny_llama_v4`."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ LOSSES_SHOWN = 10
 
 
 def parser(version: str) -> argparse.ArgumentParser:
-    """Of the script of a version."""
+    """The argument parser of a version's script."""
     made = common.parser(
-        f"tiny_llama_{version}", f"Trains TinyLlama {version.upper()} on made-up text and measures it."
+        f"tiny_llama_{version}", f"Trains TinyLlama {version.upper()} on generated text and measures it."
     )
     common.add_switches(made)
     made.add_argument("--num-steps", type=common.positive, default=30, help="training steps")
@@ -35,17 +35,19 @@ def parser(version: str) -> argparse.ArgumentParser:
         "--enable-memory-profiling", action="store_true", help="write a snapshot of the GPU's allocations"
     )
     made.add_argument("--enable-pytorch-profiler", action="store_true", help="write a trace and the kernels' counts")
-    made.add_argument("--profile-dir", type=common.directory, help="where metrics.json and what is enabled above go")
+    made.add_argument(
+        "--profile-dir", type=common.directory, help="folder for metrics.json and the files enabled above"
+    )
     made.add_argument("--results", type=results_file, help="CSV of results to append to")
     return made
 
 
 def run(version: str, arguments: Sequence[str] | None = None) -> Record:
-    """The script of a version."""
+    """Runs the script of a version."""
     options = parser(version).parse_args(arguments)
     device = common.device(options)
     if (options.enable_memory_profiling or options.enable_pytorch_profiler) and options.profile_dir is None:
-        raise SystemExit("--profile-dir is needed: it says where the profile goes")
+        raise SystemExit("--profile-dir is required: the folder for the profile")
     subject = common.subject(options, version)
     here = conditions(device)
     print(f"{here['device_name']}, PyTorch {here['torch']}; {subject.version}: {subject.switches}")
@@ -65,7 +67,7 @@ def run(version: str, arguments: Sequence[str] | None = None) -> Record:
 
 
 def summary(subject: Subject, training: Training) -> str:
-    """For people."""
+    """The summary as text."""
     every = max(1, len(training.losses) // LOSSES_SHOWN)
     shown = [f"{index + 1}: {loss:.4f}" for index, loss in enumerate(training.losses) if index % every == 0]
     missing = training.without_gradient
@@ -86,7 +88,7 @@ def summary(subject: Subject, training: Training) -> str:
 
 
 def write_profile(runner: Runner, device: torch.device, directory: Path) -> None:
-    """`trace.json` for Perfetto, `kernels.json` for the scripts that compare."""
+    """`trace.json` for Perfetto, `kernels.json` for the scripts that compare profiles."""
     batch = next(runner.data)
     model = runner.trainer.model
     with nullcontext() if model.switches.compile else named_ranges(model):

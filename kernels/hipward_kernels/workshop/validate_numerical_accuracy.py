@@ -1,8 +1,8 @@
-"""A version's logits, loss and gradients against float64, beside the baseline's own error.
+"""Compares a version's logits, loss and gradients with float64, next to the baseline's own error.
 
 `… validate_numerical_accuracy --baseline v1 --optimized v4 --tolerance 1e-4`. The reference is V1 in float64 with the
 same weights. A version passes when each error is within the tolerance, or at most twice the baseline's own: no 16-bit
-result is nearer to float64 than its format.
+result is closer to float64 than its format allows.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from hipward_kernels.harness.limit import ERROR_RATIO
 from hipward_kernels.models.config import VERSIONS
 from hipward_kernels.models.data import Batch, batches
 from hipward_kernels.models.training import autocast, build, matmul_precision
 from hipward_kernels.models.weights import gradients, separate
+from hipward_kernels.numerics.limit import ERROR_RATIO
 from hipward_kernels.workshop import options as common
 
 if TYPE_CHECKING:
@@ -28,33 +28,33 @@ if TYPE_CHECKING:
     from hipward_kernels.workshop.options import Subject
 
 SMALLEST_COSINE = 0.99
-"""Of the optimization workflow's precision check."""
+"""The limit of the precision check in the optimization workflow."""
 
 
 @dataclass(frozen=True)
 class Error:
-    """Of one tensor of a version."""
+    """The error of one tensor of a version."""
 
     name: str
     relative: float
-    """Norm of the difference from float64 over the reference's norm."""
+    """Norm of the difference from float64 divided by the reference's norm."""
     baseline: float
-    """The same of the baseline."""
+    """The same for the baseline."""
     cosine: float
 
     def passes(self, tolerance: float) -> bool:
-        """NaN passes nothing."""
+        """Whether the error is acceptable; NaN is not."""
         return self.cosine >= SMALLEST_COSINE and self.relative <= max(tolerance, ERROR_RATIO * self.baseline)
 
 
 def outputs(subject: Subject, batch: Batch, weights: Mapping[str, Tensor], device: torch.device) -> dict[str, Tensor]:
-    """Logits, loss and every gradient, by the names of separate parameters."""
+    """Logits, loss and every gradient, named after the unjoined parameters."""
     trainer = build(subject.config, subject.switches, device, subject.precision, weights=weights)
     return computed(trainer.model, subject, batch, device)
 
 
 def reference(subject: Subject, batch: Batch, weights: Mapping[str, Tensor], device: torch.device) -> dict[str, Tensor]:
-    """The same by V1 in float64."""
+    """The same, computed by V1 in float64."""
     trainer = build(subject.config, VERSIONS["v1"], device, weights=weights)
     return computed(trainer.model.double(), None, batch, device)
 

@@ -1,10 +1,11 @@
-//! What a runner can run on, and how strongly it isolates what it runs.
+//! The devices and capabilities of a runner, and the isolation of its jobs.
 
 use crate::Variant;
 use serde::{Deserialize, Serialize};
 
-/// Who makes the device.
+/// Vendor of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Vendor {
     /// An AMD GPU, driven through HIP.
@@ -15,55 +16,59 @@ pub enum Vendor {
     Cpu,
 }
 
-/// One thing a job can be leased.
+/// A device that runs jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Device {
-    /// `cpu`, `cuda:0`, …; PyTorch's own name for it (ROCm devices are `cuda:N` too).
+    /// PyTorch's name: `cpu`, `cuda:0`, … (ROCm devices are `cuda:N` too).
     pub id: String,
     /// Marketing name: `AMD Instinct MI300X`.
     pub name: String,
-    /// Who makes it.
+    /// Its vendor.
     pub vendor: Vendor,
     /// `gfx942`, `sm_90`, `x86_64`.
     pub arch: String,
     /// Device memory in bytes; the host's memory for a CPU.
     pub memory_bytes: u64,
-    /// The job that holds it, if any.
+    /// Present while a job runs on the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub busy_with: Option<String>,
+    pub current_job: Option<String>,
 }
 
-/// How strongly a snippet's process is fenced in, weakest first. A level is reached only when
-/// everything below it was reached too.
+/// Isolation level of a snippet's process, weakest first. A level includes
+/// all lower ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum IsolationLevel {
-    /// Own process group, clean environment, private directory, resource limits, supervised kill.
+    /// Own process group, clean environment, private directory, resource limits, killed by a supervisor.
     Limits,
-    /// Also seccomp: no network sockets, no tracing, mounting, or namespace tricks.
+    /// Also seccomp: no network sockets, tracing, mounts or namespaces.
     Syscalls,
     /// Also Landlock: files outside the private directory are read-only or invisible.
     Files,
 }
 
-/// The level that was reached, with each mechanism named.
+/// The isolation of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Isolation {
-    /// The level that was reached.
+    /// The level.
     pub level: IsolationLevel,
-    /// What is active, in words: `Landlock ABI 7`, `seccomp filter`, `uid 61184`.
+    /// The active mechanisms: `Landlock ABI 7`, `seccomp filter`, `uid 61184`.
     pub mechanisms: Vec<String>,
-    /// What this host lacks for more, in words.
+    /// What this host lacks for a stronger isolation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
 }
 
-/// Something the runner lacks, and the line that fixes it.
+/// Something the runner lacks, and how to install it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Missing {
     /// `PyTorch`.
     pub what: String,
-    /// One sentence: what does not work without it.
+    /// One sentence on what does not work without it.
     pub consequence: String,
     /// The command to run.
     pub fix: String,
@@ -71,6 +76,7 @@ pub struct Missing {
 
 /// `GET /api/v1/capabilities`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Capabilities {
     /// Hipward's version.
     pub version: String,
@@ -84,13 +90,13 @@ pub struct Capabilities {
     /// The variants this runner's harness knows, in ladder order.
     #[serde(default)]
     pub variants: Vec<Variant>,
-    /// The isolation its children get.
+    /// The isolation of its jobs.
     pub isolation: Isolation,
-    /// Longest a job may run, seconds.
+    /// Time limit of a job, seconds.
     pub wall_limit_s: u64,
-    /// Most memory a job may hold, bytes.
+    /// Memory limit of a job, bytes.
     pub memory_limit_bytes: u64,
-    /// Largest accepted snippet, bytes.
+    /// Maximum size of a snippet, bytes.
     pub code_limit_bytes: u64,
     /// What is missing here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,14 +1,15 @@
-//! The event log of a job: what the runner stores, and what the browser is streamed.
+//! The event log of a job, which the runner stores and streams to clients.
 
 use crate::{Device, Failure, Measurement, Stats, VariantId, Verdict};
 use serde::{Deserialize, Serialize};
 
-/// One line of a job's log. `seq` starts at 1 and has no gaps; it is the SSE `id`.
+/// One event of a job's log. `seq` starts at 1 and has no gaps. It is the `id` of the server-sent event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Event {
     /// Position in the log.
     pub seq: u64,
-    /// The try it belongs to; 0 before the first lease.
+    /// The attempt it belongs to; 0 before the first lease.
     pub attempt: u32,
     /// RFC 3339, UTC, milliseconds.
     pub at: String,
@@ -17,24 +18,25 @@ pub struct Event {
     pub body: EventBody,
 }
 
-/// What happened. The tag is the SSE-independent field `type`.
+/// The content of an event. The field `type` names its kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[allow(
     clippy::large_enum_variant,
     reason = "handled one at a time; a box would show in every match"
 )]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventBody {
-    /// Waits; `position` 0 is next. The log has it once for each time the job is queued. While it waits, a stream
+    /// The job is queued. The log has this event once for each time the job is queued. While it waits, a stream
     /// repeats it, with the same `seq`, when the position has changed.
     Queued {
-        /// Jobs ahead of it when this was written.
+        /// Jobs ahead of it. 0 means that it is next.
         position: usize,
         /// Why it is queued again, after a restart of the runner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Holds a device; everything before belongs to an earlier try.
+    /// The job has been leased to a device. Earlier events belong to earlier attempts.
     Leased {
         /// The device.
         device: Device,
@@ -46,22 +48,22 @@ pub enum EventBody {
         /// Its statistics, computed by the runner.
         stats: Stats,
     },
-    /// Text that the snippet or its libraries wrote.
+    /// Output of the snippet or its libraries.
     Log {
-        /// Where it was written.
+        /// The stream it was written to.
         stream: LogStream,
         /// The text; invalid UTF-8 replaced.
         text: String,
     },
-    /// What the measurements say.
+    /// The result of the statistics.
     Verdict(Verdict),
-    /// Final: all went well.
+    /// Final: the job is done.
     Done,
-    /// Final: it ended early.
+    /// Final: the job failed.
     Failed(Failure),
-    /// Final: it was cancelled.
+    /// Final: the job was cancelled.
     Cancelled,
-    /// What the harness said, as it said it.
+    /// A line of the harness, unchanged.
     #[serde(untagged)]
     Measured(Measurement),
 }
@@ -76,14 +78,15 @@ impl EventBody {
     }
 }
 
-/// Which stream a text came from.
+/// The origin of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LogStream {
     /// Standard output.
     Stdout,
     /// Standard error.
     Stderr,
-    /// Hipward itself: truncation, retries.
+    /// Hipward: notes on truncation and retries.
     Runner,
 }

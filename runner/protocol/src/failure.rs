@@ -1,10 +1,11 @@
-//! Why a job failed, and what a person can do about it: the same on the harness's pipe, in the log, in the job and in
+//! Why a job failed and what to do about it. The same type on the harness's pipe, in the event log, in the job's summary and in
 //! its view.
 
 use serde::{Deserialize, Serialize};
 
 /// Why a job failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Failure {
     /// Stable code.
     pub code: FailureCode,
@@ -19,6 +20,7 @@ pub struct Failure {
 
 /// The kinds of failure. Stable: clients may match on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureCode {
     /// The code is not Python.
@@ -31,7 +33,7 @@ pub enum FailureCode {
     InitError,
     /// `forward` raised in eager mode.
     ForwardError,
-    /// Eager itself gives NaN or infinity, so nothing can be compared with it.
+    /// Eager returns NaN or infinity, so nothing can be compared with it.
     NotFinite,
     /// Over the wall-clock limit.
     Timeout,
@@ -39,16 +41,16 @@ pub enum FailureCode {
     MemoryLimit,
     /// Over the process limit.
     ProcessLimit,
-    /// The snippet replaced what it is measured with.
+    /// The snippet manipulated its measurement.
     Tampered,
     /// Over the output limit.
     OutputLimit,
-    /// The process died by itself (signal, `os._exit`).
+    /// The process ended unexpectedly (signal, `os._exit`).
     Crashed,
-    /// The runner stopped while the job ran, once too often.
+    /// The runner was interrupted too often while the job ran.
     Interrupted,
-    /// The isolation that the operator demands was not reached.
+    /// The isolation level that the operator requires is not available.
     Isolation,
-    /// Something in Hipward or its Python environment.
+    /// An error in Hipward or its Python environment.
     Internal,
 }

@@ -1,17 +1,17 @@
-//! What the runner and the harness say to each other: a job on standard input, lines on a private
+//! The protocol between the runner and the harness: a job on standard input, lines on a private
 //! pipe. The runner turns each line into events.
 
 use crate::{Failure, Measurement, StopReason, VariantId};
 use serde::{Deserialize, Serialize};
 
-/// A line of the harness with the job's secret on it. What writes to the pipe without knowing the
-/// secret is told apart.
+/// A line of the harness with the job's secret, which distinguishes it from text that a snippet writes
+/// to the pipe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HarnessMessage {
-    /// [`HarnessJob::nonce`]; absent before there is a job.
+    /// [`HarnessJob::nonce`]. Absent before the job was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nonce: Option<String>,
-    /// What it says.
+    /// The content.
     #[serde(flatten)]
     pub line: HarnessLine,
 }
@@ -28,11 +28,11 @@ pub enum HarnessLine {
     Ready,
     /// The job was read; nothing of it has run yet.
     Accepted,
-    /// Sampling of a variant ended; the runner answers with [`crate::EventBody::VariantDone`].
+    /// Sampling of a variant ended. The runner then stores [`crate::EventBody::VariantDone`].
     Sampled {
         /// The variant.
         variant: VariantId,
-        /// Which rule fired.
+        /// Why sampling ended.
         stop: StopReason,
         /// Throttled samples that were dropped.
         #[serde(default)]
@@ -42,7 +42,7 @@ pub enum HarnessLine {
     Error(Failure),
     /// All variants ended.
     Finished,
-    /// All others: they become events as they are.
+    /// All other lines. They become events unchanged.
     #[serde(untagged)]
     Measured(Measurement),
 }
@@ -52,16 +52,16 @@ pub enum HarnessLine {
 pub struct HarnessJob {
     /// The snippet.
     pub code: String,
-    /// Variants, in ladder order; always holds `eager`.
+    /// The variants in ladder order, including `eager`.
     pub variants: Vec<VariantId>,
     /// PyTorch device.
     pub device: String,
-    /// Longest sampling time per variant, seconds; stated in the conditions.
+    /// Limit of the sampling time per variant, seconds. Reported in the environment.
     pub time_cap_s: f64,
-    /// Seconds until the job is stopped, counted from when it is handed over.
+    /// Time limit of the job, seconds from when it is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_limit_s: Option<f64>,
-    /// A secret that every line about this job must carry.
+    /// A secret that every line about this job must contain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nonce: Option<String>,
 }
@@ -72,7 +72,7 @@ mod tests {
     use crate::label;
 
     #[test]
-    fn a_line_carries_its_secret_beside_what_it_says() {
+    fn line_with_nonce_is_parsed() {
         let text = r#"{"type":"sampled","nonce":"5ec2e7","variant":"eager","stop":"converged","dropped":3}"#;
         let message: HarnessMessage = serde_json::from_str(text).expect("is a line");
         assert_eq!(message.nonce.as_deref(), Some("5ec2e7"));
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_an_older_harness_are_still_read() {
+    fn lines_of_an_older_harness_are_parsed() {
         let read = |text| serde_json::from_str::<HarnessMessage>(text).expect("is a line");
         let old = read(r#"{"type":"compile","variant":"compile","seconds":2.5}"#);
         assert_eq!(old.nonce, None);
@@ -121,7 +121,7 @@ mod tests {
         );
         assert!(matches!(floor, Measurement::Roofline(floor) if floor.peak_tflops.is_none()));
         let variants = read(
-            r#"{"type":"variants","variants":[{"id":"new","label":"A new one","about":"Nobody knew it"}]}"#,
+            r#"{"type":"variants","variants":[{"id":"new","label":"A new one","about":"Unknown to this version"}]}"#,
         );
         let Measurement::Variants { variants } = variants else {
             panic!("not the variants: {variants:?}")
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_another_kind_is_none() {
+    fn unknown_lines_are_rejected() {
         for text in [
             r#"{"type":"party"}"#,
             r#"{"type":"samples","variant":"eager"}"#,

@@ -1,45 +1,47 @@
-//! What a client asks for, and what a job is.
+//! Requests for jobs, and their state.
 
 use crate::{Failure, VariantId};
 use serde::{Deserialize, Serialize};
 
 /// The body of `POST /api/v1/jobs`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct JobRequest {
     /// Python source that follows the snippet contract: `class Model(nn.Module)`, `get_inputs()`,
     /// `get_init_inputs()`, optionally `ModelNew`.
     pub code: String,
-    /// A name for the result page; at most 120 characters.
+    /// Title of the result page; at most 120 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The variants to run; empty means all of them. `eager` always runs.
+    /// The variants to run. Empty means all of them. `eager` and `eager-control` always run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<VariantId>,
-    /// A device id from `GET /api/v1/devices`; absent means the first GPU that is free,
+    /// A device id from `GET /api/v1/devices`. Absent means the first free GPU,
     /// or the processor where there is no GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
 }
 
-/// Where a job stands. `Done`, `Failed` and `Cancelled` are final.
+/// State of a job. `done`, `failed` and `cancelled` are final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {
-    /// Waits for a device.
+    /// It waits for a device.
     Queued,
-    /// Holds a device; its process runs.
+    /// It runs on a device.
     Running,
-    /// Every requested variant ended; the verdict is in the event log.
+    /// It has finished. The verdict is in the event log.
     Done,
-    /// Ended early; [`JobSummary::failure`] says why and what to do.
+    /// It has ended early. [`JobSummary::failure`] has the reason.
     Failed,
-    /// Ended on request.
+    /// It was cancelled.
     Cancelled,
 }
 
 impl JobState {
-    /// True when no further event can come.
+    /// Whether no further event can follow.
     pub fn is_final(self) -> bool {
         matches!(
             self,
@@ -50,15 +52,16 @@ impl JobState {
 
 /// A job without its events: `GET /api/v1/jobs/{id}` and the answer to `POST`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct JobSummary {
-    /// Unguessable id; part of the permalink `/jobs/{id}/`.
+    /// Random id, part of the permalink `/jobs/{id}/`.
     pub id: String,
-    /// The title that was asked for.
+    /// The title of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Where it stands.
+    /// Its state.
     pub state: JobState,
-    /// Which try this is; starts at 1, 0 while it was never leased.
+    /// Number of the attempt, from 1; 0 before the first lease.
     pub attempt: u32,
     /// RFC 3339, UTC.
     pub created_at: String,
@@ -71,7 +74,7 @@ pub struct JobSummary {
     /// Jobs ahead of it, while it is queued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<usize>,
-    /// Why it failed, once it has.
+    /// Why it failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
 }

@@ -1,8 +1,8 @@
-//! The words that the runner, the site and the command line share: jobs, devices, events,
+//! The types that the runner, the site and the command line share: jobs, devices, events,
 //! statistics and problems, as serde types.
 //!
-//! Pure data and pure functions over it. No I/O, no clock, no async: this crate is compiled into
-//! the browser's islands as well as into the server.
+//! Data and pure functions only, without I/O, clocks or async: this crate is compiled into
+//! the browser modules as well as into the server.
 
 mod device;
 mod event;

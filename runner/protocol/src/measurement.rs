@@ -1,20 +1,21 @@
-//! What a harness says about a measurement, as it goes into the event log: one set of types for the
-//! line on the pipe and for the event. `hipward_kernels/harness/lines.py` writes them, field by field.
+//! Measurements of the harness as they are stored in the event log: one set of types for the
+//! line on the pipe and for the event. `hipward_kernels/harness/lines.py` writes the lines.
 
 use crate::{Isolation, Variant, VariantId};
 use serde::{Deserialize, Serialize};
 
-/// A line that becomes an event as it is.
+/// A line of the harness that becomes an event unchanged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[allow(
     clippy::large_enum_variant,
     reason = "handled one at a time; a box would show in every match"
 )]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Measurement {
-    /// The conditions, before anything is measured.
+    /// The conditions of the measurement. Precedes all other measurements.
     Environment(Environment),
-    /// The variants of this job, before anything is said about one.
+    /// The variants of this job. Precedes all lines about one of them.
     Variants {
         /// In ladder order.
         variants: Vec<Variant>,
@@ -42,9 +43,9 @@ pub enum Measurement {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// What no variant can be faster than.
+    /// The shortest possible time.
     Roofline(Roofline),
-    /// Time that a variant took to compile and warm up, outside its timings.
+    /// Time to compile and warm up a variant, which its timings exclude.
     Compile {
         /// The variant.
         variant: VariantId,
@@ -53,20 +54,21 @@ pub enum Measurement {
         /// Lower variants that are part of it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         based_on: Vec<VariantId>,
-        /// What each step that is part of it did, in words.
+        /// A description of what each included step did.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         includes: Vec<String>,
     },
-    /// What a reader must know before believing the figures.
-    Caution {
+    /// A limitation of the measurement that a reader must know.
+    #[serde(alias = "caution")]
+    Warning {
         /// A sentence or two.
         text: String,
     },
-    /// A second figure of a variant: with warm caches.
+    /// The time of a variant with warm caches.
     Hot {
         /// The variant.
         variant: VariantId,
-        /// The figure.
+        /// The time.
         hot: Hot,
     },
     /// Raw timings, in the order they were taken.
@@ -82,6 +84,7 @@ pub enum Measurement {
 
 /// The conditions of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Environment {
     /// `NVIDIA H200`, `AMD Instinct MI300X`, or the processor's model name.
     pub device_name: String,
@@ -89,7 +92,7 @@ pub struct Environment {
     pub arch: String,
     /// PyTorch.
     pub torch: String,
-    /// Triton, if it is there.
+    /// Triton's version, if it is installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub triton: Option<String>,
     /// ROCm's HIP version, on a ROCm build of PyTorch.
@@ -107,28 +110,28 @@ pub struct Environment {
     pub threads: u32,
     /// `device events` or `monotonic clock`.
     pub clock: String,
-    /// Median of timing nothing, milliseconds.
+    /// Overhead of the clock: the median of empty timings, milliseconds.
     pub clock_overhead_ms: f64,
     /// Cache state between calls: `warm` or `cold (576 MiB flushed)`.
     pub cache: String,
-    /// The stop rule in words.
+    /// Description of the stop rule.
     pub stop_rule: String,
-    /// Environment variables that change the result and were set.
+    /// Environment variables that are set and affect the result.
     #[serde(default)]
     pub variables: Vec<(String, String)>,
-    /// How samples of a slowed device are told, or why they are not.
+    /// How samples of a throttled device are detected, or why they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttle: Option<String>,
-    /// The device before anything ran on it.
+    /// The sensors of the idle device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Idle>,
-    /// Settings of the host that cost time.
+    /// Settings of the host that reduce performance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub audit: Vec<Advice>,
-    /// Filled in by the runner: how busy the host was before the job began.
+    /// Filled in by the runner: the load of the host before the job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<HostLoad>,
-    /// Filled in by the runner: the isolation that was reached.
+    /// Filled in by the runner: the isolation of the job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
     /// Filled in by the runner: SHA-256 of the code.
@@ -139,35 +142,37 @@ pub struct Environment {
     pub hipward: String,
 }
 
-/// What a device's sensors said before anything ran. What they do not give is absent.
+/// The sensors of the idle device. Values that they do not report are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Idle {
     /// `NVML`, `sysfs` or `AMD SMI`.
     pub source: Option<String>,
-    /// Why there is no source.
+    /// Why no source could be read.
     pub unreadable: Option<String>,
-    /// Clock of the compute units.
+    /// Clock of the compute units, MHz.
     pub sm_mhz: Option<u32>,
-    /// The highest that it can be.
+    /// Its maximum, MHz.
     pub max_sm_mhz: Option<u32>,
-    /// Clock of the memory.
+    /// Clock of the memory, MHz.
     pub memory_mhz: Option<u32>,
-    /// The hottest sensor.
+    /// Highest temperature of all sensors, °C.
     pub temperature_c: Option<f64>,
-    /// Power.
+    /// Power, watts.
     pub power_w: Option<f64>,
-    /// Share of time that something ran, percent.
+    /// Utilization, percent.
     pub busy_percent: Option<f64>,
-    /// Processes, other than the job's, that hold the device.
+    /// Processes, other than the job's, that use the device.
     pub other_processes: Option<u32>,
-    /// How the device is divided: `SPX/NPS1`, `MIG`.
+    /// Partitioning of the device: `SPX/NPS1`, `MIG`.
     pub partition: Option<String>,
 }
 
-/// How busy the host's CPUs were, as the runner saw it from outside the job. What the system does not report is
+/// Load of the host's CPUs, measured by the runner outside the job. Values that the system does not report are
 /// absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct HostLoad {
     /// CPUs that the runner may use.
@@ -184,8 +189,9 @@ pub struct HostLoad {
     pub involuntary_switches: Option<u64>,
 }
 
-/// A setting of the host that costs time, and what mends it.
+/// A setting of the host that reduces performance, and how to change it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Advice {
     /// An environment variable or a file.
     pub setting: String,
@@ -197,8 +203,9 @@ pub struct Advice {
     pub command: String,
 }
 
-/// The shortest time that the work of `Model` can take on the device.
+/// The shortest time in which the device can do the work of `Model`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Roofline {
     /// Inputs and parameters that are read, each byte once.
     pub bytes_read: u64,
@@ -206,36 +213,38 @@ pub struct Roofline {
     pub bytes_written: u64,
     /// Floating-point operations of matrix products, convolutions and attention.
     pub flops: u64,
-    /// What a copy reached, 10⁹ bytes read and written a second.
+    /// Bandwidth of a copy, 10⁹ bytes read and written per second.
     pub copy_gbs: f64,
-    /// What the floor is computed with.
+    /// Bandwidth used for the floor, 10⁹ bytes per second.
     pub bandwidth_gbs: f64,
-    /// Where that is from: `the data sheet`, or how it was measured.
+    /// Source of the bandwidth: `the data sheet`, or how it was measured.
     pub bandwidth_from: String,
-    /// 10¹² operations a second, where the work has any.
+    /// Peak throughput, 10¹² operations per second, if the work has floating-point operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_tflops: Option<f64>,
-    /// Where that is from.
+    /// Source of the peak.
     pub peak_from: String,
-    /// Milliseconds.
+    /// The shortest time, milliseconds.
     pub floor_ms: f64,
-    /// `memory` or `compute`: which of the two is the floor.
+    /// `memory` or `compute`: which of the two determines the floor.
     pub bound: String,
 }
 
 /// A variant's time with warm caches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Hot {
-    /// Milliseconds of a call, one figure a batch.
+    /// Milliseconds per call, one value for each batch.
     pub ms: Vec<f64>,
     /// Calls of a batch.
     pub calls: u32,
-    /// Milliseconds of a call on the host's clock.
+    /// Milliseconds per call on the host's clock.
     pub wall_ms: f64,
 }
 
-/// How far one output tensor is from the reference.
+/// The error of one output tensor against the reference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OutputError {
     /// Which output: `0`, `1`, or a dictionary key.
     pub name: String,
@@ -253,10 +262,10 @@ pub struct OutputError {
     pub eager_max_abs: f64,
     /// Eager's own root mean square error.
     pub eager_rms: f64,
-    /// Share of elements whose error is above what the largest may be, 0 to 1; of integers, that differ.
+    /// Share of elements whose error is above the tolerance, 0 to 1. For integers, of elements that differ.
     pub mismatch: f64,
-    /// Share of the precision gate's limit that the errors take: above 1 it does not pass. None for integers, and in
-    /// jobs from before the harness said it.
+    /// The error relative to the limit of the precision gate: above 1 it does not pass. Absent for integers, and in
+    /// jobs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_used: Option<f64>,
 }

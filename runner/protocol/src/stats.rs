@@ -1,28 +1,30 @@
-//! Shapes of the statistics. The runner computes them (runner/src/statistics); nobody else does.
+//! Types of the statistics, which the runner computes (`runner/src/statistics`).
 
 use crate::{HostLoad, VariantId};
 use serde::{Deserialize, Serialize};
 
 /// Why sampling of a variant ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
     /// The relative half-width of the median's confidence interval fell to 1 % or less.
     Converged,
-    /// 1000 samples were taken first.
+    /// 1000 samples were taken before that.
     SampleCap,
-    /// The time cap passed first (15 seconds unless the conditions say otherwise).
+    /// The time cap was reached before that (by default 15 seconds).
     TimeCap,
-    /// The job's own time limit came first.
+    /// The job's time limit was reached before that.
     TimeLimit,
 }
 
 /// One variant's timings. All times are milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Stats {
-    /// Samples kept.
+    /// Number of samples, without dropped ones.
     pub n: usize,
-    /// Samples dropped because the device was throttled.
+    /// Number of samples dropped because the device was throttled.
     #[serde(default)]
     pub dropped: usize,
     /// Median.
@@ -45,17 +47,18 @@ pub struct Stats {
     pub ci_low: f64,
     /// 95 % confidence interval of the median, upper end.
     pub ci_high: f64,
-    /// Which rule ended the sampling.
+    /// Why sampling ended.
     pub stop: StopReason,
-    /// True when the interquartile range is over 10 % of the median: read with care.
+    /// Whether the interquartile range is over 10 % of the median.
     pub wide_spread: bool,
-    /// The roofline's floor over the median: 1 is as fast as the device can be, above is impossible.
+    /// The roofline's floor divided by the median. 1 is as fast as the device can be; more is impossible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor_share: Option<f64>,
 }
 
-/// What an interval of a speed-up says.
+/// The conclusion from the confidence interval of a speed-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Outcome {
     /// The whole interval lies above 1 and above the noise floor.
@@ -64,14 +67,15 @@ pub enum Outcome {
     Slower,
     /// The interval lies within ±2 % of 1, or within the noise floor.
     Same,
-    /// The interval is too wide to tell.
+    /// The interval is too wide for a conclusion.
     Ambiguous,
-    /// Faster than the device can read and write what it must: a mistake or a trick, no record.
+    /// Faster than the device can read and write the data: a mistake or a manipulation.
     Impossible,
 }
 
-/// A variant beside eager.
+/// Comparison of a variant with eager.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Comparison {
     /// The variant.
     pub variant: VariantId,
@@ -81,17 +85,18 @@ pub struct Comparison {
     pub ci_low: f64,
     /// Upper end.
     pub ci_high: f64,
-    /// What the interval says.
+    /// The conclusion from the interval.
     pub outcome: Outcome,
-    /// Why the outcome is AMBIGUOUS although the interval alone may say more: too few samples, a busy host.
+    /// Why the outcome is AMBIGUOUS regardless of the interval: too few samples, a busy host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// What a finished job says.
+/// The result of a finished job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Verdict {
-    /// Each measured variant but eager and the control, in ladder order.
+    /// Each measured variant except eager and the control, in ladder order.
     pub comparisons: Vec<Comparison>,
     /// Eager against itself: the noise floor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,9 +104,9 @@ pub struct Verdict {
     /// The fastest variant whose outcome is FASTER, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<VariantId>,
-    /// One sentence a newcomer understands, with its caveats.
+    /// The result in one sentence, with its caveats.
     pub summary: String,
-    /// How busy the host was while the variants were timed.
+    /// The load of the host while the variants were timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<HostLoad>,
 }

@@ -1,16 +1,18 @@
-//! The variants of the ladder. Which there are, what they are called and in which order, the harness
-//! says (`hipward_kernels/harness/variants.py`); only the baseline and its control are known here.
+//! The variants of the ladder. The harness defines which there are, their labels and their order
+//! (`hipward_kernels/harness/variants.py`). Only the baseline and its control are defined here.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// The name of a variant on the wire, in URLs and in Python: `fused-ops`.
+/// The name of a variant in the API, in URLs and in Python: `fused-ops`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(transparent)]
+#[cfg_attr(feature = "openapi", schema(value_type = String, example = "fused-ops"))]
 pub struct VariantId(Cow<'static, str>);
 
 impl VariantId {
-    /// `Model` as it was written: the baseline that every other variant is compared with.
+    /// `Model` unchanged: the baseline of all comparisons.
     pub const EAGER: VariantId = VariantId::named("eager");
     /// `Model` again, timed as if it were another variant: the noise floor (A/A control).
     pub const CONTROL: VariantId = VariantId::named("eager-control");
@@ -32,18 +34,19 @@ impl From<String> for VariantId {
     }
 }
 
-/// A variant, for people.
+/// A variant with its label and description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Variant {
     /// Its name.
     pub id: VariantId,
-    /// What a table calls it: `torch.compile`.
+    /// Its label in tables: `torch.compile`.
     pub label: String,
-    /// What it is, in a sentence without a full stop.
+    /// Its description, a sentence without a full stop.
     pub about: String,
 }
 
-/// What a table calls a variant: its label, or its name where nothing was said about it.
+/// The label of a variant, or its name if it is unknown.
 pub fn label<'a>(variants: &'a [Variant], variant: &'a VariantId) -> &'a str {
     variants
         .iter()

@@ -7,38 +7,39 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Text kept of each stream; the event log holds the rest.
+/// Maximum size of the output in a view, bytes. The event log contains all of it.
 const LOG_LIMIT: usize = 64 * 1024;
 
 /// Everything a result page shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct JobView {
-    /// Where the job stands.
+    /// The state of the job.
     pub state: JobState,
     /// Sequence number of the last folded event; resume after it.
     pub last_seq: u64,
-    /// The try that the rest belongs to.
+    /// The attempt that the other fields belong to.
     pub attempt: u32,
     /// Jobs ahead, while queued.
     pub position: usize,
-    /// Why it runs again, if it does.
+    /// Why the job was queued again, if it was.
     pub retried: Option<String>,
     /// The leased device.
     pub device: Option<Device>,
     /// The conditions.
     pub environment: Option<Environment>,
-    /// What no variant can be faster than.
+    /// The shortest possible time.
     #[serde(default)]
     pub roofline: Option<Roofline>,
-    /// What the harness says that a reader must know before believing the figures.
+    /// Limitations of the measurement that a reader must know.
     #[serde(default)]
-    pub cautions: Vec<String>,
+    pub warnings: Vec<String>,
     /// The variants of the job, as the harness announced them.
     #[serde(default)]
     pub announced: Vec<Variant>,
-    /// Variants that have said something, in ladder order.
+    /// The variants with results so far, in ladder order.
     pub variants: Vec<VariantView>,
-    /// The end of what was written, with its stream.
+    /// The output, with its stream.
     pub log: Vec<(LogStream, String)>,
     /// The verdict.
     pub verdict: Option<Verdict>,
@@ -48,26 +49,27 @@ pub struct JobView {
 
 /// One row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct VariantView {
     /// The variant.
     pub variant: VariantId,
-    /// What it is doing.
+    /// Its status.
     pub status: VariantStatus,
-    /// The precision gate.
+    /// The result of the precision gate.
     pub precision: Option<PrecisionView>,
     /// Seconds to compile and warm up.
     pub compile_seconds: Option<f64>,
     /// Lower variants that are part of it.
     #[serde(default)]
     pub based_on: Vec<VariantId>,
-    /// What each step that is part of it did, in words.
+    /// A description of what each included step did.
     #[serde(default)]
     pub includes: Vec<String>,
     /// Raw samples so far, milliseconds.
     pub samples: Vec<f64>,
     /// Final statistics.
     pub stats: Option<Stats>,
-    /// The second figure: with warm caches.
+    /// The time with warm caches.
     #[serde(default)]
     pub hot: Option<Hot>,
 }
@@ -87,7 +89,7 @@ impl VariantView {
         }
     }
 
-    /// A variant that is out has no figures, not even those that were taken before.
+    /// Excludes a variant. It has no results, not even those measured before.
     fn leave(&mut self, status: VariantStatus) {
         self.status = status;
         self.samples.clear();
@@ -96,24 +98,26 @@ impl VariantView {
     }
 }
 
-/// What a variant is doing.
+/// Status of a variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "is", content = "reason", rename_all = "kebab-case")]
 pub enum VariantStatus {
-    /// Cannot run here.
+    /// It cannot run here.
     Unavailable(String),
-    /// Did not pass the precision gate, or failed while it was timed: it has no figures.
+    /// It did not pass the precision gate, or failed while it was timed. It has no results.
     Rejected(String),
-    /// Passed the gate.
+    /// It passed the precision gate.
     Checked,
-    /// Being timed.
+    /// It is being timed.
     Sampling,
-    /// Has its statistics.
+    /// Its statistics are complete.
     Measured,
 }
 
-/// The precision gate's answer for one variant.
+/// The result of the precision gate for one variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PrecisionView {
     /// Whether it passed.
     pub passed: bool,
@@ -136,7 +140,7 @@ impl Default for JobView {
             device: None,
             environment: None,
             roofline: None,
-            cautions: Vec::new(),
+            warnings: Vec::new(),
             announced: Vec::new(),
             variants: Vec::new(),
             log: Vec::new(),
@@ -156,14 +160,14 @@ impl JobView {
         view
     }
 
-    /// Folds one more event in. An event that was folded before is ignored, so that a client may
-    /// reconnect a little too early.
+    /// Applies one event. An event that was applied before is ignored, so that a client may
+    /// resume too early.
     pub fn apply(&mut self, event: &Event) {
         if event.seq == self.last_seq
             && self.state == JobState::Queued
             && let EventBody::Queued { position, .. } = event.body
         {
-            // The stream repeats it with the position of now.
+            // The stream repeats the event with the current position.
             self.position = position;
         }
         if event.seq <= self.last_seq {
@@ -229,7 +233,7 @@ impl JobView {
                 }
             }
             Measurement::Roofline(roofline) => self.roofline = Some(roofline.clone()),
-            Measurement::Caution { text } => self.cautions.push(text.clone()),
+            Measurement::Warning { text } => self.warnings.push(text.clone()),
             Measurement::Compile {
                 variant,
                 seconds,
@@ -250,7 +254,7 @@ impl JobView {
         }
     }
 
-    /// What a table calls a variant.
+    /// The label of a variant.
     pub fn label<'a>(&'a self, variant: &'a VariantId) -> &'a str {
         label(&self.announced, variant)
     }
@@ -265,7 +269,7 @@ impl JobView {
             .find(|c| c.variant == *variant)
     }
 
-    /// A new try starts with nothing measured.
+    /// The view at the start of a new attempt.
     fn restarted(&self) -> JobView {
         JobView {
             last_seq: self.last_seq,
@@ -275,8 +279,8 @@ impl JobView {
         }
     }
 
-    /// The row of a variant. Rows stand in the order of the announcement; one that was not announced
-    /// comes last.
+    /// The row of a variant. Rows are in announced order; variants that were not announced
+    /// come last.
     fn row(&mut self, variant: &VariantId) -> &mut VariantView {
         let at = match self.variants.iter().position(|row| row.variant == *variant) {
             Some(at) => at,
@@ -320,7 +324,7 @@ mod tests {
     const AGAIN: &str = r#"{"seq":1,"attempt":1,"at":"","type":"queued","position":4,"reason":"the runner was stopped"}"#;
 
     #[test]
-    fn a_second_queued_event_keeps_the_reason_of_the_first() {
+    fn second_queued_event_keeps_the_reason() {
         let view = fold(&[
             AGAIN,
             r#"{"seq":2,"attempt":1,"at":"","type":"queued","position":0}"#,
@@ -329,12 +333,12 @@ mod tests {
     }
 
     #[test]
-    fn the_last_event_may_come_again_with_the_position_of_now() {
+    fn repeated_queued_event_updates_the_position() {
         let now = r#"{"seq":1,"attempt":1,"at":"","type":"queued","position":2}"#;
         let view = fold(&[AGAIN, now]);
         assert_eq!((view.position, view.last_seq), (2, 1));
         assert_eq!(view.retried.as_deref(), Some("the runner was stopped"));
-        // Not once the job has gone on.
+        // Ignored once the job runs.
         let leased = r#"{"seq":2,"attempt":2,"at":"","type":"leased","device":
             {"id":"cpu","name":"A processor","vendor":"cpu","arch":"x86_64","memory_bytes":1}}"#;
         let view = fold(&[AGAIN, leased, now]);
@@ -342,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_of_an_older_runner_is_read() {
+    fn log_of_an_older_runner_is_read() {
         let view = fold(&[
             r#"{"seq":1,"attempt":1,"at":"","type":"environment","device_name":"a","arch":"b","torch":"2","python":"3",
                 "threads":1,"clock":"c","clock_overhead_ms":0.1,"cache":"warm","stop_rule":"d"}"#,

@@ -4,7 +4,12 @@ use super::App;
 use axum::{Json, extract::State};
 use hipward_protocol::Capabilities;
 
-/// The handler.
+/// What this runner can run, and with which limits.
+#[utoipa::path(
+    get,
+    path = "/api/v1/capabilities",
+    responses((status = 200, description = "The capabilities.", body = Capabilities))
+)]
 pub(crate) async fn show(State(app): State<App>) -> Json<Capabilities> {
-    Json(app.runner.capabilities())
+    Json(app.runner.settled().await.capabilities())
 }

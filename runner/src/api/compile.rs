@@ -2,7 +2,8 @@
 
 use super::{
     App,
-    jobs::{check_json, check_runner, read},
+    compile_schema::{CompileAnswer, CompileRequest},
+    jobs::{check_json, read, ready_runner},
     problem::{ApiError, ApiResult},
 };
 use crate::jobs::CompileError;
@@ -12,11 +13,12 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use hipward_protocol::Problem;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::time::Duration;
 
-/// What a worker answers, as far as the server has to know it.
+/// The parts of a worker's answer that the server uses.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Answer {
@@ -30,62 +32,54 @@ enum Answer {
     },
 }
 
-/// Longest source, characters.
-const MOST_SOURCE: usize = 256 * 1024;
-/// A place in the queue is free again after about this time.
+/// Maximum length of a source, characters.
+const MAX_SOURCE: usize = 256 * 1024;
+/// `Retry-After` of a full queue.
 const QUEUE_MOVES: Duration = Duration::from_secs(15);
 
-/// The form of a request, checked before a worker is used up by it. What its values may be is checked again, and in full,
-/// where they are used: `kernels/hipward_kernels/compile/request.py`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "only their types are checked")]
-struct Form {
-    language: Language,
-    source: String,
-    archs: Option<Vec<String>>,
-    kernel: Option<String>,
-    arguments: Option<Map<String, Value>>,
-    num_warps: Option<u32>,
-    num_stages: Option<u32>,
-    waves_per_eu: Option<u32>,
-    flags: Option<Vec<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Language {
-    Triton,
-    Hip,
-}
-
 fn check_form(request: &Value) -> ApiResult<()> {
-    let problem = match Form::deserialize(request) {
-        // A list of the fields' values would be taken, too.
-        _ if !request.is_object() => "a request is a JSON object".to_owned(),
+    let problem = match CompileRequest::deserialize(request) {
+        // serde would also accept a list of the fields' values.
+        _ if !request.is_object() => "it is not a JSON object".to_owned(),
         Err(error) => error.to_string(),
-        Ok(form) if form.source.trim().is_empty() => "source is the text of the kernel".to_owned(),
-        Ok(form) if form.source.chars().count() > MOST_SOURCE => {
-            format!("source has more than {MOST_SOURCE} characters")
+        Ok(form) if form.source.trim().is_empty() => "`source` is empty".to_owned(),
+        Ok(form) if form.source.chars().count() > MAX_SOURCE => {
+            format!("`source` has more than {MAX_SOURCE} characters")
         }
         Ok(_) => return Ok(()),
     };
     Err(ApiError::new(
         StatusCode::UNPROCESSABLE_ENTITY,
         "compile-bad-request",
-        "The request cannot be used",
-        format!("The request cannot be used: {problem}."),
+        "Invalid request",
+        format!("The request is invalid: {problem}."),
         r#"Send an object such as {"language": "triton", "source": "…", "archs": ["gfx942"]}."#,
     ))
 }
 
-/// The handler.
+/// Compile a kernel to AMD machine code.
+///
+/// Needs no AMD GPU. The compiled code is not run. A Triton source is a Python module and is imported, with the
+/// isolation of a job.
+#[utoipa::path(
+    post,
+    path = "/api/v1/compile",
+    request_body = CompileRequest,
+    responses(
+        ApiError,
+        (status = 200, description = "What the kernel uses on each target. A target that failed has an `error` instead.",
+            body = CompileAnswer),
+        (status = 429, description = "Too many requests are waiting.", content_type = "application/problem+json",
+            body = Problem, headers(("Retry-After" = u64, description = "Seconds.")))
+    ),
+    security((), ("token" = []))
+)]
 pub(crate) async fn compile(
     State(app): State<App>,
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
-    app.guard.check_token(&headers)?;
+    app.access.check_token(&headers)?;
     check_json(&headers)?;
     let request: Value = serde_json::from_slice(&read(body).await?).map_err(|error| {
         ApiError::bad_request(
@@ -96,13 +90,13 @@ pub(crate) async fn compile(
         )
     })?;
     check_form(&request)?;
-    check_runner(&app)?;
-    // Written anew: a worker reads one line.
-    let answer = app.compiler.compile(&app.runner, request.to_string()).await;
+    let runner = ready_runner(&app).await?;
+    // Serialized again, because a worker reads one line.
+    let answer = app.compiler.compile(&runner, request.to_string()).await;
     let answer = answer.map_err(|error| {
         let (code, title) = match error {
             CompileError::Busy => {
-                let (code, title) = ("compile-busy", "Too many kernels wait");
+                let (code, title) = ("compile-busy", "Too many kernels are waiting");
                 return ApiError::too_many(code, title, format!("{error}."), QUEUE_MOVES);
             }
             CompileError::TooLong => ("compile-timeout", "Compiling took too long"),

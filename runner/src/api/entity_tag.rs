@@ -1,6 +1,5 @@
-//! Entity tags (RFC 9110, 8.8.3): a client that already has an answer gets 304 and no body.
+//! Entity tags (RFC 9110, 8.8.3): a client that already has a response gets 304 and no body.
 
-use crate::hex;
 use axum::{
     body::{Body, HttpBody, to_bytes},
     extract::Request,
@@ -8,12 +7,13 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use data_encoding::HEXLOWER;
 use headers::{ETag, HeaderMapExt, IfNoneMatch};
 use sha2::{Digest, Sha256};
 
-/// Adds an `ETag` to every complete answer, and leaves out a body that the client has.
+/// Adds an `ETag` to every complete response, and omits a body that the client has.
 ///
-/// The tag is weak, because the same answer may be sent in more than one content encoding.
+/// The tag is weak, because the same response may be sent in several content encodings.
 pub(super) async fn revalidate(request: Request, next: Next) -> Response {
     let known: Option<IfNoneMatch> = request.headers().typed_get();
     let get = request.method() == Method::GET;
@@ -28,7 +28,7 @@ pub(super) async fn revalidate(request: Request, next: Next) -> Response {
         let bytes = match to_bytes(body, usize::MAX).await {
             Ok(bytes) => bytes,
             Err(error) => {
-                tracing::error!("an answer could not be read: {error}");
+                tracing::error!("a response could not be read: {error}");
                 return StatusCode::INTERNAL_SERVER_ERROR.into_response();
             }
         };
@@ -54,5 +54,5 @@ pub(super) async fn revalidate(request: Request, next: Next) -> Response {
 
 /// A weak tag: the start of the body's SHA-256, in hexadecimal.
 fn tag(body: &[u8]) -> String {
-    format!("W/\"{}\"", hex(&Sha256::digest(body)[..16]))
+    format!("W/\"{}\"", HEXLOWER.encode(&Sha256::digest(body)[..16]))
 }

@@ -1,6 +1,6 @@
 //! `GET /api/v1/jobs/{id}/events`: a job's log as server-sent events. A stream is the stored log
-//! from where the client left it, then whatever is added; nothing is kept in memory for anyone, so
-//! a slow client holds up only itself.
+//! from the client's position on, then new events as they are added. Nothing is buffered per client, so
+//! a slow client delays only itself.
 
 use super::{
     App,
@@ -21,22 +21,44 @@ use hipward_protocol::{Event, EventBody};
 use serde::Deserialize;
 use std::{convert::Infallible, time::Duration};
 use tokio::{sync::watch, time::sleep};
+use utoipa::IntoParams;
 
-/// Events read at a time.
+/// Events that are read at once.
 const BATCH: usize = 256;
-/// What browsers wait before they reconnect.
+/// Delay before browsers reconnect.
 const RETRY: Duration = Duration::from_secs(2);
-/// A position is sent this often at most.
+/// Minimum interval between two positions.
 const POSITION_EVERY: Duration = Duration::from_millis(500);
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-#[derive(Deserialize)]
+/// Where a stream starts.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Resume {
+    /// Sequence number of the last event that the client has received.
+    #[param(value_type = Option<u64>)]
     after: Option<String>,
 }
 
-/// The handler. After the final event the stream ends. A client that reconnects after that gets a 204, on which
-/// a browser's EventSource stops reconnecting.
+/// Follow a job's event log.
+///
+/// Server-sent events. The `id` of each is its sequence number, its `data` an `Event`. While the job is queued, its
+/// last event is repeated without an `id` each time its position changes. The stream ends after the final event. A
+/// client that reconnects after that gets a 204, on which a browser's `EventSource` stops reconnecting.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{id}/events",
+    params(
+        JobId,
+        Resume,
+        ("Last-Event-ID" = Option<u64>, Header, description = "Same as `after`, as browsers send it. The larger of the two applies.")
+    ),
+    responses(
+        ApiError,
+        (status = 200, description = "The events after that position.", content_type = "text/event-stream", body = Event),
+        (status = 204, description = "The job has ended, and the client has received every event.")
+    )
+)]
 pub(crate) async fn stream(
     State(app): State<App>,
     JobId(id): JobId,
@@ -48,7 +70,7 @@ pub(crate) async fn stream(
     let job = id.clone();
     let summary = app.store.with(move |store| store.summary(&job)).await?;
     let summary = summary.ok_or_else(ApiError::job_not_found)?;
-    // Past the end is the end: a stream from there would wait for events that never come.
+    // A position after the end means the end.
     let after = after.min(summary.last_seq);
     if summary.state.is_final() && after == summary.last_seq {
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -66,13 +88,13 @@ pub(crate) async fn stream(
     let events = cursor.events().map(|message| as_sse(&message));
     let stream = stream::iter([hello]).chain(events).map(Ok::<_, Infallible>);
     let sse = Sse::new(stream).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
-    // Reverse proxies hold a stream back otherwise.
+    // Prevents reverse proxies from buffering the stream.
     let unbuffered = HeaderName::from_static("x-accel-buffering");
     Ok(([(unbuffered, HeaderValue::from_static("no"))], sse).into_response())
 }
 
-/// The last event the client has seen: the header (a reconnecting browser) or the query (a page
-/// that was loaded with a part of the log in it), whichever is further.
+/// The last event that the client has received: the header (a reconnecting browser) or the query (a page
+/// that was rendered with a part of the log), whichever is larger.
 fn position(query: Option<&str>, headers: &HeaderMap) -> ApiResult<u64> {
     let header = headers
         .get("last-event-id")
@@ -94,38 +116,38 @@ fn position(query: Option<&str>, headers: &HeaderMap) -> ApiResult<u64> {
 fn not_a_position(detail: &str) -> ApiError {
     ApiError::bad_request(
         "invalid-position",
-        "Not a position in the log",
+        "Not a position in the event log",
         detail,
-        "Send the `id` of the last event you have seen, or nothing to get all of them.",
+        "Send the `id` of the last received event, or nothing to get all events.",
     )
 }
 
 fn as_sse(message: &Message) -> SseEvent {
     let (sse, event) = match message {
         Message::Event(event) => (SseEvent::default().id(event.seq.to_string()), event),
-        // It is in the log already: a client goes on from where it was.
+        // Without an id: it repeats an event, so the client's position stays the same.
         Message::Position(event) => (SseEvent::default(), event),
     };
-    // An event is made of strings and numbers only, and those can always be written.
+    // An event contains only strings and numbers, whose serialization cannot fail.
     sse.json_data(event).unwrap_or_default()
 }
 
-/// What is sent to a client.
+/// A message to a client.
 enum Message {
     /// An event of the log.
     Event(Event),
-    /// The log's last event, `queued`, with the position of now: that is computed when it is asked for, and stored nowhere.
+    /// The last event, `queued`, with the current position, which is computed and not stored.
     Position(Event),
 }
 
-/// Where one client stands in one log.
+/// The position of one client in one event log.
 struct Cursor {
     store: Store,
     id: String,
     after: u64,
     signal: watch::Receiver<u64>,
     queue: watch::Receiver<u64>,
-    /// While the job waits: its last event, with the position that the client knows.
+    /// While the job is queued: its last event, with the position that was sent last.
     queued: Option<Event>,
     shutdown: Shutdown,
 }
@@ -146,10 +168,10 @@ impl Cursor {
         batches.flatten()
     }
 
-    /// Waits for events, or for another position in the queue; nothing when the server stops.
+    /// Waits for events, or for a new position in the queue. None when the server stops.
     async fn next_batch(&mut self) -> Option<Vec<Message>> {
         loop {
-            // Whatever is added from here on raises the signals again.
+            // Events that are added from here on set the signals again.
             self.signal.mark_unchanged();
             self.queue.mark_unchanged();
             let (id, after) = (self.id.clone(), self.after);
@@ -161,7 +183,7 @@ impl Cursor {
                 Ok(events) if events.is_empty() => {}
                 Ok(events) => return Some(events.into_iter().map(Message::Event).collect()),
                 Err(error) => {
-                    tracing::error!("a stream ends: {error}");
+                    tracing::error!("ending an event stream: {error}");
                     return None;
                 }
             }
@@ -172,7 +194,7 @@ impl Cursor {
                 changed = self.signal.changed() => changed.ok()?,
                 changed = self.queue.changed(), if self.queued.is_some() => {
                     changed.ok()?;
-                    // Many may come and go at once.
+                    // Combines changes in quick succession.
                     tokio::select! {
                         () = sleep(POSITION_EVERY) => {}
                         changed = self.signal.changed() => changed.ok()?,
@@ -184,7 +206,7 @@ impl Cursor {
         }
     }
 
-    /// The last event with its new position, if the job still waits and that has changed.
+    /// The last event with the new position, if the job is still queued and the position has changed.
     async fn moved(&mut self) -> Option<Event> {
         let queued = self.queued.as_mut()?;
         let id = self.id.clone();

@@ -1,8 +1,8 @@
-//! For those who watch the server: is it alive, can it run jobs, how many are there.
+//! Health checks and metrics for monitoring.
 
 use super::{
     App,
-    jobs::check_runner,
+    jobs::ready_runner,
     problem::{ApiError, ApiResult},
 };
 use crate::jobs::Store;
@@ -13,21 +13,31 @@ use axum::{
 };
 use hipward_protocol::JobState;
 
-/// `GET /healthz`
+/// Whether the server answers.
+#[utoipa::path(
+    get,
+    path = "/healthz",
+    responses((status = 200, description = "It does.", content_type = "text/plain", body = String))
+)]
 pub(crate) async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// `GET /readyz`: ready means that a benchmark can be run and its result stored.
+/// Whether the server can run benchmarks and store their results.
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    responses(ApiError, (status = 200, description = "It can.", content_type = "text/plain", body = String))
+)]
 pub(crate) async fn ready(State(app): State<App>) -> ApiResult<&'static str> {
-    check_runner(&app)?;
-    if let lost @ 1.. = app.runner.lost_devices() {
+    let runner = ready_runner(&app).await?;
+    if let lost @ 1.. = runner.lost_devices() {
         return Err(ApiError::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "device-lost",
-            "A device is not served any more",
-            format!("The loop of {lost} of the devices has died; jobs for it wait."),
-            "Restart the server, and report what its log says about it.",
+            "A device is lost",
+            format!("The scheduler of {lost} of the devices has failed; jobs for them wait."),
+            "Restart the server, and report the error in its log.",
         ));
     }
     app.store.with(Store::check).await.map_err(|error| {
@@ -36,13 +46,18 @@ pub(crate) async fn ready(State(app): State<App>) -> ApiResult<&'static str> {
             "store-unavailable",
             "The job store cannot be written",
             error.to_string(),
-            "Look at the free space of the data folder's disk, and at the server's own log.",
+            "Check the free space of the data folder's disk, and the server's log.",
         )
     })?;
     Ok("ready\n")
 }
 
-/// `GET /metrics`, in the Prometheus text format.
+/// Metrics in the Prometheus text format.
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    responses(ApiError, (status = 200, description = "The metrics.", content_type = "text/plain", body = String))
+)]
 pub(crate) async fn metrics(State(app): State<App>) -> ApiResult<Response> {
     let counts = app.store.with(|store| store.counts()).await?;
     let mut text = String::from(
@@ -62,10 +77,10 @@ pub(crate) async fn metrics(State(app): State<App>) -> ApiResult<Response> {
             .map_or(0, |(_, n)| *n);
         text.push_str(&format!("hipward_jobs{{state=\"{name}\"}} {count}\n"));
     }
-    let devices = app.runner.devices();
+    let devices = app.runner.settled().await.devices();
     text.push_str("# HELP hipward_device_busy Whether a job holds the device.\n# TYPE hipward_device_busy gauge\n");
     for device in devices {
-        let busy = u8::from(device.busy_with.is_some());
+        let busy = u8::from(device.current_job.is_some());
         text.push_str(&format!(
             "hipward_device_busy{{device=\"{}\"}} {busy}\n",
             device.id

@@ -1,12 +1,20 @@
-//! A job's id as it stands in a path. What cannot be an id is answered like one that nobody has.
+//! The job id in a request's path. An id that cannot exist is answered like one that does not exist.
 
 use super::problem::ApiError;
 use axum::{
     extract::{FromRequestParts, Path},
     http::request::Parts,
 };
+use utoipa::{
+    IntoParams,
+    openapi::{
+        Required,
+        path::{Parameter, ParameterBuilder, ParameterIn},
+        schema::{ObjectBuilder, Type},
+    },
+};
 
-/// An id that was asked for.
+/// The `{id}` of a path.
 pub(crate) struct JobId(pub(crate) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for JobId {
@@ -17,5 +25,20 @@ impl<S: Send + Sync> FromRequestParts<S> for JobId {
             Ok(Path(id)) => Ok(JobId(id)),
             Err(_) => Err(ApiError::job_not_found()),
         }
+    }
+}
+
+impl IntoParams for JobId {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let schema = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .pattern(Some("^[a-z2-7]{26}$"));
+        let parameter = ParameterBuilder::new()
+            .name("id")
+            .parameter_in(ParameterIn::Path)
+            .required(Required::True)
+            .description(Some("The job's id."))
+            .schema(Some(schema));
+        vec![parameter.build()]
     }
 }

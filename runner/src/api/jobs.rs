@@ -1,14 +1,11 @@
-//! `/api/v1/jobs`: submit, look at, cancel.
+//! `/api/v1/jobs`: submit, show and cancel jobs.
 
 use super::{
     App,
     job_id::JobId,
     problem::{ApiError, ApiResult},
 };
-use crate::{
-    hex,
-    jobs::{Cancelled, NewJob, Settings},
-};
+use crate::jobs::{CancelOutcome, NewJob, Runner, Settings};
 use axum::{
     Json,
     body::Body,
@@ -16,34 +13,50 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use data_encoding::HEXLOWER;
 use futures_util::StreamExt;
-use hipward_protocol::{JobSummary, Variant, VariantId};
+use hipward_protocol::{JobRequest, JobSummary, Problem, Variant, VariantId};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
 
-/// Longest title, characters.
+/// Maximum length of a title, characters.
 const TITLE_CHARACTERS: usize = 120;
-/// Largest body. More than the largest snippet, as JSON may spell a byte with six.
+/// Maximum size of a body. More than the largest snippet, because JSON may escape a byte as six.
 const BODY_BYTES: usize = 2 * 1024 * 1024;
-/// Past this a client that goes on sending is hung up on.
+/// After this many bytes the connection is closed while the client is still sending.
 const READ_AWAY_BYTES: usize = 64 * 1024 * 1024;
 
-/// `POST /api/v1/jobs`
+/// Submit a job.
+#[utoipa::path(
+    post,
+    path = "/api/v1/jobs",
+    request_body = JobRequest,
+    responses(
+        ApiError,
+        (status = 202, description = "Accepted. The job waits for a device.", body = JobSummary,
+            headers(("Location" = String, description = "Path of the job."))),
+        (status = 429, description = "The queue is full.", content_type = "application/problem+json", body = Problem,
+            headers(("Retry-After" = u64, description = "Seconds.")))
+    ),
+    security((), ("token" = []))
+)]
 pub(crate) async fn submit(
     State(app): State<App>,
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
-    app.guard.check_token(&headers)?;
-    let job = parse(&app, &headers, &read(body).await?)?;
-    check_runner(&app)?;
-    let most = app.runner.settings.queue_limit;
+    app.access.check_token(&headers)?;
+    let runner = app.runner.settled().await;
+    let job = parse(&runner, &headers, &read(body).await?)?;
+    check_runner(&runner)?;
+    let most = runner.settings.queue_limit;
     let summary = app
         .store
         .with(move |store| store.submit(&job, most))
         .await?;
-    app.runner.queue_changed();
+    runner.queue_changed();
     let location = HeaderValue::try_from(format!("/api/v1/jobs/{}", summary.id)).ok();
     let mut response = (StatusCode::ACCEPTED, Json(summary)).into_response();
     if let Some(location) = location {
@@ -52,32 +65,54 @@ pub(crate) async fn submit(
     Ok(response)
 }
 
-/// `GET /api/v1/jobs/{id}`
+/// The state of a job.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{id}",
+    params(JobId),
+    responses(ApiError, (status = 200, description = "The job.", body = JobSummary))
+)]
 pub(crate) async fn show(State(app): State<App>, JobId(id): JobId) -> ApiResult<Json<JobSummary>> {
     let summary = app.store.with(move |store| store.summary(&id)).await?;
     summary.map(Json).ok_or_else(ApiError::job_not_found)
 }
 
-/// `DELETE /api/v1/jobs/{id}`: ends it, unless it has ended; answers with where it stands now.
+/// Cancel a job.
+///
+/// Has no effect on a job that has ended.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/jobs/{id}",
+    params(JobId),
+    responses(ApiError, (status = 200, description = "The job in its new state.", body = JobSummary)),
+    security((), ("token" = []))
+)]
 pub(crate) async fn cancel(
     State(app): State<App>,
     headers: HeaderMap,
     JobId(id): JobId,
 ) -> ApiResult<Json<JobSummary>> {
-    app.guard.check_token(&headers)?;
+    app.access.check_token(&headers)?;
     let job = id.clone();
     match app.store.with(move |store| store.cancel(&job)).await? {
-        Cancelled::Unknown => return Err(ApiError::job_not_found()),
-        Cancelled::HadEnded => {}
-        Cancelled::Now => {
-            app.runner.stop(&id);
-            app.runner.queue_changed();
+        CancelOutcome::NotFound => return Err(ApiError::job_not_found()),
+        CancelOutcome::AlreadyEnded => {}
+        CancelOutcome::Cancelled => {
+            let runner = app.runner.settled().await;
+            runner.stop(&id);
+            runner.queue_changed();
         }
     }
     show(State(app), JobId(id)).await
 }
 
-/// `GET /api/v1/jobs/{id}/code`
+/// The code of a job.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{id}/code",
+    params(JobId),
+    responses(ApiError, (status = 200, description = "Python source.", content_type = "text/x-python", body = String))
+)]
 pub(crate) async fn code(State(app): State<App>, JobId(id): JobId) -> ApiResult<Response> {
     let code = app.store.with(move |store| store.code(&id)).await?;
     let code = code.ok_or_else(ApiError::job_not_found)?;
@@ -88,7 +123,7 @@ pub(crate) async fn code(State(app): State<App>, JobId(id): JobId) -> ApiResult<
         .into_response())
 }
 
-/// The request as it arrives; variants are looked up by hand so that a wrong one can be named.
+/// The request, with variants as plain strings so that an error can name an unknown one.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Submitted {
@@ -101,15 +136,21 @@ struct Submitted {
     device: Option<String>,
 }
 
-/// Reads an object: serde would take a list of the fields' values too.
+/// Parses an object. serde alone would also accept a list of the fields' values.
 fn object(body: &[u8]) -> serde_json::Result<Submitted> {
     let fields: Map<String, Value> = serde_json::from_slice(body)?;
     Submitted::deserialize(Value::Object(fields))
 }
 
-/// Whether code can be run here at all.
-pub(super) fn check_runner(app: &App) -> ApiResult<()> {
-    app.runner.refusal().map_or(Ok(()), |refusal| {
+/// The runner, if it can run code.
+pub(super) async fn ready_runner(app: &App) -> ApiResult<Arc<Runner>> {
+    let runner = app.runner.settled().await;
+    check_runner(&runner)?;
+    Ok(runner)
+}
+
+fn check_runner(runner: &Runner) -> ApiResult<()> {
+    runner.refusal().map_or(Ok(()), |refusal| {
         Err(ApiError::new(
             StatusCode::SERVICE_UNAVAILABLE,
             refusal.code,
@@ -120,8 +161,8 @@ pub(super) fn check_runner(app: &App) -> ApiResult<()> {
     })
 }
 
-/// The whole body. One that is too large is read to its end all the same, within reason: a browser
-/// shows an answer only once it has sent everything.
+/// Reads the whole body. A body that is too large is still read up to a limit, because a browser
+/// shows a response only after it has sent everything.
 pub(super) async fn read(body: Body) -> ApiResult<Vec<u8>> {
     let mut stream = body.into_data_stream();
     let mut kept = Vec::new();
@@ -130,7 +171,7 @@ pub(super) async fn read(body: Body) -> ApiResult<Vec<u8>> {
         let chunk = chunk.map_err(|error| {
             ApiError::bad_request(
                 "body-incomplete",
-                "The body did not arrive",
+                "The body is incomplete",
                 format!("{error}."),
                 "Send the request again.",
             )
@@ -148,7 +189,7 @@ pub(super) async fn read(body: Body) -> ApiResult<Vec<u8>> {
     Ok(kept)
 }
 
-/// Whether the body is said to be JSON.
+/// Checks that the content type is JSON.
 pub(super) fn check_json(headers: &HeaderMap) -> ApiResult<()> {
     let media_type = headers
         .get(header::CONTENT_TYPE)
@@ -161,14 +202,14 @@ pub(super) fn check_json(headers: &HeaderMap) -> ApiResult<()> {
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "unsupported-media-type",
             "Unsupported media type",
-            format!("The body is said to be {media_type:?}."),
+            format!("The content type of the body is {media_type:?}."),
             "Send JSON with the header `Content-Type: application/json`.",
         ));
     }
     Ok(())
 }
 
-fn parse(app: &App, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
+fn parse(runner: &Runner, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
     check_json(headers)?;
     let submitted = object(body).map_err(|error| {
         ApiError::bad_request(
@@ -178,7 +219,7 @@ fn parse(app: &App, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
             r#"Send an object such as {"code": "…", "variants": ["eager", "compile"]}."#,
         )
     })?;
-    if submitted.code.len() > Settings::CODE_BYTES {
+    if submitted.code.len() > Settings::MAX_CODE_BYTES {
         return Err(too_large("The code"));
     }
     if submitted.code.trim().is_empty() {
@@ -201,10 +242,10 @@ fn parse(app: &App, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
             "Choose a shorter one.",
         ));
     }
-    let variants = variants(&submitted.variants, app.runner.variants())?;
-    let devices = app.runner.devices();
+    let variants = variants(&submitted.variants, runner.variants())?;
+    let devices = runner.devices();
     if let Some(wanted) = &submitted.device
-        && app.runner.refusal().is_none()
+        && runner.refusal().is_none()
         && !devices.iter().any(|device| device.id == *wanted)
     {
         let known: Vec<&str> = devices.iter().map(|device| device.id.as_str()).collect();
@@ -219,7 +260,7 @@ fn parse(app: &App, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
         ));
     }
     Ok(NewJob {
-        code_sha256: hex(&Sha256::digest(submitted.code.as_bytes())),
+        code_sha256: HEXLOWER.encode(&Sha256::digest(submitted.code.as_bytes())),
         code: submitted.code,
         title: submitted.title.filter(|title| !title.trim().is_empty()),
         variants,
@@ -227,11 +268,11 @@ fn parse(app: &App, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob> {
     })
 }
 
-/// The variants in ladder order, with eager and its control always among them: without the baseline
+/// The requested variants in ladder order, always including eager and its control: without the baseline
 /// and its noise there is no verdict.
 fn variants(names: &[String], variants: &[Variant]) -> ApiResult<Vec<VariantId>> {
     if variants.is_empty() {
-        // No job can run here; `check_runner` says why.
+        // No job can run here; `check_runner` reports why.
         return Ok(Vec::new());
     }
     let known = |name: &String| variants.iter().any(|variant| variant.id.name() == name);
@@ -244,14 +285,14 @@ fn variants(names: &[String], variants: &[Variant]) -> ApiResult<Vec<VariantId>>
             &format!("The variants are: {}.", all.join(", ")),
         ));
     }
-    let asked = |variant: &&Variant| {
+    let requested = |variant: &&Variant| {
         names.is_empty()
             || names.iter().any(|name| name == variant.id.name())
             || [VariantId::EAGER, VariantId::CONTROL].contains(&variant.id)
     };
     Ok(variants
         .iter()
-        .filter(asked)
+        .filter(requested)
         .map(|variant| variant.id.clone())
         .collect())
 }
@@ -261,7 +302,10 @@ fn too_large(what: &str) -> ApiError {
         StatusCode::PAYLOAD_TOO_LARGE,
         "code-too-large",
         "Too large",
-        format!("{what} is larger than {} KiB.", Settings::CODE_BYTES / 1024),
+        format!(
+            "{what} is larger than {} KiB.",
+            Settings::MAX_CODE_BYTES / 1024
+        ),
         "Send only the module and its inputs; generate data in get_inputs().",
     )
 }

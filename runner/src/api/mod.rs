@@ -1,12 +1,13 @@
-//! The HTTP face: every route in one list. Handlers are thin; what they do lives in `jobs/` and
+//! The HTTP API: every route in one list. Handlers are thin; the work is done in `jobs/` and
 //! `web/`.
 
+mod access_control;
 mod capabilities;
 mod compile;
+mod compile_schema;
 mod devices;
 mod entity_tag;
 mod events;
-mod guard;
 mod health;
 mod job_id;
 mod jobs;
@@ -16,10 +17,10 @@ mod problem;
 mod report;
 mod rules;
 
-pub(crate) use guard::{Access, Guard};
+pub(crate) use access_control::{AccessConfig, AccessControl};
 
 use crate::{
-    jobs::{Compiler, Runner, Store},
+    jobs::{Compiler, LocalRunner, Store},
     shutdown::Shutdown,
     web::{
         assets,
@@ -32,81 +33,80 @@ use axum::{
     http::{HeaderValue, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
-    routing::{MethodRouter, get, post},
+    routing::get,
 };
 use problem::ApiError;
 use std::sync::Arc;
 use tower_http::compression::CompressionLayer;
+use utoipa::OpenApi;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
-/// What handlers work with.
+/// The state of the handlers.
 #[derive(Clone)]
 pub(crate) struct App {
     /// Jobs and their logs.
     pub(crate) store: Store,
-    /// What runs them.
-    pub(crate) runner: Arc<Runner>,
-    /// What compiles kernels.
+    /// The runner.
+    pub(crate) runner: LocalRunner,
+    /// The compiler of kernels.
     pub(crate) compiler: Arc<Compiler>,
     /// The site.
     pub(crate) pages: Arc<Pages>,
-    /// Who may ask.
-    pub(crate) guard: Arc<Guard>,
+    /// The access checks.
+    pub(crate) access: Arc<AccessControl>,
     /// Ends streams when the server stops.
     pub(crate) shutdown: Shutdown,
 }
 
-impl FromRef<App> for Arc<Guard> {
+impl FromRef<App> for Arc<AccessControl> {
     fn from_ref(app: &App) -> Self {
-        app.guard.clone()
+        app.access.clone()
     }
 }
 
-/// Every route of the API, as `/api/openapi.json` must list them.
-fn routes() -> Vec<(&'static str, MethodRouter<App>)> {
-    vec![
-        ("/api/v1/jobs", post(jobs::submit)),
-        ("/api/v1/jobs/{id}", get(jobs::show).delete(jobs::cancel)),
-        ("/api/v1/jobs/{id}/code", get(jobs::code)),
-        ("/api/v1/jobs/{id}/events", get(events::stream)),
-        ("/api/v1/jobs/{id}/report.json", get(report::json)),
-        ("/api/v1/jobs/{id}/report.md", get(report::markdown)),
-        ("/api/v1/rules", get(rules::list)),
-        ("/api/v1/compile", post(compile::compile)),
-        ("/api/v1/devices", get(devices::list)),
-        ("/api/v1/capabilities", get(capabilities::show)),
-        ("/api/openapi.json", get(openapi::show)),
-        ("/healthz", get(health::alive)),
-        ("/readyz", get(health::ready)),
-        ("/metrics", get(health::metrics)),
-    ]
+/// The routes of the API. Each handler declares its path and its schemas with `#[utoipa::path]`, so that the OpenAPI
+/// document is generated from this list.
+fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(openapi::Document::openapi())
+        .routes(routes!(jobs::submit))
+        .routes(routes!(jobs::show, jobs::cancel))
+        .routes(routes!(jobs::code))
+        .routes(routes!(events::stream))
+        .routes(routes!(report::json))
+        .routes(routes!(report::markdown))
+        .routes(routes!(rules::list))
+        .routes(routes!(compile::compile))
+        .routes(routes!(devices::list))
+        .routes(routes!(capabilities::show))
+        .routes(routes!(openapi::show))
+        .routes(routes!(health::alive))
+        .routes(routes!(health::ready))
+        .routes(routes!(health::metrics))
 }
 
-/// The whole server.
+/// The whole server: the API, the assets, and every page of the site.
 pub(crate) fn router(app: App) -> Router {
-    let mut router = Router::new()
+    let (router, _) = routes().split_for_parts();
+    router
         .route("/assets/{name}", get(assets::get))
         .route(&format!("/{REPORT_SCHEMA_PATH}"), get(rules::schema))
-        .route(&format!("/{SEARCH_INDEX}"), get(page::search));
-    for (path, handlers) in routes() {
-        router = router.route(path, handlers);
-    }
-    router
+        .route(&format!("/{SEARCH_INDEX}"), get(page::search))
         .method_not_allowed_fallback(async |request: Request| {
             ApiError::method_not_allowed(request.method().as_str(), request.uri().path())
         })
         .fallback(page::show)
         .layer(middleware::from_fn(entity_tag::revalidate))
-        // Event streams are left as they are: each event is sent when it happens.
+        // Event streams are not compressed, so that each event is sent immediately.
         .layer(CompressionLayer::new())
         .layer(middleware::from_fn(harden))
         .layer(middleware::from_fn_with_state(
             app.clone(),
-            guard::refuse_foreign,
+            access_control::reject_foreign,
         ))
         .with_state(app)
 }
 
-/// Headers that every answer carries.
+/// Adds headers to every response.
 async fn harden(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await.into_response();
     let headers = response.headers_mut();

@@ -1,47 +1,215 @@
-//! `GET /api/openapi.json`: the API in OpenAPI's words, kept by hand in `openapi.json`. A test
-//! compares it with the router.
+//! `GET /api/openapi.json`: the OpenAPI document, generated from the handlers and from the types of
+//! `hipward-protocol`.
 
 use axum::{http::header, response::IntoResponse};
+use hipward_protocol::{Event, Problem};
+use std::sync::LazyLock;
+use utoipa::{
+    Modify, OpenApi,
+    openapi::{
+        Content, Ref, RefOr, Response, ResponseBuilder, Schema,
+        schema::Components,
+        security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
+    },
+};
 
-const OPENAPI: &str = include_str!("openapi.json");
+/// The parts of the document that do not belong to one handler.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Hipward",
+        version = "1",
+        description = "Benchmarks PyTorch snippets on the devices of one host. Job ids cannot be guessed. \
+            Requests that run or cancel code need the server's token, unless it was started with --no-token."
+    ),
+    components(schemas(Event, Problem)),
+    modifiers(&SharedComponents)
+)]
+pub(super) struct Document;
 
-/// The handler.
+/// Components that several handlers refer to.
+struct SharedComponents;
+
+impl Modify for SharedComponents {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("token", token_scheme());
+        components
+            .responses
+            .insert("Problem".to_owned(), RefOr::T(problem_response()));
+    }
+}
+
+fn token_scheme() -> SecurityScheme {
+    let scheme = HttpBuilder::new()
+        .scheme(HttpAuthScheme::Bearer)
+        .description(Some(
+            "The token that was passed to `hipward serve`, or that it printed as part of its address. A browser that \
+             opened that address sends a cookie instead.",
+        ));
+    SecurityScheme::Http(scheme.build())
+}
+
+fn problem_response() -> Response {
+    let schema = Ref::from_schema_name("Problem");
+    ResponseBuilder::new()
+        .description(
+            "RFC 9457 problem details: what happened, a stable code, and what to do about it.",
+        )
+        .content("application/problem+json", Content::new(Some(schema)))
+        .build()
+}
+
+/// Replaces the schema of `EventBody::Measured` by the schema of `Measurement`.
+///
+/// That variant is `#[serde(untagged)]`, and utoipa supports the attribute on whole enums only: its schema would
+/// require a second `type` with the value `measured`.
+fn inline_measurements(components: &mut Components) {
+    let Some(RefOr::T(Schema::OneOf(body))) = components.schemas.get_mut("EventBody") else {
+        return;
+    };
+    if let Some(measured) = body.items.last_mut() {
+        *measured = Ref::from_schema_name("Measurement").into();
+    }
+}
+
+static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
+    let mut document = super::routes().into_openapi();
+    // The router adds the schemas of its handlers, so they can be changed only now.
+    inline_measurements(document.components.get_or_insert_default());
+    document.to_json().expect("its keys are strings")
+});
+
+/// This document.
+#[utoipa::path(
+    get,
+    path = "/api/openapi.json",
+    responses((status = 200, description = "OpenAPI 3.1.", content_type = "application/json", body = serde_json::Value))
+)]
 pub(crate) async fn show() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], OPENAPI)
+    (
+        [(header::CONTENT_TYPE, "application/json")],
+        DOCUMENT.as_str(),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hipward_protocol::FailureCode;
-    use serde_json::Value;
+    use hipward_protocol::{FailureCode, Measurement};
+    use serde_json::{Value, json};
     use std::collections::BTreeSet;
 
-    #[test]
-    fn every_route_is_described_and_nothing_else_is() {
-        let document: Value = serde_json::from_str(OPENAPI).expect("is JSON");
-        let described = document["paths"].as_object().expect("has paths");
-        let described: BTreeSet<&str> = described.keys().map(String::as_str).collect();
-        let served: BTreeSet<&str> = super::super::routes()
-            .iter()
-            .map(|(path, _)| *path)
-            .collect();
-        assert_eq!(described, served);
+    fn document() -> Value {
+        serde_json::from_str(&DOCUMENT).expect("the document is JSON")
+    }
+
+    /// The values of `type` that a schema's alternatives allow.
+    fn tags(document: &Value, schema: &str) -> BTreeSet<String> {
+        fn collect(document: &Value, schema: &Value, tags: &mut BTreeSet<String>) {
+            if let Some(reference) = schema["$ref"].as_str() {
+                let name = reference.rsplit('/').next().expect("a name");
+                if name == "Measurement" {
+                    collect(document, &document["components"]["schemas"][name], tags);
+                }
+            }
+            for key in ["oneOf", "allOf"] {
+                for item in schema[key].as_array().into_iter().flatten() {
+                    collect(document, item, tags);
+                }
+            }
+            let tag = &schema["properties"]["type"];
+            tags.extend(tag["const"].as_str().map(str::to_owned));
+            let values = tag["enum"].as_array().into_iter().flatten();
+            tags.extend(values.filter_map(Value::as_str).map(str::to_owned));
+        }
+        let mut found = BTreeSet::new();
+        collect(
+            document,
+            &document["components"]["schemas"][schema],
+            &mut found,
+        );
+        found
     }
 
     #[test]
-    fn every_failure_that_is_described_is_one() {
-        let document: Value = serde_json::from_str(OPENAPI).expect("is JSON");
-        let codes = &document["components"]["schemas"]["Failure"]["properties"]["code"]["enum"];
+    fn event_schema_has_every_kind_of_event() {
+        let tags = tags(&document(), "EventBody");
+        let lifecycle = [
+            "queued",
+            "leased",
+            "variant_done",
+            "log",
+            "verdict",
+            "done",
+            "failed",
+            "cancelled",
+        ];
+        for kind in lifecycle {
+            assert!(tags.contains(kind), "{kind}");
+        }
+        assert!(!tags.contains("measured"));
+        // serde lists the kinds of measurements in its error.
+        let unknown = serde_json::from_value::<Measurement>(json!({"type": "?"}));
+        let error = unknown.expect_err("an unknown kind").to_string();
+        let kinds: Vec<&str> = error.split('`').skip(1).step_by(2).skip(1).collect();
+        assert!(kinds.contains(&"samples"), "{error}");
+        for kind in kinds.into_iter().filter(|kind| *kind != "caution") {
+            assert!(tags.contains(kind), "{kind}");
+        }
+    }
+
+    #[test]
+    fn failure_codes_are_listed() {
+        let document = document();
+        let codes = &document["components"]["schemas"]["FailureCode"]["enum"];
         let codes: Vec<FailureCode> = serde_json::from_value(codes.clone()).expect("are codes");
         assert!(codes.contains(&FailureCode::Internal));
     }
 
     #[test]
-    fn every_reference_leads_somewhere() {
-        let document: Value = serde_json::from_str(OPENAPI).expect("is JSON");
-        let references: Vec<&str> = OPENAPI
-            .split("\"$ref\": \"")
+    fn operations_that_run_code_require_the_token() {
+        let document = document();
+        for (path, method) in [
+            ("/api/v1/jobs", "post"),
+            ("/api/v1/jobs/{id}", "delete"),
+            ("/api/v1/compile", "post"),
+        ] {
+            let security = &document["paths"][path][method]["security"];
+            assert_eq!(*security, json!([{}, {"token": []}]), "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn every_operation_describes_its_problems() {
+        let document = document();
+        let paths = document["paths"].as_object().expect("paths");
+        assert_eq!(paths.len(), 14);
+        for (path, item) in paths {
+            for (method, operation) in item.as_object().expect("a path item") {
+                assert!(operation["summary"].is_string(), "{method} {path}");
+                let only_success = [
+                    "/api/openapi.json",
+                    "/healthz",
+                    "/api/v1/rules",
+                    "/api/v1/devices",
+                    "/api/v1/capabilities",
+                ];
+                let problem = &operation["responses"]["default"]["$ref"];
+                assert_eq!(
+                    problem.is_string(),
+                    !only_success.contains(&path.as_str()),
+                    "{method} {path}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn references_resolve() {
+        let document = document();
+        let references: Vec<&str> = DOCUMENT
+            .split("\"$ref\":\"")
             .skip(1)
             .filter_map(|rest| rest.split('"').next())
             .collect();

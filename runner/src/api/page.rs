@@ -8,7 +8,7 @@ use axum::{
     response::{Html, IntoResponse, Redirect, Response},
 };
 
-/// The handler of every path that no route has.
+/// The handler of all paths without a route.
 pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
     let path = request.uri().path();
     if path.starts_with("/api/") || path == "/api" {
@@ -17,7 +17,7 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return ApiError::method_not_allowed(request.method().as_str(), path).into_response();
     }
-    if let Some(entered) = app.guard.enter(request.uri()) {
+    if let Some(entered) = app.access.enter(request.uri()) {
         return entered;
     }
     if let Some(job) = path.strip_prefix("/jobs/") {
@@ -29,7 +29,12 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
             _ => not_found(&app),
         };
     }
-    match app.pages.page(path, &app.runner.capabilities()) {
+    let capabilities = if app.pages.needs_runner(path) {
+        Some(app.runner.settled().await.capabilities())
+    } else {
+        None
+    };
+    match app.pages.page(path, capabilities) {
         Some((proper, _)) if proper != path => Redirect::permanent(&proper).into_response(),
         Some((_, html)) => page(StatusCode::OK, html),
         None => not_found(&app),

@@ -1,4 +1,4 @@
-//! Everything that can go wrong with a request, as RFC 9457 problem details: a status, a stable
+//! Errors of requests as RFC 9457 problem details: a status, a stable
 //! code, what happened, and what to do.
 
 use crate::jobs::StoreError;
@@ -8,16 +8,20 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use hipward_protocol::Problem;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
+use utoipa::{
+    IntoResponses,
+    openapi::{Ref, RefOr},
+};
 
-/// A job takes about this long, and then another may wait.
+/// `Retry-After` of a full queue: about the duration of a job.
 const QUEUE_MOVES: Duration = Duration::from_secs(60);
 
 /// A refused or failed request.
 #[derive(Debug)]
 pub(crate) struct ApiError {
     problem: Box<Problem>,
-    /// When to ask again.
+    /// When to retry.
     retry_after: Option<Duration>,
 }
 
@@ -46,7 +50,7 @@ impl ApiError {
         }
     }
 
-    /// More requests than can be served now. The answer says when to ask again.
+    /// Too many requests. The response has a `Retry-After` header.
     pub(crate) fn too_many(code: &str, title: &str, detail: String, retry_after: Duration) -> Self {
         let help = format!("Try again in {} seconds.", retry_after.as_secs());
         ApiError {
@@ -72,7 +76,7 @@ impl ApiError {
             "job-not-found",
             "No such job",
             "No job has this id.",
-            "Check the address. Jobs are kept in the data folder of the server that ran them.",
+            "Check the address. Jobs are stored in the data folder of the server that ran them.",
         )
     }
 
@@ -82,23 +86,23 @@ impl ApiError {
             StatusCode::NOT_FOUND,
             "not-found",
             "No such address",
-            format!("The API has nothing at {path}."),
-            "See /api/openapi.json for what there is.",
+            format!("The API has no route {path}."),
+            "See /api/openapi.json for the routes.",
         )
     }
 
-    /// The path is right and the method is not.
+    /// The path has a route, but not for this method.
     pub(crate) fn method_not_allowed(method: &str, path: &str) -> Self {
         Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "method-not-allowed",
             "Method not allowed",
-            format!("{path} does not take {method}."),
-            "See /api/openapi.json for what it takes.",
+            format!("{path} does not support {method}."),
+            "See /api/openapi.json for its methods.",
         )
     }
 
-    /// The status, for the metrics and the tests.
+    /// The HTTP status.
     pub(crate) fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
@@ -107,16 +111,16 @@ impl ApiError {
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         if let StoreError::QueueFull { waiting } = error {
-            let detail = format!("{waiting} jobs wait for a device, and no more may.");
+            let detail = format!("{waiting} jobs are waiting for a device, which is the maximum.");
             return Self::too_many("queue-full", "The queue is full", detail, QUEUE_MOVES);
         }
         tracing::error!("{error}");
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "store-unavailable",
-            "The job store does not work",
+            "The job store failed",
             error.to_string(),
-            "Try again; if it stays, look at the server's own log and at the free space of its disk.",
+            "Try again. If it persists, check the server's log and the free space of its disk.",
         )
     }
 }
@@ -133,5 +137,12 @@ impl IntoResponse for ApiError {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs()));
         }
         response
+    }
+}
+
+impl IntoResponses for ApiError {
+    fn responses() -> BTreeMap<String, RefOr<utoipa::openapi::Response>> {
+        let problem = Ref::from_response_name("Problem");
+        BTreeMap::from([("default".to_owned(), RefOr::Ref(problem))])
     }
 }

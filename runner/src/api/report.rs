@@ -13,15 +13,26 @@ use axum::{
 };
 use hipward_protocol::{JobSummary, JobView};
 use serde::Serialize;
+use utoipa::ToSchema;
 
-#[derive(Serialize)]
+/// A job with its result.
+#[derive(Serialize, ToSchema)]
 struct Report<'a> {
+    /// The job.
     job: &'a JobSummary,
+    /// Its event log, folded into one value: conditions, samples, statistics and verdict.
     result: &'a JobView,
+    /// The submitted Python source.
     code: &'a str,
 }
 
-/// `GET /api/v1/jobs/{id}/report.json`
+/// The result of a job as JSON.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{id}/report.json",
+    params(JobId),
+    responses(ApiError, (status = 200, description = "The result.", content_type = "application/json", body = Report))
+)]
 pub(crate) async fn json(State(app): State<App>, JobId(id): JobId) -> ApiResult<Response> {
     let job = find(&app, id).await?.ok_or_else(ApiError::job_not_found)?;
     let report = Report {
@@ -33,7 +44,13 @@ pub(crate) async fn json(State(app): State<App>, JobId(id): JobId) -> ApiResult<
     Ok(attachment("application/json", "benchmark.json", text))
 }
 
-/// `GET /api/v1/jobs/{id}/report.md`
+/// The result of a job as Markdown.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{id}/report.md",
+    params(JobId),
+    responses(ApiError, (status = 200, description = "The result.", content_type = "text/markdown", body = String))
+)]
 pub(crate) async fn markdown(State(app): State<App>, JobId(id): JobId) -> ApiResult<Response> {
     let job = find(&app, id).await?.ok_or_else(ApiError::job_not_found)?;
     Ok(attachment(
@@ -43,7 +60,7 @@ pub(crate) async fn markdown(State(app): State<App>, JobId(id): JobId) -> ApiRes
     ))
 }
 
-/// A job with everything its page shows.
+/// Loads a job with everything its page shows.
 pub(super) async fn find(app: &App, id: String) -> Result<Option<Job>, StoreError> {
     app.store
         .with(move |store| {

@@ -1,4 +1,4 @@
-//! `hipward build`: the site as files. The same pages as `serve`, without a runner.
+//! `hipward build`: writes the site as files. The same pages as `serve`, without a runner.
 
 use crate::web::{assets::Assets, pages::Pages};
 use std::{
@@ -8,7 +8,7 @@ use std::{
     process::ExitCode,
 };
 
-/// Says that a folder was written by us and may be replaced.
+/// Marks a folder that `hipward build` has written and may replace.
 const MARK: &str = ".hipward-site";
 
 /// Arguments of `hipward build`.
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// Build this content folder instead of the built-in lessons
     #[arg(long, value_name = "DIR")]
     content: Option<PathBuf>,
-    /// Show what a team's own rules (TOML) find in the playground too
+    /// Add a team's own rules (TOML) to the playground
     #[arg(long, value_name = "DIR")]
     rules: Option<PathBuf>,
 }
@@ -45,7 +45,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
 fn build(args: &Args) -> Result<usize, Box<dyn Error>> {
     let pages = Pages::load(args.content.as_deref(), args.rules.as_deref(), &args.base)?;
     let out = &args.out;
-    make_way(out)?;
+    prepare_output_folder(out)?;
     let all = pages.all();
     let expected = all.len();
     for page in all {
@@ -59,22 +59,24 @@ fn build(args: &Args) -> Result<usize, Box<dyn Error>> {
             write(&out.join("assets").join(name.as_ref()), &file.data)?;
         }
     }
-    // Two routes with one address would have overwritten each other.
+    // Detects two routes with the same address.
     let written = count_pages(out)?;
     if written != expected {
-        return Err(format!("{expected} pages were made, but {written} are there").into());
+        return Err(
+            format!("{expected} pages were rendered, but {written} files were written").into(),
+        );
     }
     Ok(written - 1)
 }
 
-/// Empties the output folder if it is ours to empty.
-fn make_way(out: &Path) -> Result<(), Box<dyn Error>> {
+/// Empties the output folder if an earlier build has written it.
+fn prepare_output_folder(out: &Path) -> Result<(), Box<dyn Error>> {
     let occupied = fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some());
     if occupied {
         if !out.join(MARK).exists() {
             let out = out.display();
             return Err(format!(
-                "{out} holds files that no build of ours made; choose another folder with --out"
+                "{out} contains files that no earlier build wrote; choose another folder with --out"
             )
             .into());
         }

@@ -1,28 +1,29 @@
-//! The arguments that describe a runner, shared by the commands that have one. Where its jobs are kept is theirs.
+//! The arguments of a runner, shared by the commands that start one. Each command chooses the data folder.
 
-use crate::jobs::{Settings, level_name, prepare_data_folder};
+use crate::jobs::{Settings, prepare_data_folder};
+use clap::ValueEnum;
 use hipward_protocol::IsolationLevel;
 use std::{path::PathBuf, time::Duration};
 
-/// What to run jobs with.
+/// Arguments of a runner.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct HostArgs {
-    /// Python that has PyTorch [default: $HIPWARD_PYTHON, the one that `make serve` installed, python3]
+    /// Python with PyTorch [default: $HIPWARD_PYTHON, the one that `make serve` installed, python3]
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
-    /// Folder with a `hipward_kernels` to use in place of the built-in one
+    /// Folder with a `hipward_kernels` to use instead of the built-in one
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     kernels: Option<PathBuf>,
-    /// Longest a job may run, in seconds
+    /// Time limit of a job, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
     wall_limit: Duration,
-    /// Most memory a job may hold
+    /// Memory limit of a job
     #[arg(long, value_name = "SIZE", default_value = "8GiB", value_parser = bytes)]
     memory_limit: u64,
-    /// Longest sampling time per variant, in seconds
+    /// Limit of the sampling time per variant, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = seconds)]
     time_cap: Duration,
-    /// Most jobs that may wait for a device
+    /// Maximum number of queued jobs
     #[arg(
         long,
         value_name = "JOBS",
@@ -30,11 +31,11 @@ pub(crate) struct HostArgs {
         hide_short_help = true
     )]
     queue_limit: usize,
-    /// Isolation below which nothing is run: limits, syscalls or files [default: files where others can send code, else
+    /// Isolation level below which no job runs: limits, syscalls or files [default: files where others can send code, else
     /// limits]
-    #[arg(long, value_name = "LEVEL", value_parser = level)]
-    minimum_isolation: Option<IsolationLevel>,
-    /// Newest version of Landlock to use, 0 for none: what tests see of older kernels
+    #[arg(long, value_name = "LEVEL", value_enum, hide_possible_values = true)]
+    minimum_isolation: Option<Level>,
+    /// Newest Landlock ABI to use, 0 for none: simulates older kernels in tests
     #[arg(long, value_name = "ABI", hide = true)]
     newest_landlock: Option<u32>,
 }
@@ -42,23 +43,23 @@ pub(crate) struct HostArgs {
 /// Who can send code to the runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Senders {
-    /// The one who started it.
+    /// Only the user who started it.
     Operator,
-    /// Holders of a token that was given, or all users of this machine.
+    /// Others with a token, or all users of this machine.
     Others,
 }
 
 impl HostArgs {
-    /// The settings of a runner that keeps its jobs in `data`, which is closed to others from now on.
+    /// The settings of a runner with this data folder. Removes other users' permissions from the folder.
     pub(crate) fn settings(self, data: PathBuf, senders: Senders) -> Result<Settings, String> {
-        // Workers start in a folder of their own, where a relative path would mean another.
+        // Workers have a working directory of their own, so paths must be absolute.
         let absolute = |path: PathBuf| {
             std::path::absolute(&path).map_err(|error| format!("{}: {error}", path.display()))
         };
         let data = absolute(data)?;
         prepare_data_folder(&data).map_err(|error| {
             let data = data.display();
-            format!("cannot keep jobs in {data}: {error}; choose a folder of yours with --data")
+            format!("cannot use the data folder {data}: {error}; choose a folder that you own with --data")
         })?;
         let default_isolation = match senders {
             Senders::Operator => IsolationLevel::Limits,
@@ -72,7 +73,7 @@ impl HostArgs {
             memory_bytes: self.memory_limit,
             time_cap_s: self.time_cap.as_secs_f64(),
             queue_limit: self.queue_limit,
-            minimum_isolation: self.minimum_isolation.unwrap_or(default_isolation),
+            minimum_isolation: self.minimum_isolation.map_or(default_isolation, Into::into),
             newest_landlock: self.newest_landlock,
         })
     }
@@ -105,23 +106,29 @@ fn bytes(text: &str) -> Result<u64, String> {
         .parse()
         .map_err(|_| "not a size such as 8GiB".to_owned())?;
     let size = number.checked_mul(1 << shift).ok_or("too large")?;
-    // Less than an interpreter with PyTorch needs would fail every job.
+    // Below this, PyTorch does not start and every job would fail.
     if size < 256 << 20 {
         return Err("must be at least 256MiB".to_owned());
     }
     Ok(size)
 }
 
-fn level(text: &str) -> Result<IsolationLevel, String> {
-    let levels = [
-        IsolationLevel::Limits,
-        IsolationLevel::Syscalls,
-        IsolationLevel::Files,
-    ];
-    levels
-        .into_iter()
-        .find(|&level| level_name(level) == text)
-        .ok_or_else(|| "use limits, syscalls or files".to_owned())
+/// [`IsolationLevel`] on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Level {
+    Limits,
+    Syscalls,
+    Files,
+}
+
+impl From<Level> for IsolationLevel {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Limits => IsolationLevel::Limits,
+            Level::Syscalls => IsolationLevel::Syscalls,
+            Level::Files => IsolationLevel::Files,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -129,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_as_people_write_them() {
+    fn sizes_are_parsed() {
         assert_eq!(bytes("8GiB"), Ok(8 << 30));
         assert_eq!(bytes("512 MiB"), Ok(512 << 20));
         assert_eq!(bytes("1073741824"), Ok(1 << 30));
@@ -139,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_a_time_that_passes() {
+    fn time_limits_must_be_positive() {
         assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
         for wrong in ["0", "-1", "NaN", "inf", "soon"] {
             assert!(seconds(wrong).is_err(), "{wrong}");

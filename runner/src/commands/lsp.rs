@@ -9,13 +9,13 @@ use crate::lsp::{Settings, serve};
 /// Options of `hipward lsp`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A folder of team rules (TOML), over what the configuration files say
+    /// A folder of team rules (TOML), which overrides the configuration files
     #[arg(long, value_name = "DIR")]
     rules: Option<PathBuf>,
-    /// The site that diagnostics link to; `hipward serve` is one
+    /// The site that diagnostics link to, such as the address of `hipward serve`
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8717/")]
     site: String,
-    /// What editors pass to every server; there is no other way than standard input and output
+    /// Accepted because editors pass it; the server always uses standard input and output
     #[arg(long, hide = true)]
     stdio: bool,
 }

@@ -1,4 +1,4 @@
-//! The commands, one file each: its arguments and what it does with them.
+//! The commands, one module each with its arguments.
 
 pub(crate) mod bench;
 pub(crate) mod build;
@@ -7,6 +7,6 @@ pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod host;
 pub(crate) mod lsp;
-mod scratch;
 pub(crate) mod serve;
+mod temporary_folder;
 pub(crate) mod token;

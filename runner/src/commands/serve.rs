@@ -5,8 +5,8 @@ use super::{
     token::TokenArgs,
 };
 use crate::{
-    api::Access,
-    jobs::{Runner, Store, unguessable},
+    api::AccessConfig,
+    jobs::{LocalRunner, Runner, Store, random_id},
     server::{listen, run_server},
     shutdown::Interrupts,
     web::pages::Pages,
@@ -18,7 +18,6 @@ use std::{
     net::SocketAddr,
     path::PathBuf,
     process::{self, ExitCode},
-    sync::Arc,
 };
 use tracing_subscriber::filter::LevelFilter;
 
@@ -33,13 +32,13 @@ pub(crate) struct Args {
     content: Option<PathBuf>,
     #[command(flatten)]
     token: TokenArgs,
-    /// Run code without a token for all users of this machine, and for no request from a network [default: a token is required, random unless it is given]
+    /// Run code without a token for all users of this machine, and for no request from a network [default: a token is required, random unless one is passed]
     #[arg(long, conflicts_with = "token_file")]
     no_token: bool,
-    /// Answer requests for this host name too, as a proxy in front passes them on
+    /// Also answer requests for this host name, which a proxy forwards
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
-    /// Show what a team's own rules (TOML) find in the playground too
+    /// Add a team's own rules (TOML) to the playground
     #[arg(long, value_name = "DIR")]
     rules: Option<PathBuf>,
     /// Folder for jobs and results [default: ~/.local/share/hipward]
@@ -49,7 +48,7 @@ pub(crate) struct Args {
     host: HostArgs,
 }
 
-/// Serves until it is told to stop.
+/// Serves until it is stopped.
 pub(crate) fn run(args: Args) -> ExitCode {
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
@@ -70,17 +69,17 @@ pub(crate) fn run(args: Args) -> ExitCode {
 }
 
 async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
-    // Snippets that run as our own user must not be able to look into us.
+    // Snippets that run as this process's user must not be able to inspect it.
     nix::sys::prctl::set_dumpable(false)?;
-    let given = args.token.read()?;
-    // Made up, it is for who started the server: it is printed, and gone with the server.
-    let random = if given.is_none() && !args.no_token {
-        Some(unguessable()?)
+    let configured = args.token.read()?;
+    // A random token is printed for the operator and is not stored.
+    let random = if configured.is_none() && !args.no_token {
+        Some(random_id()?)
     } else {
         None
     };
-    let access = Access {
-        token: random.clone().or(given.filter(|_| !args.no_token)),
+    let access = AccessConfig {
+        token: random.clone().or(configured.filter(|_| !args.no_token)),
         hosts: args.allow_host,
     };
     let senders = if random.is_some() && access.is_local(args.bind) {
@@ -90,7 +89,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     };
     let data = args.data.or_else(default_data);
     let data =
-        data.ok_or("there is no home folder to keep jobs in; choose a folder with --data")?;
+        data.ok_or("there is no home folder for the data folder; choose a folder with --data")?;
     let settings = args.host.settings(data, senders)?;
     let pages = Pages::load(args.content.as_deref(), args.rules.as_deref(), "/")?;
     let store = Store::open(&settings.data)?;
@@ -102,36 +101,33 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
             recovered.failed
         );
     }
-    tracing::info!("asking Python for PyTorch and devices");
-    let runner = Runner::discover(settings).await?;
-    tell_what_there_is(&runner);
-
     let (listener, bound) = listen(args.bind).await?;
     if !access.is_local(bound) && access.token.is_none() {
         tracing::warn!(
-            "this server can be reached from a network, so no code is run for anyone; \
-             start without --no-token to run code for those who have the token"
+            "this server can be reached from a network and has no token, so it runs no code; \
+             start it without --no-token to run code for requests with the token"
         );
     }
 
     let mut interrupts = Interrupts::listen()?;
     match random {
-        // This address makes a browser one that may run code.
+        // A browser that opens this address may run code.
         Some(token) => println!("Hipward is at http://{bound}/?token={token}"),
         None => println!("Hipward is at http://{bound}/"),
     }
-    let told = async move {
+    let runner = LocalRunner::start(settings, log_capabilities);
+    let stop_requested = async move {
         interrupts.next().await;
         tracing::info!(
-            "stopping; jobs that run now will run again after the next start. Once more stops at once"
+            "stopping; running jobs will run again after the next start. Press Ctrl-C again to stop immediately"
         );
-        // Whoever still sends or reads an answer is waited for otherwise. Supervisors end with us.
+        // Otherwise the server waits for open requests. Supervisors end with this process.
         tokio::spawn(async move {
             interrupts.next().await;
             process::exit(130);
         });
     };
-    run_server(listener, access, store, Arc::new(runner), pages, told).await?;
+    run_server(listener, access, store, runner, pages, stop_requested).await?;
     Ok(())
 }
 
@@ -142,11 +138,11 @@ fn default_data() -> Option<PathBuf> {
     Some(share.join("hipward"))
 }
 
-fn tell_what_there_is(runner: &Runner) {
+fn log_capabilities(runner: &Runner) {
     let capabilities = runner.capabilities();
     for missing in &capabilities.missing {
         tracing::warn!(
-            "{} is missing: {} To mend it: {}",
+            "{} is missing: {} To fix it: {}",
             missing.what,
             missing.consequence,
             missing.fix

@@ -1,16 +1,16 @@
-//! The files of this machine, for what they say of each other.
+//! Access to the files of this machine for the project context.
 
 use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hipward_analyzer::{Files, Options, Surroundings};
+use hipward_analyzer::{FileSource, Options, ProjectContext};
 
 /// Everything below `/`.
 #[derive(Debug, Default)]
 pub(super) struct Disk;
 
-impl Files for Disk {
+impl FileSource for Disk {
     fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(place(folder)).into_iter().flatten().flatten();
         entries
@@ -31,14 +31,18 @@ fn place(path: &str) -> PathBuf {
     Path::new("/").join(path)
 }
 
-/// Tells the options for a file what stands around it.
-pub(super) fn complete(surroundings: &Surroundings<Disk>, file: &Path, options: &mut Options) {
-    // One that an editor has not written yet has a place all the same.
+/// Completes the options for a file from the files around it.
+pub(super) fn fill_options(
+    project_context: &ProjectContext<Disk>,
+    file: &Path,
+    options: &mut Options,
+) {
+    // A file that an editor has not written yet has no canonical path.
     let Ok(whole) = fs::canonicalize(file).or_else(|_| std::path::absolute(file)) else {
         return;
     };
-    // Of a name that is no text nothing is known.
+    // Paths that are not UTF-8 have no project context.
     if let Some(path) = whole.to_str() {
-        surroundings.complete(path.trim_start_matches('/'), options);
+        project_context.fill_options(path.trim_start_matches('/'), options);
     }
 }

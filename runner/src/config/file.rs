@@ -1,4 +1,4 @@
-//! One configuration file: which there are, what may stand in one, and what it says.
+//! One configuration file: its names, its keys, and its settings.
 
 use std::path::{Path, PathBuf};
 
@@ -8,17 +8,17 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use super::ConfigError;
 use super::toml_text::{Entry, Section, TomlText, Written};
 
-/// In the order in which they are looked for in a folder.
+/// In the order of precedence in a folder.
 const NAMES: [&str; 2] = ["hipward.toml", "pyproject.toml"];
 
-/// What a file says; what it does not is left to the command line and the defaults.
+/// The settings of a file. Settings that it does not have come from the command line and the defaults.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Settings {
-    /// The file, for what turns out to be wrong later.
+    /// The file, for error messages.
     pub(super) path: PathBuf,
     pub(super) select: Vec<Written>,
     pub(super) ignore: Vec<Written>,
-    /// Files by pattern, and the rules that are not asked of them.
+    /// Patterns of files, and the rules that do not apply to them.
     pub(super) per_file_ignores: Vec<(Gitignore, Vec<Written>)>,
     pub(super) exclude: Option<Gitignore>,
     pub(super) arch: Option<Arch>,
@@ -30,14 +30,14 @@ pub(super) struct Settings {
     pub(super) baseline: Option<PathBuf>,
 }
 
-/// True for a file that may decide how others are judged.
+/// Whether a file may affect how others are checked.
 pub(crate) fn is_configuration(path: &Path) -> bool {
-    // What a project builds decides about its C++ and its modules.
+    // setup.py affects C++ files and first-party modules.
     let names = NAMES.iter().chain([&"setup.py"]);
     names.into_iter().any(|name| path.ends_with(name))
 }
 
-/// The settings in `folder` itself.
+/// The settings of `folder` itself.
 pub(super) fn in_folder(folder: &Path) -> Result<Option<Settings>, ConfigError> {
     for name in NAMES {
         let path = folder.join(name);
@@ -50,7 +50,7 @@ pub(super) fn in_folder(folder: &Path) -> Result<Option<Settings>, ConfigError> 
     Ok(None)
 }
 
-/// The settings in a file: `pyproject.toml` may have none.
+/// The settings of a file. None for a `pyproject.toml` without a section of Hipward.
 pub(super) fn read(path: &Path) -> Result<Option<Settings>, ConfigError> {
     let file = TomlText::read(path)?;
     let is_shared = path.ends_with("pyproject.toml");
@@ -130,35 +130,35 @@ fn target(section: &Section<'_>, settings: &mut Settings) -> Result<(), ConfigEr
     Ok(())
 }
 
-/// An architecture by its name.
+/// Parses the name of an architecture.
 pub(crate) fn parse_arch(text: &str) -> Result<Arch, String> {
     Arch::ALL
         .into_iter()
         .find(|arch| arch.name() == text)
-        .ok_or_else(|| format!("it is one of {}", Arch::ALL.map(Arch::name).join(", ")))
+        .ok_or_else(|| format!("it must be one of {}", Arch::ALL.map(Arch::name).join(", ")))
 }
 
-/// Patterns as in `.gitignore`, from the folder of the file that they are in.
+/// Parses patterns as in `.gitignore`, relative to the folder of their file.
 fn patterns(
     folder: &Path,
     entry: &Entry<'_>,
     patterns: &[Written],
 ) -> Result<Gitignore, ConfigError> {
     let mut builder = GitignoreBuilder::new(folder);
-    // Git takes a bracket without its partner for itself, and so would never say that a pattern is half of one.
+    // Git treats an unclosed bracket literally, which would hide mistakes.
     builder.allow_unclosed_class(false);
     for pattern in patterns {
         let text = pattern.text.as_str();
         if text.trim().is_empty() || text.starts_with('#') {
             let message = format!(
-                "`{text}` names no file, as in .gitignore; patterns are such as tests/ or *_pb2.py"
+                "`{text}` matches no file; write a pattern as in .gitignore, such as tests/ or *_pb2.py"
             );
             return Err(pattern.error(message));
         }
         builder.add_line(None, text).map_err(|error| {
             pattern.error(format!(
-                "`{text}` is no pattern such as tests/ or *_pb2.py: {error}; a backslash before `[`, `{{` or `*` takes it \
-                 for itself"
+                "`{text}` is not a pattern such as tests/ or *_pb2.py: {error}; write a backslash before `[`, `{{` or `*` to match it \
+                 literally"
             ))
         })?;
     }

@@ -1,14 +1,16 @@
-//! What a user wrote down about checking: `hipward.toml`, `[tool.hipward]`, and a team's folder of rules.
+//! Configuration of checks: `hipward.toml`, `[tool.hipward]`, a team's folder of rules, and baselines.
 //!
-//! Read here for every command that checks. What is wrong in a file is told with the file, the line, the key and what
+//! Used by every command that checks. Errors name the file, the line, the key and what
 //! is allowed.
 
+mod baseline;
 mod disk;
 mod file;
 mod project;
 mod rules;
 mod toml_text;
 
+pub(crate) use baseline::{Baselines, Entry, NewBaseline};
 pub(crate) use file::{is_configuration, parse_arch};
 pub(crate) use project::{Overrides, Project, ProjectError, Projects, Source};
 pub(crate) use rules::{LoadedRules, load_rules};
@@ -21,7 +23,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct ConfigError {
     /// The file.
     pub(crate) path: PathBuf,
-    /// The line, from 1; none for the file as a whole.
+    /// The line, from 1. None for the file as a whole.
     pub(crate) line: Option<usize>,
     /// The key's path: `target.arch`. Empty for the file as a whole.
     pub(crate) key: String,
@@ -42,7 +44,7 @@ impl fmt::Display for ConfigError {
     }
 }
 
-/// A path as short as in a report: from the folder that the command runs in.
+/// A path relative to the working directory, as in reports.
 fn shown(path: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     let path = path.strip_prefix(here).unwrap_or(path);

@@ -1,11 +1,11 @@
-//! Which settings hold for a file: the nearest configuration upwards from it, overridden by the command line.
+//! The settings of a file: the nearest configuration in its parent folders, overridden by the command line.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hipward_analyzer::{
-    Arch, Language, Options, Selection, Surroundings, Target, UnknownRule, Version,
+    Arch, Language, Options, ProjectContext, Selection, Target, UnknownRule, Version,
 };
 use ignore::gitignore::Gitignore;
 
@@ -13,9 +13,9 @@ use super::disk::{self, Disk};
 use super::file::{self, Settings};
 use super::toml_text::Written;
 use super::{ConfigError, LoadedRules, load_rules};
-use crate::commands::explain::unknown;
+use crate::rule_pages;
 
-/// What the command line says, over any file.
+/// Settings of the command line, which override configuration files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overrides {
     pub(crate) select: Vec<String>,
@@ -26,7 +26,7 @@ pub(crate) struct Overrides {
     pub(crate) python: Option<Version>,
     pub(crate) rules: Option<PathBuf>,
     pub(crate) baseline: Option<PathBuf>,
-    /// A new baseline is made without the old one.
+    /// Ignores the configured baseline, for writing a new one.
     pub(crate) without_baseline: bool,
     /// Which configuration to use.
     pub(crate) source: Source,
@@ -35,16 +35,16 @@ pub(crate) struct Overrides {
 /// Where the configuration comes from.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Source {
-    /// The nearest file upwards from each file that is checked.
+    /// The nearest file in the parent folders of each checked file.
     #[default]
     Nearest,
-    /// This file, for all.
+    /// This file for all.
     File(PathBuf),
     /// No file.
     None,
 }
 
-/// The settings of the files below one configuration file, or of those below none.
+/// The settings of the files below one configuration file, or of those without one.
 #[derive(Debug)]
 pub(crate) struct Project {
     options: Options,
@@ -52,11 +52,11 @@ pub(crate) struct Project {
     per_file_ignores: Vec<(Gitignore, Vec<Written>)>,
     /// The folder of the team's rules.
     rules: Option<PathBuf>,
-    /// What was read there.
+    /// The rules in that folder.
     pub(crate) team: LoadedRules,
-    /// What is known from before.
+    /// The baseline of known findings.
     pub(crate) baseline: Option<PathBuf>,
-    surroundings: Surroundings<Disk>,
+    project_context: ProjectContext<Disk>,
 }
 
 /// Why a file cannot be checked.
@@ -65,17 +65,17 @@ pub(crate) enum ProjectError {
     /// A mistake in a file.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The command line names a rule that there is not.
+    /// The command line names an unknown rule.
     #[error("{0}")]
     Rule(String),
 }
 
-/// Every project that was needed so far, by folder.
+/// The cache of projects, by folder.
 #[derive(Debug)]
 pub(crate) struct Projects {
     overrides: Overrides,
     folders: Mutex<HashMap<PathBuf, Result<Arc<Project>, ProjectError>>>,
-    /// Projects by configuration file: one is made of each, however many folders it is for.
+    /// Projects by configuration file, shared between folders.
     files: Mutex<HashMap<PathBuf, Result<Arc<Project>, ProjectError>>>,
 }
 
@@ -88,7 +88,7 @@ impl Projects {
         }
     }
 
-    /// Forgets what was read: a file has changed.
+    /// Clears the cache, because a file has changed.
     pub(crate) fn reload(&self) {
         lock(&self.folders).clear();
         lock(&self.files).clear();
@@ -136,7 +136,7 @@ impl Projects {
         project
     }
 
-    /// The project of a configuration file's settings; an empty path stands for none.
+    /// The project of a configuration file's settings. An empty path means no file.
     fn project(&self, settings: Settings) -> Result<Arc<Project>, ProjectError> {
         if let Some(known) = lock(&self.files).get(&settings.path) {
             return known.clone();
@@ -155,7 +155,7 @@ impl Projects {
             None => LoadedRules::default(),
         };
         let wrong = |error: &UnknownRule, written: &[Written]| -> ProjectError {
-            let message = unknown(error, &team.rules);
+            let message = rule_pages::unknown(error, &team.rules);
             match written.iter().find(|name| name.text.trim() == error.asked) {
                 Some(name) => name.error(message).into(),
                 None => ProjectError::Rule(message),
@@ -194,12 +194,12 @@ impl Projects {
                 true => None,
                 false => over.baseline.clone().or(settings.baseline),
             },
-            surroundings: Surroundings::default(),
+            project_context: ProjectContext::default(),
         })
     }
 }
 
-/// The rules that the command line names, or else those that the file does, with their places.
+/// The rules of the command line, or else those of the file with their positions.
 fn chosen<'n>(ours: &'n [String], theirs: &'n [Written]) -> (Vec<&'n str>, &'n [Written]) {
     if ours.is_empty() {
         (theirs.iter().map(AsRef::as_ref).collect(), theirs)
@@ -209,12 +209,12 @@ fn chosen<'n>(ours: &'n [String], theirs: &'n [Written]) -> (Vec<&'n str>, &'n [
 }
 
 impl Project {
-    /// How to analyze a file: one of that language, or of the one that its name says.
+    /// The options for analyzing a file. Without `language`, its name determines the language.
     pub(crate) fn options(&self, file: &Path, language: Option<Language>) -> Options {
         let file = absolute(file);
         let mut options = self.options.clone();
         options.language = language.or_else(|| Language::of_path(&file.to_string_lossy()));
-        disk::complete(&self.surroundings, &file, &mut options);
+        disk::fill_options(&self.project_context, &file, &mut options);
         for (files, rules) in &self.per_file_ignores {
             if matches(files, &file, false)
                 && let Ok(fewer) = options.rules.clone().without(rules, &self.team.rules)
@@ -225,7 +225,7 @@ impl Project {
         options
     }
 
-    /// True for a file or folder that the configuration leaves out.
+    /// Whether the configuration excludes a file or folder.
     pub(crate) fn excludes(&self, path: &Path, is_folder: bool) -> bool {
         let path = absolute(path);
         self.exclude
@@ -234,7 +234,7 @@ impl Project {
     }
 }
 
-/// True for a path below the patterns' folder that one of them names, itself or a folder around it.
+/// Whether a pattern matches a path, or one of its parents, below the patterns' folder.
 fn matches(patterns: &Gitignore, path: &Path, is_folder: bool) -> bool {
     path.starts_with(patterns.path())
         && patterns
@@ -242,12 +242,12 @@ fn matches(patterns: &Gitignore, path: &Path, is_folder: bool) -> bool {
             .is_ignore()
 }
 
-/// A path that patterns of a folder can be compared with.
+/// An absolute path, for matching patterns.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Nothing that holds these locks panics half-way.
+/// Ignores poisoning: the data stays consistent when a thread panics.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

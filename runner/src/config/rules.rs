@@ -1,4 +1,4 @@
-//! A folder of team rules: TOML files, each with one `[[rule]]` or more, read into what the analyzer takes.
+//! Loads a folder of team rules: TOML files, each with one or more `[[rule]]`.
 
 use std::path::{Path, PathBuf};
 
@@ -16,9 +16,9 @@ use super::toml_text::{Section, TomlText};
 pub(crate) struct LoadedRules {
     /// For the analyzer.
     pub(crate) rules: TeamRules,
-    /// The same as a JSON list, for a request to the browser's module.
+    /// The same as a JSON list, for the browser module.
     pub(crate) json: Value,
-    /// Where each of them is written: `rules/acme.toml:3`.
+    /// The position of each rule: `rules/acme.toml:3`.
     pub(crate) places: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn load_rules(folder: &Path) -> Result<LoadedRules, ConfigError> {
     for file in &files {
         documents.push((file, file.parse()?));
     }
-    // Where each rule is, for what the analyzer says of it.
+    // The position of each rule, for errors of the analyzer.
     let mut places: Vec<(&TomlText, &Spanned<DeValue<'_>>)> = Vec::new();
     for (file, document) in &documents {
         let whole = Section {
@@ -44,7 +44,7 @@ pub(crate) fn load_rules(folder: &Path) -> Result<LoadedRules, ConfigError> {
             let rules = entry
                 .value
                 .as_array()
-                .ok_or_else(|| entry.error("rules are written under [[rule]]"))?;
+                .ok_or_else(|| entry.error("rules must be written under [[rule]]"))?;
             places.extend(rules.iter().map(|rule| (*file, rule)));
         }
     }
@@ -93,7 +93,7 @@ fn toml_files(folder: &Path) -> Result<Vec<PathBuf>, ConfigError> {
     Ok(files)
 }
 
-/// The line of the key that an error speaks of; of the nearest one around it that is there.
+/// Adds the line of the key that an error is about, or of the nearest parent key that exists.
 fn locate(
     places: &[(&TomlText, &Spanned<DeValue<'_>>)],
     error: TeamRuleError,
@@ -150,7 +150,7 @@ mod tests {
     const GOOD: &str = "[[rule]]\nid = \"ACME001\"\nname = \"acme\"\nmessage = \"m\"\nmatch.call = \"acme.f\"\nmatch.arguments = { 0 = 3, on = true }\n";
 
     #[test]
-    fn every_toml_file_counts_and_nothing_else() {
+    fn only_toml_files_are_loaded() {
         let second = GOOD
             .replace("ACME001", "ACME002")
             .replace("\"acme\"", "\"acme-two\"");
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_with_file_line_and_key() {
+    fn errors_have_file_line_and_key() {
         for (text, line, key) in [
             (format!("\n{GOOD}colour = 1\n"), 8, "colour"),
             (

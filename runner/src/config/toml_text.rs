@@ -1,4 +1,4 @@
-//! A TOML file whose every key knows its line. Nothing about what the keys mean.
+//! TOML files whose keys have line numbers for error messages.
 
 use std::fs;
 use std::ops::Range;
@@ -9,13 +9,13 @@ use toml::de::{DeTable, DeValue};
 
 use super::{ConfigError, shown};
 
-/// A file's text.
+/// The text of a file.
 pub(super) struct TomlText {
     pub(super) path: PathBuf,
     text: String,
 }
 
-/// A table of it, under the path of its key.
+/// A table and the path of its key.
 pub(super) struct Section<'t> {
     pub(super) file: &'t TomlText,
     pub(super) path: String,
@@ -31,7 +31,7 @@ pub(super) struct Entry<'t> {
     pub(super) value: &'t DeValue<'t>,
 }
 
-/// A text that a user wrote, which knows where.
+/// A string value with its position.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     pub(super) text: String,
@@ -63,7 +63,7 @@ impl TomlText {
             path: self.path.clone(),
             line: error.span().map(|span| self.line(span.start)),
             key: String::new(),
-            message: format!("it is no TOML: {}", error.message()),
+            message: format!("it is not valid TOML: {}", error.message()),
         })
     }
 
@@ -81,7 +81,7 @@ impl TomlText {
         }
     }
 
-    /// The file and the line of a place in it.
+    /// The file and the line of a position.
     pub(super) fn place(&self, at: usize) -> String {
         format!("{}:{}", shown(&self.path), self.line(at))
     }
@@ -93,22 +93,21 @@ impl TomlText {
 }
 
 impl<'t> Section<'t> {
-    /// The keys, which have to be among `known`.
+    /// The keys. Fails for a key that is not in `known`.
     pub(super) fn entries(&self, known: &[&str]) -> Result<Vec<Entry<'t>>, ConfigError> {
         let entries = self.all();
         match entries
             .iter()
             .find(|entry| !known.contains(&entry.key.as_str()))
         {
-            Some(entry) => Err(entry.error(format!(
-                "there is no such key; there are {}",
-                known.join(", ")
-            ))),
+            Some(entry) => {
+                Err(entry.error(format!("unknown key; the keys are {}", known.join(", "))))
+            }
             None => Ok(entries),
         }
     }
 
-    /// The keys, whatever they are called, in the order of the file.
+    /// All keys in the order of the file.
     pub(super) fn all(&self) -> Vec<Entry<'t>> {
         let mut entries: Vec<_> = self
             .table
@@ -127,7 +126,7 @@ impl<'t> Section<'t> {
 }
 
 impl<'t> Entry<'t> {
-    /// The key with the tables around it.
+    /// The key with the names of its parent tables.
     fn full_key(&self) -> String {
         if self.path.is_empty() {
             self.key.clone()
@@ -143,7 +142,7 @@ impl<'t> Entry<'t> {
     pub(super) fn text(&self) -> Result<&'t str, ConfigError> {
         self.value
             .as_str()
-            .ok_or_else(|| self.error("it is a string"))
+            .ok_or_else(|| self.error("it must be a string"))
     }
 
     pub(super) fn texts(&self) -> Result<Vec<Written>, ConfigError> {
@@ -153,10 +152,10 @@ impl<'t> Entry<'t> {
                 .map(|item| Some(self.written(item.get_ref().as_str()?, item.span().start)))
                 .collect()
         });
-        items.ok_or_else(|| self.error("it is a list of strings"))
+        items.ok_or_else(|| self.error("it must be a list of strings"))
     }
 
-    /// The key itself, where a user chooses it.
+    /// The key itself as a value, where users choose its name.
     pub(super) fn name(&self) -> Written {
         self.written(&self.key, self.at.start)
     }
@@ -174,7 +173,7 @@ impl<'t> Entry<'t> {
         let table = self
             .value
             .as_table()
-            .ok_or_else(|| self.error("it is a table"))?;
+            .ok_or_else(|| self.error("it must be a table"))?;
         Ok(Section {
             file: self.file,
             path: self.full_key(),

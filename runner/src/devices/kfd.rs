@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-/// One GPU that the AMD kernel driver serves.
+/// A GPU of the AMD kernel driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KfdGpu {
     /// `gfx942`
@@ -28,7 +28,7 @@ pub(crate) fn gpus(sys: &Path) -> Vec<KfdGpu> {
     numbered.into_iter().map(|(_, gpu)| gpu).collect()
 }
 
-/// A node's properties; processors are nodes too, with a version of 0.
+/// Parses a node's properties. Processors are nodes too, with a version of 0.
 fn gpu(properties: &str) -> Option<KfdGpu> {
     let value = |name: &str| {
         properties
@@ -42,7 +42,7 @@ fn gpu(properties: &str) -> Option<KfdGpu> {
     })
 }
 
-/// The driver writes major, minor and stepping with two decimal digits each; the name has minor
+/// The name of an architecture. The driver writes major, minor and stepping with two decimal digits each; the name has minor
 /// and stepping as one hexadecimal digit each.
 fn arch(version: u32) -> String {
     let (major, minor, stepping) = (version / 10_000, version / 100 % 100, version % 100);
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_read_as_the_names_that_compilers_take() {
+    fn versions_are_converted_to_compiler_names() {
         for (version, name) in [
             (90_402, "gfx942"),
             (90_500, "gfx950"),
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topology_of_a_processor_and_two_gpus_has_two_gpus_in_order() {
+    fn gpus_are_listed_in_order_without_processors() {
         let sys = tempfile::tempdir().expect("a temporary folder");
         let nodes = [
             (
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_driver_there_are_none() {
+    fn no_gpus_without_the_driver() {
         let sys = tempfile::tempdir().expect("a temporary folder");
         assert_eq!(gpus(sys.path()), []);
     }

@@ -1,25 +1,25 @@
-//! One GPU for one job: what its worker sees of the GPUs, and by which device files.
+//! Restricts a worker to one GPU: by environment variables and by device files.
 
 use super::nvidia::{self, NvidiaGpu};
 use hipward_protocol::{Device, Vendor};
 use std::path::PathBuf;
 
-/// Orders CUDA's devices as the driver lists them, so that it is known which device file is whose.
+/// Makes CUDA order devices as the driver lists them, so that the device file of each is known.
 pub(crate) const CUDA_ORDER: (&str, &str) = ("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
 
-/// What a worker for one device is given.
+/// The restriction of a worker to one device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lease {
-    /// The variable that shows it this GPU alone, and its value.
+    /// The variable that makes only this GPU visible, and its value.
     pub(crate) visible: (&'static str, String),
-    /// A variable that would say otherwise.
+    /// A conflicting variable, which is removed.
     pub(crate) hidden: Option<&'static str>,
-    /// The device file's number, where it is known: only NVIDIA's. ROCm's runtime opens the files of all GPUs that the
+    /// The number of the device file, where it is known; only for NVIDIA. ROCm's runtime opens the files of all GPUs that the
     /// kernel lists, and does not start when one of them is denied.
     minor: Option<u32>,
 }
 
-/// What the worker calls its device. It sees one GPU, which is the first.
+/// The id of the device in the worker, which sees one GPU.
 pub(crate) fn name_in_worker(device: &Device) -> String {
     match device.vendor {
         Vendor::Cpu => device.id.clone(),
@@ -28,14 +28,14 @@ pub(crate) fn name_in_worker(device: &Device) -> String {
 }
 
 impl Lease {
-    /// For a GPU that has its id where `variable` gives the operator's environment. None for a processor.
+    /// The lease of a GPU. `variable` reads the operator's environment, in which the device has its id. None for a processor.
     pub(crate) fn new(
         device: &Device,
         variable: impl Fn(&str) -> Option<String>,
         gpus: &[NvidiaGpu],
     ) -> Option<Self> {
         let index: usize = device.id.strip_prefix("cuda:")?.parse().ok()?;
-        // The ids count what the operator made visible, so that its entries are passed on.
+        // The ids count the devices that the operator made visible, so the operator's entry is used.
         let entry = |name| {
             let list = variable(name)?;
             list.split(',')
@@ -45,7 +45,7 @@ impl Lease {
         let number = || index.to_string();
         match device.vendor {
             Vendor::Cpu => None,
-            // ROCR_VISIBLE_DEVICES comes first in ROCm, and HIP counts what it leaves: it stays as it is.
+            // ROCm applies ROCR_VISIBLE_DEVICES first, and HIP counts the remaining devices, so it stays unchanged.
             Vendor::Amd => Some(Lease {
                 visible: (
                     "HIP_VISIBLE_DEVICES",
@@ -60,7 +60,7 @@ impl Lease {
                 let entry = entry("CUDA_VISIBLE_DEVICES").unwrap_or_else(number);
                 let is_ordered = variable(CUDA_ORDER.0).is_none_or(|order| order == CUDA_ORDER.1);
                 let gpu = is_ordered.then(|| nvidia::named(gpus, &entry)).flatten();
-                // By number CUDA would count the GPUs whose files it can open, which is this one.
+                // A number would count only the GPUs whose files CUDA can open, which is this one.
                 let visible = gpu.map_or(entry, |gpu| gpu.uuid.clone());
                 Some(Lease {
                     visible: ("CUDA_VISIBLE_DEVICES", visible),
@@ -71,14 +71,14 @@ impl Lease {
         }
     }
 
-    /// Changes a worker's environment.
+    /// Applies the restriction to a worker's environment.
     pub(crate) fn apply(&self, environment: &mut Vec<(String, String)>) {
         let (name, value) = &self.visible;
         environment.retain(|(set, _)| set != name && Some(set.as_str()) != self.hidden);
         environment.push(((*name).to_owned(), value.clone()));
     }
 
-    /// Leaves out the files of other GPUs; what all share stays.
+    /// Removes the files of other GPUs, and keeps the shared ones.
     pub(crate) fn retain_own(&self, nodes: &mut Vec<PathBuf>) {
         let Some(minor) = self.minor else {
             return;
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_sees_one_amd_gpu_whatever_the_operator_chose() {
+    fn worker_sees_one_amd_gpu() {
         let cases: [(Operator, &[&str]); 5] = [
             (&[], &["HIP_VISIBLE_DEVICES=1"]),
             (
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_sees_and_opens_one_nvidia_gpu() {
+    fn worker_sees_and_opens_one_nvidia_gpu() {
         let nodes = ["nvidia5", "nvidia7", "nvidiactl", "nvidia-uvm"];
         let opened = |operator: Operator| {
             let lease = lease("cuda:1", Vendor::Nvidia, operator);
@@ -180,7 +180,7 @@ mod tests {
             opened(&[("CUDA_VISIBLE_DEVICES", "1,GPU-aa")]),
             own("GPU-aa", "nvidia7")
         );
-        // Which file is whose is not known: the driver shows the job one GPU all the same.
+        // The device file is unknown, but the driver still makes one GPU visible.
         let unknown = |visible: &str| (visible.to_owned(), nodes.join(" "));
         assert_eq!(
             opened(&[("CUDA_VISIBLE_DEVICES", "0,MIG-aa")]),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_one_gpu_is_the_first_of_its_worker() {
+    fn gpu_is_the_first_of_its_worker() {
         assert_eq!(name_in_worker(&device("cuda:3", Vendor::Amd)), "cuda:0");
         assert_eq!(name_in_worker(&device("cpu", Vendor::Cpu)), "cpu");
     }

@@ -1,13 +1,10 @@
-//! GPUs as the Linux kernel lists them, without ROCm or PyTorch, and as the HIP runtime does: what
-//! `doctor` can say on a host that lacks either, and what tells "no GPU" from "a PyTorch that cannot
-//! use it".
+//! GPUs as the Linux kernel lists them, without ROCm or PyTorch. Lets `doctor` report on a host that lacks either, and
+//! distinguishes a host without a GPU from a PyTorch that cannot use it.
 
-mod hip;
 mod kfd;
 mod lease;
 mod nvidia;
 
-pub(crate) use hip::{HipError, runtime as hip_runtime};
 pub(crate) use kfd::gpus;
 pub(crate) use lease::{CUDA_ORDER, Lease, name_in_worker};
 pub(crate) use nvidia::{NvidiaGpu, gpus as nvidia_gpus};
@@ -15,7 +12,7 @@ pub(crate) use nvidia::{NvidiaGpu, gpus as nvidia_gpus};
 use hipward_protocol::{Device, Missing, Vendor};
 use std::path::Path;
 
-/// What is missing when the kernel below this sysfs root lists an AMD GPU that PyTorch does not.
+/// Describes what is missing when the kernel lists an AMD GPU that PyTorch does not see. `sys` is the root of sysfs.
 pub(crate) fn unused_amd_gpu(sys: &Path, devices: &[Device]) -> Option<Missing> {
     let gpu = gpus(sys).into_iter().next()?;
     let seen = devices.iter().any(|device| device.vendor == Vendor::Amd);

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-/// One GPU that NVIDIA's kernel driver serves.
+/// A GPU of NVIDIA's kernel driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NvidiaGpu {
     /// `GPU-1234…`
@@ -19,9 +19,9 @@ impl NvidiaGpu {
     }
 }
 
-/// The GPUs below `driver` (`/proc/driver/nvidia`) that have a device file in `dev`, in the order of their addresses on
-/// the bus, which is CUDA's where CUDA_DEVICE_ORDER is PCI_BUS_ID. A container sees the folders of all, and the files of
-/// its own.
+/// The GPUs below `driver` (`/proc/driver/nvidia`) that have a device file in `dev`, in the order of their bus addresses,
+/// which is CUDA's order with CUDA_DEVICE_ORDER=PCI_BUS_ID. A container sees the folders of all GPUs, and the device files of
+/// its own GPUs.
 pub(crate) fn gpus(driver: &Path, dev: &Path) -> Vec<NvidiaGpu> {
     let folders = fs::read_dir(driver.join("gpus")).into_iter().flatten();
     let mut folders: Vec<_> = folders.flatten().map(|entry| entry.path()).collect();
@@ -33,8 +33,8 @@ pub(crate) fn gpus(driver: &Path, dev: &Path) -> Vec<NvidiaGpu> {
         .collect()
 }
 
-/// The GPU that an entry of CUDA_VISIBLE_DEVICES means: a number, or the beginning of a UUID. None for what is no whole
-/// GPU.
+/// The GPU of an entry of CUDA_VISIBLE_DEVICES: a number, or the start of a UUID. None for a part of a
+/// GPU (MIG).
 pub(crate) fn named<'gpu>(gpus: &'gpu [NvidiaGpu], entry: &str) -> Option<&'gpu NvidiaGpu> {
     if let Ok(index) = entry.parse::<usize>() {
         return gpus.get(index);
@@ -85,13 +85,13 @@ mod tests {
     }
 
     #[test]
-    fn gpus_come_in_the_order_of_the_bus_and_only_with_a_device_file() {
+    fn gpus_with_a_device_file_are_in_bus_order() {
         let minors: Vec<u32> = host().iter().map(|gpu| gpu.minor).collect();
         assert_eq!(minors, [2, 0, 1]);
     }
 
     #[test]
-    fn an_entry_is_a_number_or_the_beginning_of_one_uuid() {
+    fn entry_is_a_number_or_a_unique_uuid_prefix() {
         let gpus = host();
         let minor = |entry| named(&gpus, entry).map(|gpu| gpu.minor);
         assert_eq!(minor("0"), Some(2));

@@ -1,7 +1,8 @@
-//! The user a worker becomes when the server is root. Without root there is nothing to become,
-//! and the other fences have to do.
+//! The users of workers when the server is root. Without root, workers run as the server's user,
+//! restricted by the other mechanisms.
 
-use super::{plan::gpu_nodes, sys};
+use super::{sandbox_spec::gpu_nodes, syscalls};
+use crate::procfs;
 use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -16,38 +17,32 @@ use std::{
     },
 };
 
-/// Where systemd, too, takes users from that exist only while a process runs.
+/// The range of systemd's dynamic users, which exist only while a process runs.
 const FIRST_UID: u32 = 61_184;
 const LAST_UID: u32 = 65_519;
 
-/// A user id that no account, no process and no other Hipward of this host has, for as long as this value lives.
+/// A user id that no account, no process and no other Hipward server of this host uses, reserved while this value exists.
 #[derive(Debug)]
-pub(crate) struct Reserved {
+pub(crate) struct ReservedUid {
     uid: u32,
-    /// A name that one process at a time can have, and that the system takes back however it dies.
+    /// An abstract socket name, which one process at a time can bind. The system releases it when the process ends for any reason.
     _name: UnixDatagram,
 }
 
-impl Reserved {
-    /// Reserves up to `count` of them.
-    pub(crate) fn some(count: usize) -> Vec<Reserved> {
+impl ReservedUid {
+    /// Reserves up to `count` user ids.
+    pub(crate) fn reserve(count: usize) -> Vec<ReservedUid> {
         let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
         let named: HashSet<u32> = accounts
             .lines()
             .filter_map(|line| line.split(':').nth(2)?.parse().ok())
             .collect();
-        let running: HashSet<u32> = fs::read_dir("/proc")
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|entry| entry.metadata().ok())
-            .map(|metadata| metadata.uid())
-            .collect();
+        let running: HashSet<u32> = procfs::processes().filter_map(procfs::owner).collect();
         (FIRST_UID..=LAST_UID)
             .filter(|uid| !named.contains(uid) && !running.contains(uid))
             .filter_map(|uid| {
                 let name = SocketAddr::from_abstract_name(format!("hipward-uid-{uid}")).ok()?;
-                Some(Reserved {
+                Some(ReservedUid {
                     uid,
                     _name: UnixDatagram::bind_addr(&name).ok()?,
                 })
@@ -56,7 +51,7 @@ impl Reserved {
             .collect()
     }
 
-    /// Its user, who may use GPUs or not.
+    /// The user with this id. `gpu`: with the groups that may use GPUs.
     pub(crate) fn identity(&self, gpu: bool) -> Identity {
         Identity {
             uid: self.uid,
@@ -65,7 +60,7 @@ impl Reserved {
     }
 }
 
-/// A user that nobody else is.
+/// The user of a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     /// User and group id.
@@ -75,21 +70,21 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Becomes this user, for good. `past_permissions`: one capability is kept, to read files whatever their permissions
-    /// say. It is for a Python in a folder of root's, and only where Landlock says which folders can be read at all.
-    pub(super) fn assume(&self, past_permissions: bool) -> io::Result<()> {
+    /// Changes this process to this user, irreversibly. `bypass_permissions` keeps one capability, to read files whatever their permissions
+    /// are. It is for a Python in a folder that only root may read, and only with Landlock, which restricts the readable folders.
+    pub(super) fn drop_privileges(&self, bypass_permissions: bool) -> io::Result<()> {
         let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.uid));
         let groups: Vec<Gid> = self.groups.iter().map(|&raw| Gid::from_raw(raw)).collect();
-        sys::drop_bounding_set(past_permissions)?;
+        syscalls::drop_bounding_set(bypass_permissions)?;
         setgroups(&groups)?;
         setresgid(gid, gid, gid)?;
-        if past_permissions {
-            sys::keep_capabilities_of_a_user()?;
+        if bypass_permissions {
+            syscalls::keep_capabilities_across_setuid()?;
         }
-        // Without that, the kernel clears every capability here.
+        // Otherwise the kernel clears every capability here.
         setresuid(uid, uid, uid)?;
-        if past_permissions {
-            sys::keep_only_reading()?;
+        if bypass_permissions {
+            syscalls::keep_read_capability()?;
         }
         Ok(())
     }
@@ -115,9 +110,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reserved_user_is_nobody_elses() {
-        let (ours, theirs) = (Reserved::some(3), Reserved::some(3));
-        let mut uids: Vec<u32> = ours.iter().chain(&theirs).map(|user| user.uid).collect();
+    fn reserved_uids_are_distinct() {
+        let (first, second) = (ReservedUid::reserve(3), ReservedUid::reserve(3));
+        let mut uids: Vec<u32> = first.iter().chain(&second).map(|user| user.uid).collect();
         uids.sort_unstable();
         uids.dedup();
         assert_eq!(uids.len(), 6);

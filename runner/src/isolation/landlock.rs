@@ -1,28 +1,28 @@
-//! Landlock: which files a worker may touch. Each kernel enforces as much of the rules as it
-//! knows; how much that is shows in the ABI version.
+//! Landlock: which files a worker may access. Each kernel enforces as much of the rules as it
+//! supports, which its ABI version tells.
 
-use super::plan::Plan;
+use super::sandbox_spec::SandboxSpec;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr,
     RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 use std::io;
 
-/// The versions whose rights we name, from the first one on.
+/// The supported ABI versions, from 1.
 const KNOWN: &[ABI] = &[ABI::V1, ABI::V2, ABI::V3, ABI::V4, ABI::V5, ABI::V6];
 
 /// GPU runtimes share memory between processes here.
 const SHARED_MEMORY: &str = "/dev/shm";
-/// The process that asks.
+/// The calling process.
 const OWN_PROCESS: &str = "/proc/self";
 
-/// Restricts the process that calls.
-pub(super) fn restrict(plan: &Plan, rules: RulesetCreated) -> io::Result<()> {
-    let abi = abi(plan.files.as_ref().map_or(1, |files| files.abi));
+/// Restricts the calling process.
+pub(super) fn restrict(spec: &SandboxSpec, rules: RulesetCreated) -> io::Result<()> {
+    let abi = abi(spec.files.as_ref().map_or(1, |files| files.abi));
     let mut own = AccessFs::from_read(abi);
-    if plan.gpu {
-        // CUDA does not start unless it may name its threads, which it does by writing to files in here. What else is
-        // writable is guarded by the kernel's own rules on processes.
+    if spec.gpu {
+        // CUDA does not start unless it may name its threads, which it does by writing to files in this folder. The kernel's own rules on
+        // processes protect the other writable files.
         own |= (AccessFs::WriteFile | AccessFs::Truncate) & AccessFs::from_all(abi);
     }
     let status = rules
@@ -30,7 +30,7 @@ pub(super) fn restrict(plan: &Plan, rules: RulesetCreated) -> io::Result<()> {
         .and_then(RulesetCreated::restrict_self)
         .map_err(io::Error::other)?;
     match status.ruleset {
-        RulesetStatus::NotEnforced => Err(io::Error::other("Landlock restricts nothing")),
+        RulesetStatus::NotEnforced => Err(io::Error::other("Landlock enforced no rule")),
         _ => Ok(()),
     }
 }
@@ -39,10 +39,10 @@ fn abi(version: u32) -> ABI {
     KNOWN[(version as usize).clamp(1, KNOWN.len()) - 1]
 }
 
-/// Opens every path of the plan and builds the rules; nothing is restricted yet. The process itself is missing from them:
-/// it is there only after the fork.
-pub(super) fn rules(plan: &Plan) -> Result<Option<RulesetCreated>, RulesetError> {
-    let Some(files) = &plan.files else {
+/// Opens every path of the spec and builds the rules, without restricting anything yet. The rule for the process's own folder is added by [`restrict`],
+/// because that folder exists only after the fork.
+pub(super) fn rules(spec: &SandboxSpec) -> Result<Option<RulesetCreated>, RulesetError> {
+    let Some(files) = &spec.files else {
         return Ok(None);
     };
     let abi = abi(files.abi);
@@ -50,11 +50,11 @@ pub(super) fn rules(plan: &Plan) -> Result<Option<RulesetCreated>, RulesetError>
     let reading = AccessFs::from_read(abi);
     let device = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::WriteFile | AccessFs::IoctlDev;
     let shared_memory = device | AccessFs::MakeReg | AccessFs::RemoveFile | AccessFs::Truncate;
-    let shm = plan.gpu.then_some(SHARED_MEMORY);
+    let shm = spec.gpu.then_some(SHARED_MEMORY);
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(everything)?;
-    // Versions without such rights refuse to be asked for none.
+    // Versions without these rights reject an empty set.
     let network = AccessNet::from_all(abi);
     if !network.is_empty() {
         ruleset = ruleset.handle_access(network)?;
@@ -68,6 +68,6 @@ pub(super) fn rules(plan: &Plan) -> Result<Option<RulesetCreated>, RulesetError>
         .add_rules(path_beneath_rules(&files.read, reading))?
         .add_rules(path_beneath_rules(&files.devices, device & everything))?
         .add_rules(path_beneath_rules(shm, shared_memory & everything))?
-        .add_rules(path_beneath_rules([&plan.directory], everything))?;
+        .add_rules(path_beneath_rules([&spec.directory], everything))?;
     Ok(Some(created))
 }

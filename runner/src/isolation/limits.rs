@@ -1,5 +1,5 @@
-//! Resource limits: those the kernel enforces per process, and the sums that the supervisor
-//! watches over the whole tree.
+//! Resource limits: those that the kernel enforces per process, and the totals that the supervisor
+//! enforces for the whole process tree.
 
 use nix::{
     errno::Errno,
@@ -7,11 +7,11 @@ use nix::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Descriptors of a process: what most systems start a program with. Sockets hold memory that no limit of the kernel's
-/// counts, so that more of them would be more of that.
+/// Maximum number of descriptors of a process, the default of most systems. Sockets use memory that no kernel limit
+/// counts, so the number must be limited.
 const DESCRIPTORS: u64 = 1024;
 
-/// What a worker and everything it starts may use.
+/// Limits of a worker and all of its processes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Limits {
     /// Memory of all its processes, bytes.
@@ -20,17 +20,17 @@ pub(crate) struct Limits {
     pub(crate) disk_bytes: u64,
     /// Processes.
     pub(crate) processes: usize,
-    /// Threads of its user at most, where the kernel counts them; see [`Limits::threads`].
+    /// Maximum number of threads of its user; see [`Limits::threads`].
     pub(crate) threads: u64,
 }
 
 impl Limits {
-    /// Threads that a PyTorch process may reasonably have, with a compiler or two beside it.
-    /// The kernel counts threads per user, so those that our user already has are added on top
+    /// The number of threads for a PyTorch process with one or two compilers.
+    /// The kernel counts threads per user, so the threads that the server's user has already are added
     /// unless the worker gets a user of its own.
-    pub(crate) fn threads(already: u64) -> u64 {
+    pub(crate) fn threads(existing: u64) -> u64 {
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
-        already + 1024 + 8 * cores
+        existing + 1024 + 8 * cores
     }
 
     /// Applies the kernel's part to this process. Not `RLIMIT_AS`: GPU runtimes reserve far more
@@ -40,9 +40,9 @@ impl Limits {
         exactly(Resource::RLIMIT_CORE, 0)?;
         exactly(Resource::RLIMIT_DATA, self.memory_bytes)?;
         exactly(Resource::RLIMIT_FSIZE, self.disk_bytes)?;
-        // Above the hard limit it could not be set, and without root not raised again.
-        let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
-        exactly(Resource::RLIMIT_NOFILE, DESCRIPTORS.min(most))?;
+        // A process without root cannot set a limit above the hard limit.
+        let (_, hard_limit) = getrlimit(Resource::RLIMIT_NOFILE)?;
+        exactly(Resource::RLIMIT_NOFILE, DESCRIPTORS.min(hard_limit))?;
         exactly(Resource::RLIMIT_MSGQUEUE, 0)?;
         exactly(Resource::RLIMIT_NPROC, self.threads)
     }

@@ -1,75 +1,76 @@
-//! The fence around a snippet: what this host can enforce, and the level that amounts to.
+//! The isolation of snippets: what this host supports, and the resulting level.
 //!
-//! The server never touches a snippet's process itself. It starts one supervisor per worker (this
-//! same binary, `hipward sandbox-exec`), hands it a [`Plan`], and hears back how it ended. What a
-//! plan promises is applied between fork and exec; if any of it fails the process does not start,
-//! so the level that a result states is never a guess.
+//! The server does not start a snippet's process itself. It starts one supervisor per worker (this
+//! same binary, `hipward sandbox-exec`), sends it a [`SandboxSpec`], and receives a report of how the worker ended. The
+//! spec is applied between fork and exec. If any part fails, the process does not start,
+//! so the level that a result states is always the actual one.
 //!
-//! Deliberately absent: containers and namespaces. They need privileges or helpers that a fresh
-//! host does not have; an operator who has them runs the whole of Hipward inside.
+//! Deliberately absent: containers and namespaces. They need privileges or helpers that a new
+//! host does not have. An operator who has them can run all of Hipward inside.
 
-mod child;
-mod control;
-mod footprint;
-mod held;
+mod cleanup;
+mod disk_usage;
 mod identity;
 mod landlock;
 mod limits;
 mod orphans;
-mod plan;
-mod process_calls;
+mod pre_exec;
+mod process_filter;
 mod process_tree;
+mod sandbox_spec;
 mod seccomp;
 mod spawn;
 mod supervisor;
-mod sys;
+mod supervisor_protocol;
+mod syscalls;
+mod unnamed_usage;
 
-pub(crate) use control::{Ending, Limit, Report};
-pub(crate) use footprint::remove_folder;
-pub(crate) use identity::{Identity, Reserved};
+pub(crate) use cleanup::remove_folder;
+pub(crate) use identity::{Identity, ReservedUid};
 pub(crate) use limits::Limits;
-pub(crate) use plan::{FileRules, Plan};
-pub(crate) use process_tree::{is_stopped, kill_tree};
+pub(crate) use process_tree::descendants;
+pub(crate) use sandbox_spec::{FileRules, SandboxSpec};
 pub(crate) use spawn::{Sandboxed, spawn};
 pub(crate) use supervisor::supervise;
+pub(crate) use supervisor_protocol::{ExitReason, Limit, SupervisorReport};
 
 use hipward_protocol::{Isolation, IsolationLevel};
 use std::path::Path;
 
-/// What each version of Landlock adds for us.
+/// What each version of Landlock adds, described as missing where the kernel is older.
 const LANDLOCK_ADDS: &[(u32, &str)] = &[
     (
         1,
-        "a fence around files: a snippet can read those of this host; needs Linux 5.13 with \
+        "restrictions on files: a snippet can read the files of this host; needs Linux 5.13 with \
          `landlock` in the kernel's `lsm=` list",
     ),
     (
         5,
-        "a fence around what devices can be told to do; needs Linux 6.10",
+        "restrictions on device control (ioctl); needs Linux 6.10",
     ),
     (
         6,
-        "a fence around signals to other processes of this user; needs Linux 6.12",
+        "restrictions on signals to other processes of this user; needs Linux 6.12",
     ),
 ];
 
-/// What the kernel and our privileges allow here.
+/// What the kernel and the privileges of this process support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Host {
     /// Landlock's ABI version.
     pub(crate) landlock_abi: Option<u32>,
     /// Whether seccomp filters can be installed.
     pub(crate) seccomp: bool,
-    /// Whether we are root, and so can give each worker a user of its own.
+    /// Whether this process is root, and can give each worker a user of its own.
     pub(crate) root: bool,
 }
 
 impl Host {
-    /// Asks the kernel. Of Landlock it takes no newer version than `newest_landlock`, so that tests see what an older
-    /// kernel would do.
+    /// Queries the kernel. Uses no newer Landlock ABI than `newest_landlock`, so that tests can simulate an older
+    /// kernel.
     pub(crate) fn detect(newest_landlock: Option<u32>) -> Self {
         let newest = newest_landlock.unwrap_or(u32::MAX);
-        let landlock_abi = sys::landlock_abi().map(|abi| abi.min(newest));
+        let landlock_abi = syscalls::landlock_abi().map(|abi| abi.min(newest));
         Host {
             landlock_abi: landlock_abi.filter(|&abi| abi > 0),
             seccomp: seccomp::is_available(),
@@ -77,8 +78,8 @@ impl Host {
         }
     }
 
-    /// The level that every worker of this host gets, mechanism by mechanism. `closed`: the folder for which workers
-    /// read past permissions.
+    /// The level and the mechanisms of every worker of this host. `unreadable`: the folder for which workers
+    /// bypass file permissions.
     pub(crate) fn isolation(self, identity: Option<&Identity>, closed: Option<&Path>) -> Isolation {
         let mut mechanisms = vec![
             "own process tree, killed whole".to_owned(),
@@ -93,7 +94,7 @@ impl Host {
             mechanisms.push("seccomp filter".to_owned());
         } else {
             missing.push(
-                "a fence around system calls; needs a kernel with seccomp filters".to_owned(),
+                "restrictions on system calls; needs a kernel with seccomp filters".to_owned(),
             );
         }
         if let Some(abi) = self.landlock_abi {
@@ -105,7 +106,7 @@ impl Host {
         missing.extend(absent.map(|(_, what)| (*what).to_owned()));
         if let Some(closed) = closed {
             missing.push(format!(
-                "file permissions: jobs read root's files too, in the folders that Landlock opens (such as /usr and \
+                "file permissions: jobs can also read root's files in the folders that Landlock allows (such as /usr and \
                  /opt), because {} is closed to other users; needs a Python and a data folder that every user can reach",
                 closed.display()
             ));
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_needs_every_level_below_it() {
+    fn level_requires_every_lower_level() {
         assert_eq!(level(None, false), IsolationLevel::Limits);
         assert_eq!(level(Some(7), false), IsolationLevel::Limits);
         assert_eq!(level(None, true), IsolationLevel::Syscalls);
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_kernel_says_what_it_lacks() {
+    fn missing_features_of_an_old_kernel_are_listed() {
         let bookworm = Host {
             landlock_abi: Some(2),
             seccomp: true,

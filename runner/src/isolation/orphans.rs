@@ -1,5 +1,5 @@
-//! What is left of a job whose supervisor was killed. Its processes then have this server as their parent, whatever they
-//! did to get away, because it is their next subreaper; so it can find and kill them.
+//! Kills the processes of a job whose supervisor was killed. They then become children of this server, because
+//! it is the next subreaper, so it can find them whatever they did to detach.
 
 use super::process_tree::{Status, children, kill_below};
 use nix::{
@@ -19,31 +19,31 @@ use std::{
 };
 use tokio::process::Child;
 
-/// The supervisors of this process that run: no orphans, though they are its children too.
+/// The running supervisors of this process, which are its children but no orphans.
 static RUNNING: Mutex<Option<HashSet<Pid>>> = Mutex::new(None);
 
-/// A supervisor that was started here.
+/// A running supervisor.
 #[derive(Debug)]
-pub(super) struct Supervisor {
+pub(super) struct SupervisorHandle {
     pid: Pid,
     /// The user of its worker.
     user: u32,
-    /// When it started; no process of its job is older.
+    /// Its start time. All processes of its job are younger.
     since: u64,
 }
 
-impl Supervisor {
-    /// Starts one. `user` is its worker's, where it has another than we.
+impl SupervisorHandle {
+    /// Starts a supervisor. `user` is the user of its worker, if it differs from the server's.
     pub(super) fn start(
         user: Option<u32>,
         spawn: impl FnOnce() -> io::Result<Child>,
     ) -> io::Result<(Child, Self)> {
         set_child_subreaper(true)?;
-        // Held until it is in the list, so that it is not taken for an orphan.
+        // UnnamedUsage until it is in the list, so that it is not taken for an orphan.
         let mut running = running();
         let supervisor = spawn()?;
         let pid = supervisor.id().map(|id| Pid::from_raw(id.cast_signed()));
-        let pid = pid.ok_or_else(|| io::Error::other("the supervisor ended at once"))?;
+        let pid = pid.ok_or_else(|| io::Error::other("the supervisor ended immediately"))?;
         running.get_or_insert_default().insert(pid);
         let started = Self {
             pid,
@@ -53,13 +53,13 @@ impl Supervisor {
         Ok((supervisor, started))
     }
 
-    /// It has ended, and waited for. Unless it did so in good order, this kills all that it has left behind.
-    pub(super) async fn ended(self, in_good_order: bool) {
+    /// Call it when the supervisor has ended and was waited for. Kills the processes that it has left, unless it exited successfully.
+    pub(super) async fn ended(self, successfully: bool) {
         running().get_or_insert_default().remove(&self.pid);
-        if in_good_order {
+        if successfully {
             return;
         }
-        // Blocking, because the kernel takes its time with large processes.
+        // Blocks, because the kernel takes long to end large processes.
         let killed = tokio::task::spawn_blocking(move || self.kill_orphans()).await;
         if let Err(error) = killed {
             tracing::error!("the processes of a killed supervisor may still run: {error}");
@@ -72,7 +72,7 @@ impl Supervisor {
                 let running = running();
                 let is_running = |pid| running.as_ref().is_some_and(|all| all.contains(&pid));
                 let mut orphans = children(Pid::this());
-                orphans.retain(|&pid| !is_running(pid) && self.is_of_its_job(pid));
+                orphans.retain(|&pid| !is_running(pid) && self.is_from_job(pid));
                 orphans
             };
             if orphans.is_empty() {
@@ -80,7 +80,7 @@ impl Supervisor {
             }
             for orphan in orphans {
                 kill_below(orphan);
-                // It may be gone already.
+                // It may have ended already.
                 let _ = kill(orphan, Signal::SIGKILL);
                 let _ = waitpid(orphan, Some(WaitPidFlag::WNOHANG));
             }
@@ -88,9 +88,9 @@ impl Supervisor {
         }
     }
 
-    /// Other children than a job's come to a server that is the first process of a container, or that a shell became.
-    /// A job's processes are younger than its supervisor, of its user, and can gain no privileges, which none can undo.
-    fn is_of_its_job(&self, pid: Pid) -> bool {
+    /// Whether an orphan is a process of this supervisor's job. A server that is the first process of a container also gets other orphans.
+    /// A job's processes are younger than its supervisor, belong to its user, and have `no_new_privs`, which cannot be unset.
+    fn is_from_job(&self, pid: Pid) -> bool {
         Status::of(pid).is_some_and(|status| {
             status.started >= self.since && status.user == self.user && status.no_new_privileges
         })

@@ -1,7 +1,7 @@
-//! Seccomp: system calls that no benchmark needs. A list of what is refused, not of what is
+//! Seccomp filters on system calls that no benchmark needs. A list of what is denied, not of what is
 //! allowed: GPU runtimes and compilers use too much of the kernel for the latter.
 
-use super::{plan::Plan, process_calls};
+use super::{process_filter, sandbox_spec::SandboxSpec};
 use nix::unistd::Pid;
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
@@ -17,16 +17,16 @@ pub(super) fn is_available() -> bool {
         .is_ok_and(|actions| actions.split_whitespace().any(|action| action == "errno"))
 }
 
-/// The filters of a plan that are the same for every process, in the order they are to be installed.
-pub(super) fn filters(plan: &Plan) -> Result<Vec<BpfProgram>, BackendError> {
-    let mut refused: Rules = REFUSED.iter().map(|&call| (call, Vec::new())).collect();
+/// The filters of a spec that are the same for every process, in the order of installation.
+pub(super) fn filters(spec: &SandboxSpec) -> Result<Vec<BpfProgram>, BackendError> {
+    let mut refused: Rules = DENIED.iter().map(|&call| (call, Vec::new())).collect();
     for &flag in NAMESPACES {
-        let asks_for_namespace = condition(0, SeccompCmpOp::MaskedEq(flag), flag)?;
-        add(&mut refused, libc::SYS_clone, asks_for_namespace)?;
+        let creates_namespace = condition(0, SeccompCmpOp::MaskedEq(flag), flag)?;
+        add(&mut refused, libc::SYS_clone, creates_namespace)?;
     }
-    process_calls::refuse_other_ways(&mut refused)?;
-    // Sockets of their own talk to each other. What takes an address would reach those of other programs, and where the
-    // address lies in memory the call goes as a whole.
+    process_filter::deny_indirect_signals(&mut refused)?;
+    // A job's own socket pairs stay usable. Calls with an address could reach other programs. If the
+    // address is in memory, the whole call is denied.
     for call in [libc::SYS_connect, libc::SYS_sendmsg, libc::SYS_sendmmsg] {
         refused.insert(call, Vec::new());
     }
@@ -38,31 +38,31 @@ pub(super) fn filters(plan: &Plan) -> Result<Vec<BpfProgram>, BackendError> {
         let rule = SeccompRule::new(vec![of_any_socket, option])?;
         refused.entry(libc::SYS_setsockopt).or_default().push(rule);
     }
-    // The supervisor looks into a job's processes for what they hold.
+    // The supervisor must be able to inspect a job's processes.
     let closes = condition(0, SeccompCmpOp::Eq, libc::PR_SET_DUMPABLE as u64)?;
     add(&mut refused, libc::SYS_prctl, closes)?;
     let mut absent: Rules = ABSENT.iter().map(|&call| (call, Vec::new())).collect();
-    if plan.gpu {
-        // CUDA's start opens and binds a Unix socket of its own.
+    if spec.gpu {
+        // CUDA opens and binds a Unix socket at start.
         let not_unix = condition(0, SeccompCmpOp::Ne, libc::AF_UNIX as u64)?;
         refused.remove(&libc::SYS_socket);
         add(&mut refused, libc::SYS_socket, not_unix)?;
     } else {
         refused.insert(libc::SYS_bind, Vec::new());
-        // Memory that stays when it is mapped no more; GPU runtimes need it, nothing else here does.
+        // Memory files, which persist when they are unmapped. Only GPU runtimes need them.
         absent.insert(libc::SYS_memfd_create, Vec::new());
         let shared = (libc::MAP_SHARED | libc::MAP_ANONYMOUS) as u64;
         let is_shared = condition(3, SeccompCmpOp::MaskedEq(shared), shared)?;
         add(&mut refused, libc::SYS_mmap, is_shared)?;
     }
-    // Files that never had a name; callers then make one and unlink it.
+    // Unnamed files. Callers fall back to creating and unlinking a file.
     let mut unsupported = Rules::new();
     const O_TMPFILE: u64 = 0o20_000_000;
     let nameless = |argument| condition(argument, SeccompCmpOp::MaskedEq(O_TMPFILE), O_TMPFILE);
     add(&mut unsupported, libc::SYS_openat, nameless(2)?)?;
     #[cfg(target_arch = "x86_64")]
     add(&mut unsupported, libc::SYS_open, nameless(1)?)?;
-    // Callers fall back to something older when a call does not exist, and stop when it is refused.
+    // Callers fall back to an older call when one does not exist, and fail when it is denied.
     Ok(vec![
         compile(absent, errno(libc::ENOSYS))?,
         compile(refused, errno(libc::EPERM))?,
@@ -70,19 +70,19 @@ pub(super) fn filters(plan: &Plan) -> Result<Vec<BpfProgram>, BackendError> {
     ])
 }
 
-/// The filter on calls that name a process, for a worker whose first process is `own`: one that asks the supervisor,
-/// and one that refuses, for kernels that cannot ask.
+/// The filters on calls that name a process, for a worker whose first process is `own`: one that notifies the supervisor,
+/// and one that denies, for kernels without notifications.
 pub(super) fn process_filters(own: Pid) -> Result<(BpfProgram, BpfProgram), BackendError> {
-    let rules = process_calls::aimed_at_others(own)?;
-    // seccompiler has no name for asking; what it calls tracing differs in the returned value only.
+    let rules = process_filter::other_process_rules(own)?;
+    // seccompiler does not support notifications. Its trace action differs only in the returned value, which is replaced.
     let traced = u32::from(SeccompAction::Trace(0));
-    let mut asks = compile(rules.clone(), SeccompAction::Trace(0))?;
-    for instruction in &mut asks {
+    let mut notify = compile(rules.clone(), SeccompAction::Trace(0))?;
+    for instruction in &mut notify {
         if u32::from(instruction.code) == libc::BPF_RET | libc::BPF_K && instruction.k == traced {
             instruction.k = libc::SECCOMP_RET_USER_NOTIF;
         }
     }
-    Ok((asks, compile(rules, errno(libc::EPERM))?))
+    Ok((notify, compile(rules, errno(libc::EPERM))?))
 }
 
 fn errno(error: i32) -> SeccompAction {
@@ -97,7 +97,7 @@ pub(super) fn condition(
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, op, value)
 }
 
-/// Adds a rule to a call. A call without rules matches always, so never to one of [`REFUSED`].
+/// Adds a rule to a call. Must not be used for a call of [`DENIED`], because a call without rules always matches.
 pub(super) fn add(
     rules: &mut Rules,
     call: i64,
@@ -127,14 +127,14 @@ fn compile(mut rules: Rules, action: SeccompAction) -> Result<BpfProgram, Backen
     .try_into()
 }
 
-/// Calls that do not exist in here.
+/// Calls that appear not to exist in the kernel.
 const ABSENT: &[i64] = &[
-    // Its flags lie in memory where a filter cannot see them; libc falls back to `clone`.
+    // Its flags are in memory, which a filter cannot read. libc falls back to `clone`.
     libc::SYS_clone3,
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
-    // Its flags, too, lie in memory.
+    // Its flags are in memory too.
     libc::SYS_openat2,
     libc::SYS_memfd_secret,
 ];
@@ -149,8 +149,8 @@ const NAMESPACES: &[u64] = &[
     libc::CLONE_NEWCGROUP as u64,
 ];
 
-const REFUSED: &[i64] = &[
-    // The network; `socketpair` stays, asyncio needs it.
+const DENIED: &[i64] = &[
+    // The network. `socketpair` stays allowed because asyncio needs it.
     libc::SYS_socket,
     // Other processes.
     libc::SYS_ptrace,
@@ -162,7 +162,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
     libc::SYS_bpf,
-    // Objects that would outlive the job.
+    // Objects that outlive the job.
     libc::SYS_shmget,
     libc::SYS_msgget,
     libc::SYS_semget,
@@ -170,7 +170,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_add_key,
     libc::SYS_request_key,
     libc::SYS_keyctl,
-    // Namespaces, mounts and ways around paths.
+    // Namespaces, mounts, and access to files without a path.
     libc::SYS_unshare,
     libc::SYS_setns,
     libc::SYS_mount,
@@ -223,12 +223,12 @@ mod tests {
     };
 
     #[test]
-    fn where_the_kernel_cannot_ask_a_process_can_name_itself_only() {
-        // A filter holds for the thread that installs it.
+    fn without_notifications_a_process_can_only_signal_itself() {
+        // A filter applies to the thread that installs it.
         let named = std::thread::spawn(|| {
             set_no_new_privs().expect("is allowed");
-            let (_, refuses) = process_filters(Pid::this()).expect("is built");
-            seccompiler::apply_filter(&refuses).expect("is installed");
+            let (_, deny) = process_filters(Pid::this()).expect("is built");
+            seccompiler::apply_filter(&deny).expect("is installed");
             [getppid(), Pid::this(), Pid::from_raw(0)].map(|pid| kill(pid, None))
         });
         let named = named.join().expect("ends");

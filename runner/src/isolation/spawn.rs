@@ -1,11 +1,16 @@
-//! The server's side of a supervisor: starts it, gives it orders, reads its reports, and sees that it and all that it
-//! ran are gone at the end.
+//! The server's side of a supervisor: starts it, gives it commands, reads its reports, and sees that it and all that it
+//! processes end.
 
 use super::{
-    control::{CONTROL_FD, EVENTS_FD, Order, Report},
-    orphans::Supervisor,
-    plan::Plan,
-    sys,
+    orphans::SupervisorHandle,
+    process_tree::is_stopped,
+    sandbox_spec::SandboxSpec,
+    supervisor_protocol::{CONTROL_FD, EVENTS_FD, SupervisorCommand, SupervisorReport},
+    syscalls,
+};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
 };
 use std::{
     io,
@@ -27,51 +32,56 @@ use tokio::{
     },
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
     sync::{mpsc, watch},
-    time::timeout,
+    time::{Instant, timeout},
 };
 
-/// A supervisor says each second that it is there. One that says nothing for this long is killed: it is stopped, or
-/// hangs, and nothing else would end its job.
-const SILENCE: Duration = Duration::from_secs(30);
+/// A supervisor sends a heartbeat each second. After this long without one it is stopped or hangs, and is killed,
+/// because nothing else would end its job.
+const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(30);
+/// The same for a stopped supervisor (SIGSTOP) after [`Sandboxed::kill`], which has continued it once.
+const STOPPED_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often the age of the last report is checked.
+const HEARTBEAT_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A worker behind its fence.
+/// A worker in its sandbox.
 #[derive(Debug)]
 pub(crate) struct Sandboxed {
     /// Its standard input.
     pub(crate) stdin: Option<ChildStdin>,
     pipes: Option<Pipes>,
-    orders: OwnedWriteHalf,
-    /// True once nothing of it is left.
-    gone: watch::Receiver<bool>,
+    commands: OwnedWriteHalf,
+    /// True once all of its processes have ended.
+    ended: watch::Receiver<bool>,
     /// The supervisor's process id.
     supervisor: Option<u32>,
+    kill_requested: watch::Sender<bool>,
 }
 
-/// All that is to be read from it. The pipes close when no process of it is left.
+/// The pipes of a worker. They close when all of its processes have ended.
 #[derive(Debug)]
 pub(crate) struct Pipes {
     /// Its standard output.
     pub(crate) stdout: ChildStdout,
     /// Its standard error.
     pub(crate) stderr: ChildStderr,
-    /// Its private pipe.
+    /// Its private pipe for protocol lines.
     pub(crate) events: Receiver,
-    /// What the supervisor says about it.
-    pub(crate) reports: Reports,
+    /// The reports of its supervisor.
+    pub(crate) reports: SupervisorReports,
 }
 
 /// A supervisor's reports.
 #[derive(Debug)]
-pub(crate) struct Reports(mpsc::UnboundedReceiver<io::Result<Report>>);
+pub(crate) struct SupervisorReports(mpsc::UnboundedReceiver<io::Result<SupervisorReport>>);
 
-/// Starts a supervisor and has it start the plan.
-pub(crate) async fn spawn(plan: Plan) -> io::Result<Sandboxed> {
-    let (ours, theirs) = StdUnixStream::pair()?;
-    ours.set_nonblocking(true)?;
+/// Starts a supervisor and its worker.
+pub(crate) async fn spawn(spec: SandboxSpec) -> io::Result<Sandboxed> {
+    let (control, supervisor_control) = StdUnixStream::pair()?;
+    control.set_nonblocking(true)?;
     let (events_out, events) = pipe()?;
     let events_out = events_out.into_blocking_fd()?;
 
-    // By this name the kernel finds our own program even when its file was replaced meanwhile.
+    // This path leads to the running program even if its file was replaced.
     let mut command = std::process::Command::new("/proc/self/exe");
     command
         .arg0("hipward")
@@ -80,42 +90,46 @@ pub(crate) async fn spawn(plan: Plan) -> io::Result<Sandboxed> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    sys::in_its_own_session(&mut command);
-    sys::pass_descriptors(
+    syscalls::start_new_session(&mut command);
+    syscalls::pass_descriptors(
         &mut command,
         (events_out, EVENTS_FD),
-        (OwnedFd::from(theirs), CONTROL_FD),
+        (OwnedFd::from(supervisor_control), CONTROL_FD),
     )?;
-    let user = plan.identity.as_ref().map(|identity| identity.uid);
+    let user = spec.identity.as_ref().map(|identity| identity.uid);
     let mut command = Command::from(command);
-    let (mut supervisor, noted) = Supervisor::start(user, || command.spawn())?;
+    let (mut supervisor, handle) = SupervisorHandle::start(user, || command.spawn())?;
 
     let id = supervisor.id();
     let missing = || io::Error::other("a pipe of the supervisor is missing");
-    let (reports, orders) = UnixStream::from_std(ours)?.into_split();
+    let (reports, commands) = UnixStream::from_std(control)?.into_split();
     let stdin = supervisor.stdin.take().ok_or_else(missing)?;
     let stdout = supervisor.stdout.take().ok_or_else(missing)?;
     let stderr = supervisor.stderr.take().ok_or_else(missing)?;
-    let (tell, reported) = mpsc::unbounded_channel();
-    let (all_gone, gone) = watch::channel(false);
+    let (sender, reported) = mpsc::unbounded_channel();
+    let (all_ended, ended) = watch::channel(false);
+    let (kill_requested, is_kill_requested) = watch::channel(false);
     tokio::spawn(async move {
-        read_reports(&mut supervisor, reports, &tell).await;
-        // Only a supervisor that was not killed has seen to the end of what it ran.
-        let ended = supervisor.wait().await;
-        noted
-            .ended(ended.is_ok_and(|status| status.success()))
+        read_reports(&mut supervisor, reports, &sender, &is_kill_requested).await;
+        // Only a supervisor that was not killed has killed all the processes below it.
+        let status = supervisor.wait().await;
+        handle
+            .ended(status.is_ok_and(|status| status.success()))
             .await;
-        all_gone.send_replace(true);
+        all_ended.send_replace(true);
     });
     let mut sandboxed = Sandboxed {
         stdin: Some(stdin),
         pipes: None,
-        orders,
-        gone,
+        commands,
+        ended,
         supervisor: id,
+        kill_requested,
     };
-    let mut reports = Reports(reported);
-    sandboxed.order(&Order::Run(Box::new(plan))).await?;
+    let mut reports = SupervisorReports(reported);
+    sandboxed
+        .send(&SupervisorCommand::Run(Box::new(spec)))
+        .await?;
     let first = reports.next().await?;
     sandboxed.pipes = Some(Pipes {
         stdout,
@@ -124,94 +138,117 @@ pub(crate) async fn spawn(plan: Plan) -> io::Result<Sandboxed> {
         reports,
     });
     match first {
-        Report::Started { .. } => Ok(sandboxed),
-        Report::NotStarted { message } => Err(io::Error::other(message)),
-        Report::Ended(ending) => Err(io::Error::other(format!("ended at once: {ending:?}"))),
-        Report::Alive => Err(io::Error::other("its supervisor did not say that it runs")),
+        SupervisorReport::Started { .. } => Ok(sandboxed),
+        SupervisorReport::NotStarted { message } => Err(io::Error::other(message)),
+        SupervisorReport::Ended(exit_reason) => Err(io::Error::other(format!(
+            "the worker ended immediately: {exit_reason:?}"
+        ))),
+        SupervisorReport::Alive => Err(io::Error::other(
+            "its supervisor did not report that it runs",
+        )),
     }
 }
 
-/// Passes reports on until the supervisor has closed its end, or was killed because it says nothing any more.
+/// Forwards reports until the supervisor closes its end. Kills a supervisor whose heartbeats stop.
 async fn read_reports(
     supervisor: &mut Child,
     reports: OwnedReadHalf,
-    tell: &mpsc::UnboundedSender<io::Result<Report>>,
+    sender: &mpsc::UnboundedSender<io::Result<SupervisorReport>>,
+    kill_requested: &watch::Receiver<bool>,
 ) {
     let mut lines = BufReader::new(reports).lines();
+    let mut last_report = Instant::now();
     loop {
-        let Ok(line) = timeout(SILENCE, lines.next_line()).await else {
-            let seconds = SILENCE.as_secs();
-            tracing::warn!("a supervisor did not answer for {seconds} seconds and is killed");
-            let _ = tell.send(Err(io::Error::other(format!(
-                "its supervisor did not answer for {seconds} seconds and was killed"
+        let Ok(line) = timeout(HEARTBEAT_CHECK_INTERVAL, lines.next_line()).await else {
+            let limit = match supervisor.id() {
+                Some(id) if *kill_requested.borrow() && is_stopped(pid(id)) => STOPPED_TIMEOUT,
+                _ => HEARTBEAT_TIMEOUT,
+            };
+            if last_report.elapsed() < limit {
+                continue;
+            }
+            let seconds = limit.as_secs();
+            tracing::warn!("killing a supervisor that sent no heartbeat for {seconds} seconds");
+            let _ = sender.send(Err(io::Error::other(format!(
+                "its supervisor sent no heartbeat for {seconds} seconds and was killed"
             ))));
-            // It may have ended by now.
+            // Fails if it has ended since. Its processes are killed once it was waited for.
             let _ = supervisor.start_kill();
             return;
         };
+        last_report = Instant::now();
         let report = match next_report(line) {
-            Ok(Some(Report::Alive)) => continue,
+            Ok(Some(SupervisorReport::Alive)) => continue,
             Ok(Some(report)) => Ok(report),
             Ok(None) => return,
             Err(error) => Err(error),
         };
-        // The supervisor is watched even when no receiver is left.
-        let _ = tell.send(report);
+        // The supervisor is watched even without a receiver.
+        let _ = sender.send(report);
     }
 }
 
-fn next_report(line: io::Result<Option<String>>) -> io::Result<Option<Report>> {
+fn pid(id: u32) -> Pid {
+    Pid::from_raw(id.cast_signed())
+}
+
+fn next_report(line: io::Result<Option<String>>) -> io::Result<Option<SupervisorReport>> {
     line?
         .map(|line| serde_json::from_str(&line).map_err(io::Error::other))
         .transpose()
 }
 
 impl Sandboxed {
-    /// Starts the job's clock.
-    pub(crate) async fn begin(&mut self, wall_limit: Duration) -> io::Result<()> {
+    /// Starts the time limit of the job.
+    pub(crate) async fn start_clock(&mut self, wall_limit: Duration) -> io::Result<()> {
         let wall_limit_ms = u64::try_from(wall_limit.as_millis()).unwrap_or(u64::MAX);
-        self.order(&Order::Begin { wall_limit_ms }).await
+        self.send(&SupervisorCommand::Begin { wall_limit_ms }).await
     }
 
-    /// Has everything killed. An error means that it is dead or dying already.
+    /// Requests the end of all its processes. Continues a stopped supervisor first, which would not read the command.
     pub(crate) async fn kill(&mut self) {
-        let _ = self.order(&Order::Kill).await;
+        self.kill_requested.send_replace(true);
+        if let Some(id) = self.supervisor_id() {
+            let _ = kill(pid(id), Signal::SIGCONT);
+        }
+        // An error means that the supervisor has ended or is ending.
+        let _ = self.send(&SupervisorCommand::Kill).await;
     }
 
-    /// Its pipes; once.
+    /// Its pipes. Can be taken once.
     pub(crate) fn take_pipes(&mut self) -> io::Result<Pipes> {
         let pipes = self.pipes.take();
         pipes.ok_or_else(|| io::Error::other("the pipes are taken already"))
     }
 
-    /// Whether it still runs, as far as we know.
-    pub(crate) fn is_there(&mut self) -> bool {
-        !*self.gone.borrow()
+    /// Whether it is known to run.
+    pub(crate) fn is_running(&mut self) -> bool {
+        !*self.ended.borrow()
     }
 
     /// The supervisor's process id, until it was waited for.
     pub(crate) fn supervisor_id(&self) -> Option<u32> {
-        let gone = *self.gone.borrow();
-        self.supervisor.filter(|_| !gone)
+        let ended = *self.ended.borrow();
+        self.supervisor.filter(|_| !ended)
     }
 
-    /// Waits until the supervisor, and so everything it ran, is gone.
-    pub(crate) async fn gone(&mut self) -> io::Result<()> {
-        let gone = self.gone.wait_for(|&gone| gone).await;
-        gone.map(drop).map_err(io::Error::other)
+    /// Waits until the supervisor and all processes of the worker have ended.
+    pub(crate) async fn wait(&mut self) -> io::Result<()> {
+        let ended = self.ended.wait_for(|&ended| ended).await;
+        ended.map(drop).map_err(io::Error::other)
     }
 
-    async fn order(&mut self, order: &Order) -> io::Result<()> {
-        let mut line = serde_json::to_vec(order)?;
+    async fn send(&mut self, command: &SupervisorCommand) -> io::Result<()> {
+        let mut line = serde_json::to_vec(command)?;
         line.push(b'\n');
-        self.orders.write_all(&line).await
+        self.commands.write_all(&line).await
     }
 }
 
-impl Reports {
+impl SupervisorReports {
     /// The next report.
-    pub(crate) async fn next(&mut self) -> io::Result<Report> {
-        let died = || Err(io::Error::other("its supervisor died"));
-        self.0.recv().await.unwrap_or_else(died)
+    pub(crate) async fn next(&mut self) -> io::Result<SupervisorReport> {
+        let ended = || Err(io::Error::other("its supervisor ended unexpectedly"));
+        self.0.recv().await.unwrap_or_else(ended)
     }
 }

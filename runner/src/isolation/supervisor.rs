@@ -1,18 +1,17 @@
-//! `hipward sandbox-exec`: starts one worker behind its fence and sees to its end. A process of
-//! its own, so that a worker never outlives its limits even when the server is killed, and so that
+//! `hipward sandbox-exec`: starts one worker in its sandbox, enforces its limits and kills it. A process of
+//! its own, so that the limits are enforced even when the server is killed, and so that
 //! everything the worker starts, daemons included, can be found and killed.
 //!
-//! Single-threaded on purpose: the code between fork and exec relies on it.
+//! Single-threaded, because the code between fork and exec relies on it.
 
 use super::{
-    child,
-    control::{CONTROL_FD, Ending, Limit, Order, Report},
-    footprint,
-    held::{Held, held},
-    plan::Plan,
-    process_calls::Listener,
+    cleanup, disk_usage, pre_exec,
+    process_filter::Listener,
     process_tree::{descendants, is_memory_over, kill_descendants},
-    sys,
+    sandbox_spec::SandboxSpec,
+    supervisor_protocol::{CONTROL_FD, ExitReason, Limit, SupervisorCommand, SupervisorReport},
+    syscalls,
+    unnamed_usage::{UnnamedUsage, unnamed_usage},
 };
 use nix::{
     errno::Errno,
@@ -33,14 +32,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often limits are looked at.
-const WATCH_EVERY: Duration = Duration::from_millis(100);
-/// How often the supervisor reports to the server that it is alive.
-const BEAT_EVERY: Duration = Duration::from_secs(1);
-/// How often files are measured, which takes longer.
-const MEASURE_EVERY: Duration = Duration::from_secs(1);
+/// Interval of the checks of time, memory and processes.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+/// Interval of the heartbeats to the server.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval of the checks of disk usage, which take longer.
+const DISK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Runs the supervisor until its worker is gone.
+/// Runs the supervisor until all processes of its worker have ended.
 pub(crate) fn supervise() -> ExitCode {
     match try_supervise() {
         Ok(()) => ExitCode::SUCCESS,
@@ -52,168 +51,172 @@ pub(crate) fn supervise() -> ExitCode {
 }
 
 fn try_supervise() -> io::Result<()> {
-    let control = UnixStream::from(sys::inherited(CONTROL_FD).map_err(|_| {
+    let control = UnixStream::from(syscalls::take_inherited(CONTROL_FD).map_err(|_| {
         io::Error::other("this command is started by `hipward serve`, not by hand")
     })?);
     set_child_subreaper(true)?;
     set_dumpable(false)?;
-    sys::raise_priority();
+    syscalls::raise_priority();
 
-    let mut orders = BufReader::new(control.try_clone()?);
+    let mut commands = BufReader::new(control.try_clone()?);
     let mut line = String::new();
-    orders.read_line(&mut line)?;
-    let Ok(Order::Run(plan)) = serde_json::from_str(&line) else {
-        return Err(io::Error::other("the first order must say what to run"));
+    commands.read_line(&mut line)?;
+    let Ok(SupervisorCommand::Run(spec)) = serde_json::from_str(&line) else {
+        return Err(io::Error::other("the first command must be `Run`"));
     };
 
     let children = SigSet::from(Signal::SIGCHLD);
     children.thread_block()?;
-    let deaths = SignalFd::with_flags(&children, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+    let child_signals =
+        SignalFd::with_flags(&children, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
 
-    let (worker, listener, _folder) = match start(&plan) {
+    let (worker, listener, _folder) = match start(&spec) {
         Ok(started) => started,
-        Err(message) => return send(&control, &Report::NotStarted { message }),
+        Err(message) => return send(&control, &SupervisorReport::NotStarted { message }),
     };
-    // The worker alone reads its job: without it, whoever hands the job over hears that nobody does.
+    // Only the worker may have the pipe of its job open, so that writing to it fails once the worker has ended.
     dup2_stdin(File::open("/dev/null")?)?;
-    // The server may be gone already; the first look at its orders will tell.
-    let started = Report::Started {
+    // The server may be gone already; the first look at its commands will tell.
+    let started = SupervisorReport::Started {
         pid: worker.as_raw(),
     };
     let _ = send(&control, &started);
 
     control.set_nonblocking(true)?;
-    let mut pulse = Pulse {
+    let mut heartbeat = Heartbeat {
         control: &control,
         next: Instant::now(),
     };
-    let ending = Watch {
-        plan: &plan,
+    let exit_reason = Monitor {
+        spec: &spec,
         worker,
         listener,
         deadline: None,
-        next_look: Instant::now(),
-        next_measure: Instant::now() + MEASURE_EVERY,
-        held: Held::default(),
-        half_an_order: String::new(),
+        next_check: Instant::now(),
+        next_disk_check: Instant::now() + DISK_CHECK_INTERVAL,
+        unnamed: UnnamedUsage::default(),
+        partial_command: String::new(),
     }
-    .until_it_ends(&mut orders, &deaths, &mut pulse);
-    // The server may be gone; then there is nobody to tell, and all the same everything to kill.
-    let _ = send(&control, &Report::Ended(ending));
-    kill_descendants(|| pulse.beat());
-    footprint::remove(&plan);
+    .run(&mut commands, &child_signals, &mut heartbeat);
+    // Fails if the server has ended. The processes are killed anyway.
+    let _ = send(&control, &SupervisorReport::Ended(exit_reason));
+    kill_descendants(|| heartbeat.beat());
+    cleanup::remove(&spec);
     Ok(())
 }
 
-/// Starts the worker: its process, the calls that it asks us about where the kernel can ask, and its folder of /proc.
-/// A rule of Landlock's is on that folder, which the kernel could otherwise forget and make anew, without the rule.
-fn start(plan: &Plan) -> Result<(Pid, Option<Listener>, Option<File>), String> {
-    let (mut command, handed_over) =
-        child::command(plan, Pid::this()).map_err(|error| error.to_string())?;
+/// Starts the worker. Returns its process, the listener of its seccomp filter where the kernel has one, and its folder in /proc.
+/// A Landlock rule is attached to that folder. It must stay open, or the kernel could drop its inode and the rule with it.
+fn start(spec: &SandboxSpec) -> Result<(Pid, Option<Listener>, Option<File>), String> {
+    let (mut command, listener_socket) =
+        pre_exec::command(spec, Pid::this()).map_err(|error| error.to_string())?;
     let worker = command.spawn().map_err(|error| error.to_string())?;
-    let listener = sys::receive_descriptor(&handed_over).map_err(|error| error.to_string())?;
+    let listener =
+        syscalls::receive_descriptor(&listener_socket).map_err(|error| error.to_string())?;
     let worker = Pid::from_raw(worker.id().cast_signed());
     // It may have ended already.
     let folder = File::open(format!("/proc/{worker}")).ok();
     Ok((worker, listener.map(Listener::new), folder))
 }
 
-fn send(mut control: &UnixStream, report: &Report) -> io::Result<()> {
+fn send(mut control: &UnixStream, report: &SupervisorReport) -> io::Result<()> {
     let mut line = serde_json::to_vec(report)?;
     line.push(b'\n');
     control.write_all(&line)
 }
 
-/// Tells the server each second that it is watched.
-struct Pulse<'a> {
+/// Sends heartbeats to the server.
+struct Heartbeat<'a> {
     control: &'a UnixStream,
     next: Instant,
 }
 
-impl Pulse<'_> {
+impl Heartbeat<'_> {
     fn beat(&mut self) {
         let now = Instant::now();
         if now >= self.next {
-            self.next = now + BEAT_EVERY;
-            // The server may be gone, or stopped, and not read for long.
-            let _ = send(self.control, &Report::Alive);
+            self.next = now + HEARTBEAT_INTERVAL;
+            // Fails if the server has ended, or is stopped and does not read.
+            let _ = send(self.control, &SupervisorReport::Alive);
         }
     }
 }
 
-struct Watch<'a> {
-    plan: &'a Plan,
+struct Monitor<'a> {
+    spec: &'a SandboxSpec,
     worker: Pid,
     listener: Option<Listener>,
-    /// Set when the job begins.
+    /// Set when the job starts.
     deadline: Option<Instant>,
-    next_look: Instant,
-    next_measure: Instant,
-    /// As it was measured last.
-    held: Held,
-    /// What has arrived of the next order.
-    half_an_order: String,
+    next_check: Instant,
+    next_disk_check: Instant,
+    /// The result of the last check.
+    unnamed: UnnamedUsage,
+    /// The received part of the next command.
+    partial_command: String,
 }
 
-impl Watch<'_> {
-    fn until_it_ends(
+impl Monitor<'_> {
+    fn run(
         &mut self,
-        orders: &mut BufReader<UnixStream>,
-        deaths: &SignalFd,
-        pulse: &mut Pulse,
-    ) -> Ending {
+        commands: &mut BufReader<UnixStream>,
+        child_signals: &SignalFd,
+        heartbeat: &mut Heartbeat,
+    ) -> ExitReason {
         loop {
-            pulse.beat();
+            heartbeat.beat();
             let mut waiting_for = vec![
-                PollFd::new(orders.get_ref().as_fd(), PollFlags::POLLIN),
-                PollFd::new(deaths.as_fd(), PollFlags::POLLIN),
+                PollFd::new(commands.get_ref().as_fd(), PollFlags::POLLIN),
+                PollFd::new(child_signals.as_fd(), PollFlags::POLLIN),
             ];
             if let Some(listener) = &self.listener {
                 waiting_for.push(PollFd::new(listener.as_fd(), PollFlags::POLLIN));
             }
-            let timeout = PollTimeout::try_from(WATCH_EVERY).unwrap_or(PollTimeout::ZERO);
-            // A failed poll is a poll that said nothing: everything below is looked at anyway.
+            let timeout = PollTimeout::try_from(CHECK_INTERVAL).unwrap_or(PollTimeout::ZERO);
+            // An error is ignored, because everything below is checked anyway.
             let _ = poll(&mut waiting_for, timeout);
-            while let Ok(Some(_)) = deaths.read_signal() {}
+            while let Ok(Some(_)) = child_signals.read_signal() {}
             if let Some(listener) = &self.listener {
-                listener.answer();
+                listener.respond_to_pending();
             }
-            let ending = self
-                .follow_orders(orders)
+            let exit_reason = self
+                .read_commands(commands)
                 .or_else(|| self.reap())
-                .or_else(|| self.over_limit(pulse).map(Ending::OverLimit));
-            if let Some(ending) = ending {
-                return ending;
+                .or_else(|| self.over_limit(heartbeat).map(ExitReason::OverLimit));
+            if let Some(exit_reason) = exit_reason {
+                return exit_reason;
             }
         }
     }
 
-    fn follow_orders(&mut self, orders: &mut BufReader<UnixStream>) -> Option<Ending> {
+    fn read_commands(&mut self, commands: &mut BufReader<UnixStream>) -> Option<ExitReason> {
         loop {
-            match orders.read_line(&mut self.half_an_order) {
-                Ok(0) => return Some(Ending::Killed),
-                Ok(_) => match serde_json::from_str(&std::mem::take(&mut self.half_an_order)) {
-                    Ok(Order::Begin { wall_limit_ms }) => {
+            match commands.read_line(&mut self.partial_command) {
+                Ok(0) => return Some(ExitReason::Killed),
+                Ok(_) => match serde_json::from_str(&std::mem::take(&mut self.partial_command)) {
+                    Ok(SupervisorCommand::Begin { wall_limit_ms }) => {
                         self.deadline = Some(Instant::now() + Duration::from_millis(wall_limit_ms));
                     }
-                    Ok(Order::Kill | Order::Run(_)) | Err(_) => return Some(Ending::Killed),
+                    Ok(SupervisorCommand::Kill | SupervisorCommand::Run(_)) | Err(_) => {
+                        return Some(ExitReason::Killed);
+                    }
                 },
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return Some(Ending::Killed),
+                Err(_) => return Some(ExitReason::Killed),
             }
         }
     }
 
-    /// Collects dead processes; the worker's own death is the end.
-    fn reap(&self) -> Option<Ending> {
+    /// Waits for ended processes. Returns the reason once the worker itself has ended.
+    fn reap(&self) -> Option<ExitReason> {
         loop {
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
                 Ok(WaitStatus::Exited(pid, code)) if pid == self.worker => {
-                    return Some(Ending::Exited { code });
+                    return Some(ExitReason::Exited { code });
                 }
                 Ok(WaitStatus::Signaled(pid, signal, _)) if pid == self.worker => {
-                    return Some(Ending::Signalled {
+                    return Some(ExitReason::Signalled {
                         signal: signal as i32,
                     });
                 }
@@ -223,33 +226,33 @@ impl Watch<'_> {
         }
     }
 
-    fn over_limit(&mut self, pulse: &mut Pulse) -> Option<Limit> {
+    fn over_limit(&mut self, heartbeat: &mut Heartbeat) -> Option<Limit> {
         let now = Instant::now();
         if self.deadline.is_some_and(|deadline| now >= deadline) {
             return Some(Limit::WallClock);
         }
-        // What it asks us may come many times as often.
-        if now < self.next_look {
+        // Notifications may arrive much more often.
+        if now < self.next_check {
             return None;
         }
-        self.next_look = now + WATCH_EVERY;
-        let limits = &self.plan.limits;
-        // Each of these takes long where there are many processes, or large ones.
+        self.next_check = now + CHECK_INTERVAL;
+        let limits = &self.spec.limits;
+        // These checks take long with many or large processes.
         let processes = descendants(Pid::this());
-        pulse.beat();
+        heartbeat.beat();
         if processes.len() > limits.processes {
             return Some(Limit::Processes);
         }
-        let measure = now >= self.next_measure;
+        let measure = now >= self.next_disk_check;
         if measure {
-            self.next_measure = now + MEASURE_EVERY;
-            self.held = held(&processes, self.plan.identity.as_ref());
-            pulse.beat();
+            self.next_disk_check = now + DISK_CHECK_INTERVAL;
+            self.unnamed = unnamed_usage(&processes, self.spec.identity.as_ref());
+            heartbeat.beat();
         }
-        if is_memory_over(limits.memory_bytes, &processes, self.held) {
+        if is_memory_over(limits.memory_bytes, &processes, self.unnamed) {
             return Some(Limit::Memory);
         }
-        if measure && footprint::is_over_limit(self.plan, self.held.disk) {
+        if measure && disk_usage::is_over_limit(self.spec, self.unnamed.disk) {
             return Some(Limit::Disk);
         }
         None

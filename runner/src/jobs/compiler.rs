@@ -1,6 +1,6 @@
-//! Compiles kernels in workers behind the same fence as jobs: a Triton source is Python, and may do
-//! what Python can. A worker answers one request and is killed; the next is warmed meanwhile, so
-//! that a small kernel's answer takes as long as compiling it.
+//! Compiles kernels in workers with the isolation of jobs, because a Triton source is Python and may do
+//! what Python can. A worker answers one request and is killed. The next one is warmed up meanwhile, so
+//! that a request takes only as long as the compilation.
 
 use super::{
     private_directory::PrivateDirectory,
@@ -15,36 +15,36 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// The worker's program.
+/// The Python module of the worker.
 const MODULE: &str = "hipward_kernels.compile.worker";
 /// Importing Triton and PyTorch takes long on a cold disk.
-const WARM_UP: Duration = Duration::from_secs(180);
-/// Longest compilation. The supervisor kills at it; we stop waiting a little later.
+const WARM_UP_TIMEOUT: Duration = Duration::from_secs(180);
+/// Time limit of a compilation. The supervisor kills the worker then; the server stops waiting `GRACE` later.
 const WALL_LIMIT: Duration = Duration::from_secs(60);
 const GRACE: Duration = Duration::from_secs(5);
-/// Longest answer: a few targets, each with four texts.
-const LONGEST_ANSWER: u64 = 64 * 1024 * 1024;
+/// Maximum size of an answer: a few targets, each with four texts.
+const MAX_ANSWER_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Requests that may wait or be compiled; each takes up to the limit.
-const MOST_REQUESTS: usize = 8;
+/// Maximum number of requests that wait or are compiled.
+const MAX_REQUESTS: usize = 8;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CompileError {
-    /// Too many others wait.
-    #[error("{MOST_REQUESTS} requests wait already")]
+    /// Too many requests are waiting.
+    #[error("{MAX_REQUESTS} requests are waiting already")]
     Busy,
     /// Over the time limit.
     #[error("compiling took longer than {} seconds", WALL_LIMIT.as_secs())]
     TooLong,
-    /// The worker, or the way to it.
+    /// The worker, or the communication with it, failed.
     #[error("{0}")]
     Failed(#[from] io::Error),
 }
 
 type Answer = Result<String, CompileError>;
 
-/// Compiles one request at a time. Holds no worker until the first request.
+/// Compiles one request at a time. The first request starts the first worker.
 #[derive(Debug)]
 pub(crate) struct Compiler {
     warm: Mutex<Option<Worker>>,
@@ -55,7 +55,7 @@ impl Default for Compiler {
     fn default() -> Self {
         Compiler {
             warm: Mutex::default(),
-            places: Arc::new(Semaphore::new(MOST_REQUESTS)),
+            places: Arc::new(Semaphore::new(MAX_REQUESTS)),
         }
     }
 }
@@ -69,13 +69,13 @@ struct Worker {
 }
 
 impl Compiler {
-    /// Gives a request, one line of JSON, to a worker; its answer, one line of JSON.
+    /// Sends a request, one line of JSON, to a worker and returns its answer, one line of JSON.
     pub(crate) async fn compile(self: &Arc<Self>, runner: &Arc<Runner>, request: String) -> Answer {
         let place = self.places.clone().try_acquire_owned();
         let place = place.map_err(|_| CompileError::Busy)?;
         let (tell, answer) = oneshot::channel();
         let (compiler, runner) = (self.clone(), runner.clone());
-        // Not within this call, which ends when its client hangs up: the worker's end and the next one's start do not.
+        // In a task of its own: this call ends when its client disconnects, but the worker must still be replaced.
         tokio::spawn(async move {
             compiler.answer(&runner, &request, tell).await;
             drop(place);
@@ -86,7 +86,7 @@ impl Compiler {
     }
 
     async fn answer(&self, runner: &Runner, request: &str, mut tell: oneshot::Sender<Answer>) {
-        // Who hangs up while he waits costs no worker.
+        // A client that disconnects while it waits uses no worker.
         let mut warm = tokio::select! {
             biased;
             () = tell.closed() => return,
@@ -95,7 +95,7 @@ impl Compiler {
         let mut kept = warm.take();
         let is_there = kept
             .as_mut()
-            .is_some_and(|worker| worker.process.is_there());
+            .is_some_and(|worker| worker.process.is_running());
         let mut worker = match kept.filter(|_| is_there) {
             Some(worker) => worker,
             None => match Worker::start(runner).await {
@@ -105,29 +105,29 @@ impl Compiler {
         };
         tokio::select! {
             answer = worker.ask(request) => drop(tell.send(answer)),
-            // Nobody waits for it any more.
+            // The client has disconnected.
             () = tell.closed() => {}
         }
-        // Used once: whatever the source has left in the process goes with it.
+        // A worker is used once, because the source may have changed the process.
         worker.end().await;
         match Worker::start(runner).await {
             Ok(worker) => *warm = Some(worker),
-            Err(error) => tracing::warn!("no compile worker is kept warm: {error}"),
+            Err(error) => tracing::warn!("cannot warm up a compile worker: {error}"),
         }
     }
 }
 
 impl Worker {
     async fn start(runner: &Runner) -> io::Result<Self> {
-        // The slots before it are the devices'.
+        // The slots before this one belong to the devices.
         let slot = runner.devices().len();
         let Prepared {
-            plan, directory, ..
-        } = runner.plan(slot, false, MODULE)?;
-        let mut process = isolation::spawn(plan).await?;
+            spec, directory, ..
+        } = runner.spec(slot, false, MODULE)?;
+        let mut process = isolation::spawn(spec).await?;
         let pipes = process.take_pipes()?;
         let (mut stdout, mut stderr) = (pipes.stdout, pipes.stderr);
-        // What sources and compilers print is nobody's; a full pipe would hold them up.
+        // Discards the output, because a full pipe would block the worker.
         tokio::spawn(async move { copy(&mut stdout, &mut sink()).await });
         tokio::spawn(async move { copy(&mut stderr, &mut sink()).await });
         let mut worker = Worker {
@@ -135,7 +135,7 @@ impl Worker {
             answers: BufReader::new(pipes.events),
             _directory: directory,
         };
-        match timeout(WARM_UP, worker.line()).await {
+        match timeout(WARM_UP_TIMEOUT, worker.line()).await {
             Ok(Ok(_ready)) => Ok(worker),
             Ok(Err(error)) => {
                 worker.end().await;
@@ -152,23 +152,23 @@ impl Worker {
         let begun = Instant::now();
         match timeout(WALL_LIMIT + GRACE, self.exchange(request)).await {
             Ok(Ok(answer)) => Ok(answer),
-            // Its supervisor ended it at the limit.
+            // The supervisor killed it at the limit.
             Err(_) => Err(CompileError::TooLong),
             Ok(Err(_)) if begun.elapsed() >= WALL_LIMIT => Err(CompileError::TooLong),
             Ok(Err(error)) => Err(error.into()),
         }
     }
 
-    /// Kills it and waits until nothing of it is left.
+    /// Kills the worker and waits until all of its processes have ended.
     async fn end(mut self) {
         self.process.kill().await;
-        if let Err(error) = self.process.gone().await {
+        if let Err(error) = self.process.wait().await {
             tracing::warn!("cannot wait for a compile worker: {error}");
         }
     }
 
     async fn exchange(&mut self, request: &str) -> io::Result<String> {
-        self.process.begin(WALL_LIMIT).await?;
+        self.process.start_clock(WALL_LIMIT).await?;
         let stdin = self.process.stdin.as_mut();
         let stdin = stdin.ok_or_else(|| io::Error::other("the worker has no standard input"))?;
         stdin.write_all(request.as_bytes()).await?;
@@ -180,12 +180,12 @@ impl Worker {
     async fn line(&mut self) -> io::Result<String> {
         let mut line = String::new();
         let read = (&mut self.answers)
-            .take(LONGEST_ANSWER)
+            .take(MAX_ANSWER_BYTES)
             .read_line(&mut line)
             .await?;
         if read == 0 || !line.ends_with('\n') {
             return Err(io::Error::other(
-                "the compile worker ended without an answer: it went over a limit, or the source ended it",
+                "the compile worker ended without an answer: it exceeded a limit, or the source ended it",
             ));
         }
         Ok(line)

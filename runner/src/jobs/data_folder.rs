@@ -1,5 +1,5 @@
-//! The data folder holds the code and results of all users, and a job's id is what protects its page. So its files are for
-//! the server's user alone.
+//! Permissions of the data folder. It contains the code and results of all users, and a job's page is protected by its id
+//! alone, so only the server's user may list and read it.
 
 use nix::{
     sys::stat::{Mode, umask},
@@ -12,11 +12,11 @@ use std::{
     path::Path,
 };
 
-/// Makes the folder, or closes the one that is there, and sees that what this process makes from now on is closed too.
+/// Creates the folder, or removes other users' permissions from an existing one. Sets the umask, so that files which this process creates later are private too.
 pub(crate) fn prepare_data_folder(data: &Path) -> io::Result<()> {
     umask(Mode::S_IRWXG | Mode::S_IRWXO);
     DirBuilder::new().recursive(true).mode(0o700).create(data)?;
-    // One such as /tmp is not for us alone.
+    // A folder such as /tmp is shared.
     if fs::metadata(data)?.permissions().mode() & STICKY == 0 {
         set_mode(data, folder_mode())?;
     }
@@ -30,11 +30,11 @@ pub(crate) fn prepare_data_folder(data: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Every user may create files in it.
+/// The mode bit of folders in which every user may create files.
 const STICKY: u32 = 0o1000;
 
-/// Jobs of a server without root have its user. Those of root have users of their own, who must come through to their
-/// private folders but see no names.
+/// The mode of the data folder. Without root, jobs run as the server's user. With root they run as users of their own, who must pass to their
+/// private directories but not list names.
 pub(super) fn folder_mode() -> u32 {
     if geteuid().is_root() { 0o711 } else { 0o700 }
 }

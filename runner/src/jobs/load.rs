@@ -1,53 +1,54 @@
-//! How busy the host is beside a job, read from `/proc` by the server: the job's own process could say anything.
+//! How busy the host is besides a job. Read from `/proc` by the server, because the job's process is not trusted.
 
+use crate::{
+    isolation::descendants,
+    procfs::{self, Stat},
+};
 use hipward_protocol::HostLoad;
+use nix::unistd::Pid;
 use std::{collections::HashMap, fs, thread::available_parallelism, time::Instant};
 
-/// Over less time than this, shares of it say nothing.
+/// Shortest time, in seconds, over which shares are computed.
 const LEAST_SECONDS: f64 = 1.0;
-/// Share of one CPU from which a process counts as busy.
+/// Share of one CPU from which on a process counts as busy.
 const BUSY: f64 = 0.1;
 
-/// What the system has counted up to one moment.
+/// The counters of the system at one time.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     at: Instant,
-    /// Microseconds in which some task waited for a CPU.
+    /// Time during which some task waited for a CPU, microseconds.
     waited_us: Option<f64>,
-    /// Ticks of the CPUs that we may use: busy, and all.
+    /// Ticks of the CPUs that this process may use: busy, and total.
     ticks: Option<(f64, f64)>,
-    processes: HashMap<i32, Process>,
+    processes: HashMap<Pid, Stat>,
     /// Involuntary context switches of the job's threads.
     switches: u64,
     /// The job's processes.
-    job: Vec<i32>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Process {
-    parent: i32,
-    /// CPU time in ticks, with that of children that have ended.
-    ticks: f64,
-    /// When it began, in ticks since the system did: an id may be used again.
-    started: u64,
+    job: Vec<Pid>,
 }
 
 impl Snapshot {
-    /// Counts everything now. `root` is the job's supervisor. Reads a file or two for each process: not for async threads.
+    /// Reads the counters. `root` is the job's supervisor. Blocks, because it reads files of each process.
     pub(super) fn take(root: Option<u32>) -> Snapshot {
-        let processes = processes();
-        let job = root.map_or_else(Vec::new, |root| below(root.cast_signed(), &processes));
+        let stats = procfs::processes().filter_map(|pid| Some((pid, Stat::read(pid)?)));
+        let job = root.map_or_else(Vec::new, |root| {
+            let root = Pid::from_raw(root.cast_signed());
+            let mut job = descendants(root);
+            job.push(root);
+            job
+        });
         Snapshot {
             at: Instant::now(),
             waited_us: pressure("total=", 1.0),
             ticks: ticks(),
             switches: job.iter().copied().map(involuntary_switches).sum(),
-            processes,
+            processes: stats.collect(),
             job,
         }
     }
 
-    /// What happened since an earlier snapshot.
+    /// The load since an earlier snapshot.
     pub(super) fn since(&self, earlier: &Snapshot) -> HostLoad {
         let mut load = HostLoad {
             cpu_pressure: None,
@@ -68,12 +69,12 @@ impl Snapshot {
             _ => return load,
         };
         let all = all - all_then;
-        let used = |id: &i32, process: &Process| {
-            let before = earlier.processes.get(id);
+        let used = |pid: &Pid, process: &Stat| {
+            let before = earlier.processes.get(pid);
             let before = before.filter(|before| before.started == process.started);
-            process.ticks - before.map_or(0.0, |before| before.ticks)
+            process.cpu_ticks - before.map_or(0.0, |before| before.cpu_ticks)
         };
-        let of_job = |id: &i32| self.job.contains(id);
+        let of_job = |pid: &Pid| self.job.contains(pid);
         let job: f64 = self
             .processes
             .iter()
@@ -82,7 +83,7 @@ impl Snapshot {
             .sum();
         load.other_cpu_share = Some(((busy - busy_then - job) / all).clamp(0.0, 1.0));
         let one_cpu = all / f64::from(load.cpus.max(1));
-        let ours = std::process::id().cast_signed();
+        let ours = Pid::this();
         let busy = self.processes.iter().filter(|(id, process)| {
             !of_job(id) && **id != ours && used(id, process) >= BUSY * one_cpu
         });
@@ -90,7 +91,7 @@ impl Snapshot {
         load
     }
 
-    /// The load before a job: what happened since an earlier snapshot, and the kernel's own averages.
+    /// The load before a job: since an earlier snapshot, and the averages of the kernel.
     pub(super) fn before(&self, earlier: &Snapshot) -> HostLoad {
         HostLoad {
             cpu_pressure: self.now().cpu_pressure,
@@ -99,7 +100,7 @@ impl Snapshot {
         }
     }
 
-    /// What can be said of this moment alone: the kernel's own averages.
+    /// The averages of the kernel, without an earlier snapshot.
     fn now(&self) -> HostLoad {
         let average = fs::read_to_string("/proc/loadavg").unwrap_or_default();
         HostLoad {
@@ -111,7 +112,7 @@ impl Snapshot {
     }
 }
 
-/// A figure of the line `some` of `/proc/pressure/cpu`.
+/// A value of the line `some` of `/proc/pressure/cpu`, multiplied by `unit`.
 fn pressure(name: &str, unit: f64) -> Option<f64> {
     let text = fs::read_to_string("/proc/pressure/cpu").ok()?;
     let line = text.lines().find(|line| line.starts_with("some"))?;
@@ -119,13 +120,10 @@ fn pressure(name: &str, unit: f64) -> Option<f64> {
     figure.parse::<f64>().ok().map(|figure| figure * unit)
 }
 
-/// Busy and all ticks of the CPUs that this process may use.
+/// Busy and total ticks of the CPUs that this process may use.
 fn ticks() -> Option<(f64, f64)> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let list = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    let allowed = cpu_list(list.trim())?;
+    let allowed = cpu_list(procfs::status_field(&status, "Cpus_allowed_list:")?)?;
     let text = fs::read_to_string("/proc/stat").ok()?;
     let mut sums = (0.0, 0.0);
     for line in text.lines() {
@@ -143,7 +141,7 @@ fn ticks() -> Option<(f64, f64)> {
         if !is_allowed {
             continue;
         }
-        // user, nice, system, idle, iowait, irq, softirq, steal; what follows is part of user and nice.
+        // user, nice, system, idle, iowait, irq, softirq, steal. The fields after them are included in user and nice.
         let fields: Vec<f64> = fields
             .split_whitespace()
             .take(8)
@@ -166,56 +164,12 @@ fn cpu_list(text: &str) -> Option<Vec<(u32, u32)>> {
     text.split(',').map(range).collect()
 }
 
-fn processes() -> HashMap<i32, Process> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| {
-            let id: i32 = entry.file_name().to_str()?.parse().ok()?;
-            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-            Some((id, process(&stat)?))
-        })
-        .collect()
-}
-
-/// A process's line in `/proc/PID/stat`. Its name may hold anything, so fields are counted from the last bracket on.
-fn process(stat: &str) -> Option<Process> {
-    let (_, rest) = stat.rsplit_once(") ")?;
-    let fields: Vec<&str> = rest.split(' ').collect();
-    let number = |at: usize| fields.get(at)?.parse::<f64>().ok();
-    Some(Process {
-        parent: fields.get(1)?.parse().ok()?,
-        ticks: number(11)? + number(12)? + number(13)? + number(14)?,
-        started: fields.get(19)?.parse().ok()?,
-    })
-}
-
-/// A process and everything below it.
-fn below(root: i32, processes: &HashMap<i32, Process>) -> Vec<i32> {
-    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
-    for (&id, process) in processes {
-        children.entry(process.parent).or_default().push(id);
-    }
-    let mut found = vec![root];
-    let mut next = 0;
-    while let Some(parent) = found.get(next) {
-        next += 1;
-        found.extend(children.remove(parent).unwrap_or_default());
-    }
-    found
-}
-
-fn involuntary_switches(process: i32) -> u64 {
-    let threads = fs::read_dir(format!("/proc/{process}/task"));
+fn involuntary_switches(process: Pid) -> u64 {
     let count = |status: String| {
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"))?;
-        line.trim().parse::<u64>().ok()
+        let count = procfs::status_field(&status, "nonvoluntary_ctxt_switches:")?;
+        count.parse::<u64>().ok()
     };
-    threads
-        .into_iter()
-        .flatten()
-        .flatten()
+    procfs::threads(process)
         .filter_map(|thread| count(fs::read_to_string(thread.path().join("status")).ok()?))
         .sum()
 }
@@ -250,19 +204,17 @@ mod tests {
         }
     }
 
-    /// The same process belongs to the job, or not.
+    /// The same process, first outside of the job and then as a part of it.
     #[test]
-    fn a_process_that_computes_is_seen_unless_it_is_the_jobs() {
+    fn busy_process_is_counted_unless_it_belongs_to_the_job() {
         let burner = Burner::start();
         let id = burner.0.id();
         let snapshots = |root| {
             let before = Snapshot::take(root);
             sleep(Duration::from_millis(1500));
             let after = Snapshot::take(root);
-            assert!(
-                after.processes[&id.cast_signed()].ticks
-                    > before.processes[&id.cast_signed()].ticks
-            );
+            let pid = Pid::from_raw(id.cast_signed());
+            assert!(after.processes[&pid].cpu_ticks > before.processes[&pid].cpu_ticks);
             after.since(&before)
         };
         let foreign = snapshots(None);
@@ -281,18 +233,15 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_too_short_for_shares() {
+    fn shares_are_absent_for_short_intervals() {
         let before = Snapshot::take(None);
         let load = Snapshot::take(None).since(&before);
         assert_eq!((load.other_cpu_share, load.busy_processes), (None, None));
     }
 
     #[test]
-    fn lists_and_lines_of_the_kernel_are_read() {
+    fn cpu_lists_are_parsed() {
         assert_eq!(cpu_list("0-3,8"), Some(vec![(0, 3), (8, 8)]));
         assert_eq!(cpu_list("x"), None);
-        let line = "7 (a ) b) R 1 7 7 0 -1 4194560 120 0 0 0 30 12 5 1 20 0 1 0 4242 0 0";
-        let found = process(line).expect("a line");
-        assert_eq!((found.parent, found.ticks, found.started), (1, 48.0, 4242));
     }
 }

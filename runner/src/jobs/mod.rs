@@ -1,29 +1,31 @@
-//! Jobs: the durable store with its event log, the queue, and the worker that runs one.
+//! Jobs: the durable store with its event log, the queue, and the workers that run them.
 //!
 //! Invariants: a job's state changes only together with an event, in one transaction; sequence
-//! numbers have no gaps; only the holder of the current attempt may write; nothing follows a
+//! numbers have no gaps; only the lease of the current attempt may write; nothing follows a
 //! final event.
 
 mod compiler;
-mod conversation;
 mod data_folder;
-mod failure;
-mod heard;
-mod id;
+mod failure_messages;
 mod load;
 mod output;
 mod persist;
 mod private_directory;
+mod protocol_state;
+mod random_id;
 mod run;
 mod runner;
 mod scheduler;
+mod startup;
 mod store;
 mod worker;
+mod worker_output;
 
 pub(crate) use compiler::{CompileError, Compiler};
 pub(crate) use data_folder::prepare_data_folder;
-pub(crate) use id::unguessable;
 pub(crate) use private_directory::PrivateDirectory;
-pub(crate) use runner::{Runner, Settings, level_name};
+pub(crate) use random_id::random_id;
+pub(crate) use runner::{Runner, Settings};
 pub(crate) use scheduler::schedule;
-pub(crate) use store::{Cancelled, NewJob, Store, StoreError};
+pub(crate) use startup::LocalRunner;
+pub(crate) use store::{CancelOutcome, NewJob, Store, StoreError};

@@ -1,11 +1,11 @@
-//! What a snippet prints, on its way into the log: joined to pieces of about a tenth of a second,
-//! cut off after the part that anybody reads, and counted beyond that.
+//! Collects the output of a snippet for the event log: joined to pieces of about a tenth of a second,
+//! truncated after a limit, and only counted beyond that.
 
 use hipward_protocol::{EventBody, LogStream};
 
-/// Kept in the log.
+/// Bytes that are stored in the event log.
 const KEPT: usize = 64 * 1024;
-/// More than this ends the job.
+/// Bytes after which the job is stopped.
 pub(super) const MOST: u64 = 16 * 1024 * 1024;
 
 /// Collects the output of one job.
@@ -15,20 +15,20 @@ pub(super) struct Output {
     kept: usize,
     truncated: bool,
     ready: Vec<EventBody>,
-    /// Per stream: what has not been handed on, and the start of a character whose rest has not
-    /// come yet.
+    /// Per stream: bytes that are not in an event yet, and the start of a character whose rest has not
+    /// arrived yet.
     pending: [Vec<u8>; 2],
 }
 
 impl Output {
-    /// Takes what was written. False once it is more than a job may write.
+    /// Adds output. Returns false once it is more than a job may write.
     pub(super) fn push(&mut self, stream: LogStream, bytes: &[u8]) -> bool {
         self.written += bytes.len() as u64;
         if self.kept < KEPT {
             let room = KEPT - self.kept;
             let taken = &bytes[..bytes.len().min(room)];
             self.kept += taken.len();
-            // Keeps the order of the streams as far as we know it.
+            // Keeps the order of the streams as far as it is known.
             self.flush_stream(other(stream), false);
             self.pending[slot(stream)].extend_from_slice(taken);
         }
@@ -39,7 +39,7 @@ impl Output {
             self.ready.push(EventBody::Log {
                 stream: LogStream::Runner,
                 text: format!(
-                    "Output truncated: only the first {} KiB are kept.\n",
+                    "Output truncated: only the first {} KiB are stored.\n",
                     KEPT / 1024
                 ),
             });
@@ -47,7 +47,7 @@ impl Output {
         self.written <= MOST
     }
 
-    /// The events of what has come since the last call. `last` when nothing more will come.
+    /// The events for the output since the last call. `last`: no more output will follow.
     pub(super) fn take(&mut self, last: bool) -> Vec<EventBody> {
         self.flush_stream(LogStream::Stdout, last);
         self.flush_stream(LogStream::Stderr, last);
@@ -82,7 +82,7 @@ fn other(stream: LogStream) -> LogStream {
     }
 }
 
-/// Length without the start of a character at the end.
+/// Length without an incomplete character at the end.
 fn whole_characters(bytes: &[u8]) -> usize {
     match std::str::from_utf8(bytes) {
         Ok(_) => bytes.len(),
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_that_arrives_in_halves_stays_whole() {
+    fn characters_split_between_reads_are_joined() {
         let mut output = Output::default();
         let snowman = "☃".as_bytes();
         output.push(LogStream::Stdout, &snowman[..1]);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_cut_and_said_to_be_cut_once_and_ends_the_job() {
+    fn excessive_output_is_truncated_once_and_ends_the_job() {
         let mut output = Output::default();
         let mut events = Vec::new();
         let megabyte = vec![b'x'; 1024 * 1024];
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_keep_their_order() {
+    fn order_of_streams_is_kept() {
         let mut output = Output::default();
         output.push(LogStream::Stdout, b"one ");
         output.push(LogStream::Stderr, b"two ");

@@ -1,33 +1,35 @@
-//! Changes of the store that must not be lost: a job's end, and its way back into the queue. A disk may be full or the
-//! database locked for a while, and a job without its end would stay `running`.
+//! Retries changes of the store that must not be lost: the end of a job, and its return to the queue. The disk may be full or the
+//! database locked for a while, and a job without a final event would stay `running`.
 
 use super::store::{Store, StoreError};
 use crate::shutdown::Shutdown;
 use std::time::Duration;
 use tokio::time::sleep;
 
-const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const FIRST_DELAY: Duration = Duration::from_millis(200);
+const MAX_DELAY: Duration = Duration::from_secs(5);
 
-/// Retries a change until it is stored, another attempt holds the job, or the server stops: the next one finds the job
-/// running, and deals with it.
+/// Retries a change until it is stored, another attempt has the job, or the server stops. The next server recovers jobs that
+/// are stored as running.
 pub(super) async fn persist(
     store: &Store,
     shutdown: &mut Shutdown,
     job: &str,
     change: impl Fn(&Store) -> Result<(), StoreError> + Clone + Send + 'static,
 ) {
-    let mut pause = FIRST_PAUSE;
+    let mut pause = FIRST_DELAY;
     loop {
         match store.with(change.clone()).await {
             Ok(()) | Err(StoreError::Fenced) => return,
-            Err(error) => tracing::error!("job {job}: its end cannot be stored yet: {error}"),
+            Err(error) => {
+                tracing::error!("job {job}: its end could not be stored, retrying: {error}")
+            }
         }
         if shutdown.is_requested() {
             return;
         }
         tokio::select! {
-            () = sleep(pause) => pause = (2 * pause).min(LONGEST_PAUSE),
+            () = sleep(pause) => pause = (2 * pause).min(MAX_DELAY),
             () = shutdown.requested() => return,
         }
     }

@@ -1,4 +1,4 @@
-//! The one place a worker may write: made before it, and removed after it, by its supervisor if there was one.
+//! The private directory of a worker, the only place it may write to. Created before the worker starts and removed after it has
 
 use super::data_folder::{folder_mode, set_mode};
 use crate::isolation::{Identity, remove_folder};
@@ -10,14 +10,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A folder that lives as long as this value.
+/// A folder that is removed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct PrivateDirectory(PathBuf);
 
 impl PrivateDirectory {
-    /// Makes one below `data`, owned by the worker's user.
+    /// Creates a directory below the data folder, owned by the worker's user.
     pub(crate) fn new(data: &Path, identity: Option<&Identity>) -> io::Result<Self> {
-        let name = super::id::unguessable().map_err(io::Error::other)?;
+        let name = super::random_id::random_id().map_err(io::Error::other)?;
         let parent = parent(data);
         DirBuilder::new()
             .recursive(true)
@@ -39,12 +39,12 @@ impl PrivateDirectory {
         Ok(directory)
     }
 
-    /// Where it is.
+    /// Its path.
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Removes what a server that was killed has left behind. Its workers died with it.
+    /// Removes the directories that a killed server has left. Its workers died with it.
     pub(crate) fn remove_leftovers(data: &Path) {
         remove(&parent(data));
     }

@@ -1,17 +1,17 @@
-//! One job in progress: what its worker says becomes events, and the worker's end becomes the job's end.
+//! One running job: turns the messages of its worker into events, and the end of the worker into the end of the job.
 
 use super::{
-    conversation::Conversation,
-    failure,
-    heard::Heard,
+    failure_messages,
     load::Snapshot,
     output::{self, Output},
     persist::persist,
+    protocol_state::ProtocolState,
     runner::Settings,
     store::{Lease, Store, StoreError},
+    worker_output::WorkerMessage,
 };
 use crate::{
-    isolation::{Ending, Limit},
+    isolation::{ExitReason, Limit},
     shutdown::Shutdown,
     statistics::{self, Samples, Setting},
 };
@@ -27,8 +27,8 @@ use std::{
 };
 use tokio::task::spawn_blocking;
 
-/// A worker that has said its last line gets this long to leave by itself.
-const FAREWELL: Duration = Duration::from_millis(300);
+/// Time for a worker to exit after its last line, before it is killed.
+const EXIT_GRACE: Duration = Duration::from_millis(300);
 
 pub(super) struct Run<'a> {
     store: &'a Store,
@@ -36,25 +36,25 @@ pub(super) struct Run<'a> {
     lease: &'a Lease,
     device: &'a Device,
     isolation: Isolation,
-    /// The job's processes are below it.
+    /// The process id of the supervisor, whose descendants are the job's processes.
     supervisor: Option<u32>,
-    conversation: Conversation,
+    protocol: ProtocolState,
     samples: Arc<Samples>,
     output: Output,
-    /// The secret that the harness was given: a line without it is from the snippet.
+    /// The secret that the harness received. A line without it is from the snippet.
     nonce: String,
-    handed_over: Instant,
+    sent_at: Instant,
     begun: bool,
-    /// The host before the job.
+    /// The host's load before the job.
     before: Option<Arc<Snapshot>>,
-    /// The host when the timing began.
+    /// The host's load when the timing began.
     timing: Option<Arc<Snapshot>>,
-    /// What comes before the final event, in the same transaction.
+    /// Events that precede the final event in the same transaction.
     closing: Vec<EventBody>,
     /// The final event, once it is known.
     pub(super) conclusion: Option<EventBody>,
-    pub(super) ending: Option<Ending>,
-    /// Another attempt or a user has ended the job: nothing more may be written.
+    pub(super) exit_reason: Option<ExitReason>,
+    /// The lease has ended, because of a cancellation or another attempt: nothing more may be written.
     pub(super) fenced: bool,
 }
 
@@ -74,45 +74,45 @@ impl<'a> Run<'a> {
             device,
             isolation,
             supervisor,
-            conversation: Conversation::new(&lease.variants),
+            protocol: ProtocolState::new(&lease.variants),
             samples: Arc::default(),
             output: Output::default(),
             nonce: String::new(),
-            handed_over: Instant::now(),
+            sent_at: Instant::now(),
             begun: false,
             before: None,
             timing: None,
             closing: Vec::new(),
             conclusion: None,
-            ending: None,
+            exit_reason: None,
             fenced: false,
         }
     }
 
-    /// Notes how busy the host is without the job.
-    pub(super) async fn look_at_host(&mut self) {
+    /// Records how busy the host is before the job.
+    pub(super) async fn record_host_load(&mut self) {
         self.before = Some(self.snapshot().await);
     }
 
-    /// The job is handed over, with the secret for its lines.
+    /// Records that the job is sent, with the secret for its lines.
     pub(super) fn begin(&mut self, nonce: String) {
         self.nonce = nonce;
-        self.handed_over = Instant::now();
+        self.sent_at = Instant::now();
     }
 
-    /// Whether the worker has said anything about this job. Before its first line it runs no code of the job.
-    pub(super) fn has_begun(&self) -> bool {
+    /// Whether the worker has sent a line about this job. Before its first line it runs no code of the job.
+    pub(super) fn has_started(&self) -> bool {
         self.begun
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.fenced || self.conclusion.is_some() || self.ending.is_some()
+        self.fenced || self.conclusion.is_some() || self.exit_reason.is_some()
     }
 
-    /// How long the worker may go on by itself.
+    /// Time for the worker to exit before it is killed.
     pub(super) fn grace(&self) -> Duration {
         match self.conclusion {
-            Some(EventBody::Done) if !self.fenced => FAREWELL,
+            Some(EventBody::Done) if !self.fenced => EXIT_GRACE,
             _ => Duration::ZERO,
         }
     }
@@ -121,54 +121,56 @@ impl<'a> Run<'a> {
         self.conclusion.get_or_insert(conclusion);
     }
 
-    pub(super) async fn hear(&mut self, heard: Heard) {
-        match heard {
-            Heard::Printed(stream, bytes) => {
+    pub(super) async fn handle_message(&mut self, worker_message: WorkerMessage) {
+        match worker_message {
+            WorkerMessage::Output(stream, bytes) => {
                 if !self.output.push(stream, &bytes) {
-                    self.conclude(failure::too_much_output(output::MOST));
+                    self.conclude(failure_messages::too_much_output(output::MOST));
                 }
             }
-            Heard::Line(message) if self.conclusion.is_none() => {
+            WorkerMessage::Line(message) if self.conclusion.is_none() => {
                 if message.nonce.as_deref() == Some(self.nonce.as_str()) {
-                    self.begin_work().await;
-                    self.follow(message.line).await;
+                    self.mark_started().await;
+                    self.handle_line(message.line).await;
                 } else {
-                    self.conclude(failure::not_a_line("a line without the job's secret"));
+                    self.conclude(failure_messages::not_a_line(
+                        "a line without the job's secret",
+                    ));
                 }
             }
-            Heard::Garbage(problem) if self.ending.is_none() => {
-                self.conclude(failure::not_a_line(&problem));
+            WorkerMessage::Invalid(problem) if self.exit_reason.is_none() => {
+                self.conclude(failure_messages::not_a_line(&problem));
             }
-            Heard::Line(_) | Heard::Garbage(_) => {}
-            // Not if we have ended it: it was killed for that.
-            Heard::Ended(ending) => {
-                self.ending.get_or_insert(ending);
+            WorkerMessage::Line(_) | WorkerMessage::Invalid(_) => {}
+            // Keeps the reason for which the server has killed it.
+            WorkerMessage::Exited(exit_reason) => {
+                self.exit_reason.get_or_insert(exit_reason);
             }
-            Heard::Lost(how) => self.conclude(failure::lost(&how)),
+            WorkerMessage::SupervisorLost(how) => self.conclude(failure_messages::lost(&how)),
         }
     }
 
-    /// From now on a death of the server counts as a try of the job.
-    async fn begin_work(&mut self) {
+    /// From here on, a crash of the server counts against the job.
+    async fn mark_started(&mut self) {
         if mem::replace(&mut self.begun, true) {
             return;
         }
         let lease = self.lease.clone();
-        let begun = self.store.with(move |store| store.begun(&lease)).await;
+        let begun = self.store.with(move |store| store.mark_begun(&lease)).await;
         self.check(begun);
     }
 
-    async fn follow(&mut self, line: HarnessLine) {
-        self.hand_output_on(false).await;
-        let passed = self.handed_over.elapsed();
-        if let Err(violation) = self.conversation.take(&line, passed) {
-            self.conclude(failure::impossible_line(&violation));
+    async fn handle_line(&mut self, line: HarnessLine) {
+        self.flush_output(false).await;
+        let passed = self.sent_at.elapsed();
+        if let Err(violation) = self.protocol.take(&line, passed) {
+            self.conclude(failure_messages::impossible_line(&violation));
             return;
         }
         match line {
             HarnessLine::Ready | HarnessLine::Accepted => {}
             HarnessLine::Measured(mut measurement) => {
-                self.note(&mut measurement).await;
+                self.record(&mut measurement).await;
                 self.append(vec![EventBody::Measured(measurement)]).await;
             }
             HarnessLine::Sampled {
@@ -216,11 +218,11 @@ impl<'a> Run<'a> {
         Some(self.snapshot().await.since(&begin))
     }
 
-    /// Keeps what statistics need, and adds to the conditions what only the runner knows.
-    async fn note(&mut self, measurement: &mut Measurement) {
+    /// Records what the statistics need, and adds to the environment what only the runner knows.
+    async fn record(&mut self, measurement: &mut Measurement) {
         match measurement {
             Measurement::Environment(environment) => {
-                // The lease says which device it is; the child may say anything.
+                // The device is that of the lease, because the worker is not trusted.
                 environment.device_name.clone_from(&self.device.name);
                 environment.arch.clone_from(&self.device.arch);
                 environment.isolation = Some(self.isolation.clone());
@@ -245,14 +247,12 @@ impl<'a> Run<'a> {
                 passed: false,
                 ..
             } => self.samples().withdraw(variant),
-            Measurement::Precision { .. }
-            | Measurement::Compile { .. }
-            | Measurement::Caution { .. }
-            | Measurement::Hot { .. } => {}
+            // The other measurements are stored unchanged.
+            _ => {}
         }
     }
 
-    /// Statistics that may still share them have ended: their results are waited for.
+    /// The samples, for adding more. Computations that share them have ended, because their results are awaited.
     fn samples(&mut self) -> &mut Samples {
         Arc::make_mut(&mut self.samples)
     }
@@ -262,7 +262,7 @@ impl<'a> Run<'a> {
         blocking(move || Arc::new(Snapshot::take(supervisor))).await
     }
 
-    pub(super) async fn hand_output_on(&mut self, last: bool) {
+    pub(super) async fn flush_output(&mut self, last: bool) {
         let events = self.output.take(last);
         self.append(events).await;
     }
@@ -285,31 +285,33 @@ impl<'a> Run<'a> {
             Err(StoreError::Fenced) => self.fenced = true,
             Err(error) => {
                 tracing::error!("job {}: {error}", self.lease.job);
-                self.conclude(failure::not_stored(&error.to_string()));
+                self.conclude(failure_messages::not_stored(&error.to_string()));
             }
         }
     }
 
     /// Writes the final event.
     pub(super) async fn end(&mut self, shutdown: &mut Shutdown) {
-        let over_limit = match self.ending {
-            Some(ending @ Ending::OverLimit(_)) => Some(ending),
+        let over_limit = match self.exit_reason {
+            Some(exit_reason @ ExitReason::OverLimit(_)) => Some(exit_reason),
             _ => None,
         };
-        let conclusion = match (over_limit, self.conclusion.take(), self.ending) {
-            // What a snippet said while it was being stopped for a limit is not the reason.
-            (Some(ending), Some(EventBody::Failed(_)) | None, _) => {
-                if ending == Ending::OverLimit(Limit::WallClock) {
-                    self.closing = self.measured_so_far().await;
+        let conclusion = match (over_limit, self.conclusion.take(), self.exit_reason) {
+            // An error that the snippet reports while it is stopped for a limit is not the reason.
+            (Some(exit_reason), Some(EventBody::Failed(_)) | None, _) => {
+                if exit_reason == ExitReason::OverLimit(Limit::WallClock) {
+                    self.closing = self.partial_results().await;
                 }
                 match self.closing.is_empty() {
-                    true => failure::ended_early(ending, self.settings),
-                    false => failure::time_limit_while_timed(self.settings),
+                    true => failure_messages::ended_early(exit_reason, self.settings),
+                    false => failure_messages::time_limit_while_timed(self.settings),
                 }
             }
             (_, Some(conclusion), _) => conclusion,
-            (None, None, Some(ending)) => failure::ended_early(ending, self.settings),
-            (None, None, None) => failure::lost("its supervisor died"),
+            (None, None, Some(exit_reason)) => {
+                failure_messages::ended_early(exit_reason, self.settings)
+            }
+            (None, None, None) => failure_messages::lost("its supervisor ended unexpectedly"),
         };
         if self.fenced {
             return;
@@ -323,12 +325,12 @@ impl<'a> Run<'a> {
         .await;
     }
 
-    /// Statistics and a verdict of what was measured before the job was stopped.
-    async fn measured_so_far(&self) -> Vec<EventBody> {
+    /// Statistics and a verdict from the samples taken before the job was stopped.
+    async fn partial_results(&self) -> Vec<EventBody> {
         let timed: Vec<VariantId> = self.samples.timed().into_iter().cloned().collect();
         let mut events = Vec::new();
         for variant in timed {
-            if !self.conversation.is_sampled(&variant) {
+            if !self.protocol.is_sampled(&variant) {
                 events.extend(self.variant_done(variant, StopReason::TimeLimit, 0).await);
             }
         }
@@ -336,7 +338,7 @@ impl<'a> Run<'a> {
         events
     }
 
-    /// Puts the job back into the queue, or ends it if its code has stopped the server too often.
+    /// Queues the job again.
     pub(super) async fn requeue(&mut self, reason: String, shutdown: &mut Shutdown) {
         let lease = self.lease.clone();
         persist(self.store, shutdown, &self.lease.job, move |store| {
@@ -346,7 +348,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Runs what takes long where it holds up nothing else.
+/// Runs a long computation on a thread where blocking is allowed.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match spawn_blocking(work).await {
         Ok(value) => value,

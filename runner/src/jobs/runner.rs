@@ -1,10 +1,11 @@
-//! What this host runs jobs with: its Python, its devices, its fence, its limits. Built once at
-//! start; the page and the API show it, the scheduler works from it.
+//! The local runner: its Python, devices, isolation and limits. Built once at
+//! start. The pages and the API show it, and the scheduler uses it.
 
 use super::{PrivateDirectory, worker::Worker};
 use crate::{
     devices::{self, Lease, NvidiaGpu},
-    isolation::{FileRules, Host, Identity, Limits, Plan, Reserved},
+    isolation::{FileRules, Host, Identity, Limits, ReservedUid, SandboxSpec},
+    procfs,
     python::{self, Interpreter},
 };
 use hipward_protocol::{Capabilities, Device, Isolation, IsolationLevel, Missing, Variant};
@@ -20,39 +21,39 @@ use std::{
 };
 use tokio::sync::{Notify, watch};
 
-/// What the operator chose.
+/// The operator's settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     /// The data folder.
     pub(crate) data: PathBuf,
-    /// The Python to use, if one was named.
+    /// The Python to use, if one was passed.
     pub(crate) python: Option<PathBuf>,
-    /// A folder with a `hipward_kernels` to use in place of the one in this binary.
+    /// A folder with a `hipward_kernels` to use instead of the one in this binary.
     pub(crate) kernels: Option<PathBuf>,
-    /// Longest a job may run.
+    /// Time limit of a job.
     pub(crate) wall_limit: Duration,
-    /// Most memory a job may hold.
+    /// Memory limit of a job, bytes.
     pub(crate) memory_bytes: u64,
-    /// Longest sampling time per variant, seconds.
+    /// Limit of the sampling time per variant, seconds.
     pub(crate) time_cap_s: f64,
-    /// Most jobs that may wait.
+    /// Maximum number of queued jobs.
     pub(crate) queue_limit: usize,
-    /// The isolation below which nothing runs.
+    /// The isolation level below which no job runs.
     pub(crate) minimum_isolation: IsolationLevel,
-    /// The newest version of Landlock that is used, for tests; 0 is none.
+    /// The newest Landlock ABI that is used, for tests. 0 is none.
     pub(crate) newest_landlock: Option<u32>,
 }
 
 impl Settings {
-    /// Most processes a job may have.
-    pub(crate) const PROCESSES: usize = 128;
-    /// Most a job may write to its private directory.
-    pub(crate) const DISK_BYTES: u64 = 4 << 30;
-    /// Largest snippet.
-    pub(crate) const CODE_BYTES: usize = 256 * 1024;
+    /// Maximum number of processes of a job.
+    pub(crate) const MAX_PROCESSES: usize = 128;
+    /// Disk limit of a job's private directory, bytes.
+    pub(crate) const MAX_DISK_BYTES: u64 = 4 << 30;
+    /// Maximum size of a snippet, bytes.
+    pub(crate) const MAX_CODE_BYTES: usize = 256 * 1024;
 }
 
-/// Why no job can run here, with the code the API gives.
+/// Why no job can run here, with the code in API errors.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     /// `no-torch`, `no-device`, `isolation-too-weak`.
@@ -64,19 +65,19 @@ pub(crate) struct Refusal {
 /// The local runner.
 #[derive(Debug)]
 pub(crate) struct Runner {
-    /// What the operator chose.
+    /// The operator's settings.
     pub(crate) settings: Settings,
     host: Host,
     isolation: Isolation,
-    /// The users that workers become, by slot; none where we are not root.
-    users: Vec<Reserved>,
+    /// The users of the workers, by slot. Empty without root.
+    users: Vec<ReservedUid>,
     python: Result<Python, Refusal>,
-    /// The folder for which workers read past permissions, if they must.
+    /// The folder for which workers bypass file permissions, if they must.
     closed: Option<PathBuf>,
     nvidia_gpus: Vec<NvidiaGpu>,
-    /// Counts up when the queue changes.
+    /// Incremented when the queue changes.
     queue: watch::Sender<u64>,
-    /// The job on each device that has one, and how to stop it.
+    /// The running job of each device, and how to stop it.
     running: Mutex<HashMap<String, Running>>,
     lost_devices: AtomicUsize,
 }
@@ -87,7 +88,7 @@ struct Running {
     stop: Arc<Notify>,
 }
 
-/// A job that runs on a device. It does not any more when this is dropped, also by a panic.
+/// Registration of a job that runs on a device. Removed on drop, also after a panic.
 pub(super) struct Started<'a> {
     /// Stops the job.
     pub(super) stop: Arc<Notify>,
@@ -111,7 +112,7 @@ struct Python {
 }
 
 impl Runner {
-    /// Looks at the host: asks its Python for PyTorch and devices. What is missing is a state, not
+    /// Detects the isolation, PyTorch and the devices of the host. Missing parts are a state, not
     /// an error.
     pub(crate) async fn discover(settings: Settings) -> Result<Self, python::PackageError> {
         PrivateDirectory::remove_leftovers(&settings.data);
@@ -125,17 +126,17 @@ impl Runner {
             Some(refusal) => Err(refusal),
             None => Python::discover(&settings, package).await,
         };
-        // A slot for each device, and one for compiling.
+        // One slot for each device, and one for compiling.
         let slots = 1 + python.as_ref().map_or(0, |python| python.devices.len());
         let users = if host.root {
-            Reserved::some(slots)
+            ReservedUid::reserve(slots)
         } else {
             Vec::new()
         };
         let identity = users.first().map(|user| user.identity(false));
         let mut closed = None;
         if let (Ok(found), Some(identity)) = (&python, &identity) {
-            closed = found.closed_to(&settings, identity).await;
+            closed = found.unreadable_folder(&settings, identity).await;
             if let (Some(folder), None) = (&closed, host.landlock_abi) {
                 python = Err(unreadable(folder));
             }
@@ -154,14 +155,73 @@ impl Runner {
         })
     }
 
+    /// A placeholder while PyTorch and devices are being searched for.
+    pub(super) fn searching(settings: Settings) -> Self {
+        Self::refusing(
+            settings,
+            "starting",
+            Missing {
+                what: "PyTorch and devices".to_owned(),
+                consequence: "The server has just started and is still searching for them."
+                    .to_owned(),
+                fix: "Try again in a few seconds".to_owned(),
+            },
+        )
+    }
+
+    /// A placeholder while PyTorch is being installed.
+    pub(super) fn installing(settings: Settings) -> Self {
+        Self::refusing(
+            settings,
+            "installing-torch",
+            Missing {
+                what: "PyTorch".to_owned(),
+                consequence: "`make serve` is still installing it. Lessons and playground work; benchmarks will \
+                              as soon as it is installed."
+                    .to_owned(),
+                fix: "Wait for the installation, a download of about 2 GB, and reload this page".to_owned(),
+            },
+        )
+    }
+
+    /// A runner whose measuring package could not be written to disk.
+    pub(super) fn without_package(settings: Settings, error: &python::PackageError) -> Self {
+        Self::refusing(
+            settings,
+            "no-package",
+            Missing {
+                what: "The measuring package".to_owned(),
+                consequence: format!("Benchmarks cannot run here: {error}."),
+                fix: "hipward serve --data /a/writable/folder".to_owned(),
+            },
+        )
+    }
+
+    /// A runner that accepts no job.
+    fn refusing(settings: Settings, code: &'static str, missing: Missing) -> Self {
+        let host = Host::detect(settings.newest_landlock);
+        Runner {
+            settings,
+            host,
+            isolation: host.isolation(None, None),
+            users: Vec::new(),
+            python: Err(Refusal { code, missing }),
+            closed: None,
+            nvidia_gpus: Vec::new(),
+            queue: watch::Sender::new(0),
+            running: Mutex::default(),
+            lost_devices: AtomicUsize::new(0),
+        }
+    }
+
     /// Why no job can run here, if none can.
     pub(crate) fn refusal(&self) -> Option<&Refusal> {
         self.python.as_ref().err()
     }
 
-    /// Leaves only the device that a job would run on which asks for `device`. One that there is not changes nothing, so
-    /// that whoever asks for it is told what there is.
-    pub(crate) fn keep_only(&mut self, device: Option<&str>) {
+    /// Removes all devices but the one on which a job with this `device` would run. An unknown device changes nothing, so
+    /// that the error of the submission lists the devices.
+    pub(crate) fn restrict_to_device(&mut self, device: Option<&str>) {
         let Ok(python) = &mut self.python else {
             return;
         };
@@ -171,27 +231,27 @@ impl Runner {
         }
     }
 
-    /// Devices, with what they are busy with.
+    /// The devices, with their current jobs.
     pub(crate) fn devices(&self) -> Vec<Device> {
         let running = self.running();
         let devices = self.python.iter().flat_map(|python| &python.devices);
         devices
             .cloned()
             .map(|mut device| {
-                // Not the job's id: whoever knows it may read and cancel the job.
+                // Not the job's id: everybody who knows the id may read the job.
                 let busy = running.contains_key(&device.id);
-                device.busy_with = busy.then(|| "a job".to_owned());
+                device.current_job = busy.then(|| "a job".to_owned());
                 device
             })
             .collect()
     }
 
-    /// The variants that its harness knows, in ladder order; none where no job can run.
+    /// The variants of the harness, in ladder order. Empty where no job can run.
     pub(crate) fn variants(&self) -> &[Variant] {
         self.python.as_ref().map_or(&[], |python| &python.variants)
     }
 
-    /// What this runner can do.
+    /// What this runner can run, and with which limits.
     pub(crate) fn capabilities(&self) -> Capabilities {
         let torch = self
             .python
@@ -207,7 +267,7 @@ impl Runner {
             isolation: self.isolation.clone(),
             wall_limit_s: self.settings.wall_limit.as_secs(),
             memory_limit_bytes: self.settings.memory_bytes,
-            code_limit_bytes: Settings::CODE_BYTES as u64,
+            code_limit_bytes: Settings::MAX_CODE_BYTES as u64,
             missing: self
                 .refusal()
                 .map(|refusal| refusal.missing.clone())
@@ -217,25 +277,25 @@ impl Runner {
         }
     }
 
-    /// Says that a job was queued or that one may go first now.
+    /// Notifies the schedulers that the queue has changed.
     pub(crate) fn queue_changed(&self) {
         self.queue.send_modify(|count| *count += 1);
     }
 
-    /// Tells when the queue changes.
+    /// Notifies of changes of the queue.
     pub(crate) fn watch_queue(&self) -> watch::Receiver<u64> {
         self.queue.subscribe()
     }
 
-    /// Stops a job that runs here. Its log must say so already.
+    /// Stops a job that runs here. Its final event must be stored already.
     pub(crate) fn stop(&self, job: &str) {
         for running in self.running().values().filter(|running| running.job == job) {
             running.stop.notify_one();
         }
     }
 
-    /// Starts a worker for a device, as for a job, and ends it when it is ready.
-    pub(crate) async fn try_worker(&self, device: &Device) -> std::io::Result<()> {
+    /// Starts a worker for a device as for a job, and kills it when it is ready.
+    pub(crate) async fn test_worker(&self, device: &Device) -> std::io::Result<()> {
         let slot = self
             .devices()
             .iter()
@@ -246,7 +306,7 @@ impl Runner {
         ready
     }
 
-    /// Notes that a job runs on a device, until what is returned is dropped.
+    /// Registers a job that runs on a device, until the returned value is dropped.
     pub(super) fn started<'a>(&'a self, job: &str, device: &'a Device) -> Started<'a> {
         let stop = Arc::new(Notify::new());
         let running = Running {
@@ -270,26 +330,26 @@ impl Runner {
             .collect()
     }
 
-    /// Notes that a device is not served any more.
-    pub(super) fn lost_a_device(&self) {
+    /// Records that the scheduler of a device has failed.
+    pub(super) fn device_lost(&self) {
         self.lost_devices.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many devices are not served any more, because of a fault of ours.
+    /// The number of devices whose scheduler has failed.
     pub(crate) fn lost_devices(&self) -> usize {
         self.lost_devices.load(Ordering::Relaxed)
     }
 
-    /// The plan of a worker that runs a module of the measuring package, with the directory it owns
-    /// and the isolation it gets. Each slot has at most one worker at a time.
-    pub(super) fn plan(&self, slot: usize, gpu: bool, module: &str) -> std::io::Result<Prepared> {
+    /// Prepares a worker that runs a module of the measuring package: its sandbox, its private directory
+    /// and its isolation. Each slot has at most one worker at a time.
+    pub(super) fn spec(&self, slot: usize, gpu: bool, module: &str) -> std::io::Result<Prepared> {
         let python = self
             .python
             .as_ref()
             .map_err(|refusal| std::io::Error::other(refusal.missing.consequence.clone()))?;
         let identity = if self.host.root {
-            let nobody = || std::io::Error::other("no user id is free for the worker");
-            Some(self.users.get(slot).ok_or_else(nobody)?.identity(gpu))
+            let no_uid = || std::io::Error::other("no user id is free for the worker");
+            Some(self.users.get(slot).ok_or_else(no_uid)?.identity(gpu))
         } else {
             None
         };
@@ -299,7 +359,7 @@ impl Runner {
             .interpreter
             .environment(&python.package, directory.path());
         let mut files = self.host.landlock_abi.map(|abi| FileRules {
-            past_permissions: identity.is_some() && self.closed.is_some(),
+            bypass_permissions: identity.is_some() && self.closed.is_some(),
             ..FileRules::new(abi, readable.chain([python.package.clone()]), gpu)
         });
         let device = python.devices.get(slot).filter(|_| gpu);
@@ -313,22 +373,22 @@ impl Runner {
             }
         }
         let arguments = ["-P", "-m", module, "--events-fd", "3"];
-        // A worker with a user of its own shares the count with nobody.
-        let threads_already = if identity.is_some() {
+        // The kernel counts threads by user. A worker with a user of its own starts at 0.
+        let existing_threads = if identity.is_some() {
             0
         } else {
-            threads_of_our_user()
+            threads_of_own_user()
         };
-        let plan = Plan {
+        let spec = SandboxSpec {
             program: python.interpreter.executable.clone(),
             arguments: arguments.map(str::to_owned).into(),
             environment,
             directory: directory.path().to_owned(),
             limits: Limits {
                 memory_bytes: self.settings.memory_bytes,
-                disk_bytes: Settings::DISK_BYTES,
-                processes: Settings::PROCESSES,
-                threads: Limits::threads(threads_already),
+                disk_bytes: Settings::MAX_DISK_BYTES,
+                processes: Settings::MAX_PROCESSES,
+                threads: Limits::threads(existing_threads),
             },
             identity: identity.clone(),
             files,
@@ -336,7 +396,7 @@ impl Runner {
             gpu,
         };
         Ok(Prepared {
-            plan,
+            spec,
             directory,
             isolation: self
                 .host
@@ -349,9 +409,9 @@ impl Runner {
     }
 }
 
-/// A worker about to be started.
+/// A worker that can be started.
 pub(super) struct Prepared {
-    pub(super) plan: Plan,
+    pub(super) spec: SandboxSpec,
     pub(super) directory: PrivateDirectory,
     pub(super) isolation: Isolation,
 }
@@ -365,13 +425,13 @@ impl Python {
         let executable = python::find(settings.python.clone());
         let interpreter = Interpreter::locate(executable).await.map_err(no_torch)?;
         let readable = FileRules::new(1, interpreter.readable(), false).read;
-        if let Some(around) = folder_around(&settings.data, &readable) {
+        if let Some(around) = folder_containing(&settings.data, &readable) {
             return Err(Refusal {
                 code: "data-readable",
                 missing: Missing {
-                    what: "A data folder apart from Python".to_owned(),
+                    what: "A data folder outside of Python's folders".to_owned(),
                     consequence: format!(
-                        "Snippets may read {}, and the jobs are stored in there, so none is run.",
+                        "Snippets may read {}, which contains the data folder, so no job is run.",
                         around.display()
                     ),
                     fix: "hipward serve --data /another/folder".to_owned(),
@@ -381,7 +441,9 @@ impl Python {
         let home = PrivateDirectory::new(&settings.data, None).map_err(|error| {
             no_torch(Missing {
                 what: "A writable data folder".to_owned(),
-                consequence: format!("Workers cannot be given a folder: {error}."),
+                consequence: format!(
+                    "The private directory of a worker cannot be created: {error}."
+                ),
                 fix: "hipward serve --data /another/folder".to_owned(),
             })
         })?;
@@ -400,9 +462,9 @@ impl Python {
 }
 
 impl Python {
-    /// The folder that keeps a user without privileges from running it, if one does.
-    async fn closed_to(&self, settings: &Settings, identity: &Identity) -> Option<PathBuf> {
-        // Without a folder no worker starts; the error is reported then.
+    /// The folder whose permissions prevent a user without privileges from running this Python, if there is one.
+    async fn unreadable_folder(&self, settings: &Settings, identity: &Identity) -> Option<PathBuf> {
+        // Without a private directory no worker starts, and the error is reported then.
         let home = PrivateDirectory::new(&settings.data, Some(identity)).ok()?;
         let (python, package) = (&self.interpreter, &self.package);
         if python
@@ -416,26 +478,26 @@ impl Python {
     }
 }
 
-/// Nothing restricts what a worker could read past permissions, so it cannot be let.
+/// Without Landlock nothing would restrict a worker that bypasses file permissions, so no job is run.
 fn unreadable(folder: &Path) -> Refusal {
     Refusal {
         code: "python-unreadable",
         missing: Missing {
             what: "A Python that jobs can read".to_owned(),
             consequence: format!(
-                "Jobs run as a user without privileges, who cannot read {}. Where the kernel has no Landlock they are \
-                 given no right to read past permissions, so none is run.",
+                "Jobs run as a user without privileges, who cannot read {}. Without Landlock in the kernel they must \
+                 not bypass file permissions, so no job is run.",
                 folder.display()
             ),
-            fix: "Install Python and keep --data where every user can read, such as /opt and /var/lib/hipward, or \
+            fix: "Install Python and put --data where every user can read, such as /opt and /var/lib/hipward, or \
                    start Hipward as a user other than root"
                 .to_owned(),
         },
     }
 }
 
-/// The folder open to snippets that holds the data folder, if there is one.
-fn folder_around(data: &Path, readable: &[PathBuf]) -> Option<PathBuf> {
+/// The folder readable by snippets that contains the data folder, if there is one.
+fn folder_containing(data: &Path, readable: &[PathBuf]) -> Option<PathBuf> {
     let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let data = real(data);
     let around = readable
@@ -450,7 +512,7 @@ fn refuse_weak(isolation: &Isolation, minimum: IsolationLevel) -> Option<Refusal
         missing: Missing {
             what: format!("The isolation level `{}`", level_name(minimum)),
             consequence: format!(
-                "This host reaches only `{}`, so no snippet is run. It lacks {}.",
+                "This host supports only `{}`, so no snippet is run. It lacks {}.",
                 level_name(isolation.level),
                 isolation.missing.join("; ")
             ),
@@ -462,7 +524,7 @@ fn refuse_weak(isolation: &Isolation, minimum: IsolationLevel) -> Option<Refusal
     })
 }
 
-/// A level as the command line and the API spell it.
+/// The name of a level on the command line and in the API.
 pub(crate) fn level_name(level: IsolationLevel) -> &'static str {
     match level {
         IsolationLevel::Limits => "limits",
@@ -471,19 +533,12 @@ pub(crate) fn level_name(level: IsolationLevel) -> &'static str {
     }
 }
 
-fn threads_of_our_user() -> u64 {
-    use std::os::unix::fs::MetadataExt;
-    let ours = nix::unistd::getuid().as_raw();
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    processes
-        .filter(|entry| {
-            entry
-                .metadata()
-                .is_ok_and(|metadata| metadata.uid() == ours)
-        })
-        .map(|entry| {
-            fs::read_dir(entry.path().join("task")).map_or(0, |tasks| tasks.count() as u64)
-        })
+/// Threads of all processes of the server's user.
+fn threads_of_own_user() -> u64 {
+    let own = nix::unistd::getuid().as_raw();
+    procfs::processes()
+        .filter(|&pid| procfs::owner(pid) == Some(own))
+        .map(|pid| procfs::threads(pid).count() as u64)
         .sum()
 }
 
@@ -492,7 +547,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn below_the_demanded_isolation_nothing_runs_and_the_reason_is_given() {
+    fn runner_with_too_weak_isolation_refuses_with_a_reason() {
         let weak = Host {
             landlock_abi: None,
             seccomp: true,
@@ -506,10 +561,13 @@ mod tests {
     }
 
     #[test]
-    fn jobs_are_not_stored_where_snippets_may_read() {
+    fn data_folder_in_a_readable_folder_is_detected() {
         let readable = [PathBuf::from("/usr"), PathBuf::from("/opt/python")];
-        let inside = folder_around(Path::new("/opt/python/data"), &readable);
+        let inside = folder_containing(Path::new("/opt/python/data"), &readable);
         assert_eq!(inside.as_deref(), Some(Path::new("/opt/python")));
-        assert_eq!(folder_around(Path::new("/opt/pythonic"), &readable), None);
+        assert_eq!(
+            folder_containing(Path::new("/opt/pythonic"), &readable),
+            None
+        );
     }
 }

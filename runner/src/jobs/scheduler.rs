@@ -1,30 +1,30 @@
-//! One loop per device: keep a worker warm, lease the next job, run it, start over. The next worker
-//! is warmed after a job and never beside it, where it would disturb the timings. Beside the loops, jobs that run nowhere
-//! are looked for.
+//! One loop per device: warm up a worker, lease the next job, run it, repeat. The next worker
+//! is warmed up after a job and never during one, because that would disturb the timings. A separate task recovers jobs that
+//! are stored as running but run nowhere.
 
 use super::{
-    failure,
+    failure_messages,
     persist::persist,
     runner::Runner,
     store::{Lease, Store},
-    worker::{Outcome, Worker},
+    worker::{RunOutcome, Worker},
 };
 use crate::shutdown::Shutdown;
 use hipward_protocol::{Device, Vendor};
 use std::{io, sync::Arc, time::Duration};
 use tokio::{task::JoinSet, time::sleep};
 
-/// Pause after a worker could not be started, so that a broken host is not kept busy.
-const PAUSE: Duration = Duration::from_secs(2);
+/// Delay after a worker could not be started, so that a broken host is not kept busy.
+const RETRY_DELAY: Duration = Duration::from_secs(2);
 
-/// Attempts in a row to start a job on a device's workers before the job fails with the reason.
-const MOST_NOT_BEGUN: u32 = 3;
-/// How often jobs that run nowhere are looked for. One is lost when it was found twice.
-const LOOK_FOR_LOST_EVERY: Duration = Duration::from_secs(30);
+/// Consecutive workers of a device that may fail to start their job before a job fails with the reason.
+const MAX_NOT_STARTED: u32 = 3;
+/// Interval of the check for lost jobs. A job is lost when two checks in a row find it running nowhere.
+const LOST_JOB_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Runs jobs on every device until the server stops; then jobs in progress wait again.
+/// Runs jobs on every device until the server stops. Jobs in progress are then queued again.
 pub(crate) async fn schedule(runner: Arc<Runner>, store: Store, shutdown: Shutdown) {
-    let looking = tokio::spawn(look_for_lost(
+    let looking = tokio::spawn(recover_lost_jobs(
         runner.clone(),
         store.clone(),
         shutdown.clone(),
@@ -38,8 +38,8 @@ pub(crate) async fn schedule(runner: Arc<Runner>, store: Store, shutdown: Shutdo
             store: store.clone(),
             shutdown: shutdown.clone(),
             slot,
-            not_begun: 0,
-            // Whoever has a GPU and names no device means the GPU, even if it is busy.
+            not_started: 0,
+            // On a host with a GPU, jobs without a device run on the GPU, even if it is busy.
             unassigned: device.vendor != Vendor::Cpu || !gpus,
             device,
         };
@@ -47,20 +47,20 @@ pub(crate) async fn schedule(runner: Arc<Runner>, store: Store, shutdown: Shutdo
     }
     while let Some(ended) = loops.join_next().await {
         if let Err(error) = ended {
-            tracing::error!("a device is not served any more: {error}");
-            runner.lost_a_device();
+            tracing::error!("the scheduler of a device has failed: {error}");
+            runner.device_lost();
         }
     }
     let _ = looking.await;
 }
 
-/// Ends or requeues jobs that are stored as running and run nowhere: their device's loop has died, or their end could not
+/// Requeues or fails jobs that are stored as running and run nowhere: the loop of their device has failed, or their end could not
 /// be stored.
-async fn look_for_lost(runner: Arc<Runner>, store: Store, mut shutdown: Shutdown) {
+async fn recover_lost_jobs(runner: Arc<Runner>, store: Store, mut shutdown: Shutdown) {
     let mut suspects: Vec<String> = Vec::new();
     loop {
         tokio::select! {
-            () = sleep(LOOK_FOR_LOST_EVERY) => {}
+            () = sleep(LOST_JOB_INTERVAL) => {}
             () = shutdown.requested() => return,
         }
         let stored = store.with(|store| store.running()).await;
@@ -84,8 +84,8 @@ async fn look_for_lost(runner: Arc<Runner>, store: Store, mut shutdown: Shutdown
             .with(move |store| store.recover_all_but(&kept, reason))
             .await;
         match recovered {
-            Ok(_) => tracing::warn!("jobs that ran nowhere: {}", lost.join(", ")),
-            Err(error) => tracing::error!("cannot end jobs that run nowhere: {error}"),
+            Ok(_) => tracing::warn!("recovered jobs that ran nowhere: {}", lost.join(", ")),
+            Err(error) => tracing::error!("cannot recover jobs that run nowhere: {error}"),
         }
         runner.queue_changed();
     }
@@ -97,9 +97,9 @@ struct DeviceLoop {
     shutdown: Shutdown,
     slot: usize,
     device: Device,
-    /// Workers in a row that did not begin with their job.
-    not_begun: u32,
-    /// Whether it takes jobs that name no device.
+    /// Consecutive workers that did not start their job.
+    not_started: u32,
+    /// Whether this device runs jobs that name no device.
     unassigned: bool,
 }
 
@@ -110,17 +110,17 @@ impl DeviceLoop {
             match worker {
                 Ok(worker) => {
                     failures = 0;
-                    self.serve_one(worker).await;
+                    self.run_next_job(worker).await;
                 }
                 Err(error) => {
                     failures += 1;
                     tracing::error!("no worker for {}: {error}", self.device.id);
-                    // One may have been killed, or ended with the server.
+                    // A single failure may be a worker that was killed.
                     if failures > 1 && !self.shutdown.is_requested() {
-                        self.fail_one(&error).await;
+                        self.fail_next_job(&error).await;
                     }
                     tokio::select! {
-                        () = sleep(PAUSE) => {}
+                        () = sleep(RETRY_DELAY) => {}
                         () = self.shutdown.requested() => {}
                     }
                 }
@@ -128,7 +128,7 @@ impl DeviceLoop {
         }
     }
 
-    /// A worker that is ready; none once the server stops.
+    /// Starts a worker and waits until it is ready. None once the server stops.
     async fn warm(&mut self) -> Option<io::Result<Worker>> {
         if self.shutdown.is_requested() {
             return None;
@@ -150,7 +150,7 @@ impl DeviceLoop {
         }
     }
 
-    async fn serve_one(&mut self, mut worker: Worker) {
+    async fn run_next_job(&mut self, mut worker: Worker) {
         let mut queue = self.runner.watch_queue();
         let mut shutdown = self.shutdown.clone();
         let lease = loop {
@@ -160,7 +160,7 @@ impl DeviceLoop {
                 worker.end().await;
                 return;
             }
-            // A stopping server begins nothing.
+            // A server that is stopping leases no job.
             if !shutdown.is_requested()
                 && let Some(lease) = self.claim().await
             {
@@ -168,7 +168,7 @@ impl DeviceLoop {
             }
             tokio::select! {
                 biased;
-                // First: no job is for a dead worker.
+                // Checked first, so that no job is leased for a dead worker.
                 () = worker.died() => {
                     tracing::warn!("an idle worker for {} died", self.device.id);
                     worker.end().await;
@@ -185,10 +185,10 @@ impl DeviceLoop {
         tracing::info!(
             job = lease.job,
             attempt = lease.attempt,
-            "runs on {}",
+            "running on {}",
             self.device.id
         );
-        if self.ended_meanwhile(&lease).await {
+        if self.has_ended(&lease).await {
             worker.end().await;
             return;
         }
@@ -204,32 +204,32 @@ impl DeviceLoop {
         let outcome = run.await;
         drop(running);
         match outcome {
-            Outcome::Concluded => self.not_begun = 0,
-            Outcome::Interrupted => {}
-            Outcome::NotBegun => self.not_begun += 1,
+            RunOutcome::Finished => self.not_started = 0,
+            RunOutcome::Interrupted => {}
+            RunOutcome::NotStarted => self.not_started += 1,
         }
-        if outcome != Outcome::Concluded {
-            tracing::info!(job = lease.job, "waits again");
+        if outcome != RunOutcome::Finished {
+            tracing::info!(job = lease.job, "queued again");
             self.runner.queue_changed();
         }
-        if self.not_begun >= MOST_NOT_BEGUN {
-            self.not_begun = 0;
-            let error = io::Error::other("workers start, and then do not answer");
-            self.fail_one(&error).await;
+        if self.not_started >= MAX_NOT_STARTED {
+            self.not_started = 0;
+            let error = io::Error::other("workers start but do not answer");
+            self.fail_next_job(&error).await;
         }
     }
 
     /// Whether the job was cancelled between its lease and the moment it could be stopped.
-    async fn ended_meanwhile(&self, lease: &Lease) -> bool {
+    async fn has_ended(&self, lease: &Lease) -> bool {
         let job = lease.job.clone();
         let summary = self.store.with(move |store| store.summary(&job)).await;
         matches!(summary, Ok(Some(summary)) if summary.state.is_final())
     }
 
-    /// Without workers a waiting job is told so, rather than left to wait for ever.
-    async fn fail_one(&mut self, error: &io::Error) {
+    /// Fails the next job, because without workers it would wait for ever.
+    async fn fail_next_job(&mut self, error: &io::Error) {
         if let Some(lease) = self.claim().await {
-            let failed = failure::no_worker(&error.to_string());
+            let failed = failure_messages::no_worker(&error.to_string());
             let job = lease.job.clone();
             persist(&self.store, &mut self.shutdown, &job, move |store| {
                 store.append(&lease, std::slice::from_ref(&failed))
@@ -246,7 +246,7 @@ impl DeviceLoop {
         match claim.await {
             Ok(lease) => lease,
             Err(error) => {
-                tracing::error!("cannot look for a job: {error}");
+                tracing::error!("cannot lease a job: {error}");
                 None
             }
         }

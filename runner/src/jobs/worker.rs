@@ -1,83 +1,78 @@
-//! One worker: a Python behind its fence that has imported PyTorch and waits for its one job. This
-//! file starts it, hands the job over and sees to its end; what it says is `run.rs`'s.
+//! One worker: an isolated Python process that has imported PyTorch and runs one job. This
+//! module starts and kills it and sends the job; `run.rs` handles its messages.
 
 use super::{
-    heard::{Heard, listen},
-    id,
     private_directory::PrivateDirectory,
+    random_id,
     run::Run,
     runner::{Runner, Settings},
     store::{Lease, Store},
+    worker_output::{WorkerMessage, read_worker},
 };
 use crate::{
     devices::name_in_worker,
-    isolation::{self, Ending, Limit, Sandboxed},
+    isolation::{self, ExitReason, Limit, Sandboxed},
     shutdown::Shutdown,
 };
 use hipward_protocol::{Device, HarnessJob, HarnessLine, Isolation, Vendor};
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
 use std::{future::pending, io, time::Duration};
 use tokio::{
     io::AsyncWriteExt,
     sync::{Notify, mpsc},
-    task::spawn_blocking,
     time::{Instant, interval, sleep_until, timeout},
 };
 
-/// The worker's program.
+/// The Python module of the worker.
 const MODULE: &str = "hipward_kernels.harness.worker";
 /// Importing PyTorch takes long on a cold disk.
-const WARM_UP: Duration = Duration::from_secs(180);
-/// Output is handed on this often.
-const OUTPUT_EVERY: Duration = Duration::from_millis(100);
-/// A worker that was handed a job says so within this time, however busy the host is: it only has to read a line.
-const FIRST_LINE: Duration = Duration::from_secs(15);
-/// A supervisor ends a job at its time limit. This long after, we do.
-const OVERTIME: Duration = Duration::from_secs(5);
-/// Dying takes longer than this only inside a GPU driver; the job's end is not held up for that.
-const DYING: Duration = Duration::from_secs(10);
+const WARM_UP_TIMEOUT: Duration = Duration::from_secs(180);
+/// Interval at which output is added to the event log.
+const OUTPUT_INTERVAL: Duration = Duration::from_millis(100);
+/// Time within which a worker must accept its job. It only has to read a line.
+const FIRST_LINE_TIMEOUT: Duration = Duration::from_secs(15);
+/// The supervisor stops a job at its time limit. The server stops it this long after, if the supervisor has not.
+const WALL_LIMIT_GRACE: Duration = Duration::from_secs(5);
+/// Time after which the end of a job no longer waits for killed processes. Only a GPU driver takes longer.
+const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A worker that has imported PyTorch.
 #[derive(Debug)]
 pub(super) struct Worker {
     process: Sandboxed,
-    heard: mpsc::Receiver<Heard>,
+    messages: mpsc::Receiver<WorkerMessage>,
     isolation: Isolation,
     /// Removed with the worker.
     _directory: PrivateDirectory,
 }
 
-/// How a run ended, for the scheduler.
+/// The result of a run, for the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum RunOutcome {
     /// The job has its final event.
-    Concluded,
-    /// The job waits again: the server is shutting down.
+    Finished,
+    /// The job is queued again, because the server is stopping.
     Interrupted,
-    /// The job waits again: the worker did not begin with it.
-    NotBegun,
+    /// The job is queued again, because the worker did not start it.
+    NotStarted,
 }
 
 impl Worker {
-    /// Starts one for this device.
+    /// Starts a worker for this device.
     pub(super) async fn start(runner: &Runner, slot: usize, device: &Device) -> io::Result<Self> {
-        let prepared = runner.plan(slot, device.vendor != Vendor::Cpu, MODULE)?;
-        let mut process = isolation::spawn(prepared.plan).await?;
+        let prepared = runner.spec(slot, device.vendor != Vendor::Cpu, MODULE)?;
+        let mut process = isolation::spawn(prepared.spec).await?;
         Ok(Worker {
-            heard: listen(&mut process)?,
+            messages: read_worker(&mut process)?,
             process,
             isolation: prepared.isolation,
             _directory: prepared.directory,
         })
     }
 
-    /// Waits until it has imported PyTorch.
+    /// Waits until the worker has imported PyTorch.
     pub(super) async fn ready(&mut self) -> io::Result<()> {
-        let too_long = |_| Err(io::Error::other("it took too long to import PyTorch"));
-        timeout(WARM_UP, self.warm_up())
+        let too_long = |_| Err(io::Error::other("importing PyTorch took too long"));
+        timeout(WARM_UP_TIMEOUT, self.warm_up())
             .await
             .unwrap_or_else(too_long)
     }
@@ -85,24 +80,28 @@ impl Worker {
     async fn warm_up(&mut self) -> io::Result<()> {
         let mut said = Vec::new();
         loop {
-            let problem = match self.heard.recv().await {
-                Some(Heard::Line(message)) if message.line == HarnessLine::Ready => return Ok(()),
-                Some(Heard::Printed(_, bytes)) => {
+            let problem = match self.messages.recv().await {
+                Some(WorkerMessage::Line(message)) if message.line == HarnessLine::Ready => {
+                    return Ok(());
+                }
+                Some(WorkerMessage::Output(_, bytes)) => {
                     said.extend(bytes);
                     continue;
                 }
-                Some(Heard::Line(message)) => match message.line {
+                Some(WorkerMessage::Line(message)) => match message.line {
                     HarnessLine::Error(failure) => failure.message,
-                    other => format!("it said {other:?} before it was ready"),
+                    other => format!("it sent {other:?} before it was ready"),
                 },
-                Some(Heard::Garbage(problem) | Heard::Lost(problem)) => problem,
-                // Why it ended may still be in its output.
-                Some(Heard::Ended(_)) => continue,
+                Some(WorkerMessage::Invalid(problem) | WorkerMessage::SupervisorLost(problem)) => {
+                    problem
+                }
+                // The output may still tell why it ended.
+                Some(WorkerMessage::Exited(_)) => continue,
                 None => {
                     let said = String::from_utf8_lossy(&said);
                     said.lines()
                         .last()
-                        .unwrap_or("it ended without a word")
+                        .unwrap_or("it ended without any output")
                         .to_owned()
                 }
             };
@@ -112,58 +111,33 @@ impl Worker {
 
     /// Resolves when an idle worker dies.
     pub(super) async fn died(&mut self) {
-        while let Some(heard) = self.heard.recv().await {
-            if let Heard::Ended(_) | Heard::Lost(_) = heard {
+        while let Some(message) = self.messages.recv().await {
+            if let WorkerMessage::Exited(_) | WorkerMessage::SupervisorLost(_) = message {
                 return;
             }
         }
     }
 
-    /// Whether it is known to be dead.
+    /// Whether the worker is known to be dead.
     pub(super) fn is_dead(&mut self) -> bool {
-        while let Ok(heard) = self.heard.try_recv() {
-            if let Heard::Ended(_) | Heard::Lost(_) = heard {
+        while let Ok(message) = self.messages.try_recv() {
+            if let WorkerMessage::Exited(_) | WorkerMessage::SupervisorLost(_) = message {
                 return true;
             }
         }
-        !self.process.is_there()
+        !self.process.is_running()
     }
 
-    /// Kills it and waits until nothing of it is left.
+    /// Kills the worker and waits until all of its processes have ended.
     pub(super) async fn end(mut self) {
-        self.kill().await;
-        let everything = async { while self.heard.recv().await.is_some() {} };
-        if timeout(DYING, everything).await.is_err() {
-            tracing::warn!("a worker takes long to die; its device stays reserved");
-            self.kill_by_force().await;
+        self.process.kill().await;
+        let pipes_closed = async { while self.messages.recv().await.is_some() {} };
+        if timeout(KILL_TIMEOUT, pipes_closed).await.is_err() {
+            tracing::warn!("a worker does not end; its device stays reserved");
         }
-        if let Err(error) = self.process.gone().await {
+        if let Err(error) = self.process.wait().await {
             tracing::warn!("cannot wait for a worker: {error}");
         }
-    }
-
-    /// Has the supervisor kill everything.
-    async fn kill(&mut self) {
-        // One that was stopped does not read its orders.
-        if let Some(supervisor) = self.supervisor() {
-            let _ = kill(supervisor, Signal::SIGCONT);
-        }
-        self.process.kill().await;
-    }
-
-    /// Kills everything in place of a supervisor that is stopped again. One that runs is waited for: what does not die
-    /// is held up in a driver, and the device must not be used until then.
-    async fn kill_by_force(&self) {
-        if let Some(supervisor) = self.supervisor().filter(|id| isolation::is_stopped(*id)) {
-            // It sleeps between looks at what is left.
-            let killed = spawn_blocking(move || isolation::kill_tree(supervisor));
-            let _ = killed.await;
-        }
-    }
-
-    fn supervisor(&self) -> Option<Pid> {
-        let id = self.process.supervisor_id()?;
-        Some(Pid::from_raw(id.cast_signed()))
     }
 
     /// Runs one job to its end.
@@ -175,8 +149,8 @@ impl Worker {
         device: &Device,
         stop: &Notify,
         shutdown: &mut Shutdown,
-    ) -> Outcome {
-        let nonce = id::unguessable().map_err(io::Error::other);
+    ) -> RunOutcome {
+        let nonce = random_id::random_id().map_err(io::Error::other);
         let supervisor = self.process.supervisor_id();
         let mut run = Run::new(
             store,
@@ -186,39 +160,39 @@ impl Worker {
             self.isolation.clone(),
             supervisor,
         );
-        run.look_at_host().await;
+        run.record_host_load().await;
         let handed_over = match nonce {
             Ok(nonce) => {
                 run.begin(nonce.clone());
-                hand_over(&mut self.process, settings, lease, device, nonce).await
+                send_job(&mut self.process, settings, lease, device, nonce).await
             }
             Err(error) => Err(error),
         };
         if let Err(error) = handed_over {
-            // Whatever ended the worker, it was not this job.
-            let reason = format!("its worker was dead before it began ({error})");
+            // The worker ended before it received the job.
+            let reason = format!("its worker died before the job started ({error})");
             run.requeue(reason, shutdown).await;
             self.end().await;
-            return Outcome::NotBegun;
+            return RunOutcome::NotStarted;
         }
         let mut interrupted = false;
         let mut deadline = None;
-        let mut tick = interval(OUTPUT_EVERY);
+        let mut tick = interval(OUTPUT_INTERVAL);
         let mut killed = false;
-        let first_line = Instant::now() + FIRST_LINE;
-        // The supervisor's own limit comes before, unless it is held up.
-        let over_time = Instant::now() + settings.wall_limit + OVERTIME;
+        let first_line = Instant::now() + FIRST_LINE_TIMEOUT;
+        // The supervisor's limit ends earlier, unless the supervisor is blocked.
+        let over_time = Instant::now() + settings.wall_limit + WALL_LIMIT_GRACE;
         loop {
             if run.is_over() && deadline.is_none() {
                 deadline = Some(Instant::now() + run.grace());
             }
             tokio::select! {
-                heard = self.heard.recv() => match heard {
-                    Some(heard) => run.hear(heard).await,
-                    // Every pipe is closed: nothing of it is left.
+                message = self.messages.recv() => match message {
+                    Some(message) => run.handle_message(message).await,
+                    // Every pipe is closed: no process is left.
                     None => break,
                 },
-                _ = tick.tick() => run.hand_output_on(false).await,
+                _ = tick.tick() => run.flush_output(false).await,
                 () = stop.notified(), if !killed => {
                     run.fenced = true;
                 }
@@ -226,45 +200,45 @@ impl Worker {
                     interrupted = true;
                     deadline = Some(Instant::now());
                 }
-                () = sleep_until(first_line), if !run.has_begun() && deadline.is_none() => {
-                    run.ending = Some(Ending::Killed);
+                () = sleep_until(first_line), if !run.has_started() && deadline.is_none() => {
+                    run.exit_reason = Some(ExitReason::Killed);
                 }
-                () = sleep_until(over_time), if run.ending.is_none() && deadline.is_none() => {
-                    run.ending = Some(Ending::OverLimit(Limit::WallClock));
+                () = sleep_until(over_time), if run.exit_reason.is_none() && deadline.is_none() => {
+                    run.exit_reason = Some(ExitReason::OverLimit(Limit::WallClock));
                 }
                 () = until(deadline) => {
                     if killed {
                         break;
                     }
                     killed = true;
-                    self.kill().await;
-                    deadline = Some(Instant::now() + DYING);
+                    self.process.kill().await;
+                    deadline = Some(Instant::now() + KILL_TIMEOUT);
                 }
             }
         }
-        run.hand_output_on(true).await;
+        run.flush_output(true).await;
         let outcome = if interrupted && run.conclusion.is_none() {
             let reason = "the runner was stopped while this job ran";
             run.requeue(reason.to_owned(), shutdown).await;
-            Outcome::Interrupted
-        } else if !run.has_begun() && !run.fenced {
-            // No code of the job has run, so nothing that happened is its doing.
-            let reason = match run.ending {
-                Some(Ending::Killed) => "its worker did not answer",
-                _ => "its worker died before it began",
+            RunOutcome::Interrupted
+        } else if !run.has_started() && !run.fenced {
+            // No code of the job has run, so the job is not the cause.
+            let reason = match run.exit_reason {
+                Some(ExitReason::Killed) => "its worker did not answer",
+                _ => "its worker died before the job started",
             };
             run.requeue(reason.to_owned(), shutdown).await;
-            Outcome::NotBegun
+            RunOutcome::NotStarted
         } else {
             run.end(shutdown).await;
-            Outcome::Concluded
+            RunOutcome::Finished
         };
         self.end().await;
         outcome
     }
 }
 
-async fn hand_over(
+async fn send_job(
     process: &mut Sandboxed,
     settings: &Settings,
     lease: &Lease,
@@ -280,9 +254,10 @@ async fn hand_over(
         nonce: Some(nonce),
     })?;
     line.push(b'\n');
-    process.begin(settings.wall_limit).await?;
+    process.start_clock(settings.wall_limit).await?;
     let stdin = process.stdin.take();
-    let mut stdin = stdin.ok_or_else(|| io::Error::other("it was given a job before"))?;
+    let mut stdin =
+        stdin.ok_or_else(|| io::Error::other("the worker has already received a job"))?;
     stdin.write_all(&line).await
 }
 

@@ -1,4 +1,4 @@
-//! A document that is open in the editor: its text, and what was found in this text.
+//! A document that is open in the editor: its text and its report.
 
 use std::path::PathBuf;
 
@@ -12,17 +12,17 @@ use super::uri;
 pub(super) struct Document {
     pub(super) version: i32,
     pub(super) text: String,
-    /// None for one that was never saved.
+    /// None for a document that was never saved.
     pub(super) path: Option<PathBuf>,
-    /// None for one that the analyzer does not read.
+    /// None for a language that the analyzer does not support.
     pub(super) language: Option<Language>,
-    judged: Judged,
+    checked: CheckState,
 }
 
-enum Judged {
+enum CheckState {
     /// Not since the text changed.
     NotYet,
-    /// Nothing is to be said of it: another language, excluded, or a broken configuration.
+    /// It has no report: unsupported language, excluded, or an invalid configuration.
     Silent,
     Report(Box<(Report, Options)>),
 }
@@ -38,50 +38,50 @@ impl Document {
             text,
             language: by_name.or_else(|| by_editor(language)),
             path,
-            judged: Judged::NotYet,
+            checked: CheckState::NotYet,
         }
     }
 
     pub(super) fn set_text(&mut self, text: String) {
         self.text = text;
-        self.judged = Judged::NotYet;
+        self.checked = CheckState::NotYet;
     }
 
-    /// Puts `text` in the place of a range.
+    /// Replaces a range by `text`.
     pub(super) fn replace(&mut self, range: Range, text: &str, encoding: Encoding) {
         let lines = Lines::new(&self.text, encoding);
         let start = lines.byte(range.start);
         let end = lines.byte(range.end).max(start);
         self.text.replace_range(start..end, text);
-        self.judged = Judged::NotYet;
+        self.checked = CheckState::NotYet;
     }
 
-    /// The report of the present text, and how it was made.
-    pub(super) fn judged(&self) -> Option<(&Report, &Options)> {
-        match &self.judged {
-            Judged::Report(judged) => Some((&judged.0, &judged.1)),
-            Judged::NotYet | Judged::Silent => None,
+    /// The report of the current text, and the options it was made with.
+    pub(super) fn checked(&self) -> Option<(&Report, &Options)> {
+        match &self.checked {
+            CheckState::Report(checked) => Some((&checked.0, &checked.1)),
+            CheckState::NotYet | CheckState::Silent => None,
         }
     }
 
-    pub(super) fn set_judged(&mut self, judged: Option<(Report, Options)>) {
-        self.judged = match judged {
-            Some(judged) => Judged::Report(Box::new(judged)),
-            None => Judged::Silent,
+    pub(super) fn set_report(&mut self, checked: Option<(Report, Options)>) {
+        self.checked = match checked {
+            Some(checked) => CheckState::Report(Box::new(checked)),
+            None => CheckState::Silent,
         };
     }
 
-    pub(super) fn forget_judged(&mut self) {
-        self.judged = Judged::NotYet;
+    pub(super) fn clear_report(&mut self) {
+        self.checked = CheckState::NotYet;
     }
 
-    /// True until a report was tried for the present text.
-    pub(super) fn is_unjudged(&self) -> bool {
-        matches!(self.judged, Judged::NotYet)
+    /// Whether the current text has not been checked.
+    pub(super) fn is_unchecked(&self) -> bool {
+        matches!(self.checked, CheckState::NotYet)
     }
 }
 
-/// The language of a document by what the editor calls it.
+/// The language of a document by the editor's language id.
 fn by_editor(language: &str) -> Option<Language> {
     match language {
         "python" => Some(Language::Python),

@@ -1,7 +1,7 @@
-//! Frames on standard input and output, each with a message of the editor or for it.
+//! LSP frames on standard input and output.
 //!
-//! Two threads of our own: those of `lsp-server` end at the first frame that holds no message, and hand a message over
-//! only when it is asked for, so that nobody can see whether more of them wait.
+//! Uses its own threads, because those of `lsp-server` end at the first frame without a valid message, and hand a message over
+//! only when it is requested, which hides whether more messages are waiting.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write, stdin, stdout};
 use std::thread::{JoinHandle, spawn};
@@ -16,7 +16,7 @@ pub(super) struct Threads {
 }
 
 impl Threads {
-    /// Waits until the last message is written, which is after the connection was dropped.
+    /// Waits until the last message is written. Drop the connection first.
     pub(super) fn join(self) -> io::Result<()> {
         for thread in [self.reader, self.writer] {
             thread
@@ -27,7 +27,7 @@ impl Threads {
     }
 }
 
-/// A connection with the editor that started us.
+/// Connects with the editor that started this process.
 pub(super) fn connect() -> (Connection, Threads) {
     let (ours, editors) = Connection::memory();
     let Connection { sender, receiver } = editors;
@@ -56,7 +56,7 @@ pub(super) fn connect() -> (Connection, Threads) {
     (ours, Threads { reader, writer })
 }
 
-/// Answers what is no message. Nobody knows which request it was, if it was one.
+/// Responds to a frame without a valid message. The request id is unknown.
 fn refuse(error: &serde_json::Error) -> io::Result<()> {
     let code = match error.classify() {
         serde_json::error::Category::Data => ErrorCode::InvalidRequest,
@@ -65,7 +65,7 @@ fn refuse(error: &serde_json::Error) -> io::Result<()> {
     let answer = json!({
         "jsonrpc": "2.0",
         "id": null,
-        "error": { "code": code as i32, "message": format!("this is no message: {error}") },
+        "error": { "code": code as i32, "message": format!("this is not a message: {error}") },
     });
     let text = answer.to_string();
     let mut output = stdout().lock();
@@ -73,7 +73,7 @@ fn refuse(error: &serde_json::Error) -> io::Result<()> {
     output.flush()
 }
 
-/// The next frame; none at the end of the input. Past a broken header nobody knows where the next one begins.
+/// Reads the next frame. None at the end of the input. Fails at an invalid header, because the start of the next frame is then unknown.
 fn read_frame(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let invalid = |message: &str| io::Error::new(ErrorKind::InvalidData, message);
     let mut length = None;
@@ -88,14 +88,14 @@ fn read_frame(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
         }
         let (name, value) = line
             .split_once(':')
-            .ok_or_else(|| invalid("a line of a header is a name, a colon and a value"))?;
+            .ok_or_else(|| invalid("a header line must be a name, a colon and a value"))?;
         if name.eq_ignore_ascii_case("Content-Length") {
             let read = value.trim().parse::<u64>();
-            length = Some(read.map_err(|_| invalid("Content-Length is a number"))?);
+            length = Some(read.map_err(|_| invalid("Content-Length must be a number"))?);
         }
     }
-    let length = length.ok_or_else(|| invalid("a header has a Content-Length"))?;
-    // Not allocated ahead: the length may be anything.
+    let length = length.ok_or_else(|| invalid("the header has no Content-Length"))?;
+    // Not allocated in advance, because the length is not trusted.
     let mut frame = Vec::new();
     if input.take(length).read_to_end(&mut frame)? as u64 == length {
         Ok(Some(frame))
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_follow_each_other_whatever_they_hold() {
+    fn consecutive_frames_are_read() {
         let mut input: &[u8] =
             b"Content-Length: 2\r\n\r\n{}content-length:3\r\nContent-Type: x\r\n\r\n\xff{}";
         let mut next = || read_frame(&mut input).expect("is a frame");
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_cannot_be_told_from_the_next_is_an_error() {
+    fn invalid_headers_are_errors() {
         for mut input in [
             &b"Content-Length: two\r\n\r\n{}"[..],
             b"{}\r\n\r\n",

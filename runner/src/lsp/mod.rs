@@ -1,10 +1,10 @@
-//! The language server: an editor's documents in, diagnostics, quick fixes and rule pages out.
+//! The language server: diagnostics, quick fixes and rule pages for an editor's documents.
 //!
-//! One thread, one loop: a document is judged when the editor pauses, so that fast typing is judged once.
+//! One thread with one loop. A document is checked when the editor pauses, so that fast typing is checked once.
 
-mod answers;
 mod document;
 mod frames;
+mod responses;
 mod text;
 mod uri;
 
@@ -26,20 +26,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::commands::check::Baselines;
-use crate::config::{Overrides, Projects, is_configuration};
-use answers::{Asked, FIX_ALL};
+use crate::config::{Baselines, Overrides, Projects, is_configuration};
 use document::Document;
+use responses::{FIX_ALL, OpenReport};
 use text::Encoding;
 
-/// What ends the server: the editor went away, or speaks no protocol that we know.
+/// Errors that end the server: the editor disconnected or violated the protocol.
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Changes that follow each other faster are judged as one. Nobody sees diagnostics come this much later, and what an
-/// editor wrote in one go is read within it.
-const PAUSE: Duration = Duration::from_millis(20);
+/// Changes that follow each other faster are checked together. The delay is not noticeable, and one write of
+/// an editor arrives within it.
+const DEBOUNCE: Duration = Duration::from_millis(20);
 
-/// What the server is told when it starts.
+/// Settings of the server.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) overrides: Overrides,
@@ -47,7 +46,7 @@ pub(crate) struct Settings {
     pub(crate) site: String,
 }
 
-/// Serves an editor on standard input and output until it says goodbye.
+/// Serves an editor on standard input and output until it requests the end.
 pub(crate) fn serve(settings: Settings) -> Result<()> {
     let (connection, threads) = frames::connect();
     let (id, params) = connection.initialize_start()?;
@@ -65,12 +64,12 @@ pub(crate) fn serve(settings: Settings) -> Result<()> {
         baselines: Baselines::default(),
         site: site.unwrap_or(settings.site),
         documents: HashMap::new(),
-        unjudged: BTreeSet::new(),
-        told: HashSet::new(),
+        unchecked: BTreeSet::new(),
+        shown_errors: HashSet::new(),
     };
     server.watch_configuration()?;
     server.run()?;
-    // The writing thread ends when nobody can send to it any more.
+    // The writing thread ends when the last sender is dropped.
     drop(server);
     threads.join()?;
     Ok(())
@@ -112,12 +111,12 @@ fn initialize_result(encoding: Encoding) -> InitializeResult {
     }
 }
 
-/// What the client can do.
+/// Capabilities of the client.
 struct Client {
     encoding: Encoding,
-    /// It says when watched files change, once it is asked to.
+    /// Supports the registration of watched files.
     watches_files: bool,
-    /// Edits may name the version of the document that they are for.
+    /// Supports edits with a document version.
     versioned_edits: bool,
 }
 
@@ -132,7 +131,7 @@ impl Client {
             .as_array()
             .is_some_and(|encodings| encodings.iter().any(|encoding| encoding == "utf-8"));
         Client {
-            // Bytes need no counting; UTF-16 is what every client speaks.
+            // UTF-8 positions need no conversion. Every client supports UTF-16.
             encoding: if knows_utf8 {
                 Encoding::Utf8
             } else {
@@ -153,21 +152,21 @@ struct Server {
     /// By URI.
     documents: HashMap<String, Document>,
     /// Documents that changed since their diagnostics were published.
-    unjudged: BTreeSet<String>,
-    /// Complaints that were shown: each once, not at every keystroke.
-    told: HashSet<String>,
+    unchecked: BTreeSet<String>,
+    /// Errors that were shown. Each is shown once, not at every change.
+    shown_errors: HashSet<String>,
 }
 
 impl Server {
     fn run(&mut self) -> Result<()> {
         loop {
-            let message = if self.unjudged.is_empty() {
+            let message = if self.unchecked.is_empty() {
                 match self.connection.receiver.recv() {
                     Ok(message) => message,
                     Err(_) => return Ok(()),
                 }
             } else {
-                match self.connection.receiver.recv_timeout(PAUSE) {
+                match self.connection.receiver.recv_timeout(DEBOUNCE) {
                     Ok(message) => message,
                     Err(error) if error.is_timeout() => {
                         self.publish()?;
@@ -181,16 +180,16 @@ impl Server {
                     if self.connection.handle_shutdown(&request)? {
                         return Ok(());
                     }
-                    self.answer(request)?;
+                    self.handle_request(request)?;
                 }
-                Message::Notification(notification) => self.hear(notification)?,
-                // Only the registration was asked for, and without it changes are heard at the next save.
+                Message::Notification(notification) => self.handle_notification(notification)?,
+                // The response to the registration. Without the registration, changes are noticed at the next save.
                 Message::Response(_) => {}
             }
         }
     }
 
-    fn hear(&mut self, notification: Notification) -> Result<()> {
+    fn handle_notification(&mut self, notification: Notification) -> Result<()> {
         let Notification { method, params } = notification;
         match method.as_str() {
             "textDocument/didOpen" => {
@@ -201,7 +200,7 @@ impl Server {
                 let language = item.language_id.to_string();
                 let document = Document::new(&item.uri.0, &language, item.version, item.text);
                 self.documents.insert(item.uri.0.clone(), document);
-                self.unjudged.insert(item.uri.0);
+                self.unchecked.insert(item.uri.0);
             }
             "textDocument/didChange" => {
                 let Some(change) = read::<DidChangeTextDocumentParams>(&method, params) else {
@@ -220,7 +219,7 @@ impl Server {
                         }
                     }
                     document.version = change.text_document.version;
-                    self.unjudged.insert(uri);
+                    self.unchecked.insert(uri);
                 }
             }
             "textDocument/didClose" => {
@@ -229,7 +228,7 @@ impl Server {
                 };
                 let uri = params.text_document.uri;
                 self.documents.remove(&uri.0);
-                self.unjudged.remove(&uri.0);
+                self.unchecked.remove(&uri.0);
                 self.notify(
                     "textDocument/publishDiagnostics",
                     PublishDiagnosticsParams {
@@ -252,30 +251,30 @@ impl Server {
         Ok(())
     }
 
-    fn answer(&mut self, request: Request) -> Result<()> {
+    fn handle_request(&mut self, request: Request) -> Result<()> {
         let Request { id, method, params } = request;
         match method.as_str() {
             "textDocument/hover" => {
-                let Some(params) = self.read_or_refuse::<HoverParams>(&id, params)? else {
+                let Some(params) = self.parse_or_respond::<HoverParams>(&id, params)? else {
                     return Ok(());
                 };
                 let place = params.text_document_position_params;
-                let asked = self.asked(&place.text_document.uri)?;
-                let hover = asked.and_then(|asked| asked.hover(place.position));
+                let open = self.open_report(&place.text_document.uri)?;
+                let hover = open.and_then(|open| open.hover(place.position));
                 self.respond(id, hover)
             }
             "textDocument/codeAction" => {
-                let Some(params) = self.read_or_refuse::<CodeActionParams>(&id, params)? else {
+                let Some(params) = self.parse_or_respond::<CodeActionParams>(&id, params)? else {
                     return Ok(());
                 };
                 let versioned = self.client.versioned_edits;
-                let asked = self.asked(&params.text_document.uri)?;
+                let open = self.open_report(&params.text_document.uri)?;
                 let only = params.context.only;
                 let actions =
-                    asked.map(|asked| asked.actions(params.range, only.as_deref(), versioned));
+                    open.map(|open| open.actions(params.range, only.as_deref(), versioned));
                 self.respond(id, actions.unwrap_or_default())
             }
-            _ => self.refuse(
+            _ => self.respond_error(
                 id,
                 ErrorCode::MethodNotFound,
                 format!("{method} is not answered"),
@@ -283,9 +282,9 @@ impl Server {
         }
     }
 
-    /// A document with its report, for a question about it.
-    fn asked<'s>(&'s mut self, uri: &'s Uri) -> Result<Option<Asked<'s>>> {
-        self.judge(&uri.0)?;
+    /// A document with its report.
+    fn open_report<'s>(&'s mut self, uri: &'s Uri) -> Result<Option<OpenReport<'s>>> {
+        self.check(&uri.0)?;
         let Server {
             documents,
             client,
@@ -294,8 +293,8 @@ impl Server {
         } = self;
         let document = documents.get(&uri.0);
         Ok(document.and_then(|document| {
-            let (report, options) = document.judged()?;
-            Some(Asked {
+            let (report, options) = document.checked()?;
+            Some(OpenReport {
                 uri,
                 document,
                 report,
@@ -306,31 +305,31 @@ impl Server {
         }))
     }
 
-    /// Makes a document's report, if it has none of its present text.
-    fn judge(&mut self, uri: &str) -> Result<()> {
+    /// Checks a document, unless it has a report of its current text.
+    fn check(&mut self, uri: &str) -> Result<()> {
         let Some(document) = self.documents.get(uri) else {
             return Ok(());
         };
-        if !document.is_unjudged() {
+        if !document.is_unchecked() {
             return Ok(());
         }
-        let (judged, complaint) = self.report(document);
+        let (checked, error) = self.report(document);
         if let Some(document) = self.documents.get_mut(uri) {
-            document.set_judged(judged);
+            document.set_report(checked);
         }
-        match complaint {
-            Some(complaint) if self.told.insert(complaint.clone()) => self.notify(
+        match error {
+            Some(error) if self.shown_errors.insert(error.clone()) => self.notify(
                 "window/showMessage",
                 ShowMessageParams {
                     kind: MessageType::Error,
-                    message: format!("Hipward: {complaint}"),
+                    message: format!("Hipward: {error}"),
                 },
             ),
             _ => Ok(()),
         }
     }
 
-    /// The report of a document that we read, and what is wrong with its configuration.
+    /// The report of a document in a supported language, and an error of its configuration.
     fn report(&self, document: &Document) -> (Option<(Report, Options)>, Option<String>) {
         let Some(language) = document.language else {
             return (None, None);
@@ -345,21 +344,21 @@ impl Server {
             return (None, None);
         }
         let mut report = analyze(&document.text, &options);
-        let mut complaint = None;
+        let mut baseline_error = None;
         if let Some(baseline) = &project.baseline {
             match self.baselines.load(baseline) {
                 Ok(baseline) => drop(baseline.forget(path, &document.text, &mut report)),
-                Err(error) => complaint = Some(error),
+                Err(error) => baseline_error = Some(error),
             }
         }
-        (Some((report, options)), complaint)
+        (Some((report, options)), baseline_error)
     }
 
-    /// Judges what changed and sends the diagnostics.
+    /// Checks changed documents and sends their diagnostics.
     fn publish(&mut self) -> Result<()> {
-        for uri in std::mem::take(&mut self.unjudged) {
+        for uri in std::mem::take(&mut self.unchecked) {
             let uri = Uri::from(uri);
-            let diagnostics = self.asked(&uri)?.map(|asked| asked.diagnostics());
+            let diagnostics = self.open_report(&uri)?.map(|open| open.diagnostics());
             let version = self.documents.get(&uri.0).map(|document| document.version);
             self.notify(
                 "textDocument/publishDiagnostics",
@@ -373,14 +372,14 @@ impl Server {
         Ok(())
     }
 
-    /// A configuration file may have changed: everything is judged again.
+    /// Checks everything again, because a configuration file may have changed.
     fn reload(&mut self) {
         self.projects.reload();
         self.baselines = Baselines::default();
-        self.told.clear();
+        self.shown_errors.clear();
         for (uri, document) in &mut self.documents {
-            document.forget_judged();
-            self.unjudged.insert(uri.clone());
+            document.clear_report();
+            self.unchecked.insert(uri.clone());
         }
     }
 
@@ -417,13 +416,13 @@ impl Server {
             .send(Response::new_ok(id, result).into())?)
     }
 
-    fn refuse(&self, id: RequestId, code: ErrorCode, message: String) -> Result<()> {
+    fn respond_error(&self, id: RequestId, code: ErrorCode, message: String) -> Result<()> {
         let response = Response::new_err(id, code as i32, message);
         Ok(self.connection.sender.send(response.into())?)
     }
 
-    /// The parameters of a request; a refusal is sent where they do not read.
-    fn read_or_refuse<T: DeserializeOwned>(
+    /// Parses the parameters of a request, or responds with an error.
+    fn parse_or_respond<T: DeserializeOwned>(
         &self,
         id: &RequestId,
         params: Value,
@@ -431,14 +430,14 @@ impl Server {
         match serde_json::from_value(params) {
             Ok(params) => Ok(Some(params)),
             Err(error) => {
-                self.refuse(id.clone(), ErrorCode::InvalidParams, error.to_string())?;
+                self.respond_error(id.clone(), ErrorCode::InvalidParams, error.to_string())?;
                 Ok(None)
             }
         }
     }
 }
 
-/// The parameters of a notification, which nobody can be told to mend: a bad one is left, and the log says so.
+/// Parses the parameters of a notification. Invalid ones are logged and ignored, because a notification has no response.
 fn read<T: DeserializeOwned>(method: &str, params: Value) -> Option<T> {
     serde_json::from_value(params)
         .inspect_err(|error| eprintln!("hipward lsp: {method}: {error}"))

@@ -1,9 +1,9 @@
-//! Positions as an editor counts them, and bytes.
+//! Converts between editor positions and byte offsets.
 
 use gen_lsp_types::{Position, Range};
 use hipward_analyzer::Span;
 
-/// What an editor counts within a line.
+/// The unit of an editor's columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
     /// Bytes.
@@ -21,7 +21,7 @@ impl Encoding {
     }
 }
 
-/// A text with the places where its lines begin.
+/// A text with the offsets of its lines.
 pub(super) struct Lines<'t> {
     text: &'t str,
     starts: Vec<usize>,
@@ -29,7 +29,7 @@ pub(super) struct Lines<'t> {
 }
 
 impl<'t> Lines<'t> {
-    /// `\n`, `\r\n` and a lone `\r` each end a line, as the protocol says.
+    /// `\n`, `\r\n` and a single `\r` each end a line, as in the LSP specification.
     pub(super) fn new(text: &'t str, encoding: Encoding) -> Self {
         let bytes = text.as_bytes();
         let mut starts = vec![0];
@@ -50,7 +50,7 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// The byte of a position; one past a line's end is that end.
+    /// The byte offset of a position. A position past a line's end means the end.
     pub(super) fn byte(&self, position: Position) -> usize {
         let line = position.line as usize;
         let Some(start) = self.starts.get(line).copied() else {
@@ -69,7 +69,7 @@ impl<'t> Lines<'t> {
         start + content.len()
     }
 
-    /// The position of a byte.
+    /// The position of a byte offset.
     pub(super) fn position(&self, byte: usize) -> Position {
         let byte = self.text.floor_char_boundary(byte);
         let line = self.starts.partition_point(|start| *start <= byte) - 1;
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_and_positions_are_there_and_back_in_both_encodings() {
+    fn positions_round_trip_in_both_encodings() {
         let text = "a\r\né🚀b\rc\n";
         for (encoding, byte, line, character) in [
             (Encoding::Utf16, 0, 0, 0),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_position_outside_is_the_nearest_inside() {
+    fn positions_outside_are_clamped() {
         let lines = Lines::new("ab\ncd", Encoding::Utf16);
         let byte = |line, character| lines.byte(Position { line, character });
         assert_eq!(byte(0, 99), 2);

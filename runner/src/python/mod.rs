@@ -1,7 +1,9 @@
-//! The Python that measures: finding it, asking what it has, and giving it our package.
+//! The Python of the workers: finds it, probes it, and unpacks the measuring package for it.
 
+mod installation;
 mod package;
 mod probe;
 
+pub(crate) use installation::is_installing;
 pub(crate) use package::{PackageError, unpack};
 pub(crate) use probe::{Interpreter, find};

@@ -1,5 +1,6 @@
-//! The measuring package, carried inside this binary and written out where Python can import it.
+//! The measuring package, embedded in this binary and written to a folder where Python can import it.
 
+use data_encoding::HEXLOWER;
 use rust_embed::RustEmbed;
 use sha2::{Digest, Sha256};
 use std::{
@@ -13,7 +14,7 @@ use std::{
 
 #[derive(RustEmbed)]
 #[folder = "$CARGO_MANIFEST_DIR/../kernels/hipward_kernels"]
-#[exclude = "*cache*"]
+#[exclude = "*__pycache__*"]
 struct Package;
 
 /// The folder of the package itself.
@@ -27,8 +28,8 @@ pub(crate) struct PackageError {
     source: io::Error,
 }
 
-/// Writes the package below `data`, unless this very version is there as it was written, and returns the folder that
-/// holds `hipward_kernels/`.
+/// Writes the package below `data`, unless this version is there unchanged. Returns the folder that
+/// contains `hipward_kernels/`.
 pub(crate) fn unpack(data: &Path) -> Result<PathBuf, PackageError> {
     let files: Vec<_> = Package::iter()
         .filter_map(|path| Some((Package::get(&path)?.data, path)))
@@ -40,7 +41,7 @@ pub(crate) fn unpack(data: &Path) -> Result<PathBuf, PackageError> {
         digest.update((bytes.len() as u64).to_le_bytes());
         digest.update(bytes);
     }
-    let version = crate::hex(&digest.finalize()[..8]);
+    let version = HEXLOWER.encode(&digest.finalize()[..8]);
     let folder = data.join("python").join(version);
     let failed = |source| PackageError {
         path: folder.clone(),
@@ -49,7 +50,7 @@ pub(crate) fn unpack(data: &Path) -> Result<PathBuf, PackageError> {
     if is_whole(&folder, &files) {
         return Ok(folder);
     }
-    // Written beside its place and moved there, so that a half-written package is never imported.
+    // Written to a temporary folder and renamed, so that an incomplete package is never imported.
     let parent = data.join("python");
     let draft = parent.join(".draft");
     for old in [&draft, &folder] {
@@ -68,7 +69,7 @@ pub(crate) fn unpack(data: &Path) -> Result<PathBuf, PackageError> {
     Ok(folder)
 }
 
-/// Whether the folder holds these files, as they are, and nothing else: what a job imports runs as the harness.
+/// Whether the folder contains exactly these files, unchanged. A changed file would run as a part of the harness.
 fn is_whole(folder: &Path, files: &[(Cow<'static, [u8]>, Cow<'static, str>)]) -> bool {
     let expected: HashMap<PathBuf, &[u8]> = files
         .iter()
@@ -104,7 +105,7 @@ fn is_whole(folder: &Path, files: &[(Cow<'static, [u8]>, Cow<'static, str>)]) ->
     found == expected.len()
 }
 
-/// Jobs may have other users than the server.
+/// Makes files readable for all users, because jobs may run as other users than the server.
 fn open_to_read(top: &Path) -> io::Result<()> {
     fs::set_permissions(top, Permissions::from_mode(0o755))?;
     for entry in fs::read_dir(top)? {
@@ -123,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_package_that_was_changed_is_written_again() {
+    fn changed_package_is_written_again() {
         let data = tempfile::tempdir().expect("a folder");
         let package = unpack(data.path()).expect("is written").join(NAME);
         let harness = package.join("__init__.py");
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_that_is_whole_is_left_alone() {
+    fn unchanged_package_is_not_written_again() {
         let data = tempfile::tempdir().expect("a folder");
         let package = unpack(data.path()).expect("is written");
         let written = || fs::metadata(&package).expect("is there").modified().ok();

@@ -1,5 +1,6 @@
-//! Which Python to use, where it keeps its files, and which devices its PyTorch sees.
+//! Finds the Python to use, the folders of its files, and the devices that its PyTorch sees.
 
+use super::installation::installed_python;
 use crate::devices::CUDA_ORDER;
 use hipward_protocol::{Device, Missing, Variant};
 use serde::Deserialize;
@@ -13,10 +14,10 @@ use std::{
 use tokio::{process::Command, time::timeout};
 
 /// Importing PyTorch and starting a GPU runtime takes long on a cold disk.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// Environment variables that pass from the operator to the worker: they choose devices, find
-/// libraries and switch optimizations, and hold no secrets.
+/// Environment variables that are passed from the operator to the worker: they choose devices, find
+/// libraries and switch optimizations, and contain no secrets.
 const PASSED_ON: &[&str] = &[
     "CUDA_DEVICE_ORDER",
     "CUDA_HOME",
@@ -43,17 +44,17 @@ const PASSED_ON: &[&str] = &[
     "USE_OPTIMIZED_OPS",
 ];
 
-/// A Python, found but not necessarily with PyTorch.
+/// A Python interpreter, not necessarily with PyTorch.
 #[derive(Clone, Debug)]
 pub(crate) struct Interpreter {
     /// The program.
     pub(crate) executable: PathBuf,
-    /// Every folder it reads its own files from.
+    /// The folders of its files.
     pub(crate) folders: Vec<PathBuf>,
     user_base: Option<String>,
 }
 
-/// What the measuring package found.
+/// The output of `hipward_kernels.harness.probe`.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Probe {
     /// PyTorch's version.
@@ -66,10 +67,10 @@ pub(crate) struct Probe {
     pub(crate) variants: Vec<Variant>,
 }
 
-/// What `LOCATE` prints.
+/// The output of `LOCATE`.
 #[derive(Deserialize)]
 struct Located {
-    /// Not always what was started, which may be a shim that starts the real one.
+    /// May differ from the program that was started, which may be a wrapper.
     executable: PathBuf,
     folders: Vec<PathBuf>,
     user_base: Option<String>,
@@ -84,7 +85,7 @@ user_base = site.getuserbase() if site.ENABLE_USER_SITE else None
 print(json.dumps({'executable': sys.executable, 'folders': folders, 'user_base': user_base}))
 ";
 
-/// Opens what a worker needs.
+/// Opens the files that a worker needs.
 const READS_ITS_FILES: &str = "
 import importlib.util, os, sys
 folders = [path for path in sys.path if os.path.isdir(path)]
@@ -100,30 +101,27 @@ for folder in folders:
 open(os.path.join(os.environ['HOME'], 'tmp', 'probe'), 'w').close()
 ";
 
-/// The Python to use: what was asked for, else the one that setup installed, else the system's.
+/// The Python to use: the one that was passed, else the one that the set-up installed, else the system's.
 pub(crate) fn find(asked: Option<PathBuf>) -> PathBuf {
     asked
         .or_else(|| env::var_os("HIPWARD_PYTHON").map(PathBuf::from))
         .or_else(|| {
-            let cache = env::var_os("HIPWARD_CACHE")
-                .map(PathBuf::from)
-                .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache/hipward")))?;
-            let installed = cache.join("python-current/bin/python");
+            let installed = installed_python()?;
             installed.exists().then_some(installed)
         })
         .unwrap_or_else(|| PathBuf::from("python3"))
 }
 
 impl Interpreter {
-    /// Asks a Python where it lives.
+    /// Locates the files of a Python.
     pub(crate) async fn locate(executable: PathBuf) -> Result<Self, Missing> {
         let output = Command::new(&executable)
             .args(["-P", "-c", LOCATE])
-            .env_remove(crate::commands::token::VARIABLE)
+            .env_remove(crate::TOKEN_VARIABLE)
             .stdin(Stdio::null())
             .kill_on_drop(true)
             .output();
-        let answer = match timeout(PATIENCE, output).await {
+        let answer = match timeout(PROBE_TIMEOUT, output).await {
             Ok(Ok(output)) => serde_json::from_slice::<Located>(&output.stdout).ok(),
             Ok(Err(_)) | Err(_) => None,
         };
@@ -148,11 +146,11 @@ impl Interpreter {
         })
     }
 
-    /// Asks its PyTorch for devices. `package` is the folder that holds the measuring package,
-    /// `home` one that may be written to.
+    /// Queries its PyTorch for devices. `package` is the folder that contains the measuring package,
+    /// `home` a writable folder.
     pub(crate) async fn probe(&self, package: &Path, home: &Path) -> Result<Probe, Missing> {
         let output = Command::new(&self.executable)
-            .args(["-P", "-m", "hipward_kernels.harness.probe"])
+            .args(["-P", "-m", "hipward_kernels.harness.host_probe"])
             .env_clear()
             .envs(self.environment(package, home))
             .stdin(Stdio::null())
@@ -166,7 +164,7 @@ impl Interpreter {
                 .to_owned(),
         };
         let program = self.executable.display();
-        let output = match timeout(PATIENCE, output).await {
+        let output = match timeout(PROBE_TIMEOUT, output).await {
             Ok(Ok(output)) => output,
             Ok(Err(error)) => return Err(no_torch(format!("`{program}` does not run: {error}."))),
             Err(_) => {
@@ -184,14 +182,12 @@ impl Interpreter {
             Err(_) => {
                 let errors = String::from_utf8_lossy(&output.stderr);
                 let last = errors.lines().last().unwrap_or("it printed nothing");
-                Err(no_torch(format!(
-                    "The probe of `{program}` did not work: {last}"
-                )))
+                Err(no_torch(format!("The probe of `{program}` failed: {last}")))
             }
         }
     }
 
-    /// Whether a process of this user, without privileges, can run it with the package and read what it needs.
+    /// Whether a process of this user, without privileges, can run it with the package and read the files that it needs.
     pub(crate) async fn is_readable_by(&self, user: u32, package: &Path, home: &Path) -> bool {
         let mut command = Command::new(&self.executable);
         command
@@ -205,10 +201,10 @@ impl Interpreter {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .kill_on_drop(true);
-        matches!(timeout(PATIENCE, command.status()).await, Ok(Ok(status)) if status.success())
+        matches!(timeout(PROBE_TIMEOUT, command.status()).await, Ok(Ok(status)) if status.success())
     }
 
-    /// The first folder on the way to its files that other users cannot pass.
+    /// The first parent folder of its files that other users cannot access.
     pub(crate) fn closed_folder(&self, package: &Path, home: &Path) -> Option<PathBuf> {
         // The last is the user's own.
         let homes = home.parent().unwrap_or(home);
@@ -227,7 +223,7 @@ impl Interpreter {
         })
     }
 
-    /// The whole environment of a Python process of ours that may write to `home` only.
+    /// The environment of a worker, which may write to `home` only.
     pub(crate) fn environment(&self, package: &Path, home: &Path) -> Vec<(String, String)> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let bin = self.executable.parent().unwrap_or(Path::new("/usr/bin"));
@@ -269,7 +265,7 @@ impl Interpreter {
         environment
     }
 
-    /// Folders that a worker must be able to read, besides the system's.
+    /// Folders that a worker must be able to read, besides the system's folders.
     pub(crate) fn readable(&self) -> Vec<PathBuf> {
         let libraries = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
         let named = ["ROCM_PATH", "ROCM_HOME", "HIP_PATH", "CUDA_HOME"];

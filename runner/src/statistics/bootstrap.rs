@@ -1,24 +1,24 @@
-//! The interval of a speed-up, by drawing rounds again and again.
+//! The bootstrap confidence interval of a speed-up, resampled by rounds.
 
-use super::{Rounds, doubt::FEWEST_ROUNDS, median, random::Random};
+use super::{Rounds, doubt::MIN_ROUNDS, median, random::Random};
 
-/// Draws per interval; the ends then move by well under their own width.
+/// Resamples per interval. The ends then vary by much less than the width.
 const DRAWS: usize = 2000;
-/// Any number; fixed so that a verdict can be repeated.
+/// Fixed, so that a verdict is reproducible.
 const SEED: u64 = 0x6869_7077_6172_6421;
 
 /// The 95 % interval of `median(base) / median(other)`.
 ///
-/// What is drawn is whole rounds, the same ones for both, because samples within a round share the
-/// device's temperature and clocks, and so are not independent. A job that was too short for
-/// enough rounds has its single samples drawn instead, which is the best that can be had.
+/// Resamples whole rounds, the same ones for both, because samples within a round share the
+/// device's temperature and clocks, and are not independent. For a job that was too short for
+/// enough rounds, single samples are resampled instead.
 pub(super) fn ratio_interval(base: &Rounds, other: &Rounds) -> (f64, f64) {
     let mut random = Random::seeded(SEED);
     let shared = base
         .keys()
         .filter(|round| other.contains_key(round))
         .count();
-    let mut ratios = if shared >= FEWEST_ROUNDS {
+    let mut ratios = if shared >= MIN_ROUNDS {
         draw_rounds(base, other, &mut random)
     } else {
         draw_samples(base, other, &mut random)
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_holds_the_true_ratio_and_narrows_with_rounds() {
+    fn interval_contains_the_true_ratio_and_narrows_with_more_rounds() {
         let mut random = Random::seeded(3);
         let width = |n: usize, random: &mut Random| {
             let (low, high) = ratio_interval(&rounds(n, 20.0, random), &rounds(n, 10.0, random));
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn drift_that_both_share_cancels() {
+    fn shared_drift_cancels() {
         // The device slows down by half from the first round to the last; the ratio stays 2.
         let slowing = |center: f64| -> Rounds {
             let rounds = 0..12_u32;
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn one_round_alone_still_has_a_width() {
+    fn single_round_has_a_reproducible_interval() {
         let mut random = Random::seeded(5);
         let (base, other) = (rounds(1, 10.0, &mut random), rounds(1, 10.0, &mut random));
         let (low, high) = ratio_interval(&base, &other);

@@ -1,26 +1,26 @@
-//! Reasons not to believe an interval: too few samples, a host that was busy with other work, times in two groups, a
+//! Reasons for which an interval is not conclusive: too few samples, a host that was busy with other work, times in two groups, a
 //! control that differs from eager. Each makes an outcome AMBIGUOUS, with the reason.
 
 use super::{Rounds, groups::two_groups};
 use hipward_protocol::{Comparison, HostLoad, Outcome};
 
-/// Fewest samples of a variant that a verdict is based on, whatever stopped the sampling. From 9 on, the exact interval
+/// Minimum number of samples of a variant for a verdict, whatever stopped the sampling. From 9 on, the exact interval
 /// of a median leaves out the longest and the shortest sample, so that no single disturbed call can be one of its ends.
-const FEWEST_SAMPLES: usize = 10;
-/// Fewest rounds: the interval of a speed-up is drawn from rounds.
-pub(super) const FEWEST_ROUNDS: usize = 5;
+const MIN_SAMPLES: usize = 10;
+/// Minimum number of rounds, because the interval of a speed-up is resampled by rounds.
+pub(super) const MIN_ROUNDS: usize = 5;
 
-/// A CPU is too busy for a verdict when a task waited for it this share of the time, …
-const MOST_PRESSURE: f64 = 0.20;
-/// … and others than the job used this share of its time: a job that has more threads than CPUs waits for itself.
-const MOST_OTHERS: f64 = 0.10;
-/// Without the kernel's pressure figures, the share alone has to tell.
-const MOST_OTHERS_ALONE: f64 = 0.25;
+/// A host is too busy for a verdict if a task waited for a CPU this share of the time,
+const MAX_PRESSURE: f64 = 0.20;
+/// and other processes used this share of the CPUs' time. The second condition is needed because a job with more threads than CPUs waits for itself.
+const MAX_OTHERS: f64 = 0.10;
+/// The limit of that share where the kernel reports no pressure.
+const MAX_OTHERS_WITHOUT_PRESSURE: f64 = 0.25;
 
 /// Why two variants have too few samples for a verdict.
 pub(super) fn too_few(eager: &Rounds, other: &Rounds) -> Option<String> {
     let count = |rounds: &Rounds| (rounds.values().map(Vec::len).sum::<usize>(), rounds.len());
-    let is_enough = |(samples, rounds)| samples >= FEWEST_SAMPLES && rounds >= FEWEST_ROUNDS;
+    let is_enough = |(samples, rounds)| samples >= MIN_SAMPLES && rounds >= MIN_ROUNDS;
     let (of_eager, of_other) = (count(eager), count(other));
     let (whose, (samples, rounds)) = if !is_enough(of_other) {
         ("", of_other)
@@ -30,16 +30,16 @@ pub(super) fn too_few(eager: &Rounds, other: &Rounds) -> Option<String> {
         return None;
     };
     Some(format!(
-        "too few samples{whose}: {samples} in {rounds} rounds, a verdict needs {FEWEST_SAMPLES} in {FEWEST_ROUNDS}"
+        "too few samples{whose}: {samples} in {rounds} rounds, a verdict needs {MIN_SAMPLES} in {MIN_ROUNDS}"
     ))
 }
 
-/// Why times of the processor cannot be believed at all.
+/// Why times of the processor are not conclusive on this host.
 pub(super) fn of_the_host(load: Option<&HostLoad>) -> Option<String> {
     load.filter(|load| is_busy(load)).map(in_words)
 }
 
-/// Why a comparison cannot be believed that the control speaks against: eager differs from itself, and either that is
+/// Why a comparison is not conclusive because of the control: eager differs from itself, and either that is
 /// certain or the comparison is not far beyond it.
 pub(super) fn of_the_control(
     control: Option<&Comparison>,
@@ -57,7 +57,7 @@ pub(super) fn of_the_control(
     (is_certain || !is_beyond).then(|| differs_from_itself(noise))
 }
 
-/// How far eager differs from itself, in words.
+/// Describes how far eager differs from itself.
 pub(super) fn differs_from_itself(noise: f64) -> String {
     let percent = (noise - 1.0) * 100.0;
     format!("eager, timed twice, differs from itself by up to {percent:.0} %")
@@ -68,7 +68,7 @@ pub(super) fn noise_floor(control: &Comparison) -> f64 {
     control.ci_high.max(control.ci_low.recip()).max(1.0)
 }
 
-/// Why this comparison cannot be believed: times that fall into groups which are further apart than eager and the variant.
+/// Why a comparison is not conclusive because of the times: they fall into groups that are further apart than eager and the variant.
 pub(super) fn of_the_times(eager: &Rounds, other: &Rounds, speedup: f64) -> Option<String> {
     let claimed = speedup.max(speedup.recip());
     let grouped = |whose: &str, rounds: &Rounds| {
@@ -83,18 +83,18 @@ pub(super) fn of_the_times(eager: &Rounds, other: &Rounds, speedup: f64) -> Opti
     grouped("eager's", eager).or_else(|| grouped("its", other))
 }
 
-/// Two significant digits are enough to tell groups apart.
+/// Formats with two significant digits.
 fn short(ms: f64) -> String {
     let decimals = (1 - ms.log10().floor() as i32).max(0) as usize;
     format!("{ms:.decimals$}")
 }
 
-/// Whether other work kept the CPUs from a job that runs on them.
+/// Whether other processes took the CPUs from a job that runs on them.
 fn is_busy(load: &HostLoad) -> bool {
     match (load.cpu_pressure, load.other_cpu_share) {
-        (Some(pressure), Some(others)) => pressure >= MOST_PRESSURE && others >= MOST_OTHERS,
-        (Some(pressure), None) => pressure >= MOST_PRESSURE,
-        (None, Some(others)) => others >= MOST_OTHERS_ALONE,
+        (Some(pressure), Some(others)) => pressure >= MAX_PRESSURE && others >= MAX_OTHERS,
+        (Some(pressure), None) => pressure >= MAX_PRESSURE,
+        (None, Some(others)) => others >= MAX_OTHERS_WITHOUT_PRESSURE,
         (None, None) => false,
     }
 }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_busy_when_others_keep_the_job_waiting() {
+    fn host_is_busy_if_other_processes_delay_the_job() {
         for (pressure, others, busy) in [
             (Some(0.93), Some(0.80), true),
             (Some(0.05), Some(0.02), false),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_have_the_figures() {
+    fn description_contains_the_values() {
         assert_eq!(
             in_words(&load(Some(0.934), Some(0.8))),
             "the host was busy: other processes used 80 % of the CPUs' time, and a task waited for a CPU 93 % of the time"

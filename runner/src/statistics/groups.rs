@@ -1,20 +1,20 @@
-//! Times that fall into two groups: calls that something disturbed, and calls that nothing did. The median is then a
-//! matter of how many were disturbed.
+//! Detects times that fall into two groups: disturbed and undisturbed calls. The median then depends
+//! on how many were disturbed.
 
-/// The groups' middles differ by this factor or more.
-const LEAST_FACTOR: f64 = 1.5;
-/// Distance of the groups' means over the larger of their deviations, in logarithms. Two halves of one even spread reach
+/// Minimum factor between the medians of the groups.
+const MIN_FACTOR: f64 = 1.5;
+/// Minimum distance between the means of the groups, in units of the larger deviation, of logarithms. The halves of a uniform distribution reach
 /// 3.5.
-const LEAST_DISTANCE: f64 = 4.0;
-/// Between the groups there is nothing, over this many deviations at least: a few samples of one wide spread may lie close
+const MIN_DISTANCE: f64 = 4.0;
+/// Minimum gap between the groups, in units of the larger deviation: a few samples of a wide distribution may be close
 /// together by chance.
-const LEAST_GAP: f64 = 2.0;
-/// Share of the samples that each group has at least. A disturbance only adds time, so a few quick calls show what the
-/// others would have taken, and slow ones matter once the median may be one of them.
-const LEAST_QUICK: f64 = 0.10;
-const LEAST_SLOW: f64 = 0.25;
+const MIN_GAP: f64 = 2.0;
+/// Minimum share of the samples in each group. A disturbance only adds time, so a few quick calls show how long the
+/// others would have taken. Slow calls matter once the median may be one of them.
+const MIN_QUICK: f64 = 0.10;
+const MIN_SLOW: f64 = 0.25;
 
-/// The middles of two groups of times.
+/// The medians of two groups of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Groups {
     pub(super) quick: f64,
@@ -22,26 +22,26 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// How far they are apart.
+    /// The ratio of the medians.
     pub(super) fn factor(self) -> f64 {
         self.slow / self.quick
     }
 }
 
-/// The two groups that samples fall into, if they do. All samples are above zero.
+/// The two groups that samples fall into, if they do. All samples must be positive.
 pub(super) fn two_groups(samples: &[f64]) -> Option<Groups> {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     let logs: Vec<f64> = sorted.iter().map(|ms| ms.ln()).collect();
     let n = logs.len();
     let least = |share: f64| ((share * n as f64).ceil() as usize).max(2);
-    let most_quick = n.checked_sub(least(LEAST_SLOW))?;
-    // The split with the most variance between its sides (Otsu).
+    let most_quick = n.checked_sub(least(MIN_SLOW))?;
+    // The split with the largest variance between its sides (Otsu's method).
     let between = |at: usize| {
         let distance = mean(&logs[at..]) - mean(&logs[..at]);
         (at * (n - at)) as f64 * distance * distance
     };
-    let splits = least(LEAST_QUICK)..=most_quick;
+    let splits = least(MIN_QUICK)..=most_quick;
     let at = splits.max_by(|&a, &b| between(a).total_cmp(&between(b)))?;
     let (quick, slow) = logs.split_at(at);
     let distance = mean(slow) - mean(quick);
@@ -51,8 +51,8 @@ pub(super) fn two_groups(samples: &[f64]) -> Option<Groups> {
         quick: sorted[at / 2],
         slow: sorted[at + (n - at) / 2],
     };
-    let are_apart = gap >= LEAST_GAP * deviation && distance >= LEAST_DISTANCE * deviation;
-    (are_apart && groups.factor() >= LEAST_FACTOR).then_some(groups)
+    let are_apart = gap >= MIN_GAP * deviation && distance >= MIN_DISTANCE * deviation;
+    (are_apart && groups.factor() >= MIN_FACTOR).then_some(groups)
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn disturbed_and_undisturbed_calls_are_two_groups() {
+    fn disturbed_and_undisturbed_calls_form_two_groups() {
         let mut random = Random::seeded(3);
         for quick in [4, 10, 16] {
             let mut times = noisy(0.2, 0.05, quick, &mut random);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn one_spread_is_one_group_however_wide_or_skewed() {
+    fn wide_or_skewed_distribution_is_one_group() {
         let mut random = Random::seeded(5);
         for _ in 0..200 {
             assert_eq!(two_groups(&noisy(1.0, 0.02, 100, &mut random)), None);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_slow_calls_are_no_group() {
+    fn few_slow_calls_form_no_group() {
         let mut random = Random::seeded(7);
         let mut times = noisy(1.0, 0.02, 80, &mut random);
         times.extend(noisy(5.0, 0.02, 12, &mut random));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn few_or_equal_samples_are_no_special_case() {
+    fn few_or_equal_samples_form_no_groups() {
         for times in [&[][..], &[1.0], &[1.0, 9.0], &[2.0; 40]] {
             assert_eq!(two_groups(times), None);
         }

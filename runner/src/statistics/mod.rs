@@ -1,5 +1,5 @@
-//! Samples in, statistics and a verdict out. Pure and deterministic: the same samples give the
-//! same words, on every host. Only the runner computes these; the measured process never does.
+//! Computes statistics and a verdict from samples. Pure and deterministic: the same samples give the
+//! same result on every host. Only the runner computes them, not the measured process.
 
 mod bootstrap;
 mod doubt;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// One variant's samples in milliseconds, by round of the interleaving.
 pub(crate) type Rounds = BTreeMap<u32, Vec<f64>>;
 
-/// All samples of a job, and the time that none of them can be under.
+/// All samples of a job, and the roofline's floor.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
     variants: BTreeMap<VariantId, Rounds>,
@@ -33,17 +33,17 @@ impl Samples {
         rounds.entry(round).or_default().extend_from_slice(ms);
     }
 
-    /// Drops what was measured of a variant that is out: it must not count for anything.
+    /// Drops the samples of a variant that was excluded.
     pub(crate) fn withdraw(&mut self, variant: &VariantId) {
         self.variants.remove(variant);
     }
 
-    /// Notes which variants there are, in which order, and what they are called.
+    /// Sets the variants, with their order and labels.
     pub(crate) fn announce(&mut self, variants: &[Variant]) {
         self.ladder = variants.to_vec();
     }
 
-    /// The variants that were timed: those that were announced in their order, then any others.
+    /// The variants with samples: announced ones in their order, then any others.
     pub(crate) fn timed(&self) -> Vec<&VariantId> {
         let place = |variant: &VariantId| self.ladder.iter().position(|known| known.id == *variant);
         let mut timed: Vec<&VariantId> = self.variants.keys().collect();
@@ -56,7 +56,7 @@ impl Samples {
         self.ladder.iter().any(|known| known.id == *variant)
     }
 
-    /// What the announced variants are called that have no samples.
+    /// The labels of the announced variants without samples.
     pub(crate) fn untimed(&self) -> Vec<&str> {
         self.ladder
             .iter()
@@ -65,7 +65,7 @@ impl Samples {
             .collect()
     }
 
-    /// What a variant is called.
+    /// The label of a variant.
     pub(crate) fn label<'a>(&'a self, variant: &'a VariantId) -> &'a str {
         label(&self.ladder, variant)
     }
@@ -75,7 +75,7 @@ impl Samples {
         self.variants.get(variant)
     }
 
-    /// Notes the roofline's floor.
+    /// Sets the roofline's floor, milliseconds.
     pub(crate) fn set_floor(&mut self, ms: f64) {
         self.floor_ms = Some(ms);
     }
@@ -122,7 +122,7 @@ mod tests {
     use super::{random::Random, *};
 
     #[test]
-    fn quantiles_are_those_of_numpy() {
+    fn quantiles_equal_those_of_numpy() {
         // numpy.percentile([15, 20, 35, 40, 50], [5, 20, 40, 50, 95])
         let sorted = [15.0, 20.0, 35.0, 40.0, 50.0];
         for (p, expected) in [
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_is_the_middle_quantile_whatever_the_order() {
+    fn median_equals_the_middle_quantile() {
         let mut random = Random::seeded(7);
         for n in 1..60 {
             let mut samples: Vec<f64> = (0..n).map(|_| random.below(1000) as f64).collect();

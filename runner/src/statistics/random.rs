@@ -1,5 +1,5 @@
-//! A small random generator with a fixed seed, so that a verdict can be computed again and be the
-//! same. SplitMix64; not for secrets.
+//! A small random generator with a fixed seed, so that a verdict is reproducible.
+//! SplitMix64, not for secrets.
 
 pub(super) struct Random(u64);
 
@@ -16,7 +16,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which is not 0.
+    /// A number below `bound`, which must not be 0.
     pub(super) fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
@@ -27,7 +27,7 @@ mod tests {
     use super::Random;
 
     #[test]
-    fn it_is_splitmix64() {
+    fn output_equals_splitmix64() {
         // The first outputs of the published generator for seed 1234567.
         let mut random = Random::seeded(1_234_567);
         assert_eq!(random.next(), 6_457_827_717_110_365_317);

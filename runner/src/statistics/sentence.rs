@@ -1,9 +1,9 @@
-//! The verdict in a sentence, with what has to be known beside it.
+//! The summary of a verdict in one sentence, with its caveats.
 
-use super::{Samples, doubt::differs_from_itself, summarize, verdict::MOST_ALIKE};
+use super::{Samples, doubt::differs_from_itself, summarize, verdict::MAX_SAME};
 use hipward_protocol::{Comparison, Outcome, StopReason, VariantId};
 
-/// What the comparisons say, the best first.
+/// Summarizes the comparisons, the best first.
 pub(super) fn sentence(
     samples: &Samples,
     comparisons: &[Comparison],
@@ -78,7 +78,7 @@ pub(super) fn sentence(
     }
 }
 
-/// What to know about a headline: times that are far apart, a noisy control.
+/// The caveats of a speed-up: a wide spread, a noisy control.
 fn caveat(samples: &Samples, best: &VariantId, floor: f64) -> Option<String> {
     let eager = VariantId::EAGER;
     let wide = [&eager, best].into_iter().filter(|&variant| {
@@ -91,7 +91,7 @@ fn caveat(samples: &Samples, best: &VariantId, floor: f64) -> Option<String> {
         let labels = labels.join(" and ");
         parts.push(format!("the times of {labels} spread over more than 10 %"));
     }
-    if floor > MOST_ALIKE {
+    if floor > MAX_SAME {
         parts.push(differs_from_itself(floor));
     }
     (!parts.is_empty()).then(|| format!(" Read with care: {}.", parts.join("; ")))

@@ -1,12 +1,12 @@
-//! One variant's samples as a row of figures.
+//! The statistics of one variant's samples.
 
 use super::quantile;
 use hipward_protocol::{Stats, StopReason};
 
-/// Half of the 5 % that a 95 % interval may miss.
+/// Probability outside of a 95 % interval, at each end.
 const TAIL: f64 = 0.025;
 
-/// The figures of a variant, or nothing if it has no samples.
+/// The statistics of a variant. None if it has no samples.
 pub(crate) fn summarize(samples: &[f64], stop: StopReason, dropped: usize) -> Option<Stats> {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -34,12 +34,12 @@ pub(crate) fn summarize(samples: &[f64], stop: StopReason, dropped: usize) -> Op
     })
 }
 
-/// How many sorted samples lie outside the median's interval at each end.
+/// Number of sorted samples outside the median's interval at each end.
 ///
 /// The number of samples below the true median is binomial with p = ½, whatever the distribution
-/// of the samples. So the interval between two order statistics is exact: as many ranks are left
-/// out at each end as keep the chance of missing below 2.5 % there. Under 6 samples no rank can be
-/// left out, and the interval from the smallest to the largest promises less than 95 %.
+/// of the samples. So the interval between two order statistics is exact: as many ranks are excluded
+/// at each end as keep the probability of missing below 2.5 % there. With fewer than 6 samples no rank can be
+/// excluded, and the interval from the smallest to the largest covers less than 95 %.
 fn ranks_outside_interval(n: usize) -> usize {
     // In logarithms: 2⁻ⁿ is 0 in floating point from n = 1075 on.
     let mut log_term = -(n as f64) * std::f64::consts::LN_2;
@@ -50,7 +50,7 @@ fn ranks_outside_interval(n: usize) -> usize {
         log_term += ((n - outside + 1) as f64 / outside as f64).ln();
         tail += log_term.exp();
     }
-    // The last rank tipped the tail over.
+    // The last rank made the tail too large.
     if tail > TAIL {
         outside.saturating_sub(1)
     } else {
@@ -64,7 +64,7 @@ mod tests {
     use crate::statistics::random::Random;
 
     #[test]
-    fn interval_ranks_are_those_of_the_published_tables() {
+    fn interval_ranks_equal_published_tables() {
         // 1-based rank of the lower end in tables of the sign test's interval, minus one.
         for (n, rank) in [
             (6, 1),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_or_tiny_number_of_samples_is_no_special_case() {
+    fn ranks_are_valid_for_tiny_and_huge_sample_counts() {
         for n in [1, 2, 3, 5, 1074, 1075, 5000] {
             let outside = ranks_outside_interval(n);
             assert!(outside <= n - 1 - outside, "n = {n}");
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_covers_the_true_median_as_often_as_it_says() {
+    fn interval_covers_the_true_median_at_the_nominal_rate() {
         let mut random = Random::seeded(11);
         let trials = 2000;
         let covered = (0..trials)
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_in_order_and_a_spread_is_called_one() {
+    fn statistics_are_ordered_and_wide_spread_is_detected() {
         let steady: Vec<f64> = (0..100).map(|i| 10.0 + f64::from(i) * 0.001).collect();
         let stats = summarize(&steady, StopReason::Converged, 3).expect("has samples");
         let order = [

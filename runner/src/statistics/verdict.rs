@@ -1,5 +1,5 @@
-//! What the measurements of a whole job say, in figures and in one sentence. Judged from
-//! intervals, never from a single number, and only where there is no reason for doubt.
+//! The verdict of a job: comparisons and a summary. Based on
+//! confidence intervals, never on a single number, and only where no reason speaks against them.
 
 use super::{
     Rounds, Samples,
@@ -10,12 +10,12 @@ use super::{
 };
 use hipward_protocol::{Comparison, HostLoad, Outcome, VariantId, Verdict};
 
-/// Differences under 2 % are not worth a claim.
-const NOT_WORTH_A_CLAIM: f64 = 1.02;
-/// What may differ by more than 10 % is not the same, however much eager differs from itself.
-pub(super) const MOST_ALIKE: f64 = 1.10;
+/// Differences under 2 % count as SAME.
+const MIN_SAME: f64 = 1.02;
+/// Differences over 10 % never count as SAME, however much eager differs from itself.
+pub(super) const MAX_SAME: f64 = 1.10;
 
-/// What a verdict depends on beside the samples.
+/// What a verdict depends on besides the samples.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Setting {
     /// The variants ran on the host's processor, where any other work disturbs them.
@@ -27,9 +27,9 @@ pub(crate) struct Setting {
 /// Compares every measured variant with eager; nothing if eager was not measured.
 pub(crate) fn verdict(samples: &Samples, setting: Setting) -> Option<Verdict> {
     let eager = samples.rounds(&VariantId::EAGER)?;
-    // A floor that eager itself is under was reckoned wrongly, and says nothing about others.
+    // A floor above eager's own time is wrong, and is not used for others.
     let shortest = samples.floor_ms().filter(|floor| *floor < overall(eager));
-    // The control is eager too: it is the same by construction, however noisy.
+    // The control is eager too, so the noise floor does not apply to it.
     let control = samples.rounds(&VariantId::CONTROL).map(|control| {
         let compared = comparison(&VariantId::CONTROL, eager, control, f64::INFINITY);
         doubted(compared, too_few(eager, control))
@@ -76,7 +76,7 @@ pub(crate) fn verdict(samples: &Samples, setting: Setting) -> Option<Verdict> {
     })
 }
 
-/// A comparison that cannot be believed says nothing but why.
+/// A comparison that is AMBIGUOUS for a reason.
 fn doubted(comparison: Comparison, reason: Option<String>) -> Comparison {
     match reason {
         None => comparison,
@@ -106,9 +106,9 @@ fn comparison(variant: &VariantId, eager: &Rounds, other: &Rounds, floor: f64) -
     }
 }
 
-/// "Same" comes first: a difference that is certain but under 2 % is still not worth a claim.
+/// SAME comes first: a difference that is certain but under 2 % is still SAME.
 fn outcome(low: f64, high: f64, floor: f64) -> Outcome {
-    let same = floor.clamp(NOT_WORTH_A_CLAIM, MOST_ALIKE);
+    let same = floor.clamp(MIN_SAME, MAX_SAME);
     if low >= same.recip() && high <= same {
         Outcome::Same
     } else if low > floor {
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use hipward_protocol::Variant;
 
-    /// Some variants as a harness announces them: not in the order of their names.
+    /// Variants as a harness announces them, not sorted by name.
     fn ladder() -> Vec<Variant> {
         [
             ("eager", "Eager"),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clear_gain_is_faster_and_is_named() {
+    fn clear_gain_is_faster_and_named() {
         let verdict = judged(&[
             (VariantId::EAGER, 10.0, 0.01),
             (VariantId::CONTROL, 10.0, 0.01),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certain_gain_of_one_percent_is_not_a_claim() {
+    fn certain_gain_of_one_percent_is_same() {
         let verdict = judged(&[
             (VariantId::EAGER, 10.1, 0.0001),
             (VariantId::CONTROL, 10.1, 0.0001),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_eager_does_to_itself_is_no_gain_for_others() {
+    fn difference_within_the_noise_floor_is_not_faster() {
         let noisy_control = judged(&[
             (VariantId::EAGER, 10.0, 0.001),
             (VariantId::CONTROL, 8.0, 0.001),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_is_slower_and_a_blur_is_ambiguous() {
+    fn loss_is_slower_and_wide_interval_is_ambiguous() {
         let verdict = judged(&[
             (VariantId::EAGER, 10.0, 0.01),
             (VariantId::CONTROL, 10.0, 0.01),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_and_not_timed_is_named() {
+    fn untimed_variants_are_named() {
         let alone = judged(&[
             (VariantId::EAGER, 10.0, 0.01),
             (VariantId::CONTROL, 10.0, 0.01),
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_under_the_roofline_is_impossible_and_no_record() {
+    fn time_under_the_roofline_is_impossible() {
         let mut samples = samples(&[
             (VariantId::EAGER, 10.0, 0.01),
             (VariantId::CONTROL, 10.0, 0.01),
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn without_eager_there_is_no_verdict() {
+    fn no_verdict_without_eager() {
         assert_eq!(
             verdict(
                 &samples(&[(VariantId::named("compile"), 1.0, 0.0)]),
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_that_is_out_is_in_no_part_of_the_verdict() {
+    fn excluded_variant_is_not_in_the_verdict() {
         let mut samples = samples(&[
             (VariantId::EAGER, 10.0, 0.01),
             (VariantId::CONTROL, 10.0, 0.01),
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handful_of_samples_is_no_verdict_however_clear() {
+    fn too_few_samples_are_ambiguous() {
         let steady = |count, ms: f64| vec![ms; count];
         for (eager, rounds, other) in [(6, 1, 33), (33, 1, 6), (9, 1, 40), (40, 20, 40)] {
             let samples = recorded(
@@ -370,7 +370,7 @@ mod tests {
     /// An honest ModelNew that does three times the work, on a host whose CPUs were taken away now and then for 45 ms:
     /// most calls of eager met that, and few of ModelNew.
     #[test]
-    fn what_disturbed_eager_is_no_gain_for_others() {
+    fn disturbed_eager_is_ambiguous() {
         let times = |quick: f64, slow_of_ten: usize| -> Vec<f64> {
             let nth = 0..40_usize;
             nth.map(|n| match (n * 7) % 10 < slow_of_ten {
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_busy_host_times_of_the_processor_are_no_verdict_and_those_of_a_gpu_are() {
+    fn busy_host_affects_processor_times_only() {
         let clear = samples(&[
             (VariantId::EAGER, 10.0, 0.01),
             (VariantId::CONTROL, 10.0, 0.01),
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_control_that_differs_from_eager_leaves_no_verdict() {
+    fn control_that_differs_from_eager_is_ambiguous() {
         let (compared, judged) = only(
             &samples(&[
                 (VariantId::EAGER, 10.0, 0.01),
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn a_control_that_is_only_uncertain_asks_for_a_gain_far_beyond_it() {
+    fn uncertain_control_requires_a_larger_gain() {
         let judged = |ms| {
             judged(&[
                 (VariantId::EAGER, 10.0, 0.01),
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_control_that_was_asked_for_there_is_no_verdict() {
+    fn missing_control_is_ambiguous() {
         let (compared, _) = only(
             &samples(&[
                 (VariantId::EAGER, 10.0, 0.01),
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn the_caveat_stands_beside_the_headline() {
+    fn summary_contains_the_caveat() {
         let judged = judged(&[
             (VariantId::EAGER, 10.0, 0.1),
             (VariantId::CONTROL, 10.0, 0.01),

@@ -1,5 +1,5 @@
-//! Files the browser loads, carried inside this binary. Their names hold a hash of what is in
-//! them, so a browser may keep them for ever.
+//! The files that browsers load, embedded in this binary. Their names contain a hash of their
+//! content, so browsers may cache them for ever.
 
 use axum::{
     body::Body,
@@ -15,10 +15,10 @@ use std::borrow::Cow;
 #[exclude = ".work/*"]
 pub(crate) struct Assets;
 
-/// What the bundle calls the list of its files.
+/// The bundle's list of files.
 pub(crate) const MANIFEST: &str = "manifest.json";
 
-/// The manifest, or an empty one while nothing was bundled.
+/// The manifest. Empty if nothing was bundled.
 pub(crate) fn manifest() -> String {
     Assets::get(MANIFEST).map_or_else(
         || "{}".to_owned(),
@@ -26,7 +26,7 @@ pub(crate) fn manifest() -> String {
     )
 }
 
-/// Content codings that the bundle makes of each file, best first, with the ending of the compressed file.
+/// The content codings in the bundle, best first, with the suffix of the compressed file.
 const CODINGS: [(&str, &str); 2] = [("br", ".br"), ("gzip", ".gz")];
 
 /// `GET /assets/{name}`
@@ -53,7 +53,7 @@ pub(crate) async fn get(Path(name): Path<String>, headers: HeaderMap) -> Respons
     for (name, value) in fixed {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    // The name holds a hash of the bytes, so it identifies them.
+    // The name contains a hash of the content, so it identifies the content.
     if let Ok(tag) = format!("W/\"{name}\"").parse() {
         headers.insert(header::ETAG, tag);
     }
@@ -63,7 +63,7 @@ pub(crate) async fn get(Path(name): Path<String>, headers: HeaderMap) -> Respons
     response
 }
 
-/// The best compressed form of a file that the client accepts, and its coding.
+/// The best compressed version of a file that the client accepts, with its coding.
 fn compressed(name: &str, headers: &HeaderMap) -> Option<(EmbeddedFile, &'static str)> {
     CODINGS
         .iter()
@@ -71,7 +71,7 @@ fn compressed(name: &str, headers: &HeaderMap) -> Option<(EmbeddedFile, &'static
         .find_map(|(coding, ending)| Some((Assets::get(&format!("{name}{ending}"))?, *coding)))
 }
 
-/// Whether the client accepts a content coding: it names it, and not with a quality of 0.
+/// Whether the client accepts a content coding: it lists it with a quality above 0.
 fn accepts(headers: &HeaderMap, coding: &str) -> bool {
     let values = headers.get_all(header::ACCEPT_ENCODING).iter();
     let offers = values.filter_map(|value| value.to_str().ok());
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_compressed_file_is_sent_only_to_a_client_that_accepts_its_coding() {
+    fn coding_is_chosen_by_accept_encoding() {
         let best = |value: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(value));

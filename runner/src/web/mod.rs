@@ -1,4 +1,4 @@
-//! The site as this binary serves it: pages from content, and the files the browser loads.
+//! The site in this binary: pages from content, and the files that browsers load.
 
 pub(crate) mod assets;
 pub(crate) mod pages;

@@ -1,4 +1,4 @@
-//! The one place that knows the site crate: content in, pages out.
+//! Renders pages with the site crate. No other module uses that crate for pages.
 
 use super::assets;
 use crate::config::{ConfigError, LoadedRules, load_rules};
@@ -36,13 +36,13 @@ struct OwnKernels;
 
 pub(crate) use hipward_site::SEARCH_INDEX;
 
-/// Where a site has the JSON Schema of reports.
+/// The path of the JSON Schema of reports.
 pub(crate) const REPORT_SCHEMA_PATH: &str = "schema/report.json";
 
 /// The policy that pages are served with.
 pub(crate) const SECURITY_POLICY: &str = CONTENT_SECURITY_POLICY;
 
-/// Why there is no site.
+/// Errors of loading the site.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PagesError {
     /// A content file could not be read.
@@ -64,7 +64,7 @@ pub(crate) enum PagesError {
     Assets(#[from] AssetsError),
 }
 
-/// All pages, and what goes with them.
+/// The pages of the site and their data files.
 #[derive(Debug)]
 pub(crate) struct Pages {
     site: Site,
@@ -72,12 +72,12 @@ pub(crate) struct Pages {
     search: OnceLock<String>,
 }
 
-/// A job as its page, its `benchmark.md` and its JSON report show it.
+/// A job for its page, `benchmark.md` and the JSON report.
 #[derive(Debug)]
 pub(crate) struct Job {
-    /// What was asked for.
+    /// The request and the state.
     pub(crate) summary: JobSummary,
-    /// Its log, folded.
+    /// Its event log, folded.
     pub(crate) view: JobView,
     /// The snippet.
     pub(crate) code: String,
@@ -86,14 +86,14 @@ pub(crate) struct Job {
 /// A page of the static site.
 #[derive(Debug)]
 pub(crate) struct StaticPage {
-    /// Where it goes, below the output folder.
+    /// Its path below the output folder.
     pub(crate) file: String,
     /// Complete HTML.
     pub(crate) html: String,
 }
 
 impl Pages {
-    /// The site of a content folder, or of our own content, served under `base`; with a team's rules in its playground.
+    /// Loads the site from a content folder, or from the embedded content, served under `base`, with a team's rules in its playground.
     pub(crate) fn load(
         content: Option<&Path>,
         rules: Option<&Path>,
@@ -118,18 +118,18 @@ impl Pages {
         })
     }
 
-    /// The team's rules as the playground asks for them.
+    /// The team's rules as JSON for the playground.
     pub(crate) fn team_rules(&self) -> String {
         let rules = self.team_rules.as_ref().map(|rules| &rules.json);
         json!({ "rules": rules.unwrap_or(&json!([])) }).to_string()
     }
 
-    /// What the pages' search looks through. Made when it is first asked for: every page is rendered for it.
+    /// The search index. Computed at the first call, because every page is rendered for it.
     pub(crate) fn search(&self) -> &str {
         self.search.get_or_init(|| search_index(&self.site))
     }
 
-    /// Files that are no pages, with where they go below the output folder: what programs read.
+    /// Data files with their paths below the output folder.
     pub(crate) fn data(&self) -> Vec<(&'static str, String)> {
         let mut data = vec![
             (REPORT_SCHEMA_PATH, REPORT_SCHEMA.to_owned()),
@@ -141,12 +141,21 @@ impl Pages {
         data
     }
 
-    /// The page at a path, if it is one that needs no job: its proper path, and its HTML.
-    pub(crate) fn page(&self, path: &str, capabilities: &Capabilities) -> Option<(String, String)> {
+    /// Whether the page at a path shows what the runner can do.
+    pub(crate) fn needs_runner(&self, path: &str) -> bool {
+        matches!(self.site.resolve(path), Some(Route::Benchmark | Route::Isa))
+    }
+
+    /// The page at a path, if it is not a job's page: its canonical path, and its HTML.
+    pub(crate) fn page(
+        &self,
+        path: &str,
+        capabilities: Option<Capabilities>,
+    ) -> Option<(String, String)> {
         let route = self.site.resolve(path)?;
         let data = match route {
             Route::Job(_) | Route::NotFound => return None,
-            Route::Benchmark | Route::Isa => PageData::Runner(Some(capabilities.clone())),
+            Route::Benchmark | Route::Isa => PageData::Runner(capabilities),
             _ => PageData::None,
         };
         Some((route.path(), render_page(&self.site, &route, &data)))
@@ -158,12 +167,12 @@ impl Pages {
         render_page(&self.site, &route, &PageData::Job(Box::new(job.into())))
     }
 
-    /// The page for addresses that lead nowhere.
+    /// The page for unknown addresses.
     pub(crate) fn not_found(&self) -> String {
         render_page(&self.site, &Route::NotFound, &PageData::None)
     }
 
-    /// Every page of the static site, which has no runner, and the one for unknown addresses.
+    /// Every page of the static site, which has no runner, and the page for unknown addresses.
     pub(crate) fn all(&self) -> Vec<StaticPage> {
         let mut routes = self.site.routes();
         routes.push(Route::NotFound);
@@ -192,7 +201,7 @@ impl From<Job> for JobPage {
     }
 }
 
-/// The text files that this binary carries of a folder.
+/// The embedded text files of a folder.
 fn texts<Folder: RustEmbed>() -> Vec<(String, String)> {
     let texts = Folder::iter().filter_map(|path| {
         let text = String::from_utf8(Folder::get(&path)?.data.into_owned()).ok()?;
@@ -201,7 +210,7 @@ fn texts<Folder: RustEmbed>() -> Vec<(String, String)> {
     texts.collect()
 }
 
-/// Every text file below a folder. Others, pictures for example, are not content.
+/// Reads every text file below a folder. Other files, such as pictures, are not content.
 fn read_folder(folder: &Path) -> Result<Vec<(String, String)>, PagesError> {
     let mut files = Vec::new();
     for entry in WalkBuilder::new(folder).require_git(false).build() {

@@ -49,7 +49,13 @@ pub(crate) struct Server {
 impl Server {
     /// Starts one with the scripted package.
     pub(crate) fn start(flags: &[&str]) -> Self {
+        Server::start_prepared(|_| (), flags)
+    }
+
+    /// Starts one after `prepare` was called with its data folder.
+    pub(crate) fn start_prepared(prepare: impl FnOnce(&Path), flags: &[&str]) -> Self {
         let data = tempfile::tempdir().expect("a temporary folder");
+        prepare(data.path());
         let (child, url, token) = launch(data.path(), flags);
         Server {
             child: Some(child),
@@ -132,6 +138,8 @@ impl Server {
 
     /// The process of the one worker there is, while there is no job.
     pub(crate) fn idle_worker(&self) -> u32 {
+        // The search for PyTorch is a process in a worker's folder too; this request waits for its end.
+        self.get("/readyz");
         let start = Instant::now();
         loop {
             let workers = self.workers();
@@ -365,7 +373,12 @@ fn launch_as(data: &Path, flags: &[&str], user: Option<u32>, copies: &Path) -> L
     listening(command, data, flags)
 }
 
-/// Starts a server and reads where it is.
+/// The cache folder of a server, in which `tools/setup` would install Python.
+pub(crate) fn cache(data: &Path) -> PathBuf {
+    data.join("cache")
+}
+
+/// Starts a server and reads its address.
 fn listening(mut command: Command, data: &Path, flags: &[&str]) -> Launched {
     let bind: &[&str] = match flags.contains(&"--bind") {
         true => &[],
@@ -373,6 +386,7 @@ fn listening(mut command: Command, data: &Path, flags: &[&str]) -> Launched {
     };
     let mut child = command
         .env("HIPWARD_PYTHON", "python3")
+        .env("HIPWARD_CACHE", cache(data))
         .args(bind)
         .arg("--data")
         .arg(data)

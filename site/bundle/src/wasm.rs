@@ -20,13 +20,13 @@ struct Module {
 
 const MODULES: [Module; 5] = [
     Module {
-        package: "hipward-analyzer-wasm",
+        package: "hipward-analyzer-wasm-python",
         features: "",
         name: "analyzer",
     },
     Module {
         package: "hipward-analyzer-wasm",
-        features: "all-languages",
+        features: "",
         name: "analyzer-all",
     },
     // One module for each island, so that a page loads only the code of its own.

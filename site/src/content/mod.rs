@@ -7,6 +7,7 @@ pub(crate) mod block;
 pub(crate) mod csv;
 pub(crate) mod document;
 mod error;
+mod gpu_table;
 pub(crate) mod highlight;
 pub(crate) mod models;
 pub(crate) mod ops;

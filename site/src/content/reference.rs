@@ -1,7 +1,7 @@
 //! Reference tables: one TOML file each under `content/reference/`.
 
 use super::error::{ContentError, Mistake};
-use super::read_toml;
+use super::{gpu_table, read_toml};
 use serde::Deserialize;
 
 /// The column whose cells are rule names, shown as links.
@@ -16,10 +16,24 @@ pub(crate) struct Reference {
     pub(crate) slug: String,
     pub(crate) title: String,
     pub(crate) summary: String,
+    /// Where columns, rows and sources come from, if they are not in the file.
+    #[serde(default)]
+    generate: Option<Generator>,
+    #[serde(default)]
     pub(crate) columns: Vec<String>,
-    /// As many cells a row as there are columns; plain text.
+    /// As many cells in a row as there are columns; plain text.
+    #[serde(default)]
     pub(crate) rows: Vec<Vec<String>>,
+    #[serde(default)]
     pub(crate) sources: Vec<Source>,
+}
+
+/// A generator of a table's content.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Generator {
+    /// The facts about GPUs in `hipward_gpu_facts`.
+    Gpus,
 }
 
 /// Where the rows come from.
@@ -33,6 +47,11 @@ pub(crate) struct Source {
 impl Reference {
     pub(super) fn parse(path: &str, slug: &str, text: &str) -> Result<Self, ContentError> {
         let mut table: Reference = read_toml(text, path, 1)?;
+        if let Some(Generator::Gpus) = table.generate {
+            table.columns = gpu_table::columns();
+            table.rows = gpu_table::rows();
+            table.sources = gpu_table::sources();
+        }
         if let Some(row) = table
             .rows
             .iter()

@@ -94,6 +94,6 @@ pub(crate) fn cautions(view: &JobView) -> Vec<String> {
             "The device slowed itself down while this ran; {dropped} samples from that time were dropped."
         ));
     }
-    cautions.extend(view.cautions.iter().cloned());
+    cautions.extend(view.warnings.iter().cloned());
     cautions
 }

@@ -137,7 +137,7 @@ mod tests {
                 label: HOSTILE.to_owned(),
                 about: String::new(),
             }],
-            cautions: vec![HOSTILE.to_owned()],
+            warnings: vec![HOSTILE.to_owned()],
             ..JobView::default()
         };
         view.variants = vec![VariantView {

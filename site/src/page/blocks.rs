@@ -8,7 +8,7 @@ use crate::escape::escape;
 use crate::playground::lesson_fragment;
 use crate::site::bench_id;
 use crate::{Route, Site};
-use hipward_analyzer::Language;
+use hipward_analyzer_core::Language;
 use leptos::prelude::*;
 
 /// One block of the lesson `lesson`.

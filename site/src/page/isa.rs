@@ -4,7 +4,7 @@ use super::frame::Page;
 use super::no_runner::no_runner;
 use crate::isa::{MachineCode, Recorded, RecordedAnswer};
 use crate::{Route, Site};
-use hipward_analyzer::Arch;
+use hipward_analyzer_core::Arch;
 use hipward_protocol::Capabilities;
 use leptos::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Requests to the analyzer, which runs in a worker (site/js/analyzer-client.js).
 
 use crate::browser::script;
-use hipward_analyzer::{Language, Target};
+use hipward_analyzer_core::{Language, Target};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};

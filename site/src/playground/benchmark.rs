@@ -3,7 +3,7 @@
 use super::session::Session;
 use super::state::{Runner, State};
 use crate::inline_code::inline_code;
-use hipward_analyzer::{Contract, Language};
+use hipward_analyzer_core::{Contract, Language};
 use leptos::prelude::*;
 
 #[component]

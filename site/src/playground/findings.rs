@@ -2,7 +2,7 @@
 
 use super::session::Session;
 use crate::inline_code::inline_code;
-use hipward_analyzer::{Applicability, Finding, Fix, HandledBy, Report, Severity};
+use hipward_analyzer_core::{Applicability, Finding, Fix, HandledBy, Report, Severity};
 use leptos::prelude::*;
 
 #[component]

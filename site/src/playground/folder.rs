@@ -1,7 +1,7 @@
 //! An open folder: site/js/project.js reads its files and checks them in the analyzer's worker.
 
 use super::project::Progress;
-use hipward_analyzer::Target;
+use hipward_analyzer_core::Target;
 use leptos::ev;
 use wasm_bindgen::prelude::*;
 

@@ -1,7 +1,7 @@
 //! The part of the address after `#`: what to load into the playground. Browsers never send it
 //! to a server. Pure.
 
-use hipward_analyzer::{Arch, Language, Target, Version};
+use hipward_analyzer_core::{Arch, Language, Target, Version};
 
 /// What an address asks the playground to load.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,7 +4,7 @@ use super::counted;
 use super::findings::has_safe_fix;
 use super::session::Session;
 use crate::inline_code::inline_code;
-use hipward_analyzer::{Finding, Report, Severity, Summary};
+use hipward_analyzer_core::{Finding, Report, Severity, Summary};
 use leptos::prelude::*;
 use serde::Deserialize;
 
@@ -461,7 +461,7 @@ fn ported(summary: &Summary) -> Option<impl IntoView + use<>> {
                 <li>
                     <code>{file.path.clone()}</code>
                     ": "
-                    <code>{file.twin.clone()}</code>
+                    <code>{file.port.clone()}</code>
                 </li>
             }
         })

@@ -11,7 +11,7 @@ use crate::browser::{api, location, script, share, storage};
 use gloo_events::EventListener;
 use gloo_net::http::Method;
 use gloo_timers::callback::Timeout;
-use hipward_analyzer::{Judgement, Language, Report, Target};
+use hipward_analyzer_core::{Judgement, Language, Report, Target};
 use hipward_protocol::JobRequest;
 use leptos::ev;
 use leptos::prelude::*;

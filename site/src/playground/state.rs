@@ -2,7 +2,7 @@
 
 use super::document::Document;
 use super::project::Project;
-use hipward_analyzer::{DiffLine, Judgement, Language, Report, Target};
+use hipward_analyzer_core::{DiffLine, Judgement, Language, Report, Target};
 use leptos::prelude::*;
 
 /// The signals of a playground.

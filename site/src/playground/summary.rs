@@ -3,7 +3,7 @@
 use super::counted;
 use super::project::severities;
 use super::session::Session;
-use hipward_analyzer::{Language, Report};
+use hipward_analyzer_core::{Language, Report};
 use leptos::prelude::*;
 
 #[component]

@@ -3,7 +3,7 @@
 use super::session::Session;
 use super::state::Task;
 use crate::inline_code::inline_code;
-use hipward_analyzer::{JudgedCondition, Judgement};
+use hipward_analyzer_core::{JudgedCondition, Judgement};
 use leptos::prelude::*;
 
 #[component]

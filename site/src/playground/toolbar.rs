@@ -1,7 +1,7 @@
 //! The pickers for target and language, and the actions on the whole text.
 
 use super::session::Session;
-use hipward_analyzer::{Arch, Language, Target, Version};
+use hipward_analyzer_core::{Arch, Language, Target, Version};
 use leptos::attr::custom::custom_attribute;
 use leptos::ev;
 use leptos::prelude::*;

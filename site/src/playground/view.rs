@@ -5,7 +5,7 @@ use super::state::{Runner, State};
 use crate::diff::diff_table;
 use crate::html::Html;
 use crate::regions::Region;
-use hipward_analyzer::{
+use hipward_analyzer_core::{
     Applicability, Contract, Finding, Fix, HandledBy, Judgement, Language, Report, Severity,
 };
 

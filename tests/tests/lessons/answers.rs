@@ -1,5 +1,5 @@
-//! Answers to the lessons' exercises, as edits of the start or of the solution: wrong ones with what is said of them, and
-//! right ones that are not the solution.
+//! Answers to the lessons' exercises, as edits of the start or of the solution: wrong ones with their messages, and
+//! right ones that differ from the solution.
 
 /// An answer to one exercise.
 pub(crate) struct Answer {
@@ -42,8 +42,8 @@ pub(crate) const ANSWERS: &[Answer] = &[
         ],
         says: &[
             "`torch.device(\"cuda\")` is still used without a check",
-            "Nothing asks whether there is a GPU.",
-            "`torch.cuda.get_device_capability()` is still asked",
+            "Nothing checks whether a GPU is available.",
+            "`torch.cuda.get_device_capability()` is still called",
         ],
     },
     Answer {
@@ -107,14 +107,14 @@ pub(crate) const ANSWERS: &[Answer] = &[
             "    if torch.version.hip is None:\n        return torch",
             "    if index >= 0:\n        return torch",
         )],
-        says: &["`torch.cuda.power_draw()` is asked on ROCm too"],
+        says: &["`torch.cuda.power_draw()` is called on ROCm too"],
     },
     Answer {
         file: "attention_before.py",
         what: "forgets the mask",
         from: From::Solution,
         edits: &[("causal=True", "causal=False")],
-        says: &["There is no call of `attention(…, causal=True)`"],
+        says: &["There is no call to `attention(…, causal=True)`"],
     },
     Answer {
         file: "attention_before.py",
@@ -174,8 +174,8 @@ pub(crate) const ANSWERS: &[Answer] = &[
         from: From::Start,
         edits: &[("\nprint", "\ntorch.cuda.synchronize()\nprint")],
         says: &[
-            "does not stand right before the line that starts",
-            "does not stand between `model(x)` and",
+            "is not right before the line that starts",
+            "is not between `model(x)` and",
         ],
     },
     Answer {
@@ -186,7 +186,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
             "    model(x)\n    torch.cuda.synchronize()\n",
             "    torch.cuda.synchronize()\n    model(x)\n",
         )],
-        says: &["does not stand between `model(x)` and"],
+        says: &["is not between `model(x)` and"],
     },
     Answer {
         file: "stopwatch_before.py",
@@ -203,7 +203,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
         what: "does not compile",
         from: From::Solution,
         edits: &[("torch.compile(Attention(512, 8))", "Attention(512, 8)")],
-        says: &["`torch.compile(Attention(512, 8))` is gone."],
+        says: &["`torch.compile(Attention(512, 8))` is missing."],
     },
     Answer {
         file: "block_before.py",
@@ -220,7 +220,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
         what: "returns no gradient",
         from: From::Solution,
         edits: &[("return dx, parts.sum(0)", "return None, None")],
-        says: &["A gradient that is `None`"],
+        says: &["A gradient is `None`"],
     },
     Answer {
         file: "exercise.py",
@@ -238,7 +238,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
         from: From::Start,
         edits: &[("[\"nvidia-smi\"]", "[\"amd-smi\", \"monitor\"]")],
         says: &[
-            "Nothing asks `torch.version.hip`.",
+            "Nothing checks `torch.version.hip`.",
             "begins with `nvidia-smi` any more",
         ],
     },

@@ -1,4 +1,4 @@
-// The declarations of hipCUB's that tests/cuda/cub.cu is compiled with where ROCm is not installed: the names, namespaces and
+// Declarations of hipCUB for compiling tests/cuda/cub.cu without ROCm: the names, namespaces and
 // parameters of hipcub/backend/rocprim. https://github.com/ROCm/hipCUB
 #pragma once
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 
+from hipward_kernels.dispatch.registry import Op
 from hipward_kernels.ops.checks import floating, tensors
-from hipward_kernels.registry import Op
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -1,4 +1,4 @@
-"""Cross-entropy as a function with a gradient, of any tier's kernels."""
+"""Cross-entropy as a differentiable function, from the kernels of any tier."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ def function(
     """`losses(logits, labels, ignore_index)` with a gradient.
 
     Args:
-        run: Losses of the rows, and the logarithms of their sums of exponentials.
-        differentiate: Gradient of the logits, of the losses' gradient, the logits, the labels and those logarithms.
+        run: Computes the losses of the rows and the logarithms of their sums of exponentials.
+        differentiate: Computes the gradient of the logits from the gradient of the losses, the logits, the labels and
+            those logarithms.
     """
 
     class CrossEntropy(torch.autograd.Function):

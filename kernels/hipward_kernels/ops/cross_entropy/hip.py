@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hipward_kernels.grid import most_blocks
+from hipward_kernels.jit.grid import most_blocks
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.cross_entropy.autograd import function
@@ -25,7 +25,7 @@ BACKWARD_THREADS = 256
 
 
 def takes(logits: Tensor) -> bool:
-    """Whether 16-byte vectors can read the rows in place, and a launch has blocks enough for them."""
+    """Whether 16-byte vectors can read the rows in place, and the rows do not exceed the blocks of a launch."""
     rows, columns = logits.shape
     return (
         columns > 0

@@ -1,8 +1,8 @@
 """Softmax cross-entropy in Triton: logits are read once for the loss, and once more for the gradient.
 
-The forward keeps the largest logit and the sum of exponentials as it goes over a row (online softmax, Milakov and
-Gimelshein 2018, https://arxiv.org/abs/1805.02867), and saves `log(sum(exp(logits)))` of each row. The backward needs
-nothing else: `dlogits = (exp(logits - that) - [label]) * dloss`.
+The forward updates the largest logit and the sum of exponentials while it reads a row (online softmax, Milakov and
+Gimelshein 2018, https://arxiv.org/abs/1805.02867), and saves `n = log(sum(exp(logits)))` of each row. The backward
+needs nothing else: `dlogits = (exp(logits - n) - [label]) * dloss`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from hipward_kernels.ops.launch import COLUMN_BLOCK, WARP_SIZE, as_rows, launch,
 def forward_kernel(
     logits_ptr, labels_ptr, losses_ptr, normalizers_ptr, stride, columns, ignore_index, BLOCK: tl.constexpr
 ):
-    """One program a row, `BLOCK` columns at a time; each lane keeps a maximum and a sum of its own."""
+    """One program per row, `BLOCK` columns at a time; each lane has its own maximum and sum."""
     row = tl.program_id(0).to(tl.int64)
     logits_ptr += row * stride
-    # Finite, so that a logit of -inf does not make inf - inf.
+    # Finite, so that a logit of -inf does not give inf - inf.
     largest = tl.full((BLOCK,), -3.4028234663852886e38, tl.float32)
     total = tl.zeros((BLOCK,), tl.float32)
     for start in range(0, columns, BLOCK):
@@ -64,7 +64,7 @@ def backward_kernel(
     x = tl.load(logits_ptr + row * stride + column, mask=mask, other=-float("inf")).to(tl.float32)
     probability = tl.exp(x - tl.load(normalizers_ptr + row))
     dlogits = (probability - tl.where(column == label, 1.0, 0.0)) * dloss
-    # Chosen, not multiplied: a row that does not count has no gradient, whatever its logits are.
+    # `where` and not a product: an ignored row has no gradient, even if its logits are not finite.
     dlogits = tl.where(label == ignore_index, 0.0, dlogits)
     tl.store(dlogits_ptr + row * columns + column, dlogits.to(dlogits_ptr.dtype.element_ty), mask=mask)
 

@@ -1,4 +1,4 @@
-"""What the gated activations share: launches of `activation(gate) * up`, for SiLU and for GELU's tanh form.
+"""Shared code of the gated activations: launches of `activation(gate) * up`, for SiLU and the tanh form of GELU.
 
 The public ops are `hipward_kernels.ops.silu_mul` and `hipward_kernels.ops.gelu_mul`.
 """

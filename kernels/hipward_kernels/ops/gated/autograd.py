@@ -1,4 +1,4 @@
-"""A gated activation as a function with a gradient, of any tier's kernels."""
+"""A gated activation as a differentiable function, from the kernels of any tier."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def function(
     """`activation(gate) * up` with a gradient.
 
     Args:
-        op: Its name, for messages.
-        run: The forward, of `gate` and `up`.
-        differentiate: Gradients of `gate` and `up`, of the result's gradient and both.
+        op: Name of the op, for messages.
+        run: Computes the forward from `gate` and `up`.
+        differentiate: Computes the gradients of `gate` and `up` from the gradient of the result, `gate` and `up`.
     """
 
     class Gated(torch.autograd.Function):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from hipward_kernels import tuning
-from hipward_kernels.arch import get_gfx
+from hipward_kernels.dispatch import tuning
+from hipward_kernels.gpu.arch import get_gfx
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.gated.autograd import function
@@ -29,7 +29,7 @@ VECTORS = 1
 
 
 def macros(chosen: Mapping[str, int], flat: bool, size: int) -> dict[str, int]:
-    """For the kernels, and tensors of `size` bytes; `chosen` of the tuned table replaces what it names."""
+    """Macros of the kernels for vectors of `size` bytes. `chosen`, from the tuned table, replaces the defaults."""
     how = {
         "THREADS": chosen.get("threads", THREADS),
         "VECTORS": chosen.get("vectors", VECTORS),
@@ -60,13 +60,13 @@ class Gated:
     def _prepare(
         self, _generation: int, device: int, dtype: torch.dtype, shape: torch.Size, flat: bool
     ) -> tuple[Launch, int, int] | None:
-        """The forward's launch, its blocks and the vectors of all rows; None where they are no whole vectors."""
+        """The launch of the forward, its blocks and the number of vectors; None if rows are not whole vectors."""
         count, columns = shape.numel(), shape[-1] if shape else 1
         size = count * dtype.itemsize
         if size % VECTOR_BYTES:
             return None
         choice = tuning.choice(get_gfx(device), self.op, dtype, count // columns, columns)
-        # Only contiguous tensors are counted in smaller vectors.
+        # Only contiguous tensors are processed in smaller vectors.
         how = macros(choice.numbers() if flat and choice is not None and choice.tier == "hip" else {}, flat, size)
         vectors = size // how["BYTES"]
         if vectors > MOST_VECTORS:
@@ -75,7 +75,7 @@ class Gated:
         return launch, -(-vectors // (how["THREADS"] * how["VECTORS"])), vectors
 
     def forward(self, gate: Tensor, up: Tensor) -> Any:
-        """Without a graph; `NotImplemented` where vectors do not fit."""
+        """The activation without autograd; `NotImplemented` if vectors do not fit."""
         y = contiguous_like(gate)
         shape = gate.shape
         if not y.numel():

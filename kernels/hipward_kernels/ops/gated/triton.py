@@ -7,7 +7,7 @@ With `y = f(gate) * up`:
 
 SiLU: `f(g) = g * s` with `s = sigmoid(g)`, so `f'(g) = s + f(g) * (1 - s)`. GELU's tanh form is the same with
 `s = sigmoid(2 * i)` and `i = sqrt(2 / pi) * (g + 0.044715 * g**3)`, since `(1 + tanh(i)) / 2` is `sigmoid(2 * i)`: then
-`f'(g) = s + f(g) * (1 - s) * 2 * i'`. One exponential, and nothing to clamp.
+`f'(g) = s + f(g) * (1 - s) * 2 * i'`. This needs one exponential and no clamp.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def activation(gate, GELU: tl.constexpr):
     """`f(gate)` and `f'(gate)`."""
     if GELU:
-        # In this order a large gate overflows to infinity and a sigmoid of 0 or 1, and never to a NaN.
+        # In this order, a large gate overflows to infinity and a sigmoid of 0 or 1, never to NaN.
         s = tl.sigmoid(1.5957691216057308 * gate * (1 + 0.044715 * gate * gate))
         value = gate * s
         slope = s + value * (1 - s) * (1.5957691216057308 * (1 + 0.134145 * gate * gate))
@@ -82,12 +82,12 @@ def backward_kernel(
 
 
 def column_block(columns: int) -> int:
-    """Columns that one program handles."""
+    """Columns of one program."""
     return min(next_power_of_two(columns), COLUMN_BLOCK)
 
 
 def forward(gate: Tensor, up: Tensor, gelu: bool) -> Tensor:
-    """`f(gate) * up`, without a graph."""
+    """`f(gate) * up`, without autograd."""
     y = torch.empty_like(gate, memory_format=torch.contiguous_format)
     if gate.numel() == 0:
         return y
@@ -126,7 +126,7 @@ def backward(dy: Tensor, gate: Tensor, up: Tensor, gelu: bool) -> tuple[Tensor, 
 
 
 def gated(op: str, gelu: bool) -> Callable[[Tensor, Tensor], Tensor]:
-    """`f(gate) * up`, with a graph where one is wanted."""
+    """`f(gate) * up`, with autograd if a gradient is required."""
 
     def run(gate: Tensor, up: Tensor) -> Tensor:
         return forward(gate, up, gelu)

@@ -1,12 +1,12 @@
-"""Takes the result of a fused QKV projection apart and turns queries and keys, in one pass over memory."""
+"""Splits the output of a fused QKV projection and applies RoPE to queries and keys, in one pass over memory."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hipward_kernels.dispatch.registry import Op
 from hipward_kernels.ops.checks import floating
 from hipward_kernels.ops.rope import check_table
-from hipward_kernels.registry import Op
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,7 +35,7 @@ def qkv_rope(
     """
     floating("qkv_rope", "qkv", qkv)
     if heads < 1 or kv_heads < 1 or heads % kv_heads:
-        raise ValueError(f"qkv_rope: {heads} heads of queries cannot share {kv_heads} of keys and values")
+        raise ValueError(f"qkv_rope: {heads} query heads are not a multiple of {kv_heads} key and value heads")
     parts = heads + 2 * kv_heads
     if qkv.dim() != 3 or qkv.shape[-1] % parts:
         raise ValueError(f"qkv_rope: qkv has shape {list(qkv.shape)}; [B, S, {parts} * D] is needed")

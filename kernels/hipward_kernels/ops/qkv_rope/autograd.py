@@ -1,4 +1,4 @@
-"""The QKV split with RoPE as a function with a gradient, of any tier's kernel: gradients are turned back and joined."""
+"""The QKV split with RoPE as a differentiable function: the backward rotates gradients back and joins them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def function(
     """`qkv_rope(qkv, cos, sin, heads, kv_heads, layout)` with a gradient of `qkv`.
 
     Args:
-        run: The forward.
-        join: The gradient of the joined tensor, of those of queries, keys and values, and the tables.
+        run: Computes the forward.
+        join: Computes the gradient of the joined tensor from those of queries, keys and values, and the tables.
     """
 
     class QKVRoPE(torch.autograd.Function):

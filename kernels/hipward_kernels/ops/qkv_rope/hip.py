@@ -29,7 +29,7 @@ def move(
     layout: Layout,
     inverse: bool,
 ) -> None:
-    """From the joined tensor into the parts, or back."""
+    """Copies from the joined tensor into the parts with RoPE, or back with the inverse."""
     if not qkv.numel():
         return
     q, k, _ = parts
@@ -46,7 +46,7 @@ def move(
 def forward(
     qkv: Tensor, cos: Tensor, sin: Tensor, heads: int, kv_heads: int, layout: Layout
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Split and RoPE, without a graph."""
+    """Split and RoPE, without autograd."""
     batch, length, width = qkv.shape
     head_dim = width // (heads + 2 * kv_heads)
     q = qkv.new_empty((batch, length, heads, head_dim))

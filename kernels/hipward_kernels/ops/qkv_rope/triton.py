@@ -1,6 +1,6 @@
 """QKV split + RoPE in Triton: one pass over memory, one launch.
 
-The backward joins and turns back, by the same kernel.
+The backward joins the gradients and applies the inverse rotation, with the same kernel.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def move(
     PAIRS: tl.constexpr,
     REST: tl.constexpr,
 ):
-    """Turns heads from the joined tensor into a part, or back."""
+    """Rotates heads from the joined tensor into a part, or back."""
     if INVERSE:
         turn(
             part_ptr, joined_ptr, part_head_stride, head_dim,
@@ -84,7 +84,7 @@ def qkv_rope_kernel(
     REST: tl.constexpr,
     WIDTH: tl.constexpr,
 ):
-    """Program `(t, g)` handles token `t` of `[B, S]` and a group of heads, of queries, keys or values."""
+    """Program `(t, g)` processes token `t` of `[B, S]` and a group of heads, of queries, keys or values."""
     batch = (tl.program_id(0) // length).to(tl.int64)
     position = (tl.program_id(0) % length).to(tl.int64)
     group = tl.program_id(1)
@@ -106,7 +106,7 @@ def qkv_rope_kernel(
                 (group - q_groups) * HEADS, kv_heads, head_dim, pairs, cos, sin, INVERSE, HALF, HEADS, PAIRS, REST,
             )  # fmt: skip
     else:
-        # Values are copied, bit by bit.
+        # Values are copied unchanged.
         head = (group - q_groups - kv_groups) * HEADS + tl.arange(0, HEADS)
         feature = tl.arange(0, WIDTH)
         mask = (head < kv_heads)[:, None] & (feature < head_dim)[None, :]
@@ -122,7 +122,7 @@ def qkv_rope_kernel(
 def run(
     qkv: Tensor, parts: tuple[Tensor, Tensor, Tensor], cos: Tensor, sin: Tensor, layout: Layout, inverse: bool
 ) -> None:
-    """From the joined tensor into the parts, or back."""
+    """Copies from the joined tensor into the parts with RoPE, or back with the inverse."""
     if qkv.numel() == 0:
         return
     q, k, _ = parts
@@ -157,7 +157,7 @@ def run(
 
 
 def empty_parts(qkv: Tensor, heads: int, kv_heads: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Room for queries, keys and values."""
+    """Uninitialized tensors for queries, keys and values."""
     batch, length, width = qkv.shape
     shapes = [(batch, length, count, width // (heads + 2 * kv_heads)) for count in (heads, kv_heads, kv_heads)]
     q, k, v = (qkv.new_empty(shape) for shape in shapes)
@@ -167,7 +167,7 @@ def empty_parts(qkv: Tensor, heads: int, kv_heads: int) -> tuple[Tensor, Tensor,
 def forward(
     qkv: Tensor, cos: Tensor, sin: Tensor, heads: int, kv_heads: int, layout: Layout
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Split and RoPE, without a graph."""
+    """Split and RoPE, without autograd."""
     qkv = with_features(qkv)
     parts = empty_parts(qkv, heads, kv_heads)
     run(qkv, parts, cos, sin, layout, False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hipward_kernels.dispatch.registry import Op
 from hipward_kernels.ops.checks import floating, norm_weight
-from hipward_kernels.registry import Op
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -1,4 +1,4 @@
-"""RMSNorm and add+RMSNorm as functions with a gradient, of any tier's kernels."""
+"""RMSNorm and add+RMSNorm as differentiable functions, from the kernels of any tier."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Forward(Protocol):
     def __call__(
         self, op: str, x: Tensor, residual: Tensor | None, weight: Tensor | None, eps: float
     ) -> tuple[Tensor, Tensor]:
-        """RMSNorm of `x`, or of `x + residual`; and what was normalized."""
+        """RMSNorm of `x`, or of `x + residual`; and the normalized input."""
 
 
 class Backward(Protocol):
@@ -28,7 +28,7 @@ class Backward(Protocol):
     def __call__(
         self, dy: Tensor, dtotal: Tensor | None, x: Tensor, weight: Tensor | None, eps: float
     ) -> tuple[Tensor, Tensor | None]:
-        """Gradients of what was normalized, `x`, and of the weight; `dtotal` is added to the first."""
+        """Gradients of the normalized input `x` and of the weight; `dtotal` is added to the first."""
 
 
 def functions(run: Forward, differentiate: Backward) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -60,7 +60,7 @@ def functions(run: Forward, differentiate: Backward) -> tuple[Callable[..., Any]
             refuse_second_derivative("add_rmsnorm")
             total, weight = ctx.saved_tensors
             dx, dweight = differentiate(dy, dtotal, total, weight, ctx.eps)
-            # The sum's gradient is that of both.
+            # Both summands have the gradient of the sum.
             return dx, dx, dweight, None
 
     return RMSNorm.apply, AddRMSNorm.apply

@@ -1,7 +1,7 @@
 """RMSNorm in HIP, forward and backward; the kernels are in `hip.hip` and `backward.hip`.
 
-A row is held in registers by the threads of one block, or of a cluster of blocks where a GPU has those. Rows that are
-too long for that are left to the next tier.
+The threads of one block, or of a cluster of blocks if the GPU has clusters, have a row in registers. Longer rows are
+left to the next tier.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from hipward_kernels import tuning
-from hipward_kernels.arch import WAVE_NVIDIA, cluster_of, get_gfx, wave_of
-from hipward_kernels.grid import most_blocks
+from hipward_kernels.dispatch import tuning
+from hipward_kernels.gpu.arch import cluster_of, get_gfx
+from hipward_kernels.gpu.facts import wavefront_of
+from hipward_kernels.jit.grid import most_blocks
 from hipward_kernels.jit.kernel import Kernel
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.hip_launch import NAMES, VECTOR_BYTES, Launches, aligned, at_least_as_wide, whole_vectors
@@ -32,55 +33,58 @@ _FORWARD = Launches(Kernel(Path(__file__).with_name("hip.hip"), "forward", "PPPP
 _BACKWARD = Launches(Kernel(Path(__file__).with_name("backward.hip"), "backward", "PPPPPPqqqqqiff"))
 
 ROW_THREADS = 512
-"""Most threads of a row in a block: with more, a block leaves no room for a second one to load while the first
-computes."""
+"""Most threads of a row in a block: with more, no second block fits that could load while the first one computes."""
 
 BLOCK_THREADS = 128
-"""Least threads of a block, where a row needs fewer."""
+"""Fewest threads of a block, if a row needs fewer."""
 
 MOST_VECTORS = 16
-"""Of a thread, of all inputs: 64 of its registers, which is all that 512 threads can have without spilling."""
+"""Most vectors of a thread, of all inputs: 64 registers, the most that 512 threads can have without spilling."""
 
 PRELOADED_VECTORS = 8
-"""Of a thread, of all inputs and the weight: up to this many are on their way at once."""
+"""Vectors of a thread, of all inputs and the weight, up to which all are loaded at once."""
 
 TOGETHER_THREADS = 256
-"""Of a block: up to this many, the weight is held together with the row. With more, its registers leave no room for a
-second block, which costs a fifth on an H200."""
+"""Threads of a block up to which the weight is in registers together with the row. With more threads, no second block
+fits, which costs 20 % on an H200."""
 
 CLUSTERED_VECTORS = 4096
 """Rows from this length on are shared by blocks of a cluster: each SM of an H200 then holds several rows."""
 
+SMALLEST_CLUSTER_ROW = 32
+"""Fewest threads of a row in a block of a cluster: a warp, since only NVIDIA GPUs have clusters."""
+
 BACKWARD_VECTORS = {64: 4, 32: 2}
-"""Of a thread in the backward, by lanes of a wave: AMD's GPUs have twice the registers. Each vector takes at least 20:
-the row, its gradient, the weight, and the part of the weight's gradient in float32."""
+"""Most vectors of a thread in the backward, by lanes of a wavefront: AMD GPUs have twice the registers. A vector needs
+at least 20 registers: the row, its gradient, the weight, and the partial gradient of the weight in float32."""
 
 BLOCKS_PER_COMPUTE_UNIT = 4
-"""Of the backward: enough to hide memory's latency, few enough to keep the parts of the weight's gradient small."""
+"""Blocks of the backward: enough to hide the latency of memory, few enough for small partial gradients of the
+weight."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a row is shared out."""
+    """Distribution of rows over threads."""
 
     row_threads: int
-    """Of a block."""
+    """Threads per row in a block."""
     rows: int
-    """Of a block."""
+    """Rows per block."""
     cluster: int
-    """Blocks of a row."""
+    """Blocks per row."""
     vectors: int
-    """Of a thread."""
+    """Vectors per thread."""
     whole: bool
-    """The threads' vectors are just the row."""
+    """Whether the vectors of the threads cover the row exactly."""
 
     @property
     def threads(self) -> int:
-        """Of a block."""
+        """Threads per block."""
         return self.row_threads * self.rows
 
     def macros(self) -> dict[str, int]:
-        """For the kernels."""
+        """Macros of the kernels."""
         return {
             "ROW_THREADS": self.row_threads,
             "ROWS": self.rows,
@@ -91,18 +95,20 @@ class Plan:
 
 
 def plan(columns: int, itemsize: int, most_vectors: int, cluster: int, chosen: Mapping[str, int]) -> Plan | None:
-    """The launch for rows of a length, or None where a thread would need more than `most_vectors`.
+    """The launch for rows of a length, or None if a thread would need more than `most_vectors` vectors.
 
-    Two vectors a thread, as long as there are threads; `chosen` of the tuned table replaces what it names.
+    A thread has two vectors, as long as there are enough threads. Values of `chosen`, from the tuned table, replace the
+    defaults.
     """
     vectors = -(-columns // (VECTOR_BYTES // itemsize))
     cluster = chosen.get("cluster", cluster)
     of_block = -(-vectors // cluster)
-    # The power of two below, so that few threads of a row that is no power of two are idle; more, if they have no room.
+    # The next lower power of two, so that few threads are idle for other lengths; more threads if the registers
+    # require.
     below, room = (1 << of_block.bit_length() - 1) // 2, next_power_of_two(-(-of_block // most_vectors))
     row_threads = chosen.get("row_threads", min(max(below, room), ROW_THREADS))
     of_thread = -(-of_block // row_threads)
-    if of_thread > most_vectors or (cluster > 1 and row_threads < WAVE_NVIDIA):
+    if of_thread > most_vectors or (cluster > 1 and row_threads < SMALLEST_CLUSTER_ROW):
         return None
     rows = chosen.get("rows", 1 if cluster > 1 else max(BLOCK_THREADS // row_threads, 1))
     return Plan(row_threads, rows, cluster, of_thread, of_thread * row_threads * cluster == vectors)
@@ -111,7 +117,7 @@ def plan(columns: int, itemsize: int, most_vectors: int, cluster: int, chosen: M
 def forward_plan(
     arch: str, columns: int, itemsize: int, inputs: int, chosen: Mapping[str, int]
 ) -> tuple[Plan, dict[str, int]] | None:
-    """The launch of the forward, and the macros that say how it is done."""
+    """The launch of the forward, and its macros."""
     cluster = cluster_of(arch) if columns * itemsize >= CLUSTERED_VECTORS * VECTOR_BYTES else 1
     found = plan(columns, itemsize, MOST_VECTORS // inputs, cluster, chosen)
     if found is None:
@@ -129,7 +135,7 @@ def forward_plan(
 
 def backward_plan(arch: str, columns: int, itemsize: int) -> Plan | None:
     """The launch of the backward."""
-    cluster, most = 1, BACKWARD_VECTORS[wave_of(arch)]
+    cluster, most = 1, BACKWARD_VECTORS[wavefront_of(arch)]
     while (found := plan(columns, itemsize, most, cluster, {})) is None and cluster < cluster_of(arch):
         cluster *= 2
     return found
@@ -137,13 +143,13 @@ def backward_plan(arch: str, columns: int, itemsize: int) -> Plan | None:
 
 @dataclass(frozen=True)
 class Ready:
-    """What is worked out once for a form of arguments."""
+    """A prepared launch, cached for arguments of one form."""
 
     launch: Launch
     blocks: int
     over_columns: float
     step: int = 0
-    """Rows from one of a block to its next, in the backward."""
+    """Distance between the rows of a block, in the backward."""
 
 
 def _fits(dtype: torch.dtype, scale: torch.dtype | None, columns: int, *strides: int) -> bool:
@@ -161,7 +167,7 @@ def ready(
     columns: int,
     *strides: int,
 ) -> Ready | None:
-    """The launch for rows of `dtype` and a weight of `scale`; None where vectors do not fit or rows are too many."""
+    """The launch for rows of `dtype` and a weight of `scale`; None if vectors do not fit or there are too many rows."""
     if not _fits(dtype, scale, columns, *strides):
         return None
     arch = get_gfx(device)
@@ -183,7 +189,7 @@ def ready(
 def ready_backward(
     add: bool, device: int, dtype: torch.dtype, scale: torch.dtype | None, rows: int, columns: int
 ) -> Ready | None:
-    """The same for the backward, whose parts of the weight's gradient are as many as its step."""
+    """The same for the backward, which has `step` partial gradients of the weight."""
     found = backward_plan(get_gfx(device), columns, dtype.itemsize) if _fits(dtype, scale, columns) else None
     if found is None:
         return None
@@ -194,7 +200,7 @@ def ready_backward(
 
 
 def forward(op: str, x: Tensor, residual: Tensor | None, weight: Tensor | None, eps: float) -> Any:
-    """RMSNorm of `x`, or of `x + residual`, and what was normalized; `NotImplemented` where vectors do not fit."""
+    """RMSNorm of `x`, or of `x + residual`, and the normalized input; `NotImplemented` if vectors do not fit."""
     y = contiguous_like(x)
     total = x if residual is None else torch.empty_like(y)
     if not y.numel():
@@ -220,9 +226,9 @@ def forward(op: str, x: Tensor, residual: Tensor | None, weight: Tensor | None, 
 def backward(
     dy: Tensor, dtotal: Tensor | None, x: Tensor, weight: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor | None]:
-    """Gradients of what was normalized, `x`, and of the weight; `dtotal` is added to the first.
+    """Gradients of the normalized input `x` and of the weight; `dtotal` is added to the first.
 
-    Only for what `differentiable` takes.
+    The arguments must satisfy `differentiable`.
     """
     dx = torch.empty_like(x, memory_format=torch.contiguous_format)
     if not dx.numel():
@@ -244,7 +250,7 @@ def backward(
 
 
 def _readable(gradient: Tensor) -> Tensor:
-    """The rows of a gradient, which may be a view that vectors cannot read."""
+    """The rows of a gradient; a copy if it is a view that vectors cannot read."""
     rows = as_rows(gradient)
     if aligned(rows) and whole_vectors(rows.itemsize, rows.stride(0)):
         return rows
@@ -252,7 +258,7 @@ def _readable(gradient: Tensor) -> Tensor:
 
 
 def differentiable(op: str, x: Tensor, residual: Tensor | None, weight: Tensor | None) -> bool:
-    """Whether both directions take these."""
+    """Whether forward and backward support these arguments."""
     if not x.numel():
         return True
     inputs = [as_rows(tensor) for tensor in (x, residual) if tensor is not None]

@@ -9,9 +9,9 @@ With `r = 1 / sqrt(mean(x**2) + eps)` and `g = dy * weight`, for each row:
 For add+RMSNorm, `x` is the rounded sum of two tensors, which is stored too; a gradient that reaches the sum is added
 to `dx`.
 
-Rows that fit are held in registers, so that `x` is read once. Longer rows are
-read twice, in blocks of columns. The backward computes `r` anew instead of saving it: it has to read `x`
-in any case. Each backward program sums its rows' part of `dweight` in float32; PyTorch adds the parts.
+A row that fits is loaded into registers once. Longer rows are read twice, in blocks of columns. The backward recomputes
+`r` instead of saving it, because it reads `x` in any case. Each backward program sums `dweight` over its rows in
+float32; PyTorch adds these partial sums.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from hipward_kernels import tuning
-from hipward_kernels.arch import get_gfx
+from hipward_kernels.dispatch import tuning
+from hipward_kernels.gpu.arch import get_gfx
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.launch import (
     INTERPRETING,
@@ -39,13 +39,13 @@ from hipward_kernels.ops.launch import (
 from hipward_kernels.ops.rmsnorm.autograd import functions
 
 FORWARD_ROW_LIMIT = 32768
-"""Longest row that a forward program holds in registers: past it, gfx942 spills with its most waves, 16."""
+"""Longest row that a forward program loads into registers. Longer rows spill on gfx942, even with 16 wavefronts."""
 
 BACKWARD_ROW_LIMIT = 16384
-"""The same for a backward program, which holds four vectors of a row's length."""
+"""The same for a backward program, which needs four vectors of a row's length."""
 
 PROGRAMS_PER_COMPUTE_UNIT = 4
-"""Backward programs in flight: enough to hide memory latency, few enough to keep `dweight`'s parts small."""
+"""Backward programs: enough to hide the latency of memory, few enough for small partial sums of `dweight`."""
 
 
 @triton.jit
@@ -63,12 +63,12 @@ def forward_kernel(
     HAS_WEIGHT: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """One program a row; the row fits into `BLOCK`."""
+    """One program per row; the row fits into `BLOCK`."""
     row = tl.program_id(0).to(tl.int64)
     column = tl.arange(0, BLOCK)
     mask = column < columns
     x = tl.load(x_ptr + row * x_stride + column, mask=mask, other=0.0).to(tl.float32)
-    # Before the sum over the row, so that it is on its way meanwhile.
+    # Loaded before the sum over the row, to overlap with it.
     weight = tl.full((BLOCK,), 1.0, tl.float32)
     if HAS_WEIGHT:
         weight = tl.load(weight_ptr + column, mask=mask, other=0.0).to(tl.float32)
@@ -77,7 +77,7 @@ def forward_kernel(
         total = (x + residual).to(total_ptr.dtype.element_ty)
         tl.store(total_ptr + row * columns + column, total, mask=mask)
         x = total.to(tl.float32)
-    # Inductor passes Python floats as float64; without the cast the whole row would be computed in it.
+    # Inductor passes Python floats as float64; without the cast, the whole row would be computed in float64.
     y = x * tl.rsqrt(tl.sum(x * x, 0) / columns + tl.cast(eps, tl.float32))
     if HAS_WEIGHT:
         y *= weight
@@ -86,7 +86,7 @@ def forward_kernel(
 
 @triton.jit
 def row_part(ptr, column, COLUMNS: tl.constexpr, BLOCK: tl.constexpr, POLICY: tl.constexpr):
-    """`BLOCK` columns of a row, in float32; without a mask where none is needed, which is worth 2 % on an H200."""
+    """`BLOCK` columns of a row, in float32. Leaving out an unnecessary mask saves 2 % on an H200."""
     if COLUMNS % BLOCK == 0:
         part = tl.load(ptr + column, eviction_policy=POLICY)
     else:
@@ -109,9 +109,9 @@ def forward_blocked_kernel(
     COLUMNS: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """One program a row, `BLOCK` columns at a time: once for the mean square, once to scale.
+    """One program per row, `BLOCK` columns at a time: once for the mean square, once to scale.
 
-    What is read twice is to stay in the first-level cache the first time, and to leave it the second time.
+    The cache policies keep the row in the first-level cache after the first read, and evict it after the second.
     """
     row = tl.program_id(0).to(tl.int64)
     x_ptr += row * x_stride
@@ -123,7 +123,7 @@ def forward_blocked_kernel(
         column = start + tl.arange(0, BLOCK)
         x = row_part(x_ptr, column, COLUMNS, BLOCK, "evict_last")
         if ADD:
-            # Added again below, which costs a read but needs no barrier between a store and a load of the sum.
+            # The sum is computed again below: that costs a read, but needs no barrier between a store and a load of it.
             x += row_part(residual_ptr, column, COLUMNS, BLOCK, "evict_last")
             x = x.to(total_ptr.dtype.element_ty).to(tl.float32)
         squares += x * x
@@ -161,7 +161,7 @@ def backward_kernel(
     HAS_WEIGHT: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Program `p` of `P` handles the rows `p, p + P, …`; each row fits into `BLOCK`."""
+    """Program `p` of `P` processes the rows `p, p + P, …`; each row fits into `BLOCK`."""
     first = tl.program_id(0)
     column = tl.arange(0, BLOCK)
     mask = column < columns
@@ -234,7 +234,7 @@ def backward_blocked_kernel(
     HAS_WEIGHT: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Second half: program `(p, b)` of `(P, B)` handles columns of block `b` in the rows `p, p + P, …`."""
+    """Second half: program `(p, b)` of `(P, B)` processes the columns of block `b` in the rows `p, p + P, …`."""
     first = tl.program_id(0)
     column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     mask = column < columns
@@ -257,7 +257,7 @@ def backward_blocked_kernel(
 
 
 def forward_plan(op: str, x: Tensor, rows: int, columns: int) -> tuple[int, int, bool]:
-    """Columns at a time, warps, and whether a row is read twice; by the tuned table where it has the shape."""
+    """Columns per iteration, warps, and whether a row is read twice; from the tuned table if it has the shape."""
     if torch.compiler.is_compiling() or INTERPRETING:
         block, num_warps = default_plan(columns, WARP_SIZE)
         return block, num_warps, block < columns
@@ -265,7 +265,7 @@ def forward_plan(op: str, x: Tensor, rows: int, columns: int) -> tuple[int, int,
 
 
 def default_plan(columns: int, warp_size: int) -> tuple[int, int]:
-    """Columns at a time and warps, where nothing is tuned: the whole row up to a limit."""
+    """Columns per iteration and warps without a tuned row: the whole row up to a limit."""
     block = row_block(columns, FORWARD_ROW_LIMIT)
     return block, warps(block, warp_size)
 
@@ -282,7 +282,7 @@ def _tuned_plan(
 
 
 def forward(op: str, x: Tensor, residual: Tensor | None, weight: Tensor | None, eps: float) -> tuple[Tensor, Tensor]:
-    """RMSNorm of `x`, or of `x + residual`, without a graph; and what was normalized."""
+    """RMSNorm of `x`, or of `x + residual`, without autograd; and the normalized input."""
     y = torch.empty_like(x, memory_format=torch.contiguous_format)
     total = x if residual is None else torch.empty_like(y)
     if x.numel() == 0:
@@ -310,7 +310,7 @@ def backward(
     weight: Tensor | None,
     eps: float,
 ) -> tuple[Tensor, Tensor | None]:
-    """Gradients of what was normalized, `x`, and of the weight; `dtotal` is added to the first."""
+    """Gradients of the normalized input `x` and of the weight; `dtotal` is added to the first."""
     dx = torch.empty_like(x, memory_format=torch.contiguous_format)
     if x.numel() == 0:
         return dx, None if weight is None else torch.zeros_like(weight)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hipward_kernels.dispatch.registry import Op
 from hipward_kernels.ops.checks import floating
 from hipward_kernels.ops.rope.layout import LAYOUTS, Layout, convert_weight, rope_table
-from hipward_kernels.registry import Op
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -17,17 +17,17 @@ OP = Op(__name__, "rope", ("hip", "triton", "eager"))
 
 
 def rope(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout = "half") -> Tensor:
-    """Turns pairs of features of each head by the angle of its position.
+    """Rotates pairs of features of each head by the angle of its position.
 
-    `(a, b) -> (a * cos - b * sin, b * cos + a * sin)`, equation 34 of the paper, where `layout` says which two
-    features are a pair. Features past the table's are copied. Computed in float32 (float64 for float64 inputs) and
+    `(a, b) -> (a * cos - b * sin, b * cos + a * sin)`, equation 34 of the paper. `layout` defines which two features
+    are a pair. Features beyond those of the table are copied. Computed in float32 (float64 for float64 inputs) and
     rounded once, at the end.
 
     Args:
         x: Queries or keys, shape `[B, S, H, D]`; float16, bfloat16, float32 or float64, any strides: pass a
             transposed view of `[B, H, S, D]` as it is.
         cos: Cosines, shape `[S, P]` or `[B, S, P]` with `P` pairs, `2 * P <= D`; any floating dtype.
-            `rope_table` makes them; take its rows for the positions at hand.
+            `rope_table` computes them; pass the rows of the positions.
         sin: Sines, like `cos`.
         layout: `half` or `interleaved`.
 
@@ -43,7 +43,7 @@ def rope(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout = "half") -> Tensor
 
 
 def check_table(op: str, x: Tensor, head_dim: int, cos: Tensor, sin: Tensor, layout: str) -> None:
-    """Refuses tables that do not fit `x`, whose first two dimensions are batch and sequence."""
+    """Raises if the tables do not fit `x`, whose first two dimensions are batch and sequence."""
     if layout not in LAYOUTS:
         raise ValueError(f"{op}: the layout {layout!r} is none of {', '.join(LAYOUTS)}")
     floating(op, "cos", cos)

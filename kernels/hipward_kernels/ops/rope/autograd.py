@@ -1,4 +1,4 @@
-"""RoPE as a function with a gradient, of any tier's kernel: the gradient is turned back."""
+"""RoPE as a differentiable function: the backward applies the inverse rotation to the gradient."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def function(
     run: Callable[[Tensor, Tensor, Tensor, Layout], Tensor],
     run_back: Callable[[Tensor, Tensor, Tensor, Layout], Tensor],
 ) -> Callable[..., Any]:
-    """`rope(x, cos, sin, layout)` with a gradient of `x`; `run_back` turns the other way round."""
+    """`rope(x, cos, sin, layout)` with a gradient of `x`; `run_back` applies the inverse rotation."""
 
     class RoPE(torch.autograd.Function):
         @staticmethod

@@ -33,9 +33,9 @@ LAUNCHES = Launches(Kernel(Path(__file__).with_name("hip.hip"), "rotate", "PPPPq
 
 THREADS = 256
 FEW_THREADS = 64
-"""Of a block, where there are too few units for all of a GPU."""
+"""Threads of a block if there is too little work for the whole GPU."""
 FEW_FEATURES = 2
-"""Of a vector there: more threads share the work, each waits for less."""
+"""Features of a vector in that case: more threads with less work each."""
 
 
 def takes(x: Tensor, cos: Tensor, sin: Tensor) -> bool:
@@ -63,22 +63,22 @@ def table_strides(cos: Tensor) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Shares:
-    """How the work is shared out."""
+    """Distribution of the work over threads."""
 
     threads: int
-    """Of a block."""
+    """Threads per block."""
     vector_bytes: int
     units: int
-    """Of two vectors each, one for a thread."""
+    """Units of work: two vectors, one unit per thread."""
 
     @property
     def blocks(self) -> int:
-        """Of the launch."""
+        """Blocks of the launch."""
         return -(-self.units // self.threads)
 
 
 def shares(count: int, itemsize: int, device: int) -> Shares:
-    """For as many elements."""
+    """The distribution for `count` elements."""
     units = count * itemsize // (2 * VECTOR_BYTES)
     if units > FEW_THREADS * compute_units(device):
         return Shares(THREADS, VECTOR_BYTES, units)
@@ -88,7 +88,7 @@ def shares(count: int, itemsize: int, device: int) -> Shares:
 def macros(
     dtype: torch.dtype, table: Tensor, layout: Layout, inverse: bool, shape: Sequence[int], share: Shares
 ) -> dict[str, object]:
-    """For the kernels of this op and of the one that also splits; `shape` is `[B, S, H, D]`."""
+    """Macros of the kernels of `rope` and `qkv_rope`; `shape` is `[B, S, H, D]`."""
     batch, _, heads, head_dim = shape
     return {
         "T": NAMES[dtype],
@@ -106,7 +106,7 @@ def macros(
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout, inverse: bool) -> Tensor:
-    """RoPE, or the other way round."""
+    """RoPE, or its inverse."""
     y = torch.empty_like(x, memory_format=torch.contiguous_format)
     if not y.numel():
         return y
@@ -119,12 +119,12 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout, inverse: bool) -
 
 
 def forward(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
-    """RoPE without a graph."""
+    """RoPE without autograd."""
     return rotate(x, cos, sin, layout, False)
 
 
 def backward(dy: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
-    """The other way round. A gradient may be a view that vectors cannot read."""
+    """The inverse rotation. A gradient that vectors cannot read is copied."""
     dy = dy if takes(dy, cos, sin) else dy.clone(memory_format=torch.contiguous_format)
     return rotate(dy, cos, sin, layout, True)
 

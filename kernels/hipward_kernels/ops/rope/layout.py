@@ -1,6 +1,6 @@
-"""The two layouts of rotary embeddings, their tables, and how weights go from one to the other.
+"""The two layouts of rotary embeddings, their tables, and the conversion of weights between them.
 
-Pure PyTorch, without kernels.
+Plain PyTorch, without kernels.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 Layout = Literal["half", "interleaved"]
-"""Which two features turn together, of `R` that do: `i` and `i + R/2` (half; GPT-NeoX and Hugging Face Llama), or
+"""Which two of `R` rotated features are a pair: `i` and `i + R/2` (half; GPT-NeoX and Hugging Face Llama), or
 `2i` and `2i + 1` (interleaved; GPT-J and Meta's Llama)."""
 
 LAYOUTS: tuple[Layout, ...] = ("half", "interleaved")
@@ -25,24 +25,24 @@ def rope_table(
     device: torch.device | str | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> tuple[Tensor, Tensor]:
-    """Cosines and sines of the angles by which `rope` turns.
+    """Cosines and sines of the angles of `rope`.
 
     `angle[p, i] = p / base**(2 * i / rotary_dim)`, in radians (Su et al. 2021, section 3.2.2,
     https://arxiv.org/abs/2104.09864). Computed in float64: at position 100,000 float32 angles are off by 0.004.
 
     Args:
         length: Number of positions, from 0.
-        rotary_dim: Features that turn, even.
-        base: The slowest pair turns once in about `2 * pi * base` positions.
-        device: Of the result.
-        dtype: Of the result; float32 is advised also for 16-bit models.
+        rotary_dim: Number of rotated features; even.
+        base: The slowest pair completes a rotation in about `2 * pi * base` positions.
+        device: Device of the result.
+        dtype: Dtype of the result; float32 is recommended also for 16-bit models.
 
     Returns:
         Cosines and sines, each of shape `[length, rotary_dim / 2]`.
     """
     if rotary_dim <= 0 or rotary_dim % 2:
         raise ValueError(
-            f"rope_table: rotary_dim is {rotary_dim}; features turn in pairs, so it must be even and positive"
+            f"rope_table: rotary_dim is {rotary_dim}; features are rotated in pairs, so it must be even and positive"
         )
     pairs = torch.arange(rotary_dim // 2, dtype=torch.float64)
     angles = torch.outer(torch.arange(length, dtype=torch.float64), base ** (-2 * pairs / rotary_dim))
@@ -50,13 +50,13 @@ def rope_table(
 
 
 def convert_weight(weight: Tensor, heads: int, to: Layout, rotary_dim: int | None = None) -> Tensor:
-    """Reorders a query's or key's projection so that the other layout gives the same attention scores.
+    """Reorders the projection of queries or keys so that the other layout gives the same attention scores.
 
     Args:
-        weight: The projection's weight `[heads * D, K]` or bias `[heads * D]`, made for the layout that `to` is not.
+        weight: The projection's weight `[heads * D, K]` or bias `[heads * D]`, for the layout other than `to`.
         heads: Heads of this projection.
-        to: The layout that the result is for.
-        rotary_dim: Features of a head that turn; None means all `D`.
+        to: Layout of the result.
+        rotary_dim: Rotated features of a head; None means all `D`.
 
     Returns:
         A new tensor with the shape of `weight`.
@@ -64,7 +64,7 @@ def convert_weight(weight: Tensor, heads: int, to: Layout, rotary_dim: int | Non
     if to not in LAYOUTS:
         raise ValueError(f"convert_weight: the layout {to!r} is none of {', '.join(LAYOUTS)}")
     if weight.shape[0] % heads:
-        raise ValueError(f"convert_weight: {weight.shape[0]} rows cannot be shared by {heads} heads")
+        raise ValueError(f"convert_weight: {weight.shape[0]} rows are not a multiple of {heads} heads")
     by_head = torch.unflatten(weight, 0, (heads, -1))
     turning = by_head.shape[1] if rotary_dim is None else rotary_dim
     order = torch.arange(turning, device=weight.device)

@@ -1,7 +1,7 @@
 """RoPE in Triton: one pass over memory.
 
-A program handles one position of one sequence: it reads the table's row once for all heads. The backward turns the
-other way: the same kernel with the sine negated.
+A program processes one position of one sequence: it reads the table's row once for all heads. The backward is the same
+kernel with the sine negated.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hipward_kernels.ops.rope.layout import Layout
 
 TILE = 4096
-"""Elements that a program turns at a time: 16 a thread, as in the row-wise kernels."""
+"""Elements of a program: 16 per thread, as in the row-wise kernels."""
 
 
 @triton.jit
@@ -50,7 +50,7 @@ def turn(
     PAIRS: tl.constexpr,
     REST: tl.constexpr,
 ):
-    """Turns `HEADS` heads of a position, and copies their features past `2 * pairs`."""
+    """Rotates `HEADS` heads of a position, and copies their features beyond `2 * pairs`."""
     head = first_head + tl.arange(0, HEADS)
     live = (head < heads)[:, None]
     x_ptr += head[:, None].to(tl.int64) * x_head_stride
@@ -63,7 +63,7 @@ def turn(
         tl.store(y_ptr + pair[None, :], (a * cos - b * sin).to(y_ptr.dtype.element_ty), mask=mask)
         tl.store(y_ptr + (pair + pairs)[None, :], (b * cos + a * sin).to(y_ptr.dtype.element_ty), mask=mask)
     else:
-        # Loaded side by side and parted in registers: every second element at a time would be narrow loads.
+        # Loaded contiguously and separated in registers, because loads of every second element would be narrow.
         feature = tl.arange(0, 2 * PAIRS)
         mask = live & (feature < 2 * pairs)[None, :]
         x = tl.load(x_ptr + feature[None, :], mask=mask, other=0.0).to(tl.float32)
@@ -100,7 +100,7 @@ def rope_kernel(
     PAIRS: tl.constexpr,
     REST: tl.constexpr,
 ):
-    """Program `(t, g)` handles the heads of group `g` at token `t` of `[B, S]`."""
+    """Program `(t, g)` processes the heads of group `g` at token `t` of `[B, S]`."""
     batch = (tl.program_id(0) // length).to(tl.int64)
     position = (tl.program_id(0) % length).to(tl.int64)
     table = batch * table_batch_stride + position * table_position_stride
@@ -124,7 +124,7 @@ def rope_kernel(
 
 
 def tile(heads: int, head_dim: int, pairs: int) -> dict[str, int]:
-    """Constants of a launch: heads and pairs of a program, and room for the features that are copied."""
+    """Constants of a launch: heads and pairs per program, and the number of copied features, padded."""
     width = next_power_of_two(pairs)
     rest = head_dim - 2 * pairs
     at_once = max(min(next_power_of_two(heads), TILE // (2 * width)), 1)
@@ -132,12 +132,12 @@ def tile(heads: int, head_dim: int, pairs: int) -> dict[str, int]:
 
 
 def tile_warps(constants: dict[str, int], warp_size: int) -> int:
-    """Warps of a program: 16 elements a thread."""
+    """Warps of a program: 16 elements per thread."""
     return min(max(constants["HEADS"] * constants["PAIRS"] * 2 // 16 // warp_size, 1), 8)
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout, inverse: bool) -> Tensor:
-    """RoPE, or the other way round."""
+    """RoPE, or its inverse."""
     x = with_features(x)
     y = torch.empty_like(x, memory_format=torch.contiguous_format)
     if x.numel() == 0:
@@ -171,17 +171,17 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout, inverse: bool) -
 
 
 def with_features(x: Tensor) -> Tensor:
-    """`x` itself where its last dimension is contiguous, else a copy."""
+    """`x` if its last dimension is contiguous, else a copy."""
     return x if x.stride(-1) == 1 or x.shape[-1] == 1 else x.contiguous()
 
 
 def forward(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
-    """RoPE without a graph."""
+    """RoPE without autograd."""
     return rotate(x, cos, sin, layout, False)
 
 
 def backward(dy: Tensor, cos: Tensor, sin: Tensor, layout: Layout) -> Tensor:
-    """The other way round."""
+    """The inverse rotation."""
     return rotate(dy, cos, sin, layout, True)
 
 

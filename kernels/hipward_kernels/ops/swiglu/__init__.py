@@ -1,15 +1,15 @@
-"""SiLU×mul of a fused gate and up projection as it is (Shazeer 2020, https://arxiv.org/abs/2002.05202).
+"""SiLU×mul of the joined output of a gate and up projection (Shazeer 2020, https://arxiv.org/abs/2002.05202).
 
-`silu_mul` takes the two halves as views, and autograd then puts their gradients together again: a pass over memory that
-does nothing else. Here the gradient is one tensor from the start.
+With `silu_mul`, the two halves are views, and autograd concatenates their gradients in an additional pass over memory.
+Here the gradient is one tensor from the start.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hipward_kernels.dispatch.registry import Op
 from hipward_kernels.ops.checks import floating
-from hipward_kernels.registry import Op
 
 if TYPE_CHECKING:
     from torch import Tensor

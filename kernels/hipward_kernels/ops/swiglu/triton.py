@@ -1,4 +1,4 @@
-"""SwiGLU's activation in Triton: the forward is `gated`'s, the backward writes both halves of one tensor.
+"""SwiGLU's activation in Triton: the forward kernel is that of `gated`, the backward writes both halves of one tensor.
 
 With `s = sigmoid(gate)`:
 
@@ -23,7 +23,7 @@ from hipward_kernels.ops.launch import WARP_SIZE, as_rows, launch, launch_device
 
 @triton.jit
 def swiglu_backward_kernel(dy_ptr, x_ptr, dx_ptr, dy_stride, x_stride, columns, BLOCK: tl.constexpr):
-    """Program `(r, b)` handles columns of block `b` in row `r`, of both halves."""
+    """Program `(r, b)` processes the columns of block `b` in row `r`, of both halves."""
     row = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     mask = column < columns
@@ -38,7 +38,7 @@ def swiglu_backward_kernel(dy_ptr, x_ptr, dx_ptr, dy_stride, x_stride, columns, 
 
 
 def forward(gate_up: Tensor) -> Tensor:
-    """The activation, without a graph."""
+    """The activation, without autograd."""
     gate, up = gate_up.chunk(2, dim=-1)
     return gated_forward(gate, up, False)
 

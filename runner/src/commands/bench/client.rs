@@ -1,4 +1,4 @@
-//! The API as a client sees it. Blocking calls, each on a thread where that is allowed.
+//! A client of the API. Blocking calls, each on a thread where blocking is allowed.
 
 use hipward_protocol::{Event, JobRequest, JobSummary, Problem};
 use std::{
@@ -9,11 +9,11 @@ use std::{
 use tokio::{sync::mpsc, task};
 use ureq::{Agent, Body, RequestBuilder, http::Response};
 
-/// Times that a lost stream is taken up again without an event in between: a server that is started again first asks its
+/// Number of attempts to resume a lost stream without an event in between. A restarted server first probes its
 /// Python for PyTorch, which takes long on a cold disk.
-const TRIES: u32 = 120;
+const MAX_RETRIES: u32 = 120;
 const PAUSE: Duration = Duration::from_secs(1);
-/// Largest report: samples of every variant, many times over.
+/// Maximum size of a report. Larger than the samples of all variants.
 const REPORT_BYTES: u64 = 256 << 20;
 
 /// Why there is no result.
@@ -26,31 +26,31 @@ pub(super) enum ClientError {
     },
     #[error("{}: {} {}", .0.title, .0.detail, .0.help)]
     Refused(Box<Problem>),
-    #[error("{url} answered with {status}, and not as a Hipward server does")]
+    #[error("{url} answered with status {status}, but not like a Hipward server")]
     Foreign { url: String, status: u16 },
     #[error("the server ended the stream of events")]
     Ended,
-    #[error("the call did not end: {0}")]
+    #[error("the call was aborted: {0}")]
     Stopped(#[from] task::JoinError),
 }
 
-/// The address of a server, from what a person writes.
+/// Parses the address of a server.
 pub(super) fn base(text: &str) -> Result<String, String> {
     if text.starts_with("https://") {
         return Err(
-            "TLS is not spoken here; ssh -L 8717:localhost:8717 HOST, then http://localhost:8717"
+            "TLS is not supported; run ssh -L 8717:localhost:8717 HOST and use http://localhost:8717"
                 .to_owned(),
         );
     }
     let address = text.strip_prefix("http://").unwrap_or(text);
     let address = address.trim_end_matches('/');
     if address.is_empty() || address.contains('/') {
-        return Err("it is an address such as http://gpu-host:8717".to_owned());
+        return Err("it must be an address such as http://gpu-host:8717".to_owned());
     }
     Ok(format!("http://{address}"))
 }
 
-/// A server that we are a client of.
+/// A client of one server.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
     agent: Agent,
@@ -61,7 +61,7 @@ pub(super) struct Client {
 impl Client {
     pub(super) fn new(base: &str, token: Option<String>) -> Client {
         let agent = Agent::config_builder()
-            // A refusal has a body that says why.
+            // The body of an error response has the reason.
             .http_status_as_error(false)
             .timeout_connect(Some(Duration::from_secs(10)))
             .build();
@@ -72,7 +72,7 @@ impl Client {
         }
     }
 
-    /// With the token, which a server wants of those who start or stop something.
+    /// Adds the token, which is required for running and cancelling jobs.
     fn authorized<B>(&self, request: RequestBuilder<B>) -> RequestBuilder<B> {
         match &self.authorization {
             Some(authorization) => request.header("authorization", authorization),
@@ -80,7 +80,7 @@ impl Client {
         }
     }
 
-    /// Where people see a job.
+    /// The address of a job's page.
     pub(super) fn page(&self, job: &str) -> String {
         format!("{}/jobs/{job}/", self.base)
     }
@@ -103,7 +103,7 @@ impl Client {
         .await?
     }
 
-    /// A file that the server makes of a job.
+    /// Downloads a report of a job.
     pub(super) async fn report(self, job: &str, name: &str) -> Result<String, ClientError> {
         let url = format!("{}/api/v1/jobs/{job}/{name}", self.base);
         task::spawn_blocking(move || {
@@ -115,7 +115,7 @@ impl Client {
         .await?
     }
 
-    /// A job's events from the first to the final one. A connection that is lost is taken up where it broke.
+    /// Streams a job's events from the first to the final one. Resumes after a lost connection.
     pub(super) fn follow(&self, job: &str) -> mpsc::UnboundedReceiver<Result<Event, ClientError>> {
         let (sender, receiver) = mpsc::unbounded_channel();
         let (client, url) = (
@@ -124,19 +124,23 @@ impl Client {
         );
         task::spawn_blocking(move || {
             let mut after = 0;
-            let mut tries = TRIES;
+            let mut tries = MAX_RETRIES;
             loop {
                 let before = after;
                 let lost = match client.stream(&url, &mut after, &sender) {
-                    Ok(Streamed::Ended | Streamed::Unheard) => return,
+                    Ok(Streamed::Ended | Streamed::ReceiverDropped) => return,
                     Ok(Streamed::Broken) => ClientError::Ended,
                     Err(error) => error,
                 };
-                tries = if after > before { TRIES } else { tries - 1 };
+                tries = if after > before {
+                    MAX_RETRIES
+                } else {
+                    tries - 1
+                };
                 if tries == 0
                     || !matches!(lost, ClientError::Ended | ClientError::Unreachable { .. })
                 {
-                    // Nobody may be left to be told.
+                    // Fails if the receiver was dropped.
                     let _ = sender.send(Err(lost));
                     return;
                 }
@@ -170,7 +174,7 @@ impl Client {
             *after = event.seq;
             let is_final = event.body.is_final();
             if sender.send(Ok(event)).is_err() {
-                return Ok(Streamed::Unheard);
+                return Ok(Streamed::ReceiverDropped);
             }
             if is_final {
                 return Ok(Streamed::Ended);
@@ -180,19 +184,19 @@ impl Client {
     }
 }
 
-/// How far a stream came.
+/// How a stream ended.
 enum Streamed {
-    /// To the final event.
+    /// With the final event.
     Ended,
-    /// The connection was lost before.
+    /// The connection was lost.
     Broken,
-    /// Nobody listens any more.
-    Unheard,
+    /// The receiver was dropped.
+    ReceiverDropped,
 }
 
 type Answer = Result<Response<Body>, ureq::Error>;
 
-/// The job that an answer holds.
+/// Parses the job in a response.
 fn read(url: &str, answer: Answer) -> Result<JobSummary, ClientError> {
     let mut answer = accepted(url, answer)?;
     let status = answer.status().as_u16();
@@ -205,7 +209,7 @@ fn read(url: &str, answer: Answer) -> Result<JobSummary, ClientError> {
         })
 }
 
-/// An answer that is no refusal.
+/// Checks the status of a response.
 fn accepted(url: &str, answer: Answer) -> Result<Response<Body>, ClientError> {
     let mut answer = answer.map_err(|source| unreachable(url, source))?;
     let status = answer.status();
@@ -233,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_read_as_people_write_it() {
+    fn addresses_are_parsed() {
         for text in ["gpu:8717", "http://gpu:8717", "http://gpu:8717/"] {
             assert_eq!(base(text).as_deref(), Ok("http://gpu:8717"), "{text}");
         }

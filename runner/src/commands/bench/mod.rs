@@ -1,20 +1,20 @@
-//! `hipward bench`: the benchmark button's job in a terminal.
+//! `hipward bench`: runs a benchmark job from a terminal.
 //!
-//! A client of the API and nothing else. Without `--host` the server is one of our own, for this job alone.
+//! A client of the API. Without `--host` it starts a server in this process for the job.
 //!
-//! 0: measured. 1: the job failed, or a variant's numbers cannot be trusted. 2: there was no job. 130: cancelled with Ctrl-C.
+//! Exit codes: 0, measured; 1, the job failed, or a variant's precision or time is not valid; 2, no job was run; 130, cancelled with Ctrl-C.
 
 mod client;
-mod screen;
+mod progress;
 
 use super::{
     host::{HostArgs, Senders},
-    scratch::Scratch,
+    temporary_folder::TemporaryFolder,
     token::TokenArgs,
 };
 use crate::{
-    api::Access,
-    jobs::{Runner, Store, unguessable},
+    api::AccessConfig,
+    jobs::{LocalRunner, Runner, Store, random_id},
     server::{listen, run_server},
     shutdown::Interrupts,
     web::pages::Pages,
@@ -23,7 +23,7 @@ use clap::ValueEnum;
 use client::{Client, ClientError};
 use hipward_protocol::{JobRequest, JobState, JobView, Outcome, VariantId, VariantStatus};
 use hipward_site::benchmark_text;
-use screen::Screen;
+use progress::Progress;
 use std::{
     error::Error,
     fs, io,
@@ -33,19 +33,18 @@ use std::{
     path::{Path, PathBuf},
     pin::pin,
     process::ExitCode,
-    sync::Arc,
 };
 use tokio::{runtime::Runtime, sync::oneshot, task};
 
 /// Arguments of `hipward bench`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0, measured; 1, the job failed, or a variant's precision or time cannot be trusted; 2, there was no job; 130, cancelled"
+    after_help = "Exit codes: 0, measured; 1, the job failed, or a variant's precision or time is not valid; 2, no job was run; 130, cancelled"
 )]
 pub(crate) struct Args {
-    /// A snippet: class Model, get_inputs, get_init_inputs, and ModelNew if there is one; `-` is standard input
+    /// A snippet: class Model, get_inputs, get_init_inputs, and optionally ModelNew; `-` is standard input
     file: PathBuf,
-    /// Variants to run beside eager and its control, such as compile,fused-ops [default: all of them]
+    /// Variants to run besides eager and its control, such as compile,fused-ops [default: all of them]
     #[arg(long, value_name = "VARIANT", value_delimiter = ',')]
     variants: Vec<VariantId>,
     /// Device to run on: cpu, cuda:0, … [default: the first GPU, else the processor]
@@ -69,7 +68,7 @@ pub(crate) struct Args {
 /// What is printed at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people: verdict, table, conditions
+    /// Verdict, table and environment as text
     Text,
     /// The whole result with every sample
     Json,
@@ -77,13 +76,13 @@ enum Format {
     Markdown,
 }
 
-/// Runs the job and says by the exit code how it went.
+/// Runs the job and returns the exit code.
 pub(crate) fn run(args: Args) -> ExitCode {
     let code = Runtime::new()
         .map_err(Into::into)
         .and_then(|runtime| {
             let ended = runtime.block_on(bench(args));
-            // A stream that nobody listens to any more must not hold us up.
+            // Does not wait for the thread that reads the event stream.
             runtime.shutdown_background();
             ended
         })
@@ -117,21 +116,21 @@ async fn bench(args: Args) -> Result<u8, Box<dyn Error>> {
 
 const INTERRUPTED: u8 = 130;
 
-/// Who waits for the result: the first Ctrl-C asks for the job's end, and the second for ours.
-struct Person {
+/// Handles Ctrl-C while waiting for the result: the first cancels the job, the second ends this process.
+struct InterruptGuard {
     interrupts: Interrupts,
-    has_asked: bool,
+    is_requested: bool,
 }
 
-impl Person {
-    /// What a call to the server gives; none for whoever asked twice, and does not want to wait for it.
+impl InterruptGuard {
+    /// Waits for a call to the server. None after the second Ctrl-C.
     async fn wait_for<T>(&mut self, call: impl Future<Output = T>) -> Option<T> {
         let mut call = pin!(call);
         loop {
             tokio::select! {
                 answer = &mut call => return Some(answer),
                 () = self.interrupts.next() => {
-                    if mem::replace(&mut self.has_asked, true) {
+                    if mem::replace(&mut self.is_requested, true) {
                         return None;
                     }
                 }
@@ -140,29 +139,29 @@ impl Person {
     }
 }
 
-/// Sends the job, follows it to its end and prints what came of it.
+/// Submits the job, follows it to its end and prints the result.
 async fn run_job(
     client: &Client,
     request: JobRequest,
     args: &Args,
     interrupts: Interrupts,
 ) -> Result<u8, Box<dyn Error>> {
-    let mut person = Person {
+    let mut interrupt = InterruptGuard {
         interrupts,
-        has_asked: false,
+        is_requested: false,
     };
-    let Some(job) = person.wait_for(client.clone().submit(request)).await else {
+    let Some(job) = interrupt.wait_for(client.clone().submit(request)).await else {
         return Ok(INTERRUPTED);
     };
     let job = job?;
     let mut events = client.follow(&job.id);
     let mut view = JobView::default();
-    let mut screen = Screen::new(args.quiet);
+    let mut progress = Progress::new(args.quiet);
     let mut is_cancelled = false;
     while !view.state.is_final() {
-        if person.has_asked && !is_cancelled {
+        if interrupt.is_requested && !is_cancelled {
             is_cancelled = true;
-            match person.wait_for(client.clone().cancel(&job.id)).await {
+            match interrupt.wait_for(client.clone().cancel(&job.id)).await {
                 Some(answer) => drop(answer?),
                 None => return Ok(INTERRUPTED),
             }
@@ -171,19 +170,19 @@ async fn run_job(
             event = events.recv() => match event {
                 Some(Ok(event)) => {
                     view.apply(&event);
-                    screen.show(&event, &view);
+                    progress.show(&event, &view);
                 }
                 Some(Err(error)) => return Err(error.into()),
                 None => return Err(ClientError::Ended.into()),
             },
-            () = person.interrupts.next() => {
-                if mem::replace(&mut person.has_asked, true) {
+            () = interrupt.interrupts.next() => {
+                if mem::replace(&mut interrupt.is_requested, true) {
                     return Ok(INTERRUPTED);
                 }
             }
         }
     }
-    screen.end();
+    progress.end();
     let report = match args.format {
         Format::Text => None,
         Format::Json => Some("report.json"),
@@ -191,24 +190,27 @@ async fn run_job(
     };
     let text = match report {
         None => benchmark_text(&view),
-        Some(name) => match person.wait_for(client.clone().report(&job.id, name)).await {
+        Some(name) => match interrupt
+            .wait_for(client.clone().report(&job.id, name))
+            .await
+        {
             Some(text) => text?,
             None => return Ok(INTERRUPTED),
         },
     };
-    // A closed pipe (`| head`) is the reader's wish.
+    // A closed pipe (`| head`) is not an error.
     let _ = io::stdout().write_all(text.as_bytes());
     if args.host.is_some() && !args.quiet {
         eprintln!("The result is at {}", client.page(&job.id));
     }
-    Ok(match (person.has_asked, is_good(&view)) {
+    Ok(match (interrupt.is_requested, is_good(&view)) {
         (true, _) if view.state == JobState::Cancelled => INTERRUPTED,
         (_, true) => 0,
         (_, false) => 1,
     })
 }
 
-/// True for a job that ran to its end and whose numbers can be trusted.
+/// Whether the job is done and all of its results are valid.
 fn is_good(view: &JobView) -> bool {
     let rejected = |row: &hipward_protocol::VariantView| {
         matches!(row.status, VariantStatus::Rejected(_))
@@ -239,45 +241,52 @@ struct Local {
     client: Client,
     stop: oneshot::Sender<()>,
     server: task::JoinHandle<io::Result<()>>,
-    _scratch: Scratch,
+    _scratch: TemporaryFolder,
 }
 
 impl Local {
     async fn start(host: HostArgs, device: Option<&str>) -> Result<Local, Box<dyn Error>> {
-        // Snippets that run as our own user must not be able to look into us.
+        // Snippets that run as this process's user must not be able to inspect it.
         nix::sys::prctl::set_dumpable(false)?;
-        let scratch = Scratch::new()?;
-        let settings = host.settings(scratch.path().to_owned(), Senders::Operator)?;
+        let folder = TemporaryFolder::new()?;
+        let settings = host.settings(folder.path().to_owned(), Senders::Operator)?;
         let store = Store::open(&settings.data)?;
         let pages = Pages::load(None, None, "/")?;
         let mut runner = Runner::discover(settings).await?;
-        // Workers that nobody asked for would be warmed on the other devices.
-        runner.keep_only(device);
+        // Otherwise workers would be warmed up on the other devices too.
+        runner.restrict_to_device(device);
         let (listener, bound) = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
-        // Nobody else on this machine is to run code here.
-        let token = unguessable()?;
+        // Prevents other users of this machine from running code here.
+        let token = random_id()?;
         let client = Client::new(&format!("http://{bound}"), Some(token.clone()));
         let (stop, stopped) = oneshot::channel();
-        let told = async {
-            // A sender that is gone says the same.
+        let stop_requested = async {
+            // A dropped sender has the same effect.
             let _ = stopped.await;
         };
-        let access = Access {
+        let access = AccessConfig {
             token: Some(token),
             hosts: Vec::new(),
         };
-        let server = run_server(listener, access, store, Arc::new(runner), pages, told);
+        let server = run_server(
+            listener,
+            access,
+            store,
+            LocalRunner::ready(runner),
+            pages,
+            stop_requested,
+        );
         Ok(Local {
             client,
             stop,
             server: tokio::spawn(server),
-            _scratch: scratch,
+            _scratch: folder,
         })
     }
 
-    /// Ends the server with every worker.
+    /// Stops the server and all of its workers.
     async fn stop(self) -> Result<(), Box<dyn Error>> {
-        // Kept connections would be waited for.
+        // The server waits for open connections.
         drop(self.client);
         drop(self.stop);
         Ok(self.server.await??)

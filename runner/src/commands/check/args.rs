@@ -1,4 +1,4 @@
-//! The arguments of `hipward check`, and what they ask for together.
+//! The arguments of `hipward check`, and the mode that results from them.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -12,28 +12,28 @@ use crate::config::{Overrides, Source, parse_arch};
 /// Options of `hipward check`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(
-    after_help = "Exit codes: 0, nothing found; 1, findings; 2, something could not be read, written or understood"
+    after_help = "Exit codes: 0, no findings; 1, findings; 2, an invalid option or a file that cannot be read or written"
 )]
 pub(crate) struct Args {
-    /// Files and folders; of a folder, the files that the analyzer reads, but for those that .gitignore names. `-` is standard input
+    /// Files and folders; of a folder, the supported files, except those that .gitignore excludes. `-` is standard input
     #[arg(default_value = ".")]
     pub(super) paths: Vec<PathBuf>,
-    /// GPU architecture to judge for [default: gfx942]
+    /// GPU architecture to check for [default: gfx942]
     #[arg(long, value_name = "GFX", value_parser = parse_arch)]
     target: Option<Arch>,
-    /// ROCm version to judge for
+    /// ROCm version to check for
     #[arg(long, value_name = "VERSION", value_parser = parse_version)]
     rocm: Option<Version>,
-    /// PyTorch version to judge for
+    /// PyTorch version to check for
     #[arg(long, value_name = "VERSION", value_parser = parse_version)]
     torch: Option<Version>,
-    /// Python version to judge for
+    /// Python version to check for
     #[arg(long, value_name = "VERSION", value_parser = parse_version)]
     python: Option<Version>,
     /// Run only these rules: names, ids, or the beginning of an id such as HW1
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     select: Vec<String>,
-    /// Leave these rules out
+    /// Skip these rules
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     ignore: Vec<String>,
     /// A folder of team rules (TOML)
@@ -45,16 +45,16 @@ pub(crate) struct Args {
     /// Read no configuration file
     #[arg(long)]
     isolated: bool,
-    /// Leave out what the configuration excludes even where it is named on the command line
+    /// Skip files that the configuration excludes even if they are passed on the command line
     #[arg(long)]
     pub(super) force_exclude: bool,
-    /// The name that standard input goes by, for its language and its configuration
+    /// File name of standard input, for its language and its configuration
     #[arg(long, value_name = "PATH")]
     pub(super) stdin_filename: Option<PathBuf>,
     /// Write safe fixes into the files
     #[arg(long)]
     fix: bool,
-    /// With --fix or --diff: the unsafe fixes too
+    /// With --fix or --diff: also the unsafe fixes
     #[arg(long)]
     unsafe_fixes: bool,
     /// Print what --fix would change as a patch, and write nothing
@@ -66,16 +66,16 @@ pub(crate) struct Args {
     /// Print counts by rule and family instead of findings
     #[arg(long, conflicts_with_all = ["fix", "diff"])]
     statistics: bool,
-    /// Be silent about the findings in this file
+    /// Do not report the findings in this file
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Write today's findings to a file that --baseline takes
+    /// Write the current findings to a file for --baseline
     #[arg(long, value_name = "FILE", conflicts_with_all = ["fix", "diff", "statistics", "watch", "baseline"])]
     pub(super) write_baseline: Option<PathBuf>,
-    /// Stay, and check files again when they change
+    /// Keep running, and check files again when they change
     #[arg(long, conflicts_with_all = ["fix", "diff", "statistics"])]
     pub(super) watch: bool,
-    /// Files to check at a time [default: one for each processor]
+    /// Files to check in parallel [default: one for each processor]
     #[arg(long, value_name = "COUNT")]
     pub(super) jobs: Option<NonZeroUsize>,
     /// No progress bar
@@ -92,7 +92,7 @@ pub(crate) struct Args {
 /// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
-    /// For people, with the lines in question
+    /// Text with the source lines
     Text,
     /// An array of files, each with its report; --schema describes it
     Json,
@@ -104,20 +104,20 @@ pub(super) enum Format {
     Github,
 }
 
-/// What is done with a file.
+/// What to do with each file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// Report it.
     Report,
     /// Count what is found.
     Statistics,
-    /// Mend it, and report what is left.
+    /// Apply fixes, and report the remaining findings.
     Fix,
-    /// Print standard input mended, and nothing else.
+    /// Print standard input with fixes applied, and nothing else.
     Filter,
-    /// Print what mending would change.
+    /// Print the fixes as a patch.
     Diff,
-    /// Note what is found, for later.
+    /// Write a baseline.
     Baseline,
 }
 
@@ -125,17 +125,17 @@ impl Args {
     pub(super) fn mode(&self) -> Result<Mode, String> {
         let is_counted = matches!(self.format, Format::Text | Format::Json);
         if self.statistics && !is_counted {
-            return Err("--statistics is printed as text or as json".to_owned());
+            return Err("--statistics supports the formats text and json".to_owned());
         }
         if self.unsafe_fixes && !self.fix && !self.diff {
-            return Err("--unsafe-fixes goes with --fix or --diff".to_owned());
+            return Err("--unsafe-fixes requires --fix or --diff".to_owned());
         }
         if self.watch && !matches!(self.format, Format::Text | Format::Github) {
-            return Err("--watch prints text: one JSON or SARIF file has no end then".to_owned());
+            return Err("--watch supports the formats text and github".to_owned());
         }
         if self.watch && self.paths.iter().any(|path| path.as_os_str() == STDIN) {
             return Err(
-                "--watch goes with files and folders; standard input has an end".to_owned(),
+                "--watch requires files or folders; standard input cannot be watched".to_owned(),
             );
         }
         Ok(if self.diff {
@@ -153,7 +153,7 @@ impl Args {
         })
     }
 
-    /// The least safe fix that is wanted.
+    /// The least safe applicability of fixes to apply.
     pub(super) fn applicability(&self) -> Applicability {
         if self.unsafe_fixes {
             Applicability::Unsafe

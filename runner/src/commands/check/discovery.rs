@@ -1,4 +1,4 @@
-//! Which files the paths on the command line stand for, and the project of each. Nothing about rules.
+//! Finds the files of the paths on the command line, and the project of each.
 
 use std::collections::HashSet;
 use std::io::{self, ErrorKind};
@@ -10,20 +10,20 @@ use ignore::{DirEntry, WalkBuilder};
 
 use crate::config::{Project, Projects};
 
-/// `-` on the command line: the source comes on standard input.
+/// `-` on the command line: standard input.
 pub(super) const STDIN: &str = "-";
 
-/// Hidden folders that hold files which the analyzer reads: continuous integration and containers.
+/// Hidden folders with files that the analyzer supports: continuous integration and containers.
 const READ_HIDDEN: [&str; 4] = [".github", ".circleci", ".devcontainer", ".buildkite"];
 
 /// A file to check.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
-    /// As it was given or found; [`STDIN`] for standard input.
+    /// The path as it was passed or found. [`STDIN`] for standard input.
     pub(super) path: PathBuf,
-    /// The name it goes by: its path, or what standard input was said to be.
+    /// The path, or the name that was passed for standard input.
     pub(super) name: PathBuf,
-    /// It is named on the command line, and not only in a folder.
+    /// Whether the file itself was passed on the command line, not only its folder.
     pub(super) is_given: bool,
     pub(super) project: Arc<Project>,
 }
@@ -33,7 +33,7 @@ impl Found {
         self.path.as_os_str() == STDIN
     }
 
-    /// The path as reports and patches show it: without a leading `./`, with `/` between its parts.
+    /// The path in reports and patches: without a leading `./`, with `/` as separator.
     pub(super) fn shown(&self) -> String {
         let path = self.name.strip_prefix("./").unwrap_or(&self.name);
         path.to_string_lossy()
@@ -41,62 +41,62 @@ impl Found {
     }
 }
 
-/// True for a file that the analyzer can read, by its name.
+/// Whether the analyzer supports a file, by its name.
 fn understands(path: &Path) -> bool {
     Language::of_path(&path.to_string_lossy()).is_some()
 }
 
-/// The files that `paths` stand for, in a stable order: a file as it is given, of a folder the ones that the analyzer
-/// understands.
+/// The files of `paths`, in a stable order: passed files, and of passed folders the files that the analyzer
+/// supports.
 pub(super) fn discover(
     paths: &[PathBuf],
     force_exclude: bool,
     stdin_name: Option<&Path>,
     projects: &Projects,
-    complain: &mut dyn FnMut(String),
+    report_error: &mut dyn FnMut(String),
 ) -> Vec<Found> {
     let mut files = Vec::new();
-    let mut told = HashSet::new();
-    // Many files share one project, and its mistakes are told once.
-    let mut complain = |message: String| {
-        if told.insert(message.clone()) {
-            complain(message);
+    let mut reported = HashSet::new();
+    // Many files share one project, whose errors are reported once.
+    let mut report_error = |message: String| {
+        if reported.insert(message.clone()) {
+            report_error(message);
         }
     };
     let mut add =
-        |path: &Path, name: &Path, is_given: bool, complain: &mut dyn FnMut(String)| match projects
-            .of_file(name)
-        {
-            Ok(project) => {
-                if (is_given && !force_exclude) || !project.excludes(name, false) {
-                    files.push(Found {
-                        path: path.to_owned(),
-                        name: name.to_owned(),
-                        is_given,
-                        project,
-                    });
+        |path: &Path, name: &Path, is_given: bool, report_error: &mut dyn FnMut(String)| {
+            match projects.of_file(name) {
+                Ok(project) => {
+                    if (is_given && !force_exclude) || !project.excludes(name, false) {
+                        files.push(Found {
+                            path: path.to_owned(),
+                            name: name.to_owned(),
+                            is_given,
+                            project,
+                        });
+                    }
                 }
+                Err(error) => report_error(error.to_string()),
             }
-            Err(error) => complain(error.to_string()),
         };
     for path in paths {
         if path.as_os_str() == STDIN {
-            add(path, stdin_name.unwrap_or(path), true, &mut complain);
+            add(path, stdin_name.unwrap_or(path), true, &mut report_error);
             continue;
         }
-        // A pipe (`<(git show …)`) is as good as a file.
+        // A pipe (`<(git show …)`) is read like a file.
         match path.metadata() {
             Ok(what) if what.is_dir() => {}
             Ok(_) => {
-                add(path, path, true, &mut complain);
+                add(path, path, true, &mut report_error);
                 continue;
             }
             Err(error) => {
-                complain(format!("{}: {}", path.display(), plain(&error)));
+                report_error(format!("{}: {}", path.display(), plain(&error)));
                 continue;
             }
         }
-        // An unpacked archive of a repository is read as its clone is, but what lies above it is no business of its.
+        // An unpacked archive of a repository is read like its clone, but without the ignore files above it.
         let is_repository = std::path::absolute(path)
             .is_ok_and(|path| path.ancestors().any(|folder| folder.join(".git").exists()));
         let walk = WalkBuilder::new(path)
@@ -111,12 +111,12 @@ pub(super) fn discover(
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
-                    complain(of_walk(&error));
+                    report_error(of_walk(&error));
                     continue;
                 }
             };
             let path = entry.path();
-            // Everything below an excluded folder comes right after it.
+            // Everything below an excluded folder follows immediately.
             if excluded
                 .as_ref()
                 .is_some_and(|folder| path.starts_with(folder))
@@ -125,7 +125,7 @@ pub(super) fn discover(
             }
             let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
             if is_file && understands(path) {
-                add(path, path, false, &mut complain);
+                add(path, path, false, &mut report_error);
             } else if !is_file
                 && projects
                     .of_file(path)
@@ -140,7 +140,7 @@ pub(super) fn discover(
     files
 }
 
-/// What stands in the way of a walk, as of a file that cannot be read.
+/// The message of an error while walking a folder, in the form of the message for an unreadable file.
 fn of_walk(error: &ignore::Error) -> String {
     let mut inner = error;
     loop {
@@ -157,16 +157,16 @@ fn of_walk(error: &ignore::Error) -> String {
     }
 }
 
-/// An error of the system without its number.
+/// An error of the operating system without its number.
 pub(super) fn plain(error: &io::Error) -> String {
     match error.kind() {
-        ErrorKind::NotFound => "there is no such file or folder".to_owned(),
+        ErrorKind::NotFound => "no such file or folder".to_owned(),
         ErrorKind::PermissionDenied => "it cannot be read: permission denied".to_owned(),
         _ => error.to_string(),
     }
 }
 
-/// False for folders that hold no code of the project: hidden ones, virtual environments, packages and caches.
+/// False for folders without code of the project: hidden folders, virtual environments, packages and caches.
 fn is_walked(entry: &DirEntry) -> bool {
     let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
     if !is_folder || entry.depth() == 0 {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_stands_for_what_the_analyzer_reads_and_a_file_for_itself() {
+    fn folder_yields_supported_files_and_file_yields_itself() {
         let folder = folder(&[
             "b.py",
             "a.py",
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_ignores_is_left_out_in_a_clone_and_in_an_archive() {
+    fn ignored_files_are_skipped_in_clones_and_archives() {
         let folder = folder(&[
             "above.py",
             "repo/a.py",
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_configuration_is_told_once() {
+    fn invalid_configuration_is_reported_once() {
         let folder = folder(&["a.py", "b.py", "sub/c.py"]);
         fs::write(folder.path().join("hipward.toml"), "colour = 1\n").expect("a file");
         let paths = [folder.path().to_owned()];

@@ -1,21 +1,18 @@
-//! `hipward check`: the analyzer over files, with a linter's output and exit codes.
+//! `hipward check`: analyzes files, with the output and exit codes of a linter.
 //!
-//! 0: nothing found. 1: findings. 2: a path, an option or a file of ours that does not work.
+//! Exit codes: 0, no findings; 1, findings; 2, an invalid path, option or configuration file.
 //!
-//! Files are judged in parallel and reported in order, one at a time: nothing is kept of a file but numbers.
+//! Files are checked in parallel and reported in order. After a file is reported, only its counts are kept in memory.
 
 mod args;
-mod baseline;
+mod check_file;
 mod discovery;
-mod judge;
 mod output;
 mod parallel;
 mod progress;
-mod replace;
 mod watch;
 
 pub(crate) use args::Args;
-pub(crate) use baseline::Baselines;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -23,15 +20,14 @@ use std::process::ExitCode;
 use hipward_analyzer::Survey;
 use hipward_analyzer::output::{REPORT_SCHEMA, Statistics};
 
-use crate::config::Projects;
+use crate::config::{Baselines, NewBaseline, Projects};
 use args::{Format, Mode};
-use baseline::NewBaseline;
+use check_file::{CheckedFile, FileChecker};
 use discovery::{Found, STDIN, discover};
-use judge::{Judge, Judged};
 use output::Output;
 use watch::Watch;
 
-/// Checks, prints, and says by the exit code what was found.
+/// Checks, prints the report, and returns the exit code.
 pub(crate) fn run(args: Args) -> ExitCode {
     if args.schema {
         return print_schema();
@@ -56,17 +52,17 @@ pub(crate) fn run(args: Args) -> ExitCode {
 }
 
 fn print_schema() -> ExitCode {
-    // A closed pipe (`| head`) is the reader's wish.
+    // A closed pipe (`| head`) is not an error.
     let _ = io::stdout().write_all(REPORT_SCHEMA.as_bytes());
     ExitCode::SUCCESS
 }
 
-/// A check of some paths, once or again and again.
+/// A check of some paths, once or repeatedly.
 struct Check {
     args: Args,
     mode: Mode,
     projects: Projects,
-    /// What came on standard input, which can be read once.
+    /// The content of standard input, which can be read only once.
     stdin: Option<String>,
 }
 
@@ -74,7 +70,7 @@ impl Check {
     fn new(args: Args) -> Result<Check, String> {
         let mode = args.mode()?;
         let projects = Projects::new(args.overrides());
-        // What the command line itself gets wrong is told once, and before anything is read.
+        // Errors of the command line are reported once, before anything is read.
         let here = std::env::current_dir().map_err(|error| error.to_string())?;
         if let Err(error @ crate::config::ProjectError::Rule(_)) = projects.of_folder(&here) {
             return Err(error.to_string());
@@ -94,7 +90,7 @@ impl Check {
         })
     }
 
-    /// Everything that the paths stand for.
+    /// Checks all files of the paths.
     fn once(&mut self) -> ExitCode {
         let mut failed = false;
         let found = discover(
@@ -109,22 +105,22 @@ impl Check {
         );
         if found.is_empty() {
             if !failed {
-                eprintln!("hipward: there are no files here that it reads");
+                eprintln!("hipward: there are no files that it can check");
             } else if self.args.format == Format::Text {
-                // A count of nothing would read like a result.
+                // An empty table would look like a result.
                 return ExitCode::from(2);
             }
         }
-        // A folder is a project, and is summed up.
+        // A folder is a project, for which a summary is printed.
         let is_project = self.args.paths.iter().any(|path| path.is_dir());
         self.files(&found, is_project.then(Survey::default), failed)
     }
 
-    /// Judges these files and prints what is to be said of them.
+    /// Checks these files and prints the report.
     fn files(&self, found: &[Found], mut survey: Option<Survey>, mut failed: bool) -> ExitCode {
         let complain = |message: &str| eprintln!("hipward: {message}");
         let baselines = Baselines::default();
-        let judge = Judge {
+        let judge = FileChecker {
             mode: self.mode,
             fixes: self.args.applicability(),
             stdin: self.stdin.as_deref(),
@@ -140,7 +136,7 @@ impl Check {
             found,
             self.args.jobs,
             |found| judge.file(found),
-            |judged: Judged| {
+            |judged: CheckedFile| {
                 bar.inc(1);
                 for message in &judged.complaints {
                     bar.suspend(|| complain(message));
@@ -196,12 +192,12 @@ impl Check {
         }
     }
 
-    /// Judges everything, and then what changes. Watching begins first, so that no change falls between the two.
+    /// Checks everything, and then files that change. Watching starts first, so that no change is missed in between.
     fn watch(&mut self) -> Result<(), String> {
         let mut watch = Watch::new(&self.args.paths)?;
         self.once();
         watch.add_rules(self.projects.rule_folders())?;
-        eprintln!("hipward: watching for changes; Ctrl-C ends it");
+        eprintln!("hipward: watching for changes; press Ctrl-C to stop");
         while let Some(changes) = watch.next() {
             if changes.configuration {
                 clear();
@@ -233,7 +229,7 @@ impl Check {
     }
 }
 
-/// A person looks at one state, not at a log.
+/// Clears the terminal, so that it shows only the current state.
 fn clear() {
     if io::stdout().is_terminal() {
         print!("\x1b[2J\x1b[H");

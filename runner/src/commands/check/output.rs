@@ -1,4 +1,4 @@
-//! Standard output: the parts of a report in order, as they come.
+//! Writes a report to standard output, file by file.
 
 use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
@@ -14,13 +14,13 @@ use hipward_analyzer::Summary;
 use super::args::{Format as Asked, Mode};
 use super::discovery::Found;
 
-/// The format that was asked for.
+/// The requested output format.
 pub(super) fn format(asked: Asked, found: &[Found]) -> Box<dyn Format> {
     match asked {
         Asked::Text => Box::new(Text(colour())),
         Asked::Json => Box::new(Json),
         Asked::Sarif => {
-            // Many files, few projects.
+            // Many files share few projects.
             let mut seen = HashSet::new();
             let projects = found.iter().map(|found| &found.project);
             let projects = projects.filter(|project| seen.insert(Arc::as_ptr(project)));
@@ -32,7 +32,7 @@ pub(super) fn format(asked: Asked, found: &[Found]) -> Box<dyn Format> {
 }
 
 fn colour() -> Colour {
-    // no-color.org: any value but an empty one.
+    // https://no-color.org: any value except an empty one.
     let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
         || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     if io::stdout().is_terminal() && !is_unwanted {
@@ -42,7 +42,7 @@ fn colour() -> Colour {
     }
 }
 
-/// What is printed in a mode that has no report.
+/// The output of modes without a report.
 struct Bare;
 
 impl Format for Bare {
@@ -51,7 +51,7 @@ impl Format for Bare {
     }
 }
 
-/// A report on its way out.
+/// A report that is being written.
 pub(super) struct Output<'f> {
     format: &'f dyn Format,
     mode: Mode,
@@ -79,7 +79,7 @@ impl<'f> Output<'f> {
         self.write(&begin);
     }
 
-    /// A file's part.
+    /// Writes the part of a file.
     pub(super) fn part(&mut self, text: &str) {
         if text.is_empty() {
             return;
@@ -90,7 +90,7 @@ impl<'f> Output<'f> {
         self.write(text);
     }
 
-    /// What comes after the last part.
+    /// Writes the end of the report.
     pub(super) fn end(&mut self, statistics: &Statistics, asked: Asked, project: Option<Summary>) {
         let mut end = self.format.end(statistics);
         match (self.mode, asked) {
@@ -109,12 +109,12 @@ impl<'f> Output<'f> {
         self.write(&end);
     }
 
-    /// True when a file had something to say.
+    /// Whether any file had output.
     pub(super) fn printed_something(&self) -> bool {
         self.has_text
     }
 
-    /// Why not everything could be printed.
+    /// The error that stopped the output.
     pub(super) fn failure(&self) -> Option<&io::Error> {
         self.failure.as_ref()
     }
@@ -129,7 +129,7 @@ impl<'f> Output<'f> {
             .and_then(|()| stdout.flush())
         {
             self.is_closed = true;
-            // `hipward check … | head` is no failure.
+            // A closed pipe (`| head`) is not an error.
             if error.kind() != io::ErrorKind::BrokenPipe {
                 self.failure = Some(error);
             }

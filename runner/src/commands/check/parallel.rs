@@ -1,4 +1,4 @@
-//! Work on many things at once, with the results in the order of the things. Nothing about files.
+//! Processes items in parallel and returns the results in order.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-/// Results that wait for an earlier one, for each worker; the workers stop there, so that memory stays flat.
+/// Maximum number of results per thread that wait for an earlier one. Threads pause there, which bounds memory.
 const WAITING: usize = 16;
 
-/// Calls `work` on every item, on so many threads, and `sink` on the results: on this thread, and in order.
+/// Calls `work` on every item on several threads, and `sink` on the results in order on this thread.
 pub(super) fn in_order<T: Sync, R: Send>(
     items: &[T],
     threads: Option<NonZeroUsize>,
@@ -44,7 +44,7 @@ pub(super) fn in_order<T: Sync, R: Send>(
                 }
             });
         }
-        // The loop below ends with the last worker.
+        // The loop below ends when the last thread drops its sender.
         drop(sender);
         let mut early = BTreeMap::new();
         let mut wanted = 0;

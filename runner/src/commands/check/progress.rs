@@ -1,13 +1,13 @@
-//! A progress bar on standard error, where a person sees it.
+//! A progress bar on standard error, if that is a terminal.
 
 use std::io::{IsTerminal, stderr};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Fewer files are done before a bar is read.
+/// With fewer files no bar is shown.
 const WORTH_A_BAR: u64 = 50;
 
-/// A bar over so many files; a hidden one where nobody would look at it.
+/// A bar for this many files. Hidden if standard error is not a terminal.
 pub(super) fn bar(files: u64, quiet: bool) -> ProgressBar {
     if quiet || files < WORTH_A_BAR || !stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -1,4 +1,4 @@
-//! Waiting for files to change. Nothing about what is done then.
+//! Waits for changes of files.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,29 +9,29 @@ use notify::{EventKind, RecursiveMode, Watcher};
 
 use crate::config::is_configuration;
 
-/// An editor writes a file in several steps, and a checkout writes many files: this long after the last one it is over.
+/// Time without a change after which changes are reported. An editor writes a file in several steps, and a checkout writes many files.
 const SETTLED: Duration = Duration::from_millis(100);
-/// Where something is written all the time, such as a log, it is looked at this often all the same.
+/// Time after which changes are reported even if more follow, such as writes to a log.
 const UNSETTLED: Duration = Duration::from_secs(2);
 
-/// What changed since the last time.
+/// Changes since the last report.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// A configuration file or a team's rule.
+    /// Whether a configuration file or a team's rule has changed.
     pub(super) configuration: bool,
-    /// Whole paths, of files and of new folders.
+    /// Canonical paths of files and of new folders.
     files: HashSet<PathBuf>,
 }
 
 impl Changes {
-    /// True for a file that changed, or that came with its folder.
+    /// Whether a file has changed, or was added with its folder.
     pub(super) fn touch(&self, file: &Path) -> bool {
         let file = whole(file);
         file.ancestors().any(|path| self.files.contains(path))
     }
 }
 
-/// Some paths and what is said about them elsewhere, watched.
+/// A watcher of paths and their configuration.
 pub(super) struct Watch {
     scope: Scope,
     events: mpsc::Receiver<notify::Result<notify::Event>>,
@@ -39,7 +39,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Watches `paths` and their configuration from now on: what changes before [`Watch::next`] is called is kept for it.
+    /// Watches `paths` and their configuration. Changes before the first call of [`Watch::next`] are not lost.
     pub(super) fn new(paths: &[PathBuf]) -> Result<Watch, String> {
         let (sender, events) = mpsc::channel();
         let watcher = notify::recommended_watcher(sender)
@@ -60,7 +60,7 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Watches these folders of rules too; which they are is known once the configuration was read.
+    /// Watches folders of rules too, which are known once the configuration was read.
     pub(super) fn add_rules(&mut self, folders: Vec<PathBuf>) -> Result<(), String> {
         for folder in folders {
             let folder = whole(&folder);
@@ -72,7 +72,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Waits for changes; none when nobody can tell of any more.
+    /// Waits for changes. None when the watcher has ended.
     pub(super) fn next(&self) -> Option<Changes> {
         loop {
             let mut changes = Changes::default();
@@ -97,7 +97,7 @@ impl Watch {
     }
 }
 
-/// What matters.
+/// The paths whose changes are reported.
 struct Scope {
     paths: Vec<PathBuf>,
     rules: Vec<PathBuf>,
@@ -108,13 +108,13 @@ impl Scope {
     fn folders(&self) -> Vec<(PathBuf, RecursiveMode)> {
         let mut folders = Vec::new();
         for path in &self.paths {
-            // An editor puts a new file in the place of the old one, which only its folder hears of.
+            // Editors replace files, which only a watch of the folder detects.
             let (folder, mode) = match path.parent() {
                 Some(parent) if path.is_file() => (parent, RecursiveMode::NonRecursive),
                 _ => (path.as_path(), RecursiveMode::Recursive),
             };
             folders.push((folder.to_owned(), mode));
-            // The configuration may lie further up.
+            // The configuration may be in a parent folder.
             let above = folder.ancestors().skip(1).filter(|folder| {
                 let mut entries = folder.read_dir().into_iter().flatten().flatten();
                 entries.any(|entry| is_configuration(&entry.path()))
@@ -132,7 +132,7 @@ impl Scope {
                 return;
             }
         };
-        // Reading a file is an event too, and judging reads them.
+        // Reading a file is an event too, and checking reads files.
         if matches!(event.kind, EventKind::Access(_)) {
             return;
         }

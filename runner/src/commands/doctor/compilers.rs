@@ -1,4 +1,4 @@
-//! Compilers: one for this processor, one for AMD GPUs.
+//! Checks for compilers: one for this processor, one for AMD GPUs.
 
 use std::{env, path::PathBuf, process::Command};
 
@@ -6,12 +6,12 @@ use hipward_protocol::Missing;
 
 use super::Finding;
 
-/// Major versions of clang that the measuring package looks for, newest first (`compile/from_hip.py`).
+/// Major versions of clang that the measuring package looks up, newest first (`compile/from_hip.py`).
 const VERSIONS: std::ops::Range<u32> = 17..31;
-/// Every CDNA GPU that Hipward judges for.
+/// The CDNA GPUs that Hipward supports.
 const ARCHS: [&str; 3] = ["gfx90a", "gfx942", "gfx950"];
 
-/// torch.compile builds C++ on a processor, and Triton its launchers on a GPU.
+/// The C++ compiler, which torch.compile needs on a processor, and Triton for its launchers on a GPU.
 pub(super) fn host() -> Finding {
     match ["g++", "clang++"]
         .into_iter()
@@ -27,7 +27,7 @@ pub(super) fn host() -> Finding {
     }
 }
 
-/// HIP sources are compiled to AMD machine code by clang alone.
+/// The clang that compiles HIP sources to AMD machine code.
 pub(super) fn amd() -> Finding {
     let rocm = env::var_os("ROCM_PATH").map_or_else(|| PathBuf::from("/opt/rocm"), PathBuf::from);
     let numbered = VERSIONS.rev().map(|version| format!("clang++-{version}"));
@@ -65,7 +65,7 @@ pub(super) fn amd() -> Finding {
     }
 }
 
-/// The GPUs that a clang generates code for.
+/// The GPUs that a clang supports.
 fn archs(clang: &PathBuf) -> Vec<&'static str> {
     let asked = Command::new(clang)
         .args(["--print-supported-cpus", "--target=amdgcn-amd-amdhsa"])
@@ -73,7 +73,7 @@ fn archs(clang: &PathBuf) -> Vec<&'static str> {
     let Ok(answer) = asked else {
         return Vec::new();
     };
-    // Which stream the list is on has changed between versions.
+    // The stream of the list differs between versions.
     let text = [answer.stdout, answer.stderr].concat();
     let text = String::from_utf8_lossy(&text);
     let has = |arch: &&str| text.split_whitespace().any(|word| word == *arch);

@@ -1,16 +1,17 @@
-//! `hipward doctor`: what this host has, what it lacks, and the line that fixes it.
+//! `hipward doctor`: reports what this host has and lacks, and how to fix it.
 
 mod compilers;
 
 use super::{
     host::{HostArgs, Senders},
-    scratch::Scratch,
+    temporary_folder::TemporaryFolder,
 };
 use crate::{
-    devices::{self, HipError},
+    devices,
     jobs::Runner,
     web::assets::{Assets, MANIFEST},
 };
+use hipward_hip::HipError;
 use hipward_protocol::{IsolationLevel, Missing};
 use std::{error::Error, fs::OpenOptions, path::Path, process::ExitCode};
 
@@ -21,18 +22,18 @@ pub(crate) struct Args {
     host: HostArgs,
 }
 
-/// One line of the answer.
+/// One line of the report.
 #[derive(Debug)]
 enum Finding {
-    /// It is there.
+    /// It is available.
     Has(String),
-    /// Something works less well without it.
+    /// It is missing, and something works less well without it.
     Lacks(Missing),
-    /// Benchmarks do not work without it.
+    /// It is missing, and benchmarks do not work without it.
     Needs(Missing),
 }
 
-/// Prints the findings; fails when benchmarks cannot run.
+/// Prints the report. Fails if benchmarks cannot run.
 pub(crate) fn run(args: Args) -> ExitCode {
     match examine(args) {
         Ok(findings) => {
@@ -68,11 +69,11 @@ pub(crate) fn run(args: Args) -> ExitCode {
 }
 
 fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
-    // A server may be using the data folder.
-    let scratch = Scratch::new()?;
+    // A server may use the default data folder.
+    let folder = TemporaryFolder::new()?;
     let settings = args
         .host
-        .settings(scratch.path().to_owned(), Senders::Operator)?;
+        .settings(folder.path().to_owned(), Senders::Operator)?;
     let runtime = tokio::runtime::Runtime::new()?;
     let runner = runtime.block_on(Runner::discover(settings))?;
     let capabilities = runner.capabilities();
@@ -96,15 +97,15 @@ fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
             device.memory_bytes as f64 / f64::from(1 << 30)
         )));
     }
-    // What a worker needs is more than what can be looked at from outside: its fence, its limits, its import of PyTorch.
+    // Starts real workers, because their sandbox, limits and import of PyTorch cannot be checked otherwise.
     for device in &capabilities.devices {
-        findings.push(match runtime.block_on(runner.try_worker(device)) {
+        findings.push(match runtime.block_on(runner.test_worker(device)) {
             Ok(()) => Finding::Has(format!("a worker for {}", device.id)),
             Err(error) => Finding::Needs(Missing {
                 what: format!("a worker for {}", device.id),
                 consequence: format!("It could not be started, so no job runs there: {error}."),
                 fix:
-                    "see what the message names; `hipward serve --python PATH` takes another Python"
+                    "fix the cause in the message, or choose another Python with `hipward serve --python PATH`"
                         .to_owned(),
             }),
         });
@@ -132,7 +133,7 @@ fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
             what: "isolation".to_owned(),
             consequence: missing,
             fix: if isolation.level == IsolationLevel::Files {
-                // Each release of Linux fences off more.
+                // Newer Linux releases support more restrictions.
                 "sudo apt-get install -t bookworm-backports linux-image-amd64, or another way to a newer Linux; then restart"
                     .to_owned()
             } else {
@@ -145,15 +146,14 @@ fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
     Ok(findings)
 }
 
-/// AMD GPUs: what the kernel lists, and whether we may use it.
+/// AMD GPUs in the kernel's list, and whether this user may use them.
 fn amd() -> Vec<Finding> {
     let gpus = devices::gpus(Path::new("/sys"));
     if gpus.is_empty() {
         return vec![Finding::Lacks(Missing {
             what: "an AMD GPU".to_owned(),
-            consequence:
-                "The kernel's AMD driver lists none, so benchmarks run on what else there is."
-                    .to_owned(),
+            consequence: "The kernel's AMD driver lists none, so benchmarks run on other devices."
+                .to_owned(),
             fix: "sudo modprobe amdgpu, on an AMD host".to_owned(),
         })];
     }
@@ -186,9 +186,9 @@ fn amd() -> Vec<Finding> {
     findings
 }
 
-/// ROCm's own runtime, where there is anything to say. PyTorch for ROCm brings its own and needs no other.
+/// The HIP runtime of ROCm. None on a host without an AMD GPU and without the runtime. PyTorch for ROCm includes its own.
 fn hip() -> Option<Finding> {
-    let (what, consequence) = match devices::hip_runtime() {
+    let (what, consequence) = match hipward_hip::runtime() {
         Ok(hip) => {
             let gpus = hip.devices.iter().map(|device| {
                 let memory = device.memory_bytes as f64 / f64::from(1 << 30);
@@ -208,7 +208,7 @@ fn hip() -> Option<Finding> {
         Err(HipError::Absent) if devices::gpus(Path::new("/sys")).is_empty() => return None,
         Err(HipError::Absent) => (
             "the HIP runtime".to_owned(),
-            "ROCm is not installed beside the driver; PyTorch for ROCm brings what it needs itself."
+            "ROCm is not installed. PyTorch for ROCm includes the libraries that it needs."
                 .to_owned(),
         ),
         Err(error) => ("a HIP runtime that works".to_owned(), format!("{error}.")),

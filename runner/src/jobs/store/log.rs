@@ -1,25 +1,25 @@
-//! The one place that writes events, and with them states and places in the queue. It works inside
-//! a transaction of the store; reading is the store's.
+//! Writes events, and with them the states of jobs. Nothing else does. Works inside
+//! a transaction of the store.
 
 use super::Result;
 use hipward_protocol::{EventBody, Failure, FailureCode, JobState};
 use rusqlite::{Connection, Transaction, params};
 use time::{OffsetDateTime, format_description::BorrowedFormatItem, macros::format_description};
 
-/// Times that the server may die under a job's code before the job is taken for the reason.
-const MOST_CRASHES: u32 = 2;
+/// Number of server crashes during a job's code after which the job is assumed to be the cause and fails.
+const MAX_CRASHES: u32 = 2;
 
 /// The events that one transaction adds.
 #[derive(Default)]
 pub(super) struct Log {
-    /// What was added: the job and the sequence number.
+    /// The added events: the job and the sequence number.
     pub(super) added: Vec<(String, u64)>,
     /// Whether the queue has changed.
     pub(super) queue_changed: bool,
 }
 
 impl Log {
-    /// Adds an event to a job's log, and changes its state with it.
+    /// Adds an event to a job's log and updates its state.
     pub(super) fn add(
         &mut self,
         tx: &Transaction,
@@ -45,7 +45,7 @@ impl Log {
             serde_json::to_string(body)?
         ])?;
         self.added.push((job.to_owned(), seq.cast_unsigned()));
-        // A job that leaves its state may have left the queue.
+        // A job that changes its state may enter or leave the queue.
         self.queue_changed |= state_after(body).is_some();
         Ok(())
     }
@@ -65,7 +65,7 @@ impl Log {
         self.add(tx, job, attempt, &queued)
     }
 
-    /// The server died under a job, or lost it. True if the job gets another try: it does unless its code had begun and
+    /// Handles a job whose server ended, or which was lost. Returns true if the job is queued again, and false if it fails because its code had started and
     /// this happened before.
     pub(super) fn interrupt(
         &mut self,
@@ -79,15 +79,15 @@ impl Log {
                 "update jobs set crashes = crashes + (begun = attempt) where id = ?1 returning crashes",
             )?
             .query_row([job], |row| row.get(0))?;
-        if crashes < MOST_CRASHES {
+        if crashes < MAX_CRASHES {
             self.queue(tx, job, attempt, Some(reason))?;
             return Ok(true);
         }
         let failed = EventBody::Failed(Failure {
             code: FailureCode::Interrupted,
             message: format!("It was tried {crashes} times, and each time {reason}."),
-            help: "Submit it again. If it happens again, the job may be what stops the runner: \
-                   look at the runner's own log."
+            help: "Submit it again. If it happens again, the job may be the cause: \
+                   look at the runner's log."
                 .to_owned(),
             traceback: None,
         });
@@ -96,7 +96,7 @@ impl Log {
     }
 }
 
-/// How many queued jobs are ahead of a job. Only jobs that may run on the same device are ahead of each other.
+/// The number of queued jobs ahead of a job. Only jobs that may run on the same device count.
 pub(super) fn position(connection: &Connection, job: &str) -> Result<usize> {
     let ahead: i64 = connection
         .prepare_cached(
@@ -108,7 +108,7 @@ pub(super) fn position(connection: &Connection, job: &str) -> Result<usize> {
     Ok(usize::try_from(ahead).unwrap_or(0))
 }
 
-/// The state that an event puts a job in, if it changes it.
+/// The new state of a job after an event, if the event changes it.
 fn state_after(body: &EventBody) -> Option<JobState> {
     match body {
         EventBody::Queued { .. } => Some(JobState::Queued),
@@ -123,7 +123,7 @@ fn state_after(body: &EventBody) -> Option<JobState> {
     }
 }
 
-/// A state as it is stored: its name on the wire.
+/// The stored name of a state, which is its name in the API.
 fn name(state: JobState) -> Result<String> {
     let quoted = serde_json::to_string(&state)?;
     Ok(quoted.trim_matches('"').to_owned())

@@ -1,5 +1,5 @@
-//! The durable store: jobs and their event logs in SQLite, and the signal that something was
-//! added. The log is the truth; a job's row is what its events amount to.
+//! The durable store: jobs and their event logs in SQLite, and notifications of new events. The
+//! event log is authoritative; a job's row is derived from its events.
 
 mod log;
 mod schema;
@@ -7,7 +7,7 @@ mod schema;
 mod tests;
 
 use self::log::{Log, now};
-use super::id;
+use super::random_id;
 use hipward_protocol::{Device, Event, EventBody, JobState, JobSummary, VariantId};
 use rusqlite::{
     Connection, OptionalExtension, Row, Transaction, TransactionBehavior, named_params, params,
@@ -21,69 +21,69 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// What can go wrong with the store.
+/// Errors of the store.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreError {
-    /// Another server has it.
+    /// Another server uses the data folder.
     #[error(
-        "another Hipward serves the data folder {}; stop it, or choose another folder with --data",
+        "another Hipward server uses the data folder {}; stop it, or choose another folder with --data",
         path.display()
     )]
     InUse {
         /// The data folder.
         path: PathBuf,
     },
-    /// It was written by another version.
+    /// The database was written by another version.
     #[error(
-        "the data folder holds jobs of schema {version}, which this version cannot read; choose \
+        "the data folder has a database of schema {version}, which this version cannot read; choose \
          another folder with --data"
     )]
     Schema {
-        /// The version found.
+        /// The schema version that was found.
         version: String,
     },
-    /// Someone else has the job now, or it has ended.
-    #[error("the job is no longer this attempt's to write to")]
+    /// Another attempt has the job, or it has ended.
+    #[error("the lease of the job has ended")]
     Fenced,
     /// A file could not be used.
     #[error("cannot use {}: {source}; choose another folder with --data", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// The database reports an error.
     #[error("the job database reports: {0}")]
     Database(#[from] rusqlite::Error),
-    /// A stored value cannot be read.
-    #[error("the job database holds something unreadable: {0}")]
+    /// A stored value cannot be parsed.
+    #[error("a value in the job database cannot be parsed: {0}")]
     Unreadable(#[from] serde_json::Error),
-    /// Too many jobs wait.
-    #[error("{waiting} jobs wait, and no more may")]
+    /// Too many jobs are queued.
+    #[error("the queue is full: {waiting} jobs are waiting")]
     QueueFull {
-        /// How many.
+        /// The number of queued jobs.
         waiting: usize,
     },
-    /// The system gives no random numbers.
-    #[error("the system gives no random numbers: {0}")]
+    /// The system returned no random numbers.
+    #[error("the system returned no random numbers: {0}")]
     Random(#[from] getrandom::Error),
 }
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// The store. Cheap to clone; calls block briefly, so async code goes through [`Store::with`].
+/// The store. Cheap to clone. Calls block briefly, so async code uses [`Store::with`].
 #[derive(Clone, Debug)]
 pub(crate) struct Store(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     connection: Mutex<Connection>,
-    /// Who wants to know about which job: the newest sequence number.
+    /// The newest sequence number of each job that is watched.
     watchers: Mutex<HashMap<String, watch::Sender<u64>>>,
-    /// Counts up with every change of the queue.
+    /// Incremented with every change of the queue.
     queue: watch::Sender<u64>,
-    /// Held for as long as the server lives; the system releases it however it dies.
+    /// UnnamedUsage for as long as the server lives; the system releases it however it dies.
     _lock: File,
 }
 
@@ -98,16 +98,16 @@ pub(crate) struct NewJob {
     pub(crate) title: Option<String>,
     /// The variants, `eager` among them.
     pub(crate) variants: Vec<VariantId>,
-    /// The device it must run on, if it must.
+    /// The device it must run on, if it names one.
     pub(crate) device: Option<String>,
 }
 
-/// The right to run a job once and to write to its log meanwhile.
+/// The right to run one attempt of a job and to write to its event log meanwhile.
 #[derive(Clone, Debug)]
 pub(crate) struct Lease {
     /// The job.
     pub(crate) job: String,
-    /// The try.
+    /// The attempt.
     pub(crate) attempt: u32,
     /// The snippet.
     pub(crate) code: String,
@@ -117,28 +117,28 @@ pub(crate) struct Lease {
     pub(crate) variants: Vec<VariantId>,
 }
 
-/// What asking to cancel a job did.
+/// The result of cancelling a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cancelled {
-    /// It is cancelled now.
-    Now,
-    /// It had ended before.
-    HadEnded,
-    /// There is no such job.
-    Unknown,
+pub(crate) enum CancelOutcome {
+    /// The job is now cancelled.
+    Cancelled,
+    /// The job had ended before.
+    AlreadyEnded,
+    /// No job has this id.
+    NotFound,
 }
 
-/// What became of jobs that ran when the last server died.
+/// The result of recovering jobs that were running when the last server ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Recovered {
     /// Queued again.
     pub(crate) queued: usize,
-    /// Ended, as they had been interrupted too often.
+    /// Failed, because they had been interrupted too often.
     pub(crate) failed: usize,
 }
 
 impl Store {
-    /// Opens the store in a data folder, for this process alone.
+    /// Opens the store in a data folder and locks it for this process.
     pub(crate) fn open(data: &Path) -> Result<Self> {
         let file = |path: PathBuf| move |source| StoreError::File { path, source };
         fs::create_dir_all(data).map_err(file(data.to_owned()))?;
@@ -163,7 +163,7 @@ impl Store {
         })))
     }
 
-    /// Runs a store call where blocking is allowed.
+    /// Runs a store call on a thread where blocking is allowed.
     pub(crate) async fn with<T: Send + 'static>(
         &self,
         call: impl FnOnce(&Store) -> T + Send + 'static,
@@ -173,15 +173,15 @@ impl Store {
             Ok(value) => value,
             Err(stopped) => match stopped.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                // The runtime is shutting down, and with it whoever waits here.
+                // The runtime is shutting down, including the task that waits here.
                 Err(_) => std::future::pending().await,
             },
         }
     }
 
-    /// Queues a job, unless `most` wait already.
+    /// Queues a job, unless `most` jobs are waiting already.
     pub(crate) fn submit(&self, job: &NewJob, most: usize) -> Result<JobSummary> {
-        let id = id::unguessable()?;
+        let id = random_id::random_id()?;
         let variants = serde_json::to_string(&job.variants)?;
         self.change(|tx, log| {
             let waiting: i64 = tx
@@ -200,13 +200,13 @@ impl Store {
                 },
             )?;
             log.queue(tx, &id, 0, None)?;
-            // Here, before anyone can lease it: whoever submits a job is told that it waits.
+            // In the same transaction, before a device can lease the job: the returned summary is always `queued`.
             summary(tx, &id)?.ok_or(StoreError::Fenced)
         })
     }
 
-    /// Leases the next job for this device: one that asked for it, or with `unassigned` one that
-    /// asked for none.
+    /// Leases the next job for this device: one that names it, or with `unassigned` one that
+    /// names no device.
     pub(crate) fn claim(&self, device: &Device, unassigned: bool) -> Result<Option<Lease>> {
         self.change(|tx, log| {
             let claimed = tx
@@ -244,7 +244,7 @@ impl Store {
         })
     }
 
-    /// Adds events to a leased job. Refused once the lease is over, whoever ended it.
+    /// Adds events to a leased job. Fails with [`StoreError::Fenced`] once the lease has ended.
     pub(crate) fn append(&self, lease: &Lease, bodies: &[EventBody]) -> Result<()> {
         self.change(|tx, log| {
             for body in bodies {
@@ -255,8 +255,8 @@ impl Store {
         })
     }
 
-    /// Cancels a job wherever it stands.
-    pub(crate) fn cancel(&self, id: &str) -> Result<Cancelled> {
+    /// Cancels a job in any state.
+    pub(crate) fn cancel(&self, id: &str) -> Result<CancelOutcome> {
         self.change(|tx, log| {
             let found: Option<(String, u32)> = tx
                 .query_row(
@@ -266,18 +266,18 @@ impl Store {
                 )
                 .optional()?;
             let Some((state, attempt)) = found else {
-                return Ok(Cancelled::Unknown);
+                return Ok(CancelOutcome::NotFound);
             };
-            if word::<JobState>(&state)?.is_final() {
-                return Ok(Cancelled::HadEnded);
+            if parse_name::<JobState>(&state)?.is_final() {
+                return Ok(CancelOutcome::AlreadyEnded);
             }
             log.add(tx, id, attempt, &EventBody::Cancelled)?;
-            Ok(Cancelled::Now)
+            Ok(CancelOutcome::Cancelled)
         })
     }
 
-    /// Notes that a leased job's code begins.
-    pub(crate) fn begun(&self, lease: &Lease) -> Result<()> {
+    /// Records that the code of a leased job starts.
+    pub(crate) fn mark_begun(&self, lease: &Lease) -> Result<()> {
         self.change(|tx, _| {
             let changed = tx
                 .prepare_cached(
@@ -291,7 +291,7 @@ impl Store {
         })
     }
 
-    /// Ends a lease whose job is to wait again, because its worker was dead or the server stops. That is no try.
+    /// Ends a lease and queues its job again, because its worker was dead or the server stops. This does not count as a crash.
     pub(crate) fn requeue(&self, lease: &Lease, reason: &str) -> Result<()> {
         self.change(|tx, log| {
             current(tx, lease)?;
@@ -299,12 +299,12 @@ impl Store {
         })
     }
 
-    /// Deals with jobs that ran when the last server died.
+    /// Requeues or fails jobs that were running when the last server ended.
     pub(crate) fn recover(&self) -> Result<Recovered> {
         self.recover_all_but(&[], "the runner was restarted while this job ran")
     }
 
-    /// Deals with jobs that are stored as running and run nowhere. `running` are those that do run.
+    /// Requeues or fails jobs that are stored as running, except those in `running`.
     pub(crate) fn recover_all_but(&self, running: &[String], reason: &str) -> Result<Recovered> {
         self.change(|tx, log| {
             let mut recovered = Recovered::default();
@@ -322,13 +322,13 @@ impl Store {
         })
     }
 
-    /// Jobs that are stored as running.
+    /// The jobs that are stored as running.
     pub(crate) fn running(&self) -> Result<Vec<String>> {
         let jobs = running_jobs(&self.connection())?;
         Ok(jobs.into_iter().map(|(job, _)| job).collect())
     }
 
-    /// Writes something, to see that the store can.
+    /// Checks that the store can be written.
     pub(crate) fn check(&self) -> Result<()> {
         self.change(|tx, _| {
             tx.execute(
@@ -339,7 +339,7 @@ impl Store {
         })
     }
 
-    /// How many queued jobs are ahead of a queued job; none if it does not wait.
+    /// The number of queued jobs ahead of a queued job. None if it is not queued.
     pub(crate) fn position(&self, id: &str) -> Result<Option<usize>> {
         Ok(self.summary(id)?.and_then(|summary| summary.position))
     }
@@ -385,7 +385,7 @@ impl Store {
         .collect()
     }
 
-    /// Jobs by state.
+    /// The number of jobs in each state.
     pub(crate) fn counts(&self) -> Result<Vec<(JobState, u64)>> {
         let connection = self.connection();
         let mut query =
@@ -395,12 +395,12 @@ impl Store {
         })?;
         rows.map(|row| {
             let (state, count) = row?;
-            Ok((word(&state)?, count.cast_unsigned()))
+            Ok((parse_name(&state)?, count.cast_unsigned()))
         })
         .collect()
     }
 
-    /// A signal that says "there is something after this sequence number". Subscribe first, then
+    /// Notifies of events after this sequence number. Subscribe first, then
     /// read, and nothing is missed.
     pub(crate) fn watch(&self, id: &str) -> watch::Receiver<u64> {
         let mut watchers = lock(&self.0.watchers);
@@ -411,7 +411,7 @@ impl Store {
         sender.subscribe()
     }
 
-    /// A signal that the queue has changed, and with it positions.
+    /// Notifies of changes of the queue, and thereby of positions.
     pub(crate) fn watch_queue(&self) -> watch::Receiver<u64> {
         self.0.queue.subscribe()
     }
@@ -420,7 +420,7 @@ impl Store {
         lock(&self.0.connection)
     }
 
-    /// One transaction that adds events; watchers hear of them once they are stored.
+    /// Runs one transaction that adds events. Watchers are notified once it is committed.
     fn change<T>(&self, act: impl FnOnce(&Transaction, &mut Log) -> Result<T>) -> Result<T> {
         let mut log = Log::default();
         let value = {
@@ -455,7 +455,7 @@ fn summary(connection: &Connection, id: &str) -> Result<Option<JobSummary>> {
     let Some((mut summary, state, variants, failed)) = found else {
         return Ok(None);
     };
-    summary.state = word(&state)?;
+    summary.state = parse_name(&state)?;
     if summary.state == JobState::Queued {
         summary.position = Some(log::position(connection, id)?);
     }
@@ -466,7 +466,7 @@ fn summary(connection: &Connection, id: &str) -> Result<Option<JobSummary>> {
     Ok(Some(summary))
 }
 
-/// The summary but for the three columns that need parsing: state, variants, and the event that says why it failed.
+/// The summary without the three columns that need parsing: state, variants, and the final event of a failed job.
 fn summary_columns(row: &Row) -> rusqlite::Result<(JobSummary, String, String, Option<String>)> {
     let summary = JobSummary {
         id: row.get(0)?,
@@ -483,7 +483,7 @@ fn summary_columns(row: &Row) -> rusqlite::Result<(JobSummary, String, String, O
     Ok((summary, row.get(6)?, row.get(7)?, row.get(8)?))
 }
 
-/// Refuses an attempt that does not hold the job any more.
+/// Fails if the lease has ended.
 fn current(tx: &Transaction, lease: &Lease) -> Result<()> {
     let found = tx
         .prepare_cached("select 1 from jobs where id = ?1 and attempt = ?2 and state = 'running'")?
@@ -491,7 +491,7 @@ fn current(tx: &Transaction, lease: &Lease) -> Result<()> {
     found.then_some(()).ok_or(StoreError::Fenced)
 }
 
-/// Jobs that are stored as running, with their attempts, in the queue's order.
+/// Jobs that are stored as running, with their attempts, in the order of the queue.
 fn running_jobs(connection: &Connection) -> Result<Vec<(String, u32)>> {
     let mut query = connection
         .prepare_cached("select id, attempt from jobs where state = 'running' order by number")?;
@@ -499,11 +499,11 @@ fn running_jobs(connection: &Connection) -> Result<Vec<(String, u32)>> {
     Ok(rows.collect::<std::result::Result<_, _>>()?)
 }
 
-fn word<T: DeserializeOwned>(name: &str) -> Result<T> {
+fn parse_name<T: DeserializeOwned>(name: &str) -> Result<T> {
     Ok(serde_json::from_value(name.into())?)
 }
 
-/// A panic while the lock was held has lost nothing: changes are transactions.
+/// Ignores poisoning: changes are transactions, so a panic leaves the data consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

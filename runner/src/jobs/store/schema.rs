@@ -1,10 +1,10 @@
-//! The tables, and how a database of another version is met.
+//! The tables, and the check of the schema version.
 
 use super::StoreError;
 use rusqlite::{Connection, OptionalExtension};
 use std::time::Duration;
 
-/// Raised with every change of the tables.
+/// Incremented with every incompatible change of the tables.
 const VERSION: &str = "1";
 
 const TABLES: &str = "
@@ -13,8 +13,8 @@ create table if not exists meta (
     value text not null
 ) strict;
 
--- `number` is the order of the queue. `attempt` counts leases, and fences off the holders of earlier ones; `begun` is
--- the last of them whose code ran, and `crashes` how often the server died under that. `position` is not used any more.
+-- `number` is the order of the queue. `attempt` counts leases and fences off earlier ones. `begun` is
+-- the last attempt whose code ran. `crashes` counts how often the server ended meanwhile. `position` is unused.
 create table if not exists jobs (
     number      integer primary key autoincrement,
     id          text not null unique,
@@ -43,12 +43,12 @@ create table if not exists events (
 ) strict, without rowid;
 ";
 
-/// Makes the connection ours and the tables there.
+/// Configures the connection and creates the tables.
 pub(super) fn prepare(connection: &Connection) -> Result<(), StoreError> {
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.pragma_update(None, "journal_mode", "wal")?;
-    // With a write-ahead log this loses nothing when a process is killed; only a power cut may
-    // take the last moments.
+    // With a write-ahead log nothing is lost when a process is killed. A power failure may
+    // lose the last transactions.
     connection.pragma_update(None, "synchronous", "normal")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.execute_batch(TABLES)?;
@@ -70,7 +70,7 @@ pub(super) fn prepare(connection: &Connection) -> Result<(), StoreError> {
     }
 }
 
-/// Adds a column that older databases of this schema lack. Older servers can go on with the database: it has a default.
+/// Adds a column that older databases of this schema lack. It has a default value, so older servers can still use the database.
 fn add_column(connection: &Connection, column: &str) -> Result<(), StoreError> {
     let is_there = connection
         .prepare("select 1 from pragma_table_info('jobs') where name = ?1")?

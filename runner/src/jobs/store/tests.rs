@@ -1,4 +1,4 @@
-//! What the store promises, on a real database.
+//! Tests of the store on a real database.
 
 use super::*;
 use hipward_protocol::FailureCode;
@@ -12,7 +12,7 @@ fn cpu() -> Device {
         vendor: Vendor::Cpu,
         arch: "x86_64".to_owned(),
         memory_bytes: 1,
-        busy_with: None,
+        current_job: None,
     }
 }
 
@@ -48,7 +48,7 @@ fn view(store: &Store, id: &str) -> JobView {
 }
 
 #[test]
-fn the_queue_is_first_come_first_served_and_positions_are_those_of_now() {
+fn queue_is_first_in_first_out_and_positions_are_current() {
     let (_folder, store) = open();
     let ids: Vec<String> = (0..3)
         .map(|_| store.submit(&job(), 10_000).expect("queued").id)
@@ -64,13 +64,16 @@ fn the_queue_is_first_come_first_served_and_positions_are_those_of_now() {
     assert_eq!(position(&ids[2]), Some(1));
     assert_eq!(position(&ids[0]), None);
 
-    assert_eq!(store.cancel(&ids[1]).expect("works"), Cancelled::Now);
+    assert_eq!(
+        store.cancel(&ids[1]).expect("works"),
+        CancelOutcome::Cancelled
+    );
     assert_eq!(position(&ids[2]), Some(0));
     assert_eq!(view(&store, &ids[2]).last_seq, 1, "nothing is stored of it");
 }
 
 #[test]
-fn a_job_for_another_device_is_neither_claimed_nor_in_the_way() {
+fn job_for_another_device_is_not_claimed_and_does_not_block() {
     let (_folder, store) = open();
     let for_gpu = NewJob {
         device: Some("cuda:0".to_owned()),
@@ -91,7 +94,7 @@ fn a_job_for_another_device_is_neither_claimed_nor_in_the_way() {
 }
 
 #[test]
-fn only_the_current_attempt_may_write_and_nothing_follows_the_end() {
+fn only_the_current_attempt_may_write_and_nothing_follows_the_final_event() {
     let (_folder, store) = open();
     store.submit(&job(), 10_000).expect("queued");
     let first = store
@@ -121,7 +124,7 @@ fn only_the_current_attempt_may_write_and_nothing_follows_the_end() {
 }
 
 #[test]
-fn a_batch_that_passes_the_end_is_refused_whole() {
+fn batch_with_events_after_the_final_one_is_rejected() {
     let (_folder, store) = open();
     store.submit(&job(), 10_000).expect("queued");
     let lease = store
@@ -134,23 +137,29 @@ fn a_batch_that_passes_the_end_is_refused_whole() {
 }
 
 #[test]
-fn a_cancelled_job_can_be_cancelled_again_and_its_worker_is_fenced_off() {
+fn cancelling_twice_has_no_effect_and_the_worker_is_fenced_off() {
     let (_folder, store) = open();
     let id = store.submit(&job(), 10_000).expect("queued").id;
     let lease = store
         .claim(&cpu(), true)
         .expect("works")
         .expect("a job waits");
-    assert_eq!(store.cancel(&id).expect("works"), Cancelled::Now);
-    assert_eq!(store.cancel(&id).expect("works"), Cancelled::HadEnded);
-    assert_eq!(store.cancel("nobody").expect("works"), Cancelled::Unknown);
+    assert_eq!(store.cancel(&id).expect("works"), CancelOutcome::Cancelled);
+    assert_eq!(
+        store.cancel(&id).expect("works"),
+        CancelOutcome::AlreadyEnded
+    );
+    assert_eq!(
+        store.cancel("unknown").expect("works"),
+        CancelOutcome::NotFound
+    );
     let late = store.append(&lease, &[EventBody::Done]);
     assert!(matches!(late, Err(StoreError::Fenced)), "{late:?}");
     assert_eq!(view(&store, &id).state, JobState::Cancelled);
 }
 
 #[test]
-fn a_job_that_dies_with_the_server_twice_fails_and_waiting_ones_stay() {
+fn job_fails_after_two_server_crashes_and_queued_jobs_stay() {
     let (folder, store) = open();
     let dying = store.submit(&job(), 10_000).expect("queued").id;
     let waiting = store.submit(&job(), 10_000).expect("queued").id;
@@ -162,7 +171,7 @@ fn a_job_that_dies_with_the_server_twice_fails_and_waiting_ones_stay() {
             (lease.job.as_str(), lease.attempt),
             (dying.as_str(), attempt)
         );
-        open.begun(&lease).expect("is current");
+        open.mark_begun(&lease).expect("is current");
         drop(open);
         let reopened = Store::open(folder.path()).expect("the lock is free again");
         let recovered = reopened.recover().expect("works");
@@ -182,7 +191,7 @@ fn a_job_that_dies_with_the_server_twice_fails_and_waiting_ones_stay() {
 }
 
 #[test]
-fn a_data_folder_has_one_server() {
+fn data_folder_is_locked_by_one_server() {
     let (folder, _store) = open();
     let second = Store::open(folder.path());
     assert!(
@@ -192,7 +201,7 @@ fn a_data_folder_has_one_server() {
 }
 
 #[tokio::test]
-async fn watchers_hear_of_events_once_they_can_be_read() {
+async fn watchers_are_notified_after_events_are_stored() {
     let (_folder, store) = open();
     let id = store.submit(&job(), 10_000).expect("queued").id;
     let mut signal = store.watch(&id);
@@ -207,7 +216,7 @@ async fn watchers_hear_of_events_once_they_can_be_read() {
 }
 
 #[test]
-fn only_a_death_of_the_server_under_running_code_uses_up_a_try() {
+fn only_server_crashes_during_running_code_count() {
     let (folder, store) = open();
     let id = store.submit(&job(), 10).expect("queued").id;
     let lease = |store: &Store| {
@@ -216,7 +225,7 @@ fn only_a_death_of_the_server_under_running_code_uses_up_a_try() {
     };
     for _ in 0..3 {
         let lease = lease(&store);
-        store.begun(&lease).expect("is current");
+        store.mark_begun(&lease).expect("is current");
         store
             .requeue(&lease, "the server stops")
             .expect("is current");
@@ -230,7 +239,7 @@ fn only_a_death_of_the_server_under_running_code_uses_up_a_try() {
         assert_eq!(store.recover().expect("works").queued, 1);
     }
     for failed in [0, 1] {
-        store.begun(&lease(&store)).expect("is current");
+        store.mark_begun(&lease(&store)).expect("is current");
         drop(store);
         store = Store::open(folder.path()).expect("the lock is free again");
         assert_eq!(store.recover().expect("works").failed, failed);
@@ -240,7 +249,7 @@ fn only_a_death_of_the_server_under_running_code_uses_up_a_try() {
 }
 
 #[test]
-fn jobs_that_run_nowhere_wait_again_and_others_run_on() {
+fn lost_jobs_are_queued_again_and_others_keep_running() {
     let (_folder, store) = open();
     for _ in 0..2 {
         store.submit(&job(), 10).expect("queued");
@@ -257,7 +266,7 @@ fn jobs_that_run_nowhere_wait_again_and_others_run_on() {
 }
 
 #[test]
-fn a_full_queue_takes_no_job() {
+fn full_queue_rejects_jobs() {
     let (_folder, store) = open();
     store.submit(&job(), 1).expect("queued");
     let refused = store.submit(&job(), 1);
@@ -270,7 +279,7 @@ fn a_full_queue_takes_no_job() {
 }
 
 #[test]
-fn a_change_of_a_long_queue_writes_one_event_and_is_quick() {
+fn changes_of_a_long_queue_write_one_event_each() {
     const WAITING: usize = 5000;
     let (_folder, store) = open();
     store
@@ -294,15 +303,18 @@ fn a_change_of_a_long_queue_writes_one_event_and_is_quick() {
         assert_eq!(submitted.position, Some(WAITING - n));
         store.claim(&cpu(), true).expect("works").expect("waits");
         let last = format!("job-{}", WAITING - n);
-        assert_eq!(store.cancel(&last).expect("works"), Cancelled::Now);
+        assert_eq!(
+            store.cancel(&last).expect("works"),
+            CancelOutcome::Cancelled
+        );
         assert_eq!(events(&store) - before, 3);
     }
-    // The old way took 27 seconds for one submission.
+    // Storing the positions took 27 seconds for one submission.
     assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
 }
 
 #[test]
-fn a_database_of_an_older_server_is_read_on() {
+fn database_of_an_older_server_is_opened() {
     let folder = TempDir::new().expect("a temporary folder");
     let old = rusqlite::Connection::open(folder.path().join("jobs.sqlite")).expect("opens");
     old.execute_batch(

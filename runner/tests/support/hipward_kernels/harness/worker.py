@@ -40,7 +40,7 @@ def environment() -> None:
         cache="warm",
         stop_rule="as scripted",
     )
-    variants = [{"id": name, "label": f"BuiltVariant {name}", "about": "As scripted"} for name in job["variants"]]
+    variants = [{"id": name, "label": f"Variant {name}", "about": "As scripted"} for name in job["variants"]]
     say("variants", variants=variants)
 
 

@@ -1,0 +1,506 @@
+//! Preprocessor conditionals: the parts that are compiled only for AMD, and only for NVIDIA.
+//!
+//! A condition is evaluated twice, once as each vendor's compiler would, and either result may be unknown.
+
+use super::lexer::{Directive, Kind};
+use super::token_stream::TokenStream;
+
+/// The vendors for which a part of the source is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vendors {
+    /// Both, as far as is known.
+    Both,
+    /// AMD only.
+    Amd,
+    /// NVIDIA only, or neither.
+    NotAmd,
+}
+
+/// From this token on.
+pub type Change = (u32, Vendors);
+
+/// The value of a condition on AMD and on NVIDIA; `None` if unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    pub amd: Option<bool>,
+    pub nvidia: Option<bool>,
+}
+
+impl Verdict {
+    const UNKNOWN: Verdict = Verdict::new(None, None);
+
+    const fn new(amd: Option<bool>, nvidia: Option<bool>) -> Self {
+        Verdict { amd, nvidia }
+    }
+
+    fn not(self) -> Self {
+        Verdict::new(self.amd.map(|is| !is), self.nvidia.map(|is| !is))
+    }
+
+    fn and(self, other: Self) -> Self {
+        let both = |a: Option<bool>, b: Option<bool>| match (a, b) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
+        };
+        Verdict::new(both(self.amd, other.amd), both(self.nvidia, other.nvidia))
+    }
+
+    fn or(self, other: Self) -> Self {
+        self.not().and(other.not()).not()
+    }
+
+    fn vendors(self) -> Vendors {
+        if self.amd == Some(false) {
+            Vendors::NotAmd
+        } else if self.nvidia == Some(false) {
+            Vendors::Amd
+        } else {
+            Vendors::Both
+        }
+    }
+}
+
+/// An open `#if`: the values of its earlier branches, and of the enclosing conditions.
+struct Open {
+    around: Verdict,
+    before: Verdict,
+}
+
+/// The positions at which the vendors change, in order.
+pub fn changes(source: &TokenStream<'_>) -> Vec<Change> {
+    let chains = chains(source);
+    let arch = |has_else: bool| {
+        if has_else {
+            CudaArch::Absent
+        } else {
+            CudaArch::Unknown
+        }
+    };
+    // `#if defined(X) || defined(Y)` before an `#elif` for AMD.
+    let condition_of = |line: &Directive, chain: Chain| {
+        let mut condition = evaluate(source, line, arch(chain.has_else));
+        if chain.is_shared_out && condition.amd.is_none() && condition.nvidia != Some(false) {
+            condition.amd = Some(false);
+        }
+        condition
+    };
+    let mut open: Vec<Open> = Vec::new();
+    let mut now = Verdict::new(Some(true), Some(true));
+    let mut changes = Vec::new();
+    for (index, line) in source.directives.iter().enumerate() {
+        let name = source.directive_name(line);
+        match name {
+            "if" | "ifdef" | "ifndef" => {
+                let condition = condition_of(line, chains[index]);
+                open.push(Open {
+                    around: now,
+                    before: condition,
+                });
+                now = now.and(condition);
+            }
+            "elif" | "elifdef" | "elifndef" | "else" => {
+                let Some(last) = open.last_mut() else {
+                    continue;
+                };
+                let condition = if name == "else" {
+                    Verdict::new(Some(true), Some(true))
+                } else {
+                    condition_of(line, chains[index])
+                };
+                now = last.around.and(last.before.not()).and(condition);
+                last.before = last.before.or(condition);
+            }
+            "endif" => {
+                let Some(last) = open.pop() else { continue };
+                now = last.around;
+            }
+            _ => continue,
+        }
+        let vendors = now.vendors();
+        if changes.last().map_or(Vendors::Both, |(_, last)| *last) != vendors {
+            changes.push((line.end, vendors));
+        }
+    }
+    changes
+}
+
+/// The state of an `#if` with its `#elif`s and its `#else`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Chain {
+    pub has_else: bool,
+    /// One of its branches tests for AMD.
+    pub names_amd: bool,
+    /// One of its branches is for AMD only, so the others are for other vendors.
+    is_shared_out: bool,
+}
+
+/// The chain that each preprocessor line opens or continues.
+pub fn chains(source: &TokenStream<'_>) -> Vec<Chain> {
+    let mut first_of: Vec<usize> = (0..source.directives.len()).collect();
+    let mut chains = vec![Chain::default(); source.directives.len()];
+    let mut open = Vec::new();
+    for (index, line) in source.directives.iter().enumerate() {
+        let name = source.directive_name(line);
+        match name {
+            "if" | "ifdef" | "ifndef" => open.push(index),
+            "endif" => {
+                open.pop();
+                continue;
+            }
+            "elif" | "elifdef" | "elifndef" | "else" => {}
+            _ => continue,
+        }
+        let first = open.last().copied().unwrap_or(index);
+        first_of[index] = first;
+        chains[first].has_else |= name == "else";
+        chains[first].names_amd |= line
+            .clone()
+            .any(|token| names_amd(source.token_text(token)));
+        chains[first].is_shared_out |= name != "else"
+            && evaluate(source, line, CudaArch::Unknown) == Verdict::new(Some(true), Some(false));
+    }
+    first_of.into_iter().map(|first| chains[first]).collect()
+}
+
+/// Macros that HIP does not define, so that they evaluate to 0.
+pub const CUDA_NUMBERS: &[&str] = &["__CUDA_ARCH__", "CUDART_VERSION", "CUDA_VERSION"];
+
+/// How those macros are interpreted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CudaArch {
+    /// Independent of AMD: without another branch, the author had no other case in mind.
+    Unknown,
+    /// As undefined on AMD.
+    Absent,
+    /// As undefined on AMD, and as larger than every number on NVIDIA.
+    Newest,
+}
+
+/// The value of an `#if`, `#ifdef`, `#ifndef` or `#elif` line.
+pub fn evaluate(source: &TokenStream<'_>, line: &Directive, arch: CudaArch) -> Verdict {
+    let mut reader = Reader {
+        source,
+        at: line.start + 2,
+        end: line.end,
+        arch,
+        depth: 0,
+    };
+    match source.directive_name(line) {
+        "ifdef" | "elifdef" => reader.name_is_defined(),
+        "ifndef" | "elifndef" => reader.name_is_defined().not(),
+        _ => reader.either(),
+    }
+}
+
+/// An upper limit for nested parentheses.
+const MAX_DEPTH: u32 = 40;
+
+struct Reader<'s, 'a> {
+    source: &'s TokenStream<'a>,
+    at: u32,
+    end: u32,
+    arch: CudaArch,
+    depth: u32,
+}
+
+impl Reader<'_, '_> {
+    fn text(&self, ahead: u32) -> &str {
+        if self.at + ahead < self.end {
+            self.source.token_text(self.at + ahead)
+        } else {
+            ""
+        }
+    }
+
+    fn takes(&mut self, first: &str, second: &str) -> bool {
+        let is_it = self.text(0) == first && (second.is_empty() || self.text(1) == second);
+        if is_it {
+            self.at += if second.is_empty() { 1 } else { 2 };
+        }
+        is_it
+    }
+
+    fn either(&mut self) -> Verdict {
+        let mut verdict = self.both();
+        while self.takes("|", "|") {
+            verdict = verdict.or(self.both());
+        }
+        verdict
+    }
+
+    fn both(&mut self) -> Verdict {
+        let mut verdict = self.one();
+        while self.takes("&", "&") {
+            verdict = verdict.and(self.one());
+        }
+        verdict
+    }
+
+    fn one(&mut self) -> Verdict {
+        self.depth += 1;
+        let verdict = if self.depth > MAX_DEPTH {
+            self.at = self.end;
+            Verdict::UNKNOWN
+        } else if self.text(0) == "!" && self.text(1) != "=" {
+            self.at += 1;
+            self.one().not()
+        } else if self.takes("(", "") {
+            let inner = self.either();
+            self.takes(")", "");
+            self.unless_compared(inner)
+        } else if self.takes("defined", "") {
+            let parenthesis = self.takes("(", "");
+            let verdict = self.name_is_defined();
+            if parenthesis {
+                self.takes(")", "");
+            }
+            verdict
+        } else {
+            self.value()
+        };
+        self.depth -= 1;
+        verdict
+    }
+
+    fn name_is_defined(&mut self) -> Verdict {
+        let verdict = is_defined(self.source, self.text(0), self.arch);
+        self.at += 1;
+        verdict
+    }
+
+    /// A name or number, with the comparison that follows it.
+    fn value(&mut self) -> Verdict {
+        let name = self.text(0).to_owned();
+        let is_word = self.at < self.end && self.source.kind(self.at) == Kind::Word;
+        self.at += 1;
+        // A macro's arguments: `__has_include(<x>)`.
+        if is_word && self.text(0) == "(" {
+            self.at = self
+                .source
+                .partner(self.at)
+                .map_or(self.end, |close| close + 1)
+                .min(self.end);
+            return self.unless_compared(Verdict::UNKNOWN);
+        }
+        let compared = matches!(self.text(0), "<" | ">" | "=" | "+" | "-" | "*" | "/" | "%")
+            || (self.text(0) == "!" && self.text(1) == "=");
+        if compared {
+            let greater = self.text(0) == ">";
+            self.skip_comparison();
+            // An undefined macro is 0, which is not greater than any version.
+            let defined = is_defined(self.source, &name, self.arch);
+            let absent = |known: Option<bool>| known.filter(|is| !is && greater);
+            if CUDA_NUMBERS.contains(&name.as_str()) && self.arch == CudaArch::Newest {
+                return Verdict::new(Some(!greater), Some(greater));
+            }
+            return Verdict::new(absent(defined.amd), absent(defined.nvidia));
+        }
+        if is_word {
+            is_defined(self.source, &name, self.arch)
+        } else if matches!(name.as_str(), "0" | "1") {
+            Verdict::new(Some(name == "1"), Some(name == "1"))
+        } else {
+            Verdict::UNKNOWN
+        }
+    }
+
+    fn unless_compared(&mut self, verdict: Verdict) -> Verdict {
+        if matches!(
+            self.text(0),
+            "<" | ">" | "=" | "+" | "-" | "*" | "/" | "%" | "?"
+        ) {
+            self.skip_comparison();
+            return Verdict::UNKNOWN;
+        }
+        verdict
+    }
+
+    /// Advances to the next `&&`, `||` or closing parenthesis.
+    fn skip_comparison(&mut self) {
+        while self.at < self.end {
+            match (self.text(0), self.text(1)) {
+                ("&", "&") | ("|", "|") | (")", _) => return,
+                ("(", _) => {
+                    self.at = self
+                        .source
+                        .partner(self.at)
+                        .map_or(self.end, |close| close + 1);
+                }
+                _ => self.at += 1,
+            }
+        }
+    }
+}
+
+/// NVIDIA's part of a macro's name, and the AMD equivalent.
+const PAIRS: [(&str, &str); 4] = [
+    ("CUDA", "HIP"),
+    ("CUDA", "ROCM"),
+    ("CU", "HIP"),
+    ("CU", "ROC"),
+];
+
+/// Whether each vendor's compiler or build defines a macro.
+fn is_defined(source: &TokenStream<'_>, name: &str, arch: CudaArch) -> Verdict {
+    match name {
+        "__HIP_PLATFORM_NVIDIA__" | "__HIP_PLATFORM_NVCC__" | "__NVCC__" => {
+            Verdict::new(Some(false), Some(true))
+        }
+        "__HIP_DEVICE_COMPILE__" | "__AMDGCN__" | "__AMDGCN_WAVEFRONT_SIZE" => {
+            Verdict::new(None, Some(false))
+        }
+        _ if CUDA_NUMBERS.contains(&name) => match arch {
+            CudaArch::Unknown => Verdict::UNKNOWN,
+            CudaArch::Absent => Verdict::new(Some(false), None),
+            CudaArch::Newest => Verdict::new(Some(false), Some(true)),
+        },
+        _ if name.starts_with("__gfx") => Verdict::new(None, Some(false)),
+        _ if names_amd(name) => Verdict::new(Some(true), Some(false)),
+        // `BUILD_CUDA` with a `BUILD_HIP`, `USE_CUSPARSE` with a `USE_ROCSPARSE`.
+        _ if PAIRS.iter().any(|(nvidias, amds)| {
+            name.contains(nvidias) && !source.places(&name.replace(nvidias, amds)).is_empty()
+        }) =>
+        {
+            Verdict::new(Some(false), Some(true))
+        }
+        _ if names_nvidias_part(name) => Verdict::new(Some(false), None),
+        _ => Verdict::UNKNOWN,
+    }
+}
+
+/// True for a source with its own condition for AMD, which shows that it was compiled there.
+///
+/// A condition that is the same for both vendors, such as `defined(__CUDACC__) || defined(__HIPCC__)`, does not count:
+/// fixes insert it.
+pub fn knows_amd(source: &TokenStream<'_>) -> bool {
+    source.directives.iter().any(|line| {
+        let has = |wanted: &str| line.clone().any(|token| source.token_text(token) == wanted);
+        let asks = |wanted: &dyn Fn(&str) -> bool| {
+            line.clone().any(|token| wanted(source.token_text(token)))
+        };
+        source.directive_name(line).contains("if") && asks(&names_amd) && {
+            let compilers = has("__CUDACC__");
+            let device_code = has("__CUDA_ARCH__");
+            asks(&|word| match word {
+                "__HIPCC__" => !compilers,
+                "__HIP_DEVICE_COMPILE__" => !device_code,
+                word => names_amd(word),
+            })
+        }
+    })
+}
+
+/// `USE_ROCM`, `__HIP_PLATFORM_AMD__`, `__HIPCC__`, `GGML_USE_HIP` and similar macros of projects.
+pub fn names_amd(name: &str) -> bool {
+    let parts = || name.split('_').filter(|part| !part.is_empty());
+    // Include guards contain the file name: `MY_HIP_COMPAT_H`.
+    let is_guard = parts().next_back().is_some_and(|last| {
+        ["H", "HPP", "CUH", "HXX", "HH", "INCLUDED"]
+            .iter()
+            .any(|ending| last.eq_ignore_ascii_case(ending))
+    });
+    !is_guard
+        && parts().any(|part| {
+            matches!(part, "ROCM" | "AMD" | "AMDGPU" | "ROCBLAS" | "CUDA2HIP")
+                || part
+                    .strip_prefix("HIP")
+                    .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_uppercase()))
+        })
+}
+
+/// NVIDIA's libraries and generations, for which a build for AMD has no option.
+const NVIDIAS: &[&str] = &[
+    "AMPERE",
+    "BLACKWELL",
+    "CUDNN",
+    "CUFILE",
+    "CUPTI",
+    "CUSPARSELT",
+    "CUTENSOR",
+    "CUTLASS",
+    "HOPPER",
+    "NVML",
+    "NVSHMEM",
+    "OPTIX",
+    "TENSORRT",
+    "TURING",
+    "VOLTA",
+];
+
+/// `HAS_GEMM_SM75`, `USE_CUDNN`, `TURING_MMA_AVAILABLE`: a part for an NVIDIA GPU or library. `DISABLE_SM80` tests for
+/// the opposite.
+fn names_nvidias_part(name: &str) -> bool {
+    let is_number = |part: &str| {
+        part.strip_prefix("SM")
+            .is_some_and(|number| number.len() > 1 && number.as_bytes()[0].is_ascii_digit())
+    };
+    name.split('_')
+        .any(|part| is_number(part) || NVIDIAS.contains(&part))
+        && !name.contains("DISABLE")
+        && !name.contains("NO_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Source;
+
+    /// The vendors for which the words `a`, `b`, … of a text are compiled.
+    fn vendors(text: &str) -> String {
+        let source = Source::new(text);
+        (0..source.token_count())
+            .filter(|token| matches!(source.token_text(*token), "a" | "b" | "c"))
+            .map(|token| match source.vendors(token) {
+                Vendors::Both => '.',
+                Vendors::Amd => 'A',
+                Vendors::NotAmd => 'N',
+            })
+            .collect()
+    }
+
+    #[test]
+    fn conditions_determine_the_vendor_of_branches() {
+        for (text, wanted) in [
+            ("#ifdef USE_ROCM\na\n#else\nb\n#endif\nc", "AN."),
+            ("#ifndef __HIP_PLATFORM_AMD__\na\n#else\nb\n#endif", "NA"),
+            (
+                "#if defined(__HIPCC__) && X\na\n#elif Y > 2\nb\n#else\nc\n#endif",
+                "A..",
+            ),
+            ("#if !defined(USE_ROCM) && (X || Z)\na\n#endif\nb", "N."),
+            (
+                "#if defined(__CUDACC__) || defined(__HIPCC__)\na\n#endif",
+                ".",
+            ),
+            ("#if 0\na\n#else\nb\n#endif", "N."),
+            ("#if __CUDA_ARCH__ >= 800\na\n#else\nb\n#endif", "N."),
+            ("#if __CUDA_ARCH__ >= 800\na\n#endif", "."),
+            (
+                "#ifdef USE_ROCM\n#if X\na\n#else\nb\n#endif\n#endif\nc",
+                "AA.",
+            ),
+            ("#ifndef MY_HIP_H\na\n#endif", "."),
+            ("#if BUILD_CUDA\na\n#endif\n#if BUILD_HIP\nb\n#endif", "NA"),
+            ("#if BUILD_CUDA\na\n#endif", "."),
+            ("#if USE_CUFFT\na\n#endif\n#if USE_ROCFFT\nb\n#endif", "N."),
+            ("#ifdef HAS_GEMM_SM75\na\n#else\nb\n#endif", "N."),
+            ("#ifndef DISABLE_SM80\na\n#endif", "."),
+            ("#if CUDART_VERSION >= 13000\na\n#else\nb\n#endif", "N."),
+            ("#if CUDA_VERSION < 9000\na\n#else\nb\n#endif", ".."),
+            ("#if CUDART_VERSION >= 13000\na\n#endif", "."),
+            ("#ifdef HAS_CUPTI\na\n#endif\nb", "N."),
+            ("#if !defined(USE_CUDNN)\na\n#else\nb\n#endif", ".N"),
+            ("#ifdef TURING_MMA_AVAILABLE\na\n#endif", "N"),
+            ("#ifndef NO_CUTLASS\na\n#endif", "."),
+            ("#if GGML_USE_HIP\na\n#endif", "A"),
+            ("#ifndef MY_CUDA2HIP\na\n#else\nb\n#endif", "NA"),
+            ("#if X || Y\na\n#elif defined(USE_HIP)\nb\n#endif\nc", "NA."),
+            ("#if X\na\n#elif !defined(USE_HIP)\nb\n#endif", ".N"),
+            ("#if USE_HIP && X\na\n#elif USE_HIP\nb\n#endif", "AA"),
+            ("#endif\n#else\na", "."),
+        ] {
+            assert_eq!(vendors(text), wanted, "{text}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! CUDA's headers and the HIP equivalents.
+
+/// The replacement for a CUDA header; the empty string if HIP needs none.
+pub fn hip_header(cuda: &str) -> Option<&'static str> {
+    let is_path = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'.');
+    if cuda.starts_with("cub/") && cuda.ends_with(".cuh") && cuda.bytes().all(is_path) {
+        return Some("hipcub/hipcub.hpp");
+    }
+    HEADERS
+        .iter()
+        .find(|(header, _)| *header == cuda)
+        .map(|(_, hip)| *hip)
+}
+
+const HEADERS: &[(&str, &str)] = &[
+    ("cuda.h", "hip/hip_runtime.h"),
+    ("cuda_runtime.h", "hip/hip_runtime.h"),
+    ("cuda_runtime_api.h", "hip/hip_runtime_api.h"),
+    ("cuda_profiler_api.h", "hip/hip_runtime_api.h"),
+    ("cudaProfiler.h", "hip/hip_runtime_api.h"),
+    ("device_launch_parameters.h", ""),
+    ("device_functions.h", ""),
+    ("device_atomic_functions.h", ""),
+    ("sm_20_atomic_functions.h", ""),
+    ("sm_30_intrinsics.h", ""),
+    ("sm_60_atomic_functions.h", ""),
+    ("crt/device_functions.h", ""),
+    ("channel_descriptor.h", "hip/channel_descriptor.h"),
+    ("driver_types.h", "hip/driver_types.h"),
+    ("library_types.h", "hip/library_types.h"),
+    ("vector_types.h", "hip/hip_vector_types.h"),
+    ("vector_functions.h", "hip/hip_vector_types.h"),
+    ("texture_types.h", "hip/hip_texture_types.h"),
+    ("surface_types.h", "hip/surface_types.h"),
+    ("math_constants.h", "hip/hip_math_constants.h"),
+    ("cuComplex.h", "hip/hip_complex.h"),
+    ("cuda_fp16.h", "hip/hip_fp16.h"),
+    ("cuda_fp16.hpp", "hip/hip_fp16.h"),
+    ("cuda_bf16.h", "hip/hip_bf16.h"),
+    ("cuda_fp8.h", "hip/hip_fp8.h"),
+    ("cooperative_groups.h", "hip/hip_cooperative_groups.h"),
+    ("cublas.h", "hipblas/hipblas.h"),
+    ("cublas_v2.h", "hipblas/hipblas.h"),
+    ("cublas_api.h", "hipblas/hipblas.h"),
+    ("cublasLt.h", "hipblaslt/hipblaslt.h"),
+    ("cublasXt.h", "hipblas/hipblas.h"),
+    ("curand.h", "hiprand/hiprand.h"),
+    ("curand_kernel.h", "hiprand/hiprand_kernel.h"),
+    ("curand_mtgp32_host.h", "hiprand/hiprand_mtgp32_host.h"),
+    ("curand_normal.h", "hiprand/hiprand_kernel.h"),
+    ("curand_philox4x32_x.h", "hiprand/hiprand_kernel.h"),
+    ("curand_uniform.h", "hiprand/hiprand_kernel.h"),
+    ("cusolverDn.h", "hipsolver/hipsolver.h"),
+    ("cusolverRf.h", "hipsolver/hipsolver.h"),
+    ("cusolverSp.h", "hipsolver/hipsolver.h"),
+    ("cusolver_common.h", "hipsolver/hipsolver.h"),
+    ("cusparse.h", "hipsparse/hipsparse.h"),
+    ("cusparse_v2.h", "hipsparse/hipsparse.h"),
+    ("cufft.h", "hipfft/hipfft.h"),
+    ("cufftXt.h", "hipfft/hipfftXt.h"),
+    ("nvrtc.h", "hip/hiprtc.h"),
+    ("nccl.h", "rccl/rccl.h"),
+    ("nvToolsExt.h", "roctracer/roctx.h"),
+    ("nvtx3/nvToolsExt.h", "roctracer/roctx.h"),
+];

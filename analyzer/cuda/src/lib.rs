@@ -1,0 +1,69 @@
+//! CUDA C++: the parser, and the interface for its rules. The rules are in `rules/cuda/`.
+//!
+//! The parser consists of a lexer, bracket matching and an evaluation of preprocessor conditionals instead of a C++
+//! grammar. A large part of kernel sources is macros and branches for compilers whose definitions no parser has: a
+//! grammar produces error nodes in exactly the code that a port has to change, and tree-sitter's CUDA grammar is 4 MB
+//! of wasm. The rules check which name is called with which arguments under which `#if`. This needs only tokens and one
+//! pass over the text, and it works for any text.
+
+#[doc(hidden)]
+pub mod checker;
+#[doc(hidden)]
+pub mod conditions;
+#[doc(hidden)]
+pub mod headers;
+#[doc(hidden)]
+pub mod lexer;
+mod names;
+#[doc(hidden)]
+pub mod rules;
+#[doc(hidden)]
+pub mod source;
+#[doc(hidden)]
+pub mod token_stream;
+
+pub use checker::{Checker, Setting};
+pub(crate) use conditions::{CUDA_NUMBERS, CudaArch, chains, evaluate, names_amd};
+pub use headers::hip_header;
+pub(crate) use lexer::Kind;
+pub(crate) use names::{Name, is_the_projects, name};
+pub use source::Source;
+pub use token_stream::Tokens;
+
+use hipward_analyzer_core::Target;
+use hipward_analyzer_core::analysis::ParsedFile;
+use hipward_analyzer_core::diagnostic::RawDiagnostic;
+use hipward_analyzer_core::selection::RuleFilter;
+
+/// How to analyze CUDA C++.
+#[derive(Clone, Copy)]
+pub struct CudaOptions<'a> {
+    /// The machine and versions that the code is meant for.
+    pub target: &'a Target,
+    /// The rules that run.
+    pub filter: &'a RuleFilter,
+    /// Whether the source is built as a PyTorch extension, or by a build that runs hipify. `None`: its content decides.
+    pub pytorch_extension: Option<bool>,
+    /// Whether a header of the project defines CUDA's names as HIP's.
+    pub has_hip_names: bool,
+    /// More checks of the source: a team's rules.
+    pub extension: &'a dyn Fn(&Checker<'_>) -> Vec<RawDiagnostic>,
+}
+
+/// Analyzes `source` as CUDA C++.
+pub fn read(source: &str, options: &CudaOptions<'_>) -> ParsedFile {
+    let source = Source::new(source);
+    let diagnostics = Checker::run(&source, options);
+    // Comments before the first token that is not a preprocessor line may apply to the whole file.
+    let code_start =
+        source.directives.iter().fold(
+            0,
+            |next, line| if line.start == next { line.end } else { next },
+        );
+    ParsedFile {
+        diagnostics,
+        code_start: source.span(code_start..code_start + 1).start,
+        comments: source.into_comments(),
+        ..ParsedFile::default()
+    }
+}

@@ -1,0 +1,224 @@
+//! The HIP equivalents of CUDA names: a table of the existing names, and the pattern that most of them follow.
+//!
+//! `names.txt` has a line for each name of CUDA's runtime, driver and libraries: `cudaMalloc` follows the pattern
+//! below, `cudaMallocHost hipHostMalloc` is an exception, `cuTensorMapEncodeTiled -` has no equivalent, and a `!` means
+//! that PyTorch's hipify does not convert the name. A name that is not in the table has no equivalent: none is derived.
+//! `analyzer/renew-cuda-names` generates it from HIP's own headers and the tables of what HIPIFY supports.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use super::lexer::Kind;
+use super::source::Source;
+
+/// `names.txt` as packed by `build.rs`.
+const PACKED: &str = include_str!(concat!(env!("OUT_DIR"), "/names.txt"));
+
+/// Sorted by name, so that a lookup does not read the whole table.
+static TABLE: LazyLock<String> = LazyLock::new(|| unpacked(PACKED));
+
+/// The lines of [`PACKED`]: a character encodes the length of the prefix shared with the previous name.
+fn unpacked(packed: &str) -> String {
+    let mut table = String::new();
+    let (mut cuda, mut hip) = (String::new(), String::new());
+    for line in packed.lines() {
+        let (name, rest) = match line.strip_suffix('~') {
+            Some(name) => (name, Some("")),
+            None => line
+                .split_once(' ')
+                .map_or((line, None), |(name, rest)| (name, Some(rest))),
+        };
+        go_on(&mut cuda, name);
+        table.push_str(&cuda);
+        if let Some(rest) = rest {
+            table.push(' ');
+            if rest.is_empty() {
+                table.push('-');
+            } else {
+                go_on(&mut hip, rest);
+                table.push_str(&hip);
+            }
+        }
+        table.push('\n');
+    }
+    table
+}
+
+/// Turns the previous name into the next one.
+fn go_on(name: &mut String, packed: &str) {
+    let same = packed.bytes().next().unwrap_or(b'!').saturating_sub(b'!');
+    name.truncate(usize::from(same));
+    name.push_str(packed.get(1..).unwrap_or_default());
+}
+
+/// The entry of a CUDA name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Name<'a> {
+    /// The HIP equivalent.
+    Hip {
+        name: Cow<'a, str>,
+        hipify_knows: bool,
+    },
+    /// HIP has no equivalent.
+    Unsupported,
+}
+
+/// The entry of `cuda`; `None` if it is not a CUDA name.
+pub(crate) fn name(cuda: &str) -> Option<Name<'_>> {
+    let line = find(cuda)?;
+    let (marked, hip) = line.split_once(' ').unwrap_or((line, ""));
+    match hip {
+        "-" => Some(Name::Unsupported),
+        _ => Some(Name::Hip {
+            name: if hip.is_empty() {
+                Cow::Owned(systematic(cuda)?)
+            } else {
+                Cow::Borrowed(hip)
+            },
+            hipify_knows: !marked.ends_with('!'),
+        }),
+    }
+}
+
+/// True if the source defines `word` itself: `#define cudaMalloc hipMalloc`, `cudaError_t cudaError = …`, an enumerator
+/// `CU_TARGET_COMPUTE_70 = 70`.
+pub(crate) fn is_the_projects(source: &Source<'_>, word: &str) -> bool {
+    source.definition(word).is_some()
+        || source.places(word).iter().any(|at| {
+            let (before, after) = (source.before(*at, 1), source.token_text(at + 1));
+            match before {
+                "struct" | "class" | "enum" | "union" => matches!(after, "{" | ":"),
+                "using" | "namespace" => after == "=",
+                "{" | "," => after == "=",
+                _ => {
+                    let behind_word = at
+                        .checked_sub(1)
+                        .is_some_and(|before| source.kind(before) == Kind::Word);
+                    // A variable, or a function with a body.
+                    let declares = match after {
+                        "=" | ";" => true,
+                        "(" => source
+                            .partner(at + 1)
+                            .is_some_and(|close| source.token_text(close + 1) == "{"),
+                        _ => false,
+                    };
+                    behind_word
+                        && declares
+                        && !KEYWORDS.contains(&before)
+                        && source.directive_of(*at).is_none()
+                }
+            }
+        })
+}
+
+/// Tokens that precede a name that is used, not declared.
+const KEYWORDS: &[&str] = &[
+    "return", "case", "else", "do", "throw", "goto", "const", "typename",
+];
+
+/// The line of a name.
+fn find(cuda: &str) -> Option<&'static str> {
+    // No name is shorter, and all have these prefixes: this excludes most words.
+    if cuda.len() < 4
+        || !cuda.is_ascii()
+        || !matches!(
+            cuda.as_bytes()[0],
+            b'a' | b'c' | b'C' | b'n' | b'N' | b'_' | b'm' | b's' | b'g' | b'l'
+        )
+    {
+        return None;
+    }
+    let table: &'static str = &TABLE;
+    let (mut low, mut high) = (0, table.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let start = table[..middle].rfind('\n').map_or(0, |at| at + 1);
+        let end = table[start..]
+            .find('\n')
+            .map_or(table.len(), |length| start + length);
+        let line = &table[start..end];
+        let known = line.split(['!', ' ']).next().unwrap_or(line);
+        match known.cmp(cuda) {
+            std::cmp::Ordering::Equal => return Some(line),
+            std::cmp::Ordering::Less => low = end + 1,
+            std::cmp::Ordering::Greater => high = start,
+        }
+    }
+    None
+}
+
+/// CUDA's prefixes and HIP's, the longer ones first.
+const BEGINNINGS: &[(&str, &str)] = &[
+    ("CUBLASLT_", "HIPBLASLT_"),
+    ("CUBLAS_", "HIPBLAS_"),
+    ("CUSPARSE_", "HIPSPARSE_"),
+    ("CUSOLVER_", "HIPSOLVER_"),
+    ("CUFFT_", "HIPFFT_"),
+    ("CURAND_", "HIPRAND_"),
+    ("NVRTC_", "HIPRTC_"),
+    ("cublas", "hipblas"),
+    ("cusparse", "hipsparse"),
+    ("cusolver", "hipsolver"),
+    ("cufft", "hipfft"),
+    ("curand", "hiprand"),
+    ("nvrtc", "hiprtc"),
+    ("cuda", "hip"),
+    ("CUDA_", "HIP_"),
+    ("CU_", "HIP_"),
+    ("cu", "hip"),
+    ("CU", "hip"),
+];
+
+fn systematic(cuda: &str) -> Option<String> {
+    BEGINNINGS
+        .iter()
+        .find_map(|(from, to)| Some(format!("{to}{}", cuda.strip_prefix(from)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_table_equals_the_source_table() {
+        assert!(*TABLE == include_str!("names.txt"));
+    }
+
+    #[test]
+    fn every_line_is_found_by_name() {
+        let mut before = "";
+        for line in TABLE.lines() {
+            let known = line.split(['!', ' ']).next().expect("a name");
+            assert!(before < known, "{known} is out of order or twice");
+            assert!(name(known).is_some(), "{line}");
+            before = known;
+        }
+    }
+
+    #[test]
+    fn names_follow_the_pattern_except_for_listed_exceptions() {
+        let hip = |cuda| match name(cuda) {
+            Some(Name::Hip { name, .. }) => name.into_owned(),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(hip("cudaMalloc"), "hipMalloc");
+        assert_eq!(hip("cudaMallocHost"), "hipHostMalloc");
+        assert_eq!(hip("cublasLtMatmul"), "hipblasLtMatmul");
+        assert_eq!(hip("CUBLAS_OP_N"), "HIPBLAS_OP_N");
+        assert_eq!(hip("cuMemcpyDtoH_v2"), "hipMemcpyDtoH");
+        assert_eq!(hip("cusolverDnHandle_t"), "hipsolverHandle_t");
+        assert_eq!(hip("CUDA_R_16BF"), "HIP_R_16BF");
+        assert_eq!(name("cuTensorMapEncodeTiled"), Some(Name::Unsupported));
+        assert_eq!(
+            name("cudaMyOwnWrapper"),
+            None,
+            "an unknown name has no equivalent"
+        );
+        assert_eq!(name("cuda"), None);
+    }
+
+    #[test]
+    fn no_name_has_a_masquerading_prefix() {
+        assert!(!TABLE.contains("Masquerading"));
+    }
+}

@@ -1,0 +1,150 @@
+//! HW907: the 64-bit result of a ballot in 32 bits.
+
+use crate::{Checker, Source, Tokens};
+use hipward_analyzer_core::diagnostic::{Replacement, Suggestion};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds results of `__ballot_sync`, `__ballot`, `__activemask` and `__match_any_sync` that are stored in a 32-bit
+    /// variable or counted by a function for 32 bits.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// The result has one bit per lane: 64 bits on a wavefront of 64. An `unsigned` or `int` stores the votes of the
+    /// lower 32 lanes and drops the rest without a warning, and `__popc` counts half of them.
+    ///
+    /// ## Example
+    ///
+    /// ```cuda
+    /// #include <hip/hip_runtime.h>
+    ///
+    /// __device__ int votes(bool yes) {
+    ///     unsigned ballot = __ballot(yes);
+    ///     return __popc(ballot);
+    /// }
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```cuda
+    /// #include <hip/hip_runtime.h>
+    ///
+    /// __device__ int votes(bool yes) {
+    ///     unsigned long long ballot = __ballot(yes);
+    ///     return __popcll(ballot);
+    /// }
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Unsafe: the variable becomes 64 bits wide, and its uses in `__popc`, `__ffs`, `__clz` and `__brev` are replaced
+    /// by the 64-bit functions. Check shifts and masks of the variable that assume 32 lanes.
+    ///
+    /// ## References
+    ///
+    /// * [HIP: warp vote and ballot functions](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html)
+    "HW907" "ballot-width" {
+        title: "A ballot has 64 bits",
+        family: CudaCpp,
+        severity: Warning,
+        applicability: Unsafe,
+        targets: "gfx90a, gfx942, gfx950",
+        lesson: None,
+        cuda: check,
+    }
+}
+
+const FUNCTIONS: &[&str] = &[
+    "__ballot_sync",
+    "__ballot",
+    "__activemask",
+    "__match_any_sync",
+    "__match_all_sync",
+];
+
+/// Functions for 32 bits, and for 64.
+const COUNTERS: &[(&str, &str)] = &[
+    ("__popc", "__popcll"),
+    ("__ffs", "__ffsll"),
+    ("__clz", "__clzll"),
+    ("__brev", "__brevll"),
+];
+
+fn check(cx: &Checker<'_>) {
+    let source = cx.source;
+    for function in FUNCTIONS {
+        for at in cx.uses(function) {
+            if source.call(at).is_none() {
+                continue;
+            }
+            let counter = at.checked_sub(2).and_then(|name| wide(source, name));
+            if let (Some(wide), "(") = (counter, source.before(at, 1)) {
+                let counter = at - 2;
+                let edits = vec![(source.span(counter..counter + 1), wide.to_owned())];
+                report(cx, function, counter..at + 1, edits);
+            } else if source.before(at, 1) == "=" {
+                declared(cx, function, at);
+            }
+        }
+    }
+}
+
+fn report(cx: &Checker<'_>, function: &str, tokens: Tokens, edits: Vec<Replacement>) {
+    let message = format!(
+        "`{function}` has 64 bits on {}; the upper 32 lanes are lost here.",
+        cx.target.arch.name()
+    );
+    cx.report(
+        &RULE,
+        tokens,
+        message,
+        Suggestion::unsafe_edits("Use 64 bits", edits),
+    );
+}
+
+/// `unsigned name = __ballot(…)`: the type, and the functions that count the bits of `name` in the same block. `auto`
+/// already has 64 bits, but the functions that count do not.
+fn declared(cx: &Checker<'_>, function: &str, at: u32) {
+    let source = cx.source;
+    let Some(name) = at.checked_sub(2) else {
+        return;
+    };
+    let mut first = name;
+    while matches!(
+        source.before(first, 1),
+        "unsigned" | "int" | "uint32_t" | "uint" | "int32_t"
+    ) {
+        first -= 1;
+    }
+    let mut edits = Vec::new();
+    let mut place = None;
+    if first < name {
+        edits.push((source.span(first..name), "unsigned long long".to_owned()));
+        place = Some(first..at + 1);
+    } else if !matches!(source.before(name, 1), "auto" | "uint64_t" | "long") {
+        return;
+    }
+    let scope = source.enclosing_braces(name);
+    for use_ in source.places(source.token_text(name)) {
+        let inside = scope.as_ref().is_some_and(|scope| scope.contains(use_));
+        let counter = use_
+            .checked_sub(2)
+            .filter(|_| inside && source.before(*use_, 1) == "(");
+        if let Some((counter, wide)) = counter.and_then(|at| Some((at, wide(source, at)?))) {
+            edits.push((source.span(counter..counter + 1), wide.to_owned()));
+            place.get_or_insert(counter..use_ + 1);
+        }
+    }
+    if let Some(place) = place {
+        report(cx, function, place, edits);
+    }
+}
+
+fn wide(source: &Source<'_>, counter: u32) -> Option<&'static str> {
+    let text = source.token_text(counter);
+    COUNTERS
+        .iter()
+        .find(|(narrow, _)| *narrow == text)
+        .map(|(_, wide)| *wide)
+}

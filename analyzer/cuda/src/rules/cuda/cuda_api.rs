@@ -1,0 +1,269 @@
+//! HW901: names of CUDA's runtime, driver and libraries that HIP has under another name.
+
+mod calls;
+
+use std::collections::HashSet;
+
+use calls::Call;
+
+use crate::{Checker, Name, Setting, Source, is_the_projects, name, names_amd};
+use hipward_analyzer_core::diagnostic::{Replacement, Suggestion};
+use hipward_analyzer_core::{HandledBy, Severity};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds functions, types, constants and macros of CUDA's runtime, its driver API, cuBLAS, cuBLASLt, cuSPARSE,
+    /// cuFFT, cuRAND, cuSOLVER, NVRTC, CUB and NVTX that have another name in HIP.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// HIP's API is CUDA's with different names, so the compiler stops at the first `cuda…` name. Most names follow one
+    /// pattern (`cudaMalloc` is `hipMalloc`, `cublasSgemm` is `hipblasSgemm`); some do not (`cudaMallocHost` is
+    /// `hipHostMalloc` with an additional flag). NCCL and Thrust have the same names.
+    ///
+    /// In a PyTorch extension no change is necessary: `torch.utils.cpp_extension` runs PyTorch's hipify over the
+    /// sources of a `CUDAExtension` when it builds on ROCm. One finding reports this for the whole file, and only names
+    /// that PyTorch's hipify does not convert are reported individually. A source that gets these names from a header of
+    /// its own project, such as `using cudaError_t = hipError_t`, is not reported.
+    ///
+    /// ## Example
+    ///
+    /// ```cuda
+    /// #include <hip/hip_runtime.h>
+    ///
+    /// __constant__ float weights[16];
+    ///
+    /// void load(const float* host, float** pinned, size_t bytes) {
+    ///     cudaMemcpyToSymbol(weights, host, bytes);
+    ///     if (cudaMallocHost(pinned, bytes) != cudaSuccess) return;
+    /// }
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```cuda
+    /// #include <hip/hip_runtime.h>
+    ///
+    /// __constant__ float weights[16];
+    ///
+    /// void load(const float* host, float** pinned, size_t bytes) {
+    ///     hipMemcpyToSymbol(HIP_SYMBOL(weights), host, bytes);
+    ///     if (hipHostMalloc(pinned, bytes, hipHostMallocDefault) != hipSuccess) return;
+    /// }
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Safe: the HIP function does the same as the CUDA function. Symbols are wrapped in `HIP_SYMBOL`, a kernel that is
+    /// passed as a pointer is cast to one, `cudaMallocHost` gets its flag, and `cudaGraphInstantiate` with three
+    /// arguments becomes `hipGraphInstantiateWithFlags`. `__CUDACC__` in a condition becomes a test for either
+    /// `__CUDACC__` or `__HIPCC__`. If HIP's function needs arguments that the call does not have, as in
+    /// `hipsparseSpSM_solve`, the fix is display-only.
+    ///
+    /// ## References
+    ///
+    /// * [HIP porting guide](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html)
+    /// * [Supported CUDA APIs](https://rocm.docs.amd.com/projects/HIPIFY/en/latest/reference/supported_apis.html)
+    "HW901" "cuda-api" {
+        title: "CUDA names have HIP equivalents",
+        family: CudaCpp,
+        severity: Error,
+        also: [Info "for names that PyTorch's hipify renames"],
+        applicability: Safe,
+        targets: "every ROCm target",
+        lesson: None,
+        cuda: check,
+    }
+}
+
+fn check(cx: &Checker<'_>) {
+    if cx.has_hip_names {
+        return;
+    }
+    let mut found = Vec::new();
+    for (word, places) in cx.source.words() {
+        let Some((hip, hipify_knows)) = counterpart(word) else {
+            continue;
+        };
+        if is_the_projects(cx.source, word) {
+            continue;
+        }
+        let is_one = |at: &&u32| cx.is_for_both(**at) && is_the_api(cx.source, word, **at);
+        found.extend(
+            places
+                .iter()
+                .filter(is_one)
+                .map(|at| (*at, word, hip.clone(), hipify_knows)),
+        );
+    }
+    // C++ that only works around nvcc is not CUDA code.
+    let is_device_code = || {
+        ["__global__", "__device__", "__host__"]
+            .iter()
+            .any(|qualifier| !cx.source.places(qualifier).is_empty())
+    };
+    if found.iter().all(|(_, word, ..)| *word == "__CUDACC__") && !is_device_code() {
+        return;
+    }
+    found.sort_unstable_by_key(|(at, ..)| *at);
+    if cx.setting == Setting::PyTorchExtension {
+        by_hipify(cx, &found);
+        found.retain(|(.., hipify_knows)| !hipify_knows);
+    }
+    for (at, word, hip, _) in found {
+        let (hip, edits, by_hand) = match calls::rewrite(cx.source, at, word) {
+            Call::Rewritten(name, edits) => (name.map_or(hip, str::to_owned), edits, None),
+            Call::ByHand(hint) => (hip, Vec::new(), Some(hint)),
+        };
+        let in_extension = cx.setting == Setting::PyTorchExtension;
+        let mut message = if in_extension {
+            format!("PyTorch's hipify does not rename `{word}`; it is `{hip}` in HIP.")
+        } else {
+            format!("`{word}` is `{hip}` in HIP.")
+        };
+        let mut title = format!("Write `{hip}`");
+        if let Some(hint) = by_hand {
+            message.pop();
+            message.push_str(", which has different parameters.");
+            title = format!("Call `{hip}` with HIP's arguments");
+            if !hint.is_empty() {
+                title = format!("{title}: {hint}");
+            }
+        }
+        let fix = if in_extension {
+            // The source is also built for NVIDIA.
+            Suggestion::display_only(format!("{title} under `#ifdef USE_ROCM`"))
+        } else if by_hand.is_some() {
+            Suggestion::display_only(title)
+        } else if let Some(edit) = compilers_question(cx.source, at, word) {
+            Suggestion::safe_edits("Test for `__HIPCC__` too", vec![edit])
+        } else {
+            let name = (cx.source.span(at..at + 1), hip);
+            Suggestion::safe_edits(title, [vec![name], edits].concat())
+        };
+        cx.report(&RULE, at..at + 1, message, fix);
+    }
+}
+
+/// One finding for everything that PyTorch's hipify renames.
+fn by_hipify(cx: &Checker<'_>, found: &[(u32, &str, String, bool)]) {
+    let mut seen = HashSet::new();
+    let names: Vec<&str> = found
+        .iter()
+        .filter(|(_, word, _, hipify_knows)| *hipify_knows && seen.insert(*word))
+        .map(|(_, word, ..)| *word)
+        .collect();
+    let Some((at, ..)) = found.iter().find(|(.., hipify_knows)| *hipify_knows) else {
+        return;
+    };
+    let examples: Vec<_> = names
+        .iter()
+        .take(3)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    let rest = match names.len() - examples.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let message = format!(
+        "hipify renames {}{rest} when this is built on ROCm; no change is necessary.",
+        examples.join(", ")
+    );
+    cx.report_as(
+        &RULE,
+        Severity::Info,
+        HandledBy::Hipify,
+        *at..at + 1,
+        message,
+        Suggestion::display_only("Leave the names unchanged"),
+    );
+}
+
+/// HIP's name for a word, and whether PyTorch's hipify converts it.
+fn counterpart(word: &str) -> Option<(String, bool)> {
+    match word {
+        "cub" => Some(("hipcub".to_owned(), true)),
+        // `thrust::cuda::par`.
+        "cuda" => Some(("hip".to_owned(), true)),
+        _ => match name(word)? {
+            Name::Hip { name, hipify_knows } => Some((name.into_owned(), hipify_knows)),
+            Name::Unsupported => None,
+        },
+    }
+}
+
+fn is_the_api(source: &Source<'_>, word: &str, at: u32) -> bool {
+    match word {
+        "cuda" => source.before(at, 1) == "::" && source.before(at, 2) == "thrust",
+        "cub" => !source.is_qualified(at) && names_cub(source, at),
+        "__CUDACC__" => {
+            // If a condition also names AMD's macro, the author handles both compilers.
+            source.directive_of(at).is_none_or(|line| {
+                line.clone()
+                    .take(64)
+                    .all(|token| !names_amd(source.token_text(token)))
+            })
+        }
+        _ => !source.is_qualified(at),
+    }
+}
+
+/// An upper limit for the number of included headers that extend CUB.
+const MAX_INCLUDES: usize = 200;
+
+/// `cub::X`, `using namespace cub;`, `namespace reduction = cub;`, and `namespace cub {` in a source that includes the
+/// library and extends it.
+fn names_cub(source: &Source<'_>, at: u32) -> bool {
+    // `::cub`
+    let global = u32::from(source.before(at, 1) == "::");
+    let before = |back: u32| source.before(at, global + back);
+    match source.token_text(at + 1) {
+        "::" => true,
+        "{" => {
+            before(1) == "namespace"
+                && source
+                    .includes()
+                    .take(MAX_INCLUDES)
+                    .any(|(header, _)| header.starts_with("cub/") || header.starts_with("hipcub/"))
+        }
+        ";" => {
+            (before(1) == "namespace" && before(2) == "using")
+                || (before(1) == "=" && before(3) == "namespace")
+        }
+        _ => false,
+    }
+}
+
+/// `#ifdef __CUDACC__` for both compilers: with `__HIPCC__` alone the code would look like AMD-only code.
+fn compilers_question(source: &Source<'_>, at: u32, word: &str) -> Option<Replacement> {
+    const EITHER: &str = "defined(__CUDACC__) || defined(__HIPCC__)";
+    if word != "__CUDACC__" {
+        return None;
+    }
+    let line = source.directive_of(at)?;
+    let name = line.start + 1;
+    match source.directive_name(line) {
+        "ifdef" => Some((source.span(name..at + 1), format!("if {EITHER}"))),
+        "ifndef" => Some((
+            source.span(name..at + 1),
+            "if !defined(__CUDACC__) && !defined(__HIPCC__)".to_owned(),
+        )),
+        "if" | "elif" => {
+            let tokens = match (source.before(at, 2), source.before(at, 1)) {
+                ("defined", "(") if source.token_text(at + 1) == ")" => at - 2..at + 2,
+                ("defined", "(") => return None,
+                (_, "defined") => at - 1..at + 1,
+                _ => at..at + 1,
+            };
+            let is_alone = tokens.start == name + 1 && tokens.end == line.end;
+            let text = if is_alone {
+                EITHER.to_owned()
+            } else {
+                format!("({EITHER})")
+            };
+            Some((source.span(tokens), text))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,174 @@
+//! HW902: CUDA headers.
+
+use crate::{Checker, Setting, hip_header};
+use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::position::newline;
+use hipward_analyzer_core::{HandledBy, Severity};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds CUDA headers that have another name in HIP, and sources that launch kernels without including any: nvcc
+    /// includes `cuda_runtime.h` implicitly, a HIP compiler does not include HIP's header.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// ROCm has no `cuda_runtime.h`. `hip/hip_runtime.h` replaces it and `cuda.h`; each library's headers are in a
+    /// separate folder. Two CUDA headers may correspond to one HIP header, which is then included once.
+    ///
+    /// In a PyTorch extension PyTorch's hipify changes the includes, so nothing is reported there.
+    ///
+    /// ## Example
+    ///
+    /// ```cuda
+    /// #include <cuda.h>
+    /// #include <cuda_runtime.h>
+    /// #include <cublas_v2.h>
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```cuda
+    /// #include <hip/hip_runtime.h>
+    /// #include <hipblas/hipblas.h>
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Safe: the header declares the same functions under the HIP names, which the fix of `cuda-api` writes.
+    ///
+    /// ## References
+    ///
+    /// * [HIP porting guide](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html)
+    "HW902" "cuda-header" {
+        title: "CUDA's headers have other names in HIP",
+        family: CudaCpp,
+        severity: Error,
+        applicability: Safe,
+        targets: "every ROCm target",
+        lesson: None,
+        cuda: check,
+    }
+}
+
+fn check(cx: &Checker<'_>) {
+    if cx.setting == Setting::PyTorchExtension {
+        return;
+    }
+    let source = cx.source;
+    let mut present: Vec<&str> = source
+        .includes()
+        .filter(|(_, token)| cx.is_for_both(*token))
+        .map(|(header, _)| header)
+        .filter(|header| hip_header(header).is_none())
+        .collect();
+    for line in &source.directives {
+        let Some((header, token)) = source.included(line) else {
+            continue;
+        };
+        let Some(hip) = hip_header(header) else {
+            continue;
+        };
+        if !cx.is_for_both(token) {
+            continue;
+        }
+        let (message, fix) = if hip.is_empty() || present.contains(&hip) {
+            let message = if hip.is_empty() {
+                format!("`{header}` has no equivalent in HIP, and none is needed.")
+            } else {
+                format!("`{header}` is `{hip}` in HIP, which is already included.")
+            };
+            let title = "Remove the include";
+            let fix = if token + 1 == line.end {
+                let whole = whole_line(source.text, source.span(line.clone()));
+                Suggestion::safe_edits(title, vec![(whole, String::new())])
+            } else {
+                Suggestion::display_only(title)
+            };
+            (message, fix)
+        } else {
+            present.push(hip);
+            let edits = vec![(source.span(token..token + 1), format!("<{hip}>"))];
+            (
+                format!("`{header}` is `{hip}` in HIP."),
+                Suggestion::safe_edits(format!("Include `{hip}`"), edits),
+            )
+        };
+        cx.report(&RULE, token..token + 1, message, fix);
+    }
+    let has_runtime = present.iter().any(|header| {
+        header.starts_with("hip/hip_runtime") || header.starts_with("hip/hip_cooperative")
+    });
+    if !has_runtime {
+        without_header(cx);
+    }
+}
+
+/// Launches without a header that declares the runtime. A header of the project may declare it.
+fn without_header(cx: &Checker<'_>) {
+    let source = cx.source;
+    let own = source.includes().any(|(header, _)| {
+        // C++ standard headers have no extension.
+        header.contains('.') && hip_header(header).is_none() && !WITHOUT_RUNTIME.contains(&header)
+    });
+    let Some(launch) = source
+        .launches()
+        .map(|launch| launch.name)
+        .find(|name| cx.is_for_both(*name))
+    else {
+        return;
+    };
+    if own {
+        return;
+    }
+    // Before the first include, otherwise before the first line of code, after the leading comment of the file.
+    let first = source
+        .includes()
+        .next()
+        .and_then(|(_, token)| source.directive_of(token))
+        .map_or(0, |line| line.start);
+    let at = source.span(first..first + 1).start;
+    let include = format!("#include <hip/hip_runtime.h>{}", newline(source.text));
+    cx.report_as(
+        &RULE,
+        Severity::Error,
+        HandledBy::You,
+        launch..launch + 1,
+        "nvcc includes `cuda_runtime.h` implicitly; a HIP compiler needs `hip/hip_runtime.h`.",
+        Suggestion::safe_edits("Include `hip/hip_runtime.h`", vec![(at..at, include)]),
+    );
+}
+
+/// Headers that do not declare the runtime: C headers, and the helpers of CUDA's samples that many projects contain.
+const WITHOUT_RUNTIME: &[&str] = &[
+    "assert.h",
+    "errno.h",
+    "float.h",
+    "helper_cuda.h",
+    "helper_functions.h",
+    "helper_image.h",
+    "helper_string.h",
+    "helper_timer.h",
+    "inttypes.h",
+    "limits.h",
+    "math.h",
+    "stdbool.h",
+    "stddef.h",
+    "stdint.h",
+    "stdio.h",
+    "stdlib.h",
+    "string.h",
+    "sys/time.h",
+    "time.h",
+    "unistd.h",
+];
+
+/// A line with its line break, if it contains nothing else.
+fn whole_line(text: &str, line: std::ops::Range<usize>) -> std::ops::Range<usize> {
+    let rest = text.get(line.end..).unwrap_or_default();
+    let end = rest.find('\n').map_or(text.len(), |at| line.end + at + 1);
+    let only = text
+        .get(line.end..end)
+        .is_some_and(|rest| rest.trim().is_empty());
+    if only { line.start..end } else { line }
+}

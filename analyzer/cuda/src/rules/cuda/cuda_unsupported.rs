@@ -1,0 +1,72 @@
+//! HW903: CUDA names without a HIP equivalent.
+
+use crate::{Checker, Name, is_the_projects, name};
+use hipward_analyzer_core::diagnostic::Suggestion;
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds functions, types and constants of CUDA that have no equivalent in HIP and its libraries.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// About a third of the declarations in CUDA's headers do not exist in HIP: newer graph nodes, clusters and tensor
+    /// maps, texture formats, parts of cuSOLVER and cuSPARSE. A converter that replaces `cuda` by `hip` invents a name
+    /// here, and the error appears only at link time. This rule reports the line and suggests no name.
+    ///
+    /// ## Example
+    ///
+    /// ```cuda
+    /// #include <hip/hip_runtime.h>
+    ///
+    /// void describe(CUtensorMap* map);
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// Put the code for NVIDIA behind a guard, with a separate path for AMD:
+    ///
+    /// ```cuda
+    /// #include <hip/hip_runtime.h>
+    ///
+    /// #ifndef USE_ROCM
+    /// void describe(CUtensorMap* map);
+    /// #endif
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: the replacement depends on the purpose of the call.
+    ///
+    /// ## References
+    ///
+    /// * [Supported CUDA APIs](https://rocm.docs.amd.com/projects/HIPIFY/en/latest/reference/supported_apis.html)
+    "HW903" "cuda-unsupported" {
+        title: "No HIP equivalent for a CUDA name",
+        family: CudaCpp,
+        severity: Error,
+        applicability: DisplayOnly,
+        targets: "every ROCm target",
+        lesson: None,
+        cuda: check,
+    }
+}
+
+fn check(cx: &Checker<'_>) {
+    let mut found: Vec<_> = cx
+        .source
+        .words()
+        .filter(|(word, _)| name(word) == Some(Name::Unsupported))
+        .filter(|(word, _)| !is_the_projects(cx.source, word))
+        .flat_map(|(word, _)| cx.uses(word).map(move |at| (at, word)))
+        .collect();
+    found.sort_unstable();
+    for (at, word) in found {
+        cx.report(
+            &RULE,
+            at..at + 1,
+            format!("HIP has no equivalent of `{word}`."),
+            Suggestion::display_only("Guard it with `#ifndef USE_ROCM` and write AMD's path"),
+        );
+    }
+}

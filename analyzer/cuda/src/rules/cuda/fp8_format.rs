@@ -1,0 +1,120 @@
+//! HW918: CUDA's fp8 types, whose equivalent depends on the target.
+
+use crate::{Checker, Setting};
+use hipward_analyzer_core::Arch;
+use hipward_analyzer_core::diagnostic::Suggestion;
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds CUDA's 8-bit floating-point types, `__nv_fp8_e4m3` and `__nv_fp8_e5m2` and their vectors, and the library
+    /// constants of their formats, such as `CUDA_R_8F_E4M3`. The message names the HIP format that the target supports.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// There are two formats of each type. gfx942 computes in the FNUZ formats (one zero, `e4m3` up to 240), gfx950 in
+    /// the same OCP formats as NVIDIA (`e4m3` up to 448), and gfx90a in neither. The same bits represent a different
+    /// number in the other format: twice as large or half.
+    ///
+    /// ## Example
+    ///
+    /// ```cuda
+    /// #include <hip/hip_fp8.h>
+    ///
+    /// __device__ __nv_fp8_e4m3 narrow(float x);
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```cuda
+    /// #include <hip/hip_fp8.h>
+    ///
+    /// __device__ __hip_fp8_e4m3_fnuz narrow(float x);
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Unsafe on gfx942: scales and checkpoints made for 448 have to be converted. On gfx950 the format is the same,
+    /// and the fix is safe. On gfx90a no library supports such a format, so `CUDA_R_8F_E4M3` is not changed.
+    ///
+    /// ## References
+    ///
+    /// * [HIP: low-precision types](https://rocm.docs.amd.com/projects/HIP/en/latest/reference/low_fp_types.html)
+    "HW918" "fp8-format" {
+        title: "fp8 has another format on gfx942",
+        family: CudaCpp,
+        severity: Error,
+        applicability: Unsafe,
+        targets: "gfx90a, gfx942, gfx950",
+        lesson: None,
+        cuda: check,
+    }
+}
+
+/// CUDA's name, and HIP's name for the OCP format; the other format has the suffix `_fnuz`.
+const TYPES: &[(&str, &str)] = &[
+    ("__nv_fp8_e4m3", "__hip_fp8_e4m3"),
+    ("__nv_fp8_e5m2", "__hip_fp8_e5m2"),
+    ("__nv_fp8x2_e4m3", "__hip_fp8x2_e4m3"),
+    ("__nv_fp8x2_e5m2", "__hip_fp8x2_e5m2"),
+    ("__nv_fp8x4_e4m3", "__hip_fp8x4_e4m3"),
+    ("__nv_fp8x4_e5m2", "__hip_fp8x4_e5m2"),
+    ("__NV_E4M3", "__HIP_E4M3"),
+    ("__NV_E5M2", "__HIP_E5M2"),
+    ("CUDA_R_8F_E4M3", "HIP_R_8F_E4M3"),
+    ("CUDA_R_8F_E5M2", "HIP_R_8F_E5M2"),
+];
+
+/// The constant that PyTorch's hipify replaces by its OCP form.
+const HIPIFIED: &str = "CUDA_R_8F_E4M3";
+
+fn check(cx: &Checker<'_>) {
+    let arch = cx.target.arch;
+    let in_extension = cx.setting == Setting::PyTorchExtension;
+    for (cuda, ocp) in TYPES {
+        if cx.source.definition(cuda).is_some() || cx.has_hip_names {
+            continue;
+        }
+        if in_extension && arch == Arch::Gfx950 && *cuda == HIPIFIED {
+            continue;
+        }
+        // The type of an operand, as a library argument.
+        let is_for_a_library = cuda.starts_with("CUDA_R");
+        let is_type = cuda.starts_with("__nv");
+        let fnuz = if is_type { "_fnuz" } else { "_FNUZ" };
+        let hip = match arch {
+            Arch::Gfx90a | Arch::Gfx942 => format!("{ocp}{fnuz}"),
+            Arch::Gfx950 => (*ocp).to_owned(),
+        };
+        for at in cx.uses(cuda) {
+            let edits = vec![(cx.source.span(at..at + 1), hip.clone())];
+            let title = format!("Write `{hip}`");
+            let (message, fix) = match arch {
+                Arch::Gfx90a if is_for_a_library => (
+                    format!("gfx90a has no fp8: no ROCm library multiplies `{cuda}` on it."),
+                    Suggestion::display_only("Use `HIP_R_16BF` or `HIP_R_16F` on this target"),
+                ),
+                Arch::Gfx90a => (
+                    format!("gfx90a has no fp8: `{hip}` converts in software."),
+                    Suggestion::unsafe_edits(title, edits),
+                ),
+                Arch::Gfx942 => (
+                    format!("`{cuda}` is `{hip}` on gfx942: the FNUZ format, half the range."),
+                    Suggestion::unsafe_edits(title, edits),
+                ),
+                Arch::Gfx950 => (
+                    format!("`{cuda}` is `{hip}` on gfx950: the same OCP format."),
+                    Suggestion::safe_edits(title, edits),
+                ),
+            };
+            let fix = if in_extension {
+                Suggestion::display_only(format!(
+                    "Use `{hip}`, or `c10::Float8_…`, under `#ifdef USE_ROCM`"
+                ))
+            } else {
+                fix
+            };
+            cx.report(&RULE, at..at + 1, message, fix);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! HW917: libcu++, CUDA's standard library for the device.
+
+use crate::Checker;
+use hipward_analyzer_core::diagnostic::Suggestion;
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds headers of libcu++ (`cuda/std/…`, `cuda/atomic`, `cuda/barrier`, `cuda/pipeline` and similar) and their
+    /// namespaces.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// libcu++ is part of the CUDA toolkit. ROCm has no `cuda/` headers. For types and algorithms the C++ standard
+    /// library and HIP's own headers are often enough. libhipcxx is AMD's port of the rest; it is installed separately,
+    /// with `hip/std/…` headers and the namespace `hip::std`. Pipelines and asynchronous copies have no equivalent.
+    ///
+    /// ## Example
+    ///
+    /// ```cuda
+    /// #include <cuda/std/limits>
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```cuda
+    /// #include <limits>
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: the host's library works in device code only where its functions are `constexpr`.
+    ///
+    /// ## References
+    ///
+    /// * [libhipcxx](https://github.com/ROCm/libhipcxx)
+    "HW917" "libcudacxx" {
+        title: "ROCm has no libcu++",
+        family: CudaCpp,
+        severity: Error,
+        applicability: DisplayOnly,
+        targets: "every ROCm target",
+        lesson: None,
+        cuda: check,
+    }
+}
+
+fn check(cx: &Checker<'_>) {
+    let source = cx.source;
+    for (header, token) in source.includes() {
+        let Some(rest) = header.strip_prefix("cuda/") else {
+            continue;
+        };
+        let standard = rest.strip_prefix("std/");
+        // A project may have its own folder called `cuda`: libcu++'s headers have no extension.
+        if rest.contains('.') || (standard.is_none() && rest.contains('/')) {
+            continue;
+        }
+        let fix = match (standard, rest) {
+            (Some(name), _) => format!("Include `<{name}>`, or `<hip/std/{name}>` of libhipcxx"),
+            (None, "pipeline" | "barrier") => "Use `__syncthreads()` and plain copies".to_owned(),
+            (None, "atomic") => "Use HIP's atomics (`__hip_atomic_…`), or libhipcxx".to_owned(),
+            _ => "Use libhipcxx, or write it yourself".to_owned(),
+        };
+        cx.report(
+            &RULE,
+            token..token + 1,
+            format!("`{header}` is part of libcu++, which ROCm does not have."),
+            Suggestion::display_only(fix),
+        );
+    }
+}

@@ -1,0 +1,45 @@
+//! HW9: CUDA C++.
+
+pub mod ballot_width;
+pub mod cooperative_groups;
+pub mod cuda_api;
+pub mod cuda_arch;
+pub mod cuda_header;
+pub mod cuda_unsupported;
+pub mod dynamic_parallelism;
+pub mod fp8_format;
+pub mod inline_ptx;
+pub mod kernel_launch;
+pub mod lane_mask;
+pub mod launch_bounds;
+pub mod launch_braces;
+pub mod libcudacxx;
+pub mod nvidia_library;
+pub mod shared_memory;
+pub mod texture;
+pub mod vector_operator;
+pub mod warp_size;
+pub mod wmma;
+
+rules! {
+    warp_size,
+    lane_mask,
+    ballot_width,
+    cooperative_groups,
+    inline_ptx,
+    wmma,
+    nvidia_library,
+    cuda_arch,
+    launch_bounds,
+    shared_memory,
+    texture,
+    dynamic_parallelism,
+    libcudacxx,
+    fp8_format,
+    vector_operator,
+    kernel_launch,
+    launch_braces,
+    cuda_unsupported,
+    cuda_header,
+    cuda_api,
+}

@@ -1,0 +1,109 @@
+//! HW915: textures.
+
+use crate::{Checker, Kind};
+use hipward_analyzer_core::diagnostic::Suggestion;
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds texture references (`texture<float, 2> t`) and reads of textures and surfaces in kernels.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// CUDA 12 removed texture references, and HIP has deprecated them. In addition, CDNA GPUs have no texture units.
+    /// On gfx90a, gfx942 and gfx950 the device attribute for images is 0, creating a texture object fails, and HIP's
+    /// headers disable the functions (`__HIP_NO_IMAGE_SUPPORT`).
+    ///
+    /// ## Example
+    ///
+    /// ```cuda
+    /// #include <hip/hip_runtime.h>
+    ///
+    /// __global__ void k(hipTextureObject_t image, float* out, int width) {
+    ///     out[threadIdx.x] = tex1Dfetch<float>(image, threadIdx.x);
+    /// }
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```cuda
+    /// #include <hip/hip_runtime.h>
+    ///
+    /// __global__ void k(const float* __restrict__ image, float* out, int width) {
+    ///     out[threadIdx.x] = image[threadIdx.x];
+    /// }
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: if filtering or border addressing was used, it has to be written by hand.
+    ///
+    /// ## References
+    ///
+    /// * [HIP: texture objects](https://rocm.docs.amd.com/projects/HIP/en/latest/reference/hip_runtime_api/modules/texture_management.html)
+    "HW915" "texture" {
+        title: "CDNA GPUs have no texture units",
+        family: CudaCpp,
+        severity: Error,
+        applicability: DisplayOnly,
+        targets: "gfx90a, gfx942, gfx950",
+        lesson: None,
+        cuda: check,
+    }
+}
+
+const READS: &[&str] = &[
+    "tex1D",
+    "tex1Dfetch",
+    "tex1DLayered",
+    "tex1DLod",
+    "tex2D",
+    "tex2DLayered",
+    "tex2DLod",
+    "tex2Dgather",
+    "tex2DGrad",
+    "tex3D",
+    "tex3DLod",
+    "texCubemap",
+    "texCubemapLayered",
+    "surf1Dread",
+    "surf1Dwrite",
+    "surf2Dread",
+    "surf2Dwrite",
+    "surf3Dread",
+    "surf3Dwrite",
+    "surf2DLayeredread",
+    "surf2DLayeredwrite",
+];
+
+fn check(cx: &Checker<'_>) {
+    let source = cx.source;
+    let arch = cx.target.arch.name();
+    let fix = || Suggestion::display_only("Read from a buffer");
+    for at in cx.uses("texture") {
+        // `texture<type, dimensions, mode> name;`.
+        let is_reference = source.token_text(at + 1) == "<"
+            && source
+                .angle_end(at + 1)
+                .is_some_and(|name| source.token_text(name + 1) == ";");
+        if is_reference {
+            let message =
+                format!("CUDA 12 removed texture references, and {arch} has no texture units.");
+            cx.report(&RULE, at..at + 1, message, fix());
+        }
+    }
+    for function in READS {
+        for at in cx.uses(function) {
+            let is_call = source.call(at).is_some();
+            // `float tex2D(…) {`: a function of the project.
+            let is_declared = at.checked_sub(1).is_some_and(|before| {
+                source.kind(before) == Kind::Word && source.token_text(before) != "return"
+            });
+            if is_call && !is_declared && source.definition(function).is_none() {
+                let message =
+                    format!("{arch} has no texture units, so `{function}` is not available.");
+                cx.report(&RULE, at..at + 1, message, fix());
+            }
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! HW905: the number 32 as the number of lanes.
+
+use crate::{Checker, Kind, Source};
+use hipward_analyzer_core::diagnostic::Suggestion;
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds a hard-coded warp size of 32: a constant with such a name, a lane or warp number computed with 32 or 31,
+    /// and a reduction over shuffles that begins at 16. Other uses of 32 (tiles, packed bits, sizes) are not reported.
+    /// Neither is a source in which every shuffle has a width, or which uses cooperative-group tiles of 32.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// A wavefront of an Instinct GPU has 64 lanes. `threadIdx.x % 32` is then not a lane number, a reduction that
+    /// starts at 16 adds half of the lanes, and an array with one element per 32 threads is read beyond the elements
+    /// that were written. The code compiles, but the result is wrong.
+    ///
+    /// ## Example
+    ///
+    /// ```cuda
+    /// #include <hip/hip_runtime.h>
+    ///
+    /// #define WARP_SIZE 32
+    ///
+    /// __global__ void k(float* out) {
+    ///     const int lane = threadIdx.x & 31;
+    ///     out[threadIdx.x] = lane;
+    /// }
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```cuda
+    /// #include <hip/hip_runtime.h>
+    ///
+    /// __global__ void k(float* out) {
+    ///     const int lane = threadIdx.x % warpSize;
+    ///     out[threadIdx.x] = lane;
+    /// }
+    /// ```
+    ///
+    /// `warpSize` is 64 on every Instinct GPU and is not a compile-time constant since ROCm 7. If a constant is needed,
+    /// define 64 under `#ifdef USE_ROCM` (or `__HIP_PLATFORM_AMD__`) and 32 in the other branch. Such a definition is
+    /// not reported, and neither is a source with AMD's own instructions (`__builtin_amdgcn_…`). An algorithm for 32
+    /// lanes still works if the shuffles have a width of 32, or if the source checks for AMD elsewhere and exchanges no
+    /// data between lanes.
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: other code that depends on the number has to change with it.
+    ///
+    /// ## References
+    ///
+    /// * [HIP porting guide](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html)
+    /// * [HIP C++ language extensions: warpSize](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html)
+    "HW905" "warp-size" {
+        title: "A wavefront has 64 lanes, not 32",
+        family: CudaCpp,
+        severity: Warning,
+        applicability: DisplayOnly,
+        targets: "gfx90a, gfx942, gfx950",
+        lesson: None,
+        cuda: check,
+    }
+}
+
+const FIX: &str = "Use `warpSize`, or a constant that is 64 on AMD";
+
+fn check(cx: &Checker<'_>) {
+    let source = cx.source;
+    let arch = cx.target.arch.name();
+    if knows_amds_lanes(source) {
+        return;
+    }
+    let in_halves = works_on_halves(source);
+    let cuts_blocks = cx.knows_amd && !exchanges(source);
+    let has_lanes = !in_halves && !cuts_blocks;
+    for number in 0..source.token_count() {
+        if source.kind(number) != Kind::Number {
+            continue;
+        }
+        match source.token_text(number) {
+            "32" | "32u" | "32U" => {
+                if in_halves {
+                    continue;
+                }
+                if let Some(name) = constant(source, number) {
+                    if is_in_function(source, name) && (cuts_blocks || is_of_a_host(source)) {
+                        continue;
+                    }
+                    let text = source.token_text(name);
+                    let message =
+                        format!("`{text}` is 32 here; a wavefront of {arch} has 64 lanes.");
+                    cx.report(
+                        &RULE,
+                        name..name + 1,
+                        message,
+                        Suggestion::display_only(FIX),
+                    );
+                    continue;
+                }
+                if has_lanes && matches!(source.before(number, 1), "%" | "/") {
+                    lane(cx, number);
+                }
+            }
+            "31" | "31u" | "31U" | "0x1f" | "0x1F"
+                if has_lanes && source.before(number, 1) == "&" =>
+            {
+                lane(cx, number);
+            }
+            "5" if has_lanes && source.reads(number.saturating_sub(2), &[">", ">"]) => {
+                lane(cx, number);
+            }
+            "16" if source.before(number, 1) == "=" => shuffles(cx, number),
+            _ => {}
+        }
+    }
+}
+
+/// True for a source with AMD instructions: its author uses the correct number of lanes.
+fn knows_amds_lanes(source: &Source<'_>) -> bool {
+    source
+        .words()
+        .any(|(word, _)| word.starts_with("__builtin_amdgcn") || word.starts_with("__gfx"))
+}
+
+/// True if every shuffle has an explicit width, or if tiles of 32 are used: lanes are then counted within half of a
+/// wavefront, which is correct.
+fn works_on_halves(source: &Source<'_>) -> bool {
+    let tiles = ["tiled_partition", "thread_block_tile"]
+        .iter()
+        .flat_map(|word| source.places(word))
+        .any(|at| source.reads(*at + 1, &["<", "32"]));
+    let mut shuffles = source
+        .words()
+        .filter(|(word, _)| word.starts_with("__shfl"))
+        .flat_map(|(word, places)| places.iter().map(move |at| (word, *at)))
+        .filter_map(|(word, at)| Some((word, source.call(at)?)))
+        .map(|(word, call)| {
+            let with_width = if word.ends_with("_sync") { 4 } else { 3 };
+            source.arguments(&call).len() >= with_width
+        })
+        .peekable();
+    let has_shuffles = shuffles.peek().is_some();
+    (tiles || has_shuffles) && shuffles.all(|has_width| has_width)
+}
+
+/// The name with this value: `#define WARP_SIZE 32`, `constexpr int kWarpSize = 32`.
+fn constant(source: &Source<'_>, number: u32) -> Option<u32> {
+    let mut before = number.checked_sub(1)?;
+    while matches!(source.token_text(before), "(" | "{") {
+        before = before.checked_sub(1)?;
+    }
+    let name = if source.token_text(before) == "=" {
+        before.checked_sub(1)?
+    } else {
+        let line = source.directive_of(before)?;
+        let is_define = source.directive_name(line) == "define" && before == line.start + 2;
+        is_define.then_some(before)?
+    };
+    // `WARP_SIZE = 32 * 4` is a different value.
+    let ends = matches!(
+        source.token_text(number + 1),
+        ";" | "," | ")" | "}" | ">" | ""
+    ) || source
+        .directive_of(number)
+        .is_some_and(|line| line.end == number + 1);
+    (ends && source.kind(name) == Kind::Word && means_warp_size(source.token_text(name)))
+        .then_some(name)
+}
+
+/// True if lanes exchange data: lane numbers have to be correct.
+fn exchanges(source: &Source<'_>) -> bool {
+    source
+        .words()
+        .any(|(word, _)| word.contains("shfl") || word.contains("ballot"))
+}
+
+/// True for a constant of a function.
+fn is_in_function(source: &Source<'_>, name: u32) -> bool {
+    source
+        .enclosing_braces(name)
+        .is_some_and(|braces| matches!(source.before(braces.start, 1), ")" | "const"))
+}
+
+/// True for a source without device code: it may split a block into parts of any size.
+fn is_of_a_host(source: &Source<'_>) -> bool {
+    source
+        .words()
+        .all(|(word, _)| !matches!(word, "__global__" | "__device__"))
+}
+
+fn means_warp_size(name: &str) -> bool {
+    let mut name = name.to_ascii_lowercase();
+    name.retain(|c| c != '_');
+    let name = name.strip_prefix('k').unwrap_or(&name);
+    name.ends_with("warpsize")
+        || name.ends_with("warpthreads")
+        || name.ends_with("threadsperwarp")
+        || name.ends_with("threadsinwarp")
+        || name.ends_with("lanesperwarp")
+        || name.ends_with("warplanes")
+        || name == "warpsz"
+}
+
+/// A lane or warp number computed from the thread index, or a number of warps computed from any value.
+fn lane(cx: &Checker<'_>, number: u32) {
+    let source = cx.source;
+    let takes_rest = matches!(source.before(number, 1), "%" | "&");
+    // An upper limit for the length of an expression; keeps the time for a text of numbers linear.
+    let first = number.saturating_sub(32);
+    let mut from_thread = false;
+    for at in (first..number).rev() {
+        match source.token_text(at) {
+            ";" | "{" | "}" | "?" => break,
+            "=" => {
+                let name = at.wrapping_sub(1);
+                let compares = matches!(source.token_text(name), "=" | "!" | "<" | ">")
+                    || source.token_text(at + 1) == "=";
+                let lower = source.token_text(name).to_ascii_lowercase();
+                let is_lane = if takes_rest {
+                    from_thread && lower.contains("lane")
+                } else {
+                    lower.contains("warp") || (from_thread && lower == "wid")
+                };
+                if !compares && is_lane {
+                    return report_lane(cx, name, number);
+                }
+                break;
+            }
+            word => from_thread |= means_thread(word),
+        }
+    }
+    // `if (threadIdx.x % 32 == 0)`: the first lane of each warp.
+    let compared = [number + 1, number + 2].iter().any(|at| {
+        source.reads(*at, &["=", "=", "0"])
+            && matches!(source.before(*at, 1), ")" | "32" | "31" | "0x1f")
+    });
+    let begin = number.saturating_sub(4);
+    if takes_rest && compared && source.reads(begin, &["threadIdx", ".", "x"]) {
+        report_lane(cx, begin, number);
+    }
+}
+
+fn report_lane(cx: &Checker<'_>, from: u32, number: u32) {
+    let text = cx.source.token_text(number);
+    let message = format!(
+        "This assumes a warp of 32 threads (`{text}`); a wavefront of {} has 64 lanes.",
+        cx.target.arch.name()
+    );
+    cx.report(
+        &RULE,
+        from..number + 1,
+        message,
+        Suggestion::display_only(FIX),
+    );
+}
+
+fn means_thread(word: &str) -> bool {
+    matches!(
+        word,
+        "threadIdx"
+            | "tid"
+            | "tidx"
+            | "thread_id"
+            | "threadId"
+            | "thread_idx"
+            | "threadid"
+            | "tx"
+            | "thread_rank"
+            | "tid_in_block"
+    )
+}
+
+/// `for (int offset = 16; offset > 0; offset /= 2)` around shuffles of full width.
+fn shuffles(cx: &Checker<'_>, number: u32) {
+    let source = cx.source;
+    let open = (number.saturating_sub(6)..number)
+        .rev()
+        .find(|at| source.token_text(*at) == "(" && source.before(*at, 1) == "for");
+    let Some(close) = open.and_then(|open| source.partner(open)) else {
+        return;
+    };
+    let body = match source.token_text(close + 1) {
+        "{" => close + 1..source.partner(close + 1).unwrap_or(close + 1),
+        _ => close + 1..close + 24,
+    };
+    // An upper limit for the length of such a loop; keeps the time for nested loops linear.
+    let shuffle = body
+        .take(400)
+        .filter(|at| source.kind(*at) == Kind::Word)
+        .find(|at| {
+            source.token_text(*at).starts_with("__shfl")
+                || (source.token_text(*at).to_ascii_lowercase().contains("shfl"))
+        });
+    let Some(call) = shuffle.and_then(|at| source.call(at)) else {
+        return;
+    };
+    // A width of 32 means that half a wavefront is intended.
+    let has_width = source
+        .arguments(&call)
+        .last()
+        .is_some_and(|last| matches!(source.slice(last.clone()), "32" | "16"));
+    if !has_width {
+        let name = number.saturating_sub(2);
+        let message = format!(
+            "Shuffles from 16 down combine 32 lanes; a wavefront of {} has 64.",
+            cx.target.arch.name()
+        );
+        cx.report(
+            &RULE,
+            name..number + 1,
+            message,
+            Suggestion::display_only("Begin at `warpSize / 2`"),
+        );
+    }
+}

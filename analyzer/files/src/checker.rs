@@ -1,0 +1,127 @@
+//! The interface between build and set-up files and their rules.
+
+use std::ops::Range;
+
+use super::facts::{Facts, names_rocm};
+use crate::{FileOptions, rules};
+use hipward_analyzer_core::diagnostic::{DiagnosticSink, RawDiagnostic, Suggestion};
+use hipward_analyzer_core::rule::Rule;
+use hipward_analyzer_core::{HandledBy, Language, Severity, Target};
+
+/// The file, its facts, and its findings so far.
+pub struct Checker<'a> {
+    pub source: &'a str,
+    pub language: Language,
+    pub target: &'a Target,
+    pub facts: Facts<'a>,
+    /// The file already supports ROCm: code for NVIDIA in it has an equivalent.
+    pub is_ported: bool,
+    is_workflow: bool,
+    diagnostics: DiagnosticSink,
+}
+
+impl<'a> Checker<'a> {
+    /// The findings of the selected rules for `language` in `source`.
+    pub fn run(
+        source: &'a str,
+        language: Language,
+        facts: Facts<'a>,
+        options: &FileOptions<'a>,
+    ) -> Vec<RawDiagnostic> {
+        let checker = Checker {
+            source,
+            language,
+            target: options.target,
+            is_ported: mentions_rocm(source, &facts),
+            is_workflow: is_workflow(&facts),
+            facts,
+            diagnostics: DiagnosticSink::default(),
+        };
+        for rules::FileRule {
+            rule,
+            languages,
+            check,
+        } in rules::all()
+        {
+            if languages.contains(&language) && options.filter.includes(rule.id, rule.on_request) {
+                check(&checker);
+            }
+        }
+        for diagnostic in (options.extension)(&checker.facts) {
+            checker.diagnostics.push(diagnostic);
+        }
+        checker.diagnostics.finish()
+    }
+
+    /// Reports a finding of `rule` at `span`.
+    pub fn report(
+        &self,
+        rule: &'static Rule,
+        severity: Severity,
+        span: Range<usize>,
+        message: impl Into<String>,
+        fix: impl Into<Option<Suggestion>>,
+    ) {
+        if self.diagnostics.is_full() {
+            return;
+        }
+        // The CI runner that a workflow selects has the expected GPU: nothing is broken, but a job can be added.
+        let severity = if self.is_workflow {
+            Severity::Info
+        } else {
+            severity
+        };
+        self.diagnostics.push(RawDiagnostic {
+            rule: rule.into(),
+            span,
+            message: message.into(),
+            severity,
+            handled_by: HandledBy::You,
+            fix: fix.into(),
+        });
+    }
+}
+
+/// Variables that fixes write.
+const WRITTEN: &[&str] = &["PYTORCH_ROCM_ARCH", "AMD_SERIALIZE_KERNEL"];
+
+/// True if ROCm is named outside of comments, images, indexes, package names and [`WRITTEN`]: a file in which one image
+/// was changed for ROCm may need more changes.
+fn mentions_rocm(source: &str, facts: &Facts<'_>) -> bool {
+    let images = facts.images.iter().map(|image| image.name.range());
+    let indexes = facts.indexes.iter().map(|index| index.range());
+    let names = facts.requirements.iter().map(|found| found.name.range());
+    // With their values, such as `gfx942`.
+    let written = facts
+        .settings
+        .iter()
+        .filter(|setting| WRITTEN.contains(&setting.key.as_str()))
+        .map(|setting| setting.key.range().start..setting.value.range().end);
+    let mut passed: Vec<Range<usize>> = facts
+        .comments
+        .iter()
+        .cloned()
+        .chain(images)
+        .chain(indexes)
+        .chain(names)
+        .chain(written)
+        .collect();
+    passed.sort_unstable_by_key(|range| range.start);
+    let mut at = 0;
+    for range in passed {
+        if source.get(at..range.start).is_some_and(names_rocm) {
+            return true;
+        }
+        at = at.max(range.end);
+    }
+    source.get(at..).is_some_and(names_rocm)
+}
+
+/// True for the files of continuous integration.
+fn is_workflow(facts: &Facts<'_>) -> bool {
+    let keys = ["jobs", "stages", "steps", "runs", "pipelines", "workflows"];
+    facts
+        .entries
+        .iter()
+        .any(|entry| entry.column == 0 && keys.contains(&entry.key.as_str()))
+}

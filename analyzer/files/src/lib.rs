@@ -1,0 +1,117 @@
+//! The files around the code that a port changes: requirements, containers, build and shell scripts, notebooks.
+//!
+//! A small parser for each kind extracts [`facts`]; the rules on those are in `rules/build/`, and in the Python rules
+//! that check the same fact. This module contains no rules.
+
+#[doc(hidden)]
+pub mod checker;
+mod cmake;
+mod dockerfile;
+#[doc(hidden)]
+pub mod facts;
+mod notebook;
+mod packages;
+mod requirements;
+#[doc(hidden)]
+pub mod rules;
+mod shell;
+#[doc(hidden)]
+pub mod text;
+mod toml;
+mod yaml;
+
+use hipward_analyzer_core::Language;
+use hipward_analyzer_core::Target;
+use hipward_analyzer_core::analysis::ParsedFile;
+use hipward_analyzer_core::diagnostic::RawDiagnostic;
+use hipward_analyzer_core::selection::RuleFilter;
+use hipward_analyzer_python::PythonOptions;
+
+use checker::Checker;
+use facts::Facts;
+use text::Text;
+
+/// How to analyze build files, scripts and notebooks.
+#[derive(Clone, Copy)]
+pub struct FileOptions<'a> {
+    /// The machine and versions that the code is meant for.
+    pub target: &'a Target,
+    /// The rules that run.
+    pub filter: &'a RuleFilter,
+    /// How to analyze the Python of a notebook.
+    pub python: PythonOptions<'a>,
+    /// More checks of a file: a team's rules.
+    pub extension: &'a dyn Fn(&Facts<'_>) -> Vec<RawDiagnostic>,
+}
+
+/// Analyzes `source` as a file of that language.
+pub fn read(source: &str, language: Language, options: &FileOptions<'_>) -> ParsedFile {
+    if language == Language::Notebook {
+        return notebook::read(source, options);
+    }
+    let mut facts = facts(source, language);
+    facts.comments.sort_unstable_by_key(|comment| comment.start);
+    facts.comments.dedup();
+    let comments = std::mem::take(&mut facts.comments);
+    ParsedFile {
+        code_start: code_start(source, &comments),
+        diagnostics: Checker::run(
+            source,
+            language,
+            Facts {
+                comments: comments.clone(),
+                ..facts
+            },
+            options,
+        ),
+        comments,
+        ..ParsedFile::default()
+    }
+}
+
+/// The calls in a CMake file.
+pub fn cmake_calls(source: &str) -> Vec<facts::CmakeCall<'_>> {
+    facts(source, Language::Cmake).cmake_calls
+}
+
+/// The commands of a shell script.
+pub fn commands(source: &str) -> Vec<facts::Command<'_>> {
+    facts(source, Language::Shell).commands
+}
+
+fn facts(source: &str, language: Language) -> Facts<'_> {
+    let mut facts = Facts::default();
+    let text = Text::whole(source);
+    match language {
+        Language::Requirements => requirements::read(text, &mut facts),
+        Language::Pyproject if is_setup_cfg(source) => toml::read_setup_cfg(text, &mut facts),
+        Language::Pyproject => toml::read(text, &mut facts),
+        Language::Dockerfile => dockerfile::read(text, &mut facts),
+        Language::Cmake => cmake::read(text, &mut facts),
+        Language::Shell => shell::read(text, &mut facts),
+        Language::Yaml => yaml::read(text, &mut facts),
+        Language::Python | Language::Notebook | Language::CudaCpp => {}
+    }
+    facts
+}
+
+/// `setup.cfg` has sections that do not exist in `pyproject.toml`.
+fn is_setup_cfg(source: &str) -> bool {
+    source
+        .lines()
+        .any(|line| matches!(line.trim_end(), "[options]" | "[options.extras_require]"))
+}
+
+/// The start of the first line that is neither blank nor a comment.
+fn code_start(source: &str, comments: &[std::ops::Range<usize>]) -> usize {
+    let mut at = 0;
+    for comment in comments {
+        let before = source.get(at..comment.start).unwrap_or_default();
+        if !before.trim().is_empty() {
+            break;
+        }
+        at = comment.end;
+    }
+    let rest = source.get(at..).unwrap_or_default();
+    at + rest.len() - rest.trim_start().len()
+}

@@ -1,0 +1,129 @@
+//! The packages that a command installs: pip, uv, poetry, conda.
+
+use super::facts::{Command, Facts, Installer};
+use super::requirements;
+use super::text::Text;
+
+/// Options whose value is a package index or folder.
+const INDEX_OPTIONS: &[&str] = &[
+    "-i",
+    "--index-url",
+    "--extra-index-url",
+    "-f",
+    "--find-links",
+    "--index",
+    "--default-index",
+];
+
+/// Other options with a value that is not a package.
+const VALUED_OPTIONS: &[&str] = &[
+    "-r",
+    "--requirement",
+    "-c",
+    "--constraint",
+    "-e",
+    "--editable",
+    "-t",
+    "--target",
+    "-p",
+    "--python",
+    "--prefix",
+    "--root",
+    "-n",
+    "--name",
+    "--group",
+    "-G",
+    "--extra",
+    "--platform",
+    "--python-version",
+    "--progress-bar",
+    "--cache-dir",
+    "--log",
+    "--timeout",
+    "--retries",
+    "--trusted-host",
+    "--torch-backend",
+    "--config-settings",
+    "-C",
+    "--global-option",
+    "--channel",
+    "--file",
+    "--no-binary",
+    "--only-binary",
+    "-P",
+    "--upgrade-package",
+    "--reinstall-package",
+    "--refresh-package",
+    "--no-build-isolation-package",
+];
+
+/// Stores the packages and the indexes of `command`.
+pub(super) fn read<'a>(command: &Command<'a>, facts: &mut Facts<'a>) {
+    let Some((installer, arguments)) = installed(command) else {
+        return;
+    };
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let text = argument.as_str();
+        let (option, inline) = match argument.split_once('=') {
+            Some((option, value)) if text.starts_with('-') => (option.as_str(), Some(value)),
+            _ => (text, None),
+        };
+        if INDEX_OPTIONS.contains(&option) && installer == Installer::Pip {
+            let index = inline
+                .map(Text::unquoted)
+                .or_else(|| arguments.next().copied());
+            facts.indexes.extend(index.filter(|_| !command.guarded));
+        } else if installer == Installer::Conda && option == "-c"
+            || VALUED_OPTIONS.contains(&option)
+        {
+            if inline.is_none() {
+                arguments.next();
+            }
+        } else if !text.starts_with('-') {
+            facts.requirements.extend(match installer {
+                Installer::Pip => requirements::requirement(*argument, command.guarded),
+                Installer::Conda => requirements::conda(*argument, command.guarded),
+            });
+        }
+    }
+}
+
+/// The installer, and the arguments after `install`.
+fn installed<'c, 'a>(command: &'c Command<'a>) -> Option<(Installer, &'c [Text<'a>])> {
+    let words: Vec<&str> = command.words.iter().map(|word| word.as_str()).collect();
+    let program = command.program();
+    let is_python = program.starts_with("python");
+    let is_pip = |word: &str| word == "pip" || word.starts_with("pip3");
+    let verb = match words.as_slice() {
+        [_, "-m", "pip", ..] if is_python => 3,
+        [_, "-m", "uv", "pip", ..] if is_python => 4,
+        ["uv", "pip", ..] => 2,
+        // `$PIP install`, `"${PYTHON}" -m pip install`.
+        [_, "-m", "pip", ..] => 3,
+        [_, ..]
+            if is_pip(program)
+                || matches!(
+                    program,
+                    "uv" | "poetry" | "pdm" | "conda" | "mamba" | "micromamba"
+                ) =>
+        {
+            1
+        }
+        [_, ..] if program.contains("PIP") && program.starts_with('$') => 1,
+        _ => return None,
+    };
+    let installer = match program {
+        "conda" | "mamba" | "micromamba" => Installer::Conda,
+        _ => Installer::Pip,
+    };
+    let is_verb =
+        |word: &&str| matches!(*word, "install" | "add" | "create" | "wheel" | "download");
+    let at = verb + words.get(verb..)?.iter().position(is_verb)?;
+    // Options may precede the verb, but other words may not: `conda env create`, `pip config set`.
+    let plain = words
+        .get(verb..at)?
+        .iter()
+        .all(|word| word.starts_with('-'));
+    plain.then(|| (installer, &command.words[at + 1..]))
+}

@@ -1,0 +1,104 @@
+//! HW011: CUDA packages from conda.
+
+use crate::checker::Checker;
+use crate::facts::Installer;
+use hipward_analyzer_core::Severity;
+use hipward_analyzer_core::diagnostic::Suggestion;
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds `pytorch-cuda`, `cudatoolkit`, `cuda-toolkit`, `cudnn` and `nccl` in an `environment.yml` and in
+    /// `conda install`.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// `pytorch-cuda` makes conda select PyTorch's CUDA build, and the other packages are parts of CUDA. PyTorch's
+    /// conda channel has no ROCm builds: install Python and other packages with conda, and PyTorch with pip from a ROCm
+    /// index.
+    ///
+    /// ## Example
+    ///
+    /// ```yaml
+    /// name: train
+    /// channels:
+    ///   - pytorch
+    ///   - nvidia
+    /// dependencies:
+    ///   - python=3.12
+    ///   - pytorch-cuda=12.4
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```yaml
+    /// name: train
+    /// channels:
+    ///   - conda-forge
+    /// dependencies:
+    ///   - python=3.12
+    ///   - pip
+    ///   - pip:
+    ///       - --index-url https://download.pytorch.org/whl/rocm7.2
+    ///       - torch
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: the pip section of the environment has to be written by hand.
+    ///
+    /// ## References
+    ///
+    /// * [PyTorch: start locally](https://pytorch.org/get-started/locally/)
+    /// * [Conda: managing environments](https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-environments.html)
+    "HW011" "conda-cuda" {
+        title: "conda installs CUDA",
+        family: BuildFiles,
+        severity: Error,
+        applicability: DisplayOnly,
+        targets: "every ROCm target",
+        lesson: None,
+        files: [Yaml, Shell, Dockerfile] check,
+    }
+}
+
+const PACKAGES: &[&str] = &[
+    "pytorch-cuda",
+    "pytorch-gpu",
+    "cudatoolkit",
+    "cudatoolkit-dev",
+    "cuda-toolkit",
+    "cuda-nvcc",
+    "cuda-version",
+    "cuda",
+    "cudnn",
+    "nccl",
+    "tensorflow-gpu",
+    "faiss-gpu",
+    "cupy",
+];
+
+fn check(cx: &Checker<'_>) {
+    if cx.is_ported {
+        return;
+    }
+    for requirement in &cx.facts.requirements {
+        if requirement.installer == Installer::Conda
+            && !requirement.guarded
+            && PACKAGES.contains(&requirement.normalized().as_str())
+        {
+            let name = requirement.name.as_str();
+            cx.report(
+                &RULE,
+                Severity::Error,
+                requirement.whole.range(),
+                format!(
+                    "{name} is CUDA or selects a CUDA build; conda has no ROCm build under this name."
+                ),
+                Suggestion::display_only(
+                    "Remove it, and install PyTorch with pip from a ROCm index",
+                ),
+            );
+        }
+    }
+}

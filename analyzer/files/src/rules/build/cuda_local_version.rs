@@ -1,0 +1,101 @@
+//! HW002: a version pinned to a CUDA build, such as `torch==2.4.0+cu124`.
+
+use crate::checker::Checker;
+use crate::rules::helpers::wheels;
+use hipward_analyzer_core::Severity;
+use hipward_analyzer_core::diagnostic::Suggestion;
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds requirements whose version ends in `+cu124` or similar.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// The part after the `+`, the local version, identifies the build. `+cu124` is the build for CUDA 12.4, and pip
+    /// accepts no other: the ROCm build of the same release, `+rocm7.2`, does not match. The installation therefore
+    /// fails, or installs a build that has no code for the GPU. Without the local version, the index determines the
+    /// build.
+    ///
+    /// ## Example
+    ///
+    /// ```requirements
+    /// torch==2.6.0+cu124
+    /// torchvision==0.21.0+cu124
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```requirements
+    /// torch==2.6.0
+    /// torchvision==0.21.0
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Unsafe: the index then determines the build, and PyPI's is the one for CUDA.
+    ///
+    /// ## References
+    ///
+    /// * [Local version identifiers](https://packaging.python.org/en/latest/specifications/version-specifiers/#local-version-identifiers)
+    /// * [PyTorch: start locally](https://pytorch.org/get-started/locally/)
+    "HW002" "cuda-local-version" {
+        title: "This version is a CUDA build",
+        family: BuildFiles,
+        severity: Error,
+        applicability: Unsafe,
+        targets: "every ROCm target",
+        lesson: None,
+        files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check,
+    }
+}
+
+fn check(cx: &Checker<'_>) {
+    let is_rocm = |specifier: &str| specifier.contains("+rocm");
+    let requirements = &cx.facts.requirements;
+    if cx.is_ported
+        || requirements
+            .iter()
+            .any(|found| is_rocm(found.specifier.as_str()))
+    {
+        return;
+    }
+    for requirement in requirements.iter().filter(|found| !found.guarded) {
+        let specifier = requirement.specifier;
+        let Some(plus) = specifier.as_str().find("+cu") else {
+            continue;
+        };
+        let local = specifier.from(plus + 1);
+        if wheels::cuda_segment(local.as_str()).is_none_or(|segment| segment.start != 0) {
+            continue;
+        }
+        let length = local
+            .as_str()
+            .find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '$' | '{' | '}' | '_'))
+            .unwrap_or(local.as_str().len());
+        let is_address = specifier.as_str().contains("://");
+        let name = requirement.name.as_str();
+        let fix = if is_address {
+            Suggestion::display_only(format!(
+                "Install {name}'s wheel for ROCm, or build it from source"
+            ))
+        } else {
+            let edit = (
+                specifier.part(plus..plus + 1 + length).range(),
+                String::new(),
+            );
+            Suggestion::unsafe_edits(
+                "Remove the +cu suffix: the index selects the build",
+                vec![edit],
+            )
+        };
+        cx.report(
+            &RULE,
+            Severity::Error,
+            requirement.whole.range().start
+                ..specifier.range().end.max(requirement.whole.range().end),
+            format!("This is {name}'s build for CUDA; no ROCm build has this version."),
+            fix,
+        );
+    }
+}

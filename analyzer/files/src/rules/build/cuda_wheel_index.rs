@@ -1,0 +1,136 @@
+//! HW001: a package index that serves CUDA wheels.
+
+use crate::checker::Checker;
+use crate::rules::helpers::wheels;
+use crate::text::Text;
+use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::{Language, Severity, Version};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds package indexes with wheels for one CUDA version, such as `https://download.pytorch.org/whl/cu124`, in
+    /// requirements, `pyproject.toml`, Dockerfiles, scripts, workflows and conda environments.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// PyTorch from such an index installs without an error on a machine with AMD GPUs, but `torch.cuda.is_available()`
+    /// returns false: the wheel contains no code for them. The same project has a separate index of ROCm wheels,
+    /// `…/whl/rocm7.2`. From ROCm 7.13 on, AMD has an index too, with wheels for each GPU architecture.
+    ///
+    /// ## Example
+    ///
+    /// ```requirements
+    /// --index-url https://download.pytorch.org/whl/cu124
+    /// torch
+    /// ```
+    ///
+    /// ```dockerfile
+    /// FROM ubuntu:24.04
+    /// RUN pip install torch --index-url https://download.pytorch.org/whl/cu126
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```requirements
+    /// --index-url https://download.pytorch.org/whl/rocm7.2
+    /// torch
+    /// ```
+    ///
+    /// ```dockerfile
+    /// FROM ubuntu:24.04
+    /// RUN pip install torch --index-url https://download.pytorch.org/whl/rocm7.2
+    /// ```
+    ///
+    /// A file that also names a ROCm index, or names this one in a branch for CUDA, is not reported.
+    ///
+    /// ## Fix safety
+    ///
+    /// Unsafe: NVIDIA hosts need the existing index, and not every PyTorch release is in every index. For the indexes
+    /// of other projects the fix is display-only: most have no ROCm index.
+    ///
+    /// ## References
+    ///
+    /// * [PyTorch: start locally](https://pytorch.org/get-started/locally/)
+    /// * [Install PyTorch on ROCm](https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/3rd-party/pytorch-install.html)
+    "HW001" "cuda-wheel-index" {
+        title: "The index contains CUDA wheels",
+        family: BuildFiles,
+        severity: Error,
+        also: [
+            Warning "for an index that has NVIDIA's own packages",
+            Info "for one of several alternative indexes, or behind a condition",
+        ],
+        applicability: Unsafe,
+        targets: "every ROCm target; the index depends on the ROCm version",
+        lesson: None,
+        files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check,
+    }
+}
+
+/// Hosts whose index contains only NVIDIA packages.
+const NVIDIA: &[&str] = &["//pypi.nvidia.com", "//pypi.ngc.nvidia.com"];
+
+fn check(cx: &Checker<'_>) {
+    let is_rocm = |index: &Text<'_>| index.as_str().contains("rocm");
+    if cx.facts.indexes.iter().any(is_rocm) || cx.is_ported {
+        return;
+    }
+    // With a CPU index in the same file, an extra or a group selects one.
+    let is_chosen = cx.language == Language::Pyproject
+        && cx
+            .facts
+            .indexes
+            .iter()
+            .any(|index| index.as_str().ends_with("/whl/cpu"));
+    for index in &cx.facts.indexes {
+        let url = index.as_str();
+        if NVIDIA.iter().any(|host| url.contains(host)) {
+            cx.report(
+                &RULE,
+                Severity::Warning,
+                index.range(),
+                "This index contains NVIDIA packages; none of them is for an AMD GPU.",
+                Suggestion::display_only("Remove it on ROCm, with the packages from it"),
+            );
+            continue;
+        }
+        let Some(segment) = wheels::cuda_segment(url) else {
+            continue;
+        };
+        if is_chosen {
+            cx.report(
+                &RULE,
+                Severity::Info,
+                index.range(),
+                "One of the alternative indexes is for NVIDIA GPUs; none is for AMD's.",
+                Suggestion::display_only(format!("Add one for {}", wheels::index(cx.target))),
+            );
+            continue;
+        }
+        cx.report(
+            &RULE,
+            Severity::Error,
+            index.range(),
+            "Wheels from this index contain code for NVIDIA GPUs only; on ROCm they install but find no GPU.",
+            fix(cx, *index, segment),
+        );
+    }
+}
+
+fn fix(cx: &Checker<'_>, index: Text<'_>, segment: std::ops::Range<usize>) -> Suggestion {
+    let rocm = wheels::index(cx.target);
+    let title = format!("Use the index {rocm}");
+    let is_literal = !index.as_str().contains(['$', '{']);
+    if is_literal && index.as_str().contains("//download.pytorch.org/whl/") {
+        return Suggestion::unsafe_edits(title, vec![(index.part(segment).range(), rocm)]);
+    }
+    if index.as_str().contains("//download.pytorch.org/") {
+        return Suggestion::display_only(title);
+    }
+    Suggestion::display_only(if cx.target.rocm >= Version::new(7, 13) {
+        "Look for the project's ROCm wheels, also in AMD's index (https://repo.amd.com/rocm/whl-multi-arch/), or build it"
+    } else {
+        "Look for the project's ROCm wheels, or build it from source"
+    })
+}

@@ -1,0 +1,90 @@
+//! HW009: running nvcc and NVIDIA's other tools.
+
+use crate::checker::Checker;
+use hipward_analyzer_core::Severity;
+use hipward_analyzer_core::diagnostic::Suggestion;
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds scripts that run `nvcc`, Nsight (`nsys`, `ncu`), `cuda-gdb`, `compute-sanitizer` or `cuobjdump`.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// They are part of the CUDA toolkit; on a ROCm host the shell prints "command not found". ROCm has a tool for each
+    /// purpose: `hipcc` compiles, `rocprofv3` and `rocprof-compute` profile, `rocgdb` debugs.
+    ///
+    /// ## Example
+    ///
+    /// ```shell
+    /// nsys profile -o trace python train.py
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```shell
+    /// rocprofv3 --sys-trace -- python train.py
+    /// ```
+    ///
+    /// A command behind `command -v nvcc`, or with `|| true`, is not reported.
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: the tools' options differ.
+    ///
+    /// ## References
+    ///
+    /// * [HIPCC](https://rocm.docs.amd.com/projects/HIPCC/en/latest/)
+    /// * [rocprofv3](https://rocm.docs.amd.com/projects/rocprofiler-sdk/en/latest/how-to/using-rocprofv3.html)
+    "HW009" "nvcc-command" {
+        title: "CUDA toolkit command on a ROCm host",
+        family: BuildFiles,
+        severity: Error,
+        applicability: DisplayOnly,
+        targets: "every ROCm target",
+        lesson: None,
+        files: [Shell, Dockerfile, Yaml] check,
+    }
+}
+
+const TOOLS: &[(&str, &str)] = &[
+    ("nvcc", "Compile with hipcc; hipify CUDA sources first"),
+    ("nsys", "Profile with rocprofv3 --sys-trace"),
+    ("ncu", "Profile kernels with rocprof-compute"),
+    ("nvprof", "Profile with rocprofv3 --kernel-trace --stats"),
+    ("cuda-gdb", "Debug with rocgdb"),
+    (
+        "compute-sanitizer",
+        "Build with clang's address sanitizer for HIP",
+    ),
+    (
+        "cuda-memcheck",
+        "Build with clang's address sanitizer for HIP",
+    ),
+    (
+        "cuobjdump",
+        "Inspect code objects with llvm-objdump or roc-obj-ls",
+    ),
+    (
+        "nvidia-cuda-mps-control",
+        "Remove it: processes share an AMD GPU without a daemon",
+    ),
+];
+
+fn check(cx: &Checker<'_>) {
+    if cx.is_ported {
+        return;
+    }
+    for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
+        let program = command.program();
+        if let Some((tool, instead)) = TOOLS.iter().find(|(tool, _)| *tool == program) {
+            cx.report(
+                &RULE,
+                Severity::Error,
+                command.range(),
+                format!("{tool} is part of the CUDA toolkit; a ROCm host does not have it."),
+                Suggestion::display_only(*instead),
+            );
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! HW006: options of nvcc in CMake.
+
+use crate::checker::Checker;
+use crate::text::Text;
+use hipward_analyzer_core::Severity;
+use hipward_analyzer_core::diagnostic::Suggestion;
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds options that only nvcc accepts, such as `-gencode`, `--use_fast_math` and `-Xptxas`, in CMake commands.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// `hipcc` is clang, and clang stops at an unknown argument. A project that compiles its kernels as HIP needs
+    /// different options for them: `--offload-arch=gfx942` in place of `-gencode` and `-arch=sm_80`, `-ffast-math` in
+    /// place of `--use_fast_math`, and `-fgpu-rdc` in place of `-rdc=true`. Relaxed `constexpr` and device lambdas need
+    /// no option in clang. clang ignores `-Xcompiler` with a warning.
+    ///
+    /// ## Example
+    ///
+    /// ```cmake
+    /// set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} --use_fast_math --expt-relaxed-constexpr")
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```cmake
+    /// set(CMAKE_HIP_FLAGS "${CMAKE_HIP_FLAGS} -ffast-math")
+    /// ```
+    ///
+    /// A file that already uses HIP is not reported.
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: the options are correct for nvcc.
+    ///
+    /// ## References
+    ///
+    /// * [Clang: HIP support](https://clang.llvm.org/docs/HIPSupport.html)
+    /// * [nvcc: command options](https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/index.html#nvcc-command-options)
+    "HW006" "nvcc-options" {
+        title: "hipcc does not accept nvcc's options",
+        family: BuildFiles,
+        severity: Error,
+        also: [Info "behind a condition on CUDA"],
+        applicability: DisplayOnly,
+        targets: "every ROCm target",
+        lesson: None,
+        files: [Cmake] check,
+    }
+}
+
+/// Prefixes of the options for which clang 22 prints `unknown argument` when it compiles HIP, with their equivalents.
+const UNKNOWN: &[(&str, &str)] = &[
+    ("-gencode", "--offload-arch=gfx942"),
+    ("--generate-code", "--offload-arch=gfx942"),
+    ("-arch=sm_", "--offload-arch=gfx942"),
+    ("-arch=compute_", "--offload-arch=gfx942"),
+    ("--gpu-architecture", "--offload-arch=gfx942"),
+    ("--use_fast_math", "-ffast-math"),
+    ("--expt-relaxed-constexpr", "nothing: clang supports it"),
+    ("-expt-relaxed-constexpr", "nothing: clang supports it"),
+    ("--expt-extended-lambda", "nothing: clang supports it"),
+    ("-expt-extended-lambda", "nothing: clang supports it"),
+    ("--extended-lambda", "nothing: clang supports it"),
+    ("-extended-lambda", "nothing: clang supports it"),
+    (
+        "--ptxas-options",
+        "-Rpass-analysis=kernel-resource-usage, to see registers and spills",
+    ),
+    (
+        "-Xptxas",
+        "-Rpass-analysis=kernel-resource-usage, to see registers and spills",
+    ),
+    ("--resource-usage", "-Rpass-analysis=kernel-resource-usage"),
+    ("-maxrregcount", "__launch_bounds__ in the kernel"),
+    ("--maxrregcount", "__launch_bounds__ in the kernel"),
+    ("-rdc=", "-fgpu-rdc"),
+    ("--relocatable-device-code", "-fgpu-rdc"),
+    ("--generate-line-info", "-gline-tables-only"),
+    ("--default-stream", "-fgpu-default-stream=per-thread"),
+    ("-diag-suppress=", "-Wno-…"),
+    ("--diag-suppress", "-Wno-…"),
+    ("-Xcudafe", "-Wno-…"),
+    ("--compiler-options", "the option itself"),
+    ("--threads", "nothing"),
+    ("--fmad", "-ffp-contract=off"),
+    ("-Xfatbin", "--offload-compress"),
+];
+
+/// CMake commands that contain compiler options.
+const CMAKE: &[&str] = &[
+    "set",
+    "list",
+    "add_compile_options",
+    "target_compile_options",
+    "set_target_properties",
+    "set_property",
+    "add_definitions",
+    "set_source_files_properties",
+];
+
+fn check(cx: &Checker<'_>) {
+    if cx.is_ported {
+        return;
+    }
+    for call in &cx.facts.cmake_calls {
+        let carries = CMAKE.iter().any(|name| call.is(name))
+            || call.name.as_str().to_ascii_lowercase().contains("cuda");
+        if carries {
+            let severity = if call.guarded {
+                Severity::Info
+            } else {
+                Severity::Error
+            };
+            // CACHE is followed by a type and a description.
+            let said = call
+                .arguments
+                .iter()
+                .position(|word| word.as_str() == "CACHE");
+            let options = said.unwrap_or(call.arguments.len());
+            first(cx, severity, &call.arguments[..options]);
+        }
+    }
+}
+
+/// One finding per call, at its first option.
+fn first(cx: &Checker<'_>, severity: Severity, arguments: &[Text<'_>]) {
+    for argument in arguments {
+        for word in argument
+            .unquoted()
+            .split(|c| c.is_whitespace() || matches!(c, ';' | ',' | '>' | ':' | '"'))
+        {
+            let text = word.as_str();
+            if let Some((option, instead)) =
+                UNKNOWN.iter().find(|(option, _)| text.starts_with(option))
+            {
+                let option = option.trim_end_matches(['=', '_']);
+                let message = match severity {
+                    Severity::Error => {
+                        format!(
+                            "Only nvcc accepts {option}; hipcc stops at it when these sources are compiled as HIP."
+                        )
+                    }
+                    _ => format!("Only nvcc accepts {option}; HIP sources need different options."),
+                };
+                cx.report(
+                    &RULE,
+                    severity,
+                    word.range(),
+                    message,
+                    Suggestion::display_only(format!("For HIP: {instead}")),
+                );
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! HW004: a container image that contains CUDA.
+
+use crate::checker::Checker;
+use crate::text::Text;
+use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::{Severity, Target, Version};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds `nvidia/cuda`, `nvcr.io/nvidia/…` and `pytorch/pytorch:…-cuda…` as the base image of a Dockerfile, and as
+    /// the image of a workflow's container, a Compose service or a pod.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// Such an image contains CUDA and a PyTorch built for it. On an AMD host the container starts, but
+    /// `torch.cuda.is_available()` returns false. `rocm/pytorch` contains ROCm and PyTorch. `rocm/dev-ubuntu-22.04` and
+    /// `-24.04` contain ROCm only; with the suffix `-complete`, they contain all of its libraries.
+    ///
+    /// ## Example
+    ///
+    /// ```dockerfile
+    /// FROM nvidia/cuda:12.4.1-devel-ubuntu22.04
+    /// ```
+    ///
+    /// ```yaml
+    /// services:
+    ///   train:
+    ///     image: nvcr.io/nvidia/pytorch:25.01-py3
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```dockerfile
+    /// FROM rocm/dev-ubuntu-22.04:7.2-complete
+    /// ```
+    ///
+    /// ```yaml
+    /// services:
+    ///   train:
+    ///     image: rocm/pytorch:latest
+    /// ```
+    ///
+    /// Pin the tag of `rocm/pytorch` once it works. Tags name the versions of ROCm, Ubuntu, Python and PyTorch, such as
+    /// `rocm7.14_ubuntu24.04_py3.12_pytorch_release_2.12.0`.
+    ///
+    /// ## Fix safety
+    ///
+    /// Unsafe: the new image is a different system with different packages. NVIDIA hosts need the original image; many
+    /// projects have a separate `Dockerfile.rocm`.
+    ///
+    /// ## References
+    ///
+    /// * [ROCm on Docker Hub](https://hub.docker.com/u/rocm)
+    /// * [PyTorch on ROCm: using a Docker image](https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/3rd-party/pytorch-install.html)
+    "HW004" "nvidia-base-image" {
+        title: "The image contains CUDA, not ROCm",
+        family: BuildFiles,
+        severity: Error,
+        applicability: Unsafe,
+        targets: "every ROCm target; the tag depends on the ROCm version",
+        lesson: None,
+        files: [Dockerfile, Yaml, Shell] check,
+    }
+}
+
+fn check(cx: &Checker<'_>) {
+    let images = &cx.facts.images;
+    let is_rocm = |name: Text<'_>| name.as_str().contains("rocm");
+    if cx.is_ported || images.iter().any(|image| is_rocm(image.name)) {
+        return;
+    }
+    for image in images.iter().filter(|image| !image.guarded) {
+        report(cx, image.name);
+    }
+    for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
+        if matches!(
+            command.program(),
+            "docker" | "podman" | "nerdctl" | "singularity" | "apptainer"
+        ) {
+            for word in command.words.iter().skip(1) {
+                report(cx, *word);
+            }
+        }
+    }
+}
+
+fn report(cx: &Checker<'_>, image: Text<'_>) {
+    let name = image
+        .as_str()
+        .trim_start_matches("docker://")
+        .trim_start_matches("docker.io/");
+    let image = image.from(image.as_str().len() - name.len());
+    let instead = if name.starts_with("nvidia/cuda:") || name.starts_with("nvcr.io/nvidia/cuda:") {
+        Some(system(name, cx.target))
+    } else if name.starts_with("nvcr.io/nvidia/pytorch:") || is_pytorch(name) {
+        Some("rocm/pytorch:latest".to_owned())
+    } else if name.starts_with("nvcr.io/nvidia/tensorflow:") {
+        Some("rocm/tensorflow:latest".to_owned())
+    } else if name.starts_with("nvcr.io/nvidia/") && name.contains(':')
+        || name.starts_with("nvidia/cuda@")
+    {
+        None
+    } else {
+        return;
+    };
+    let fix = match instead {
+        // Replacing the line would leave the stage's own build arguments unused.
+        Some(instead) if name.contains('$') => Suggestion::display_only(format!("Use {instead}")),
+        Some(instead) => {
+            Suggestion::unsafe_edits(format!("Use {instead}"), vec![(image.range(), instead)])
+        }
+        None => Suggestion::display_only(
+            "Look for an equivalent AMD image, https://hub.docker.com/u/rocm",
+        ),
+    };
+    cx.report(
+        &RULE,
+        Severity::Error,
+        image.range(),
+        "This image contains CUDA, and no code that runs on an AMD GPU.",
+        fix,
+    );
+}
+
+/// `pytorch/pytorch:2.4.0-cuda12.4-cudnn9-devel`
+fn is_pytorch(name: &str) -> bool {
+    name.strip_prefix("pytorch/pytorch:")
+        .is_some_and(|tag| tag.contains("cuda"))
+}
+
+/// The image with ROCm for the same Ubuntu release.
+fn system(name: &str, target: &Target) -> String {
+    let ubuntu = if name.contains("24.04") {
+        "24.04"
+    } else {
+        "22.04"
+    };
+    let complete = if name.contains("runtime") || name.contains("base") {
+        ""
+    } else {
+        "-complete"
+    };
+    // The existing tags: 7.0 to 7.2, then 10.0.0, which has a different suffix.
+    if target.rocm >= Version::new(10, 0) {
+        let full = if complete.is_empty() { "" } else { "-full" };
+        return format!("rocm/dev-ubuntu-24.04:10.0.0{full}");
+    }
+    let version = target.rocm.min(Version::new(7, 2));
+    format!("rocm/dev-ubuntu-{ubuntu}:{version}{complete}")
+}

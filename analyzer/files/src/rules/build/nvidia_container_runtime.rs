@@ -1,0 +1,174 @@
+//! HW005: making NVIDIA GPUs available in a container.
+
+use crate::checker::Checker;
+use crate::facts::Command;
+use crate::text::Text;
+use hipward_analyzer_core::Severity;
+use hipward_analyzer_core::diagnostic::Suggestion;
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds `--gpus` and `--runtime=nvidia` in commands that start a container, `runtime: nvidia` and `driver: nvidia`
+    /// in Compose files, `nvidia.com/gpu` in Kubernetes, and `NVIDIA_DRIVER_CAPABILITIES`.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// All of them need NVIDIA's container toolkit. Without it Docker does not start the container: "could not select
+    /// device driver". An AMD GPU needs two host devices, `/dev/kfd` and `/dev/dri`, passed to the container like any
+    /// other device, and membership in the group that may use them.
+    ///
+    /// ## Example
+    ///
+    /// ```shell
+    /// docker run --rm --gpus all my/image python train.py
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```shell
+    /// docker run --rm --device=/dev/kfd --device=/dev/dri --group-add=video my/image python train.py
+    /// ```
+    ///
+    /// In a Compose file:
+    ///
+    /// ```yaml
+    /// services:
+    ///   train:
+    ///     image: my/image
+    ///     devices:
+    ///       - /dev/kfd
+    ///       - /dev/dri
+    ///     group_add:
+    ///       - video
+    /// ```
+    ///
+    /// In Kubernetes the resource is `amd.com/gpu`, from AMD's device plugin.
+    ///
+    /// ## Fix safety
+    ///
+    /// Unsafe: NVIDIA hosts have no such devices, and `--gpus 2` selects two GPUs where the replacement passes all of
+    /// them.
+    ///
+    /// ## References
+    ///
+    /// * [Running ROCm Docker containers](https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html)
+    /// * [AMD GPU device plugin for Kubernetes](https://github.com/ROCm/k8s-device-plugin)
+    "HW005" "nvidia-container-runtime" {
+        title: "A container gets AMD GPUs as devices",
+        family: BuildFiles,
+        severity: Error,
+        also: [Info "for a variable that only NVIDIA's toolkit reads"],
+        applicability: Unsafe,
+        targets: "every ROCm target",
+        lesson: None,
+        files: [Dockerfile, Shell, Yaml] check,
+    }
+}
+
+const DEVICES: &str = "--device=/dev/kfd --device=/dev/dri --group-add=video";
+const TITLE: &str = "Pass /dev/kfd and /dev/dri to the container";
+const MESSAGE: &str =
+    "This needs NVIDIA's container toolkit; on a host without it the container does not start.";
+
+fn check(cx: &Checker<'_>) {
+    if cx.is_ported || cx.source.contains("/dev/kfd") {
+        return;
+    }
+    let facts = &cx.facts;
+    let starts =
+        |command: &&Command<'_>| matches!(command.program(), "docker" | "podman" | "nerdctl");
+    for command in facts
+        .commands
+        .iter()
+        .filter(starts)
+        .chain(&facts.container_options)
+    {
+        if !command.guarded {
+            options(cx, &command.words);
+        }
+    }
+    for entry in &facts.entries {
+        let key = entry.key.as_str();
+        let value = entry.value.unquoted();
+        let message = match (key, value.as_str()) {
+            ("runtime" | "driver", "nvidia") => MESSAGE,
+            ("gpus", "all") => MESSAGE,
+            ("nvidia.com/gpu", _) => {
+                "No AMD GPU has this resource name, so the pod is never scheduled on one."
+            }
+            _ => continue,
+        };
+        let title = if key == "nvidia.com/gpu" {
+            "Request amd.com/gpu"
+        } else {
+            TITLE
+        };
+        let fix = if key == "nvidia.com/gpu" {
+            Suggestion::unsafe_edits(title, vec![(entry.key.range(), "amd.com/gpu".to_owned())])
+        } else {
+            Suggestion::display_only(title)
+        };
+        cx.report(
+            &RULE,
+            Severity::Error,
+            entry.key.range().start..value.range().end,
+            message,
+            fix,
+        );
+    }
+    for setting in facts.settings.iter().filter(|setting| !setting.guarded) {
+        if setting.key.as_str() == "NVIDIA_DRIVER_CAPABILITIES" {
+            cx.report(
+                &RULE,
+                Severity::Info,
+                setting.key.range(),
+                "Only NVIDIA's container toolkit reads this variable; it does nothing for AMD GPUs.",
+                Suggestion::display_only("Start the container with /dev/kfd and /dev/dri"),
+            );
+        }
+    }
+}
+
+/// `--gpus all`, `--gpus=all`, `--runtime nvidia`
+fn options(cx: &Checker<'_>, words: &[Text<'_>]) {
+    let mut is_first = true;
+    for (at, word) in words.iter().enumerate() {
+        let (option, inline) = match word.split_once('=') {
+            Some((option, value)) => (option.as_str(), Some(value)),
+            None => (word.as_str(), None),
+        };
+        let value = inline.or_else(|| words.get(at + 1).copied());
+        let is_asking = match option {
+            "--gpus" => true,
+            "--runtime" => value.is_some_and(|value| value.unquoted().as_str() == "nvidia"),
+            _ => false,
+        };
+        let Some(value) = value.filter(|_| is_asking) else {
+            continue;
+        };
+        // The words have no quotes; replacing a quoted value would leave a quote.
+        let end = value.range().end;
+        let is_plain = cx
+            .source
+            .get(word.range().start..end)
+            .is_some_and(|text| !text.contains(['"', '\'', '\\', '\n']))
+            && !cx
+                .source
+                .get(end..)
+                .is_some_and(|rest| rest.starts_with(['"', '\'']));
+        let fix = if is_plain && is_first && option == "--gpus" {
+            Suggestion::unsafe_edits(TITLE, vec![(word.range().start..end, DEVICES.to_owned())])
+        } else {
+            Suggestion::display_only(TITLE)
+        };
+        is_first = false;
+        cx.report(
+            &RULE,
+            Severity::Error,
+            word.range().start..end,
+            MESSAGE,
+            fix,
+        );
+    }
+}

@@ -1,0 +1,118 @@
+//! HW010: NVIDIA packages from the system's package manager.
+
+use crate::checker::Checker;
+use hipward_analyzer_core::Severity;
+use hipward_analyzer_core::diagnostic::Suggestion;
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds `apt-get install cuda-toolkit-12-4 libcudnn9-dev-cuda-12 libnccl2` and similar commands with `apt`, `yum`
+    /// and `dnf`, and downloads from NVIDIA's package server.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// The packages install on any machine, but an AMD GPU cannot use them. The equivalents come from AMD's repository:
+    /// `rocm-hip-sdk`, or single libraries such as `hipblas-dev`, `miopen-hip-dev` and `rccl-dev`. An image such as
+    /// `rocm/dev-ubuntu-24.04:7.2-complete` contains them.
+    ///
+    /// ## Example
+    ///
+    /// ```dockerfile
+    /// FROM ubuntu:24.04
+    /// RUN apt-get update && apt-get install -y git cuda-toolkit-12-4 libnccl2
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```dockerfile
+    /// FROM rocm/dev-ubuntu-24.04:7.2-complete
+    /// RUN apt-get update && apt-get install -y git
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: the AMD packages needed depend on the build.
+    ///
+    /// ## References
+    ///
+    /// * [ROCm installation for Linux](https://rocm.docs.amd.com/projects/install-on-linux/en/latest/)
+    "HW010" "nvidia-system-package" {
+        title: "NVIDIA system packages have no use on ROCm",
+        family: BuildFiles,
+        severity: Warning,
+        applicability: DisplayOnly,
+        targets: "every ROCm target",
+        lesson: None,
+        files: [Dockerfile, Shell, Yaml] check,
+    }
+}
+
+/// Prefixes of package names, with the equivalent.
+const PACKAGES: &[(&str, &str)] = &[
+    ("cuda-", "rocm-hip-sdk, or the ROCm libraries that are used"),
+    ("libcudnn", "miopen-hip-dev"),
+    ("libnccl", "rccl-dev"),
+    ("libcublas", "hipblas-dev"),
+    ("libcusparse", "hipsparse-dev"),
+    ("libcufft", "hipfft-dev"),
+    ("libcusolver", "hipsolver-dev"),
+    ("libnvinfer", "migraphx"),
+    ("libnvjpeg", "rocjpeg"),
+    ("nvidia-cuda-", "rocm-hip-sdk"),
+    (
+        "nvidia-container-toolkit",
+        "amd-container-toolkit, or /dev/kfd and /dev/dri as devices",
+    ),
+    ("nvidia-driver-", "amdgpu-dkms"),
+    ("nsight-", "rocprofiler-sdk"),
+];
+
+const HOST: &str = "developer.download.nvidia.com";
+
+fn check(cx: &Checker<'_>) {
+    if cx.is_ported {
+        return;
+    }
+    for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
+        let words = &command.words;
+        let installs = match command.program() {
+            "apt-get" | "apt" | "yum" | "dnf" | "microdnf" | "zypper" | "aptitude" => {
+                words.iter().any(|word| word.as_str() == "install")
+            }
+            "apk" => words.iter().any(|word| word.as_str() == "add"),
+            "wget" | "curl" | "add-apt-repository" => {
+                let download = words.iter().find(|word| word.as_str().contains(HOST));
+                if let Some(download) = download {
+                    cx.report(
+                        &RULE,
+                        Severity::Warning,
+                        download.range(),
+                        "NVIDIA's package server has nothing for an AMD GPU.",
+                        Suggestion::display_only(
+                            "Install ROCm from AMD's repository, or use an image that contains it",
+                        ),
+                    );
+                }
+                continue;
+            }
+            _ => continue,
+        };
+        // One finding per command, for any number of packages.
+        let found = words.iter().skip(1).find_map(|word| {
+            let (_, instead) = PACKAGES
+                .iter()
+                .find(|(package, _)| word.as_str().starts_with(package))?;
+            Some((word, instead))
+        });
+        if let Some((word, instead)) = found.filter(|_| installs) {
+            cx.report(
+                &RULE,
+                Severity::Warning,
+                word.range(),
+                "This package is part of NVIDIA's stack; an AMD GPU cannot use it.",
+                Suggestion::display_only(format!("On ROCm: {instead}")),
+            );
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! HW014: Triton as a requirement, in addition to the one that PyTorch installs.
+
+use crate::checker::Checker;
+use crate::facts::Installer;
+use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::{Severity, Version};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds `triton` pinned to one version in requirements for pip, and Triton's former package name for ROCm.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// PyTorch's ROCm wheels require the Triton version they were tested with under a separate name: `triton-rocm`,
+    /// before PyTorch 2.10 `pytorch-triton-rocm`. For pip this is a different package from `triton`, so a requirement
+    /// on `triton` installs PyPI's package into the same folder and overwrites the other. If the versions differ,
+    /// `torch.compile` and kernels fail with errors that name neither package. On CUDA both requirements name the same
+    /// package, and the resolver detects the conflict.
+    ///
+    /// ## Example
+    ///
+    /// ```requirements
+    /// torch==2.12.0
+    /// triton==3.4.0
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```requirements
+    /// torch==2.12.0
+    /// ```
+    ///
+    /// A requirement without a version, or with a marker for a machine, is not reported.
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: a project without PyTorch needs the package.
+    ///
+    /// ## References
+    ///
+    /// * [Two copies of Triton: mamba#595](https://github.com/state-spaces/mamba/issues/595)
+    /// * [A name for each platform: pytorch#186350](https://github.com/pytorch/pytorch/issues/186350)
+    "HW014" "triton-package" {
+        title: "PyTorch for ROCm installs its own Triton",
+        family: BuildFiles,
+        severity: Warning,
+        applicability: DisplayOnly,
+        targets: "every ROCm target; the name depends on PyTorch's version",
+        lesson: None,
+        files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check,
+    }
+}
+
+fn check(cx: &Checker<'_>) {
+    if cx.is_ported {
+        return;
+    }
+    let renamed = cx.target.torch >= Version::new(2, 10);
+    let own = if renamed {
+        "triton-rocm"
+    } else {
+        "pytorch-triton-rocm"
+    };
+    let asked = cx.facts.requirements.iter();
+    for requirement in asked.filter(|found| !found.guarded && found.installer == Installer::Pip) {
+        let range = requirement.name.range();
+        match requirement.normalized().as_str() {
+            // An unpinned requirement may match PyTorch's version; a pinned one matches only by chance.
+            "triton" if requirement.specifier.as_str().starts_with("==") => cx.report(
+                &RULE,
+                Severity::Warning,
+                range,
+                format!(
+                    "PyTorch's ROCm wheels install Triton as {own}; pip puts this one into the same folder, over it."
+                ),
+                Suggestion::display_only("Let PyTorch select the version"),
+            ),
+            "pytorch-triton-rocm" if renamed => cx.report(
+                &RULE,
+                Severity::Warning,
+                range,
+                "Since PyTorch 2.10 this package is triton-rocm; the old one installs into the same folder.",
+                Suggestion::display_only("Let PyTorch install it"),
+            ),
+            _ => {}
+        }
+    }
+}

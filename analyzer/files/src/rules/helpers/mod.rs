@@ -1,0 +1,5 @@
+//! Code that several rules share. No rule is in here.
+
+pub(crate) mod packages;
+pub(crate) mod variables;
+pub(crate) mod wheels;

@@ -1,0 +1,473 @@
+//! Packages that matter in a port, by the name of the requirement. One table for the rules on imports that also check
+//! requirements, and for `build/nvidia_package.rs` if there is no such rule.
+
+use crate::checker::Checker;
+use crate::facts::{Installer, Requirement, names_rocm};
+use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::rule::Rule;
+use hipward_analyzer_core::{Language, Severity, Version};
+
+/// A package.
+struct Package {
+    /// As indexes normalize names; a final `*` matches any suffix.
+    name: &'static str,
+    /// The rule that reports it, here and in code.
+    owner: &'static str,
+    severity: Severity,
+    /// The behavior on ROCm.
+    message: &'static str,
+    advice: &'static str,
+    /// The name of a replacement.
+    instead: Option<&'static str>,
+    /// The first version that is not reported.
+    fine_from: Option<Version>,
+}
+
+const fn gone(
+    name: &'static str,
+    owner: &'static str,
+    message: &'static str,
+    advice: &'static str,
+) -> Package {
+    Package {
+        name,
+        owner,
+        severity: Severity::Error,
+        message,
+        advice,
+        instead: None,
+        fine_from: None,
+    }
+}
+
+const fn other_build(
+    name: &'static str,
+    owner: &'static str,
+    message: &'static str,
+    advice: &'static str,
+) -> Package {
+    Package {
+        severity: Severity::Warning,
+        ..gone(name, owner, message, advice)
+    }
+}
+
+/// A wheel that contains one of NVIDIA's libraries.
+const fn libraries(name: &'static str) -> Package {
+    other_build(
+        name,
+        OWN,
+        "This package contains NVIDIA's libraries; ROCm's PyTorch includes its own and does not load them.",
+        "Remove it on ROCm: PyTorch's wheel requires the packages it needs",
+    )
+}
+
+/// The rule for packages without a rule of their own.
+const OWN: &str = "nvidia-package";
+
+/// Sources: the packages' own pages and install guides, read in November 2026.
+const PACKAGES: &[Package] = &[
+    Package {
+        instead: Some("amdsmi"),
+        ..gone(
+            "nvidia-ml-py",
+            "pynvml",
+            "NVML reads NVIDIA's driver only; on a ROCm host its calls fail.",
+            "Require amdsmi, which comes with ROCm",
+        )
+    },
+    Package {
+        instead: Some("amdsmi"),
+        ..gone(
+            "pynvml",
+            "pynvml",
+            "NVML reads NVIDIA's driver only; on a ROCm host its calls fail.",
+            "Require amdsmi, which comes with ROCm",
+        )
+    },
+    other_build(
+        "flash-attn",
+        "flash-attn",
+        "flash-attn has no prebuilt ROCm wheel here: build it from source, after installing ROCm's PyTorch and hipcc.",
+        "Build it for ROCm (--no-build-isolation), or use aiter or scaled_dot_product_attention",
+    ),
+    other_build(
+        "apex",
+        "apex",
+        "NVIDIA's apex builds CUDA kernels; AMD maintains a fork of it.",
+        "Build https://github.com/ROCm/apex, or use PyTorch's own AMP and fused optimizers",
+    ),
+    Package {
+        instead: Some("cupy-rocm-7-0"),
+        ..gone(
+            "cupy-cuda*",
+            "cupy",
+            "This CuPy wheel is built for CUDA and does not import on a ROCm host.",
+            "Require cupy-rocm-7-0",
+        )
+    },
+    Package {
+        instead: Some("cupy-rocm-7-0"),
+        ..other_build(
+            "cupy",
+            "cupy",
+            "This is CuPy's source, which is built for CUDA unless CUPY_INSTALL_USE_HIP is set.",
+            "Require cupy-rocm-7-0",
+        )
+    },
+    Package {
+        severity: Severity::Info,
+        ..other_build(
+            "nvtx",
+            "nvtx",
+            "The nvtx package marks ranges for NVIDIA's profilers only; on a ROCm host it has no effect.",
+            "Mark ranges with torch.cuda.nvtx, which is roctx in a ROCm build",
+        )
+    },
+    other_build(
+        "xformers",
+        "xformers",
+        "PyPI's xformers wheels are built for CUDA; those for ROCm are in PyTorch's ROCm indexes.",
+        "Install it from the ROCm index of your PyTorch, or use scaled_dot_product_attention",
+    ),
+    Package {
+        fine_from: Some(Version::new(0, 49)),
+        ..other_build(
+            "bitsandbytes",
+            "bitsandbytes",
+            "Before 0.49 bitsandbytes has no support for AMD GPUs, or only experimental support.",
+            "Require a current bitsandbytes",
+        )
+    },
+    gone(
+        "tensorrt*",
+        "tensorrt",
+        "TensorRT runs on NVIDIA GPUs only.",
+        "Use MIGraphX or torch.compile",
+    ),
+    gone(
+        "torch-tensorrt",
+        "tensorrt",
+        "TensorRT runs on NVIDIA GPUs only.",
+        "Use torch_migraphx or torch.compile",
+    ),
+    gone(
+        "nvidia-dali-*",
+        "dali",
+        "DALI runs on NVIDIA GPUs only.",
+        "Use rocAL, or a data loader on the CPU",
+    ),
+    gone(
+        "cuda-python",
+        "cuda-python",
+        "cuda-python binds NVIDIA's driver and runtime; a ROCm host has neither.",
+        "Use hip-python",
+    ),
+    gone(
+        "cuda-bindings",
+        "cuda-python",
+        "cuda-python binds NVIDIA's driver and runtime; a ROCm host has neither.",
+        "Use hip-python",
+    ),
+    gone(
+        "pycuda",
+        "cuda-python",
+        "PyCUDA binds NVIDIA's driver; a ROCm host does not have it.",
+        "Use hip-python, or a PyTorch extension",
+    ),
+    gone(
+        "numba-cuda",
+        "cuda-python",
+        "numba-cuda compiles for NVIDIA GPUs only.",
+        "Use numba-hip, or Triton",
+    ),
+    Package {
+        instead: Some("onnxruntime-migraphx"),
+        ..gone(
+            "onnxruntime-gpu",
+            OWN,
+            "onnxruntime-gpu has the CUDA and TensorRT providers; on a ROCm host it falls back to the CPU or does not load.",
+            "Require onnxruntime-migraphx",
+        )
+    },
+    gone(
+        "transformer-engine*",
+        "cuda-only-library",
+        "PyPI's Transformer Engine is built for CUDA.",
+        "Build https://github.com/ROCm/TransformerEngine",
+    ),
+    gone(
+        "flashinfer-python",
+        "cuda-only-library",
+        "FlashInfer's kernels are CUDA.",
+        "Use aiter, or your server's attention backend for ROCm",
+    ),
+    gone(
+        "flashinfer-cubin",
+        "cuda-only-library",
+        "FlashInfer's kernels are CUDA.",
+        "Use aiter, or your server's attention backend for ROCm",
+    ),
+    gone(
+        "flashinfer-jit-cache",
+        "cuda-only-library",
+        "FlashInfer's kernels are CUDA.",
+        "Use aiter, or your server's attention backend for ROCm",
+    ),
+    gone(
+        "flash-attn-3",
+        "flash-attn",
+        "FlashAttention-3 is for Hopper GPUs.",
+        "Use flash-attn's ROCm build or aiter",
+    ),
+    gone(
+        "flash-attn-4",
+        "flash-attn",
+        "FlashAttention-4 is for NVIDIA GPUs.",
+        "Use flash-attn's ROCm build or aiter",
+    ),
+    gone(
+        "nvidia-modelopt*",
+        OWN,
+        "ModelOpt's kernels and export are for NVIDIA GPUs.",
+        "Use AMD Quark (amd-quark)",
+    ),
+    gone(
+        "nvidia-cutlass*",
+        "cuda-only-library",
+        "CUTLASS compiles for NVIDIA GPUs only.",
+        "Use Composable Kernel or Triton",
+    ),
+    libraries("nvidia-cublas*"),
+    libraries("nvidia-cuda-*"),
+    libraries("nvidia-cudnn*"),
+    libraries("nvidia-cufft*"),
+    libraries("nvidia-cufile*"),
+    libraries("nvidia-curand*"),
+    libraries("nvidia-cusolver*"),
+    libraries("nvidia-cusparse*"),
+    libraries("nvidia-nccl*"),
+    libraries("nvidia-npp*"),
+    libraries("nvidia-nvcomp*"),
+    libraries("nvidia-nvimgcodec*"),
+    libraries("nvidia-nvjitlink*"),
+    libraries("nvidia-nvjpeg*"),
+    libraries("nvidia-nvshmem*"),
+    libraries("nvidia-nvtx*"),
+    libraries("nvidia-nvvm*"),
+    libraries("nvidia-mathdx*"),
+    gone(
+        "cudf-cu*",
+        "cuda-only-library",
+        "RAPIDS is built for CUDA.",
+        "Use hipDF, or pandas",
+    ),
+    gone(
+        "cuml-cu*",
+        "cuda-only-library",
+        "RAPIDS is built for CUDA.",
+        "Use scikit-learn",
+    ),
+    gone(
+        "cugraph-cu*",
+        "cuda-only-library",
+        "RAPIDS is built for CUDA.",
+        "Use a graph library for the CPU",
+    ),
+    gone(
+        "rmm-cu*",
+        "cuda-only-library",
+        "RAPIDS is built for CUDA.",
+        "Use hipMM",
+    ),
+    gone(
+        "faiss-gpu*",
+        OWN,
+        "PyPI's faiss-gpu is built for CUDA.",
+        "Build faiss with -DFAISS_ENABLE_ROCM=ON, or use faiss-cpu",
+    ),
+    gone(
+        "spconv-cu*",
+        "cuda-only-library",
+        "This spconv wheel is built for CUDA.",
+        "Build a sparse-convolution library for ROCm",
+    ),
+    Package {
+        instead: Some("tensorflow-rocm"),
+        ..gone(
+            "tensorflow-gpu",
+            OWN,
+            "tensorflow-gpu is built for CUDA.",
+            "Require tensorflow-rocm",
+        )
+    },
+    gone(
+        "paddlepaddle-gpu",
+        OWN,
+        "paddlepaddle-gpu is built for CUDA.",
+        "Install PaddlePaddle's build for ROCm",
+    ),
+    gone(
+        "jax-cuda*",
+        OWN,
+        "This is JAX's plugin for CUDA.",
+        "Require the jax-rocm7 plugin",
+    ),
+    gone(
+        "deep-ep",
+        "cuda-only-library",
+        "DeepEP is built on NVSHMEM.",
+        "Use mori, AMD's expert-parallel communication",
+    ),
+    gone(
+        "deep-gemm",
+        "cuda-only-library",
+        "DeepGEMM's kernels are for NVIDIA GPUs.",
+        "Use aiter's FP8 GEMM",
+    ),
+    gone(
+        "sgl-kernel",
+        OWN,
+        "PyPI's sgl-kernel is built for CUDA.",
+        "Build it from source for ROCm",
+    ),
+    other_build(
+        "pytorch-quantization",
+        OWN,
+        "pytorch-quantization is for export to TensorRT.",
+        "Use AMD Quark (amd-quark) or torchao",
+    ),
+];
+
+/// Extras that require CUDA packages: `jax[cuda12]`.
+const EXTRAS: &[(&str, &str)] = &[
+    ("jax", "Require jax[rocm7-local], or use AMD's JAX image"),
+    ("tensorflow", "Require tensorflow-rocm"),
+    ("vllm", "Install vLLM's ROCm wheel, or use its image"),
+];
+
+/// Reports the packages of the rule `of`.
+pub(crate) fn check(cx: &Checker<'_>, of: &'static Rule) {
+    // A list is installed as a whole: a package that is useless on ROCm is also useless next to `torch==2.6.0+rocm6.2`.
+    let only_errors = cx.is_ported && cx.language == Language::Requirements;
+    if cx.is_ported && !only_errors {
+        return;
+    }
+    for requirement in cx
+        .facts
+        .requirements
+        .iter()
+        .filter(|found| !found.guarded && found.installer == Installer::Pip)
+    {
+        let name = requirement.normalized();
+        let known = PACKAGES.iter().find(|package| matches(package.name, &name));
+        if let Some(package) = known {
+            if package.owner == of.name
+                && (package.severity == Severity::Error || !only_errors)
+                && !is_fine(package, requirement)
+                && !is_built_here(cx, package, requirement)
+            {
+                cx.report(
+                    of,
+                    package.severity,
+                    requirement.name.range(),
+                    package.message,
+                    fix(cx, package, requirement),
+                );
+            }
+        } else if let Some((_, advice)) = EXTRAS.iter().find(|(extra, _)| *extra == name)
+            && of.name == OWN
+            && requirement.extras.as_str().contains("cuda")
+        {
+            cx.report(
+                of,
+                Severity::Error,
+                requirement.name.range().start..requirement.extras.range().end,
+                "This extra requires NVIDIA's libraries and a CUDA build.",
+                Suggestion::display_only(*advice),
+            );
+        }
+    }
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        // The names of AMD's and the community's builds contain it.
+        Some(start) => name.starts_with(start) && !name.contains("rocm"),
+        None => pattern == name,
+    }
+}
+
+/// `bitsandbytes>=0.49`, or no version at all: pip installs the newest.
+fn is_fine(package: &Package, requirement: &Requirement<'_>) -> bool {
+    let Some(from) = package.fine_from else {
+        return false;
+    };
+    let specifier = requirement.specifier.as_str();
+    let pin = ["==", "<=", "~=", "<"].iter().find_map(|sign| {
+        let (_, version) = specifier.split_once(sign)?;
+        let version = version.trim_start_matches('=').split(',').next()?.trim();
+        Version::try_from(version.to_owned()).ok()
+    });
+    pin.is_none_or(|pin| pin >= from)
+}
+
+/// `pip install flash-attn --no-build-isolation` in an image for ROCm: the recommended command.
+fn is_built_here(cx: &Checker<'_>, package: &Package, requirement: &Requirement<'_>) -> bool {
+    let images = &cx.facts.images;
+    package.advice.contains("--no-build-isolation")
+        && images.iter().any(|image| names_rocm(image.name.as_str()))
+        && cx.facts.commands.iter().any(|command| {
+            let range = command.range();
+            range.contains(&requirement.name.range().start)
+                && cx
+                    .source
+                    .get(range)
+                    .is_some_and(|text| text.contains("--no-build-isolation"))
+        })
+}
+
+fn fix(cx: &Checker<'_>, package: &Package, requirement: &Requirement<'_>) -> Suggestion {
+    let fits = !package.advice.contains("rocm-7") || cx.target.rocm.major >= 7;
+    match package.instead {
+        // The replacement has different versions.
+        Some(instead)
+            if requirement.specifier.is_empty() && requirement.extras.is_empty() && fits =>
+        {
+            Suggestion::unsafe_edits(
+                package.advice,
+                vec![(requirement.name.range(), instead.to_owned())],
+            )
+        }
+        _ => Suggestion::display_only(package.advice),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_owner_is_a_rule_for_requirements() {
+        for package in PACKAGES {
+            let owner = crate::rules::all()
+                .find(|rule| rule.rule.name == package.owner)
+                .expect(package.owner);
+            assert!(
+                owner.languages.contains(&Language::Requirements),
+                "{}",
+                package.owner
+            );
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_exact_names_come_first() {
+        for (at, package) in PACKAGES.iter().enumerate() {
+            let name = package.name.trim_end_matches('*');
+            let found = PACKAGES.iter().position(|other| matches(other.name, name));
+            assert_eq!(found, Some(at), "{name}");
+        }
+        assert!(!matches("cupy-cuda*", "cupy-rocm-7-0"));
+    }
+}

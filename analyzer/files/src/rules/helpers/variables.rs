@@ -1,0 +1,274 @@
+//! Environment variables that matter in a port, as set in files: Dockerfiles, scripts, `.env`, workflows.
+//!
+//! The rules in `environment/` use it for such files; each row names the rule that reports it.
+
+use crate::checker::Checker;
+use crate::facts::Setting;
+use hipward_analyzer_core::diagnostic::{Replacement, Suggestion};
+use hipward_analyzer_core::rule::Rule;
+use hipward_analyzer_core::{Severity, Version};
+use hipward_analyzer_python::rules::helpers::table_rules::{Use, What, filled};
+
+/// The allocator's variable: its name by version, and `expandable_segments` where it does nothing.
+pub(crate) fn allocator(cx: &Checker<'_>, rule: &'static Rule) {
+    let torch = cx.target.torch;
+    let is_new = torch >= Version::new(2, 9);
+    let current = if is_new {
+        "PYTORCH_ALLOC_CONF"
+    } else {
+        "PYTORCH_HIP_ALLOC_CONF"
+    };
+    for setting in settings(cx) {
+        let name = setting.key.as_str();
+        if name == "PYTORCH_CUDA_ALLOC_CONF" {
+            let why = if is_new {
+                "PYTORCH_CUDA_ALLOC_CONF still works on ROCm; since PyTorch 2.9 PYTORCH_ALLOC_CONF is the name on every backend.".to_owned()
+            } else {
+                format!(
+                    "PYTORCH_CUDA_ALLOC_CONF works on ROCm too; PyTorch {torch} also reads {current} there."
+                )
+            };
+            let title = format!("Rename it to {current}");
+            let edits = vec![(setting.key.range(), current.to_owned())];
+            let fix = if is_new {
+                Suggestion::safe_edits(title, edits)
+            } else {
+                Suggestion::unsafe_edits(title, edits)
+            };
+            cx.report(rule, Severity::Info, setting.key.range(), why, fix);
+        }
+        let is_allocator = name.starts_with("PYTORCH_") && name.ends_with("ALLOC_CONF");
+        let supported = cx.target.rocm >= Version::new(7, 0) && torch >= Version::new(2, 11);
+        if is_allocator && !supported && setting.value.as_str().contains("expandable_segments:True")
+        {
+            cx.report(
+                rule,
+                Severity::Warning,
+                setting.value.range(),
+                format!(
+                    "expandable_segments needs ROCm 7 and PyTorch 2.11; ROCm {} with PyTorch {torch} prints a warning and ignores it.",
+                    cx.target.rocm
+                ),
+                Suggestion::display_only("Remove the option for this target"),
+            );
+        }
+    }
+}
+
+/// `CUDA_LAUNCH_BLOCKING=1`, unless HIP's variable is also set.
+pub(crate) fn launch_blocking(cx: &Checker<'_>, rule: &'static Rule) {
+    let counterparts = ["AMD_SERIALIZE_KERNEL", "HIP_LAUNCH_BLOCKING"];
+    if settings(cx).any(|setting| counterparts.contains(&setting.key.as_str())) {
+        return;
+    }
+    for setting in settings(cx).filter(|setting| setting.key.as_str() == "CUDA_LAUNCH_BLOCKING") {
+        let value = setting.value.as_str();
+        if value == "0" || value.is_empty() {
+            continue;
+        }
+        let title = "Set AMD_SERIALIZE_KERNEL to 3";
+        let fix = if value == "1" {
+            let edits = vec![
+                (setting.key.range(), "AMD_SERIALIZE_KERNEL".to_owned()),
+                (setting.value.range(), "3".to_owned()),
+            ];
+            Suggestion::unsafe_edits(title, edits)
+        } else {
+            Suggestion::display_only(title)
+        };
+        cx.report(
+            rule,
+            Severity::Warning,
+            setting.key.range(),
+            "CUDA_LAUNCH_BLOCKING has no effect on HIP: kernels stay asynchronous, and errors appear at a later line.",
+            fix,
+        );
+    }
+}
+
+/// The message for a variable, wherever it is set.
+struct Variable {
+    name: &'static str,
+    /// The rule that reports it, here and in code.
+    owner: &'static str,
+    severity: Severity,
+    message: &'static str,
+    advice: &'static str,
+    /// Another variable which shows that the file supports ROCm.
+    beside: &'static str,
+}
+
+const fn unread(
+    name: &'static str,
+    owner: &'static str,
+    severity: Severity,
+    message: &'static str,
+    advice: &'static str,
+    beside: &'static str,
+) -> Variable {
+    Variable {
+        name,
+        owner,
+        severity,
+        message,
+        advice,
+        beside,
+    }
+}
+
+/// The rule for variables without a rule of their own.
+const OWN: &str = "cuda-variable";
+
+/// `NCCL_*` and `CUDA_VISIBLE_DEVICES` are not listed: RCCL and HIP read those names.
+const VARIABLES: &[Variable] = &[
+    unread(
+        "CUDA_HOME",
+        "cuda-home",
+        Severity::Warning,
+        "A ROCm host has no CUDA toolkit at this path; extension builds use ROCM_HOME.",
+        "Set ROCM_HOME to /opt/rocm, or neither",
+        "ROCM_HOME",
+    ),
+    unread(
+        "NVCC_APPEND_FLAGS",
+        OWN,
+        Severity::Warning,
+        "Only nvcc reads NVCC_APPEND_FLAGS; the sources are compiled without these options.",
+        "Set HIPCC_COMPILE_FLAGS_APPEND, with clang's options",
+        "HIPCC_COMPILE_FLAGS_APPEND",
+    ),
+    unread(
+        "NVCC_PREPEND_FLAGS",
+        OWN,
+        Severity::Warning,
+        "Only nvcc reads NVCC_PREPEND_FLAGS; the sources are compiled without these options.",
+        "Set HIPCC_COMPILE_FLAGS_APPEND, with clang's options",
+        "HIPCC_COMPILE_FLAGS_APPEND",
+    ),
+    unread(
+        "CUDACXX",
+        OWN,
+        Severity::Warning,
+        "CUDACXX is the path of nvcc for CMake; a ROCm host has none.",
+        "For HIP: HIPCXX, with ROCm's clang++",
+        "HIPCXX",
+    ),
+    unread(
+        "CUDA_MODULE_LOADING",
+        OWN,
+        Severity::Info,
+        "HIP does not read CUDA_MODULE_LOADING.",
+        "Nothing: HIP loads code objects on first use",
+        "",
+    ),
+    unread(
+        "CUDA_DEVICE_MAX_CONNECTIONS",
+        OWN,
+        Severity::Info,
+        "HIP does not read CUDA_DEVICE_MAX_CONNECTIONS, so it does not order communication before compute; Megatron still requires it to be set.",
+        "Keep it if the code checks it; GPU_MAX_HW_QUEUES sets the number of HIP's hardware queues",
+        "GPU_MAX_HW_QUEUES",
+    ),
+];
+
+/// Reports the variables of the rule `of` in the table.
+pub(crate) fn check(cx: &Checker<'_>, of: &'static Rule) {
+    if cx.is_ported {
+        return;
+    }
+    for variable in VARIABLES {
+        if variable.owner != of.name || sets(cx, variable.beside) {
+            continue;
+        }
+        // Only the first is reported: scripts set one in each of many branches.
+        if let Some(setting) = given(cx, variable.name).next() {
+            let advice = Suggestion::display_only(variable.advice);
+            cx.report(
+                of,
+                variable.severity,
+                setting.key.range(),
+                variable.message,
+                advice,
+            );
+        }
+    }
+}
+
+/// Reports the variables of the table that the rule uses for code: `ENV X=1` and `os.environ["X"] = "1"` are
+/// equivalent.
+pub(crate) fn uses(cx: &Checker<'_>, of: &'static Rule, uses: &[Use]) {
+    let mut seen: Vec<&str> = Vec::new();
+    for found in uses.iter().filter(|found| found.when.holds(cx.target)) {
+        let What::Variable(name, values) = found.what else {
+            continue;
+        };
+        let fits = |setting: &&Setting<'_>| {
+            values.is_empty() || values.contains(&setting.value.unquoted().as_str())
+        };
+        // Only the first setting and the first matching row are reported, as in code.
+        if seen.contains(&name) {
+            continue;
+        }
+        if let Some(setting) = given(cx, name).find(fits) {
+            seen.push(name);
+            let title = filled(found.fix.title, cx.target);
+            let fix = match edits(cx, setting, &filled(found.fix.instead, cx.target)) {
+                Some(edits) => Suggestion {
+                    title,
+                    applicability: found.fix.applicability,
+                    edits,
+                },
+                None => Suggestion::display_only(title),
+            };
+            let message = filled(found.message, cx.target);
+            cx.report(of, found.severity, setting.key.range(), message, fix);
+        }
+    }
+}
+
+/// Edits that replace a setting by `NAME=value`; `None` if the name also appears elsewhere, where it may be read.
+fn edits(cx: &Checker<'_>, setting: &Setting<'_>, instead: &str) -> Option<Vec<Replacement>> {
+    let (name, value) = instead.split_once('=')?;
+    let key = setting.key.as_str();
+    if name != key && cx.source.matches(key).count() > 1 {
+        return None;
+    }
+    Some(vec![
+        (setting.key.range(), name.to_owned()),
+        (setting.value.unquoted().range(), value.to_owned()),
+    ])
+}
+
+/// Reports a variable with a name that no program reads, and renames it.
+pub(crate) fn renamed(
+    cx: &Checker<'_>,
+    rule: &'static Rule,
+    names: &[&str],
+    say: fn(&str) -> (String, String),
+) {
+    for setting in settings(cx).filter(|setting| names.contains(&setting.key.as_str())) {
+        let (message, name) = say(setting.key.as_str());
+        let fix = Suggestion::safe_edits(format!("Set {name}"), vec![(setting.key.range(), name)]);
+        cx.report(rule, Severity::Warning, setting.key.range(), message, fix);
+    }
+}
+
+/// True if the file sets `name`, to any value.
+pub(crate) fn sets(cx: &Checker<'_>, name: &str) -> bool {
+    settings(cx).any(|setting| setting.key.as_str() == name)
+}
+
+/// The positions where `name` is set; `ENV X=$X` passes on a value that is set elsewhere.
+pub(crate) fn given<'c, 'a>(
+    cx: &'c Checker<'a>,
+    name: &'c str,
+) -> impl Iterator<Item = &'c Setting<'a>> {
+    let is_own = |value: &str| !value.is_empty() && !value.starts_with('$');
+    settings(cx).filter(move |setting| {
+        setting.key.as_str() == name && is_own(setting.value.unquoted().as_str())
+    })
+}
+
+fn settings<'c, 'a>(cx: &'c Checker<'a>) -> impl Iterator<Item = &'c Setting<'a>> {
+    cx.facts.settings.iter().filter(|setting| !setting.guarded)
+}

@@ -1,0 +1,171 @@
+//! Rules for Python that check build files and scripts too: a required package, a variable that is set, a command.
+//!
+//! Their pages and their checks of Python are in the crate `hipward-analyzer-python`.
+
+use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::rule::Rule;
+use hipward_analyzer_core::{Language, Severity};
+use hipward_analyzer_python::rules::environment::{
+    cublas_workspace_config, cuda_alloc_conf, cuda_home, cuda_launch_blocking,
+    max_autotune_variable, miopen_find_mode, rccl_variable, redundant_hip_variable,
+    torch_cuda_arch_list, visible_devices,
+};
+use hipward_analyzer_python::rules::vendor::{
+    apex, bitsandbytes, cuda_only_library, cuda_python, cupy, dali, flash_attn, nvidia_smi, nvtx,
+    pynvml, tensorrt, xformers,
+};
+
+use super::FileRule;
+use super::helpers::{packages, variables};
+use crate::checker::Checker;
+
+/// Declares a [`FileRule`] for `$rule` of the Python crate.
+macro_rules! package {
+    ($rule:ident) => {
+        FileRule {
+            rule: &$rule::RULE,
+            languages: PACKAGE_LANGUAGES,
+            check: |cx| packages::check(cx, &$rule::RULE),
+        }
+    };
+}
+
+const PACKAGE_LANGUAGES: &[Language] = &[
+    Language::Requirements,
+    Language::Pyproject,
+    Language::Dockerfile,
+    Language::Shell,
+    Language::Yaml,
+];
+
+const SCRIPT_LANGUAGES: &[Language] = &[Language::Dockerfile, Language::Shell, Language::Yaml];
+
+const fn script(rule: &'static Rule, check: fn(&Checker<'_>)) -> FileRule {
+    FileRule {
+        rule,
+        languages: SCRIPT_LANGUAGES,
+        check,
+    }
+}
+
+pub(super) static RULES: &[FileRule] = &[
+    package!(pynvml),
+    script(&nvidia_smi::RULE, check_nvidia_smi),
+    package!(flash_attn),
+    package!(apex),
+    package!(cupy),
+    package!(xformers),
+    package!(bitsandbytes),
+    package!(tensorrt),
+    package!(dali),
+    package!(nvtx),
+    package!(cuda_python),
+    package!(cuda_only_library),
+    script(&cuda_alloc_conf::RULE, |cx| {
+        variables::allocator(cx, &cuda_alloc_conf::RULE);
+    }),
+    script(&cuda_launch_blocking::RULE, |cx| {
+        variables::launch_blocking(cx, &cuda_launch_blocking::RULE);
+    }),
+    script(&visible_devices::RULE, check_visible_devices),
+    script(&rccl_variable::RULE, |cx| {
+        variables::renamed(
+            cx,
+            &rccl_variable::RULE,
+            rccl_variable::ALIASES,
+            rccl_variable::said,
+        );
+    }),
+    script(&torch_cuda_arch_list::RULE, check_torch_cuda_arch_list),
+    script(&cuda_home::RULE, |cx| {
+        variables::check(cx, &cuda_home::RULE);
+    }),
+    script(&cublas_workspace_config::RULE, |cx| {
+        variables::uses(
+            cx,
+            &cublas_workspace_config::RULE,
+            cublas_workspace_config::USES,
+        );
+    }),
+    script(&max_autotune_variable::RULE, |cx| {
+        variables::uses(
+            cx,
+            &max_autotune_variable::RULE,
+            max_autotune_variable::USES,
+        );
+    }),
+    script(&redundant_hip_variable::RULE, |cx| {
+        variables::uses(
+            cx,
+            &redundant_hip_variable::RULE,
+            redundant_hip_variable::USES,
+        );
+    }),
+    script(&miopen_find_mode::RULE, |cx| {
+        variables::uses(cx, &miopen_find_mode::RULE, miopen_find_mode::USES);
+    }),
+];
+
+fn check_visible_devices(cx: &Checker<'_>) {
+    if !cx.is_ported {
+        variables::uses(cx, &visible_devices::RULE, visible_devices::USES);
+    }
+}
+
+fn check_torch_cuda_arch_list(cx: &Checker<'_>) {
+    if !cx.is_ported && !variables::sets(cx, "PYTORCH_ROCM_ARCH") {
+        variables::uses(cx, &torch_cuda_arch_list::RULE, torch_cuda_arch_list::USES);
+    }
+}
+
+fn check_nvidia_smi(cx: &Checker<'_>) {
+    if cx.is_ported {
+        return;
+    }
+    for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
+        let words: Vec<_> = command.words.iter().map(|word| word.as_str()).collect();
+        let [program, arguments @ ..] = words.as_slice() else {
+            continue;
+        };
+        if !nvidia_smi::is_nvidia_smi(program) {
+            continue;
+        }
+        let fix = if arguments.is_empty() {
+            let edits = vec![(command.range(), "amd-smi monitor".to_owned())];
+            Suggestion::unsafe_edits("Run amd-smi monitor", edits)
+        } else {
+            Suggestion::display_only(nvidia_smi::counterpart(arguments))
+        };
+        cx.report(
+            &nvidia_smi::RULE,
+            Severity::Error,
+            command.range(),
+            "nvidia-smi is part of NVIDIA's driver; a ROCm host does not have it.",
+            fix,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULES;
+
+    #[test]
+    fn languages_match_the_rules_metadata() {
+        for rule in RULES {
+            let metadata = hipward_analyzer_python::rules::METADATA
+                .iter()
+                .find(|metadata| metadata.id == rule.rule.id)
+                .expect("a rule of the Python crate");
+            for language in rule.languages {
+                assert!(metadata.languages.contains(language), "{}", rule.rule.name);
+            }
+        }
+        for metadata in hipward_analyzer_python::rules::METADATA {
+            // Python and notebooks are the first two.
+            let has_files = metadata.languages.len() > 2;
+            let is_listed = RULES.iter().any(|rule| rule.rule.id == metadata.id);
+            assert_eq!(has_files, is_listed, "{}", metadata.name);
+        }
+    }
+}

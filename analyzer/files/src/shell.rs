@@ -1,0 +1,613 @@
+//! Shell: commands, variables that are set, and which of them run on some machines only.
+//!
+//! Supports enough of the grammar to find the boundaries of words. The body of a heredoc is data and is skipped.
+
+use super::facts::{Command, Facts, Setting, contains, names_a_vendor};
+use super::packages;
+use super::text::Text;
+
+/// The nesting depth to which `$(…)` and `sh -c "…"` are parsed; limits how often a text is read.
+const MAX_DEPTH: u8 = 4;
+
+/// Parses a script into `facts`.
+pub(super) fn read<'a>(script: Text<'a>, facts: &mut Facts<'a>) {
+    read_guarded(script, false, facts);
+}
+
+/// Parses a script that runs as a whole on some machines only.
+pub(super) fn read_guarded<'a>(script: Text<'a>, guarded: bool, facts: &mut Facts<'a>) {
+    let mut waiting = vec![(script, guarded, MAX_DEPTH)];
+    while let Some((text, guarded, depth)) = waiting.pop() {
+        let mut reader = Reader::new(text, guarded);
+        reader.read(facts);
+        if let Some(depth) = depth.checked_sub(1) {
+            waiting.extend(
+                reader
+                    .inner
+                    .into_iter()
+                    .map(|(inner, guarded)| (inner, guarded, depth)),
+            );
+        }
+    }
+}
+
+/// An open construct.
+struct Block {
+    kind: Kind,
+    /// It, or an enclosing construct, runs on some machines only.
+    guarded: bool,
+    /// An enclosing construct does.
+    outer: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// `if … then`: its commands are the condition.
+    Condition,
+    /// `then … fi`
+    Then,
+    /// `case … in`; `guarded` applies to the current branch.
+    Case { subject: bool },
+    /// `{ … }`, usually the body of a function.
+    Braces,
+}
+
+struct Reader<'a> {
+    text: Text<'a>,
+    at: usize,
+    words: Vec<Text<'a>>,
+    blocks: Vec<Block>,
+    /// The whole script is guarded.
+    guarded: bool,
+    /// The commands before `&&` and `||` tested for a vendor.
+    chain: bool,
+    /// The start of the commands of the current pipeline.
+    pipeline: usize,
+    /// A function definition was just read, and its name refers to a vendor.
+    function: bool,
+    /// The contents of `$(…)`, backticks and `sh -c`.
+    inner: Vec<(Text<'a>, bool)>,
+    /// Delimiters of heredocs whose bodies begin at the next line.
+    heredocs: Vec<&'a str>,
+    /// Some `$(` or `${` has no end, so the end of others is not searched.
+    open_substitution: bool,
+    open_expansion: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: Text<'a>, guarded: bool) -> Self {
+        Reader {
+            text,
+            at: 0,
+            words: Vec::new(),
+            blocks: Vec::new(),
+            guarded,
+            chain: false,
+            pipeline: 0,
+            function: false,
+            inner: Vec::new(),
+            heredocs: Vec::new(),
+            open_substitution: false,
+            open_expansion: false,
+        }
+    }
+
+    fn byte(&self, offset: usize) -> u8 {
+        let bytes = self.text.as_str().as_bytes();
+        bytes.get(self.at + offset).copied().unwrap_or(0)
+    }
+
+    fn read(&mut self, facts: &mut Facts<'a>) {
+        self.pipeline = facts.commands.len();
+        let length = self.text.as_str().len();
+        // After an escaped line break: a comment there does not end the command, as in Dockerfiles.
+        let mut continued = false;
+        while self.at < length {
+            match self.byte(0) {
+                b'\\' if matches!(self.byte(1), b'\n' | b'\r') => {
+                    self.at += 2 + usize::from(self.byte(1) == b'\r');
+                    continued = true;
+                    continue;
+                }
+                b'#' => {
+                    let line = self.rest().find('\n').unwrap_or(length - self.at);
+                    let comment = self.text.part(self.at..self.at + line);
+                    facts.comments.push(comment.range());
+                    self.at += line + usize::from(continued);
+                    continue;
+                }
+                b'\n' => {
+                    self.at += 1;
+                    self.end(b'\n', facts);
+                    self.pass_heredocs();
+                }
+                b' ' | b'\t' | b'\r' => {
+                    self.at += 1;
+                    continue;
+                }
+                sign @ (b';' | b'&' | b'|' | b'(' | b')') => {
+                    let is_double = self.byte(1) == sign && sign != b'(';
+                    self.at += if is_double { 2 } else { 1 };
+                    self.end(if is_double { sign ^ 0x80 } else { sign }, facts);
+                }
+                b'<' | b'>' => self.redirection(),
+                _ => {
+                    let word = self.word();
+                    let is_descriptor = matches!(self.byte(0), b'<' | b'>')
+                        && word.as_str().bytes().all(|byte| byte.is_ascii_digit());
+                    if !is_descriptor {
+                        self.words.push(word.unquoted());
+                    }
+                }
+            }
+            continued = false;
+        }
+        self.end(b'\n', facts);
+    }
+
+    fn rest(&self) -> &'a str {
+        self.text.from(self.at).as_str()
+    }
+
+    /// Skips a word, including its quotes and substitutions.
+    fn word(&mut self) -> Text<'a> {
+        let start = self.at;
+        let length = self.text.as_str().len();
+        while self.at < length {
+            match self.byte(0) {
+                b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' => {
+                    break;
+                }
+                b'\\' => self.at += 2,
+                b'\'' => self.quoted(b'\''),
+                b'"' => self.quoted(b'"'),
+                b'$' | b'`' => self.substitution(),
+                _ => self.at += 1,
+            }
+        }
+        self.at = self.text.as_str().ceil_char_boundary(self.at.min(length));
+        self.text.part(start..self.at)
+    }
+
+    fn quoted(&mut self, quote: u8) {
+        self.at += 1;
+        let length = self.text.as_str().len();
+        while self.at < length {
+            match self.byte(0) {
+                byte if byte == quote => {
+                    self.at += 1;
+                    return;
+                }
+                b'\\' if quote == b'"' => self.at += 2,
+                b'$' | b'`' if quote == b'"' => self.substitution(),
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    /// Skips `$…`; the contents of `$(…)` or backticks are stored for parsing.
+    fn substitution(&mut self) {
+        let rest = self.rest();
+        if rest.starts_with("${") {
+            // `${NAME:-value}` is one word, including blanks.
+            let end = (!self.open_expansion).then(|| rest.find('}')).flatten();
+            self.open_expansion = end.is_none();
+            self.at += end.unwrap_or(1) + 1;
+            return;
+        }
+        let is_backtick = rest.starts_with('`');
+        let is_command = rest.starts_with("$(") && !rest.starts_with("$((");
+        if self.open_substitution || !is_backtick && !is_command {
+            self.at += 1;
+            return;
+        }
+        let (open, close) = if is_backtick {
+            (1, rest[1..].find('`').map(|end| end + 1))
+        } else {
+            (2, closing(rest))
+        };
+        match close {
+            Some(close) => {
+                let inner = self.text.part(self.at + open..self.at + close);
+                let guarded = self.is_guarded();
+                self.inner.push((inner, guarded));
+                self.at += close + 1;
+            }
+            None => {
+                self.open_substitution = true;
+                self.at += 1;
+            }
+        }
+    }
+
+    fn redirection(&mut self) {
+        let rest = self.rest();
+        let is_heredoc = rest.starts_with("<<") && !rest.starts_with("<<<");
+        let signs = rest
+            .bytes()
+            .take_while(|byte| matches!(byte, b'<' | b'>' | b'&' | b'|' | b'-'));
+        self.at += signs.count();
+        while matches!(self.byte(0), b' ' | b'\t') {
+            self.at += 1;
+        }
+        // `<(command)` is a separate command.
+        if self.byte(0) == b'(' {
+            return;
+        }
+        let target = self.word().unquoted();
+        if is_heredoc && !target.is_empty() {
+            self.heredocs.push(target.as_str());
+        }
+    }
+
+    fn pass_heredocs(&mut self) {
+        for delimiter in std::mem::take(&mut self.heredocs) {
+            while self.at < self.text.as_str().len() {
+                let line = self.rest().split('\n').next().unwrap_or_default();
+                self.at += line.len() + 1;
+                if line.trim() == delimiter {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn is_guarded(&self) -> bool {
+        self.guarded || self.chain || self.blocks.last().is_some_and(|block| block.guarded)
+    }
+
+    /// Ends a command; `sign` is the operator, with its high bit set if it was doubled.
+    fn end(&mut self, sign: u8, facts: &mut Facts<'a>) {
+        let words = std::mem::take(&mut self.words);
+        let is_and = sign == b'&' ^ 0x80;
+        let is_or = sign == b'|' ^ 0x80;
+        let is_arm_end = sign == b';' ^ 0x80;
+        if let Some(block) = self.blocks.last_mut()
+            && let Kind::Case { subject } = block.kind
+        {
+            if sign == b')' && !words.is_empty() {
+                // A pattern of the case.
+                block.guarded = block.outer
+                    || subject
+                    || words.iter().any(|word| names_a_vendor(word.as_str()));
+                return;
+            }
+            if is_arm_end {
+                self.command(&words, false, facts);
+                if let Some(block) = self.blocks.last_mut() {
+                    block.guarded = block.outer;
+                }
+                return;
+            }
+        }
+        if sign == b'(' {
+            // `name()` begins a function.
+            self.function = matches!(words.as_slice(), [name] if names_a_vendor(name.as_str()));
+            if words.len() > 1 {
+                self.command(&words, false, facts);
+            }
+            return;
+        }
+        if is_or {
+            // A command before `||` may fail, and so may the commands piped into it.
+            for command in facts.commands.iter_mut().skip(self.pipeline) {
+                command.guarded = true;
+            }
+        }
+        let asks = is_test(&words) && words.iter().any(|word| names_a_vendor(word.as_str()));
+        self.command(&words, is_or, facts);
+        self.chain = (is_and || is_or) && (self.chain || asks);
+        if sign != b'|' {
+            self.pipeline = facts.commands.len();
+        }
+    }
+
+    /// Removes leading keywords, then stores the rest as a command.
+    fn command(&mut self, words: &[Text<'a>], may_fail: bool, facts: &mut Facts<'a>) {
+        let mut words = words;
+        while let Some((first, rest)) = words.split_first() {
+            match first.as_str() {
+                "if" => self.open(Kind::Condition, false),
+                "elif" => self.reopen(Kind::Condition),
+                "then" => self.reopen(Kind::Then),
+                "fi" | "esac" | "}" => drop(self.blocks.pop()),
+                "case" => {
+                    let subject = rest.first().is_some_and(|word| {
+                        names_a_vendor(word.as_str()) || contains(word.as_str(), "gpu")
+                    });
+                    self.open(Kind::Case { subject }, false);
+                    // `case x in cuda` ends at the parenthesis of the pattern, which `end` handles first only on a
+                    // separate line.
+                    let pattern = rest.get(2..).unwrap_or_default();
+                    let guarded =
+                        subject || pattern.iter().any(|word| names_a_vendor(word.as_str()));
+                    self.mark(guarded);
+                    return;
+                }
+                "{" => {
+                    let guarded = std::mem::take(&mut self.function);
+                    self.open(Kind::Braces, guarded);
+                }
+                "function" => {
+                    self.function = rest
+                        .first()
+                        .is_some_and(|word| names_a_vendor(word.as_str()));
+                    let brace = rest.iter().position(|word| word.as_str() == "{");
+                    words = brace.map_or(&[][..], |at| &rest[at..]);
+                    continue;
+                }
+                "else" | "do" | "done" | "while" | "until" | "!" => {}
+                "sudo" | "time" | "nohup" | "exec" | "env" => {}
+                _ => break,
+            }
+            words = rest;
+        }
+        if self
+            .blocks
+            .last()
+            .is_some_and(|block| block.kind == Kind::Condition)
+            && words.iter().any(|word| names_a_vendor(word.as_str()))
+        {
+            self.mark(true);
+        }
+        let guarded = may_fail || self.is_guarded();
+        let assignments = words
+            .iter()
+            .take_while(|word| is_assignment(word.as_str()))
+            .count();
+        let (before, words) = words.split_at(assignments);
+        settings(before, guarded, facts);
+        let command = Command {
+            words: words.to_vec(),
+            guarded,
+        };
+        match command.program() {
+            "" => return,
+            "export" | "declare" | "local" | "readonly" | "typeset" => {
+                settings(words, guarded, facts)
+            }
+            "bash" | "sh" | "zsh" => {
+                let script = words.iter().position(|word| {
+                    word.as_str().starts_with('-') && word.as_str().ends_with('c')
+                });
+                self.inner.extend(
+                    script
+                        .and_then(|at| words.get(at + 1))
+                        .map(|script| (*script, guarded)),
+                );
+            }
+            "docker" | "podman" | "nerdctl" => {
+                for pair in words.windows(2) {
+                    if matches!(pair[0].as_str(), "-e" | "--env" | "--build-arg") {
+                        settings(&pair[1..], guarded, facts);
+                    }
+                }
+            }
+            _ => packages::read(&command, facts),
+        }
+        facts.commands.push(command);
+    }
+
+    fn open(&mut self, kind: Kind, guarded: bool) {
+        let outer = self.blocks.last().is_some_and(|block| block.guarded);
+        self.blocks.push(Block {
+            kind,
+            guarded: guarded || outer,
+            outer,
+        });
+    }
+
+    fn reopen(&mut self, kind: Kind) {
+        if let Some(block) = self.blocks.last_mut() {
+            block.kind = kind;
+        }
+    }
+
+    fn mark(&mut self, guarded: bool) {
+        if let Some(block) = self.blocks.last_mut() {
+            block.guarded |= guarded;
+        }
+    }
+}
+
+/// The position of the parenthesis that closes the `$(` at the start of `text`.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut quote = 0;
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate() {
+        if std::mem::take(&mut escaped) {
+            continue;
+        }
+        match byte {
+            b'\\' => escaped = true,
+            b'\'' | b'"' if quote == 0 => quote = byte,
+            _ if byte == quote => quote = 0,
+            b'(' if quote == 0 => depth += 1,
+            b')' if quote == 0 => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A command that only tests a condition.
+fn is_test(words: &[Text<'_>]) -> bool {
+    let first = words
+        .iter()
+        .map(|word| word.as_str())
+        .find(|word| !matches!(*word, "if" | "elif" | "!" | "while"));
+    first.is_some_and(|word| {
+        matches!(
+            word,
+            "[" | "[["
+                | "test"
+                | "command"
+                | "which"
+                | "type"
+                | "hash"
+                | "grep"
+                | "lspci"
+                | "uname"
+        )
+    })
+}
+
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=')
+        .is_some_and(|(name, _)| is_name(name.trim_end_matches('+')))
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Stores the `NAME=value` in `words`.
+pub(super) fn settings<'a>(words: &[Text<'a>], guarded: bool, facts: &mut Facts<'a>) {
+    for word in words {
+        if let Some((key, value)) = word.split_once('=')
+            && is_name(key.as_str())
+        {
+            setting(key, value.unquoted(), guarded, facts);
+        }
+    }
+}
+
+/// Stores one variable, and the package index in it.
+pub(super) fn setting<'a>(key: Text<'a>, value: Text<'a>, guarded: bool, facts: &mut Facts<'a>) {
+    if value.as_str().contains("://") && !guarded {
+        facts.indexes.push(value);
+    }
+    facts.settings.push(Setting {
+        key,
+        value,
+        guarded,
+    });
+}
+
+/// Words of a line that is not a command, such as a container's options.
+pub(super) fn words(line: Text<'_>) -> Vec<Text<'_>> {
+    let mut reader = Reader::new(line, false);
+    let mut words = Vec::new();
+    while reader.at < line.as_str().len() {
+        match reader.byte(0) {
+            b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' => {
+                reader.at += 1
+            }
+            b'\\' if matches!(reader.byte(1), b'\n' | b'\r') => reader.at += 2,
+            _ => words.push(reader.word().unquoted()),
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The commands on each line, with a `?` before guarded ones.
+    fn commands(source: &str) -> Vec<String> {
+        let mut facts = Facts::default();
+        read(Text::whole(source), &mut facts);
+        facts
+            .commands
+            .iter()
+            .map(|command| {
+                let words: Vec<_> = command.words.iter().map(|word| word.as_str()).collect();
+                format!(
+                    "{}{}",
+                    if command.guarded { "?" } else { "" },
+                    words.join(" ")
+                )
+            })
+            .collect()
+    }
+
+    fn values(source: &str) -> Vec<(&str, &str)> {
+        let mut facts = Facts::default();
+        read(Text::whole(source), &mut facts);
+        facts
+            .settings
+            .iter()
+            .map(|setting| (setting.key.as_str(), &source[setting.value.range()]))
+            .collect()
+    }
+
+    #[test]
+    fn commands_end_at_shell_operators() {
+        assert_eq!(
+            commands("a 'b c' \"d;e\" \\\n f; g|h && i 2>/dev/null >x\n(j) # k\nl#m"),
+            ["a b c d;e f", "g", "h", "i", "j", "l#m"]
+        );
+        assert_eq!(commands("a <<EOF b\nc\nEOF\nd"), ["a b", "d"]);
+        assert_eq!(commands("a \\\n# between\n  b"), ["a b"]);
+    }
+
+    #[test]
+    fn nested_commands_are_found() {
+        assert_eq!(
+            commands("n=$(nvidia-smi -L | wc -l)\necho \"`nvcc -V`\"\nbash -c 'x y'"),
+            [
+                "echo `nvcc -V`",
+                "bash -c x y",
+                "x y",
+                "nvcc -V",
+                "nvidia-smi -L",
+                "wc -l"
+            ]
+        );
+    }
+
+    #[test]
+    fn vendor_checks_guard_commands() {
+        assert_eq!(
+            commands("if command -v nvidia-smi; then\n a\nelse b; fi\nc"),
+            ["?command -v nvidia-smi", "?a", "?b", "c"]
+        );
+        assert_eq!(
+            commands("case $x in\n cuda) a ;;\n cpu) b ;;\nesac\nc"),
+            ["?a", "b", "c"]
+        );
+        assert_eq!(commands("install_cuda() {\n a\n}\nb() { c; }"), ["?a", "c"]);
+        assert_eq!(
+            commands("which nvcc && a\nb | c || true"),
+            ["which nvcc", "?a", "?b", "?c", "true"]
+        );
+    }
+
+    #[test]
+    fn variables_are_set_before_a_command_and_by_export() {
+        assert_eq!(
+            values("A=1 B='x y' run C=3\nexport D=\"4\" E\nF=5\ndocker run -e G=6 image"),
+            [("A", "1"), ("B", "x y"), ("D", "4"), ("F", "5"), ("G", "6")]
+        );
+    }
+
+    #[test]
+    fn pathological_scripts_are_parsed_in_linear_time() {
+        for piece in [
+            "$(",
+            "`",
+            "\"",
+            "'",
+            "${",
+            "<<a\n",
+            "if ",
+            "case x in ",
+            "\\",
+            "((",
+            "é\\é",
+        ] {
+            commands(&piece.repeat(200_000));
+        }
+    }
+}

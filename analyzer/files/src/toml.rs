@@ -1,0 +1,289 @@
+//! `pyproject.toml`: requirements for any tool, package sources; and the same from `setup.cfg`.
+
+use super::facts::{Facts, Installer, Requirement};
+use super::requirements::{is_guarded_group, requirement};
+use super::text::Text;
+
+/// Parses a `pyproject.toml` into `facts`.
+pub(super) fn read<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
+    let mut table = "";
+    let mut at = 0;
+    while at < source.as_str().len() {
+        let rest = source.from(at);
+        let line_length = rest
+            .as_str()
+            .find('\n')
+            .map_or(rest.as_str().len(), |end| end + 1);
+        let line = rest.to(line_length);
+        let trimmed = line.trim();
+        match trimmed.as_str().as_bytes() {
+            [] => at += line_length,
+            [b'#', ..] => {
+                facts.comments.push(trimmed.range());
+                at += line_length;
+            }
+            [b'[', ..] => {
+                let end = trimmed.as_str().find(']').unwrap_or(trimmed.as_str().len());
+                table = trimmed.to(end).as_str().trim_start_matches('[').trim();
+                comment_in(trimmed.from(end), facts);
+                at += line_length;
+            }
+            _ => {
+                let Some((key, _)) = line.split_once('=') else {
+                    at += line_length;
+                    continue;
+                };
+                let start = key.as_str().len() + 1;
+                let mut strings = Vec::new();
+                let length = value(rest.from(start), &mut strings, facts);
+                keep(table, key.trim().unquoted(), &strings, facts);
+                at += start + length;
+            }
+        }
+    }
+}
+
+/// A string in a value, and the key before it in an inline table.
+struct Piece<'a> {
+    key: &'a str,
+    text: Text<'a>,
+}
+
+/// Scans a value, stores its strings and comments, and returns its length.
+fn value<'a>(text: Text<'a>, strings: &mut Vec<Piece<'a>>, facts: &mut Facts<'a>) -> usize {
+    let bytes = text.as_str().as_bytes();
+    let mut at = 0;
+    let mut depth = 0_usize;
+    let mut key = "";
+    let mut word = 0;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\n' if depth == 0 => return at + 1,
+            b'[' | b'{' => {
+                depth += 1;
+                word = at + 1;
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b',' => {
+                key = "";
+                word = at + 1;
+            }
+            b'=' => {
+                key = text.part(word..at).trim().as_str();
+                word = at + 1;
+            }
+            b'#' => {
+                let length = text
+                    .from(at)
+                    .as_str()
+                    .find('\n')
+                    .unwrap_or(bytes.len() - at);
+                facts.comments.push(text.part(at..at + length).range());
+                at += length;
+                continue;
+            }
+            b'"' | b'\'' => {
+                let (string, end) = string(text, at);
+                strings.push(Piece { key, text: string });
+                at = end;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    at
+}
+
+/// The string that begins at `at`, and its end. It is limited to one line, unless it has three quotes.
+fn string(text: Text<'_>, at: usize) -> (Text<'_>, usize) {
+    let bytes = text.as_str().as_bytes();
+    let quote = bytes[at];
+    let is_long = bytes.get(at..at + 3) == Some(&[quote; 3]);
+    let width = if is_long { 3 } else { 1 };
+    let mut end = at + width;
+    while end < bytes.len() {
+        if bytes[end] == b'\\' && quote == b'"' {
+            end += 2;
+            continue;
+        }
+        let closes =
+            bytes[end] == quote && (!is_long || bytes.get(end..end + 3) == Some(&[quote; 3]));
+        if closes || bytes[end] == b'\n' && !is_long {
+            break;
+        }
+        end += 1;
+    }
+    let end = end.min(bytes.len());
+    let after = if bytes.get(end) == Some(&quote) {
+        end + width
+    } else {
+        end
+    };
+    (text.part(at + width..end), after.min(bytes.len()))
+}
+
+fn comment_in<'a>(text: Text<'a>, facts: &mut Facts<'a>) {
+    if let Some(at) = text.as_str().find('#') {
+        facts.comments.push(text.from(at).range());
+    }
+}
+
+/// Stores the facts of `key` in `table`.
+fn keep<'a>(table: &'a str, key: Text<'a>, strings: &[Piece<'a>], facts: &mut Facts<'a>) {
+    let name = key.as_str();
+    let group = table.rsplit('.').nth(1).unwrap_or_default();
+    let is_list = match table {
+        "project" => name == "dependencies",
+        "build-system" => name == "requires",
+        "project.optional-dependencies" | "dependency-groups" | "tool.pdm.dev-dependencies" => true,
+        "tool.uv" => name.ends_with("dependencies"),
+        _ => false,
+    };
+    let is_optional = matches!(table, "project.optional-dependencies" | "dependency-groups");
+    let guarded = is_optional && is_guarded_group(name);
+    if is_list {
+        let found = strings
+            .iter()
+            .filter_map(|piece| requirement(piece.text.trim(), guarded));
+        facts.requirements.extend(found.map(|found| Requirement {
+            // An extra that is named after its package is requested by users who can use it.
+            guarded: found.guarded || is_optional && name.replace('_', "-") == found.normalized(),
+            ..found
+        }));
+        return;
+    }
+    if matches!(
+        table,
+        "tool.poetry.dependencies" | "tool.poetry.dev-dependencies"
+    ) || table.starts_with("tool.poetry.group.") && table.ends_with(".dependencies")
+    {
+        poetry(key, strings, is_guarded_group(group), facts);
+        return;
+    }
+    let addresses = strings
+        .iter()
+        .filter(|piece| piece.text.as_str().contains("://"));
+    let is_index = table.contains("index")
+        || table.contains("source")
+        || name.contains("index")
+        || name.contains("find-links")
+        || name == "url";
+    if is_index {
+        facts.indexes.extend(addresses.map(|piece| piece.text));
+    }
+}
+
+/// `torch = "2.4.0"`, `torch = { version = "2.4.0", optional = true }`
+fn poetry<'a>(key: Text<'a>, strings: &[Piece<'a>], guarded: bool, facts: &mut Facts<'a>) {
+    let find = |wanted: &[&str]| strings.iter().find(|piece| wanted.contains(&piece.key));
+    let specifier = find(&["", "version", "git", "url"]).map_or(key.to(0), |piece| piece.text);
+    let marked =
+        find(&["markers"]).is_some_and(|piece| piece.text.as_str().contains("platform_machine"));
+    facts.requirements.push(Requirement {
+        installer: Installer::Pip,
+        name: key,
+        extras: key.to(0),
+        specifier,
+        whole: key,
+        guarded: guarded || marked,
+    });
+}
+
+/// Parses a `setup.cfg` into `facts`.
+pub(super) fn read_setup_cfg<'a>(source: Text<'a>, facts: &mut Facts<'a>) {
+    let mut section = "";
+    let mut wanted = false;
+    let mut guarded = false;
+    for line in source.lines() {
+        let text = line.trim();
+        let is_indented = line.as_str().starts_with([' ', '\t']);
+        if text.as_str().starts_with(['#', ';']) {
+            facts.comments.push(text.range());
+        } else if text.as_str().starts_with('[') && !is_indented {
+            section = text.as_str().trim_matches(['[', ']']);
+        } else if is_indented && wanted {
+            facts.requirements.extend(requirement(text, guarded));
+        } else if let Some((key, value)) = text.split_once('=').filter(|_| !is_indented) {
+            let key = key.trim().as_str();
+            wanted = match section {
+                "options" => matches!(key, "install_requires" | "setup_requires" | "tests_require"),
+                "options.extras_require" => true,
+                _ => false,
+            };
+            guarded = section == "options.extras_require" && is_guarded_group(key);
+            if wanted {
+                facts
+                    .requirements
+                    .extend(requirement(value.trim(), guarded));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(facts: &Facts<'_>) -> Vec<String> {
+        facts
+            .requirements
+            .iter()
+            .map(|found| {
+                format!(
+                    "{}{}{}",
+                    if found.guarded { "?" } else { "" },
+                    found.name.as_str(),
+                    found.specifier.as_str()
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn requirements_of_every_tool_are_found() {
+        let source = "[project] # a\ndependencies = [\n  \"torch==2\", # b\n  'numpy>=1',\n]\n[project.optional-dependencies]\ncuda = [\"cupy-cuda12x\"]\ndev = [\"pytest\"]\n[tool.poetry.dependencies]\napex = { git = \"https://h/apex\", optional = true }\nxformers = \"0.0.27\"\n[[tool.uv.index]]\nurl = \"https://h/whl/cu124\"\n[tool.ruff]\nline-length = 1\n";
+        let mut facts = Facts::default();
+        read(Text::whole(source), &mut facts);
+        assert_eq!(
+            shown(&facts),
+            [
+                "torch==2",
+                "numpy>=1",
+                "?cupy-cuda12x",
+                "pytest",
+                "apexhttps://h/apex",
+                "xformers0.0.27"
+            ]
+        );
+        let indexes: Vec<_> = facts.indexes.iter().map(|index| index.as_str()).collect();
+        assert_eq!(indexes, ["https://h/whl/cu124"]);
+        let comments: Vec<_> = facts
+            .comments
+            .iter()
+            .map(|range| &source[range.clone()])
+            .collect();
+        assert_eq!(comments, ["# a", "# b"]);
+    }
+
+    #[test]
+    fn setup_cfg_lists_requirements_in_indented_lines() {
+        let source = "[metadata]\nname = x\n[options]\ninstall_requires =\n    torch==2\n    numpy\n[options.extras_require]\ngpu =\n    cupy-cuda12x\n";
+        let mut facts = Facts::default();
+        read_setup_cfg(Text::whole(source), &mut facts);
+        assert_eq!(shown(&facts), ["torch==2", "numpy", "?cupy-cuda12x"]);
+    }
+
+    #[test]
+    fn pathological_files_are_parsed_in_linear_time() {
+        for piece in [
+            "a = [", "a = \"", "\"\"\"", "[", "a=b=", "'", "#", "\\", "é",
+        ] {
+            let mut facts = Facts::default();
+            let source = piece.repeat(100_000);
+            read(Text::whole(&source), &mut facts);
+            let mut facts = Facts::default();
+            read_setup_cfg(Text::whole(&source), &mut facts);
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! HW302: code selected by NVIDIA's SM version.
+
+use std::cmp::Ordering;
+
+use crate::checker::{Checker, Suggestion};
+use crate::rules::helpers::calls::{decides_a_skip, is_named_after_amd};
+use crate::semantic::{Value, integer, string_parts};
+use crate::syntax::{Field, Kind, Node};
+use hipward_analyzer_core::{Arch, Severity};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds comparisons of `torch.cuda.get_device_capability()`, or of a device's `major` and `minor`, with SM
+    /// versions or lists of SM versions, and lookups of `sm_…` names in `torch.cuda.get_arch_list()`.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// On ROCm the capability is the number of the gfx architecture: (9, 0) on gfx90a, (9, 4) on gfx942, (9, 5) on
+    /// gfx950. If it is interpreted as an SM version, each of them looks like Hopper. A gate for Hopper then selects
+    /// kernels that cannot run on the AMD GPU. A gate on the names `sm_80` and `sm_90` is never true, because the list
+    /// contains names such as `gfx942`. A list of supported GPUs such as `[(8, 0), (9, 0)]` does not include (9, 4).
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// import torch
+    ///
+    /// use_hopper_kernels = torch.cuda.get_device_capability()[0] >= 9
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// import torch
+    ///
+    /// use_hopper_kernels = torch.version.hip is None and torch.cuda.get_device_capability()[0] >= 9
+    /// ```
+    ///
+    /// It is better to test for the feature: `torch.cuda.is_bf16_supported()` rather than "8 or newer". On ROCm
+    /// `torch.cuda.get_device_properties(0).gcnArchName` is the name of the architecture.
+    ///
+    /// The message states the result of the test on the selected target. A gate for older generations, such as "8 or
+    /// newer", is not reported, because AMD GPUs have the feature too. If the source checks `torch.version.hip`
+    /// elsewhere, the severity is info.
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: the author has to decide on which side of the gate the AMD GPU belongs.
+    ///
+    /// ## References
+    ///
+    /// * [torch.cuda.get_device_capability](https://docs.pytorch.org/docs/stable/generated/torch.cuda.get_device_capability.html)
+    /// * [HIP (ROCm) semantics](https://docs.pytorch.org/docs/stable/notes/hip.html)
+    "HW302" "capability-gate" {
+        title: "An SM version is compared with a gfx number",
+        family: BackendCode,
+        severity: Warning,
+        also: [
+            Info "in a source that checks torch.version.hip, and in a condition that skips a test",
+        ],
+        applicability: DisplayOnly,
+        targets: "every ROCm target; the message depends on the architecture",
+        lesson: Some("01-port/01-device-abstraction"),
+        visit: [ComparisonOperator],
+    }
+}
+
+/// The value of `get_device_capability()`.
+type Capability = (i64, i64);
+
+/// NVIDIA's generations: the two before Hopper, and Hopper.
+const AMPERE: Capability = (8, 0);
+const ADA: Capability = (8, 9);
+const HOPPER: Capability = (9, 0);
+
+/// How many levels of an expression such as `major * 10 + minor` are evaluated.
+const MAX_DEPTH: u8 = 6;
+
+fn check(cx: &Checker<'_>, node: Node) {
+    let tree = cx.tree();
+    let parts: Vec<_> = tree.parts(node).collect();
+    let arch = cx.target().arch;
+    if let [left, _, right] = parts[..]
+        && compares_arch_names(cx, left, right)
+    {
+        let message = format!(
+            "On ROCm the architecture is a gfx name such as {}, so no sm_ name matches.",
+            arch.name()
+        );
+        report(cx, node, Severity::Warning, message);
+        return;
+    }
+    let reads_capability = |side: &Node| {
+        evaluate(cx, *side, ADA, MAX_DEPTH).is_some_and(|number| number.from_capability)
+    };
+    if !parts.iter().step_by(2).any(reads_capability) {
+        return;
+    }
+    let capability = capability(arch);
+    let answers = [capability, HOPPER, AMPERE, ADA].map(|device| answer(cx, &parts, device));
+    let [Some(answer), Some(on_hopper), on_ampere, on_ada] = answers else {
+        return;
+    };
+    let operator = match parts[..] {
+        [_, operator, _] => Some(tree.kind(operator)),
+        _ => None,
+    };
+    // A gate that accepts Hopper and rejects earlier generations takes the AMD GPU for a Hopper GPU. For a gate on
+    // other generations the result is the same as for an unknown GPU, which is correct.
+    let singles_out = match operator {
+        Some(Kind::Equal | Kind::In) => answer,
+        Some(Kind::NotEqual | Kind::NotIn) => !answer,
+        _ => ![on_ampere, on_ada].contains(&Some(answer)),
+    };
+    let is_taken_for_hopper = singles_out && answer == on_hopper;
+    // A list of old and new generations lists all supported GPUs; a list of new ones only is for Hopper's kernels.
+    let is_left_out = matches!(operator, Some(Kind::In | Kind::NotIn))
+        && answer != on_hopper
+        && [on_ampere, on_ada].contains(&Some(on_hopper));
+    let meaning = if is_taken_for_hopper {
+        "as on a Hopper GPU"
+    } else if is_left_out {
+        "as on an unlisted GPU"
+    } else {
+        return;
+    };
+    let severity = if cx.mentions_hip() {
+        Severity::Info
+    } else {
+        Severity::Warning
+    };
+    let (major, minor) = capability;
+    let message = format!(
+        "get_device_capability() returns ({major}, {minor}) on {}, the number of its architecture, so this test is {answer}, {meaning}.",
+        arch.name()
+    );
+    report(cx, node, severity, message);
+}
+
+/// The result of a comparison on `device`; `parts` are its operands with the operators between them.
+fn answer(cx: &Checker<'_>, parts: &[Node], device: Capability) -> Option<bool> {
+    let mut all = true;
+    let mut rest = parts;
+    while let [left, operator, right, ..] = *rest {
+        let operator = cx.tree().kind(operator);
+        let left = evaluate(cx, left, device, MAX_DEPTH)?.digits;
+        all &= match operator {
+            Kind::In => is_listed(cx, &left, right, device)?,
+            Kind::NotIn => !is_listed(cx, &left, right, device)?,
+            _ => compare(
+                operator,
+                &left,
+                &evaluate(cx, right, device, MAX_DEPTH)?.digits,
+            )?,
+        };
+        rest = &rest[2..];
+    }
+    Some(all)
+}
+
+/// `major in (8, 9)`, `capability in [(8, 0), (9, 0)]`
+fn is_listed(cx: &Checker<'_>, wanted: &[i64], list: Node, device: Capability) -> Option<bool> {
+    let tree = cx.tree();
+    let list = cx.semantics.expression(list);
+    if !matches!(tree.kind(list), Kind::Tuple | Kind::List | Kind::Set) {
+        return None;
+    }
+    let mut found = false;
+    for item in tree.parts(list) {
+        found |= evaluate(cx, item, device, MAX_DEPTH)?.digits == wanted;
+    }
+    Some(found)
+}
+
+fn report(cx: &Checker<'_>, node: Node, severity: Severity, message: String) {
+    if is_named_after_amd(cx, node) {
+        return;
+    }
+    // The test is skipped there, but nothing breaks.
+    let severity = if decides_a_skip(cx, node) {
+        Severity::Info
+    } else {
+        severity
+    };
+    let title = "Test for the feature (torch.cuda.is_bf16_supported()), or add `torch.version.hip is None and`";
+    cx.report_as(
+        &RULE,
+        severity,
+        node,
+        message,
+        Suggestion::display_only(title),
+    );
+}
+
+fn capability(arch: Arch) -> Capability {
+    match arch {
+        Arch::Gfx90a => (9, 0),
+        Arch::Gfx942 => (9, 4),
+        Arch::Gfx950 => (9, 5),
+    }
+}
+
+/// A number or a tuple of numbers, with its value on some device.
+struct Number {
+    digits: Vec<i64>,
+    from_capability: bool,
+}
+
+impl Number {
+    fn one(digit: i64, from_capability: bool) -> Option<Number> {
+        Some(Number {
+            digits: vec![digit],
+            from_capability,
+        })
+    }
+}
+
+fn evaluate(cx: &Checker<'_>, node: Node, device: Capability, depth: u8) -> Option<Number> {
+    let depth = depth.checked_sub(1)?;
+    let tree = cx.tree();
+    if let Some(Value::Unpacked(value, index)) =
+        cx.semantics.binding(node).map(|binding| binding.value)
+    {
+        let whole = evaluate(cx, value, device, depth)?;
+        return Number::one(*whole.digits.get(index)?, whole.from_capability);
+    }
+    let node = cx.semantics.expression(node);
+    match tree.kind(node) {
+        Kind::Integer => Number::one(integer(&cx.semantics, node)?, false),
+        // `(major, minor)`, `(9, 0)`
+        Kind::Tuple => {
+            let mut whole = Number {
+                digits: Vec::new(),
+                from_capability: false,
+            };
+            for part in tree.parts(node) {
+                let part = evaluate(cx, part, device, depth)?;
+                let [digit] = part.digits[..] else {
+                    return None;
+                };
+                whole.digits.push(digit);
+                whole.from_capability |= part.from_capability;
+            }
+            Some(whole)
+        }
+        Kind::Call => cx
+            .callee(node)?
+            .is("torch.cuda.get_device_capability")
+            .then(|| Number {
+                digits: vec![device.0, device.1],
+                from_capability: true,
+            }),
+        Kind::Subscript => {
+            let whole = evaluate(cx, tree.child(node, Field::Value)?, device, depth)?;
+            let index = integer(&cx.semantics, tree.child(node, Field::Subscript)?)?;
+            Number::one(
+                *whole.digits.get(usize::try_from(index).ok()?)?,
+                whole.from_capability,
+            )
+        }
+        Kind::Attribute => {
+            let digit = match tree.text(tree.child(node, Field::Attribute)?) {
+                "major" => device.0,
+                "minor" => device.1,
+                _ => return None,
+            };
+            let properties = cx.semantics.expression(tree.child(node, Field::Object)?);
+            cx.callee(properties)?
+                .is("torch.cuda.get_device_properties")
+                .then(|| Number::one(digit, true))?
+        }
+        Kind::BinaryOperator => {
+            let left = evaluate(cx, tree.child(node, Field::Left)?, device, depth)?;
+            let right = evaluate(cx, tree.child(node, Field::Right)?, device, depth)?;
+            let ([a], [b]) = (&left.digits[..], &right.digits[..]) else {
+                return None;
+            };
+            let digit = match tree.kind(tree.child(node, Field::Operator)?) {
+                Kind::Plus => a.checked_add(*b)?,
+                Kind::Times => a.checked_mul(*b)?,
+                _ => return None,
+            };
+            Number::one(digit, left.from_capability || right.from_capability)
+        }
+        _ => None,
+    }
+}
+
+fn compare(operator: Kind, left: &[i64], right: &[i64]) -> Option<bool> {
+    let ordering = left.cmp(right);
+    Some(match operator {
+        Kind::Equal => ordering == Ordering::Equal,
+        Kind::NotEqual => ordering != Ordering::Equal,
+        Kind::Less => ordering == Ordering::Less,
+        Kind::LessEqual => ordering != Ordering::Greater,
+        Kind::Greater => ordering == Ordering::Greater,
+        Kind::GreaterEqual => ordering != Ordering::Less,
+        _ => return None,
+    })
+}
+
+/// `"sm_90" in torch.cuda.get_arch_list()`, `f"sm_{major}{minor}" == "sm_90"`
+fn compares_arch_names(cx: &Checker<'_>, left: Node, right: Node) -> bool {
+    let tree = cx.tree();
+    let is_sm = |node| {
+        string_parts(&cx.semantics, node)
+            .first()
+            .is_some_and(|text| text.starts_with("sm_"))
+    };
+    let is_list = |node| {
+        cx.callee(cx.semantics.expression(node))
+            .is_some_and(|name| name.is("torch.cuda.get_arch_list"))
+    };
+    let is_built = |node: Node| {
+        let string = cx.semantics.expression(node);
+        tree.kind(string) == Kind::String
+            && tree.subtree(string).any(|part| {
+                tree.kind(part) == Kind::Interpolation
+                    && tree
+                        .parts(part)
+                        .next()
+                        .and_then(|inner| evaluate(cx, inner, ADA, MAX_DEPTH))
+                        .is_some_and(|number| number.from_capability)
+            })
+    };
+    (is_sm(left) && is_list(right))
+        || (is_sm(left) && is_sm(right) && (is_built(left) || is_built(right)))
+}

@@ -1,0 +1,210 @@
+//! HW308: the FP8 format that the target's matrix units support.
+
+use crate::checker::{Checker, Suggestion};
+use crate::rules::helpers::calls::contains_any;
+use crate::syntax::{Field, Kind, Node};
+use hipward_analyzer_core::Arch;
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds tensors created in, or cast to, an FP8 format that the target's matrix units do not support, and
+    /// `torch.finfo` of such a format, in code that multiplies or scales with it.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// There are two families. gfx942 multiplies `float8_e4m3fnuz` and `float8_e5m2fnuz`, which have a different bias
+    /// and a largest e4m3 value of 240. gfx950 multiplies the same formats as NVIDIA, `float8_e4m3fn` and
+    /// `float8_e5m2`, with values up to 448. gfx90a does not multiply FP8. With the wrong format `torch._scaled_mm`
+    /// raises, Triton emulates, and a scale computed with 448 overflows 240.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// import torch
+    ///
+    /// one = torch.ones((), device="cuda")
+    /// x = torch.randn(16, 16, device="cuda").to(torch.float8_e4m3fn)
+    /// y = torch._scaled_mm(x, x.t(), scale_a=one, scale_b=one)
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// import torch
+    ///
+    /// one = torch.ones((), device="cuda")
+    /// x = torch.randn(16, 16, device="cuda").to(torch.float8_e4m3fnuz)
+    /// y = torch._scaled_mm(x, x.t(), scale_a=one, scale_b=one)
+    /// ```
+    ///
+    /// For several targets, choose the format once, by `torch.cuda.get_device_properties(0).gcnArchName`. A source that
+    /// uses both formats is not reported. To convert a checkpoint to the other format, map -0 to 0 and double its
+    /// scale.
+    ///
+    /// ## Fix safety
+    ///
+    /// Unsafe: range and rounding change, and the scales have to change with them.
+    ///
+    /// ## References
+    ///
+    /// * [Data types and precision support](https://rocm.docs.amd.com/en/latest/reference/precision-support.html)
+    /// * [vLLM: normalize_e4m3fn_to_e4m3fnuz](https://github.com/vllm-project/vllm/blob/main/vllm/model_executor/layers/quantization/utils/w8a8_utils.py)
+    "HW308" "fp8-dtype" {
+        title: "The FP8 format depends on the architecture",
+        family: BackendCode,
+        severity: Warning,
+        applicability: Unsafe,
+        targets: "every ROCm target; the format depends on the architecture",
+        lesson: Some("01-port/01-device-abstraction"),
+        visit: [Attribute],
+    }
+}
+/// The two formats of each family.
+const OCP: [&str; 2] = ["float8_e4m3fn", "float8_e5m2"];
+const FNUZ: [&str; 2] = ["float8_e4m3fnuz", "float8_e5m2fnuz"];
+
+fn check(cx: &Checker<'_>, node: Node) {
+    let tree = cx.tree();
+    let Some(member) = tree.child(node, Field::Attribute) else {
+        return;
+    };
+    let text = tree.text(member);
+    if !text.starts_with("float8_e") || !is_made(cx, node) {
+        return;
+    }
+    let (wrong, right) = match cx.target().arch {
+        Arch::Gfx942 => (&OCP, Some(&FNUZ)),
+        Arch::Gfx950 => (&FNUZ, Some(&OCP)),
+        Arch::Gfx90a => (&OCP, None),
+    };
+    let Some(index) = wrong.iter().position(|format| *format == text) else {
+        return;
+    };
+    if cx
+        .resolve(node)
+        .is_none_or(|name| name.parts() != ["torch", text])
+        || is_settled(cx, node)
+    {
+        return;
+    }
+    let arch = cx.target().arch.name();
+    match right {
+        Some(right) => {
+            let right = right[index];
+            cx.report(
+                &RULE,
+                node,
+                format!("The matrix units of {arch} use {right}, not {text}: a scaled matmul with this raises, and the range differs."),
+                Suggestion::unsafe_edits(
+                    format!("Use torch.{right}"),
+                    vec![(tree.span(member), right.to_owned())],
+                ),
+            );
+        }
+        None => cx.report(
+            &RULE,
+            node,
+            format!("{arch} has no FP8 matrix units: a scaled matmul raises, and other operations convert first."),
+            Suggestion::display_only("Use bfloat16 on this target"),
+        ),
+    }
+}
+
+/// True if the dtype creates a tensor, or numbers that depend on it: not in a comparison, a table or a default.
+fn is_made(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    let Some(parent) = tree.parent(node) else {
+        return false;
+    };
+    match tree.kind(parent) {
+        Kind::KeywordArgument => tree
+            .child(parent, Field::Name)
+            .is_some_and(|name| tree.text(name) == "dtype"),
+        // `torch.finfo(torch.float8_e4m3fn).bits` is the same in every format.
+        Kind::ArgumentList if is_finfo(cx, parent) => tree
+            .parent(parent)
+            .and_then(|call| tree.parent(call))
+            .and_then(|access| tree.child(access, Field::Attribute))
+            .is_none_or(|field| matches!(tree.text(field), "max" | "min")),
+        Kind::ArgumentList => tree
+            .parent(parent)
+            .and_then(|call| tree.child(call, Field::Function))
+            .is_some_and(|function| {
+                let last = tree.child(function, Field::Attribute).unwrap_or(function);
+                matches!(tree.text(last), "to" | "type")
+            }),
+        // `FP8 = torch.float8_e4m3fn`, as a constant
+        Kind::Assignment => tree.child(parent, Field::Left).is_some_and(|left| {
+            let text = tree.text(left);
+            tree.kind(left) == Kind::Identifier
+                && text.bytes().all(|byte| !byte.is_ascii_lowercase())
+        }),
+        _ => false,
+    }
+}
+
+/// The whole source is checked once, at its first FP8 type.
+fn is_settled(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    // `FP8_DTYPE = …`: other sources compute with it.
+    let is_named = tree
+        .parent(node)
+        .filter(|parent| tree.kind(*parent) == Kind::Assignment)
+        .and_then(|assignment| tree.child(assignment, Field::Left))
+        .is_some_and(|name| contains_any(tree.text(name), &["FP8", "E4M3", "E5M2"]));
+    let find = || {
+        if is_right_as_it_is(cx, is_named) {
+            vec![tree.root()]
+        } else {
+            Vec::new()
+        }
+    };
+    cx.mentions_hip() || !cx.once(RULE.id, find).is_empty()
+}
+
+fn is_finfo(cx: &Checker<'_>, arguments: Node) -> bool {
+    cx.tree()
+        .parent(arguments)
+        .and_then(|call| cx.callee(call))
+        .is_some_and(|name| name.is("torch.finfo"))
+}
+
+/// Sources written for one NVIDIA GPU: the format is the smallest part of their port.
+const NVIDIAS: &[&str] = &["sm90", "sm100", "hopper", "blackwell"];
+
+/// True if the source uses both families, stores scales of block-scaled formats (whose type is the same everywhere), or
+/// neither multiplies nor scales on a GPU: then the format only reduces the size.
+fn is_right_as_it_is(cx: &Checker<'_>, is_named: bool) -> bool {
+    let tree = cx.tree();
+    let mut has_ocp = false;
+    let mut has_fnuz = false;
+    let mut multiplies = is_named;
+    let mut scales = false;
+    let mut has_gpu = is_named;
+    for node in tree.nodes() {
+        if !matches!(tree.kind(node), Kind::Identifier | Kind::StringContent) {
+            continue;
+        }
+        let text = tree.text(node);
+        has_ocp |= OCP.contains(&text);
+        if text.len() < 80 {
+            let lower = text.to_ascii_lowercase();
+            // `normalize_e4m3fn_to_e4m3fnuz`, `is_fp8_fnuz()`
+            has_fnuz |= lower.contains("fnuz");
+            if contains_any(&lower, &["nvfp4", "mxfp", "e8m0", "fp4"])
+                || contains_any(&lower, NVIDIAS)
+            {
+                return true;
+            }
+            multiplies |= text == "dot"
+                || contains_any(
+                    &lower,
+                    &["scaled_mm", "scaled_grouped_mm", "fp8_gemm", "gemm_fp8"],
+                );
+            scales |= text == "finfo";
+            has_gpu |= contains_any(&lower, &["cuda", "triton"]);
+        }
+    }
+    has_ocp && has_fnuz || !(multiplies || scales && has_gpu)
+}

@@ -1,0 +1,131 @@
+//! HW305: nvcc options in a build script written in Python.
+
+use crate::checker::{Checker, Suggestion};
+use crate::semantic::tells_rocm_apart;
+use crate::syntax::{Field, Kind, Node};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds options that only nvcc accepts, such as `-gencode` and `--use_fast_math`, in `setup.py` and in calls of
+    /// `torch.utils.cpp_extension.load`.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// `CUDAExtension` works on ROCm: PyTorch converts the sources, compiles them with hipcc and passes it the options
+    /// in `extra_compile_args={"nvcc": […]}` unchanged. hipcc is clang, which stops at an unknown argument: `-gencode`,
+    /// `-arch=sm_80`, `--expt-relaxed-constexpr`, `--expt-extended-lambda`, `--use_fast_math`, `--ptxas-options`,
+    /// `-Xptxas`, `--threads`, `-maxrregcount`. For hipcc, `PYTORCH_ROCM_ARCH` sets the architecture, relaxed
+    /// `constexpr` and device lambdas need no option, and `-ffast-math` replaces `--use_fast_math`.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// from torch.utils.cpp_extension import CUDAExtension
+    ///
+    /// extension = CUDAExtension(
+    ///     "ops",
+    ///     ["ops.cu"],
+    ///     extra_compile_args={"nvcc": ["-O3", "-gencode", "arch=compute_80,code=sm_80"]},
+    /// )
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// import torch
+    /// from torch.utils.cpp_extension import CUDAExtension
+    ///
+    /// flags = ["-O3"] if torch.version.hip else ["-O3", "-gencode", "arch=compute_80,code=sm_80"]
+    /// extension = CUDAExtension("ops", ["ops.cu"], extra_compile_args={"nvcc": flags})
+    /// ```
+    ///
+    /// A source that checks `torch.version.hip` anywhere is not reported.
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: the options are correct for nvcc.
+    ///
+    /// ## References
+    ///
+    /// * [torch.utils.cpp_extension](https://docs.pytorch.org/docs/stable/cpp_extension.html)
+    /// * [hipcc and clang options](https://rocm.docs.amd.com/projects/HIPCC/en/latest/)
+    "HW305" "nvcc-flags" {
+        title: "hipcc does not accept nvcc's options",
+        family: BackendCode,
+        severity: Error,
+        applicability: DisplayOnly,
+        targets: "every ROCm target",
+        lesson: Some("01-port/01-device-abstraction"),
+        visit: [String],
+    }
+}
+/// Prefixes of the options that make clang stop. `-lineinfo`, `-Xcompiler` and `-use_fast_math` only cause a warning.
+const UNKNOWN: &[&str] = &[
+    "-gencode",
+    "--generate-code",
+    "--expt-relaxed-constexpr",
+    "--expt-extended-lambda",
+    "--use_fast_math",
+    "--ptxas-options",
+    "-Xptxas",
+    "-arch=sm_",
+    "-maxrregcount",
+    "--maxrregcount",
+    "--generate-line-info",
+];
+
+fn check(cx: &Checker<'_>, node: Node) {
+    if !is_unknown(cx, node) || cx.mentions_hip() {
+        return;
+    }
+    let tree = cx.tree();
+    let root = tree.root();
+    let find = || Vec::from_iter(tells_rocm_apart(&cx.semantics, root).then_some(root));
+    if !cx.once("names of ROCm", find).is_empty() {
+        return;
+    }
+    // A list of options is one finding.
+    let Some(parent) = tree.parent(node) else {
+        return;
+    };
+    let is_listed = match tree.kind(parent) {
+        Kind::List | Kind::Tuple => true,
+        // `flags.append("-gencode")`, and not `flag.startswith("-gencode")`
+        Kind::ArgumentList => tree
+            .parent(parent)
+            .and_then(|call| tree.child(call, Field::Function))
+            .and_then(|function| tree.child(function, Field::Attribute))
+            .is_some_and(|method| matches!(tree.text(method), "append" | "insert")),
+        _ => false,
+    };
+    let is_repeated = tree
+        .parts(parent)
+        .take_while(|other| *other != node)
+        .any(|other| is_unknown(cx, other));
+    if !is_listed || is_repeated {
+        return;
+    }
+    let option = tree
+        .text(node)
+        .trim_matches(|c: char| matches!(c, '"' | '\'' | 'f'))
+        .split(['=', ' '])
+        .next()
+        .unwrap_or_default();
+    cx.report(
+        &RULE,
+        node,
+        format!("On ROCm hipcc gets this option. hipcc is clang and stops at {option}."),
+        Suggestion::display_only("Omit nvcc's options if torch.version.hip is set"),
+    );
+}
+
+fn is_unknown(cx: &Checker<'_>, node: Node) -> bool {
+    let text = cx.tree().text(node);
+    text.len() < 120
+        && text
+            .find('-')
+            .filter(|start| *start <= 2)
+            .and_then(|start| text.get(start..))
+            .is_some_and(|text| UNKNOWN.iter().any(|option| text.starts_with(option)))
+}

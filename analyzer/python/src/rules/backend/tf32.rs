@@ -1,0 +1,136 @@
+//! HW304: TF32, which only one of the three architectures supports.
+
+use crate::checker::{Checker, Suggestion};
+use crate::rules::helpers::table_rules::{self, Condition, Fix, Use, What, filled};
+use crate::semantic::string;
+use crate::syntax::{Field, Kind, Node};
+use hipward_analyzer_core::{Arch, Severity};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds code that requests TF32 on a target without it: `allow_tf32 = True`,
+    /// `set_float32_matmul_precision("high")`, `fp32_precision = "tf32"`, and `input_precision="tf32"` in a Triton
+    /// kernel.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// gfx942 multiplies TF32 in its matrix units, and PyTorch uses them through hipBLASLt. gfx90a never had TF32, and
+    /// gfx950 removed it from the hardware. PyTorch silently accepts the setting on all three: without TF32, float32
+    /// products keep full precision and do not get faster. Triton is stricter: `tl.dot` with a precision that the
+    /// target lacks does not compile.
+    ///
+    /// ## Example
+    ///
+    /// ```python arch=gfx950
+    /// import triton
+    /// import triton.language as tl
+    ///
+    ///
+    /// @triton.jit
+    /// def product(a, b):
+    ///     return tl.dot(a, b, input_precision="tf32")
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python arch=gfx950
+    /// import triton
+    /// import triton.language as tl
+    ///
+    ///
+    /// @triton.jit
+    /// def product(a, b):
+    ///     return tl.dot(a, b, input_precision="ieee")
+    /// ```
+    ///
+    /// `"bf16x3"` is Triton's compromise on AMD GPUs. In PyTorch, use `torch.autocast` with bfloat16 to speed up
+    /// float32 models.
+    ///
+    /// ## Fix safety
+    ///
+    /// Unsafe: the product is more precise, and slower. The findings on PyTorch settings are display-only; the settings
+    /// do no harm.
+    ///
+    /// ## References
+    ///
+    /// * [HIP (ROCm) semantics: TF32](https://docs.pytorch.org/docs/stable/notes/hip.html)
+    /// * [Data types and precision support](https://rocm.docs.amd.com/en/latest/reference/precision-support.html)
+    /// * [Triton, AMD backend](https://github.com/triton-lang/triton/blob/main/third_party/amd/backend/compiler.py)
+    "HW304" "tf32" {
+        title: "TF32 is not available on every target",
+        family: BackendCode,
+        severity: Info,
+        also: [Error "for Triton's tf32x3"],
+        applicability: Unsafe,
+        targets: "gfx90a and gfx950; Triton's tf32x3 on all",
+        lesson: Some("01-port/01-device-abstraction"),
+        visit: [Assignment, Call, KeywordArgument],
+    }
+}
+const WITHOUT: &[Arch] = &[Arch::Gfx90a, Arch::Gfx950];
+
+const TITLE: &str = "Use torch.autocast with bfloat16 where speed matters";
+
+const fn dot(precision: &'static [&'static str], when: Condition) -> Use {
+    Use {
+        what: What::Keyword("triton.language.dot", "input_precision", precision),
+        when,
+        severity: Severity::Error,
+        message: "Triton has no such precision on {arch}, and the kernel does not compile.",
+        fix: Fix::unsafe_edit("Use \"ieee\", or \"bf16x3\"", "\"ieee\""),
+    }
+}
+
+const USES: &[Use] = &[
+    dot(&["tf32"], Condition::on(WITHOUT)),
+    dot(&["tf32x3"], Condition::ALWAYS),
+];
+
+const SETTING: &str = "{arch} has no TF32 in hardware: the setting is silently accepted, and float32 products get no faster.";
+
+fn check(cx: &Checker<'_>, node: Node) {
+    let tree = cx.tree();
+    match tree.kind(node) {
+        Kind::KeywordArgument => table_rules::check(cx, &RULE, USES, node),
+        _ if !WITHOUT.contains(&cx.target().arch) => {}
+        Kind::Assignment => {
+            if asks_for_tf32(cx, node) == Some(true) {
+                report(cx, node);
+            }
+        }
+        _ => {
+            let asks = cx
+                .callee(node)
+                .is_some_and(|name| name.is("torch.set_float32_matmul_precision"))
+                && tree
+                    .child(node, Field::Arguments)
+                    .and_then(|arguments| tree.parts(arguments).next())
+                    .and_then(|first| string(&cx.semantics, first))
+                    .is_some_and(|precision| precision == "high");
+            if asks {
+                report(cx, node);
+            }
+        }
+    }
+}
+
+fn report(cx: &Checker<'_>, node: Node) {
+    let message = filled(SETTING, cx.target());
+    cx.report(&RULE, node, message, Suggestion::display_only(TITLE));
+}
+
+/// `torch.backends.cuda.matmul.allow_tf32 = True`, `torch.backends.cuda.matmul.fp32_precision = "tf32"`
+fn asks_for_tf32(cx: &Checker<'_>, assignment: Node) -> Option<bool> {
+    let tree = cx.tree();
+    let left = tree.child(assignment, Field::Left)?;
+    let right = tree.child(assignment, Field::Right)?;
+    let member = tree.text(tree.child(left, Field::Attribute)?);
+    let wanted = match member {
+        "allow_tf32" => tree.kind(right) == Kind::True,
+        "fp32_precision" => string(&cx.semantics, right) == Some("tf32"),
+        _ => return None,
+    };
+    let name = cx.resolve(left)?;
+    Some(wanted && name.is_in("torch.backends") && !name.is_in("torch.backends.mkldnn"))
+}

@@ -1,0 +1,179 @@
+//! HW201: configuring the caching allocator.
+
+use crate::checker::{Checker, Suggestion};
+use crate::semantic::{Access, environment_variable, string_parts};
+use crate::syntax::{Kind, Node};
+use hipward_analyzer_core::{Severity, Version};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds three mistakes in configuring PyTorch's caching allocator from Python: a variable's former name, an option
+    /// that the target does not support, and a setting after `import torch`.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// A ROCm build still reads `PYTORCH_CUDA_ALLOC_CONF`, before the other names, so the severity is info. Since
+    /// PyTorch 2.9 the primary name is `PYTORCH_ALLOC_CONF`, for every backend, and some versions warned about the old
+    /// one. Before 2.9, ROCm builds have a name of their own, `PYTORCH_HIP_ALLOC_CONF`. `expandable_segments:True`
+    /// works on ROCm from ROCm 7 with PyTorch 2.11 on; older versions print a warning and ignore it. The variable is
+    /// read once, when the allocator starts, so a line after `import torch` may have no effect.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// import os
+    ///
+    /// os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "max_split_size_mb:512"
+    ///
+    /// import torch
+    /// ```
+    ///
+    /// ```dockerfile
+    /// FROM rocm/pytorch:latest
+    /// ENV PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// import os
+    ///
+    /// os.environ["PYTORCH_ALLOC_CONF"] = "max_split_size_mb:512"
+    ///
+    /// import torch
+    /// ```
+    ///
+    /// It is better to set the variable where the process is started.
+    ///
+    /// ```dockerfile
+    /// FROM rocm/pytorch:latest
+    /// ENV PYTORCH_ALLOC_CONF=max_split_size_mb:512
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// As a replacement for the CUDA name, the new name is safe from PyTorch 2.9 on, because it means the same on every
+    /// backend. As a replacement for the HIP name it is unsafe, because a CUDA build then reads it too. For an older
+    /// target the fix is unsafe: `PYTORCH_HIP_ALLOC_CONF` does nothing on a CUDA build. The fixes of the other two
+    /// mistakes are display-only.
+    ///
+    /// ## References
+    ///
+    /// * [CUDA semantics: memory management](https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf)
+    /// * [HIP (ROCm) semantics](https://docs.pytorch.org/docs/stable/notes/hip.html)
+    /// * [Expandable segments on ROCm: pytorch#177974](https://github.com/pytorch/pytorch/pull/177974)
+    "HW201" "cuda-alloc-conf" {
+        title: "The allocator's variable depends on the version",
+        family: Environment,
+        severity: Warning,
+        also: [Info "for a name that still works"],
+        applicability: Safe,
+        targets: "every ROCm target; the message depends on the PyTorch and ROCm versions",
+        lesson: Some("01-port/01-device-abstraction"),
+        visit: [Subscript, Call, Pair, KeywordArgument],
+        files: [Dockerfile, Shell, Yaml],
+    }
+}
+
+const NAMES: &[&str] = &[
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "PYTORCH_HIP_ALLOC_CONF",
+    "PYTORCH_ALLOC_CONF",
+];
+
+fn check(cx: &Checker<'_>, node: Node) {
+    let Some(variable) = environment_variable(&cx.semantics, node, NAMES) else {
+        return;
+    };
+    if variable.access == Access::Read {
+        return;
+    }
+    let tree = cx.tree();
+    let torch = cx.target().torch;
+    let current = if torch >= Version::new(2, 9) {
+        "PYTORCH_ALLOC_CONF"
+    } else {
+        "PYTORCH_HIP_ALLOC_CONF"
+    };
+    let is_nvidias = variable.name == "PYTORCH_CUDA_ALLOC_CONF";
+    let is_former = variable.name != "PYTORCH_ALLOC_CONF" && torch >= Version::new(2, 9);
+    if is_nvidias || is_former {
+        let name = &variable.name;
+        let why = if is_former {
+            format!(
+                "{name} still works on ROCm; since PyTorch 2.9 {current} is the name on every backend."
+            )
+        } else {
+            format!("{name} works on ROCm too; PyTorch {torch} also reads {current} there.")
+        };
+        let title = format!("Rename it to {current}");
+        let fix = match tree.kind(variable.key) {
+            Kind::String => {
+                let name = tree.text(variable.key).replace(&*variable.name, current);
+                let edits = vec![(tree.span(variable.key), name)];
+                // A CUDA build did not read the HIP name, but reads the common one.
+                if is_nvidias && is_former {
+                    Suggestion::safe_edits(title, edits)
+                } else {
+                    Suggestion::unsafe_edits(title, edits)
+                }
+            }
+            // The name is a constant defined elsewhere, which other code may use too, or a keyword.
+            _ => Suggestion::display_only(title),
+        };
+        cx.report_as(&RULE, Severity::Info, variable.key, why, fix);
+    }
+    if let Some(value) = variable.value {
+        let supported = cx.target().rocm >= Version::new(7, 0) && torch >= Version::new(2, 11);
+        let wants = string_parts(&cx.semantics, value)
+            .iter()
+            .any(|part| part.contains("expandable_segments:True"));
+        if wants && !supported {
+            cx.report(
+                &RULE,
+                value,
+                format!(
+                    "expandable_segments needs ROCm 7 and PyTorch 2.11; ROCm {} with PyTorch {torch} prints a warning and ignores it.",
+                    cx.target().rocm
+                ),
+                Suggestion::display_only("Remove the option for this target"),
+            );
+        }
+    }
+    if variable.access == Access::Set && comes_after_torch(cx, node) {
+        cx.report(
+            &RULE,
+            tree.statement(node),
+            format!(
+                "{} is set after `import torch`; the allocator reads it once, when it starts.",
+                variable.name
+            ),
+            Suggestion::display_only(
+                "Set it before Python starts, or above the first import of torch",
+            ),
+        );
+    }
+}
+
+/// True if the module imports torch at its top level before `node`.
+fn comes_after_torch(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    tree.parts(tree.root())
+        .take_while(|statement| *statement < node && !tree.contains(*statement, node))
+        .filter(|statement| {
+            matches!(
+                tree.kind(*statement),
+                Kind::ImportStatement | Kind::ImportFromStatement
+            )
+        })
+        .any(|statement| {
+            tree.parts(statement)
+                .filter(|part| {
+                    // `from x import torch` imports x.
+                    tree.kind(statement) == Kind::ImportStatement
+                        || tree.field(*part) == crate::syntax::Field::ModuleName
+                })
+                .any(|part| tree.text(part).split(['.', ' ']).next() == Some("torch"))
+        })
+}

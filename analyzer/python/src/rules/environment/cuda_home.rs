@@ -1,0 +1,150 @@
+//! HW206: the path of the CUDA toolkit.
+
+use crate::checker::{Checker, Suggestion};
+use crate::semantic::{Access, environment_variable, string};
+use crate::syntax::{Field, Kind, Node};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds the first place in a source that needs the path of the CUDA toolkit: a use of
+    /// `torch.utils.cpp_extension.CUDA_HOME`, or `CUDA_HOME`, `CUDA_PATH` or `CUDA_ROOT` read from the environment as a
+    /// required variable or with a CUDA path as the default. In scripts, images and workflows, finds assignments to
+    /// `CUDA_HOME`.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// In a ROCm build `torch.utils.cpp_extension.CUDA_HOME` is `None`, so `os.path.join(CUDA_HOME, "bin")` raises
+    /// `TypeError`, and a set-up script that requires the path fails on every ROCm host. ROCm's path is in `ROCM_HOME`,
+    /// and in the variables `ROCM_HOME` or `ROCM_PATH`; the compiler is `hipcc`.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// from torch.utils.cpp_extension import CUDA_HOME
+    ///
+    /// include = f"{CUDA_HOME}/include"
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// from torch.utils.cpp_extension import CUDA_HOME, ROCM_HOME
+    ///
+    /// include = f"{CUDA_HOME or ROCM_HOME}/include"
+    /// ```
+    ///
+    /// A source that uses `ROCM_HOME`, `ROCM_PATH` or `torch.version.hip` is not reported.
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: the files in that folder have different names in ROCm.
+    ///
+    /// ## References
+    ///
+    /// * [torch.utils.cpp_extension](https://docs.pytorch.org/docs/stable/cpp_extension.html)
+    "HW206" "cuda-home" {
+        title: "CUDA_HOME is not the path of ROCm",
+        family: Environment,
+        severity: Warning,
+        applicability: DisplayOnly,
+        targets: "every ROCm target",
+        lesson: Some("01-port/01-device-abstraction"),
+        visit: [Subscript, Call, Attribute, ImportFromStatement],
+        files: [Dockerfile, Shell, Yaml],
+    }
+}
+const VARIABLES: &[&str] = &["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"];
+
+fn check(cx: &Checker<'_>, node: Node) {
+    let tree = cx.tree();
+    let used = match tree.kind(node) {
+        Kind::Attribute => tree
+            .child(node, Field::Attribute)
+            .filter(|name| tree.text(*name) == "CUDA_HOME" && tree.field(node) != Field::Left)
+            .map(|_| node),
+        // Importing it does no harm; using it does.
+        Kind::ImportFromStatement if tree.text(node).contains("CUDA_HOME") => cx
+            .within(tree.root())
+            .skip_while(|other| *other <= node || tree.contains(node, *other))
+            .filter(|other| tree.kind(*other) == Kind::Identifier)
+            .find(|other| is_it(cx, *other)),
+        Kind::ImportFromStatement => None,
+        _ => return check_variable(cx, node),
+    };
+    if let Some(used) = used
+        && is_it(cx, used)
+        && !is_reported(cx)
+        && !knows_rocm(cx)
+    {
+        cx.report(
+            &RULE,
+            used,
+            "CUDA_HOME is None in a ROCm build of PyTorch; the toolkit's path is ROCM_HOME.",
+            Suggestion::display_only("Use ROCM_HOME if torch.version.hip is set"),
+        );
+    }
+}
+
+fn is_it(cx: &Checker<'_>, node: Node) -> bool {
+    cx.resolve(node)
+        .is_some_and(|name| name.is("torch.utils.cpp_extension.CUDA_HOME"))
+}
+
+fn check_variable(cx: &Checker<'_>, node: Node) {
+    let Some(variable) = environment_variable(&cx.semantics, node, VARIABLES) else {
+        return;
+    };
+    let is_read = variable.access == Access::Read && !may_be_missing(cx, node);
+    if is_read && !is_reported(cx) && !knows_rocm(cx) {
+        let name = &variable.name;
+        cx.report(
+            &RULE,
+            node,
+            format!("A ROCm host has no CUDA toolkit, and {name} is not set there."),
+            Suggestion::display_only("Read ROCM_PATH or ROCM_HOME if torch.version.hip is set"),
+        );
+    }
+}
+
+/// Only the first use is reported.
+fn is_reported(cx: &Checker<'_>) -> bool {
+    cx.has_reported(&RULE, &|_, _| true)
+}
+
+/// `os.environ.get("CUDA_HOME")` without a default path: the code handles a missing toolkit.
+fn may_be_missing(cx: &Checker<'_>, node: Node) -> bool {
+    let tree = cx.tree();
+    let fallback = tree
+        .child(node, Field::Arguments)
+        .and_then(|arguments| tree.parts(arguments).nth(1))
+        .or_else(|| {
+            let parent = tree.parent(node)?;
+            tree.child(parent, Field::Right)
+                .filter(|_| tree.kind(parent) == Kind::BooleanOperator)
+        });
+    tree.kind(node) == Kind::Call
+        && !fallback
+            .and_then(|fallback| string(&cx.semantics, fallback))
+            .is_some_and(|path| path.contains("cuda"))
+}
+
+/// True if the source also looks for ROCm's folder.
+fn knows_rocm(cx: &Checker<'_>) -> bool {
+    let tree = cx.tree();
+    let find = || {
+        tree.nodes()
+            .find(|node| {
+                matches!(
+                    tree.kind(*node),
+                    Kind::Identifier | Kind::StringContent | Kind::DottedName
+                ) && matches!(
+                    tree.text(*node),
+                    "ROCM_HOME" | "ROCM_PATH" | "HIP_PATH" | "IS_HIP_EXTENSION"
+                )
+            })
+            .into_iter()
+            .collect()
+    };
+    cx.mentions_hip() || !cx.once(RULE.id, find).is_empty()
+}

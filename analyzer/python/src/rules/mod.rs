@@ -1,0 +1,135 @@
+//! The rules for Python source.
+//!
+//! A rule is one file in its family's folder: its doc comment is its page, its `check` its code. Adding one is that file
+//! and its line in the family's `mod.rs`.
+
+use hipward_analyzer_core::rule::{Rule, RuleMeta, RulePage, concat, count};
+
+use crate::checker::Checker;
+use crate::syntax::{Kind, Node};
+
+/// A rule and the nodes that it checks.
+#[derive(Debug)]
+pub struct PythonRule {
+    pub rule: &'static Rule,
+    pub visit: &'static [Kind],
+    pub check: fn(&Checker<'_>, Node),
+}
+
+/// Declares a rule's statics from its doc comment and its facts (see `declare_rule_metadata!`):
+///
+/// * `visit: [Call, …]`: `check(&Checker, Node)` runs on each node of those kinds;
+/// * `files: [Dockerfile, …]`: the rule also checks those files, in the crate `hipward-analyzer-files`.
+macro_rules! declare_rule {
+    (
+        $(#[doc = $doc:literal])+
+        $id:literal $name:literal {
+            title: $title:literal,
+            family: $family:ident,
+            severity: $severity:ident,
+            $(also: [$($other:ident $when:literal),+ $(,)?],)?
+            applicability: $applicability:ident,
+            targets: $targets:literal,
+            lesson: $lesson:expr,
+            $(on_request: $on_request:literal,)?
+            visit: [$($kind:ident),+ $(,)?],
+            $(files: [$($language:ident),+ $(,)?],)?
+        }
+    ) => {
+        hipward_analyzer_core::declare_rule_metadata! {
+            $(#[doc = $doc])+
+            $id $name {
+                title: $title,
+                family: $family,
+                severity: $severity,
+                $(also: [$($other $when),+],)?
+                applicability: $applicability,
+                targets: $targets,
+                lesson: $lesson,
+                $(on_request: $on_request,)?
+                languages: [Python, Notebook $($(, $language)+)?],
+            }
+        }
+
+        pub(super) static PYTHON: $crate::rules::PythonRule = $crate::rules::PythonRule {
+            rule: &RULE,
+            visit: &[$($crate::syntax::Kind::$kind),+],
+            check,
+        };
+    };
+}
+
+/// Lists a family's rules, in the order of the table.
+macro_rules! rules {
+    ($($rule:ident,)+) => {
+        pub(super) const RULES: &[&$crate::rules::PythonRule] = &[$(&$rule::PYTHON),+];
+        pub(super) const METADATA: &[&hipward_analyzer_core::rule::RuleMeta] = &[$(&$rule::METADATA),+];
+        pub(super) const PAGES: &[&hipward_analyzer_core::rule::RulePage] = &[$(&$rule::PAGE),+];
+    };
+}
+
+pub mod backend;
+pub mod compile;
+pub mod environment;
+pub mod helpers;
+pub mod measure;
+pub mod model;
+pub mod python;
+pub mod triton;
+pub mod vendor;
+
+const TABLES: [&[&PythonRule]; 7] = [
+    vendor::RULES,
+    environment::RULES,
+    backend::RULES,
+    python::RULES,
+    compile::RULES,
+    model::RULES,
+    measure::RULES,
+];
+
+/// The rules for any Python source, by family.
+pub static RULES: &[&PythonRule] = &concat::<_, { count(&TABLES) }>(&TABLES);
+
+const TABLES_WITH_TRITON: [&[&PythonRule]; 8] = [
+    vendor::RULES,
+    environment::RULES,
+    backend::RULES,
+    python::RULES,
+    compile::RULES,
+    model::RULES,
+    measure::RULES,
+    triton::RULES,
+];
+
+/// [`RULES`] and the rules for Triton kernels.
+pub static RULES_AND_TRITON: &[&PythonRule] =
+    &concat::<_, { count(&TABLES_WITH_TRITON) }>(&TABLES_WITH_TRITON);
+
+const METADATA_TABLES: [&[&RuleMeta]; 8] = [
+    vendor::METADATA,
+    environment::METADATA,
+    backend::METADATA,
+    python::METADATA,
+    compile::METADATA,
+    model::METADATA,
+    measure::METADATA,
+    triton::METADATA,
+];
+
+/// The metadata of [`RULES_AND_TRITON`].
+pub static METADATA: &[&RuleMeta] = &concat::<_, { count(&METADATA_TABLES) }>(&METADATA_TABLES);
+
+const PAGE_TABLES: [&[&RulePage]; 8] = [
+    vendor::PAGES,
+    environment::PAGES,
+    backend::PAGES,
+    python::PAGES,
+    compile::PAGES,
+    model::PAGES,
+    measure::PAGES,
+    triton::PAGES,
+];
+
+/// The pages of [`RULES_AND_TRITON`].
+pub static PAGES: &[&RulePage] = &concat::<_, { count(&PAGE_TABLES) }>(&PAGE_TABLES);

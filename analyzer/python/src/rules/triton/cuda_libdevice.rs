@@ -1,0 +1,197 @@
+//! HW710: the CUDA backend's libdevice, and functions that AMD's backend does not have.
+
+use crate::checker::{Checker, Suggestion};
+use crate::rules::helpers::calls::{called, has_text};
+use crate::semantic::is_import_guarded;
+use crate::syntax::{Field, Kind, Node};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds imports from `triton.language.extra.cuda`, and calls of functions of `triton.language.extra.libdevice`
+    /// that have no AMD equivalent.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// `triton.language.extra.libdevice` selects the backend's functions when a kernel is compiled. The `cuda` module
+    /// is for NVIDIA only: Triton stops with "Implicit conversion of CUDA … device function has been dropped". AMD's
+    /// module has some 60 of the 200 functions; the others, such as `fast_sinf` or `float_as_int`, fail to compile as
+    /// well.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// import triton
+    /// import triton.language as tl
+    /// from triton.language.extra.cuda import libdevice
+    ///
+    /// @triton.jit
+    /// def error_function(x):
+    ///     return libdevice.erf(x)
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// import triton
+    /// import triton.language as tl
+    /// from triton.language.extra import libdevice
+    ///
+    /// @triton.jit
+    /// def error_function(x):
+    ///     return libdevice.erf(x)
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Safe for an import of `libdevice` or from it: the general module has all of these functions on NVIDIA. Other
+    /// contents of the `cuda` module, such as `globaltimer`, have no general form.
+    ///
+    /// ## References
+    ///
+    /// * [Triton tutorial: libdevice functions](https://triton-lang.org/main/getting-started/tutorials/07-extern-functions.html)
+    /// * [triton/language/extra/libdevice.py](https://github.com/triton-lang/triton/blob/main/python/triton/language/extra/libdevice.py)
+    /// * [third_party/amd: libdevice.py](https://github.com/triton-lang/triton/blob/main/third_party/amd/language/hip/libdevice.py)
+    "HW710" "triton-cuda-libdevice" {
+        title: "The CUDA backend's libdevice",
+        family: Triton,
+        severity: Error,
+        applicability: Safe,
+        targets: "every ROCm target",
+        lesson: None,
+        visit: [ImportFromStatement, Call],
+    }
+}
+
+const CUDA: &str = "triton.language.extra.cuda";
+
+/// The functions of AMD's backend, as of Triton 3.9.
+const ON_AMD: &[&str] = &[
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "ceil",
+    "clz",
+    "copysign",
+    "cos",
+    "cosh",
+    "cyl_bessel_i0",
+    "cyl_bessel_i1",
+    "erf",
+    "erfc",
+    "erfcx",
+    "erfinv",
+    "exp",
+    "exp2",
+    "expm1",
+    "fast_dividef",
+    "fast_expf",
+    "fast_tanhf",
+    "finitef",
+    "floor",
+    "fma",
+    "fmod",
+    "hypot",
+    "ilogb",
+    "isfinited",
+    "isinf",
+    "isnan",
+    "j0",
+    "j1",
+    "ldexp",
+    "lgamma",
+    "llrint",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "nearbyint",
+    "nextafter",
+    "popc",
+    "pow",
+    "rint",
+    "round",
+    "rsqrt",
+    "signbit",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "trunc",
+    "y0",
+    "y1",
+];
+
+fn check(cx: &Checker<'_>, node: Node) {
+    if !has_text(cx, "libdevice") && !has_text(cx, "extra.cuda") {
+        return;
+    }
+    match cx.tree().kind(node) {
+        Kind::Call => check_call(cx, node),
+        _ => check_import(cx, node),
+    }
+}
+
+fn check_import(cx: &Checker<'_>, statement: Node) {
+    let tree = cx.tree();
+    let Some(module) = tree.child(statement, Field::ModuleName) else {
+        return;
+    };
+    let Some(rest) = tree.text(module).strip_prefix(CUDA) else {
+        return;
+    };
+    if is_import_guarded(
+        &cx.semantics,
+        statement,
+        &["ImportError", "ModuleNotFoundError"],
+    ) {
+        return;
+    }
+    let only_libdevice = rest == ".libdevice"
+        || tree
+            .children_in(statement, Field::Name)
+            .all(|name| tree.text(name).split_whitespace().next() == Some("libdevice"));
+    if !only_libdevice {
+        cx.report(
+            &RULE,
+            module,
+            "Except for libdevice, the contents of this module exist on NVIDIA GPUs only.",
+            Suggestion::display_only("Import it only if torch.version.hip is None"),
+        );
+        return;
+    }
+    let edits = vec![(tree.span(module), format!("triton.language.extra{rest}"))];
+    cx.report(
+        &RULE,
+        module,
+        "This is the CUDA backend's libdevice: a kernel that uses it does not compile for AMD GPUs.",
+        Suggestion::safe_edits("Import the libdevice that selects the backend", edits),
+    );
+}
+
+fn check_call(cx: &Checker<'_>, call: Node) {
+    if called(cx, call).is_empty() {
+        return;
+    }
+    let Some(callee) = cx.callee(call) else {
+        return;
+    };
+    // `multiply = libdevice.mul_rn` has a different name here.
+    let name = callee.last();
+    let is_libdevice = callee.parts().len() == 5 && callee.is_in("triton.language.extra.libdevice");
+    if !is_libdevice || ON_AMD.contains(&name) {
+        return;
+    }
+    cx.report(
+        &RULE,
+        call,
+        format!("AMD's libdevice has no {name}: the kernel does not compile."),
+        Suggestion::display_only("Write it with functions of triton.language"),
+    );
+}

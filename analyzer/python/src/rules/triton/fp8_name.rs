@@ -1,0 +1,153 @@
+//! HW711: Triton's names of FP8 formats, by target.
+
+use crate::checker::{Checker, Suggestion};
+use crate::rules::helpers::calls::given_to;
+use crate::rules::helpers::kernels::kernel_around;
+use crate::syntax::{Field, Kind, Node};
+use hipward_analyzer_core::{Arch, Severity};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds Triton's FP8 types that the target's hardware does not support: `tl.float8e4nv`, `tl.float8e4b8`,
+    /// `tl.float8e5b16`, `tl.float8e4b15`.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// MI300 (gfx942) multiplies the FNUZ formats, `float8e4b8` and `float8e5b16`, whose largest E4M3 value is 240.
+    /// MI350 (gfx950) multiplies the OCP formats, `float8e4nv` and `float8e5`, up to 448, as NVIDIA does. MI200
+    /// (gfx90a) has no FP8. Triton converts the other formats in software: the result is correct, but a matrix product
+    /// is slow. `float8e4b15` is a format of NVIDIA's older GPUs and does not compile for AMD.
+    ///
+    /// ## Example
+    ///
+    /// ```python arch=gfx942
+    /// import triton
+    /// import triton.language as tl
+    ///
+    /// @triton.jit
+    /// def quantize(x):
+    ///     return x.to(tl.float8e4nv)
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python arch=gfx942
+    /// import triton
+    /// import triton.language as tl
+    ///
+    /// @triton.jit
+    /// def quantize(x):
+    ///     return x.to(tl.float8e4b8)
+    /// ```
+    ///
+    /// Code for both architectures should use the type of the tensor's pointer. A source that names both kinds already
+    /// selects one and is not reported.
+    ///
+    /// ## Fix safety
+    ///
+    /// Unsafe: scales that map to 448 overflow at 240, and stored weights have to be converted.
+    ///
+    /// ## References
+    ///
+    /// * [ROCm: data types and precision support](https://rocm.docs.amd.com/en/latest/reference/precision-support.html)
+    /// * [triton: third_party/amd/backend/compiler.py](https://github.com/triton-lang/triton/blob/main/third_party/amd/backend/compiler.py)
+    "HW711" "triton-fp8-name" {
+        title: "An FP8 format that the GPU does not support",
+        family: Triton,
+        severity: Warning,
+        also: [Error "for a format that Triton cannot convert on AMD GPUs"],
+        applicability: Unsafe,
+        targets: "by target: gfx942 has FNUZ, gfx950 has OCP, gfx90a has none",
+        lesson: None,
+        visit: [Attribute],
+    }
+}
+
+fn check(cx: &Checker<'_>, attribute: Node) {
+    let tree = cx.tree();
+    let Some(member) = tree.child(attribute, Field::Attribute) else {
+        return;
+    };
+    let name = tree.text(member);
+    if !name.starts_with("float8e") {
+        return;
+    }
+    let is_triton = cx
+        .resolve(attribute)
+        .is_some_and(|path| path.is_in("triton.language"));
+    // `x.dtype == tl.float8e4nv` is a test, not a selection.
+    let is_asked = tree
+        .ancestors(attribute)
+        .take_while(|node| tree.kind(*node) != Kind::Block)
+        .any(|node| {
+            matches!(
+                tree.kind(node),
+                Kind::ComparisonOperator | Kind::Pair | Kind::AssertStatement
+            )
+        });
+    // In a kernel, or passed to one; a table of types on the host only lists them.
+    let is_used = kernel_around(cx, attribute).is_some() || given_to(cx, attribute).is_some();
+    if !is_triton || is_asked || !is_used {
+        return;
+    }
+    if name.starts_with("float8e4b15") {
+        cx.report_as(
+            &RULE,
+            Severity::Error,
+            member,
+            "Triton has no conversion to this format on AMD GPUs: the kernel does not compile.",
+            Suggestion::display_only("Use float8e4b8 on gfx942, float8e4nv on gfx950"),
+        );
+        return;
+    }
+    let (message, instead) = match (cx.target().arch, name) {
+        (Arch::Gfx90a, _) => ("gfx90a has no FP8: Triton converts it in software.", None),
+        (Arch::Gfx942, "float8e4nv") => (
+            "gfx942 has the FNUZ formats: Triton converts this one in software.",
+            Some("float8e4b8"),
+        ),
+        (Arch::Gfx950, "float8e4b8") => (
+            "gfx950 has the OCP formats: Triton converts this one in software.",
+            Some("float8e4nv"),
+        ),
+        (Arch::Gfx950, "float8e5b16") => (
+            "gfx950 has the OCP formats: Triton converts this one in software.",
+            Some("float8e5"),
+        ),
+        _ => return,
+    };
+    if chooses(cx) {
+        return;
+    }
+    let fix = match instead {
+        Some(instead) => Suggestion::unsafe_edits(
+            format!("Use tl.{instead}, with scales for its range"),
+            vec![(tree.span(member), instead.to_owned())],
+        ),
+        None => Suggestion::display_only("Use bfloat16 or int8"),
+    };
+    cx.report(&RULE, member, message, fix);
+}
+
+/// The source names Triton's formats of both kinds, or checks for FNUZ: its author selects between them. PyTorch's FNUZ
+/// types do not show that the kernel handles them.
+fn chooses(cx: &Checker<'_>) -> bool {
+    let tree = cx.tree();
+    let find = || {
+        let names = |is_such: &dyn Fn(&str) -> bool| {
+            tree.nodes().any(|node| {
+                matches!(tree.kind(node), Kind::Identifier | Kind::StringContent)
+                    && is_such(tree.text(node))
+            })
+        };
+        let asks = names(&|text| text.contains("fnuz") && !text.starts_with("float8_e"));
+        let both = || names(&|text| text.contains("e4b8")) && names(&|text| text.contains("e4nv"));
+        if asks || both() {
+            vec![tree.root()]
+        } else {
+            Vec::new()
+        }
+    };
+    !cx.once("fp8 formats", find).is_empty()
+}

@@ -1,0 +1,113 @@
+//! HW702: deep software pipelines tuned for NVIDIA GPUs.
+
+use crate::checker::{Checker, Suggestion};
+use crate::rules::helpers::calls::keyword;
+use crate::rules::helpers::kernels::{is_named_after_nvidia, takes_launch_options};
+use crate::semantic::integer;
+use crate::syntax::{Field, Kind, Node};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds Triton launches with `num_stages` of 3 or more, and lists of `triton.Config` in which no entry has 2 or
+    /// fewer.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// `num_stages` is the number of tiles of a loop that are in flight. Each stage uses LDS: a compute unit has 64 KB
+    /// on MI200 and MI300 and 160 KB on MI350, while an H100 has more than 200 KB. AMD's guide recommends 2 for a
+    /// kernel with one matrix product, and 1 for two fused ones, such as attention. A configuration that does not fit
+    /// fails; one that fits may leave room for only one workgroup. An autotuner selects from its list of
+    /// configurations: add 1 and 2 as well, and let it measure.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// import triton
+    ///
+    /// CONFIGS = [
+    ///     triton.Config({"BLOCK_M": 128, "BLOCK_N": 128}, num_stages=4, num_warps=8),
+    ///     triton.Config({"BLOCK_M": 64, "BLOCK_N": 128}, num_stages=3, num_warps=4),
+    /// ]
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// import triton
+    ///
+    /// CONFIGS = [
+    ///     triton.Config({"BLOCK_M": 128, "BLOCK_N": 128}, num_stages=2, num_warps=8),
+    ///     triton.Config({"BLOCK_M": 64, "BLOCK_N": 128}, num_stages=3, num_warps=4),
+    /// ]
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: the best depth has to be measured.
+    ///
+    /// ## References
+    ///
+    /// * [MI300X workload optimization: Triton kernel performance](https://rocm.docs.amd.com/en/latest/how-to/rocm-for-ai/inference-optimization/workload.html)
+    /// * [Optimizing Triton kernels (ROCm)](https://rocm.docs.amd.com/projects/ai-ecosystem/en/latest/optimization/optimize-triton-kernels.html)
+    "HW702" "triton-num-stages" {
+        title: "More pipeline stages than AMD's guide recommends",
+        family: Triton,
+        severity: Advice,
+        applicability: DisplayOnly,
+        targets: "gfx90a, gfx942, gfx950",
+        lesson: None,
+        visit: [KeywordArgument],
+    }
+}
+
+/// The largest number of stages that AMD's guide recommends.
+const MOST: i64 = 2;
+
+fn check(cx: &Checker<'_>, stages: Node) {
+    let tree = cx.tree();
+    let is_named = tree
+        .child(stages, Field::Name)
+        .is_some_and(|name| tree.text(name) == "num_stages");
+    if !is_named
+        || !tree
+            .child(stages, Field::Value)
+            .is_some_and(|value| is_deep(cx, value))
+    {
+        return;
+    }
+    let Some(call) = tree.parent(stages).and_then(|list| tree.parent(list)) else {
+        return;
+    };
+    if !takes_launch_options(cx, call) || is_named_after_nvidia(cx, stages) {
+        return;
+    }
+    let list = tree
+        .parent(call)
+        .filter(|parent| tree.kind(*parent) == Kind::List);
+    if let Some(list) = list
+        && !is_first_of_deep_list(cx, list, call)
+    {
+        return;
+    }
+    cx.report(
+        &RULE,
+        stages,
+        "AMD's guide recommends num_stages=2 for one matrix product and 1 for two; more stages need more LDS, which Instinct GPUs have less of.",
+        Suggestion::display_only("Add 1 and 2 as well, and measure"),
+    );
+}
+
+fn is_deep(cx: &Checker<'_>, value: Node) -> bool {
+    integer(&cx.semantics, value).is_some_and(|stages| stages > MOST)
+}
+
+/// Every configuration of the list is deep, and `call` is its first.
+fn is_first_of_deep_list(cx: &Checker<'_>, list: Node, call: Node) -> bool {
+    let tree = cx.tree();
+    let all_deep = tree.parts(list).all(|config| {
+        tree.kind(config) == Kind::Call
+            && keyword(cx, config, "num_stages").is_some_and(|value| is_deep(cx, value))
+    });
+    all_deep && tree.parts(list).next() == Some(call)
+}

@@ -1,0 +1,140 @@
+//! HW112: other libraries of NVIDIA's stack.
+
+use crate::checker::Checker;
+use crate::rules::helpers::table_rules::{self, Use, What, row};
+use crate::syntax::Node;
+use hipward_analyzer_core::Severity;
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds unguarded imports of libraries whose releases contain CUDA code, and that have no rule of their own:
+    /// Transformer Engine, FlashInfer, DeepGEMM, DeepEP, CUTLASS, RAPIDS, KvikIO, nvshmem, nvImageCodec,
+    /// PyNvVideoCodec, cuEquivariance, tiny-cuda-nn, nvdiffrast, spconv, and monitoring tools that query NVIDIA's
+    /// driver, such as GPUtil and py3nvml. Also finds requirements on the best-known of them.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// `pip install` installs CUDA code: the import fails, or the first kernel does. Most of them have a port, a fork
+    /// by AMD, or an alternative library, and the finding names it.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// from deep_gemm import fp8_gemm_nt
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// Import the library that the finding names in the branch for ROCm:
+    ///
+    /// ```python
+    /// import torch
+    ///
+    /// if torch.version.hip:
+    ///     from aiter import gemm_a8w8_blockscale
+    /// else:
+    ///     from deep_gemm import fp8_gemm_nt
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: the alternative has a different interface.
+    ///
+    /// ## References
+    ///
+    /// * [ROCm AI ecosystem: supported frameworks](https://rocm.docs.amd.com/projects/ai-ecosystem/en/latest/)
+    /// * [Transformer Engine on ROCm](https://github.com/ROCm/TransformerEngine)
+    /// * [aiter](https://github.com/ROCm/aiter)
+    /// * [MORI](https://github.com/ROCm/mori)
+    /// * [rocSHMEM](https://github.com/ROCm/rocSHMEM)
+    /// * [rocPyDecode](https://github.com/ROCm/rocPyDecode)
+    "HW112" "cuda-only-library" {
+        title: "A library of NVIDIA's stack",
+        family: VendorLibraries,
+        severity: Error,
+        also: [Warning "for a requirement of the package"],
+        applicability: DisplayOnly,
+        targets: "every ROCm target",
+        lesson: Some("01-port/02-vendor-libraries"),
+        visit: [ImportStatement, ImportFromStatement, Call],
+        files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
+    }
+}
+const fn missing(module: &'static str, title: &'static str) -> Use {
+    row(
+        What::Import(module),
+        Severity::Error,
+        "This library is CUDA code without a ROCm release, so the import, or its first kernel, fails on a ROCm host.",
+        title,
+    )
+}
+
+const fn ported(module: &'static str, title: &'static str) -> Use {
+    row(
+        What::Import(module),
+        Severity::Warning,
+        "The releases of this library on the package index are CUDA code; AMD has a separate port for ROCm.",
+        title,
+    )
+}
+
+const fn monitor(module: &'static str) -> Use {
+    row(
+        What::Import(module),
+        Severity::Error,
+        "This library queries NVIDIA's driver or nvidia-smi, so on a ROCm host it raises or finds no GPU.",
+        "Use amdsmi, or torch.cuda.mem_get_info() and torch.cuda.utilization()",
+    )
+}
+
+const RAPIDS: &str = "Use AMD's ROCm-DS (hipDF for cuDF), or pandas and scikit-learn";
+
+const USES: &[Use] = &[
+    ported(
+        "transformer_engine",
+        "Build AMD's fork, ROCm/TransformerEngine",
+    ),
+    ported(
+        "flashinfer",
+        "Install AMD's amd-flashinfer, or use aiter's attention",
+    ),
+    missing(
+        "deep_gemm",
+        "Use aiter's gemm_a8w8_blockscale, or hipBLASLt through torch._scaled_mm",
+    ),
+    missing("deep_ep", "Use AMD's MORI for expert parallelism"),
+    missing("cutlass", "Use Composable Kernel, FlyDSL or Triton"),
+    missing("nvshmem", "Use rocSHMEM"),
+    missing("kvikio", "Read through the CPU, or with AMD's hipFile"),
+    missing(
+        "nvidia.nvimgcodec",
+        "Use rocJPEG, or decode with torchvision",
+    ),
+    missing("PyNvVideoCodec", "Use AMD's rocPyDecode"),
+    missing("cuequivariance", "Use e3nn or OpenEquivariance"),
+    missing("cuequivariance_torch", "Use e3nn or OpenEquivariance"),
+    missing("tinycudann", "Write the network in PyTorch and compile it"),
+    missing(
+        "nvdiffrast",
+        "Rasterize with a library that has a HIP build",
+    ),
+    missing(
+        "spconv",
+        "Use a sparse convolution library with a HIP build",
+    ),
+    missing("cudf", RAPIDS),
+    missing("cuml", RAPIDS),
+    missing("cugraph", RAPIDS),
+    missing("rmm", RAPIDS),
+    missing("dask_cuda", RAPIDS),
+    missing("dask_cudf", RAPIDS),
+    monitor("GPUtil"),
+    monitor("py3nvml"),
+    monitor("nvidia_smi"),
+    monitor("nvsmi"),
+];
+
+fn check(cx: &Checker<'_>, node: Node) {
+    table_rules::check(cx, &RULE, USES, node);
+}

@@ -1,0 +1,121 @@
+//! HW114: loading CUDA shared libraries by name.
+
+use crate::checker::{Checker, Suggestion};
+use crate::semantic::{folded, is_import_guarded};
+use crate::syntax::{Field, Kind, Node};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds `ctypes.CDLL`, `ctypes.cdll.LoadLibrary` and `ctypes.util.find_library` with a CUDA library, unless the
+    /// code handles the failure.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// The library does not exist on a ROCm host: `CDLL` raises `OSError`, and `find_library` returns `None`. ROCm's
+    /// libraries have other names: `libamdhip64.so` for the runtime and the driver, `libhiprtc.so`, `librccl.so`,
+    /// `libhipblas.so`, `libhipfft.so`, `libMIOpen.so`, `libamd_smi.so`. RCCL has the same function names as NCCL; the
+    /// other libraries renamed their functions, for example `cudaMalloc` to `hipMalloc`.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// import ctypes
+    ///
+    /// nccl = ctypes.CDLL("libnccl.so.2")
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// import ctypes
+    ///
+    /// nccl = ctypes.CDLL("librccl.so.1")
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Unsafe, and offered only for NCCL, because RCCL's functions have the same names. For the other libraries the
+    /// function names change too.
+    ///
+    /// ## References
+    ///
+    /// * [RCCL](https://rocm.docs.amd.com/projects/rccl/en/latest/)
+    /// * [HIP porting guide](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html)
+    "HW114" "cuda-shared-library" {
+        title: "A CUDA shared library is loaded by name",
+        family: VendorLibraries,
+        severity: Error,
+        applicability: Unsafe,
+        targets: "every ROCm target",
+        lesson: Some("01-port/02-vendor-libraries"),
+        visit: [Call],
+    }
+}
+const LOADERS: &[&str] = &[
+    "ctypes.CDLL",
+    "ctypes.PyDLL",
+    "ctypes.cdll.LoadLibrary",
+    "ctypes.util.find_library",
+];
+
+/// A library under its linker name, and the ROCm library.
+const LIBRARIES: &[(&str, &str)] = &[
+    ("nccl", "librccl.so.1"),
+    ("cudart", "libamdhip64.so"),
+    ("cuda", "libamdhip64.so"),
+    ("nvidia-ml", "libamd_smi.so"),
+    ("nvrtc", "libhiprtc.so"),
+    ("cublas", "libhipblas.so"),
+    ("cublasLt", "libhipblaslt.so"),
+    ("cudnn", "libMIOpen.so"),
+    ("cufft", "libhipfft.so"),
+    ("curand", "libhiprand.so"),
+    ("cusparse", "libhipsparse.so"),
+    ("cusolver", "libhipsolver.so"),
+    ("nvToolsExt", "libroctx64.so"),
+    ("cupti", "librocprofiler-sdk.so"),
+    ("cufile", "libhipfile.so"),
+];
+
+fn check(cx: &Checker<'_>, call: Node) {
+    let Some(function) = cx.callee(call).filter(|name| name.is_any(LOADERS)) else {
+        return;
+    };
+    let tree = cx.tree();
+    let Some(argument) = tree
+        .child(call, Field::Arguments)
+        .and_then(|arguments| tree.parts(arguments).next())
+    else {
+        return;
+    };
+    let Some(path) = folded(&cx.semantics, argument) else {
+        return;
+    };
+    let file = path.rsplit('/').next().unwrap_or_default();
+    let stem = file.split(".so").next().unwrap_or_default();
+    let bare = stem.strip_prefix("lib");
+    // `find_library` takes the name without `lib`, the other functions with it.
+    let Some(name) = bare.or_else(|| (function.last() == "find_library").then_some(stem)) else {
+        return;
+    };
+    let Some((_, rocm)) = LIBRARIES.iter().find(|(cuda, _)| *cuda == name) else {
+        return;
+    };
+    if is_import_guarded(&cx.semantics, call, &["OSError", "FileNotFoundError"]) {
+        return;
+    }
+    let title = format!("Load {rocm}");
+    let fix = if *rocm == "librccl.so.1" && bare.is_some() && tree.kind(argument) == Kind::String {
+        let text = tree.text(argument).replace(file, rocm);
+        Suggestion::unsafe_edits(title, vec![(tree.span(argument), text)])
+    } else {
+        Suggestion::display_only(title)
+    };
+    cx.report(
+        &RULE,
+        call,
+        format!("A ROCm host does not have {file}; the equivalent there is {rocm}."),
+        fix,
+    );
+}

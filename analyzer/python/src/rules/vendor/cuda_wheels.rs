@@ -1,0 +1,205 @@
+//! HW115: CUDA packages that Python code installs or requires.
+
+use crate::checker::{Checker, Suggestion};
+use crate::rules::helpers::calls::values;
+use crate::rules::helpers::commands::{RUNNERS, command};
+use crate::semantic::{string, string_parts};
+use crate::syntax::{Field, Kind, Node};
+use hipward_analyzer_core::Severity;
+use hipward_analyzer_core::rule::Rule;
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds CUDA packages in a `pip install` that Python code runs, and in `install_requires` of a `setup.py`:
+    /// NVIDIA's own (`nvidia-cublas-cu12`), `onnxruntime-gpu`, and PyTorch's CUDA index, also as the default of an
+    /// environment variable. A package that another rule reports in requirements, such as `cupy-cuda12x` or `tensorrt`,
+    /// is reported under that rule here too.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// The packages install, use gigabytes, and have no effect; or the CUDA build of PyTorch replaces the ROCm build,
+    /// and `torch.cuda.is_available()` returns false from then on. PyTorch's ROCm wheels are in a separate index.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// import subprocess
+    ///
+    /// subprocess.run(
+    ///     ["pip", "install", "torch", "--index-url", "https://download.pytorch.org/whl/cu128"], check=True
+    /// )
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// import subprocess
+    ///
+    /// subprocess.run(
+    ///     ["pip", "install", "torch", "--index-url", "https://download.pytorch.org/whl/rocm7.0"], check=True
+    /// )
+    /// ```
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: the index has to match the host's ROCm version, and a package may have a different name.
+    ///
+    /// ## References
+    ///
+    /// * [PyTorch: get started](https://pytorch.org/get-started/locally/)
+    /// * [PyTorch for ROCm](https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/3rd-party/pytorch-install.html)
+    "HW115" "cuda-wheels" {
+        title: "A package or index for CUDA is installed",
+        family: VendorLibraries,
+        severity: Warning,
+        applicability: DisplayOnly,
+        targets: "every ROCm target",
+        lesson: Some("01-port/02-vendor-libraries"),
+        visit: [Call, KeywordArgument],
+    }
+}
+/// Packages for NVIDIA's stack: the rule that reports each, here as in requirements, and the package to install
+/// instead.
+const PACKAGES: &[(&str, &str, &str)] = &[
+    (
+        "nvidia-ml-py",
+        "pynvml",
+        "Install amdsmi, which comes with ROCm",
+    ),
+    ("pynvml", "pynvml", "Install amdsmi, which comes with ROCm"),
+    (
+        "onnxruntime-gpu",
+        "cuda-wheels",
+        "Install onnxruntime-migraphx",
+    ),
+    (
+        "tensorrt",
+        "tensorrt",
+        "Remove it; MIGraphX comes with ROCm",
+    ),
+    ("torch-tensorrt", "tensorrt", "Install torch_migraphx"),
+    ("cuda-python", "cuda-python", "Install hip-python"),
+    ("pycuda", "cuda-python", "Install hip-python"),
+];
+
+fn check(cx: &Checker<'_>, node: Node) {
+    installed(cx, &RULE, node);
+}
+
+/// Reports the packages of the rule `of` that Python code installs or requires at `node`.
+pub(in crate::rules) fn installed(cx: &Checker<'_>, of: &'static Rule, node: Node) {
+    let tree = cx.tree();
+    if tree.kind(node) == Kind::KeywordArgument {
+        requirements(cx, of, node);
+        return;
+    }
+    let Some(callee) = cx.callee(node) else {
+        return;
+    };
+    if callee.is_any(&["os.environ.get", "os.getenv"]) {
+        default(cx, of, node);
+        return;
+    }
+    let runs = callee.is_any(RUNNERS);
+    let Some(command) = runs.then(|| command(cx, node)).flatten() else {
+        return;
+    };
+    let words = &command.words;
+    let installs = words
+        .iter()
+        .any(|word| matches!(*word, "pip" | "pip3" | "uv") || word.ends_with("/pip"))
+        && words.contains(&"install");
+    if installs {
+        // One finding per command is enough.
+        words.iter().any(|word| report(cx, of, node, word));
+    }
+}
+
+/// `os.environ.get("TORCH_COMMAND", "pip install torch --index-url https://download.pytorch.org/whl/cu121")`
+fn default(cx: &Checker<'_>, of: &'static Rule, call: Node) {
+    if let Some(text) = values(cx, call)
+        .get(1)
+        .and_then(|value| string(&cx.semantics, *value))
+    {
+        // A source that uses ROCm selects one of several indexes.
+        text.split_whitespace()
+            .filter(|word| {
+                word.contains("//download.pytorch.org/") && !cx.tree().source().contains("rocm")
+            })
+            .any(|word| report(cx, of, call, word));
+    }
+}
+
+/// `install_requires=["nvidia-cublas-cu12"]` of `setup()`
+fn requirements(cx: &Checker<'_>, of: &'static Rule, argument: Node) {
+    let tree = cx.tree();
+    let is_requirements = tree.child(argument, Field::Name).is_some_and(|name| {
+        matches!(
+            tree.text(name),
+            "install_requires" | "setup_requires" | "extras_require"
+        )
+    });
+    let Some(value) = tree
+        .child(argument, Field::Value)
+        .filter(|_| is_requirements)
+        .map(|value| cx.semantics.expression(value))
+    else {
+        return;
+    };
+    for item in tree
+        .subtree(value)
+        // The name of an extra is chosen by the project.
+        .filter(|item| tree.kind(*item) == Kind::String && tree.field(*item) != Field::Key)
+    {
+        if let Some(text) = string_parts(&cx.semantics, item).first() {
+            report(cx, of, item, text);
+        }
+    }
+}
+
+/// Reports `word` if it is a package of the rule `of`.
+fn report(cx: &Checker<'_>, of: &'static Rule, node: Node, word: &str) -> bool {
+    let Some((_, title)) = for_cuda(word).filter(|(owner, _)| *owner == of.name) else {
+        return false;
+    };
+    cx.report_as(
+        of,
+        Severity::Warning,
+        node,
+        format!("{word} is for CUDA: on a ROCm host it has no use, or replaces the ROCm build."),
+        Suggestion::display_only(title),
+    );
+    true
+}
+
+/// The rule that reports the installation of `word`, and the alternative.
+fn for_cuda(word: &str) -> Option<(&'static str, &'static str)> {
+    if let Some((_, build)) = word.split_once("download.pytorch.org/whl/") {
+        let build = build.trim_start_matches("nightly/");
+        return build.starts_with("cu").then_some((
+            "cuda-wheels",
+            "Install from PyTorch's index for the host's ROCm version",
+        ));
+    }
+    let name = word
+        .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_')))
+        .next()
+        .unwrap_or_default();
+    let is_build = ["-cu11", "-cu12", "-cu13"]
+        .iter()
+        .any(|build| name.ends_with(build));
+    if name.starts_with("cupy-cuda") {
+        Some(("cupy", "Install cupy-rocm-7-0 or AMD's amd-cupy"))
+    } else if name.starts_with("nvidia-") && is_build {
+        Some((
+            "cuda-wheels",
+            "Remove it: the ROCm build of PyTorch includes its own libraries",
+        ))
+    } else {
+        PACKAGES
+            .iter()
+            .find(|(package, _, _)| *package == name)
+            .map(|(_, owner, title)| (*owner, *title))
+    }
+}

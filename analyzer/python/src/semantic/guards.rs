@@ -1,0 +1,319 @@
+//! Determines whether code runs on the target: branches, early exits, skipped tests and guarded imports.
+//!
+//! Code with `if torch.version.hip` is already ported: its other branch is for other GPUs.
+
+use super::backend::{last_name, names_rocm, truth_on_target};
+use super::names::Value;
+use super::resolve::Semantics;
+use crate::syntax::{Field, Kind, Node};
+
+/// True if the source shows that the code at `node` does not run on the target.
+pub fn never_runs_on_target(semantics: &Semantics<'_>, node: Node) -> bool {
+    let tree = &semantics.tree;
+    let mut child = node;
+    for parent in tree.ancestors(node) {
+        let skipped = match tree.kind(parent) {
+            Kind::IfStatement | Kind::ElifClause => branch_is_skipped(semantics, parent, child),
+            Kind::ConditionalExpression => {
+                let parts: Vec<_> = tree.parts(parent).collect();
+                match parts[..] {
+                    [yes, condition, _] if child == yes => {
+                        truth_on_target(semantics, condition) == Some(false)
+                    }
+                    [_, condition, no] if child == no => {
+                        truth_on_target(semantics, condition) == Some(true)
+                    }
+                    _ => false,
+                }
+            }
+            Kind::BooleanOperator if tree.field(child) == Field::Right => {
+                let is_or = tree
+                    .child(parent, Field::Operator)
+                    .is_some_and(|operator| tree.kind(operator) == Kind::Or);
+                tree.child(parent, Field::Left)
+                    .is_some_and(|left| truth_on_target(semantics, left) == Some(is_or))
+            }
+            Kind::Block | Kind::Module => is_after_an_exit(semantics, parent, child, names_vendor),
+            Kind::DecoratedDefinition => is_skipped_test(semantics, parent),
+            _ => false,
+        };
+        if skipped {
+            return true;
+        }
+        child = parent;
+    }
+    false
+}
+
+/// An upper limit for calls of a source's own functions; sources with more calls are not searched.
+const MAX_CALLS: usize = 1000;
+
+/// Functions that are called only in code that never runs on the target:
+/// `if not IS_ROCM: check_nvcc(CUDA_HOME)`.
+pub fn never_called(semantics: &Semantics<'_>) -> Vec<Node> {
+    let tree = &semantics.tree;
+    let calls: Vec<(Node, bool)> = tree
+        .nodes()
+        .filter(|name| tree.field(*name) != Field::Name)
+        .filter_map(|name| match semantics.binding(name)?.value {
+            Value::Function(function) if !tree.contains(function, name) => Some((function, name)),
+            _ => None,
+        })
+        .take(MAX_CALLS)
+        .map(|(function, name)| (function, never_runs_on_target(semantics, name)))
+        .collect();
+    if calls.len() == MAX_CALLS {
+        return Vec::new();
+    }
+    let skipped = calls.iter().filter(|(_, never)| *never);
+    skipped
+        .map(|(function, _)| *function)
+        .filter(|function| !calls.contains(&(*function, false)))
+        .collect()
+}
+
+fn branch_is_skipped(semantics: &Semantics<'_>, statement: Node, child: Node) -> bool {
+    let tree = &semantics.tree;
+    let condition_is = |clause: Node, wanted: bool| {
+        tree.child(clause, Field::Condition)
+            .is_some_and(|condition| truth_on_target(semantics, condition) == Some(wanted))
+    };
+    match tree.field(child) {
+        Field::Consequence => {
+            condition_is(statement, false) || is_beside_amds(semantics, statement)
+        }
+        Field::Alternative => {
+            condition_is(statement, true)
+                || tree
+                    .children_in(statement, Field::Alternative)
+                    .take_while(|earlier| *earlier != child)
+                    .any(|earlier| {
+                        tree.kind(earlier) == Kind::ElifClause && condition_is(earlier, true)
+                    })
+        }
+        _ => false,
+    }
+}
+
+/// `if device == "cuda":` with a separate `elif device == "amd":` for AMD.
+fn is_beside_amds(semantics: &Semantics<'_>, statement: Node) -> bool {
+    let tree = &semantics.tree;
+    tree.child(statement, Field::Condition)
+        .is_some_and(|condition| {
+            tree.children_in(statement, Field::Alternative)
+                .filter_map(|clause| tree.child(clause, Field::Condition))
+                .filter(|amds| tree.kind(*amds) == Kind::ComparisonOperator)
+                .filter(|amds| truth_on_target(semantics, *amds) == Some(true))
+                .filter_map(|amds| tree.parts(amds).next())
+                .any(|subject| tree.text(condition).contains(tree.text(subject)))
+        })
+}
+
+/// `if torch.version.hip: return …` or `assert torch.version.hip is None` earlier in the same block, with a condition
+/// that `counts` accepts.
+fn is_after_an_exit(
+    semantics: &Semantics<'_>,
+    block: Node,
+    child: Node,
+    counts: fn(&Semantics<'_>, Node) -> bool,
+) -> bool {
+    let tree = &semantics.tree;
+    tree.parts(block)
+        .take_while(|statement| *statement != child)
+        .any(|statement| {
+            let (condition, exits_when) = match tree.kind(statement) {
+                Kind::IfStatement if exits(semantics, statement) => {
+                    (tree.child(statement, Field::Condition), true)
+                }
+                Kind::AssertStatement => (tree.parts(statement).next(), false),
+                _ => return false,
+            };
+            condition.is_some_and(|condition| {
+                counts(semantics, condition)
+                    && truth_on_target(semantics, condition) == Some(exits_when)
+            })
+        })
+}
+
+/// True if an earlier `if` around `node` exits on the target, for any reason.
+///
+/// Other findings require a condition that names the vendor: after `assert torch.version.cuda` the author assumes that
+/// there is no GPU, and the other findings are needed once that gate is fixed.
+pub fn follows_an_exit(semantics: &Semantics<'_>, node: Node) -> bool {
+    let tree = &semantics.tree;
+    let mut child = node;
+    tree.ancestors(node).any(|parent| {
+        let follows = matches!(tree.kind(parent), Kind::Block | Kind::Module)
+            && is_after_an_exit(semantics, parent, child, is_if);
+        child = parent;
+        follows
+    })
+}
+
+/// True for the condition of an `if`, not of an `assert`.
+fn is_if(semantics: &Semantics<'_>, condition: Node) -> bool {
+    semantics.tree.field(condition) == Field::Condition
+}
+
+/// True if a condition tests for a vendor by a name: `IS_ROCM`, `is_cuda()`.
+fn names_vendor(semantics: &Semantics<'_>, condition: Node) -> bool {
+    let tree = &semantics.tree;
+    names_rocm(semantics, condition)
+        || tree.subtree(condition).any(|node| {
+            tree.kind(node) == Kind::Identifier
+                && matches!(tree.text(node), "is_cuda" | "is_nvidia")
+        })
+}
+
+/// True if the body of an `if` ends with an exit; a test may skip itself.
+fn exits(semantics: &Semantics<'_>, statement: Node) -> bool {
+    let tree = &semantics.tree;
+    tree.child(statement, Field::Consequence)
+        .and_then(|body| tree.parts(body).last())
+        .is_some_and(|last| {
+            matches!(
+                tree.kind(last),
+                Kind::ReturnStatement
+                    | Kind::RaiseStatement
+                    | Kind::ContinueStatement
+                    | Kind::BreakStatement
+            ) || ["pytest.skip(", "self.skipTest(", "sys.exit("]
+                .iter()
+                .any(|call| tree.text(last).starts_with(call))
+        })
+}
+
+/// `@skipIfRocm`, `@unittest.skipIf(TEST_WITH_ROCM, …)`, `@pytest.mark.skipif(torch.version.hip, …)`.
+fn is_skipped_test(semantics: &Semantics<'_>, definition: Node) -> bool {
+    let tree = &semantics.tree;
+    tree.parts(definition)
+        .filter(|part| tree.kind(*part) == Kind::Decorator)
+        .filter_map(|decorator| tree.parts(decorator).next())
+        .any(|expression| {
+            let function = tree
+                .child(expression, Field::Function)
+                .unwrap_or(expression);
+            match last_name(semantics, function) {
+                "skipIf" | "skipif" => tree
+                    .child(expression, Field::Arguments)
+                    .and_then(|arguments| tree.parts(arguments).next())
+                    .is_some_and(|condition| truth_on_target(semantics, condition) == Some(true)),
+                name => name.starts_with("skipIfRocm"),
+            }
+        })
+}
+
+/// True if the source handles the failure of `node`: it is in a `try` with a handler for one of `errors` (or for
+/// everything), under `contextlib.suppress`, or behind a test for availability.
+pub fn is_import_guarded(semantics: &Semantics<'_>, node: Node, errors: &[&str]) -> bool {
+    let tree = &semantics.tree;
+    let mut child = node;
+    for parent in tree.ancestors(node) {
+        match tree.kind(parent) {
+            Kind::FunctionDefinition | Kind::ClassDefinition | Kind::Lambda => return false,
+            Kind::TryStatement if tree.field(child) == Field::Body => {
+                let handled = tree
+                    .parts(parent)
+                    .filter(|part| tree.kind(*part) == Kind::ExceptClause)
+                    .any(|handler| catches(semantics, handler, errors));
+                if handled {
+                    return true;
+                }
+            }
+            Kind::ExceptClause => {
+                // `try: import amdsmi` … `except ImportError: import pynvml`: this does not run on a ROCm host.
+                let has_rocm_import = tree
+                    .parent(parent)
+                    .and_then(|whole| tree.child(whole, Field::Body))
+                    .is_some_and(|body| {
+                        tree.subtree(body).any(|name| {
+                            tree.kind(name) == Kind::DottedName
+                                && matches!(
+                                    tree.text(name).split('.').next(),
+                                    Some("amdsmi" | "aiter" | "rocm_smi" | "pyrsmi")
+                                )
+                        })
+                    });
+                if has_rocm_import {
+                    return true;
+                }
+            }
+            Kind::IfStatement | Kind::ElifClause if tree.field(child) == Field::Consequence => {
+                let asks = tree
+                    .child(parent, Field::Condition)
+                    .is_some_and(|condition| asks_for_availability(semantics, condition, node));
+                if asks {
+                    return true;
+                }
+            }
+            // `if not is_apex_available(): raise ImportError(…)` earlier in the same block.
+            Kind::Block => {
+                let left_before =
+                    tree.parts(parent)
+                        .take_while(|statement| *statement != child)
+                        .any(|statement| {
+                            tree.kind(statement) == Kind::IfStatement
+                                && exits(semantics, statement)
+                                && tree.child(statement, Field::Condition).is_some_and(
+                                    |condition| asks_for_availability(semantics, condition, node),
+                                )
+                        });
+                if left_before {
+                    return true;
+                }
+            }
+            Kind::WithStatement => {
+                let suppresses = tree
+                    .subtree(parent)
+                    .take_while(|inner| tree.kind(*inner) != Kind::Block)
+                    .any(|inner| {
+                        semantics
+                            .callee(inner)
+                            .is_some_and(|function| function.is("contextlib.suppress"))
+                    });
+                if suppresses {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+        child = parent;
+    }
+    false
+}
+
+fn catches(semantics: &Semantics<'_>, handler: Node, errors: &[&str]) -> bool {
+    let tree = &semantics.tree;
+    let Some(caught) = tree
+        .parts(handler)
+        .find(|part| tree.kind(*part) != Kind::Block)
+    else {
+        return true;
+    };
+    tree.subtree(caught).any(|name| {
+        tree.kind(name) == Kind::Identifier
+            && (errors.contains(&tree.text(name))
+                || matches!(tree.text(name), "Exception" | "BaseException"))
+    })
+}
+
+/// `if is_flash_attn_available():`, `if importlib.util.find_spec("flash_attn"):`, `if HAS_APEX:`, and conditions that
+/// name the module: `if xformers_enabled():`, `if backend == Backend.XFORMERS:` before `import xformers`.
+fn asks_for_availability(semantics: &Semantics<'_>, condition: Node, import: Node) -> bool {
+    let tree = &semantics.tree;
+    let module = tree
+        .text(import)
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .find(|word| word.len() > 3 && !matches!(*word, "from" | "import"))
+        .unwrap_or("import");
+    tree.subtree(condition)
+        .filter(|name| tree.kind(*name) == Kind::Identifier)
+        .any(|name| {
+            let lower = tree.text(name).to_ascii_lowercase();
+            lower.contains("available")
+                || lower.contains("installed")
+                || lower == "find_spec"
+                || lower.trim_start_matches('_').starts_with("has_")
+                || lower.contains(module)
+        })
+}

@@ -1,0 +1,330 @@
+//! The analyzer with JSON strings as input and output, for the browser.
+//!
+//! An error is a sentence for the user.
+
+use std::mem;
+use std::sync::Arc;
+
+use crate::analysis::{Options, Session};
+use crate::project_context::{InMemoryFiles, ProjectContext, parent};
+use crate::registry::RULES;
+use crate::selection::Selection;
+use crate::summary::Survey;
+use hipward_analyzer_core::json::{self, Encode, Request, encode};
+use hipward_analyzer_core::{Applicability, Language, Report};
+use hipward_analyzer_team::TeamRules;
+
+/// A request that contains a source.
+struct SourceRequest {
+    request: Request,
+    options: Options,
+}
+
+impl SourceRequest {
+    #[inline(never)]
+    fn read(text: &str) -> Result<Self, String> {
+        let known = [
+            "source",
+            "target",
+            "select",
+            "ignore",
+            "rules",
+            "language",
+            "pytorch_extension",
+            "first_party_modules",
+            "has_amd_sibling",
+            "has_hip_names",
+            "path",
+            "indices",
+            "up_to",
+        ];
+        let request = Request::read(text, &known)?;
+        request.text("source")?;
+        Ok(SourceRequest {
+            options: options(&request)?,
+            request,
+        })
+    }
+
+    fn source(&self) -> &str {
+        self.request.text("source").unwrap_or_default()
+    }
+
+    fn report(&self) -> Report {
+        crate::analyze(self.source(), &self.options)
+    }
+}
+
+/// The analysis options in a request.
+fn options(request: &Request) -> Result<Options, String> {
+    let team = TeamRules::read(request.list("rules")?).map_err(|error| error.to_string())?;
+    let (select, ignore) = (request.texts("select")?, request.texts("ignore")?);
+    let rules = Selection::with_team(&select, &ignore, &team);
+    Ok(Options {
+        target: request.target()?,
+        rules: rules.map_err(|error| error.to_string())?,
+        language: request.language()?,
+        pytorch_extension: request.truth("pytorch_extension")?,
+        has_hip_names: request.truth("has_hip_names")? == Some(true),
+        first_party_modules: request
+            .texts("first_party_modules")?
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+        has_amd_sibling: request.truth("has_amd_sibling")? == Some(true),
+        team,
+    })
+}
+
+/// The answer of [`skeleton`].
+struct Completed {
+    source: String,
+}
+
+impl Encode for Completed {
+    fn encode(&self, out: &mut String) {
+        json::object(out, &[("source", &self.source)]);
+    }
+}
+
+/// `{source, path?}` → the language, by the path's name or otherwise by the content.
+///
+/// # Errors
+/// Returns an error if the request is invalid; this applies to every function here.
+pub fn language(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["source", "path"])?;
+    let source = request.text("source")?;
+    let named = request.text("path").ok().and_then(Language::of_path);
+    Ok(encode(
+        &named.unwrap_or_else(|| Language::of_content(source)),
+    ))
+}
+
+/// `{paths: […]}` → the language of each path by its name, `null` for unsupported names.
+pub fn languages(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["paths"])?;
+    let paths = request.texts("paths")?;
+    let named: Vec<Option<Language>> = paths.into_iter().map(Language::of_path).collect();
+    Ok(encode(&named))
+}
+
+/// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, first_party_modules?, has_amd_sibling?, has_hip_names?}` → `Report`; `rules` are a
+/// team's own.
+pub fn analyze(request: &str, session: &mut Session) -> Result<String, String> {
+    let read = SourceRequest::read(request)?;
+    let report = session.analyze(read.source(), &read.options);
+    Ok(encode(&report))
+}
+
+/// `{source, target?, language?, indices: […]}` → `{source, applied: […]}`.
+pub fn apply(request: &str) -> Result<String, String> {
+    let read = SourceRequest::read(request)?;
+    let indices = read.request.indices()?;
+    Ok(encode(&crate::apply_fixes(
+        read.source(),
+        &read.report(),
+        &indices,
+    )))
+}
+
+/// `{source, target?, language?, up_to?}` → `{source, applied}`.
+pub fn fix_all(request: &str) -> Result<String, String> {
+    let read = SourceRequest::read(request)?;
+    let up_to = read.request.up_to()?.unwrap_or(Applicability::Safe);
+    Ok(encode(&crate::fix_all(read.source(), &read.options, up_to)))
+}
+
+/// The answer of [`project`].
+struct Project {
+    files: Vec<ProjectFile>,
+    summary: hipward_analyzer_core::Summary,
+}
+
+struct ProjectFile {
+    path: String,
+    report: Report,
+}
+
+impl Encode for ProjectFile {
+    fn encode(&self, out: &mut String) {
+        json::object(out, &[("path", &self.path), ("report", &self.report)]);
+    }
+}
+
+impl Encode for Project {
+    fn encode(&self, out: &mut String) {
+        json::object(out, &[("files", &self.files), ("summary", &self.summary)]);
+    }
+}
+
+/// `{files: [{path, source}], target?, select?, ignore?, rules?}` → `{files: [{path, report}], summary}`.
+///
+/// A file with an unsupported name is omitted from the result, but may be part of the project context of other files.
+pub fn project(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["files", "target", "select", "ignore", "rules"])?;
+    let mut options = options(&request)?;
+    let given = request.objects("files", &["path", "source"])?;
+    let mut sources = Vec::new();
+    let mut beside = InMemoryFiles::default();
+    for file in &given {
+        let (path, source) = (file.text("path")?, file.text("source")?);
+        sources.push((path, source));
+        beside.add(path, Some(source));
+    }
+    let project_context = ProjectContext::new(beside);
+    let mut survey = Survey::default();
+    let mut files = Vec::new();
+    for (path, source) in sources {
+        let Some(language) = Language::of_path(path) else {
+            continue;
+        };
+        options.language = Some(language);
+        project_context.fill_options(path, &mut options);
+        let report = crate::analyze(source, &options);
+        survey.add(path, &report);
+        files.push(ProjectFile {
+            path: path.to_owned(),
+            report,
+        });
+    }
+    Ok(encode(&Project {
+        files,
+        summary: survey.finish(),
+    }))
+}
+
+/// The answer of [`project_context`] for a folder.
+struct Folder {
+    path: String,
+    hipified: Vec<String>,
+    not_hipified: Vec<String>,
+    first_party_modules: Arc<Vec<String>>,
+    with_amd_sibling: Vec<String>,
+    with_hip_names: Vec<String>,
+}
+
+impl Encode for Folder {
+    fn encode(&self, out: &mut String) {
+        json::object(
+            out,
+            &[
+                ("path", &self.path),
+                ("hipified", &self.hipified),
+                ("not_hipified", &self.not_hipified),
+                ("first_party_modules", &*self.first_party_modules),
+                ("with_amd_sibling", &self.with_amd_sibling),
+                ("with_hip_names", &self.with_hip_names),
+            ],
+        );
+    }
+}
+
+/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, with_amd_sibling, with_hip_names}]`, for each folder that
+/// holds one of the files what to tell [`analyze`] of those in it; `hipified` are the C++ files there of which
+/// `pytorch_extension` is true, `not_hipified` those of which it is false, `with_amd_sibling` the files that AMD has its own of,
+/// `with_hip_names` those that a header gives HIP's names. What lies there counts; of Python modules, CMake's files and shell
+/// scripts the text does too, and of C++ the lines that include something or name `hipError_t` or `hipStream_t`.
+pub fn project_context(request: &str) -> Result<String, String> {
+    let given = Request::read(request, &["files"])?.objects("files", &["path", "source"])?;
+    let mut files = InMemoryFiles::default();
+    let mut folders: Vec<&str> = Vec::new();
+    for file in &given {
+        let path = file.text("path")?;
+        files.add(path, file.optional_text("source")?);
+        let folder = parent(path).unwrap_or_default();
+        if let Err(at) = folders.binary_search(&folder) {
+            folders.insert(at, folder);
+        }
+    }
+    let project_context = ProjectContext::new(files);
+    let mut answers: Vec<Folder> = folders
+        .iter()
+        .map(|&path| Folder {
+            hipified: Vec::new(),
+            not_hipified: Vec::new(),
+            first_party_modules: project_context.first_party_modules(path),
+            with_amd_sibling: Vec::new(),
+            with_hip_names: Vec::new(),
+            path: path.to_owned(),
+        })
+        .collect();
+    for file in &given {
+        let path = file.text("path")?;
+        let language = Language::of_path(path);
+        let folder = folders.binary_search(&parent(path).unwrap_or_default());
+        let Some(answer) = folder.ok().and_then(|at| answers.get_mut(at)) else {
+            continue;
+        };
+        if project_context.has_amd_sibling(path, language) {
+            answer.with_amd_sibling.push(path.to_owned());
+        }
+        if language == Some(Language::CudaCpp) {
+            match project_context.pytorch_extension(path) {
+                Some(true) => answer.hipified.push(path.to_owned()),
+                Some(false) => answer.not_hipified.push(path.to_owned()),
+                None => {}
+            }
+            if project_context.has_hip_names(path) {
+                answer.with_hip_names.push(path.to_owned());
+            }
+        }
+    }
+    Ok(encode(&answers))
+}
+
+/// Like [`analyze`], with `path`: the file is counted in the summary that [`survey_finish`] returns. One file at a
+/// time, so that a folder of any size needs the memory of one file.
+pub fn survey_add(request: &str, survey: &mut Survey) -> Result<String, String> {
+    let read = SourceRequest::read(request)?;
+    let path = read.request.text("path")?;
+    let report = read.report();
+    survey.add(path, &report);
+    Ok(encode(&report))
+}
+
+/// `{}` → `Summary` of the files since the last call; the next survey starts empty.
+pub fn survey_finish(request: &str, survey: &mut Survey) -> Result<String, String> {
+    Request::read(request, &[])?;
+    Ok(encode(&mem::take(survey).finish()))
+}
+
+/// `{source, target?, exercise}` → `Judgement`; `exercise` is a lesson's conditions, as a JSON text.
+pub fn judge(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["source", "target", "exercise"])?;
+    let exercise = crate::Exercise::parse(request.text("exercise")?);
+    let exercise = exercise.map_err(|error| error.to_string())?;
+    Ok(encode(
+        &exercise.judge(request.text("source")?, &request.target()?),
+    ))
+}
+
+/// `{before, after}` → `DiffLine[]`.
+pub fn diff(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["before", "after"])?;
+    Ok(encode(&hipward_analyzer_core::diff(
+        request.text("before")?,
+        request.text("after")?,
+    )))
+}
+
+/// `{path, before, after}` → a patch for `git apply`, empty if nothing changed.
+pub fn patch(request: &str) -> Result<String, String> {
+    let request = Request::read(request, &["path", "before", "after"])?;
+    Ok(encode(&crate::unified_diff(
+        request.text("path")?,
+        request.text("before")?,
+        request.text("after")?,
+    )))
+}
+
+/// `{source, target?}` → `{source}`, completed to the snippet contract.
+pub fn skeleton(request: &str) -> Result<String, String> {
+    let read = SourceRequest::read(request)?;
+    let source = crate::skeleton(read.source(), &read.report());
+    Ok(encode(&Completed { source }))
+}
+
+/// Every rule without its page: `[{id, name, title, family, severity, …}]`.
+pub fn rules() -> Result<String, String> {
+    Ok(encode(&RULES))
+}

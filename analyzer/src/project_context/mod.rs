@@ -1,0 +1,534 @@
+//! The project context of a file: whether its build runs hipify or a header defines HIP names, the first-party modules
+//! of its project, and whether there is an AMD version of the file.
+//!
+//! The caller provides access to the files ([`FileSource`]): on a disk, or in a request. Independent of the rules.
+
+mod amd_sibling;
+mod builds;
+mod by_path;
+mod first_party_modules;
+mod folder_cache;
+mod hip_alias_header;
+mod in_memory;
+mod patterns;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::analysis::Options;
+use builds::{Build, Cmake, How};
+use folder_cache::FolderCache;
+use hipward_analyzer_core::Language;
+
+pub(crate) use in_memory::InMemoryFiles;
+
+/// Files below one root. Paths are relative to it, with `/` between their parts; the root itself is empty.
+pub trait FileSource {
+    /// The names of the files and folders in a folder.
+    fn names(&self, folder: &str) -> Vec<String>;
+
+    /// Whether a file or folder exists.
+    fn exists(&self, path: &str) -> bool;
+
+    /// The content of a file, if it can be read.
+    fn text(&self, path: &str) -> Option<Cow<'_, str>>;
+}
+
+/// Results about files, cached by folder because many files share them.
+#[derive(Debug, Default)]
+pub struct ProjectContext<F> {
+    files: F,
+    builds: FolderCache<Arc<Vec<Build>>>,
+    first_party_modules: FolderCache<Arc<Vec<String>>>,
+    unmarked: FolderCache<Arc<Vec<String>>>,
+    headers: FolderCache<Arc<hip_alias_header::Header>>,
+}
+
+impl<F: FileSource> ProjectContext<F> {
+    /// Creates an empty cache.
+    pub fn new(files: F) -> Self {
+        ProjectContext {
+            files,
+            builds: FolderCache::default(),
+            first_party_modules: FolderCache::default(),
+            unmarked: FolderCache::default(),
+            headers: FolderCache::default(),
+        }
+    }
+
+    /// Whether hipify converts a C++ file when it is built, as in a PyTorch extension. `None` if no build file answers
+    /// this.
+    ///
+    /// The nearest build file that names the source decides. Otherwise it is the nearest folder with a build that
+    /// applies to all files below it, and the result is true only if each of these builds runs hipify.
+    pub fn pytorch_extension(&self, path: &str) -> Option<bool> {
+        let mut general = None;
+        let mut folder = parent(path);
+        while let Some(here) = folder {
+            let builds = self.builds(here);
+            let from_here = path.get(here.len()..).unwrap_or_default();
+            let mut named = builds
+                .iter()
+                .filter(|build| build.names(from_here.trim_start_matches('/')))
+                .peekable();
+            if named.peek().is_some() {
+                return Some(named.all(|build| {
+                    build.how == How::Hipified
+                        || build.cmake == Some(Cmake::Part) && self.is_hipified_above(here)
+                }));
+            }
+            let mut speaks = builds
+                .iter()
+                .filter(|build| build.speaks_for(path))
+                .peekable();
+            if general.is_none() && speaks.peek().is_some() {
+                general = Some(speaks.all(|build| build.how == How::Hipified));
+            }
+            folder = above(&self.files, here);
+        }
+        general
+    }
+
+    /// Whether the CMake project that contains a folder runs hipify.
+    fn is_hipified_above(&self, folder: &str) -> bool {
+        let mut folder = above(&self.files, folder);
+        while let Some(here) = folder {
+            let builds = self.builds(here);
+            let project = builds.iter().find(|build| build.cmake.is_some());
+            if let Some(project) = project {
+                if project.how == How::Hipified {
+                    return true;
+                }
+                if project.cmake == Some(Cmake::Whole) {
+                    return false;
+                }
+            }
+            folder = above(&self.files, here);
+        }
+        false
+    }
+
+    fn builds(&self, folder: &str) -> Arc<Vec<Build>> {
+        self.builds
+            .answer(folder, || Arc::new(builds::read(&self.files, folder)))
+    }
+
+    /// The modules of every project that contains a folder, up to the root of its repository.
+    pub fn first_party_modules(&self, folder: &str) -> Arc<Vec<String>> {
+        self.first_party_modules.answer(folder, || {
+            let above = above(&self.files, folder);
+            let mut found =
+                above.map_or_else(Vec::new, |above| self.first_party_modules(above).to_vec());
+            first_party_modules::add(&self.files, folder, &mut found);
+            Arc::new(found)
+        })
+    }
+
+    /// Sets the project context in the options for a file of `options.language`.
+    pub fn fill_options(&self, path: &str, options: &mut Options) {
+        let folder = parent(path).unwrap_or_default();
+        // Each value requires reading files, so only the necessary ones are determined.
+        let (is_cpp, is_python) = match options.language {
+            Some(Language::CudaCpp) => (true, false),
+            Some(Language::Python | Language::Notebook) => (false, true),
+            _ => (false, false),
+        };
+        options.pytorch_extension = match is_cpp {
+            true => self.pytorch_extension(path),
+            false => None,
+        };
+        options.has_hip_names = is_cpp && self.has_hip_names(path);
+        options.first_party_modules = match is_python {
+            true => self.first_party_modules(folder).to_vec(),
+            false => Vec::new(),
+        };
+        options.has_amd_sibling = self.has_amd_sibling(path, options.language);
+    }
+
+    /// Whether a header of the project defines CUDA names as HIP names in a C++ file that PyTorch's hipify does not
+    /// convert.
+    pub fn has_hip_names(&self, path: &str) -> bool {
+        self.pytorch_extension(path) != Some(true)
+            && hip_alias_header::is_given(path, |path| {
+                let read = || Arc::new(hip_alias_header::read(&self.files, path));
+                self.headers.answer(path, read)
+            })
+    }
+
+    /// Whether a file is for NVIDIA hosts only, because an AMD version exists.
+    pub fn has_amd_sibling(&self, path: &str, language: Option<Language>) -> bool {
+        if amd_sibling::is_renamed(&self.files, path) {
+            return true;
+        }
+        let is_for_a_host = matches!(
+            language,
+            Some(Language::Dockerfile | Language::Requirements | Language::Yaml)
+        );
+        let folder = parent(path).unwrap_or_default();
+        let find = || Arc::new(amd_sibling::unmarked(&self.files, folder));
+        is_for_a_host
+            && self
+                .unmarked
+                .answer(folder, find)
+                .iter()
+                .any(|name| path.ends_with(name) && join(folder, name) == path)
+    }
+}
+
+/// The parent folder, within the repository.
+fn above<'p>(files: &dyn FileSource, folder: &'p str) -> Option<&'p str> {
+    parent(folder).filter(|_| !is_repository(files, folder))
+}
+
+fn is_repository(files: &dyn FileSource, folder: &str) -> bool {
+    files.exists(&join(folder, ".git"))
+}
+
+/// The folder that contains a path; `None` for the root.
+pub(crate) fn parent(path: &str) -> Option<&str> {
+    match path.rsplit_once('/') {
+        Some((folder, _)) => Some(folder),
+        None => Some("").filter(|_| !path.is_empty()),
+    }
+}
+
+fn join(folder: &str, name: &str) -> String {
+    match (folder, name) {
+        ("", only) | (only, "") => only.to_owned(),
+        _ => [folder, name].join("/"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project_context<'t>(files: &[(&'t str, &'t str)]) -> ProjectContext<InMemoryFiles<'t>> {
+        let mut given = InMemoryFiles::default();
+        for (path, text) in files {
+            given.add(path, Some(text));
+        }
+        ProjectContext::new(given)
+    }
+
+    const LOADS: &str =
+        "from torch.utils import cpp_extension as cpp\n\ncpp.load('ops', ['kernels/x.cu'])";
+    const SETUP: &str = "from torch.utils.cpp_extension import CUDAExtension\n\nCUDAExtension('ops', sources=['csrc/x.cu', f'csrc/{name}_bwd.cu'])";
+    const SETUP_OF_ALL: &str = "from torch.utils.cpp_extension import CUDAExtension\n\nCUDAExtension('ops', sources=sources())";
+
+    /// The tool that renames CUDA's names: `hipify`, `nobody`, or `?`.
+    fn who(files: &[(&str, &str)], path: &str) -> &'static str {
+        let all = project_context(files);
+        let first = all.pytorch_extension(path);
+        assert_eq!(all.pytorch_extension(path), first);
+        match first {
+            Some(true) => "hipify",
+            Some(false) => "nobody",
+            None => "?",
+        }
+    }
+
+    #[test]
+    fn an_extension_is_hipified_within_its_repository() {
+        let files = [
+            ("setup.py", SETUP_OF_ALL),
+            ("ours/.git/HEAD", ""),
+            ("ours/setup.py", SETUP),
+            ("all/.git", ""),
+            ("all/setup.py", SETUP_OF_ALL),
+            ("plain/.git/HEAD", ""),
+            ("plain/x.cu", "CUDAExtension"),
+            ("inline/.git", ""),
+            ("inline/ext.py", LOADS),
+        ];
+        for (path, wanted) in [
+            ("ours/csrc/x.cu", "hipify"),
+            ("ours/csrc/x_bwd.cu", "hipify"),
+            ("ours/csrc/deep/x.cuh", "hipify"),
+            ("ours/benchmarks/alone.cu", "?"),
+            ("all/csrc/deep/x.cu", "hipify"),
+            ("inline/kernels/x.cu", "hipify"),
+            ("inline/kernels/y.cu", "?"),
+            ("plain/x.cu", "?"),
+            ("new/folder/x.cu", "hipify"),
+            ("x.cu", "hipify"),
+        ] {
+            assert_eq!(who(&files, path), wanted, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_build_file_that_names_a_source_decides() {
+        let files = [
+            ("a/.git", ""),
+            ("a/setup.py", SETUP_OF_ALL),
+            (
+                "a/demo/CMakeLists.txt",
+                "project(demo LANGUAGES CXX CUDA)\nadd_executable(demo main.cu)",
+            ),
+            (
+                "a/tool/CMakeLists.txt",
+                "enable_language(CUDA)\nfile(GLOB S src/*.cu)\nadd_executable(t ${S})",
+            ),
+            (
+                "a/host/CMakeLists.txt",
+                "add_library(host ${CMAKE_CURRENT_SOURCE_DIR}/host.cpp)",
+            ),
+            ("a/bench/Makefile", "bench: bench.cu\n\t$(NVCC) -o $@ $<"),
+            ("a/run/run.sh", "set -e\nnvcc -O3 -o x x.cu\n./x"),
+            ("b/.git", ""),
+            (
+                "b/CMakeLists.txt",
+                "project(b LANGUAGES CUDA)\nadd_subdirectory(csrc)",
+            ),
+            ("b/setup.py", SETUP),
+            ("c/.git", ""),
+            (
+                "c/CMakeLists.txt",
+                "project(c LANGUAGES CXX)\nadd_gpu_library(_C csrc/x.cu)",
+            ),
+            (
+                "c/cmake/utils.cmake",
+                "function(add_gpu_library)\n  hipify_sources(${ARGN})\nendfunction()",
+            ),
+            ("c/sub/CMakeLists.txt", "add_gpu_library(_S part.cu)"),
+            (
+                "c/demo/CMakeLists.txt",
+                "project(demo LANGUAGES CUDA)\nadd_executable(demo demo.cu)",
+            ),
+            ("d/.git", ""),
+            (
+                "d/CMakeLists.txt",
+                "project(d CUDA)\nadd_library(d csrc/x.cu)",
+            ),
+            ("d/setup.py", SETUP),
+        ];
+        for (path, wanted) in [
+            ("a/csrc/x.cu", "hipify"),
+            ("a/demo/main.cu", "nobody"),
+            ("a/demo/other.cu", "nobody"),
+            ("a/demo/helper.cuh", "nobody"),
+            ("a/tool/src/x.cu", "nobody"),
+            ("a/tool/src/x.cuh", "nobody"),
+            ("a/host/host.cpp", "nobody"),
+            ("a/bench/bench.cu", "nobody"),
+            ("a/run/x.cu", "nobody"),
+            ("b/csrc/x.cu", "hipify"),
+            // No build file names it.
+            ("b/csrc/x.cuh", "nobody"),
+            ("c/csrc/x.cu", "hipify"),
+            ("c/sub/part.cu", "hipify"),
+            ("c/demo/demo.cu", "nobody"),
+            // Both build it.
+            ("d/csrc/x.cu", "nobody"),
+        ] {
+            assert_eq!(who(&files, path), wanted, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_word_in_a_script_is_no_build() {
+        for (name, text) in [
+            (
+                "tools/check.py",
+                "# Runs hipify over cpp_extension's sources.",
+            ),
+            ("setup.py", "# TODO: hipify, CUDAExtension\nsetup(name='x')"),
+            (
+                "setup.py",
+                "from torch.utils.cpp_extension import CUDA_HOME, CUDAExtension\n",
+            ),
+            (
+                "setup.py",
+                "\"\"\"Not built by cpp_extension.CUDAExtension.\"\"\"\nprint('hipify-perl is not used')",
+            ),
+            (
+                "test_inline.py",
+                "from torch.utils.cpp_extension import load_inline\nload_inline('x', '', source)",
+            ),
+            ("build.sh", "# hipify-perl x.cu\necho 'no hipify here'\n"),
+            ("build.sh", "hipify-perl other.cu > other.hip"),
+            ("Makefile", "# hipify-perl x.cu\nall:\n\tmake -C src"),
+            (
+                "CMakeLists.txt",
+                "# hipify\nproject(x CXX)\nmessage(STATUS \"hipify-perl is not used\")\nfunction(hipify_all)\nendfunction()",
+            ),
+            ("build.rs", "// hipify would help\nfn main() {}"),
+        ] {
+            let name = if name.starts_with("tools/") {
+                "check.py"
+            } else {
+                name
+            };
+            let files = [("a/.git", ""), (&*format!("a/{name}"), text)];
+            assert_eq!(who(&files, "a/csrc/x.cu"), "?", "{text}");
+        }
+        for (name, text) in [
+            ("build.sh", "hipify-perl -inplace csrc/*.cu"),
+            ("Makefile", "%.hip: %.cu\n\thipify-perl $< > $@"),
+            (
+                "build.rs",
+                "fn main() { Command::new(\"hipify-perl\").status(); }",
+            ),
+            ("CMakeLists.txt", "hipify_files(SOURCES)"),
+            (
+                "CMakeLists.txt",
+                "execute_process(COMMAND /opt/rocm/bin/hipify-perl -inplace x.cu)",
+            ),
+            (
+                "setup.py",
+                "import subprocess\nsubprocess.run(['hipify-perl', '-inplace', 'csrc/x.cu'])",
+            ),
+            (
+                "setup.py",
+                "from torch.utils.hipify import hipify_python\nhipify_python.hipify(project_directory='.')",
+            ),
+        ] {
+            let files = [("a/.git", ""), (&*format!("a/{name}"), text)];
+            assert_eq!(who(&files, "a/csrc/x.cu"), "hipify", "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_nvidias_has_amds_counterpart_within_its_repository() {
+        let all = project_context(&[
+            ("a/.git/HEAD", ""),
+            ("a/docker/cuda/Dockerfile", ""),
+            ("a/docker/rocm/Dockerfile", ""),
+            ("a/platforms/cuda.py", ""),
+            ("a/platforms/cuda_only.py", ""),
+            ("a/platforms/rocm.py", ""),
+            ("a/src/CudaStream.h", ""),
+            ("a/src/HipStream.h", ""),
+            ("a/Dockerfile", ""),
+            ("a/Dockerfile.rocm", "# Dockerfile"),
+            ("a/requirements.txt", ""),
+            ("a/requirements-rocm.txt", "-r requirements.txt\ntorch"),
+            ("a/constraints.txt", ""),
+            ("a/rocm-constraints.txt", ""),
+            ("a/targets/cuda/target_cuda.cmake", ""),
+            ("a/targets/hip/target_hip.cmake", ""),
+            ("a/targets/cuda/cuda.cmake", ""),
+            ("a/kernels/nvidia/gemm.py", ""),
+            ("a/kernels/amd/common.py", ""),
+            ("a/nv_utils.py", ""),
+            ("a/amd_utils.py", ""),
+            ("a/utils/cuda.cu", ""),
+            ("a/utils/rocm.cpp", ""),
+            ("a/ops/wkv_cuda.cu", ""),
+            ("a/ops/wkv_hip.hip", ""),
+            ("a/ops/norm_cuda.cu", ""),
+            (
+                "a/ops/norm_hip.hip",
+                "// !!! This is a file automatically generated by hipify!!!",
+            ),
+            ("a/setup.py", ""),
+            ("a/setup_rocm.py", ""),
+            ("mine-cuda/.git/HEAD", ""),
+            ("mine-cuda/x.py", ""),
+            ("mine-rocm/x.py", ""),
+        ]);
+        let of = |path: &str| {
+            let mut options = Options {
+                language: Language::of_path(path),
+                ..Options::default()
+            };
+            all.fill_options(path, &mut options);
+            options.has_amd_sibling
+        };
+        for (path, amds) in [
+            ("a/docker/cuda/Dockerfile", "a/docker/rocm/Dockerfile"),
+            ("a/platforms/cuda.py", "a/platforms/rocm.py"),
+            ("a/src/CudaStream.h", "a/src/HipStream.h"),
+            ("a/Dockerfile", "a/Dockerfile.rocm"),
+            ("a/constraints.txt", "a/rocm-constraints.txt"),
+            ("a/kernels/nvidia/gemm.py", "a/kernels/amd/common.py"),
+            ("a/nv_utils.py", "a/amd_utils.py"),
+            ("a/utils/cuda.cu", "a/utils/rocm.cpp"),
+            ("a/ops/wkv_cuda.cu", "a/ops/wkv_hip.hip"),
+            (
+                "a/targets/cuda/target_cuda.cmake",
+                "a/targets/hip/target_hip.cmake",
+            ),
+        ] {
+            assert!(of(path), "{path}");
+            assert!(!of(amds), "{amds}");
+        }
+        for path in [
+            "a/targets/cuda/cuda.cmake",
+            "a/platforms/cuda_only.py",
+            "a/requirements.txt",
+            "a/ops/norm_cuda.cu",
+            "a/setup.py",
+            "mine-cuda/x.py",
+        ] {
+            assert!(!of(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_header_gives_hips_names_to_what_includes_it() {
+        let all = project_context(&[
+            ("a/.git/HEAD", ""),
+            ("a/include/mine/gpu.hpp", "using cudaError_t = hipError_t;"),
+            ("a/include/mine/all.hpp", "#include \"gpu.hpp\""),
+            ("a/src/deep/x.cu", "# include <mine/all.hpp>"),
+            ("a/src/deep/y.cu", "#include <cuda_runtime.h>"),
+            (
+                "a/src/gpu.h",
+                "#define gpuError_t cudaError_t\n#include \"round.h\"",
+            ),
+            ("a/src/round.h", "#include \"gpu.h\""),
+            ("a/src/z.cu", "#include \"gpu.h\""),
+            ("mine/all.hpp", "#define cudaError_t  hipError_t"),
+        ]);
+        let of = |path: &str| {
+            let mut options = Options {
+                language: Language::of_path(path),
+                ..Options::default()
+            };
+            all.fill_options(path, &mut options);
+            options.has_hip_names
+        };
+        assert!(of("a/src/deep/x.cu"));
+        assert!(of("mine/all.hpp"));
+        assert!(!of("a/src/deep/y.cu"));
+        assert!(!of("a/src/z.cu"));
+    }
+
+    #[test]
+    fn a_module_belongs_to_the_projects_that_hold_the_file_within_its_repository() {
+        let all = project_context(&[
+            ("b.py", ""),
+            ("a/.git/HEAD", ""),
+            ("a/flash_attn/__init__.py", ""),
+            ("a/src/inner/__init__.py", ""),
+            ("a/docs/index.md", ""),
+            (
+                "a/setup.py",
+                "CUDAExtension(name=\"flash_attn_2_cuda\", sources=[])",
+            ),
+            ("a/hopper/setup.py", "setup(name='flash_attn_3')"),
+            ("a/hopper/flash_attn_interface.py", ""),
+            ("a/tests/test_it.py", ""),
+        ]);
+        let of = |folder: &str| {
+            let mut modules = all.first_party_modules(folder).to_vec();
+            modules.sort();
+            modules.dedup();
+            modules
+        };
+        let root = ["flash_attn", "flash_attn_2_cuda", "inner", "setup"];
+        assert_eq!(of("a/tests"), root);
+        let hopper = [
+            "flash_attn",
+            "flash_attn_2_cuda",
+            "flash_attn_3",
+            "flash_attn_interface",
+            "inner",
+            "setup",
+        ];
+        assert_eq!(of("a/hopper"), hopper);
+        assert_eq!(of(""), [""; 0]);
+    }
+}

@@ -1,0 +1,329 @@
+"""The resources that each kernel's AMD machine code uses, as a table: `python -m hipward_kernels.bench.amd_report`.
+
+Each kernel is compiled for the launch that it would get on that GPU. The requirements are: no register spilled to
+memory, no vector load narrower than 16 bytes, and an occupancy that can hide memory's latency. The table is
+`results/amd_code.csv`; a test compiles the kernels again and compares.
+
+The occupancy floor is Little's law. To keep memory busy, a compute unit must have `bandwidth / units * latency` bytes
+in flight. A wavefront requests 64 lanes x 16 bytes x vectors of each input, and four SIMDs share a compute unit.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import sys
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import triton
+
+from hipward_kernels.compile.package_kernels import clang, compile_hip, compile_triton
+from hipward_kernels.gpu.arch import fp8_dtype
+from hipward_kernels.gpu.facts import archs, product_named
+from hipward_kernels.ops.cross_entropy import hip as cross_entropy_hip
+from hipward_kernels.ops.cross_entropy import triton as cross_entropy_triton
+from hipward_kernels.ops.gated import hip as gated_hip
+from hipward_kernels.ops.gated import triton as gated_triton
+from hipward_kernels.ops.hip_launch import VECTOR_BYTES
+from hipward_kernels.ops.launch import row_block, warps
+from hipward_kernels.ops.qkv_rope import triton as qkv_rope_triton
+from hipward_kernels.ops.rmsnorm import hip as rmsnorm_hip
+from hipward_kernels.ops.rmsnorm import triton as rmsnorm_triton
+from hipward_kernels.ops.rope import hip as rope_hip
+from hipward_kernels.ops.rope import triton as rope_triton
+from hipward_kernels.quantization import triton as quantization_triton
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hipward_kernels.compile.listing import Resources
+
+OPS = Path(__file__).parents[1] / "ops"
+REPORT = Path(__file__).parents[2] / "results" / "amd_code.csv"
+
+WAVEFRONT = 64
+"""Lanes of a wavefront on every architecture of the report."""
+
+LATENCY_S = 1e-6
+"""Memory latency under load, rounded up; public microbenchmarks of MI300X measure 0.7 to 0.8 microseconds."""
+
+
+PRODUCTS = {"gfx90a": "MI210", "gfx942": "MI300X", "gfx950": "MI355X"}
+"""The architectures of the report, each with the product whose memory its occupancy floor is for."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with a launch, and the requirements that it must meet."""
+
+    op: str
+    tier: str
+    name: str
+    dtype: str
+    shape: str
+    threads: int
+    """Threads of a workgroup."""
+    bytes_of_thread: float
+    """Bytes that a thread has in flight."""
+    source: Any
+    """A HIP file, or a function under `triton.jit`."""
+    constants: Mapping[str, Any]
+    narrow: int = 0
+    """Loads of single numbers that the algorithm needs, such as a row's label."""
+
+    @property
+    def archs(self) -> tuple[str, ...]:
+        """The architectures that the kernel supports: 8-bit formats start with gfx942."""
+        return tuple(arch for arch in PRODUCTS if self.op != "quantize" or fp8_dtype(arch) is not None)
+
+    @property
+    def stores_numbers(self) -> bool:
+        """Whether the result is one number per row, or 8 bits per element."""
+        return self.name in ("row_sums_kernel", "quantize_kernel") or (
+            self.op == "cross_entropy" and self.name.startswith("forward")
+        )
+
+    def compile(self, arch: str) -> Resources:
+        """Compiles the kernel and returns the resources that its code uses."""
+        if self.tier == "hip":
+            return compile_hip(arch, self.source, self.name, self.constants)
+        signature = {
+            name: _triton_type(name, self.dtype, self.op, arch)
+            for name in self.source.arg_names
+            if name not in self.constants
+        }
+        return compile_triton(arch, self.source, signature, self.constants, self.threads // WAVEFRONT)
+
+    def occupancy_floor(self, arch: str) -> int:
+        """Wavefronts that a SIMD must hold at the same time."""
+        limits, product = archs()[arch].limits, product_named(PRODUCTS[arch])
+        if limits is None or product is None or product.bytes_per_second is None or product.compute_units is None:
+            raise ValueError(f"gpus.toml lacks the bandwidth or the limits of {arch}")
+        wanted = product.bytes_per_second / product.compute_units * LATENCY_S
+        waves = math.ceil(wanted / (limits.simds * WAVEFRONT * self.bytes_of_thread))
+        return min(max(waves, 1), limits.waves_per_simd)
+
+
+def _triton_type(name: str, dtype: str, op: str, arch: str) -> str:
+    if op == "quantize" and name == "y_ptr":
+        return "*fp8e4b8" if arch == "gfx942" else "*fp8e4nv"
+    if name == "labels_ptr":
+        return "*i64"
+    if name in (
+        "r_ptr",
+        "dot_ptr",
+        "dweight_ptr",
+        "losses_ptr",
+        "dlosses_ptr",
+        "normalizers_ptr",
+        "scales_ptr",
+        "cos_ptr",
+        "sin_ptr",
+    ):
+        return "*fp32"
+    if name.endswith("_ptr"):
+        return f"*{dtype}"
+    return "fp32" if name in ("eps", "largest", "smallest") else "i32"
+
+
+ITEMSIZE = {"bf16": 2, "fp32": 4}
+HIP_NAMES = {"bf16": "bf16", "fp32": "f32"}
+
+
+def kernels() -> Iterator[Kernel]:
+    """Yields every kernel at the shapes that matter for speed."""
+    for dtype in ITEMSIZE:
+        yield from _norms(dtype)
+        yield from _gated(dtype)
+        yield from _rope(dtype)
+        yield from _cross_entropy(dtype)
+    block = quantization_triton.column_block(4096)
+    yield _triton(
+        "quantize", quantization_triton.quantize_kernel, "bf16", "K=4096", block, warps(block, WAVEFRONT), 1, {}
+    )
+
+
+def _norms(dtype: str) -> Iterator[Kernel]:
+    for op, add in (("rmsnorm", 0), ("add_rmsnorm", 1)):
+        for columns in (1024, 4096, 8192, 16384, 65536):
+            yield from _hip_norm(op, dtype, columns)
+            block, num_warps = rmsnorm_triton.default_plan(columns, WAVEFRONT)
+            whole = block >= columns
+            kernel = rmsnorm_triton.forward_kernel if whole else rmsnorm_triton.forward_blocked_kernel
+            constants = {"ADD": add, "HAS_WEIGHT": True, **({} if whole else {"COLUMNS": columns})}
+            yield _triton(op, kernel, dtype, f"N={columns}", block, num_warps, 1 + add, constants)
+        for columns in (4096, 16384):
+            block = row_block(columns, rmsnorm_triton.BACKWARD_ROW_LIMIT)
+            constants = {"ADD": add, "HAS_WEIGHT": True}
+            num_warps = warps(block, WAVEFRONT)
+            yield _triton(op, rmsnorm_triton.backward_kernel, dtype, f"N={columns}", block, num_warps, 2, constants)
+    block = row_block(65536, rmsnorm_triton.BACKWARD_ROW_LIMIT)
+    num_warps = warps(block, WAVEFRONT)
+    sums, blocked = rmsnorm_triton.row_sums_kernel, rmsnorm_triton.backward_blocked_kernel
+    yield _triton("rmsnorm", sums, dtype, "N=65536", block, num_warps, 2, {"HAS_WEIGHT": True})
+    yield _triton("rmsnorm", blocked, dtype, "N=65536", block, num_warps, 2, {"ADD": 0, "HAS_WEIGHT": True}, narrow=2)
+
+
+def _hip_norm(op: str, dtype: str, columns: int) -> Iterator[Kernel]:
+    """Both directions, if a row fits into the registers of a block."""
+    size, name, inputs = ITEMSIZE[dtype], HIP_NAMES[dtype], 2 if op == "add_rmsnorm" else 1
+    shape, names = f"N={columns}", dict[str, Any](T=name, W=name, HAS_WEIGHT=1)
+    if (found := rmsnorm_hip.forward_plan("gfx942", columns, size, inputs, {})) is not None:
+        plan, macros = found
+        file, on_their_way = OPS / "rmsnorm/hip.hip", 16 * plan.vectors * inputs
+        yield Kernel(op, "hip", "forward", dtype, shape, plan.threads, on_their_way, file, {**names, **macros})
+    if (back := rmsnorm_hip.backward_plan("gfx942", columns, size)) is not None:
+        file, on_their_way = OPS / "rmsnorm/backward.hip", 16 * back.vectors * (1 + inputs)
+        macros = {**names, **back.macros(), "ADD": inputs - 1}
+        yield Kernel(op, "hip", "backward", dtype, shape, back.threads, on_their_way, file, macros)
+
+
+def _gated(dtype: str) -> Iterator[Kernel]:
+    name = HIP_NAMES[dtype]
+    for op, gelu in (("silu_mul", False), ("gelu_mul", True)):
+        for direction, inputs in (("forward", 2), ("backward", 3)):
+            macros = {"T": name, **gated_hip.macros({}, flat=True, size=VECTOR_BYTES)}
+            on_their_way = 16 * gated_hip.VECTORS * inputs
+            file = OPS / op / "hip.hip"
+            yield Kernel(op, "hip", direction, dtype, "any", gated_hip.THREADS, on_their_way, file, macros)
+            kernel = gated_triton.forward_kernel if direction == "forward" else gated_triton.backward_kernel
+            for columns in (1024, 4096):
+                block = gated_triton.column_block(columns)
+                yield _triton(op, kernel, dtype, f"N={columns}", block, warps(block, WAVEFRONT), inputs, {"GELU": gelu})
+
+
+def _rope(dtype: str) -> Iterator[Kernel]:
+    name = HIP_NAMES[dtype]
+    for half in (True, False):
+        layout = "half" if half else "interleaved"
+        for op, entry in (("rope", "rotate"), ("qkv_rope", "split")):
+            heads = {"HEADS": 32} if op == "rope" else {"HEADS": 48, "KV_HEADS": 8}
+            macros = {"T": name, "C": "f32", "HALF": int(half), "INVERSE": 0, "THREADS": rope_hip.THREADS}
+            macros |= {**heads, "HEAD_DIM": 128, "PAIRS": 64, "BATCHED": 1, "BYTES": 16, "WHOLE": 0}
+            shape = f"{layout}, D=128"
+            yield Kernel(op, "hip", entry, dtype, shape, rope_hip.THREADS, 32, OPS / op / "hip.hip", macros)
+            constants: dict[str, Any] = {
+                "INVERSE": False,
+                "HALF": half,
+                **rope_triton.tile(32 if op == "rope" else 8, 128, 64),
+            }
+            if op == "qkv_rope":
+                constants["WIDTH"] = 128
+            kernel = rope_triton.rope_kernel if op == "rope" else qkv_rope_triton.qkv_rope_kernel
+            threads = rope_triton.tile_warps(constants, WAVEFRONT) * WAVEFRONT
+            on_their_way = constants["HEADS"] * 128 * ITEMSIZE[dtype] / threads
+            # A position has few angles: one number per lane.
+            yield Kernel(
+                op, "triton", kernel.__name__, dtype, shape, threads, on_their_way, kernel, constants, narrow=2
+            )
+
+
+def _cross_entropy(dtype: str) -> Iterator[Kernel]:
+    file, name = OPS / "cross_entropy/hip.hip", HIP_NAMES[dtype]
+    for entry, threads in (("forward", cross_entropy_hip.THREADS), ("backward", cross_entropy_hip.BACKWARD_THREADS)):
+        macros = {"T": name, "THREADS": threads}
+        yield Kernel("cross_entropy", "hip", entry, dtype, "V=32000", threads, 16, file, macros, narrow=3)
+    block = cross_entropy_triton.column_block(32000)
+    for kernel in (cross_entropy_triton.forward_kernel, cross_entropy_triton.backward_kernel):
+        yield _triton("cross_entropy", kernel, dtype, "V=32000", block, warps(block, WAVEFRONT), 1, {}, narrow=4)
+
+
+def _triton(
+    op: str,
+    kernel: Any,
+    dtype: str,
+    shape: str,
+    block: int,
+    num_warps: int,
+    inputs: int,
+    constants: Mapping[str, Any],
+    narrow: int = 0,
+) -> Kernel:
+    threads = num_warps * WAVEFRONT
+    on_their_way = inputs * block * ITEMSIZE[dtype] / threads
+    every = {**constants, "BLOCK": block}
+    return Kernel(op, "triton", kernel.__name__, dtype, shape, threads, on_their_way, kernel, every, narrow)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the report."""
+
+    op: str
+    tier: str
+    kernel: str
+    dtype: str
+    shape: str
+    arch: str
+    compiler: str
+    threads: int
+    vgprs: int
+    lds_bytes: int
+    spills: int
+    occupancy: int
+    """Wavefronts per SIMD."""
+    occupancy_floor: int
+    loads_16: int
+    loads_narrower: int
+    stores_16: int
+
+    @property
+    def name(self) -> str:
+        """The name of the kernel in messages."""
+        return f"{self.op} {self.tier} {self.kernel} {self.dtype} {self.shape} on {self.arch}"
+
+
+def row(kernel: Kernel, arch: str) -> Row:
+    """Compiles a kernel for an architecture and returns its row."""
+    code = kernel.compile(arch)
+    return Row(
+        op=kernel.op,
+        tier=kernel.tier,
+        kernel=kernel.name,
+        dtype=kernel.dtype,
+        shape=kernel.shape,
+        arch=arch,
+        compiler=compiler(kernel.tier),
+        threads=kernel.threads,
+        vgprs=code.vgprs,
+        lds_bytes=code.lds_bytes,
+        spills=code.spills,
+        occupancy=code.waves_per_simd,
+        occupancy_floor=kernel.occupancy_floor(arch),
+        loads_16=code.wide("global load"),
+        loads_narrower=code.narrow("global load"),
+        stores_16=code.wide("global store"),
+    )
+
+
+def compiler(tier: str) -> str:
+    """The name and version of the compiler of a tier's kernels."""
+    return f"triton {triton.__version__}" if tier == "triton" else f"clang {clang('gfx950').version}"
+
+
+def write(rows: list[Row], path: Path) -> None:
+    """Writes the report."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
+
+
+def read(path: Path) -> list[Row]:
+    """Reads the report."""
+    numbers = {field.name for field in fields(Row) if field.type == "int"}
+    with path.open(encoding="utf-8", newline="") as file:
+        return [
+            Row(**{name: int(text) if name in numbers else text for name, text in line.items()})  # type: ignore[arg-type]
+            for line in csv.DictReader(file)
+        ]
+
+
+if __name__ == "__main__":
+    made = [row(kernel, arch) for kernel in kernels() for arch in kernel.archs]
+    write(made, REPORT)
+    for line in made:
+        bad = line.spills or line.occupancy < line.occupancy_floor or not line.loads_16
+        print(f"{'!' if bad else ' '} {line.name}: {line}", file=sys.stderr)

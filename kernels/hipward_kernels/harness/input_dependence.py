@@ -1,0 +1,47 @@
+"""Detects models whose results do not depend on their inputs.
+
+The gate compares results for new inputs, so it detects a variant that ignores its inputs or caches results, unless the
+right result is the same for all inputs. That is no error, but a reader of the result must know it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from hipward_kernels.harness.precision import passes, run
+from hipward_kernels.numerics.nested import cloned, flatten, same_bits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from hipward_kernels.harness.precision import Trial
+
+_CONSEQUENCE = "so a variant that ignores its inputs, or caches a result, cannot be recognized."
+
+
+def cautions(eager: Callable[..., Any], trials: Iterable[Trial]) -> list[str]:
+    """Cautions for a result; empty if results of different inputs differ."""
+    # Each trial is compared with the next, so that at most two are in memory; they may be large.
+    if all(_same(one.inputs, other.inputs) for one, other in itertools.pairwise(trials)):
+        return [f"get_inputs() returns the same values each time, {_CONSEQUENCE}"]
+    # With the random seed of the other inputs, because a model may use random numbers.
+    if all(passes(run(eager, cloned(other.inputs), one.seed), one) for one, other in itertools.pairwise(trials)):
+        return [
+            f"Model's results for different inputs are the same, as far as the precision gate can tell, {_CONSEQUENCE}"
+        ]
+    return []
+
+
+def _same(first: list[Any], second: list[Any]) -> bool:
+    """Whether two lists of arguments are equal; objects other than tensors and strings are compared by identity."""
+    one, other = flatten(first), flatten(second)
+    return one.keys() == other.keys() and all(_same_leaf(value, other[name]) for name, value in one.items())
+
+
+def _same_leaf(value: Any, other: Any) -> bool:
+    if isinstance(value, Tensor) and isinstance(other, Tensor):
+        return same_bits(value, other)
+    return value is other or (isinstance(value, str) and value == other)

@@ -1,0 +1,77 @@
+"""Error measures of two tensors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch import Tensor
+
+CHUNK = {"cpu": 1 << 22, "cuda": 1 << 26}
+"""Elements per chunk: small float64 copies, but enough work for a GPU."""
+
+
+@dataclass(frozen=True)
+class Distance:
+    """Errors of a tensor against another."""
+
+    cosine: float
+    max_abs: float
+    rms: float
+    mismatch: float
+    """Share of the elements whose error exceeds the limit."""
+
+
+def distance(got: Tensor, expected: Tensor, limit: float) -> Distance:
+    """Compares in float64, in chunks. `mismatch` counts errors above `limit`."""
+    # The sums stay on the device and are read once at the end, so that a GPU does not wait for the host.
+    sums = torch.zeros(4, dtype=torch.float64, device=got.device)
+    furthest = torch.zeros((), dtype=torch.float64, device=got.device)
+    mismatches = torch.zeros((), dtype=torch.int64, device=got.device)
+    for a, b in zip(_chunks(got), _chunks(expected), strict=True):
+        difference = (a - b).abs_()
+        sums += torch.stack([a @ b, a @ a, b @ b, difference @ difference])
+        furthest = torch.maximum(furthest, difference.max())
+        mismatches += (difference > limit).sum()
+    dot, got_square, expected_square, error_square = sums.tolist()
+    count = max(got.numel(), 1)
+    norms = math.sqrt(got_square) * math.sqrt(expected_square)
+    return Distance(
+        cosine=min(1.0, max(-1.0, dot / norms)) if norms else float(got_square == expected_square),
+        max_abs=float(furthest),
+        rms=math.sqrt(error_square / count),
+        mismatch=int(mismatches) / count,
+    )
+
+
+def largest(tensor: Tensor) -> float:
+    """Largest absolute value of a tensor's elements."""
+    parts = [part.abs_().max() for part in _chunks(tensor)]
+    return max((float(part) for part in parts), default=0.0)
+
+
+def root_mean_square(tensor: Tensor) -> float:
+    """Root of the mean square of a tensor's elements."""
+    parts = [part @ part for part in _chunks(tensor)]
+    return math.sqrt(sum(float(part) for part in parts) / max(tensor.numel(), 1))
+
+
+def is_finite(tensor: Tensor) -> bool:
+    """Whether no element is NaN or infinite."""
+    if not (tensor.is_floating_point() or tensor.is_complex()):
+        return True
+    return bool(torch.isfinite(tensor).all())
+
+
+def _chunks(tensor: Tensor) -> Iterator[Tensor]:
+    flat = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+    for part in torch.split(flat.detach().reshape(-1), CHUNK.get(tensor.device.type, CHUNK["cpu"])):
+        if part.numel():
+            # Always a copy, because callers modify it.
+            yield part.to(torch.float64, copy=True)

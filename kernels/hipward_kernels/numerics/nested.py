@@ -1,0 +1,66 @@
+"""Tensors in nested lists, tuples, dictionaries and dataclasses, such as the outputs of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def flatten(value: Any, name: str = "") -> dict[str, Any]:
+    """Names and leaves of nested tuples, lists, dictionaries and dataclasses: `0`, `1`, `hidden.0`.
+
+    A single tensor is named `0`. Numbers become tensors; other leaves are returned unchanged.
+    """
+    if isinstance(value, Mapping):
+        items = [(str(key), item) for key, item in value.items()]
+    elif isinstance(value, (list, tuple)):
+        items = [(str(index), item) for index, item in enumerate(value)]
+    elif is_dataclass(value) and not isinstance(value, type):
+        items = [(field.name, getattr(value, field.name)) for field in fields(value)]
+    elif isinstance(value, (bool, int, float, complex)):
+        return {name or "0": torch.tensor(value)}
+    else:
+        return {name or "0": value}
+    return {path: leaf for key, item in items for path, leaf in flatten(item, f"{name}.{key}" if name else key).items()}
+
+
+def tensors(value: Any) -> list[Tensor]:
+    """Every tensor in nested tuples, lists, dictionaries and dataclasses."""
+    return [leaf for leaf in flatten(value).values() if isinstance(leaf, Tensor)]
+
+
+def cloned(value: Any) -> Any:
+    """A copy of lists, tuples and dictionaries with copies of their tensors; other objects are shared."""
+    if isinstance(value, Tensor):
+        return value.clone(memory_format=torch.preserve_format)
+    if type(value) in (list, tuple):
+        return type(value)(cloned(item) for item in value)
+    if type(value) is dict:
+        return {key: cloned(item) for key, item in value.items()}
+    return value
+
+
+def size_in_bytes(value: Any) -> int:
+    """Bytes of the tensors in `value`."""
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors(value))
+
+
+def same_bits(first: Any, second: Any) -> bool:
+    """Whether two structures contain bitwise equal tensors."""
+    return all(
+        a.shape == b.shape and a.dtype == b.dtype and torch.equal(_bits(a), _bits(b))
+        for a, b in zip(tensors(first), tensors(second), strict=True)
+    )
+
+
+def _bits(tensor: Tensor) -> Tensor:
+    if tensor.is_complex():
+        tensor = torch.view_as_real(tensor)
+    if not tensor.is_floating_point():
+        return tensor
+    width = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[tensor.element_size()]
+    return tensor.contiguous().view(width)

@@ -1,0 +1,79 @@
+"""Whether a step pays: told from a clock that says what it is told, since a host's own says what it likes."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from test_harness import snippet
+
+from hipward_kernels.harness import job, lines, step_cost
+from hipward_kernels.harness.race import Entrant
+from hipward_kernels.harness.step_cost import COSTS, ROUNDS, cost
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+class Ring:
+    def take(self) -> list[torch.Tensor]:
+        return [torch.ones(2)]
+
+
+class Clock:
+    """A call's time is what calling it returns, in the order of turns."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+
+    def samples(self, call: Any, arguments: Sequence[Any]) -> tuple[list[float], Any]:
+        self.turns += 1
+        return [call(*args) for args in arguments], None
+
+
+def weighed(*with_it: float) -> tuple[tuple[float, float] | None, int]:
+    clock, turn = Clock(), iter(range(10**6))
+    step = Entrant(lambda _: with_it[min(next(turn) * len(with_it) // (ROUNDS * 6), len(with_it) - 1)], 0.01)
+    found = cost(step, Entrant(lambda _: 1.0, 0.01), Ring(), clock)  # type: ignore[arg-type]
+    return found, clock.turns
+
+
+def test_a_step_costs_only_if_every_round_says_so() -> None:
+    assert weighed(1.5) == ((1.5, 1.0), 2 * ROUNDS)
+    assert weighed(COSTS) == (None, 2)
+    assert weighed(0.5) == (None, 2)
+    found, turns = weighed(1.5, 1.5, 1.5, 1.5, 1.0)
+    assert found is None
+    assert turns == 2 * ROUNDS
+
+
+@pytest.mark.parametrize("costs", [True, False])
+def test_the_variants_above_do_without_a_step_that_costs(
+    costs: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(step_cost, "cost", lambda *_: (3.0, 2.0) if costs else None)
+    monkeypatch.setenv("TORCH_COMPILE_MODE", "default")
+    code = snippet(
+        "self.a(x) + self.b(x)",
+        init="self.a = nn.Linear(16, 16); self.b = nn.Linear(16, 16)",
+        inputs="[torch.randn(64, 16)]",
+    )
+    told = tmp_path / "lines"
+    out = lines.Lines(os.open(told, os.O_WRONLY | os.O_CREAT))
+    job.run(job.Job(code, ["eager", "fused-projections", "everything"], "cpu", 0.1), out, tmp_path)
+    said = [json.loads(line) for line in told.read_text().splitlines()]
+    timed = {line["variant"] for line in said if line["type"] == "sampled"}
+    stands = {line["variant"]: line["based_on"] for line in said if line["type"] == "compile"}
+    assert timed == {"eager", "fused-projections", "everything"}
+    assert stands["everything"] == (["compile"] if costs else ["compile", "fused-projections"])
+    warnings = [line["text"] for line in said if line["type"] == "warning"]
+    if costs:
+        (warning,) = warnings
+        assert warning.startswith("Fused projections costs 50% here: 3 ms with it, 2 ms with Eager alone")
+        assert warning.endswith("Later variants do not include it.")
+    else:
+        assert warnings == []
