@@ -79,7 +79,7 @@ fn variants(out: &mut String, view: &JobView) {
         out.push_str("|\n");
     };
     row([
-        "VariantId",
+        "Variant",
         "Median, ms (95 % interval)",
         "With warm caches, ms",
         "Speed-up over eager (95 % interval)",

@@ -155,7 +155,7 @@ pub(crate) fn table(view: &JobView) -> Html {
         floor: has_floor(view),
     };
     html.raw(
-        "<table class=\"variants\"><thead><tr><th scope=\"col\">VariantId</th>\
+        "<table class=\"variants\"><thead><tr><th scope=\"col\">Variant</th>\
          <th scope=\"col\">Median, ms (95 % interval)</th>",
     )
     .raw(if columns.hot {

@@ -7,7 +7,7 @@ use super::table::{Cells, cells};
 use hipward_protocol::{JobView, VariantView};
 
 const HEADINGS: [&str; 5] = [
-    "VariantId",
+    "Variant",
     "Median, ms (95 %)",
     "Speed-up (95 %)",
     "Verdict",
