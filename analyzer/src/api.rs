@@ -1,6 +1,6 @@
 //! The analyzer with JSON strings as input and output, for the browser.
 //!
-//! An error is a sentence for the user.
+//! An error is a sentence for the user: every function returns one if its request is invalid.
 
 use std::mem;
 use std::sync::Arc;
@@ -10,6 +10,8 @@ use crate::project_context::{InMemoryFiles, ProjectContext, parent};
 use crate::registry::RULES;
 use crate::selection::Selection;
 use crate::summary::Survey;
+use hipward_analyzer_core::json::calls::Completed;
+pub use hipward_analyzer_core::json::calls::{diff, language, languages};
 use hipward_analyzer_core::json::{self, Encode, Request, encode};
 use hipward_analyzer_core::{Applicability, Language, Report};
 use hipward_analyzer_team::TeamRules;
@@ -74,38 +76,6 @@ fn options(request: &Request) -> Result<Options, String> {
         has_amd_sibling: request.truth("has_amd_sibling")? == Some(true),
         team,
     })
-}
-
-/// The answer of [`skeleton`].
-struct Completed {
-    source: String,
-}
-
-impl Encode for Completed {
-    fn encode(&self, out: &mut String) {
-        json::object(out, &[("source", &self.source)]);
-    }
-}
-
-/// `{source, path?}` → the language, by the path's name or otherwise by the content.
-///
-/// # Errors
-/// Returns an error if the request is invalid; this applies to every function here.
-pub fn language(request: &str) -> Result<String, String> {
-    let request = Request::read(request, &["source", "path"])?;
-    let source = request.text("source")?;
-    let named = request.text("path").ok().and_then(Language::of_path);
-    Ok(encode(
-        &named.unwrap_or_else(|| Language::of_content(source)),
-    ))
-}
-
-/// `{paths: […]}` → the language of each path by its name, `null` for unsupported names.
-pub fn languages(request: &str) -> Result<String, String> {
-    let request = Request::read(request, &["paths"])?;
-    let paths = request.texts("paths")?;
-    let named: Vec<Option<Language>> = paths.into_iter().map(Language::of_path).collect();
-    Ok(encode(&named))
 }
 
 /// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, first_party_modules?, has_amd_sibling?, has_hip_names?}` → `Report`; `rules` are a
@@ -296,15 +266,6 @@ pub fn judge(request: &str) -> Result<String, String> {
     Ok(encode(
         &exercise.judge(request.text("source")?, &request.target()?),
     ))
-}
-
-/// `{before, after}` → `DiffLine[]`.
-pub fn diff(request: &str) -> Result<String, String> {
-    let request = Request::read(request, &["before", "after"])?;
-    Ok(encode(&hipward_analyzer_core::diff(
-        request.text("before")?,
-        request.text("after")?,
-    )))
 }
 
 /// `{path, before, after}` → a patch for `git apply`, empty if nothing changed.

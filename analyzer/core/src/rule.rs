@@ -207,6 +207,18 @@ macro_rules! first {
     };
 }
 
+/// Lists the rules of a family: constants `RULES`, `METADATA` and `PAGES`. `$table` is the static that makes a rule run,
+/// of type `$type`, in each rule's module.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! list_rules {
+    ($type:ty, $table:ident: $($rule:ident),+) => {
+        pub(super) const RULES: &[&$type] = &[$(&$rule::$table),+];
+        pub(super) const METADATA: &[&$crate::rule::RuleMeta] = &[$(&$rule::METADATA),+];
+        pub(super) const PAGES: &[&$crate::rule::RulePage] = &[$(&$rule::PAGE),+];
+    };
+}
+
 /// Declares the statics `RULE` ([`Rule`]), `METADATA` ([`RuleMeta`]) and `PAGE` ([`RulePage`]) of a rule's module from its doc comment and its
 /// facts. The language crates wrap it and add what runs the rule.
 ///

@@ -2,7 +2,9 @@
 
 use hipward_analyzer_core::analysis::{ParsedFile, refusal, report};
 use hipward_analyzer_core::diagnostic::RuleRef;
-use hipward_analyzer_core::json::{Encode, Request, encode, object};
+use hipward_analyzer_core::json::calls::Completed;
+pub(crate) use hipward_analyzer_core::json::calls::{diff, language, languages};
+use hipward_analyzer_core::json::{Request, encode};
 use hipward_analyzer_core::position::LineIndex;
 use hipward_analyzer_core::selection::{KnownRule, RuleFilter};
 use hipward_analyzer_core::{
@@ -100,24 +102,6 @@ fn rank(rule: &RuleRef) -> usize {
         .unwrap_or_default()
 }
 
-/// `{source, path?}` → the language, by the path's name or otherwise by the content.
-pub(crate) fn language(request: &str) -> Result<String, String> {
-    let request = Request::read(request, &["source", "path"])?;
-    let source = request.text("source")?;
-    let named = request.text("path").ok().and_then(Language::of_path);
-    Ok(encode(
-        &named.unwrap_or_else(|| Language::of_content(source)),
-    ))
-}
-
-/// `{paths: […]}` → the language of each path, `null` for a file that is not analyzed.
-pub(crate) fn languages(request: &str) -> Result<String, String> {
-    let request = Request::read(request, &["paths"])?;
-    let paths = request.texts("paths")?;
-    let named: Vec<Option<Language>> = paths.into_iter().map(Language::of_path).collect();
-    Ok(encode(&named))
-}
-
 /// `{source, …}` → `Report`.
 pub(crate) fn analyze(request: &str, session: &mut Session) -> Result<String, String> {
     let read = SourceRequest::read(request)?;
@@ -142,24 +126,6 @@ pub(crate) fn fix_all(request: &str) -> Result<String, String> {
         up_to,
         &mut |source| read.report(source, &mut session),
     )))
-}
-
-/// `{before, after}` → `DiffLine[]`.
-pub(crate) fn diff(request: &str) -> Result<String, String> {
-    let request = Request::read(request, &["before", "after"])?;
-    let (before, after) = (request.text("before")?, request.text("after")?);
-    Ok(encode(&hipward_analyzer_core::diff(before, after)))
-}
-
-/// The answer of [`skeleton`].
-struct Completed {
-    source: String,
-}
-
-impl Encode for Completed {
-    fn encode(&self, out: &mut String) {
-        object(out, &[("source", &self.source)]);
-    }
 }
 
 /// `{source, …}` → `{source}`, completed to the snippet contract.

@@ -105,6 +105,26 @@ mod tests {
     }
 
     #[test]
+    fn events_stored_under_former_names_are_read() {
+        let read =
+            |text: &'static str| serde_json::from_str::<Measurement>(text).expect("is an event");
+        assert_eq!(
+            read(r#"{"type":"rungs","rungs":[{"id":"a","label":"A","about":"First"}]}"#),
+            read(r#"{"type":"variants","variants":[{"id":"a","label":"A","about":"First"}]}"#)
+        );
+        assert_eq!(
+            read(r#"{"type":"compile","variant":"a","seconds":1,"stands_on":["b"],"holds":["c"]}"#),
+            read(
+                r#"{"type":"compile","variant":"a","seconds":1,"based_on":["b"],"includes":["c"]}"#
+            )
+        );
+        assert_eq!(
+            read(r#"{"type":"caution","text":"Read this."}"#),
+            read(r#"{"type":"warning","text":"Read this."}"#)
+        );
+    }
+
+    #[test]
     fn hot_roofline_and_variants_lines_parse() {
         let read = |text| match serde_json::from_str(text).expect("is a line") {
             HarnessLine::Measured(measurement) => measurement,

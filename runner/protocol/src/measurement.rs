@@ -16,8 +16,10 @@ pub enum Measurement {
     /// The conditions of the measurement. Precedes all other measurements.
     Environment(Environment),
     /// The variants of this job. Precedes all lines about one of them.
+    #[serde(alias = "rungs")]
     Variants {
         /// In ladder order.
+        #[serde(alias = "rungs")]
         variants: Vec<Variant>,
     },
     /// A variant that cannot run here, with the reason.
@@ -52,10 +54,10 @@ pub enum Measurement {
         /// Seconds.
         seconds: f64,
         /// Lower variants that are part of it.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, alias = "stands_on", skip_serializing_if = "Vec::is_empty")]
         based_on: Vec<VariantId>,
         /// A description of what each included step did.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, alias = "holds", skip_serializing_if = "Vec::is_empty")]
         includes: Vec<String>,
     },
     /// A limitation of the measurement that a reader must know.

@@ -15,7 +15,7 @@ const MEASURED: [Column; 17] = [
     ("Part", "part", as_it_is),
     ("Shape", "shape", as_it_is),
     ("Type", "dtype", as_it_is),
-    ("VariantId", "variant", as_it_is),
+    ("Variant", "variant", as_it_is),
     ("Route", "route", as_it_is),
     ("Median, µs", "median_ms", microseconds),
     ("TFLOP/s", "teraflops", rounded),

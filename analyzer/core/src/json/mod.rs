@@ -1,5 +1,6 @@
 //! JSON requests in, JSON answers out, without the code size of `serde_json`: the browser modules use it.
 
+pub mod calls;
 mod encode;
 mod parse;
 mod request;

@@ -59,9 +59,7 @@ macro_rules! declare_rule {
 /// Lists a family's rules, in the order of the table.
 macro_rules! rules {
     ($($rule:ident,)+) => {
-        pub(super) const RULES: &[&$crate::rules::FileRule] = &[$(&$rule::FILES),+];
-        pub(super) const METADATA: &[&hipward_analyzer_core::rule::RuleMeta] = &[$(&$rule::METADATA),+];
-        pub(super) const PAGES: &[&hipward_analyzer_core::rule::RulePage] = &[$(&$rule::PAGE),+];
+        hipward_analyzer_core::list_rules! { $crate::rules::FileRule, FILES: $($rule),+ }
     };
 }
 

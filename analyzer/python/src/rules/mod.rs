@@ -62,9 +62,7 @@ macro_rules! declare_rule {
 /// Lists a family's rules, in the order of the table.
 macro_rules! rules {
     ($($rule:ident,)+) => {
-        pub(super) const RULES: &[&$crate::rules::PythonRule] = &[$(&$rule::PYTHON),+];
-        pub(super) const METADATA: &[&hipward_analyzer_core::rule::RuleMeta] = &[$(&$rule::METADATA),+];
-        pub(super) const PAGES: &[&hipward_analyzer_core::rule::RulePage] = &[$(&$rule::PAGE),+];
+        hipward_analyzer_core::list_rules! { $crate::rules::PythonRule, PYTHON: $($rule),+ }
     };
 }
 
@@ -78,58 +76,28 @@ pub mod python;
 pub mod triton;
 pub mod vendor;
 
-const TABLES: [&[&PythonRule]; 7] = [
-    vendor::RULES,
-    environment::RULES,
-    backend::RULES,
-    python::RULES,
-    compile::RULES,
-    model::RULES,
-    measure::RULES,
-];
+/// Joins the tables of the families, which are listed once. Triton's family is apart: its rules do not run on every
+/// source, and the browser's Python module does not contain them.
+macro_rules! tables {
+    ($($family:ident),+; $triton:ident) => {
+        const TABLES: &[&[&PythonRule]] = &[$($family::RULES),+];
+        const TABLES_WITH_TRITON: &[&[&PythonRule]] = &[$($family::RULES,)+ $triton::RULES];
+        const METADATA_TABLES: &[&[&RuleMeta]] = &[$($family::METADATA,)+ $triton::METADATA];
+        const PAGE_TABLES: &[&[&RulePage]] = &[$($family::PAGES,)+ $triton::PAGES];
+    };
+}
+
+tables! { vendor, environment, backend, python, compile, model, measure; triton }
 
 /// The rules for any Python source, by family.
-pub static RULES: &[&PythonRule] = &concat::<_, { count(&TABLES) }>(&TABLES);
-
-const TABLES_WITH_TRITON: [&[&PythonRule]; 8] = [
-    vendor::RULES,
-    environment::RULES,
-    backend::RULES,
-    python::RULES,
-    compile::RULES,
-    model::RULES,
-    measure::RULES,
-    triton::RULES,
-];
+pub static RULES: &[&PythonRule] = &concat::<_, { count(TABLES) }>(TABLES);
 
 /// [`RULES`] and the rules for Triton kernels.
 pub static RULES_AND_TRITON: &[&PythonRule] =
-    &concat::<_, { count(&TABLES_WITH_TRITON) }>(&TABLES_WITH_TRITON);
-
-const METADATA_TABLES: [&[&RuleMeta]; 8] = [
-    vendor::METADATA,
-    environment::METADATA,
-    backend::METADATA,
-    python::METADATA,
-    compile::METADATA,
-    model::METADATA,
-    measure::METADATA,
-    triton::METADATA,
-];
+    &concat::<_, { count(TABLES_WITH_TRITON) }>(TABLES_WITH_TRITON);
 
 /// The metadata of [`RULES_AND_TRITON`].
-pub static METADATA: &[&RuleMeta] = &concat::<_, { count(&METADATA_TABLES) }>(&METADATA_TABLES);
-
-const PAGE_TABLES: [&[&RulePage]; 8] = [
-    vendor::PAGES,
-    environment::PAGES,
-    backend::PAGES,
-    python::PAGES,
-    compile::PAGES,
-    model::PAGES,
-    measure::PAGES,
-    triton::PAGES,
-];
+pub static METADATA: &[&RuleMeta] = &concat::<_, { count(METADATA_TABLES) }>(METADATA_TABLES);
 
 /// The pages of [`RULES_AND_TRITON`].
-pub static PAGES: &[&RulePage] = &concat::<_, { count(&PAGE_TABLES) }>(&PAGE_TABLES);
+pub static PAGES: &[&RulePage] = &concat::<_, { count(PAGE_TABLES) }>(PAGE_TABLES);
