@@ -233,13 +233,12 @@ def check_fence(folder: Path, fence: Fence) -> None:
 
 
 BLOCKS: dict[str, tuple[set[str], set[str]]] = {
-    "try": ({"file", "task", "present"}, {"gone", "absent", "solution"}),
-    "bench": ({"file", "title", "say"}, {"results"}),
+    "try": ({"file", "task", "present"}, {"no_findings", "absent", "solution"}),
+    "bench": ({"file", "title", "note"}, {"results"}),
     "quiz": ({"question", "option"}, set()),
-    "claim": ({"says", "verdict"}, {"but", "shown", "measured"}),
+    "claim": ({"claim", "verdict"}, {"evidence", "measured"}),
 }
-EVIDENCE = {"wrong": {"but"}, "depends": {"but"}, "holds": {"shown"}, "unmeasured": set()}
-"""Required evidence of a claim, by verdict."""
+VERDICTS = {"wrong", "depends", "holds", "unmeasured"}
 
 
 def check_block(folder: Path, kind: str, block: dict[str, Any]) -> None:
@@ -249,7 +248,7 @@ def check_block(folder: Path, kind: str, block: dict[str, Any]) -> None:
             if kind == "bench":
                 expect(source.startswith("# test: snippet"), f"{block[name]} is not a snippet")
     if kind == "try":
-        for rule in block.get("gone", []):
+        for rule in block.get("no_findings", []):
             expect(rule in rules(), f"there is no rule {rule}")
         check_conditions(block)
     if kind == "bench":
@@ -273,21 +272,18 @@ def check_conditions(exercise: dict[str, Any]) -> None:
 
 def check_claim(claim: dict[str, Any]) -> None:
     """Checks that a claim names its source and the evidence that its verdict requires."""
-    expect(claim["verdict"] in EVIDENCE, f"the verdict must be one of {', '.join(EVIDENCE)}")
-    required = EVIDENCE[claim["verdict"]]
-    expect(
-        claim.keys() & {"but", "shown"} == required,
-        f"this verdict needs {required or 'neither but nor shown'}",
-    )
-    for name in {"says"} | required:
+    expect(claim["verdict"] in VERDICTS, f"the verdict must be one of {', '.join(sorted(VERDICTS))}")
+    needs_evidence = claim["verdict"] != "unmeasured"
+    expect(("evidence" in claim) == needs_evidence, "evidence is required, unless the verdict is unmeasured")
+    for name in claim.keys() & {"claim", "evidence"}:
         statement = claim[name]
         fields = {"text", "source", "url", "quote"}
         expect(statement.keys() <= fields, f"{name} may only have {', '.join(sorted(fields))}")
         expect(statement.get("text") and statement.get("source"), f"{name} needs a text and a source")
         expect(statement.get("url", "https://").startswith("https://"), "the url must begin with https://")
-    says = claim["says"]
-    is_quoted = says["text"].startswith(("“", '"'))
-    expect(not is_quoted or says.get("quote"), "a paraphrase must not be in quotation marks")
+    stated = claim["claim"]
+    is_quoted = stated["text"].startswith(("“", '"'))
+    expect(not is_quoted or stated.get("quote"), "a paraphrase must not be in quotation marks")
 
 
 def read_beside(folder: Path, name: str) -> str:

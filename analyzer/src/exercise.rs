@@ -11,7 +11,7 @@ use crate::selection::Selection;
 pub struct Exercise(hipward_analyzer_team::Exercise);
 
 impl Exercise {
-    /// Reads `{gone: […], absent: […], present: […]}`.
+    /// Reads `{no_findings: […], absent: […], present: […]}`.
     ///
     /// # Errors
     /// At the first condition that cannot be read.

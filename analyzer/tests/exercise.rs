@@ -17,7 +17,7 @@ fn missing(exercise: &str, source: &str) -> Vec<String> {
 }
 
 const DEVICE: &str = r#"{
-  "gone": ["version-cuda-gate"],
+  "no_findings": ["version-cuda-gate"],
   "present": [{
     "title": "It asks for a GPU.", "message": "Nothing asks for a GPU.",
     "match": {"call": "torch.cuda.is_available"}
@@ -107,7 +107,7 @@ fn invalid_exercise_reports_the_key() {
         ),
         ("{}".to_owned(), "`present`: add at least one condition"),
         (
-            r#"{"gone": ["no-rule"]}"#.to_owned(),
+            r#"{"no_findings": ["no-rule"]}"#.to_owned(),
             "`gone`: there is no rule `no-rule`",
         ),
         (

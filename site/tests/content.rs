@@ -41,17 +41,17 @@ fn a_mistake_names_its_line_and_what_to_do() {
             "both before=… and after=…",
         ),
         (
-            "```try\nfile = \"before.py\"\ntask = \"T\"\ngone = [\"no-such-rule\"]\n```\n",
+            "```try\nfile = \"before.py\"\ntask = \"T\"\nno_findings = [\"no-such-rule\"]\n```\n",
             1,
             "no rule `no-such-rule`",
         ),
         (
-            "```try\nfile = \"before.py\"\ntask = 1\ngone = []\n```\n",
+            "```try\nfile = \"before.py\"\ntask = 1\nno_findings = []\n```\n",
             3,
             "expected a string",
         ),
         (
-            "```try\nfile = \"before.py\"\ntask = \"T\"\ngone = [\"pynvml\"]\n```\n",
+            "```try\nfile = \"before.py\"\ntask = \"T\"\nno_findings = [\"pynvml\"]\n```\n",
             1,
             "at least one condition",
         ),
@@ -61,12 +61,12 @@ fn a_mistake_names_its_line_and_what_to_do() {
             "`present 1: match.pattern`",
         ),
         (
-            "```claim\nverdict = \"wrong\"\n[says]\ntext = \"T\"\nsource = \"S\"\n```\n",
+            "```claim\nverdict = \"wrong\"\n[claim]\ntext = \"T\"\nsource = \"S\"\n```\n",
             1,
-            "has a table `but`",
+            "needs a table `evidence`",
         ),
         (
-            "```claim\nverdict = \"unmeasured\"\n[says]\ntext = \"“T.” Or so.\"\nsource = \"S\"\n```\n",
+            "```claim\nverdict = \"unmeasured\"\n[claim]\ntext = \"“T.” Or so.\"\nsource = \"S\"\n```\n",
             1,
             "quotation marks are for the source's own words",
         ),
@@ -76,7 +76,7 @@ fn a_mistake_names_its_line_and_what_to_do() {
             "correct = true",
         ),
         (
-            "```bench\nfile = \"before.py\"\ntitle = \"T\"\nsay = \"S\"\nresults = [\"r2\"]\n```\n",
+            "```bench\nfile = \"before.py\"\ntitle = \"T\"\nnote = \"S\"\nresults = [\"r2\"]\n```\n",
             1,
             "no row with the id `r2`",
         ),

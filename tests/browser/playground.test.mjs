@@ -256,7 +256,7 @@ test('what a person made of an exercise survives a reload, and the exercise does
   // It is kept with its report.
   await findings().filter({ hasText: 'apex' }).first().waitFor();
   const wanted = { title: 'AMD SMI is imported.', message: 'Import it.', match: { import: 'amdsmi' } };
-  const judged = encodeURIComponent(JSON.stringify({ gone: ['pynvml'], present: [wanted] }));
+  const judged = encodeURIComponent(JSON.stringify({ no_findings: ['pynvml'], present: [wanted] }));
   const exercise = `/playground/#text=import%20pynvml%0A&task=Fix%20it.&exercise=${judged}`;
   await open(exercise);
   await page.getByText('Task.').waitFor();

@@ -17,7 +17,7 @@ struct Task {
     file: String,
     start: String,
     solution: String,
-    gone: Vec<String>,
+    no_findings: Vec<String>,
     exercise: Exercise,
 }
 
@@ -61,14 +61,13 @@ fn tasks() -> Vec<Task> {
             let text = |key: &str| block[key].as_str().expect("a string").to_owned();
             let block = json!(block);
             let of = |key: &str| block.get(key).cloned().unwrap_or_else(|| json!([]));
-            let gone = of("gone");
-            let exercise =
-                json!({ "gone": gone, "present": of("present"), "absent": of("absent") });
+            let no_findings = of("no_findings");
+            let exercise = json!({ "no_findings": no_findings, "present": of("present"), "absent": of("absent") });
             tasks.push(Task {
                 file: text("file"),
                 start: read(&folder.join(text("file"))),
                 solution: read(&folder.join(text("solution"))),
-                gone: serde_json::from_value(gone).expect("names of rules"),
+                no_findings: serde_json::from_value(no_findings).expect("names of rules"),
                 exercise: Exercise::parse(&exercise.to_string())
                     .unwrap_or_else(|error| panic!("{}: {error}", page.display())),
             });
@@ -92,7 +91,7 @@ fn found_lines(task: &Task) -> BTreeSet<usize> {
     analyze(&task.start, &Options::default())
         .findings
         .into_iter()
-        .filter(|finding| task.gone.contains(&finding.rule))
+        .filter(|finding| task.no_findings.contains(&finding.rule))
         .map(|finding| finding.span.start.line as usize - 1)
         .collect()
 }
@@ -103,7 +102,7 @@ fn exercises_start_unsolved_and_their_solutions_solve_them() {
     assert!(tasks.len() >= 8, "{} exercises", tasks.len());
     for task in &tasks {
         let left = missing(task, &task.start);
-        for rule in &task.gone {
+        for rule in &task.no_findings {
             let title = format!("No finding of `{rule}`.");
             assert!(
                 left.iter().any(|line| line.starts_with(&title)),

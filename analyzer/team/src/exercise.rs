@@ -1,6 +1,6 @@
 //! A lesson's exercise: conditions on a source, each evaluated separately.
 //!
-//! `gone` names rules that must have no finding. `absent` and `present` match code in the language of team rules.
+//! `no_findings` names rules that must have no finding. `absent` and `present` match code in the language of team rules.
 //! Suppression comments have no effect: suppressed findings count.
 
 use std::ops::Range;
@@ -20,7 +20,7 @@ use hipward_analyzer_python::syntax::{LastParse, Node, parse};
 /// The conditions of an exercise.
 #[derive(Debug)]
 pub struct Exercise {
-    gone: Vec<&'static RuleMeta>,
+    no_findings: Vec<&'static RuleMeta>,
     searches: Vec<Search>,
 }
 
@@ -60,7 +60,7 @@ impl From<Wrong> for ExerciseError {
 }
 
 impl Exercise {
-    /// Parses `{gone: […], absent: […], present: […]}`.
+    /// Parses `{no_findings: […], absent: […], present: […]}`.
     ///
     /// # Errors
     /// Returns an error for the first invalid condition.
@@ -68,19 +68,19 @@ impl Exercise {
         let Ok(json) = parse_json(json) else {
             return wrong("exercise", "not valid JSON").map_err(ExerciseError::from);
         };
-        let table = Table::new("", &json, &["gone", "absent", "present"])?;
+        let table = Table::new("", &json, &["no_findings", "absent", "present"])?;
         let mut exercise = Exercise {
-            gone: Vec::new(),
+            no_findings: Vec::new(),
             searches: Vec::new(),
         };
-        let names = match table.get("gone") {
+        let names = match table.get("no_findings") {
             Some(Json::List(names)) if names.is_empty() => Vec::new(),
-            _ => table.texts("gone")?,
+            _ => table.texts("no_findings")?,
         };
         for name in names {
             match built_in(name) {
-                Some(rule) => exercise.gone.push(rule),
-                None => wrong("gone", format!("there is no rule `{name}`"))?,
+                Some(rule) => exercise.no_findings.push(rule),
+                None => wrong("no_findings", format!("there is no rule `{name}`"))?,
             }
         }
         for key in ["present", "absent"] {
@@ -109,14 +109,14 @@ impl Exercise {
 
     /// The rules that must have no finding.
     pub fn rules(&self) -> &[&'static RuleMeta] {
-        &self.gone
+        &self.no_findings
     }
 
     /// Judges a Python source for the target. `report` is that of [`Exercise::rules`], or of every rule if there are none.
     pub fn judge(&self, source: &str, target: &Target, report: &Report) -> Judgement {
         let mut conditions = vec![is_python(report)];
-        conditions.extend(self.gone.iter().map(|rule| no_finding(rule, report)));
-        if report.suppressed > 0 && !self.gone.is_empty() {
+        conditions.extend(self.no_findings.iter().map(|rule| no_finding(rule, report)));
+        if report.suppressed > 0 && !self.no_findings.is_empty() {
             conditions.push(JudgedCondition {
                 title: "No finding is suppressed.".to_owned(),
                 met: false,

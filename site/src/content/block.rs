@@ -64,8 +64,8 @@ pub(crate) struct Try {
 pub(crate) struct Bench {
     /// What is measured.
     pub(crate) title: String,
-    /// What to look at.
-    pub(crate) say: String,
+    /// What to look at in the result.
+    pub(crate) note: String,
     /// File name.
     pub(crate) file: String,
     /// The snippet.
@@ -101,10 +101,10 @@ pub(crate) struct QuizOption {
 #[derive(Clone, Debug)]
 pub(crate) struct Claim {
     /// What is claimed, and who claims it.
-    pub(crate) says: Statement,
-    /// What came of checking it.
+    pub(crate) statement: Statement,
+    /// The result of checking it.
     pub(crate) verdict: ClaimVerdict,
-    /// What of it Hipward measured: reads after "We measured".
+    /// The part that was measured here. The page shows it after "We measured".
     pub(crate) measured: Option<String>,
 }
 
@@ -123,7 +123,7 @@ pub(crate) struct Statement {
     pub(crate) url: Option<String>,
 }
 
-/// What came of checking a claim, with what shows it.
+/// The result of checking a claim, with its evidence.
 #[derive(Clone, Debug)]
 pub(crate) enum ClaimVerdict {
     Holds(Statement),
@@ -137,9 +137,8 @@ pub(crate) enum ClaimVerdict {
 struct ClaimBody {
     verdict: VerdictWord,
     measured: Option<String>,
-    says: Statement,
-    but: Option<Statement>,
-    shown: Option<Statement>,
+    claim: Statement,
+    evidence: Option<Statement>,
 }
 
 #[derive(Deserialize)]
@@ -153,18 +152,18 @@ enum VerdictWord {
 
 impl ClaimBody {
     fn claim(self) -> Result<Claim, Mistake> {
-        let verdict = match (self.verdict, self.but, self.shown) {
-            (VerdictWord::Holds, None, Some(shown)) => ClaimVerdict::Holds(shown),
-            (VerdictWord::Depends, Some(but), None) => ClaimVerdict::Depends(but),
-            (VerdictWord::Wrong, Some(but), None) => ClaimVerdict::Wrong(but),
-            (VerdictWord::Unmeasured, None, None) => ClaimVerdict::Unmeasured,
+        let verdict = match (self.verdict, self.evidence) {
+            (VerdictWord::Holds, Some(evidence)) => ClaimVerdict::Holds(evidence),
+            (VerdictWord::Depends, Some(evidence)) => ClaimVerdict::Depends(evidence),
+            (VerdictWord::Wrong, Some(evidence)) => ClaimVerdict::Wrong(evidence),
+            (VerdictWord::Unmeasured, None) => ClaimVerdict::Unmeasured,
             _ => return Err(Mistake::ClaimEvidence),
         };
-        if !self.says.quote && self.says.text.starts_with(['“', '"']) {
+        if !self.claim.quote && self.claim.text.starts_with(['“', '"']) {
             return Err(Mistake::ClaimQuotation);
         }
         Ok(Claim {
-            says: self.says,
+            statement: self.claim,
             verdict,
             measured: self.measured,
         })
@@ -177,7 +176,7 @@ struct TryBody {
     file: String,
     task: String,
     #[serde(default)]
-    gone: Vec<String>,
+    no_findings: Vec<String>,
     #[serde(default)]
     present: Vec<serde_json::Value>,
     #[serde(default)]
@@ -188,8 +187,8 @@ struct TryBody {
 impl TryBody {
     /// The conditions, for the analyzer; it has to be able to read them.
     fn exercise(&self) -> Result<String, Mistake> {
-        known_rules(&self.gone)?;
-        let json = json!({ "gone": self.gone, "present": self.present, "absent": self.absent });
+        known_rules(&self.no_findings)?;
+        let json = json!({ "no_findings": self.no_findings, "present": self.present, "absent": self.absent });
         let json = json.to_string();
         match Exercise::parse(&json) {
             Ok(_) => Ok(json),
@@ -203,7 +202,7 @@ impl TryBody {
 struct BenchBody {
     file: String,
     title: String,
-    say: String,
+    note: String,
     #[serde(default)]
     results: Vec<String>,
 }
@@ -252,7 +251,7 @@ pub(crate) fn read(fence: &Fence<'_>, around: &Around<'_>) -> Result<Block, Cont
             Ok(Block::Bench(Bench {
                 code: folder.whole(&body.file).map_err(at)?,
                 title: body.title,
-                say: body.say,
+                note: body.note,
                 file: body.file,
                 results: body.results,
             }))

@@ -74,9 +74,7 @@ pub enum Mistake {
     #[error("there is no rule `{0}`; `hipward explain` lists the rules")]
     NoRule(String),
     /// A claim whose verdict has no source, or one that does not go with it.
-    #[error(
-        "a claim that is wrong or depends has a table `but`, one that holds has a table `shown`, one that is unmeasured has neither"
-    )]
+    #[error("a claim needs a table `evidence`, unless its verdict is unmeasured")]
     ClaimEvidence,
     /// A paraphrase that looks like a quotation.
     #[error(

@@ -216,7 +216,7 @@ fn examples(site: &Site) -> Option<AnyView> {
             view! {
                 <details data-snippet=id data-title=plain(&bench.title)>
                     <summary inner_html=inline(&bench.title, site.base())></summary>
-                    <p inner_html=inline(&bench.say, site.base())></p>
+                    <p inner_html=inline(&bench.note, site.base())></p>
                     <div inner_html=code></div>
                 </details>
             }

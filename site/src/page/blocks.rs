@@ -85,7 +85,7 @@ fn bench(site: &Site, lesson: &str, block: &Bench) -> AnyView {
     view! {
         <div class="block bench">
             <p class="block-title">"Benchmark: "<span inner_html=inline(&block.title, site.base())></span></p>
-            <p inner_html=inline(&block.say, site.base())></p>
+            <p inner_html=inline(&block.note, site.base())></p>
             <details>
                 <summary>"The snippet"</summary>
                 <div inner_html=python(Some(&block.file), &block.code)></div>
@@ -191,8 +191,8 @@ fn claim(site: &Site, claim: &Claim) -> AnyView {
     view! {
         <aside class=format!("block claim {class}")>
             <p class="block-title">{format!("Claim: {word}")}</p>
-            <p>{words(site, &claim.says)}</p>
-            <p class="hint" inner_html=cited("Claimed by: ", &claim.says)></p>
+            <p>{words(site, &claim.statement)}</p>
+            <p class="hint" inner_html=cited("Claimed by: ", &claim.statement)></p>
             {evidence}
         </aside>
     }

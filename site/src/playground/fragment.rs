@@ -138,7 +138,8 @@ mod tests {
     #[test]
     fn a_task_survives_the_address() {
         let text = "x = \"é 漢 🎉 & = # % + \"\n";
-        let exercise = r#"{"gone":["pynvml"],"present":[{"match":{"pattern":"x = $X & 1"}}]}"#;
+        let exercise =
+            r#"{"no_findings":["pynvml"],"present":[{"match":{"pattern":"x = $X & 1"}}]}"#;
         let fragment = lesson_fragment(
             text,
             Language::Python,

@@ -52,7 +52,7 @@ See [the rule](/rules/pynvml/) and [below](#start-here).
 file = "before.py"
 solution = "after.py"
 task = "Make `x` two."
-gone = ["pynvml"]
+no_findings = ["pynvml"]
 [[present]]
 title = "`x` is 2."
 message = "`x` is not 2 yet."
@@ -62,7 +62,7 @@ match.pattern = "x = 2"
 ```bench
 file = "before.py"
 title = "A `bench`"
-say = "Look at x."
+note = "Look at x."
 results = ["r1"]
 ```
 
@@ -80,22 +80,22 @@ why = "It is."
 ```claim
 verdict = "depends"
 measured = "the small shapes"
-[says]
+[claim]
 text = "It is fast."
 quote = true
 source = "A vendor"
 url = "https://example.com/"
-[but]
+[evidence]
 text = "It is slow for `x`."
 source = "A paper"
 ```
 
 ```claim
 verdict = "wrong"
-[says]
+[claim]
 text = "It is always right."
 source = "A guide"
-[but]
+[evidence]
 text = "It is wrong for 3."
 source = "The manual"
 url = "https://example.com/manual"
