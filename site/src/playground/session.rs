@@ -560,7 +560,7 @@ impl Session {
             }
             FolderEvent::Progress(progress) => self.state.project.update(|project| {
                 if let Some(project) = project {
-                    project.progress = progress;
+                    project.progress = *progress;
                 }
             }),
             FolderEvent::Text(text) => {
