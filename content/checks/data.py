@@ -71,10 +71,12 @@ def check_part(path: Path) -> str:
 
 
 def check_coverage(path: Path) -> str:
-    """Check the coverage.toml of a part: which page teaches a row whole."""
+    """Check the coverage.toml of a part, or of the reference tables: which page teaches a row whole."""
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     expect(table.keys() == {"rows"}, "a coverage.toml must have one table, [rows]")
     pages = {lesson.parent.name.partition("-")[2] for lesson in path.parent.glob("*/lesson.md")}
+    if path.parent == CONTENT / "reference":
+        pages = {table.stem for table in path.parent.glob("*.toml")} - {"coverage"}
     known = coverage_rows()
     for row, slug in table["rows"].items():
         expect(ROW_ID.fullmatch(row), f"`{row}` is not the id of a row, such as 0:12")
@@ -129,14 +131,15 @@ def check_glossary(path: Path) -> str:
     seen: set[str] = set()
     for term in glossary["term"]:
         name = term.get("term", "?")
-        unknown = term.keys() - {"term", "definition", "cuda", "link", "also"}
+        unknown = term.keys() - {"term", "definition", "cuda", "link", "also", "linked"}
         expect(not unknown, f"{name}: unknown fields {', '.join(sorted(unknown))}")
         definition = term.get("definition", "")
         expect(definition.endswith("."), f"{name}: the definition must be a sentence")
         link = term.get("link")
         if link is not None:
             expect(link.startswith("https://") or is_page(link), f"{name}: broken link {link}")
-        for spelling in (name, *term.get("also", [])):
-            expect(spelling.lower() not in seen, f"{spelling} is in the glossary twice")
-            seen.add(spelling.lower())
+        spellings = {spelling.lower() for spelling in (name, *term.get("also", []))}
+        twice = spellings & seen
+        expect(not twice, f"{', '.join(sorted(twice))} is in the glossary twice")
+        seen |= spellings
     return f"{len(glossary['term'])} terms"

@@ -14,6 +14,7 @@ from checks.common import LessonError, expect
 
 HOLE = re.compile(r"\s*# hole: (\S+)\s*")
 END = re.compile(r"\s*# end: (\S+)\s*")
+DOCSTRING = re.compile(r'"""[^"]*"""')
 MIN_WRONG = 3
 MIN_RIGHT = 1
 HINTS = 3
@@ -92,7 +93,8 @@ def check_wrong(source: str, known: set[str]) -> None:
 def holes(start: str, solution: str) -> dict[str, list[str]]:
     """The lines of the solution inside each hole of the start. Outside the holes both files must be the same.
 
-    Comments and blank lines outside the holes may differ. The solution may repeat the markers.
+    Comments, docstrings and blank lines outside the holes may differ. The solution may repeat the markers; it must do so
+    if it fills a hole with nothing.
     """
     names, outside = split(start)
     expect(names, "start.py has no hole; mark one with `# hole: NAME` and `# end: NAME`")
@@ -145,8 +147,6 @@ def inside(source: str) -> dict[str, list[str]]:
             current = None
         elif current is not None and is_code(line):
             filled[current].append(code_of(line))
-    for name, lines in filled.items():
-        expect(lines, f"hole {name} of solution.py is empty")
     return filled
 
 
@@ -174,7 +174,9 @@ def code_lines(source: str) -> list[str]:
 
 
 def is_code(line: str) -> bool:
-    return bool(line.strip()) and not line.strip().startswith("#")
+    """Whether a line is neither blank nor a comment nor a docstring of one line."""
+    text = line.strip()
+    return bool(text) and not text.startswith("#") and not DOCSTRING.fullmatch(text)
 
 
 def code_of(line: str) -> str:

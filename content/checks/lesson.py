@@ -191,7 +191,7 @@ def check_prediction(block: dict[str, Any]) -> None:
     number = block.get("answer")
     expect(isinstance(number, (int, float)) and not isinstance(number, bool), "answer must be a number, or add options")
     expect(isinstance(block.get("why"), str) and block["why"], "the answer needs a `why`")
-    expect(0 < block.get("tolerance", 0.05) <= MAX_TOLERANCE, f"tolerance is relative: above 0, at most {MAX_TOLERANCE}")
+    expect(0 <= block.get("tolerance", 0.05) <= MAX_TOLERANCE, f"tolerance is relative: from 0 to {MAX_TOLERANCE}")
     expect(isinstance(block.get("unit", ""), str), "unit must be a text")
 
 
