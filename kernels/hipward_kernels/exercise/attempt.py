@@ -1,0 +1,216 @@
+"""The process of one answer: loads the judge and the answer, runs the cases, and writes one JSON line for each step."""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib.util
+import json
+import os
+import random
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from hipward_kernels.exercise.assertions import ExpectationError, Unavailable
+from hipward_kernels.exercise.result import shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from types import ModuleType
+
+    from hipward_kernels.exercise.folder import Exercise
+
+ANSWER = "answer"
+"""Name of the learner's module."""
+
+_LIBRARIES = ("torch", "triton", "numpy", "transformers", "hipward_kernels")
+"""A judge that cannot import one of these is unavailable; any other missing module is an error of its author."""
+
+
+def run(
+    exercise: Exercise, answer: Path, seed: int, controls: list[tuple[str, Path]], write: Callable[[bytes], None]
+) -> None:
+    """Judges an answer in this process.
+
+    Args:
+        exercise: The exercise.
+        answer: The learner's file.
+        seed: Seed of the cases' values.
+        controls: Cases and wrong answers that must fail them. They run only if every case passes.
+        write: Receives the lines.
+    """
+    # Bound before the answer runs, which may replace functions of these modules.
+    encode, shorten = json.JSONEncoder(separators=(",", ":")).encode, shortened
+
+    def tell(step: str, **fields: Any) -> None:
+        write(encode({"step": step} | fields).encode() + b"\n")
+
+    def case_result(name: str, module: ModuleType, path: Path) -> dict[str, Any]:
+        status, message, line = _run_case(functions[name], module, path, f"{seed}:{name}")
+        return {"case": name, "status": status, "message": message and shorten(message), "line": line}
+
+    try:
+        judge = _load(exercise.judge, "judge")
+        functions = {name: getattr(judge, name) for name, _ in exercise.cases}
+    except Unavailable as error:
+        tell("judge", status="unavailable", message=shorten(str(error)))
+        return
+    except ImportError as error:
+        known = (error.name or "").partition(".")[0] in _LIBRARIES
+        tell(
+            "judge",
+            status="unavailable" if known else "error",
+            message=shorten(f"the judge needs {error.name}: {error}"),
+        )
+        return
+    except BaseException as error:  # noqa: BLE001 - a judge may raise anything; its author reads the message
+        tell("judge", status="error", message=shorten(_summary(error)))
+        return
+    tell("judge", status="loaded", message=None)
+    try:
+        module = _load(answer, ANSWER)
+    except BaseException as error:  # noqa: BLE001 - an answer may raise and exit in any way
+        tell("answer", message=shorten(_load_message(error)), line=_line(error, answer))
+        return
+    tell("answer", message=None, line=None)
+    passed = True
+    for name, _ in exercise.cases:
+        tell("begin", case=name)
+        result = case_result(name, module, answer)
+        passed &= result["status"] != "failed"
+        tell("case", **result)
+    for name, path in controls if passed else []:
+        try:
+            status = case_result(name, _load(path, ANSWER), path)["status"]
+        except BaseException:  # noqa: BLE001 - a wrong answer that no longer loads fails, too
+            status = "failed"
+        tell("control", case=name, status=status)
+    tell("end")
+
+
+def _load(path: Path, name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path.name} is not a Python file", name=path.name)
+    module = importlib.util.module_from_spec(spec)
+    # Dataclasses and `inspect` look a module up by its name.
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _run_case(
+    function: Callable[[ModuleType, random.Random], object], module: ModuleType, path: Path, seed: str
+) -> tuple[str, str | None, int | None]:
+    """Status, message, and the learner's line."""
+    generator = random.Random(seed)  # noqa: S311 - values of tests are not secrets
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(generator.getrandbits(63))
+    try:
+        function(module, generator)
+    except Unavailable as error:
+        return "unavailable", str(error), None
+    except ExpectationError as error:
+        return "failed", str(error), _line(error, path)
+    except BaseException as error:  # noqa: BLE001 - an answer may raise and exit in any way
+        return "failed", _case_message(error, module, path), _line(error, path)
+    return "passed", None, None
+
+
+def _case_message(error: BaseException, module: ModuleType, path: Path) -> str:
+    error = _cause(error)
+    if isinstance(error, AttributeError) and getattr(error, "obj", None) is module:
+        return f"The file defines no `{error.name}`."
+    if isinstance(error, SystemExit):
+        return "The file ended the program with sys.exit(). Remove that call."
+    if isinstance(error, MemoryError):
+        return "The file used more memory than the judge allows."
+    if _line(error, path) is not None:
+        return f"The file raised {_summary(error)}"
+    if isinstance(error, AssertionError) and str(error):
+        return str(error)
+    return f"The judge could not use the result: {_summary(error)}"
+
+
+def _load_message(error: BaseException) -> str:
+    error = _cause(error)
+    if isinstance(error, SyntaxError):
+        return f"Syntax error: {error.msg}"
+    if isinstance(error, SystemExit):
+        return "The file ended the program with sys.exit(). Remove that call."
+    if isinstance(error, ModuleNotFoundError):
+        return f"There is no module {error.name}. An answer can import PyTorch, NumPy, Triton and hipward_kernels."
+    return f"Importing the file raised {_summary(error)}"
+
+
+def _cause(error: BaseException) -> BaseException:
+    """The exception that Triton's interpreter wraps in its own."""
+    while type(error).__name__ == "InterpreterError" and error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def _summary(error: BaseException) -> str:
+    """Type and text of an exception."""
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _line(error: BaseException, path: Path) -> int | None:
+    """The innermost line of the learner's file in an exception's traceback."""
+    seen: BaseException | None = error
+    line = None
+    while seen is not None:
+        if isinstance(seen, SyntaxError) and seen.filename == str(path):
+            return seen.lineno
+        frames = traceback.extract_tb(seen.__traceback__)
+        line = next((frame.lineno for frame in reversed(frames) if frame.filename == str(path)), line)
+        seen = seen.__cause__
+    return line
+
+
+def enter(output: int, lines: int, directory: Path, memory_mb: int) -> None:
+    """Prepares a forked process: own process group, closed input, redirected output, limits.
+
+    Args:
+        output: Descriptor for what the answer prints.
+        lines: Descriptor for the lines; the only other one that stays open.
+        directory: Working directory.
+        memory_mb: Memory that the answer may allocate.
+    """
+    os.setpgid(0, 0)
+    faulthandler.disable()
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.closerange(3, lines)
+    os.closerange(lines + 1, os.sysconf("SC_OPEN_MAX") if hasattr(os, "sysconf") else 1024)
+    # Line by line, so that the output before an endless loop is visible.
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - open until the process ends
+    for fd, name in ((1, "stdout"), (2, "stderr")):
+        stream = open(fd, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+        setattr(sys, name, stream)
+    os.chdir(directory)
+    _limit_resources(memory_mb)
+
+
+def _limit_resources(memory_mb: int) -> None:
+    try:
+        import resource  # noqa: PLC0415 - only on Unix
+    except ImportError:
+        return
+    limits = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 256 << 20)]
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
+            mapped = int(file.read().split()[0]) * resource.getpagesize()
+        # The address space grows by what the answer allocates; what the libraries reserve is not counted.
+        limits.append((resource.RLIMIT_AS, mapped + (memory_mb << 20)))
+    except OSError:
+        pass
+    for kind, soft in limits:
+        hard = resource.getrlimit(kind)[1]
+        if hard != resource.RLIM_INFINITY:
+            soft = min(soft, hard)  # noqa: PLW2901
+        resource.setrlimit(kind, (soft, hard))
