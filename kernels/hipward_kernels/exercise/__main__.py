@@ -1,9 +1,10 @@
-"""Command line of exercises: `python -m hipward_kernels.exercise DIR [FILE]`.
+"""Command line of exercises: `python -m hipward_kernels.exercise DIR [FILE]`, or `… DIR…`.
 
-With FILE, judges it: exit code 0 if it is solved, 1 if not, 2 if it cannot be checked on this machine. Without FILE,
-checks the exercise itself, or all exercises in the folder DIR: start.py must fail, the solution and `right/` must pass
-with three seeds, each answer in `wrong/` must fail exactly as its first lines state, and every hole must be needed.
-Exit code 1 on an error.
+With FILE, judges it: exit code 0 if it is solved, 1 if not, 2 if it cannot be checked on this machine.
+
+Without FILE, checks the exercises themselves, which are the folders DIR or are in them, in one batch: start.py must
+fail, the solution and `right/` must pass with three seeds, each answer in `wrong/` must fail exactly as its first lines
+state, and every hole must be needed. Exit code 1 on an error.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m hipward_kernels.exercise", description="Judges an answer, or checks exercises."
     )
-    parser.add_argument("directory", type=Path, metavar="DIR", help="folder of an exercise, or one that contains some")
-    parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help="the answer; without it, DIR is checked")
+    parser.add_argument("paths", type=Path, nargs="+", metavar="DIR", help="folder of an exercise, or one with several")
+    # A second argument of `nargs="?"` cannot follow several folders, so the last path is the answer if it is a file.
+    parser.usage = "python -m hipward_kernels.exercise [options] DIR [FILE] | DIR…"
     parser.add_argument("--seed", type=int, help="seed of the values (default: a new one; 1 for a check)")
     parser.add_argument("--json", action="store_true", help="print JSON lines; see result.py and fixture.py")
     parser.add_argument("--seconds", type=float, default=Limits.seconds, help="time limit of an answer (%(default)s)")
@@ -48,21 +50,25 @@ def main() -> None:
         "--processes", type=int, default=os.cpu_count() or 1, help="answers at the same time, in a check"
     )
     options = parser.parse_args()
-    folders = find(options.directory.resolve())
+    paths: list[Path] = options.paths
+    file = None if paths[-1].is_dir() else paths.pop()
+    if file and (len(paths) != 1 or not file.is_file()):
+        parser.error(f"{file} is not a file" if paths else f"{file} is not a folder")
+    folders = [found for path in paths for found in find(path.resolve())]
     if not folders:
-        parser.error(f"{options.directory} contains no judge.py")
+        parser.error(f"{paths[0]} contains no judge.py")
     limits = Limits(options.seconds, options.memory)
-    if options.file is None:
+    if file is None:
         sys.exit(_check(folders, options.seed or 1, limits, options.processes, as_json=options.json))
-    if len(folders) > 1 or not options.file.is_file():
-        parser.error(f"{options.directory} is not one exercise" if len(folders) > 1 else f"no file {options.file}")
+    if len(folders) > 1:
+        parser.error(f"{paths[0]} contains several exercises; pass the folder of one")
     try:
         exercise = folder.read(folders[0])
     except folder.ExerciseError as error:
         parser.error(str(error))
     warm_up()
     seed = new_seed() if options.seed is None else options.seed
-    result = judge_one(exercise, options.file.resolve(), seed, limits)
+    result = judge_one(exercise, file.resolve(), seed, limits)
     print(json.dumps(asdict(result)) if options.json else report(result))
     sys.exit({"solved": 0, "unavailable": 2}.get(result.status, 1))
 

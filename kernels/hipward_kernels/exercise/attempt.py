@@ -1,12 +1,14 @@
-"""The process of one answer: loads the judge and the answer, runs the cases, and writes one JSON line for each step."""
+"""The processes of one answer: they load the judge and the answer, run the cases, and write JSON lines."""
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import importlib.util
 import json
 import os
 import random
+import signal
 import sys
 import traceback
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,7 @@ from hipward_kernels.exercise.assertions import ExpectationError, Unavailable
 from hipward_kernels.exercise.result import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from types import ModuleType
 
@@ -28,65 +30,133 @@ _LIBRARIES = ("torch", "triton", "numpy", "transformers", "hipward_kernels")
 """A judge that cannot import one of these is unavailable; any other missing module is an error of its author."""
 
 
-def run(
-    exercise: Exercise, answer: Path, seed: int, controls: list[tuple[str, Path]], write: Callable[[bytes], None]
-) -> None:
-    """Judges an answer in this process.
+NOT_LOADED = 3
+"""Exit code of a case's process if the answer did not load."""
+
+
+def run(exercise: Exercise, answer: Path, seed: int, controls: dict[str, Path], write: Callable[[bytes], None]) -> None:
+    """Judges an answer: this process loads the judge and forks one for each case, which loads the answer.
+
+    A case has a process of its own because an answer can corrupt memory: Triton's interpreter loads from and stores to
+    the addresses that the kernel computes.
 
     Args:
         exercise: The exercise.
         answer: The learner's file.
         seed: Seed of the cases' values.
-        controls: Cases and wrong answers that must fail them. They run only if every case passes.
+        controls: Wrong answers, by the case that each must fail.
         write: Receives the lines.
     """
-    # Bound before the answer runs, which may replace functions of these modules.
-    encode, shorten = json.JSONEncoder(separators=(",", ":")).encode, shortened
+    encode = json.JSONEncoder(separators=(",", ":")).encode
 
     def tell(step: str, **fields: Any) -> None:
         write(encode({"step": step} | fields).encode() + b"\n")
 
-    def case_result(name: str, module: ModuleType, path: Path) -> dict[str, Any]:
-        status, message, line = _run_case(functions[name], module, path, f"{seed}:{name}")
-        return {"case": name, "status": status, "message": message and shorten(message), "line": line}
-
-    try:
-        judge = _load(exercise.judge, "judge")
-        functions = {name: getattr(judge, name) for name, _ in exercise.cases}
-    except Unavailable as error:
-        tell("judge", status="unavailable", message=shorten(str(error)))
+    judge = _load_judge(exercise.judge, tell)
+    if judge is None:
         return
-    except ImportError as error:
-        known = (error.name or "").partition(".")[0] in _LIBRARIES
-        tell(
-            "judge",
-            status="unavailable" if known else "error",
-            message=shorten(f"the judge needs {error.name}: {error}"),
-        )
-        return
-    except BaseException as error:  # noqa: BLE001 - a judge may raise anything; its author reads the message
-        tell("judge", status="error", message=shorten(_summary(error)))
-        return
-    tell("judge", status="loaded", message=None)
-    try:
-        module = _load(answer, ANSWER)
-    except BaseException as error:  # noqa: BLE001 - an answer may raise and exit in any way
-        tell("answer", message=shorten(_load_message(error)), line=_line(error, answer))
-        return
-    tell("answer", message=None, line=None)
-    passed = True
-    for name, _ in exercise.cases:
+    functions = {name: getattr(judge, name) for name, _ in exercise.cases}
+    for position, (name, _) in enumerate(exercise.cases):
         tell("begin", case=name)
-        result = case_result(name, module, answer)
-        passed &= result["status"] != "failed"
-        tell("case", **result)
-    for name, path in controls if passed else []:
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                code = _judge_case(
+                    functions[name], answer, controls.get(name), f"{seed}:{name}", tell, first=position == 0
+                )
+                for stream in (sys.stdout, sys.stderr):
+                    stream.flush()
+            finally:
+                os._exit(code)
+        status = os.waitpid(pid, 0)[1]
+        loaded = os.waitstatus_to_exitcode(status) != NOT_LOADED
+        tell("ended", case=name, reason=exit_reason(status) if loaded else None)
+        if not loaded:
+            break
+    tell("end")
+
+
+def _judge_case(
+    function: Callable[[ModuleType, random.Random], object],
+    answer: Path,
+    control: Path | None,
+    seed: str,
+    tell: Callable[..., None],
+    *,
+    first: bool,
+) -> int:
+    """Runs one case on the answer and, if it passes, on its control. Returns the exit code."""
+    try:
+        # Each case imports the file; what it prints then appears once.
+        with contextlib.nullcontext() if first else _silence():
+            module = _load(answer, ANSWER)
+    except BaseException as error:  # noqa: BLE001 - an answer may raise and exit in any way
+        tell("answer", message=shortened(_load_message(error)), line=_line(error, answer))
+        return NOT_LOADED
+    tell("answer", message=None, line=None)
+    status, message, line = _run_case(function, module, answer, seed)
+    tell("case", status=status, message=message and shortened(message), line=line)
+    if status == "passed" and control is not None:
         try:
-            status = case_result(name, _load(path, ANSWER), path)["status"]
+            with _silence():
+                status, _, _ = _run_case(function, _load(control, ANSWER), control, seed)
         except BaseException:  # noqa: BLE001 - a wrong answer that no longer loads fails, too
             status = "failed"
-        tell("control", case=name, status=status)
-    tell("end")
+        tell("control", status=status)
+    return 0
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Discards what is printed, also by libraries."""
+    streams = (sys.stdout, sys.stderr)
+    saved = [os.dup(fd) for fd in (1, 2)]
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for stream, fd in zip(streams, (1, 2), strict=True):
+        stream.flush()
+        os.dup2(nothing, fd)
+    os.close(nothing)
+    try:
+        yield
+    finally:
+        for stream, fd, original in zip(streams, (1, 2), saved, strict=True):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+            os.dup2(original, fd)
+            os.close(original)
+
+
+def exit_reason(status: int) -> str | None:
+    """Why a process ended, by its wait status; None for exit code 0."""
+    if status == 0:
+        return None
+    if not os.WIFSIGNALED(status):
+        return f"exit code {os.waitstatus_to_exitcode(status)}"
+    number = os.WTERMSIG(status)
+    if number == signal.SIGKILL:
+        return "it was killed, possibly for its memory"
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _load_judge(path: Path, tell: Callable[..., None]) -> ModuleType | None:
+    try:
+        judge = _load(path, "judge")
+    except Unavailable as error:
+        tell("judge", status="unavailable", message=shortened(str(error)))
+    except ImportError as error:
+        known = (error.name or "").partition(".")[0] in _LIBRARIES
+        message = f"The judge needs {error.name}: {error}"
+        tell("judge", status="unavailable" if known else "error", message=shortened(message))
+    except BaseException as error:  # noqa: BLE001 - a judge may raise anything; its author reads the message
+        tell("judge", status="error", message=shortened(_summary(error)))
+    else:
+        tell("judge", status="loaded", message=None)
+        return judge
+    return None
 
 
 def _load(path: Path, name: str) -> ModuleType:

@@ -3,13 +3,13 @@
 The answer's process writes its lines to a pipe. This process computes the result from them: it knows the cases of the
 judge, ends the process at the time limit, and requires every case's line and the controls.
 
-An answer shares its process with the judge, so it could replace the functions that the judge compares with, and an
-answer that writes to the pipe itself can forge lines. Therefore lines that report success are not sufficient. After all
-cases have passed, the same process runs *controls*: wrong answers of the exercise, one for each case that has one. If
-the judge now accepts a wrong answer, the verdict is not `solved`. This detects replaced comparisons, and it makes a
-forged verdict require the names of the cases that have controls. It does not detect code that reads these names and
-writes each line itself: nothing can within one process, and a judge in another process could not call the answer's
-functions with tensors and inspect its modules. The results are for the learner. Do not base a grade on them.
+An answer shares a process with the judge, so it could replace the functions that the judge compares with, and an answer
+that writes to the pipe itself can forge lines. Therefore a case that passes is not sufficient. The same process then
+runs the case on a *control*: a wrong answer of the exercise that must fail it. If the judge now accepts that, the
+verdict is not `solved`. This detects replaced comparisons; cases that no wrong answer fails are not protected. It does
+not detect code that finds the pipe and writes every line itself: nothing can within one process, and a judge in another
+process could not call the answer's functions with tensors and inspect its modules. The results are for the learner. Do
+not base a grade on them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hipward_kernels.exercise import attempt
-from hipward_kernels.exercise.result import MESSAGE_LIMIT, OUTPUT_LIMIT, Case, Result, Status
+from hipward_kernels.exercise.result import MESSAGE_LIMIT, OUTPUT_LIMIT, Case, CaseStatus, Result, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -121,7 +121,7 @@ class _Process:
     output: int
     """Descriptor of the pipe with what the answer prints."""
     directory: Path
-    controls: list[tuple[str, Path]]
+    controls: dict[str, Path]
     limits: Limits
     started: float
     deadline: float
@@ -135,7 +135,6 @@ class _Process:
     def start(task: Task, limits: Limits, selector: selectors.BaseSelector) -> _Process:
         """Forks a process for a task."""
         controls = _controls(task.exercise)
-        random.SystemRandom().shuffle(controls)
         directory = Path(tempfile.mkdtemp(prefix="hipward-exercise-"))
         (lines, lines_end), (output, output_end) = os.pipe(), os.pipe()
         for stream in (sys.stdout, sys.stderr):
@@ -221,10 +220,10 @@ class _Process:
         for line in bytes(self.text[:LINES_LIMIT]).splitlines():
             try:
                 log.add(json.loads(line))
-            except (ValueError, TypeError, KeyError, AttributeError):
+            except (ValueError, TypeError, KeyError, IndexError, AttributeError):
                 log.invalid = True
         exercise = self.task.exercise
-        result = log.result(_ended(self.exit_status), self.limits.seconds if stopped else None)
+        result = log.result(self.limits.seconds if stopped else None)
         return replace(
             result,
             hints=exercise.hints(set(result.failed)) if result.status == "not_yet" and result.failed else [],
@@ -238,111 +237,126 @@ class _Process:
 
 
 class _Log:
-    """The lines of one process, checked in order."""
+    """The lines of one answer's processes, checked in order."""
 
-    def __init__(self, exercise: Exercise, controls: list[tuple[str, Path]]) -> None:
+    def __init__(self, exercise: Exercise, controls: dict[str, Path]) -> None:
         self.cases = [Case(name, title) for name, title in exercise.cases]
-        self.controls = [name for name, _ in controls]
+        self.controls = controls
         self.judge: tuple[str, str | None] | None = None
-        self.answer: tuple[str | None, int | None] | None = None
-        self.current: str | None = None
-        self.judged = 0
+        self.not_loaded: tuple[str, int | None] | None = None
+        """Why the answer did not load in the first case."""
+        self.position = 0
+        """Index of the current case."""
+        self.step: str | None = None
+        """The last line of the current case."""
         self.accepted: list[str] = []
-        """Cases that accepted a control."""
-        self.controlled = 0
+        """Titles of the cases that accepted a control."""
         self.complete = False
         self.invalid = False
 
     def add(self, line: dict[str, Any]) -> None:
         """Adds a line; one that does not fit what came before it makes the log invalid."""
         step = line["step"]
+        previous, self.step = self.step, step
         if step == "judge" and self.judge is None:
-            self.judge = line["status"], _words(line["message"])
-        elif step == "answer" and self.judge and self.answer is None:
-            self.answer = _words(line["message"]), _number(line["line"])
-        elif step == "begin" and self.answer and self.current is None and line["case"] == self._next():
-            self.current = line["case"]
-        elif step == "case" and line["case"] == self.current and line["status"] in {"passed", "failed", "unavailable"}:
-            self.cases[self.judged] = replace(
-                self.cases[self.judged],
-                status=line["status"],
-                message=_words(line["message"]),
-                line=_number(line["line"]),
-            )
-            self.judged += 1
-            self.current = None
-        elif step == "control" and self._next() is None and line["case"] == self.controls[self.controlled]:
-            self.controlled += 1
-            if line["status"] == "passed":
-                self.accepted.append(line["case"])
-        elif step == "end" and self.answer and self._next() is None and not self.complete:
+            self.judge, self.step = (line["status"], _words(line["message"])), None
+        elif step == "begin" and self.judge and previous is None and line["case"] == self._current().name:
+            pass
+        elif step == "answer" and previous == "begin":
+            self._answer(_words(line["message"]), _number(line["line"]))
+        elif step == "case" and previous == "answer" and line["status"] in {"passed", "failed", "unavailable"}:
+            self._set(line["status"], _words(line["message"]), _number(line["line"]))
+        elif step == "control" and previous == "case" and self._expects_control():
+            if line["status"] != "failed":
+                self.accepted.append(self._current().title)
+        elif step == "ended" and previous and line["case"] == self._current().name:
+            self._ended(previous, _words(line["reason"]))
+            self.position, self.step = self.position + 1, None
+        elif step == "end" and previous is None and not self.complete:
             self.complete = True
         else:
             self.invalid = True
 
-    def _next(self) -> str | None:
-        return self.cases[self.judged].name if self.judged < len(self.cases) else None
+    def _current(self) -> Case:
+        return self.cases[self.position]
 
-    def result(self, exit_reason: str | None, timeout: float | None) -> Result:
-        """The result without the fields that the process's owner knows."""
-        status, message, line = self._status(exit_reason, timeout)
+    def _expects_control(self) -> bool:
+        return self._current().status == "passed" and self._current().name in self.controls
+
+    def _set(self, status: CaseStatus, message: str | None, line: int | None) -> None:
+        self.cases[self.position] = replace(self._current(), status=status, message=message, line=line)
+
+    def _answer(self, message: str | None, line: int | None) -> None:
+        """The answer was loaded, or not."""
+        if message is None:
+            return
+        if self.position == 0:
+            self.not_loaded = message, line
+        else:
+            self._set("failed", message, line)
+
+    def _ended(self, previous: str, reason: str | None) -> None:
+        """The process of the current case has ended after the line `previous`."""
+        how = reason or "exit code 0"
+        if reason in {"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE"}:
+            how += ". An access outside of a tensor's memory can cause this: check offsets and masks"
+        if previous == "begin" and self.position == 0:
+            self.not_loaded = f"The process ended while the file was imported ({how}).", None
+        elif self._current().status == "not_run" and not self.not_loaded:
+            self._set("failed", f"The process ended before the case did ({how}).", None)
+        elif previous == "case" and self._expects_control() and reason is None:
+            # The control neither reported a status nor crashed.
+            self.invalid = True
+
+    def result(self, timeout: float | None) -> Result:
+        """The result without the fields that the owner of the processes knows."""
+        status, message, line = self._status(timeout)
         return Result(status=status, cases=self.cases, message=message, line=line)
 
-    def _status(self, exit_reason: str | None, timeout: float | None) -> tuple[Status, str | None, int | None]:
+    def _status(self, timeout: float | None) -> tuple[Status, str | None, int | None]:
         if self.judge and self.judge[0] != "loaded":
             kind = "" if self.judge[0] == "unavailable" else "The judge does not load; this is an error of the lesson. "
             return "unavailable", f"{kind}{self.judge[1] or ''}", None
-        if self.answer and self.answer[0]:
-            return "did_not_load", *self.answer
+        if self.not_loaded:
+            return "did_not_load", *self.not_loaded
         if timeout is not None and not self.complete:
             return "timeout", f"No result after {timeout:g} s, {self._while()}. A loop may not end.", None
-        if self._next() is None and any(case.status == "failed" for case in self.cases):
+        if problem := self._problem():
+            return "not_yet", problem, None
+        if any(case.status == "failed" for case in self.cases):
             return "not_yet", None, None
-        if problem := self._problem(exit_reason):
-            return "not_yet" if self.answer else "did_not_load", problem, None
         missing = next((case for case in self.cases if case.status == "unavailable"), None)
         return ("unavailable", missing.message, None) if missing else ("solved", None, None)
 
-    def _problem(self, exit_reason: str | None) -> str | None:
-        """Why the lines prove nothing, although no case failed."""
+    def _problem(self) -> str | None:
+        """Why the cases' results prove nothing."""
         if self.invalid:
             return "The judge's lines are not valid: the file wrote to the judge's pipe. Remove that."
         if not self.complete:
-            return f"The process ended early{f' ({exit_reason})' if exit_reason else ''}, {self._while()}."
-        if not self.accepted and self.controlled == len(self.controls):
+            return f"The judge's process ended early, {self._while()}. Remove what ends other processes."
+        if not self.accepted:
             return None
-        titles = ", ".join(case.title for case in self.cases if case.name in self.accepted)
         return (
-            f"After this file ran, the judge accepts an answer that is known to be wrong{titles and f' ({titles})'}. "
-            "Do not replace functions of PyTorch or of the judge; undo what the file changes globally."
+            "After this file ran, the judge accepts an answer that is known to be wrong"
+            f" ({', '.join(self.accepted)}). Do not replace functions of PyTorch or of the judge; undo what the file "
+            "changes globally."
         )
 
     def _while(self) -> str:
-        if self.answer is None:
-            return "while the file was imported" if self.judge else "while the judge was imported"
-        title = next((case.title for case in self.cases if case.name == self.current), None)
-        return f"in the case “{title}”" if title else "after the last case"
+        if self.judge is None:
+            return "while the judge was imported"
+        if self.step == "begin" and self.position == 0:
+            return "while the file was imported"
+        return f"in the case “{self._current().title}”" if self.position < len(self.cases) else "after the last case"
 
 
-def _controls(exercise: Exercise) -> list[tuple[str, Path]]:
-    """For each case that a wrong answer fails, the case and that answer."""
-    found = {name: wrong.path for wrong in exercise.wrong for name in sorted(wrong.fails)}
-    return [(name, found[name]) for name, _ in exercise.cases if name in found]
-
-
-def _ended(status: int | None) -> str | None:
-    """Why a process ended, unless it ended by itself without an error."""
-    if status is None or status == 0:
-        return None
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        if number == signal.SIGKILL:
-            return "killed, possibly for its memory"
-        try:
-            return signal.Signals(number).name
-        except ValueError:
-            return f"signal {number}"
-    return f"exit code {os.waitstatus_to_exitcode(status)}"
+def _controls(exercise: Exercise) -> dict[str, Path]:
+    """For each case that a wrong answer fails, one such answer."""
+    found: dict[str, list[Path]] = {}
+    for wrong in exercise.wrong:
+        for name in wrong.fails:
+            found.setdefault(name, []).append(wrong.path)
+    return {name: random.SystemRandom().choice(paths) for name, paths in found.items()}
 
 
 def _read(fd: int) -> bytes | None:

@@ -97,16 +97,14 @@ def _plan(exercise: Exercise, seed: int, scratch: Path) -> Iterator[tuple[Task, 
             yield Task(exercise, correct, seed + offset), _solved
     for wrong in exercise.wrong:
         yield Task(exercise, wrong.path, seed), _fails_in(wrong.fails)
-    solution = exercise.solution.read_text(encoding="utf-8")
-    start = folder.holes(exercise.start.read_text(encoding="utf-8"))
-    filled = folder.holes(solution)
-    if not start:
-        raise folder.ExerciseError("start.py has no hole: mark the lines to write with `# hole: NAME` … `# end: NAME`")
-    if list(start) != list(filled):
-        raise folder.ExerciseError(f"start.py has the holes {list(start)}, solution.py {list(filled)}")
-    for name, content in start.items():
+    start = exercise.start.read_text(encoding="utf-8")
+    filled = folder.filled_holes(start, exercise.solution.read_text(encoding="utf-8"))
+    for name in filled:
+        text = start
+        for other, content in filled.items():
+            text = text if other == name else folder.with_hole(text, other, content)
         emptied = scratch / f"solution.py with the hole {name} of start.py.py"
-        emptied.write_text(folder.with_hole(solution, name, content), encoding="utf-8")
+        emptied.write_text(text, encoding="utf-8")
         yield Task(exercise, emptied, seed), _refused
 
 

@@ -115,6 +115,60 @@ def holes(text: str) -> dict[str, str]:
     return found
 
 
+def filled_holes(start: str, solution: str) -> dict[str, str]:
+    """The content of each hole of `start` in `solution`, which may lack the marks.
+
+    Raises:
+        ExerciseError: The files have different holes, or different code outside of them.
+    """
+    names = list(holes(start))
+    if not names:
+        raise ExerciseError("start.py has no hole: mark the lines to write with `# hole: NAME` … `# end: NAME`")
+    marked = holes(solution)
+    if marked:
+        if list(marked) != names:
+            raise ExerciseError(f"start.py has the holes {names}, solution.py {list(marked)}")
+        return marked
+    lines = solution.splitlines(keepends=True)
+    code = [(number, _code(line)) for number, line in enumerate(lines) if _code(line)]
+    position, found = 0, {}
+    for name, segment in zip([None, *names], _segments(start), strict=True):
+        # The last segment is at the end of the file, every other one as early as possible.
+        last = name == names[-1]
+        places = range(len(code) - len(segment), len(code)) if last and segment else range(position, len(code) + 1)
+        place = next((at for at in places if [text for _, text in code[at : at + len(segment)]] == segment), None)
+        if last and not segment:
+            place = len(code)
+        if place is None or place < position or (name is None and place > 0):
+            raise ExerciseError(f"solution.py differs from start.py outside the holes, after {name or 'its beginning'}")
+        if name is not None:
+            first = code[position - 1][0] + 1 if position else 0
+            found[name] = "".join(lines[first : code[place][0] if place < len(code) else len(lines)])
+        position = place + len(segment)
+    return found
+
+
+def _segments(text: str) -> list[list[str]]:
+    """The code lines before, between and after the holes."""
+    segments: list[list[str]] = [[]]
+    inside = False
+    for line in text.splitlines():
+        if mark := _HOLE.match(line):
+            inside = mark[1] == "hole"
+            if not inside:
+                segments.append([])
+        elif not inside and _code(line):
+            segments[-1].append(_code(line))
+    return segments
+
+
+def _code(line: str) -> str:
+    """A line without a comment and trailing spaces; empty if it has no code."""
+    if line.lstrip().startswith("#"):
+        return ""
+    return re.sub(r"\s+# [^\"']*$", "", line).rstrip()
+
+
 def with_hole(text: str, name: str, content: str) -> str:
     """`text` with the content of one hole replaced."""
     result, inside = [], False
