@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from hipward_kernels.exercise.batch import Limits, judge_one
 from hipward_kernels.exercise.fixture import check
 from hipward_kernels.exercise.folder import ExerciseError, filled_holes, holes, read, with_hole
 from hipward_kernels.exercise.result import OUTPUT_LIMIT, Result
+from hipward_kernels.exercise.worker import answer as worker_answer
 
 JUDGE = '''
 """Doubles numbers."""
@@ -424,6 +426,46 @@ def test_command_judges_a_file(tmp_path: Path) -> None:
     done = command(folder, folder / "solution.py", "--json", "--seed", 3)
     assert done.returncode == 0
     assert json.loads(done.stdout)["seed"] == 3
+
+
+def test_worker_judges_one_request(tmp_path: Path) -> None:
+    files = {str(path.relative_to(tmp_path)): path.read_text() for path in write(tmp_path).rglob("*.py")}
+    reading, writing = os.pipe()
+    line = [sys.executable, "-P", "-m", "hipward_kernels.exercise.worker", "--events-fd", str(writing)]
+    work = tmp_path / "work"
+    work.mkdir()
+    subprocess.run(
+        line,
+        input=json.dumps({"files": files, "code": FIRST_ONLY}) + "\n",
+        text=True,
+        check=True,
+        timeout=120,
+        cwd=work,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)},
+        pass_fds=[writing],
+    )
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as lines:
+        ready, judged = map(json.loads, lines)
+    assert ready == {"type": "ready"}
+    assert (judged["type"], judged["status"]) == ("judged", "not_yet")
+    assert judged["hints"] == ["Only the first element is doubled, not the others."]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "nothing",
+        "[]",
+        "{}",
+        json.dumps({"files": {"../x.py": ""}, "code": ""}),
+        json.dumps({"files": {"judge.py": "x = 1"}, "code": ""}),
+        json.dumps({"files": 3, "code": ""}),
+    ],
+)
+def test_worker_refuses_an_invalid_request(tmp_path: Path, request_: str) -> None:
+    assert worker_answer(request_, tmp_path)["type"] == "error"
+    assert not (tmp_path.parent / "x.py").exists()
 
 
 def test_command_checks_all_exercises(tmp_path: Path) -> None:

@@ -196,8 +196,8 @@ class _Process:
             selector.unregister(fd)
         with contextlib.suppress(OSError):
             os.killpg(self.pid, signal.SIGKILL)
-        if self.exit_status is None:
-            self.exit_status = os.waitpid(self.pid, 0)[1]
+        # A sandbox may refuse the signal; the runner then ends the processes with the worker.
+        self._wait(time.monotonic() + 1)
         # What was written before the end is still in the pipes.
         while (data := _read(self.lines)) and len(self.text) <= LINES_LIMIT:
             self.text += data
