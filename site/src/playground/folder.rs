@@ -45,7 +45,7 @@ pub(super) enum FolderEvent {
     /// A folder of this name was opened.
     Opened(String),
     /// How far the check is, and at the end its result.
-    Progress(Progress),
+    Progress(Box<Progress>),
     /// The text of a file that was to be opened.
     Text(String),
     /// Something was done, in a sentence.
@@ -59,7 +59,7 @@ impl FolderEvent {
     fn parse(event: &str, value: JsValue) -> Option<Self> {
         if event == "progress" {
             let progress = serde_wasm_bindgen::from_value(value).ok()?;
-            return Some(FolderEvent::Progress(progress));
+            return Some(FolderEvent::Progress(Box::new(progress)));
         }
         let text = value.as_string()?;
         Some(match event {
