@@ -39,7 +39,7 @@ impl SupervisorHandle {
         spawn: impl FnOnce() -> io::Result<Child>,
     ) -> io::Result<(Child, Self)> {
         set_child_subreaper(true)?;
-        // UnnamedUsage until it is in the list, so that it is not taken for an orphan.
+        // Locked until the supervisor is in the list, so that it is not mistaken for an orphan.
         let mut running = running();
         let supervisor = spawn()?;
         let pid = supervisor.id().map(|id| Pid::from_raw(id.cast_signed()));

@@ -48,7 +48,7 @@ pub(crate) async fn schedule(runner: Arc<Runner>, store: Store, shutdown: Shutdo
     while let Some(ended) = loops.join_next().await {
         if let Err(error) = ended {
             tracing::error!("the scheduler of a device has failed: {error}");
-            runner.device_lost();
+            runner.activity.device_lost();
         }
     }
     let _ = looking.await;
@@ -65,7 +65,7 @@ async fn recover_lost_jobs(runner: Arc<Runner>, store: Store, mut shutdown: Shut
         }
         let stored = store.with(|store| store.running()).await;
         let Ok(stored) = stored else { continue };
-        let running = runner.running_jobs();
+        let running = runner.activity.running_jobs();
         let (lost, new): (Vec<String>, Vec<String>) = stored
             .iter()
             .filter(|job| !running.contains(job))
@@ -87,7 +87,7 @@ async fn recover_lost_jobs(runner: Arc<Runner>, store: Store, mut shutdown: Shut
             Ok(_) => tracing::warn!("recovered jobs that ran nowhere: {}", lost.join(", ")),
             Err(error) => tracing::error!("cannot recover jobs that run nowhere: {error}"),
         }
-        runner.queue_changed();
+        runner.activity.queue_changed();
     }
 }
 
@@ -151,7 +151,7 @@ impl DeviceLoop {
     }
 
     async fn run_next_job(&mut self, mut worker: Worker) {
-        let mut queue = self.runner.watch_queue();
+        let mut queue = self.runner.activity.watch_queue();
         let mut shutdown = self.shutdown.clone();
         let lease = loop {
             queue.mark_unchanged();
@@ -181,7 +181,7 @@ impl DeviceLoop {
                 _ = queue.changed() => {}
             }
         };
-        let running = self.runner.started(&lease.job, &self.device);
+        let running = self.runner.activity.started(&lease.job, &self.device);
         tracing::info!(
             job = lease.job,
             attempt = lease.attempt,
@@ -210,7 +210,7 @@ impl DeviceLoop {
         }
         if outcome != RunOutcome::Finished {
             tracing::info!(job = lease.job, "queued again");
-            self.runner.queue_changed();
+            self.runner.activity.queue_changed();
         }
         if self.not_started >= MAX_NOT_STARTED {
             self.not_started = 0;

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     api::AccessConfig,
+    isolation::Host,
     jobs::{LocalRunner, Runner, Store, random_id},
     server::{listen, run_server},
     shutdown::Interrupts,
@@ -252,7 +253,8 @@ impl Local {
         let settings = host.settings(folder.path().to_owned(), Senders::Operator)?;
         let store = Store::open(&settings.data)?;
         let pages = Pages::load(None, None, "/")?;
-        let mut runner = Runner::discover(settings).await?;
+        let host = Host::detect(settings.newest_landlock);
+        let mut runner = Runner::discover(settings, host).await?;
         // Otherwise workers would be warmed up on the other devices too.
         runner.restrict_to_device(device);
         let (listener, bound) = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;

@@ -83,7 +83,7 @@ struct Inner {
     watchers: Mutex<HashMap<String, watch::Sender<u64>>>,
     /// Incremented with every change of the queue.
     queue: watch::Sender<u64>,
-    /// UnnamedUsage for as long as the server lives; the system releases it however it dies.
+    /// Locked for as long as the server runs. The system releases it however the server ends.
     _lock: File,
 }
 
