@@ -32,6 +32,7 @@ FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
         "idle": (dict,),
         "audit": (list,),
     },
+    "step": {"step": TEXT},
     "unavailable": {"variant": TEXT, "reason": TEXT},
     "precision": {"variant": TEXT, "passed": (bool,), "outputs": (list,), "seeds": (int,), "reference": TEXT},
     "variants": {"variants": (list,)},
@@ -39,7 +40,7 @@ FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
     "roofline": {
         **dict.fromkeys(("bytes_read", "bytes_written", "flops"), (int,)),
         **dict.fromkeys(("copy_gbs", "bandwidth_gbs", "floor_ms"), NUMBER),
-        **dict.fromkeys(("bandwidth_from", "peak_from", "bound"), TEXT),
+        **dict.fromkeys(("bandwidth_source", "peak_source", "bound"), TEXT),
     },
     "warning": {"text": TEXT},
     "hot": {"variant": TEXT, "hot": (dict,)},
@@ -50,6 +51,7 @@ FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
 }
 OPTIONAL = {
     "environment": {"triton", "hip", "cuda", "driver"},
+    "step": {"variant"},
     "precision": {"reason"},
     "error": {"traceback"},
     "roofline": {"peak_tflops"},

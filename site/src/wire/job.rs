@@ -4,7 +4,7 @@ use super::{Decode, Json, decode_enum, decode_struct, field};
 use hipward_protocol::{
     Advice, Comparison, Device, Environment, Event, EventBody, Failure, FailureCode, HostLoad, Hot,
     Idle, Isolation, IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Stats,
-    StopReason, Variant, VariantId, Vendor, Verdict,
+    Step, StopReason, Variant, VariantId, Vendor, Verdict,
 };
 
 impl Decode for Event {
@@ -47,6 +47,10 @@ fn body(json: &impl Json) -> Option<EventBody> {
 fn measurement(kind: &str, json: &impl Json) -> Option<Measurement> {
     Some(match kind {
         "environment" => Measurement::Environment(Environment::decode(json)?),
+        "step" => Measurement::Step {
+            step: field(json, "step")?,
+            variant: field(json, "variant")?,
+        },
         "unavailable" => Measurement::Unavailable {
             variant: field(json, "variant")?,
             reason: field(json, "reason")?,
@@ -124,6 +128,7 @@ decode_struct!(Environment {
     throttle,
     idle,
     audit,
+    time_limit_s,
     load,
     isolation,
     code_sha256,
@@ -161,9 +166,9 @@ decode_struct!(Roofline {
     flops,
     copy_gbs,
     bandwidth_gbs,
-    bandwidth_from,
+    bandwidth_source,
     peak_tflops,
-    peak_from,
+    peak_source,
     floor_ms,
     bound,
 });
@@ -218,6 +223,11 @@ decode_enum!(IsolationLevel { "limits" => Limits, "syscalls" => Syscalls, "files
 decode_enum!(LogStream { "stdout" => Stdout, "stderr" => Stderr, "runner" => Runner });
 decode_enum!(StopReason {
     "converged" => Converged, "sample-cap" => SampleCap, "time-cap" => TimeCap, "time-limit" => TimeLimit,
+});
+decode_enum!(Step {
+    "load" => Load, "reference" => Reference, "roofline" => Roofline, "compile" => Compile, "precision" => Precision,
+    "warm-up" => WarmUp, "step-cost" => StepCost, "input-dependence" => InputDependence, "timing" => Timing,
+    "warm-caches" => WarmCaches,
 });
 decode_enum!(Outcome {
     "FASTER" => Faster, "SLOWER" => Slower, "SAME" => Same, "AMBIGUOUS" => Ambiguous,

@@ -5,7 +5,7 @@ use hipward_analyzer::{Options, Report, analyze};
 use hipward_protocol::{
     Advice, Comparison, Device, Environment, Event, EventBody, Failure, FailureCode, HostLoad, Hot,
     Idle, Isolation, IsolationLevel, LogStream, Measurement, Outcome, OutputError, Roofline, Stats,
-    StopReason, Variant, VariantId, Vendor, Verdict,
+    Step, StopReason, Variant, VariantId, Vendor, Verdict,
 };
 
 fn measurements() -> Vec<Measurement> {
@@ -52,6 +52,7 @@ fn measurements() -> Vec<Measurement> {
                 why: text(),
                 command: text(),
             }],
+            time_limit_s: Some(600.0),
             load: Some(HostLoad {
                 cpus: 2,
                 cpu_pressure: Some(0.25),
@@ -61,6 +62,10 @@ fn measurements() -> Vec<Measurement> {
             code_sha256: text(),
             hipward: text(),
         }),
+        Measurement::Step {
+            step: Step::WarmUp,
+            variant: Some(variant.clone()),
+        },
         Measurement::Unavailable {
             variant: variant.clone(),
             reason: text(),
@@ -90,9 +95,9 @@ fn measurements() -> Vec<Measurement> {
             flops: 0,
             copy_gbs: 4275.0,
             bandwidth_gbs: 4800.0,
-            bandwidth_from: text(),
+            bandwidth_source: text(),
             peak_tflops: None,
-            peak_from: text(),
+            peak_source: text(),
             floor_ms: 0.25,
             bound: text(),
         }),
