@@ -1,4 +1,4 @@
-"""Snippets that try to look faster than they are: each is caught, or the result is marked.
+"""Snippets that try to appear faster than they are: each is rejected, or its result is marked.
 
 The list follows what was seen on public kernel leaderboards. What one process cannot prevent is said in
 `hipward_kernels/harness/tamper.py`; the last test shows what is left of it.
@@ -63,7 +63,7 @@ def test_memoized_results_are_rejected(tmp_path: Path, cache: str) -> None:
 
 
 def test_memoization_that_starts_during_timing_is_detected(tmp_path: Path) -> None:
-    """Right for every call, because it knows each buffer's contents by their version."""
+    """Correct for every call, because it identifies the contents of a buffer by its version."""
     body = """
         time.sleep(0.002)
         self.kept[0] = self.kept.get(0, 0) + 1
@@ -102,7 +102,7 @@ def test_memoization_that_starts_during_timing_is_detected(tmp_path: Path) -> No
             "self.kept.setdefault('y', torch.empty_like(x)); return torch.add(x, self.weight, out=self.kept['y'])",
             "returned memory that its next call overwrote",
         ),
-        # One row that stands for all.
+        # One row, expanded to all.
         ("y = super().forward(x); return y[:1].expand_as(y)", "elements that share memory"),
         # Sixteen buffers in turn.
         ("return torch.add(x, self.weight, out=next(turns))", "returned memory that"),

@@ -1,4 +1,4 @@
-"""Every kernel compiles to AMD machine code, with the launch that it would get on that GPU, and the code is good.
+"""Compiles every kernel to AMD machine code with the launch parameters of each GPU, and checks the code.
 
 No GPU is needed. Good is: 16-byte loads, nothing spilled to memory, and enough wavefronts to hide memory's latency, by
 the floor that `amd_report.py` derives for the op and shape.

@@ -1,4 +1,4 @@
-"""Attention's router: every route gives the definition's result, and each is left for the reason that it says."""
+"""Attention's router: every route has the result of the definition, and reports why it is not used."""
 
 from __future__ import annotations
 

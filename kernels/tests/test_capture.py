@@ -1,4 +1,4 @@
-"""What the ladder does to models as people write them: attention, joined projections, routed products."""
+"""The effect of the ladder on typical models: attention, joined projections, routed products."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def test_attention_with_dropout_is_not_replaced_in_training() -> None:
 
 
 class Pooled(nn.Module):
-    """PyTorch's module; its weights are returned, or nobody reads them."""
+    """PyTorch's module, whose weights are either returned or unused."""
 
     def __init__(self, *, weights: bool) -> None:
         super().__init__()

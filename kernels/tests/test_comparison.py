@@ -1,4 +1,4 @@
-"""What an interval says: planted differences are found, and nothing is found where there is none."""
+"""Intervals of comparisons: planted differences are found, and none are found where there are none."""
 
 from __future__ import annotations
 

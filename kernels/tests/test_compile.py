@@ -1,4 +1,4 @@
-"""The ISA view: sources in, machine code of AMD GPUs out, on a host without one."""
+"""The ISA view: compiles sources to AMD machine code on a host without an AMD GPU."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_triton_kernel_has_its_resource_usage_per_gpu(tmp_path: Path) -> None:
         used = kernel["resources"]
         assert used["name"] == "norm"
         assert used["vgpr_spills"] == used["sgpr_spills"] == used["scratch_bytes"] == 0
-        # Asked for at the launch, so not among what the code itself declares: a number for each of four wavefronts.
+        # Requested at launch, so the code does not declare it: one float for each of four wavefronts.
         assert used["lds_bytes"] == 16
         assert moves(kernel) >= {("global load", 16), ("global store", 16)}
         assert kernel["occupancy"]["workgroup_waves"] == answer["num_warps"] == 4

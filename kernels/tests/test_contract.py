@@ -1,4 +1,4 @@
-"""What a job line must hold, and where inputs are made. The snippet's own mistakes are in `test_harness.py`."""
+"""Fields of a job line, and the device of inputs. Errors of snippets are in `test_harness.py`."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def get_init_inputs():
     ids=["on the device", "on the CPU where NumPy is used"],
 )
 def test_inputs_are_created_on_the_device_if_possible(body: str, made_on: list[str], tmp_path: Path) -> None:
-    # PyTorch's meta device stands for a GPU: tensors there have no values that NumPy could read.
+    # PyTorch's meta device replaces a GPU: its tensors have no values that NumPy could read.
     snippet = contract.load(SNIPPET.replace("BODY", body), tmp_path, torch.device("meta"))
     for seed in range(2):
         (x,) = snippet.inputs(seed)

@@ -1,4 +1,4 @@
-"""What a host is like: sensors of both vendors from recorded answers, the audit, and the settings before an import."""
+"""Conditions of a host: sensors of both vendors from recorded responses, the audit, and settings before an import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an op does when a tier fails: the next one runs, unless the failure is not the tier's."""
+"""Failures of a tier: the next tier runs, unless the tier did not cause the failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only a GPU can show: each tier's kernels in each dtype and under torch.compile, bad input, and a job's variants.
+"""Tests that need a GPU: each tier's kernels in each dtype and under torch.compile, bad input, and a job's variants.
 
 For AMD and NVIDIA alike; skipped where there is no GPU.
 """

@@ -1,4 +1,4 @@
-"""What only a GPU can show of the harness: side streams, hot and cold, clocks, the roofline, and DDP over NCCL.
+"""Tests of the harness that need a GPU: side streams, hot and cold, clocks, the roofline, and DDP over NCCL.
 
 For AMD and NVIDIA alike; skipped where there is no GPU.
 """

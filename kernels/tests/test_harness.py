@@ -1,4 +1,4 @@
-"""The harness as its user has it: a child process, one job in, JSON lines out."""
+"""The harness as a child process: one job in, JSON lines out."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def run(
     with os.fdopen(read, encoding="utf-8") as events:
         first = events.readline()
         assert json.loads(first) == {"type": "ready"}
-        # Lines stay far below what a pipe holds while standard output is read.
+        # The lines fit into the buffer of a pipe while standard output is read.
         stdout, stderr = process.communicate(json.dumps(job) + "\n", timeout=120)
         lines = [json.loads(line, parse_constant=refuse_constant) for line in events]
     for line in lines if checked else ():

@@ -1,4 +1,4 @@
-"""Arguments that nobody likes, for every op, router and module: the right answer or a sentence, never a wrong number.
+"""Unusual arguments for every op, router and module: a correct result or an error message, never a wrong number.
 
 On the CPU and, where there is one, the GPU. The fused ops' own kernels meet the same layouts in `op_cases.py`, under
 Triton's interpreter and on a GPU; here are the parts without kernels of ours, and what every part refuses.
@@ -51,7 +51,7 @@ class Part:
 
 
 def exact_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """By the equation, head by head; the last query stands at the last key."""
+    """The definition, head by head. The last query is aligned with the last key."""
     groups = q.shape[2] // k.shape[2]
     k, v = (x.repeat_interleave(groups, 2) for x in (k, v))
     scores = torch.einsum("bqhd,bkhd->bhqk", q, k) * q.shape[-1] ** -0.5

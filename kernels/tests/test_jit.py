@@ -1,4 +1,4 @@
-"""Building HIP sources: what is kept, under which key, and what happens when something goes wrong."""
+"""Building HIP sources: the cache, its keys, and errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 class Build:
-    """Counts how often it is asked."""
+    """Counts its calls."""
 
     def __init__(self, content: bytes = b"code") -> None:
         self.content = content

@@ -1,4 +1,4 @@
-"""Launches of Triton kernels: which compiled kernel is launched again, without a GPU.
+"""Launches of Triton kernels without a GPU: selection of the compiled kernel.
 
 Only the driver is not real: Triton specializes, compiles for gfx942 or sm_90, and hands the kernel to a launcher that
 writes down what it is given.

@@ -1,4 +1,4 @@
-"""Where the GPU's libraries are looked for: in the process, then where PyTorch's own are, then in the system."""
+"""Search order of GPU libraries: the process, PyTorch's own, the system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large an error may be: what rounding explains, and no more."""
+"""The limit of an error: what rounding explains, and no more."""
 
 from __future__ import annotations
 

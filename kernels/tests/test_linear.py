@@ -1,4 +1,4 @@
-"""Matrix products: routes, thresholds fitted to measurements, weights in another order, and 8-bit numbers."""
+"""Matrix products: routes, thresholds fitted to measurements, preshuffled weights, and FP8."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class FakeAiter:
-    """Stands in for aiter's tuned GEMM, and multiplies shuffled weights as its assembly kernels do."""
+    """Replaces aiter's tuned GEMM, and multiplies shuffled weights like its assembly kernels."""
 
     def __init__(self) -> None:
         self.shuffled: list[bool] = []

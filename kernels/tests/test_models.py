@@ -1,4 +1,4 @@
-"""TinyLlama's versions: one function, whatever the switches; trained alike; decoded alike."""
+"""TinyLlama's versions compute the same function with all switches, in training and decoding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only a GPU can show of the models: kernels in 16 bits, the compiler, graphs. For AMD and NVIDIA alike."""
+"""Tests of the models that need a GPU, AMD or NVIDIA: kernels in 16 bits, the compiler, graphs."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_captured_decoding_generates_the_same_text() -> None:
 
 def test_peak_memory_is_measured_per_subject() -> None:
     subject = Subject("v1", VERSIONS["v1"], "tiny", 2, 32, "float32")
-    # The first in a process also holds what libraries keep once, such as their workspaces.
+    # The first one in a process also includes allocations that libraries make once, such as workspaces.
     _, *measured = [measure(prepare(subject, GPU), GPU, steps=5).peak_memory_mib for _ in range(3)]
     weights_and_moments = 16 * sum(p.numel() for p in TinyLlama(TINY, VERSIONS["v1"]).parameters()) / 2**20
     for peak in measured:

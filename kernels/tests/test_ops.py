@@ -1,4 +1,4 @@
-"""The ops as a caller sees them on any host: values, shapes, dtypes, gradients, errors, torch.compile."""
+"""The ops on any host: values, shapes, dtypes, gradients, errors, torch.compile."""
 
 from __future__ import annotations
 

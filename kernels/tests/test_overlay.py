@@ -1,4 +1,4 @@
-"""Patching transformers' Llama: the same results by other kernels, all or nothing, and everything back in place."""
+"""Patching transformers' Llama: the same results with other kernels, applied completely or not at all, and restored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Timing and checking one call, and the roofline that its time is held against."""
+"""Timing and checking one call, and comparing its time with the roofline."""
 
 from __future__ import annotations
 

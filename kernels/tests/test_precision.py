@@ -1,4 +1,4 @@
-"""What passes the precision gate, and the sentence for what does not."""
+"""Results that pass the precision gate, and the reasons for rejecting others."""
 
 from __future__ import annotations
 

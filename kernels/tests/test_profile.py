@@ -1,4 +1,4 @@
-"""Where the time goes: kernels by kind, graph breaks, and what ROCm's profilers write.
+"""Profiles: kernels by kind, graph breaks, and output of ROCm's profilers.
 
 The tools' files are written here in their documented formats; the figures in them are made up.
 """
@@ -224,7 +224,7 @@ def test_rocprofv3_is_called_and_read(tmp_path: Path) -> None:
 
 def test_columns_missing_in_a_rocprofv3_version_are_omitted(tmp_path: Path) -> None:
     path = tmp_path / "1_kernel_trace.csv"
-    # ROCm 6 names memory otherwise and tells no accumulation registers; a template's name holds quotes and commas.
+    # ROCm 6 has other names for memory and no accumulation registers. Names of templates contain quotes and commas.
     text = TRACE_CSV.replace("LDS_Block_Size", "Group_Segment_Size").replace("Scratch_Size", "Private_Segment_Size")
     text = text.replace("Accum_VGPR_Count", "Other").replace("<float>", '<int, ""x"">')
     path.write_text("\ufeff" + text, encoding="utf-8", newline="\r\n")

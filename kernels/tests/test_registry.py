@@ -1,4 +1,4 @@
-"""Which implementation of an op runs, and what is said about those that cannot."""
+"""Selection of the implementation of an op, and the reasons for skipping others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record of measurements: appended to, never rewritten, never without conditions."""
+"""The record of measurements: rows are appended with their conditions and never rewritten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which modules of foreign models are replaced, and which are left alone."""
+"""Modules of third-party models that are replaced, and those that are not."""
 
 from __future__ import annotations
 

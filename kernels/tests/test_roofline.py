@@ -1,4 +1,4 @@
-"""The floor under a time is a lower bound, whatever else the processor does while it is found."""
+"""The roofline is a lower bound of the time, also if the processor is busy while it is measured."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ def test_single_threaded_work_has_the_floor_of_one_thread() -> None:
     finally:
         torch.set_num_threads(threads)
     assert found.floor_ms == pytest.approx(1.0 / MARGIN)
-    # What a copy usually reaches is told as it was.
+    # The bandwidth of a copy is reported as measured.
     assert found.copy_gbs == pytest.approx((1 << 24) / 10.0 / 1e6)

@@ -1,4 +1,4 @@
-"""The stop rule and the order of the rounds, without a clock: times are made up, decisions are real."""
+"""The stop rule and the order of the rounds, with simulated times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Recorder:
-    """A machine whose calls take made-up times, and a listener that keeps what it is told."""
+    """A machine whose calls take simulated times, and a listener that records the events."""
 
     def __init__(self, **call_ms: Callable[[], float]) -> None:
         self.call_ms = call_ms

@@ -1,4 +1,4 @@
-"""Whether a step pays: told from a clock that says what it is told, since a host's own says what it likes."""
+"""Cost of a step, measured with a simulated clock, because times of a real host vary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ladder outside the harness: off unless switched on, each step alone or on the one below."""
+"""The ladder outside the harness: steps are off by default, and each is alone or based on the one below."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`swiglu`: its definition, its bad arguments, and its machine code. Its kernel runs in `interpreted_models.py`."""
+"""`swiglu`: its definition, invalid arguments, and its machine code. Its kernel runs in `interpreted_models.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of a slowed device are dropped and counted; where nothing can be seen, the conditions say so."""
+"""Samples of a throttled device are dropped and counted. If throttling cannot be detected, the conditions state it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class FakeSensors:
-    """A GPU whose clock is what the test says."""
+    """A GPU whose clock is set by the test."""
 
     readings: list[Reading]
     source: str = "NVML"
@@ -43,7 +43,7 @@ class FakeSensors:
 
 
 def seen(*readings: Reading, busy_for: int) -> bool:
-    """What a watch says when the GPU is done at the `busy_for`-th look."""
+    """The result of a watch on a GPU that is done at the `busy_for`-th reading."""
     watch = GpuWatch(FakeSensors(list(readings)), 2000)
     looks = count(1)
     watch.begin()
@@ -85,7 +85,7 @@ def test_thermal_event_of_a_core_is_throttling(tmp_path: Path) -> None:
 
 @dataclass
 class FakeClock:
-    """Says the same time for every call, and that the device was slowed in some turns."""
+    """Reports the same time for every call, and a throttled device in some turns."""
 
     slow: Callable[[int], bool]
     turns: int = 0

@@ -1,4 +1,4 @@
-"""The table of tuned choices: how it is read, merged and overridden, and that what it says is what runs."""
+"""The table of tuned choices: reading, merging and overriding it, and its effect on the choice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workshop's scripts, run as the document runs them, at a size for a CPU."""
+"""The workshop's scripts, run as documented, at a size for a CPU."""
 
 from __future__ import annotations
 
@@ -472,7 +472,7 @@ def test_exercise_has_findings_and_the_solution_has_none() -> None:
 
 
 def test_module_tree_is_unchanged(profiles: dict[str, Path]) -> None:
-    """Hooks that name ranges in a trace are gone after it."""
+    """Hooks that name ranges in a trace are removed after it."""
     assert profiles
     model: nn.Module = llama.TinyLlama(SIZES["tiny"].config, VERSIONS["v1"])
     from hipward_kernels.workshop.profiling import named_ranges

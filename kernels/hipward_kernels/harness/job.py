@@ -25,7 +25,7 @@ from hipward_kernels.harness.failure import (
     is_out_of_memory,
     summary,
 )
-from hipward_kernels.harness.input_dependence import cautions
+from hipward_kernels.harness.input_dependence import dependence_warnings
 from hipward_kernels.harness.inputs import Ring
 from hipward_kernels.harness.lines import Failure, Precision
 from hipward_kernels.harness.race import Entrant, Race, SlowedError, Timed, left_out
@@ -299,7 +299,7 @@ class _Run:
         """Reports whether results may be independent of the inputs."""
         try:
             with self.deadline.reserving(self._reserve_s()):
-                found = cautions(model, trials)
+                found = dependence_warnings(model, trials)
         except OutOfTimeError:
             found = ["It was not checked whether results depend on the inputs, because the job's time limit was near."]
         for text in found:
@@ -410,7 +410,7 @@ def _sentence(variant: VariantId, error: BaseException) -> str:
 
 
 def _small(waiting: Sequence[VariantId]) -> str:
-    """Caution for times that are limited by the host."""
+    """Warning about times that are limited by the host."""
     *others, last = (LABELS[variant] for variant in waiting)
     names = f"{', '.join(others)} and {last}" if others else last
     return (
