@@ -1,5 +1,5 @@
 //! Kills the processes of a job whose supervisor was killed. They then become children of this server, because
-//! it is the next subreaper, so it can find them whatever they did to detach.
+//! it is the next subreaper, so it finds them even if they have detached.
 
 use super::process_tree::{Status, children, kill_below};
 use nix::{

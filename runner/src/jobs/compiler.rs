@@ -73,11 +73,11 @@ impl Compiler {
     pub(crate) async fn compile(self: &Arc<Self>, runner: &Arc<Runner>, request: String) -> Answer {
         let place = self.places.clone().try_acquire_owned();
         let place = place.map_err(|_| CompileError::Busy)?;
-        let (tell, answer) = oneshot::channel();
+        let (response, answer) = oneshot::channel();
         let (compiler, runner) = (self.clone(), runner.clone());
         // In a task of its own: this call ends when its client disconnects, but the worker must still be replaced.
         tokio::spawn(async move {
-            compiler.answer(&runner, &request, tell).await;
+            compiler.answer(&runner, &request, response).await;
             drop(place);
         });
         answer
@@ -85,28 +85,28 @@ impl Compiler {
             .unwrap_or_else(|_| Err(io::Error::other("the server is stopping").into()))
     }
 
-    async fn answer(&self, runner: &Runner, request: &str, mut tell: oneshot::Sender<Answer>) {
+    async fn answer(&self, runner: &Runner, request: &str, mut response: oneshot::Sender<Answer>) {
         // A client that disconnects while it waits uses no worker.
         let mut warm = tokio::select! {
             biased;
-            () = tell.closed() => return,
+            () = response.closed() => return,
             warm = self.warm.lock() => warm,
         };
-        let mut kept = warm.take();
-        let is_there = kept
+        let mut previous = warm.take();
+        let is_running = previous
             .as_mut()
             .is_some_and(|worker| worker.process.is_running());
-        let mut worker = match kept.filter(|_| is_there) {
+        let mut worker = match previous.filter(|_| is_running) {
             Some(worker) => worker,
             None => match Worker::start(runner).await {
                 Ok(worker) => worker,
-                Err(error) => return drop(tell.send(Err(error.into()))),
+                Err(error) => return drop(response.send(Err(error.into()))),
             },
         };
         tokio::select! {
-            answer = worker.ask(request) => drop(tell.send(answer)),
+            answer = worker.send(request) => drop(response.send(answer)),
             // The client has disconnected.
-            () = tell.closed() => {}
+            () = response.closed() => {}
         }
         // A worker is used once, because the source may have changed the process.
         worker.end().await;
@@ -148,7 +148,7 @@ impl Worker {
         }
     }
 
-    async fn ask(&mut self, request: &str) -> Answer {
+    async fn send(&mut self, request: &str) -> Answer {
         let begun = Instant::now();
         match timeout(WALL_LIMIT + GRACE, self.exchange(request)).await {
             Ok(Ok(answer)) => Ok(answer),

@@ -14,7 +14,7 @@ use hipward_protocol::{Device, Vendor};
 use std::{io, sync::Arc, time::Duration};
 use tokio::{task::JoinSet, time::sleep};
 
-/// Delay after a worker could not be started, so that a broken host is not kept busy.
+/// Delay after a worker could not be started, so that a broken host is not overloaded.
 const RETRY_DELAY: Duration = Duration::from_secs(2);
 
 /// Consecutive workers of a device that may fail to start their job before a job fails with the reason.
@@ -75,13 +75,13 @@ async fn recover_lost_jobs(runner: Arc<Runner>, store: Store, mut shutdown: Shut
         if lost.is_empty() {
             continue;
         }
-        let kept: Vec<String> = stored
+        let running: Vec<String> = stored
             .into_iter()
             .filter(|job| !lost.contains(job))
             .collect();
         let reason = "the runner lost this job while it ran";
         let recovered = store
-            .with(move |store| store.recover_all_but(&kept, reason))
+            .with(move |store| store.recover_all_but(&running, reason))
             .await;
         match recovered {
             Ok(_) => tracing::warn!("recovered jobs that ran nowhere: {}", lost.join(", ")),
