@@ -18,7 +18,7 @@ use crate::{
     jobs::{LocalRunner, Runner, Store, random_id},
     server::{listen, run_server},
     shutdown::Interrupts,
-    web::pages::Pages,
+    web::{live_pages::LivePages, pages::Pages},
 };
 use clap::ValueEnum;
 use client::{Client, ClientError};
@@ -252,7 +252,7 @@ impl Local {
         let folder = TemporaryFolder::new()?;
         let settings = host.settings(folder.path().to_owned(), Senders::Operator)?;
         let store = Store::open(&settings.data)?;
-        let pages = Pages::load(None, None, "/")?;
+        let pages = LivePages::fixed(Pages::load(None, None, "/")?);
         let host = Host::detect(settings.newest_landlock);
         let mut runner = Runner::discover(settings, host).await?;
         // Otherwise workers would be warmed up on the other devices too.
