@@ -2,7 +2,7 @@
 
 use crate::{
     api::{AccessConfig, AccessControl, App, router},
-    jobs::{LocalRunner, Store, schedule},
+    jobs::{LocalRunner, RequestWorkers, Store, schedule},
     shutdown::shutdown,
     web::pages::Pages,
 };
