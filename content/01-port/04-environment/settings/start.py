@@ -6,7 +6,7 @@ NAMES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CON
 SETTING = "expandable_segments:True"
 
 # hole: before
-...
+# Nothing yet: PyTorch is imported below without a setting.
 # end: before
 
 import torch

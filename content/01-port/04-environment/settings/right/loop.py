@@ -17,7 +17,7 @@ def prepare() -> None:
     """Called once, before the first batch."""
     torch.manual_seed(0)
     # hole: after
-    pass
+    # Nothing to set here.
     # end: after
 
 

@@ -20,7 +20,6 @@ def prepare() -> None:
     torch.manual_seed(0)
     # hole: after
     # Nothing to set here: it would have no effect, and would hide what PyTorch has read.
-    pass
     # end: after
 
 
