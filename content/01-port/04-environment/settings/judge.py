@@ -35,7 +35,7 @@ def started(answer, environment):
         os.environ.clear()
         os.environ.update(environment)
         program = {"__name__": "program"}
-        exec(compile(source_of(answer), "answer.py", "exec"), program)
+        exec(compile(source_of(answer), "answer.py", "exec"), program)  # noqa: S102 - started as a program
         program["prepare"]()
         return stand_in.read, dict(os.environ)
     finally:
