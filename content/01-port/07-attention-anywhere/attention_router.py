@@ -54,7 +54,8 @@ def aiter_attention(
 ) -> torch.Tensor:
     """Keywords only: the positional signature has changed more than once."""
     assert aiter_flash_attention is not None
-    return aiter_flash_attention(q, k, v, softmax_scale=scale, causal=causal)
+    result = aiter_flash_attention(q, k, v, softmax_scale=scale, causal=causal)
+    return result[0] if isinstance(result, tuple) else result  # some versions return more
 # end: aiter
 
 
@@ -109,7 +110,7 @@ def check_tiers_agree() -> None:
 
 
 # anchor: top-left
-def what_is_causal_does_when_decoding() -> None:
+def show_top_left_alignment() -> None:
     """One query, eight keys: the newest token should see all of them. It sees the first."""
     q, k, v = torch.randn(1, 1, 1, 4), torch.randn(1, 1, 8, 4), torch.randn(1, 1, 8, 4)
     y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -119,5 +120,5 @@ def what_is_causal_does_when_decoding() -> None:
 
 if __name__ == "__main__":
     check_tiers_agree()
-    what_is_causal_does_when_decoding()
+    show_top_left_alignment()
     print("the tiers agree for prefill, decode and chunked prefill, with and without GQA")
