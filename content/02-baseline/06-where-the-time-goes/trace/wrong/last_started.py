@@ -30,7 +30,8 @@ def shares(kernels: Sequence[Kernel]) -> dict[str, float]:
     """Share of each kind in the span of the trace, and the share without any kernel as "gap"."""
     # hole: span
     # A trace does not start at 0, and the kernel that starts last may not end last.
-    span = (lambda k: k.start + k.duration)(max(kernels, key=lambda k: k.start)) - min(k.start for k in kernels)
+    last = max(kernels, key=lambda k: k.start)
+    span = last.start + last.duration - min(k.start for k in kernels)
     # end: span
     found: dict[str, float] = defaultdict(float)
     for kernel in kernels:
