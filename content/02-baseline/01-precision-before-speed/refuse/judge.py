@@ -1,9 +1,8 @@
 """Cases for the precision gate: wrong outputs to refuse, right ones to accept."""
 
 import torch
-from torch import nn
-
 from hipward_kernels.exercise import expect, tensor
+from torch import nn
 
 
 def rms_norm(x):
