@@ -1,7 +1,6 @@
 """The baseline of training: time of each part, throughput, peak memory, and what gets no gradient."""
 
 import statistics
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
