@@ -16,20 +16,8 @@ def rms_norm_bytes(rows: int, columns: int, element_size: int) -> int:
 # end: floor
 
 
-# anchor: flush
-# L2 and Infinity Cache in MiB. PyTorch's `L2_cache_size` is 4 MB on an MI300X: one XCD's L2.
-CACHES_MIB = {"gfx90a": (8, 0), "gfx942": (32, 256), "gfx950": (32, 256)}
-
-
-def flush_mib(arch: str) -> int:
-    """Write at least this much between calls to evict all data of the last call from the caches."""
-    return max(2 * sum(CACHES_MIB[arch]), 64)
-# end: flush
-
-
 if __name__ == "__main__":
     size = rms_norm_bytes(16384, 4096, element_size=2)
     for arch in PEAK_BANDWIDTH:
-        print(f"{arch}: {size / 1e6:.1f} MB need {floor_us(size, arch):.1f} µs; flush {flush_mib(arch)} MiB")
+        print(f"{arch}: {size / 1e6:.1f} MB need {floor_us(size, arch):.1f} µs")
     assert round(floor_us(size, "gfx942"), 1) == 50.6
-    assert flush_mib("gfx942") == flush_mib("gfx950") == 576
