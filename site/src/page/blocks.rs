@@ -5,20 +5,20 @@ use crate::content::document::{code_figure, inline};
 use crate::content::highlight::highlight;
 use crate::diff::DiffTable;
 use crate::escape::escape;
-use crate::playground::lesson_fragment;
+use crate::playground::{ExerciseLink, lesson_fragment};
 use crate::site::bench_id;
 use crate::{Route, Site};
 use hipward_analyzer_core::Language;
 use leptos::prelude::*;
 
-/// One block of the lesson `lesson`.
-pub(super) fn html(site: &Site, lesson: &str, block: &Block) -> String {
+/// One block of the lesson `lesson` of the part `part`.
+pub(super) fn html(site: &Site, part: &str, lesson: &str, block: &Block) -> String {
     match block {
         Block::Code(block) => code(block),
         Block::Diff { caption, lines } => {
             view! { <DiffTable caption=caption.clone() lines=lines.clone() /> }.to_html()
         }
-        Block::Try(block) => task(site, block).to_html(),
+        Block::Try(block) => task(site, &format!("{part}/{lesson}"), block).to_html(),
         Block::Bench(block) => bench(site, lesson, block).to_html(),
         Block::Quiz(block) => quiz(site, block).to_html(),
         Block::Claim(block) => claim(site, block).to_html(),
@@ -35,8 +35,12 @@ fn python(caption: Option<&str>, source: &str) -> String {
 }
 
 /// The address of the playground with a text in it.
-pub(super) fn playground_href(site: &Site, text: &str, task: Option<(&str, &str)>) -> String {
-    playground_href_in(site, text, Language::Python, task)
+pub(super) fn playground_href(
+    site: &Site,
+    text: &str,
+    exercise: Option<ExerciseLink<'_>>,
+) -> String {
+    playground_href_in(site, text, Language::Python, exercise)
 }
 
 /// The same for a text in any language.
@@ -44,17 +48,22 @@ pub(super) fn playground_href_in(
     site: &Site,
     text: &str,
     language: Language,
-    task: Option<(&str, &str)>,
+    exercise: Option<ExerciseLink<'_>>,
 ) -> String {
     format!(
         "{}#{}",
         site.href(&Route::Playground),
-        lesson_fragment(text, language, task)
+        lesson_fragment(text, language, exercise)
     )
 }
 
-fn task(site: &Site, block: &Try) -> AnyView {
-    let href = playground_href(site, &block.code, Some((&block.task, &block.exercise)));
+fn task(site: &Site, lesson: &str, block: &Try) -> AnyView {
+    let exercise = ExerciseLink {
+        task: &block.task,
+        conditions: &block.exercise,
+        lesson,
+    };
+    let href = playground_href(site, &block.code, Some(exercise));
     let solution = block.solution.as_ref().map(|source| {
         view! {
             <details>

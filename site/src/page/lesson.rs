@@ -10,9 +10,9 @@ use leptos::prelude::*;
 pub(super) fn page(site: &Site, part: &str, lesson: &str) -> Option<Page> {
     let (part, lesson) = site.content.lesson(part, lesson)?;
     let meta = &lesson.meta;
-    let body = lesson
-        .body
-        .html(site.base(), |block| blocks::html(site, &lesson.slug, block));
+    let body = lesson.body.html(site.base(), |block| {
+        blocks::html(site, &part.slug, &lesson.slug, block)
+    });
     let main = view! {
         <article class="lesson" data-lesson=part.address(lesson)>
             <nav aria-label="Breadcrumbs">
