@@ -112,7 +112,11 @@ fn parameters<'a>(source: &'a str, kernel: &str) -> Option<Vec<Parameter<'a>>> {
         };
         if kernel.is_empty() || name.trim() == kernel {
             // A function that another one calls is no kernel of its own.
-            let is_called = source.matches(&format!("{}(", name.trim())).count() > 1;
+            let uses = source.match_indices(&format!("{}(", name.trim()));
+            let is_called = uses
+                .filter(|(at, _)| !source[..*at].ends_with(is_word))
+                .count()
+                > 1;
             if found.is_none() || !is_called {
                 found = Some(rest);
             }
