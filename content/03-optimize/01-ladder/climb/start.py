@@ -14,7 +14,7 @@ def climb(steps, measure):
     `measure(names)` times the model with these steps and returns the ends of an interval in ms.
     """
     kept = []
-    low, high = measure(kept)
+    low, _ = measure(kept)
     for step in steps:
         trial_low, trial_high = measure([*kept, step])
         # hole: keep
