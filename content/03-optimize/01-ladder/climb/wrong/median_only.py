@@ -6,10 +6,10 @@ def speedup(share, factor):
 
 def climb(steps, measure):
     kept = []
-    low, _ = measure(kept)
+    low, high = measure(kept)
     for step in steps:
         trial_low, trial_high = measure([*kept, step])
         if trial_low + trial_high < low + high:
             kept.append(step)
-            low = trial_low
+            low, high = trial_low, trial_high
     return kept
