@@ -3,6 +3,7 @@
 import copy
 
 import torch
+import torch._dynamo
 from hipward_kernels.exercise import expect, expect_close, tensor
 
 CALLS = 20
