@@ -1,7 +1,7 @@
 # test: compile
 """Measures this lesson's kernel with the method of `hipward_kernels.bench`. Needs a GPU.
 
-    PYTHONPATH=kernels python content/03-optimize/01-fused-rmsnorm/measure.py --results measured.csv
+    PYTHONPATH=kernels python content/03-optimize/09-fused-rmsnorm/measure.py --results measured.csv
 
 Each implementation is checked against float64 first. Then they are timed in interleaved rounds, with cold caches, until
 the medians are precise. The kernel is timed twice, as a control. Rows have the columns of kernels/results/results.csv.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 import triton
-from rmsnorm_triton import rms_norm_forward
+from kernel import rms_norm_forward
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 

@@ -1,0 +1,20 @@
+"""A layer whose output is scaled up over its first 100 calls."""
+
+import torch
+from torch import Tensor, nn
+
+
+class Ramp(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+        # hole: counter
+        self.step = 0
+        # end: counter
+
+    def forward(self, x: Tensor) -> Tensor:
+        # hole: scale
+        self.step += 1
+        scale = min(self.step / 100, 1.0)
+        # end: scale
+        return self.linear(x) * scale
