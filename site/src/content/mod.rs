@@ -1,25 +1,34 @@
-//! The words: a folder of parts and lessons, parsed and checked once.
+//! The content folder: parts and lessons, reference tables and the glossary, parsed and checked once.
 //!
-//! No I/O and no HTML pages here: text goes in, [`Content`] comes out, or a [`ContentError`] that
-//! says where and what to do.
+//! Without I/O: the input is text, the result a [`Content`], or a [`ContentError`] with the place and what to do.
 
 pub(crate) mod block;
 pub(crate) mod csv;
 pub(crate) mod document;
 mod error;
+pub(crate) mod figure;
+pub(crate) mod glossary;
 mod gpu_table;
 pub(crate) mod highlight;
+mod math;
 pub(crate) mod models;
 pub(crate) mod ops;
+mod order;
+pub(crate) mod question;
 pub(crate) mod reference;
 pub(crate) mod results;
 mod source;
+pub(crate) mod transcript;
+pub(crate) mod written;
 
 pub use error::{ContentError, Mistake};
 pub use ops::Ops;
+pub(crate) use order::Kind;
+pub use order::ReadingPath;
 
 use block::Block;
-use document::Document;
+use document::{Document, Extensions};
+use glossary::Glossary;
 use hipward_analyzer::RULES;
 use reference::{RULE_COLUMN, Reference};
 use results::Results;
@@ -32,6 +41,7 @@ use source::{Files, Folder};
 pub struct Content {
     pub(crate) parts: Vec<Part>,
     pub(crate) references: Vec<Reference>,
+    pub(crate) glossary: Option<Glossary>,
     pub(crate) results: Results,
 }
 
@@ -41,6 +51,7 @@ pub(crate) struct Part {
     pub(crate) slug: String,
     pub(crate) title: String,
     pub(crate) summary: String,
+    pub(crate) kind: Kind,
     pub(crate) lessons: Vec<Lesson>,
 }
 
@@ -59,6 +70,8 @@ pub(crate) struct Lesson {
     pub(crate) slug: String,
     pub(crate) meta: FrontMatter,
     pub(crate) body: Document<Block>,
+    /// Names and texts of the files that readers can download.
+    pub(crate) files: Vec<(String, String)>,
 }
 
 /// The TOML at the top of a lesson.
@@ -77,6 +90,12 @@ pub(crate) struct FrontMatter {
     /// Versions that the page was checked with.
     #[serde(default)]
     pub(crate) checked: Vec<String>,
+    /// The one idea of the page.
+    #[serde(default)]
+    pub(crate) teaches: String,
+    /// Reading paths that the page is on.
+    #[serde(default)]
+    pub(crate) paths: Vec<ReadingPath>,
 }
 
 #[derive(Deserialize)]
@@ -84,6 +103,8 @@ pub(crate) struct FrontMatter {
 struct PartFile {
     title: String,
     summary: String,
+    #[serde(default)]
+    kind: Kind,
 }
 
 impl Content {
@@ -97,6 +118,16 @@ impl Content {
                 Results::parse(csv).map_err(|(mistake, line)| mistake.at("results.csv", line))?
             }
             None => Results::default(),
+        };
+        let glossary_path = format!("reference/{}.toml", glossary::SLUG);
+        let glossary = match files.get(&glossary_path) {
+            Some(text) => Some(Glossary::parse(&glossary_path, text)?),
+            None => None,
+        };
+        let shared = Shared {
+            files: &files,
+            results: &results,
+            glossary: glossary.as_ref(),
         };
         let mut parts: Vec<Part> = Vec::new();
         for (path, text) in &files {
@@ -114,7 +145,7 @@ impl Content {
                 parts.push(Part::parse(&files, part_folder, slug)?);
             }
             let lesson_slug = without_number(lesson_folder, path)?;
-            let lesson = Lesson::parse(&files, &results, path, lesson_slug, text)?;
+            let lesson = Lesson::parse(&shared, path, lesson_slug, text)?;
             // The line above leaves at least one part.
             if let Some(part) = parts.last_mut() {
                 if part.lessons.iter().any(|other| other.slug == lesson.slug) {
@@ -128,13 +159,14 @@ impl Content {
             let name = path
                 .strip_prefix("reference/")
                 .and_then(|name| name.strip_suffix(".toml"));
-            if let Some(slug) = name {
+            if let Some(slug) = name.filter(|slug| ![glossary::SLUG, "coverage"].contains(slug)) {
                 references.push(Reference::parse(path, slug, text)?);
             }
         }
         let content = Content {
             parts,
             references,
+            glossary,
             results,
         };
         content.check_references()?;
@@ -160,6 +192,12 @@ impl Content {
         self.lesson(part, lesson)
     }
 
+    /// Whether a reading path has a page.
+    pub(crate) fn is_on(&self, path: ReadingPath) -> bool {
+        self.lessons()
+            .any(|(_, lesson)| lesson.meta.paths.contains(&path))
+    }
+
     /// A reference table by the name in its address.
     pub(crate) fn reference(&self, slug: &str) -> Option<&Reference> {
         self.references.iter().find(|table| table.slug == slug)
@@ -177,6 +215,13 @@ impl Content {
                 if !self.has_page(link) {
                     return Err(Mistake::DeadLink(link.clone()).at(&lesson.path, *line));
                 }
+            }
+        }
+        for term in self.glossary.iter().flat_map(|glossary| &glossary.terms) {
+            let link = term.link.iter().find(|link| link.starts_with('/'));
+            if let Some(link) = link.filter(|link| !self.has_page(link)) {
+                let path = format!("reference/{}.toml", glossary::SLUG);
+                return Err(Mistake::DeadLink(link.clone()).at(&path, 1));
             }
         }
         for table in &self.references {
@@ -206,7 +251,10 @@ impl Content {
             | ["playground" | "benchmark" | "isa" | "rules" | "ops" | "models" | "reference"] => {
                 true
             }
+            ["reference", glossary::SLUG] => self.glossary.is_some(),
             ["reference", slug] => self.reference(slug).is_some(),
+            ["ops", _] => true,
+            ["learn", path] => ReadingPath::from_slug(path).is_some_and(|path| self.is_on(path)),
             ["rules", name] => RULES.iter().any(|rule| rule.name == *name),
             ["learn", part, lesson] => self.lesson(part, lesson).is_some(),
             _ => false,
@@ -225,15 +273,22 @@ impl Part {
             slug,
             title: file.title,
             summary: file.summary,
+            kind: file.kind,
             lessons: Vec::new(),
         })
     }
 }
 
+/// What the parsing of each lesson refers to.
+struct Shared<'a> {
+    files: &'a Files,
+    results: &'a Results,
+    glossary: Option<&'a Glossary>,
+}
+
 impl Lesson {
     fn parse(
-        files: &Files,
-        results: &Results,
+        shared: &Shared<'_>,
         path: &str,
         slug: String,
         text: &str,
@@ -246,19 +301,26 @@ impl Lesson {
         let offset = text[..text.len() - markdown.len()].matches('\n').count();
         let around = block::Around {
             folder: Folder {
-                files,
+                files: shared.files,
                 path: path.trim_end_matches("/lesson.md"),
             },
-            results,
+            results: shared.results,
             path,
             offset,
         };
-        let mut body = Document::parse(markdown, |fence| block::read(&fence, &around))?;
+        let extensions = Extensions {
+            math: true,
+            terms: shared.glossary.map(Glossary::linker),
+        };
+        let mut body = Document::parse(markdown, extensions, |fence| block::read(&fence, &around))?;
         if let Some(line) = body.titles.first() {
             return Err(Mistake::SecondTitle.at(path, line + offset));
         }
         if let Some(line) = body.html.first() {
             return Err(Mistake::Html.at(path, line + offset));
+        }
+        if let Some((reason, line)) = body.bad_math.first() {
+            return Err(Mistake::Math(reason.clone()).at(path, line + offset));
         }
         for (_, line) in &mut body.links {
             *line += offset;
@@ -268,6 +330,7 @@ impl Lesson {
             slug,
             meta,
             body,
+            files: around.folder.downloads(),
         })
     }
 }
