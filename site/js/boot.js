@@ -25,6 +25,14 @@ progress();
 predictions();
 ruleFilter();
 
+// Only lessons with exercises load the script for them.
+const exercises = document.querySelectorAll("[data-exercise]");
+if (exercises.length > 0) {
+  import(asset("exercise.js")).then(({ mountExercises }) => mountExercises(exercises)).catch(() => {
+    // The block stays as it was served: the task, the program, and the command that checks it.
+  });
+}
+
 // The module that has an island, by the start of the island's name. The end of the name is a hash of its code, so page and
 // module must be of one build.
 const modules = { JobLive: "island-job", MachineCode: "island-isa", Playground: "island-playground" };

@@ -5,9 +5,11 @@ mod access_control;
 mod capabilities;
 mod compile;
 mod compile_schema;
+mod content_changes;
 mod devices;
 mod entity_tag;
 mod events;
+mod exercises;
 mod health;
 mod job_id;
 mod jobs;
@@ -20,11 +22,12 @@ mod rules;
 pub(crate) use access_control::{AccessConfig, AccessControl};
 
 use crate::{
-    jobs::{Compiler, LocalRunner, Store},
+    jobs::{LocalRunner, RequestWorkers, Store},
     shutdown::Shutdown,
     web::{
         assets,
-        pages::{Pages, REPORT_SCHEMA_PATH, SEARCH_INDEX},
+        live_pages::LivePages,
+        pages::{CONTENT_CHANGES, REPORT_SCHEMA_PATH, SEARCH_INDEX},
     },
 };
 use axum::{
@@ -49,9 +52,11 @@ pub(crate) struct App {
     /// The runner.
     pub(crate) runner: LocalRunner,
     /// The compiler of kernels.
-    pub(crate) compiler: Arc<Compiler>,
+    pub(crate) compiler: Arc<RequestWorkers>,
+    /// The judges of exercises.
+    pub(crate) judges: Arc<RequestWorkers>,
     /// The site.
-    pub(crate) pages: Arc<Pages>,
+    pub(crate) pages: LivePages,
     /// The access checks.
     pub(crate) access: Arc<AccessControl>,
     /// Ends streams when the server stops.
@@ -76,6 +81,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(report::markdown))
         .routes(routes!(rules::list))
         .routes(routes!(compile::compile))
+        .routes(routes!(exercises::judge))
         .routes(routes!(devices::list))
         .routes(routes!(capabilities::show))
         .routes(routes!(openapi::show))
@@ -91,6 +97,11 @@ pub(crate) fn router(app: App) -> Router {
         .route("/assets/{name}", get(assets::get))
         .route(&format!("/{REPORT_SCHEMA_PATH}"), get(rules::schema))
         .route(&format!("/{SEARCH_INDEX}"), get(page::search))
+        .route(&format!("/{CONTENT_CHANGES}"), get(content_changes::stream))
+        .route(
+            &format!("/{CONTENT_CHANGES}.js"),
+            get(content_changes::script),
+        )
         .method_not_allowed_fallback(async |request: Request| {
             ApiError::method_not_allowed(request.method().as_str(), request.uri().path())
         })

@@ -1,6 +1,6 @@
 //! Requests to the runner's API. Every failure becomes a sentence for the reader.
 
-use super::script;
+use super::{json, script};
 use gloo_net::http::{Method, Request, RequestBuilder};
 use hipward_protocol::Problem;
 use serde::Deserialize;
@@ -31,9 +31,9 @@ pub(crate) async fn readiness(base: &str) -> Readiness {
         return Readiness::Absent;
     };
     let body = answer.text().await.unwrap_or_default();
-    match serde_json::from_str::<Capabilities>(&body) {
-        Ok(capabilities) if answer.ok() && capabilities.ready => Readiness::Ready,
-        Ok(_) if answer.ok() => Readiness::NotReady,
+    match json::parse::<Capabilities>(&body) {
+        Some(capabilities) if answer.ok() && capabilities.ready => Readiness::Ready,
+        Some(_) if answer.ok() => Readiness::NotReady,
         _ => Readiness::Absent,
     }
 }
@@ -43,7 +43,7 @@ pub(crate) async fn readiness(base: &str) -> Readiness {
 pub(crate) async fn send(
     method: Method,
     address: &str,
-    json: Option<&str>,
+    body: Option<&str>,
 ) -> Result<String, String> {
     loop {
         let token = script::authorization();
@@ -51,10 +51,10 @@ pub(crate) async fn send(
         if let Some(token) = &token {
             request = request.header("authorization", token);
         }
-        let request = match json {
-            Some(json) => request
+        let request = match body {
+            Some(body) => request
                 .header("content-type", "application/json")
-                .body(json),
+                .body(body),
             None => request.build(),
         };
         let answer = match request {
@@ -68,7 +68,7 @@ pub(crate) async fn send(
         if answer.ok() {
             return Ok(body);
         }
-        let Ok(problem) = serde_json::from_str::<Problem>(&body) else {
+        let Some(problem) = json::parse::<Problem>(&body) else {
             let status = answer.status();
             return Err(format!("The runner answered with status {status}."));
         };

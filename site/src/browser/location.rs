@@ -1,6 +1,6 @@
 //! The address of the page.
 
-use leptos::prelude::window;
+use leptos::prelude::{document, window};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::UnwrapThrowExt;
 use web_sys::UrlSearchParams;
@@ -15,6 +15,16 @@ pub(crate) fn fragment() -> String {
 pub(crate) fn parameters(fragment: &str) -> UrlSearchParams {
     // Only a sequence that is no pair is an error, and a string is none.
     UrlSearchParams::new_with_str(fragment).unwrap_throw()
+}
+
+/// The address of the site, which the page names. Empty on the server.
+pub(crate) fn base() -> String {
+    if cfg!(feature = "ssr") {
+        return String::new();
+    }
+    let page = document().document_element();
+    page.and_then(|page| page.get_attribute("data-base"))
+        .unwrap_or_default()
 }
 
 /// The whole address.

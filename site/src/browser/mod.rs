@@ -3,6 +3,7 @@
 
 pub(crate) mod api;
 pub(crate) mod focus;
+pub(crate) mod json;
 pub(crate) mod location;
 pub(crate) mod script;
 pub(crate) mod share;

@@ -2,9 +2,9 @@
 
 use super::frame::Page;
 use super::learn;
-use super::playground::EXAMPLE;
 use crate::content::document::inline;
 use crate::diff::DiffTable;
+use crate::playground::EXAMPLE;
 use crate::{Route, Site};
 use hipward_analyzer::{Applicability, Options, analyze, diff, fix_all};
 use leptos::prelude::*;

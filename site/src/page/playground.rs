@@ -5,10 +5,6 @@ use crate::playground::Playground;
 use crate::{Route, Site};
 use leptos::prelude::*;
 
-/// The example in the editor: a small transformer block with typical code for NVIDIA GPUs. It is complete enough to be
-/// benchmarked.
-pub(super) const EXAMPLE: &str = include_str!("example.py");
-
 pub(super) fn page(site: &Site) -> Page {
     let main = view! {
         <h1>"Playground"</h1>
@@ -23,7 +19,7 @@ pub(super) fn page(site: &Site) -> Page {
                 " reports the same findings."
             </p>
         </noscript>
-        <Playground base=site.base().to_owned() example=EXAMPLE.to_owned() />
+        <Playground />
     };
     Page {
         title: "Playground".to_owned(),

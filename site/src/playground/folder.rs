@@ -45,7 +45,7 @@ pub(super) enum FolderEvent {
     /// A folder of this name was opened.
     Opened(String),
     /// How far the check is, and at the end its result.
-    Progress(Progress),
+    Progress(Box<Progress>),
     /// The text of a file that was to be opened.
     Text(String),
     /// Something was done, in a sentence.
@@ -59,7 +59,7 @@ impl FolderEvent {
     fn parse(event: &str, value: JsValue) -> Option<Self> {
         if event == "progress" {
             let progress = serde_wasm_bindgen::from_value(value).ok()?;
-            return Some(FolderEvent::Progress(progress));
+            return Some(FolderEvent::Progress(Box::new(progress)));
         }
         let text = value.as_string()?;
         Some(match event {
@@ -135,13 +135,14 @@ pub(super) fn take_drop(event: &ev::DragEvent) -> Option<Dropped> {
     // The browser forgets the items with the event, so they are read now.
     let items = data.items();
     let entries = js_sys::Array::new();
+    let mut has_folder = false;
     for at in 0..items.length() {
         if let Some(Ok(Some(entry))) = items.get(at).map(|item| item.webkit_get_as_entry()) {
+            has_folder |= entry.is_directory();
             entries.push(&entry);
         }
     }
-    let first = entries.get(0).dyn_into::<web_sys::FileSystemEntry>().ok();
-    if entries.length() > 1 || first.is_some_and(|entry| entry.is_directory()) {
+    if has_folder || entries.length() > 1 {
         return Some(Dropped::Entries(entries));
     }
     Some(Dropped::File(data.files()?.get(0)?))

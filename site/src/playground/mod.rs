@@ -36,12 +36,20 @@ use toolbar::Toolbar;
 #[cfg(feature = "ssr")]
 pub(crate) use fragment::lesson_fragment;
 
+/// The example in the editor: a small transformer block with typical code for NVIDIA GPUs. It is complete enough to be
+/// benchmarked. The browser does not need it: it is in the page.
+pub(crate) const EXAMPLE: &str = if cfg!(feature = "ssr") {
+    include_str!("example.py")
+} else {
+    ""
+};
+
 /// The whole playground. Without a script it is a text area with an example.
 ///
-/// `base` is the address of the site, `example` the text in the editor at first.
+/// It has no properties: those would be parsed from JSON in Rust, which would add a parser to its module.
 #[island]
-pub(crate) fn Playground(base: String, example: String) -> impl IntoView {
-    let session = Session::new(base);
+pub(crate) fn Playground() -> impl IntoView {
+    let session = Session::new();
     provide_context(session);
     let state = session.state;
     // In the browser only, once the elements are there.
@@ -70,7 +78,7 @@ pub(crate) fn Playground(base: String, example: String) -> impl IntoView {
                 <ProjectPanel />
             </div>
             <div class="panes">
-                <EditorPane session example />
+                <EditorPane session />
                 <ReportPane session />
             </div>
             <div data-region="changes">
@@ -81,14 +89,14 @@ pub(crate) fn Playground(base: String, example: String) -> impl IntoView {
 }
 
 #[component]
-fn EditorPane(session: Session, example: String) -> impl IntoView {
+fn EditorPane(session: Session) -> impl IntoView {
     let on_input = Callback::new(move |text| session.edit(text));
     view! {
         <div class="pane">
             <label for="code" class="visually-hidden">
                 "Code to check"
             </label>
-            <CodeArea text=example described_by="editor-help" node=session.editor.area on_input />
+            <CodeArea text=EXAMPLE.to_owned() described_by="editor-help" node=session.editor.area on_input />
             <p id="editor-help" class="hint needs-js">
                 "Tab indents; press Esc, then Tab, to leave the editor. F8 goes to the next finding, Ctrl-F searches. A file or a whole folder can be dropped here."
             </p>

@@ -7,6 +7,7 @@ use crate::inline_code::inline_code;
 use hipward_analyzer_core::{Finding, Report, Severity, Summary};
 use leptos::prelude::*;
 use serde::Deserialize;
+use std::cmp::Reverse;
 
 /// An open folder.
 #[derive(Clone, Debug)]
@@ -268,7 +269,7 @@ const MARKS: [(&str, &str, &str); 4] = [
 /// Files with findings, worst first, each a button that opens it; then the files without.
 fn files(session: Session, files: &[File], open: &str) -> AnyView {
     let mut order: Vec<&File> = files.iter().collect();
-    order.sort_by(|a, b| b.counts.cmp(&a.counts));
+    order.sort_by_key(|file| Reverse(file.counts));
     let has_findings = |file: &&File| file.counts.iter().any(|count| *count > 0);
     let (with, without): (Vec<&File>, Vec<&File>) = order.into_iter().partition(has_findings);
     let entries = |files: &[&File]| -> Vec<_> {
@@ -574,7 +575,7 @@ mod tests {
     fn path_is_escaped_and_the_open_file_is_marked() {
         let owner = Owner::new();
         let html = owner.with(|| {
-            let session = Session::new("/".to_owned());
+            let session = Session::new();
             files(session, &folder().progress.files, "csrc/<k>.cu").to_html()
         });
         let shown = "aria-current=\"true\">csrc/&lt;k&gt;.cu<";

@@ -7,7 +7,7 @@ use super::fragment::{Fragment, share_fragment};
 use super::project::Project;
 use super::state::{Runner, State, Task};
 use crate::browser::focus::keep_focus;
-use crate::browser::{api, location, script, share, storage};
+use crate::browser::{api, json, location, script, share, storage};
 use gloo_events::EventListener;
 use gloo_net::http::Method;
 use gloo_timers::callback::Timeout;
@@ -58,11 +58,11 @@ struct Job {
 }
 
 impl Session {
-    pub(super) fn new(base: String) -> Self {
+    pub(super) fn new() -> Self {
         Session {
             state: State::new(),
             editor: Editor::new(),
-            base: StoredValue::new(base),
+            base: StoredValue::new(location::base()),
             folder: StoredValue::new_local(None),
             generation: StoredValue::new(0),
         }
@@ -303,7 +303,7 @@ impl Session {
             target: self.state.target.get_untracked(),
             path,
             context: context
-                .and_then(|json| serde_json::from_str(&json).ok())
+                .and_then(|text| json::parse(&text))
                 .unwrap_or_default(),
         };
         source.read_as(self.state.language.get_untracked());
@@ -500,7 +500,7 @@ impl Session {
         };
         let body = serde_json::to_string(&request).map_err(|error| error.to_string())?;
         let answer = api::send(Method::POST, &format!("{base}api/v1/jobs"), Some(&body)).await?;
-        let job = serde_json::from_str::<Job>(&answer).map_err(|_| api::OLD_PAGE)?;
+        let job = json::parse::<Job>(&answer).ok_or(api::OLD_PAGE)?;
         Ok(format!("{base}jobs/{}/", job.id))
     }
 
@@ -560,7 +560,7 @@ impl Session {
             }
             FolderEvent::Progress(progress) => self.state.project.update(|project| {
                 if let Some(project) = project {
-                    project.progress = progress;
+                    project.progress = *progress;
                 }
             }),
             FolderEvent::Text(text) => {
