@@ -19,10 +19,10 @@ With --allow-missing-pages, links to lessons that do not exist yet are listed in
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 
 from checks import data, exercise, figure, lesson, python_files
@@ -72,10 +72,8 @@ def judge(paths: list[Path]) -> bool:
     folders = sorted({str(path.parent) for path in paths if path.name == "judge.py"})
     if not folders:
         return True
-    if find_spec("hipward_kernels") is None or find_spec(JUDGE) is None:
-        print(f"{len(folders)} exercises were not judged: {JUDGE} is not installed")
-        return True
-    done = subprocess.run([sys.executable, "-m", JUDGE, *folders], cwd=CONTENT, check=False)
+    environment = os.environ | {"PYTHONPATH": str(CONTENT.parent / "kernels"), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, "-m", JUDGE, *folders], cwd=CONTENT, env=environment, check=False)
     return done.returncode == 0
 
 
