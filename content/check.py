@@ -19,14 +19,13 @@ With --allow-missing-pages, links to lessons that do not exist yet are listed in
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from checks import data, exercise, figure, lesson, python_files
-from checks.common import CONTENT, LessonError
+from checks.common import CONTENT, KERNELS, LessonError, environment
 
 JUDGE = "hipward_kernels.exercise"
 
@@ -72,8 +71,10 @@ def judge(paths: list[Path]) -> bool:
     folders = sorted({str(path.parent) for path in paths if path.name == "judge.py"})
     if not folders:
         return True
-    environment = os.environ | {"PYTHONPATH": str(CONTENT.parent / "kernels"), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run([sys.executable, "-m", JUDGE, *folders], cwd=CONTENT, env=environment, check=False)
+    if not (KERNELS / "hipward_kernels" / "exercise" / "__main__.py").is_file():
+        print(f"{len(folders)} exercises were not judged: the package {JUDGE} is missing")
+        return True
+    done = subprocess.run([sys.executable, "-m", JUDGE, *folders], env=environment(), check=False)
     return done.returncode == 0
 
 

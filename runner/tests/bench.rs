@@ -40,7 +40,7 @@ fn authorized(mut bench: Command, server: &Server) -> Command {
     bench
 }
 
-fn told(output: &Output) -> (Option<i32>, String, String) {
+fn exit_code_and_output(output: &Output) -> (Option<i32>, String, String) {
     (
         output.status.code(),
         String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -48,7 +48,7 @@ fn told(output: &Output) -> (Option<i32>, String, String) {
     )
 }
 
-/// Starts it, and waits until the job says that it is waiting; the rest of what is said.
+/// Starts it, and waits until the job prints that it is waiting. Returns the rest of the output.
 fn waiting(mut bench: Command) -> (Child, Lines<BufReader<ChildStderr>>) {
     let mut child = bench
         .stdout(Stdio::piped())
@@ -62,7 +62,7 @@ fn waiting(mut bench: Command) -> (Child, Lines<BufReader<ChildStderr>>) {
 
 fn run(snippet: &str, flags: &[&str]) -> (Option<i32>, String, String) {
     let folder = tempfile::tempdir().expect("a folder");
-    told(&bench(folder.path(), snippet, flags).output().expect("runs"))
+    exit_code_and_output(&bench(folder.path(), snippet, flags).output().expect("runs"))
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn exit_code_reflects_the_result() {
         .args(["bench", "missing.py"])
         .output()
         .expect("runs");
-    let (code, _, errors) = told(&missing);
+    let (code, _, errors) = exit_code_and_output(&missing);
     assert_eq!(code, Some(2));
     assert!(errors.contains("missing.py: "), "{errors}");
 }
@@ -159,7 +159,7 @@ fn job_runs_on_a_running_server_and_is_stored_there() {
 
 #[test]
 fn job_is_followed_across_a_restart_of_the_server() {
-    // An address of its own: at 127.0.0.1 another test may be given the port while nobody has it.
+    // An address of its own: at 127.0.0.1 another test may get the port while it is free.
     let mut server = Server::start(&["--bind", "127.0.0.2:0", "--no-token"]);
     let folder = tempfile::tempdir().expect("a folder");
     // Long enough to be killed in; the second try goes to the end.

@@ -27,7 +27,7 @@ fn assert_well(server: &Server) {
     support::assert_nothing_left(server.data.path(), 1);
 }
 
-/// Runs code that prints what it could do, and gives what it printed.
+/// Runs code that prints what it could do, and returns what it printed.
 fn attempt(server: &Server, code: &str) -> String {
     let events = server.run(code);
     assert_eq!(state(&events), JobState::Done, "{events:?}");
@@ -160,8 +160,8 @@ fn excessive_output_is_stopped_and_its_start_is_stored() {
         panic!("it did not fail");
     };
     assert_eq!(failure.code, FailureCode::OutputLimit);
-    let kept = printed(&events).len();
-    assert!((64 * 1024..66 * 1024).contains(&kept), "{kept}");
+    let stored = printed(&events).len();
+    assert!((64 * 1024..66 * 1024).contains(&stored), "{stored}");
     assert_well(&server);
 }
 
@@ -215,10 +215,10 @@ except OSError as error:
     print(type(error).__name__)",
         server = server.pid()
     );
-    let said = attempt(&server, &code);
+    let text = attempt(&server, &code);
     assert!(
-        !said.contains("killed") && !said.contains("aimed"),
-        "{said}"
+        !text.contains("killed") && !text.contains("aimed"),
+        "{text}"
     );
     assert_well(&server);
 }
@@ -249,8 +249,8 @@ print(b.recv(10).decode())",
         own = server.port(),
         other = tcp.local_addr().expect("an address").port(),
     );
-    let said = attempt(&server, &code);
-    assert_eq!(said.trim(), "pair works");
+    let text = attempt(&server, &code);
+    assert_eq!(text.trim(), "pair works");
 }
 
 #[test]
@@ -304,8 +304,8 @@ print([line.split()[1] for line in open('/proc/self/status') if line.startswith(
     );
     if without_privileges().is_some() {
         let none = "0000000000000000";
-        let said = attempt(&server, &code);
-        assert_eq!(said.trim(), format!("{:?}", [none; 5]).replace('"', "'"));
+        let text = attempt(&server, &code);
+        assert_eq!(text.trim(), format!("{:?}", [none; 5]).replace('"', "'"));
     }
     let (_, capabilities) = server.get("/api/v1/capabilities");
     assert!(!capabilities.contains("file permissions"), "{capabilities}");
@@ -523,12 +523,12 @@ fn environment_is_clean_and_descriptors_are_closed() {
     // Inherited by the server, and not to be handed on.
     let server = Server::start(STRICT);
     let code = "import os\nprint(sorted(os.environ))\nprint(sorted(int(fd) for fd in os.listdir('/proc/self/fd'))[:4], len(os.listdir('/proc/self/fd')))";
-    let said = attempt(&server, code);
+    let text = attempt(&server, code);
     for leaked in ["CARGO", "HIPWARD", "SSH", "TOKEN"] {
-        assert!(!said.contains(leaked), "{said}");
+        assert!(!text.contains(leaked), "{text}");
     }
     // Three standard ones, the events, and the listing's own.
-    assert!(said.contains("[0, 1, 2, 3] 5"), "{said}");
+    assert!(text.contains("[0, 1, 2, 3] 5"), "{text}");
 }
 
 #[test]
@@ -596,7 +596,7 @@ fn result_states_the_isolation() {
         _ => None,
     });
     let isolation = environment
-        .expect("was said")
+        .expect("is in the log")
         .isolation
         .as_ref()
         .expect("is stated");

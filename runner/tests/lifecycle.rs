@@ -159,7 +159,7 @@ fn time_limit_is_passed_to_the_harness() {
 fn invalid_lines_fail_the_job_with_a_reason() {
     let server = Server::start(&[]);
     let sampled = "environment()\nwarm('eager')\n";
-    for (code, kind, says) in [
+    for (code, kind, expected) in [
         (
             "environment()\nenvironment()",
             FailureCode::Internal,
@@ -204,7 +204,10 @@ fn invalid_lines_fail_the_job_with_a_reason() {
         assert!(sampled.contains("warm"));
         let (code, message) = server.failure(&format!("{HELPERS}\n{code}"));
         assert_eq!(code, kind, "{message}");
-        assert!(message.contains(says), "{message:?} does not hold {says:?}");
+        assert!(
+            message.contains(expected),
+            "{message:?} does not contain {expected:?}"
+        );
     }
     assert_eq!(state(&server.run(support::MEASURES)), JobState::Done);
 }
@@ -217,7 +220,7 @@ fn device_name_is_that_of_the_lease() {
         "say('environment', device_name='AMD Instinct MI355X', arch='gfx950', torch='2', python='3', threads=1,
     clock='c', clock_overhead_ms=0.1, cache='warm', stop_rule='d')",
     );
-    let environment = view.environment.expect("was given");
+    let environment = view.environment.expect("is in the log");
     assert_eq!(environment.device_name, "A processor");
     assert_ne!(environment.arch, "gfx950");
     let load = environment.load.expect("the runner adds it");
@@ -325,17 +328,17 @@ fn full_queue_responds_with_retry_after_and_positions_are_current() {
     );
     assert_eq!(server.summary(&waiting[2]).position, Some(2));
 
-    let mut told = Vec::new();
+    let mut positions = Vec::new();
     let mut view = JobView::default();
     for event in server.follow(&waiting[2], 0).take(2) {
-        if told.is_empty() {
+        if positions.is_empty() {
             assert_eq!(server.cancel(&waiting[0]).0, 200);
         }
         view.apply(&event);
-        told.push((event.seq, view.position));
+        positions.push((event.seq, view.position));
     }
     assert_eq!(
-        told,
+        positions,
         [(1, 2), (1, 1)],
         "the second is the first with the position of now"
     );

@@ -235,7 +235,7 @@ fn ends_with_its_supervisor(server: &Server, name: &str, within: Duration) {
 fn job_ends_with_its_supervisor_and_the_queue_continues() {
     for server in [Server::start(&[]), Server::start_without_privileges(&[])] {
         ends_with_its_supervisor(&server, "-KILL", Duration::from_secs(30));
-        // Stopped it answers nothing, and the server waits for a while before it gives it up.
+        // A stopped supervisor does not respond. The server waits for a while before it kills it.
         ends_with_its_supervisor(&server, "-STOP", Duration::from_secs(90));
     }
 }

@@ -121,8 +121,8 @@ fn second_server_on_the_same_data_folder_fails_with_a_reason() {
         .output()
         .expect("runs");
     assert!(!second.status.success());
-    let said = String::from_utf8_lossy(&second.stderr);
-    assert!(said.contains("another Hipward server uses"), "{said}");
+    let text = String::from_utf8_lossy(&second.stderr);
+    assert!(text.contains("another Hipward server uses"), "{text}");
 }
 
 #[test]
@@ -137,6 +137,10 @@ fn second_interrupt_does_not_wait_for_clients() {
         token = server.token.as_deref().expect("it prints one"),
     );
     slow.write_all(head.as_bytes()).expect("is sent");
-    assert_eq!(server.get("/healthz").0, 200, "it is heard by then");
+    assert_eq!(
+        server.get("/healthz").0,
+        200,
+        "the server has read the other request by then"
+    );
     assert_eq!(server.interrupt(), Some(130));
 }

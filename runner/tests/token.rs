@@ -161,35 +161,35 @@ fn serve(flags: &[&str], token: Option<&str>) -> Output {
 fn token_on_the_command_line_is_rejected() {
     let refused = serve(&["--token", "secret"], None);
     assert_eq!(refused.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&refused.stderr);
+    let text = String::from_utf8_lossy(&refused.stderr);
     assert!(
-        said.contains("--token-file FILE") && said.contains("HIPWARD_TOKEN"),
-        "{said}"
+        text.contains("--token-file FILE") && text.contains("HIPWARD_TOKEN"),
+        "{text}"
     );
-    assert!(!said.contains("secret"), "{said}");
+    assert!(!text.contains("secret"), "{text}");
 }
 
 #[test]
 fn invalid_token_stops_the_server_at_start() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let path = file.path().to_str().expect("a path");
-    let says = |output: Output, part: &str| {
+    let assert_stderr = |output: Output, part: &str| {
         assert_eq!(output.status.code(), Some(1));
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(said.contains(part), "{said}");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(text.contains(part), "{text}");
     };
-    says(serve(&["--token-file", path], None), "is empty");
-    says(
+    assert_stderr(serve(&["--token-file", path], None), "is empty");
+    assert_stderr(
         serve(&["--token-file", "/nonexistent"], None),
         "/nonexistent: ",
     );
     for token in ["ключ", "open sesame "] {
-        says(
+        assert_stderr(
             serve(&[], Some(token)),
             "this token cannot be sent in a header",
         );
         fs::write(file.path(), format!("{token}\n")).expect("is written");
-        says(
+        assert_stderr(
             serve(&["--token-file", path], None),
             "this token cannot be sent in a header",
         );
@@ -231,7 +231,7 @@ fn job_cannot_read_the_token_from_proc() {
         } else {
             Server::start(&flags)
         };
-        assert_eq!(server.token, None, "a token that was given is not printed");
+        assert_eq!(server.token, None, "a configured token is not printed");
         server.token = Some("canary-of-the-test".to_owned());
         // Put together, so that the search does not find itself.
         let code = format!("marker = 'canary' + '-of-the-test'\n{SEARCH}");

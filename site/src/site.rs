@@ -27,6 +27,10 @@ impl Assets {
 /// Where a site has its team's rules, below its base.
 pub const TEAM_RULES: &str = "api/v1/rules";
 
+/// Where a site with a watched content folder sends its changes, below its base. The script of such a site has the same
+/// address with the extension `.js`.
+pub const CONTENT_CHANGES: &str = "content-changes";
+
 /// Everything that pages are made of.
 #[derive(Clone, Debug)]
 pub struct Site {
@@ -36,6 +40,8 @@ pub struct Site {
     assets: Assets,
     base: String,
     pub(crate) team_rules: Option<TeamRules>,
+    /// When the content was loaded, in milliseconds since 1970, if its folder is watched.
+    pub(crate) content_version: Option<u64>,
 }
 
 /// A rule and its page.
@@ -147,6 +153,16 @@ impl Site {
             assets,
             base,
             team_rules: None,
+            content_version: None,
+        }
+    }
+
+    /// The same site with a script on each page that shows when the content was loaded, and reloads the page when
+    /// [`CONTENT_CHANGES`] announces another version. `version` is a time in milliseconds since 1970.
+    pub fn with_watched_content(self, version: u64) -> Site {
+        Site {
+            content_version: Some(version),
+            ..self
         }
     }
 

@@ -89,7 +89,10 @@ fn a_mistake_names_its_line_and_what_to_do() {
         ),
     ];
     for (markdown, line, says) in cases {
-        let error = Content::parse(folder(markdown)).expect_err(markdown);
+        let errors = Content::parse(folder(markdown)).expect_err(markdown).0;
+        let [error] = errors.as_slice() else {
+            panic!("{markdown:?}: {errors:?}")
+        };
         assert_eq!(
             (error.file.as_str(), error.line),
             (LESSON, FRONT_LINES + line),
@@ -147,4 +150,35 @@ fn a_mistake_in_the_folder_is_named_too() {
         let error = Content::parse(files).expect_err(says).to_string();
         assert!(error.contains(says), "{error}");
     }
+}
+
+#[test]
+fn all_errors_of_a_folder_are_reported_and_the_rest_is_parsed() {
+    let mut files = folder("# Title\n\n```diff before=before.py\n```\n\n[x](/reference/broken/)\n");
+    files.push(("reference/broken.toml".to_owned(), "title =".to_owned()));
+    files.push((
+        "01-port/02-second/lesson.md".to_owned(),
+        "no front matter".to_owned(),
+    ));
+    files.push(("results.csv".to_owned(), "id,ms\nr1\n".to_owned()));
+    let errors = Content::parse(files).expect_err("four files have errors").0;
+    let found: Vec<_> = errors
+        .iter()
+        .map(|error| (error.file.as_str(), error.line, error.page()))
+        .collect();
+    let first = "/learn/port/first/".to_owned();
+    assert_eq!(
+        found,
+        [
+            (LESSON, FRONT_LINES + 1, first.clone()),
+            (LESSON, FRONT_LINES + 3, first),
+            (
+                "01-port/02-second/lesson.md",
+                1,
+                "/learn/port/second/".to_owned()
+            ),
+            ("reference/broken.toml", 1, "/reference/broken/".to_owned()),
+            ("results.csv", 2, "/learn/".to_owned()),
+        ]
+    );
 }

@@ -106,7 +106,7 @@ function edited(text, edits) {
 
 const CONF = 'import os\nos.environ["PYTORCH_CUDA_ALLOC_CONF"] = "x"\n';
 
-test('a session: open, diagnostics, hover, quick fix, fix all, close, shutdown, exit', async () => {
+test('session: open, diagnostics, hover, quick fix, fix all, close, shutdown, exit', async () => {
   const session = await start({}, { workspace: { workspaceEdit: { documentChanges: true } } });
   assert.equal(session.server.positionEncoding, 'utf-16');
   assert.equal(session.server.textDocumentSync.change, lsp.TextDocumentSyncKind.Incremental);
@@ -153,7 +153,7 @@ test('a session: open, diagnostics, hover, quick fix, fix all, close, shutdown, 
   assert.equal(await session.stop(), 0);
 });
 
-test('changes come whole or in parts, counted in the agreed encoding', async () => {
+test('full and incremental changes are applied in the negotiated encoding', async () => {
   for (const [encodings, agreed, column] of [
     [undefined, 'utf-16', 9],
     [['utf-16'], 'utf-16', 9],
@@ -180,7 +180,7 @@ test('changes come whole or in parts, counted in the agreed encoding', async () 
   }
 });
 
-test('the configuration holds, and a change of it is heard', async () => {
+test('configuration applies and is read again when it changes', async () => {
   const capabilities = { workspace: { didChangeWatchedFiles: { dynamicRegistration: true } } };
   const files = {
     'pyproject.toml': '[tool.hipward]\nignore = ["pynvml"]\nrules = "team"\n',
@@ -213,7 +213,7 @@ test('the configuration holds, and a change of it is heard', async () => {
   assert.equal(await session.stop(), 0);
 });
 
-test('a header of a PyTorch extension is known by the setup.py above it', async () => {
+test('header of a PyTorch extension is recognized by the setup.py above it', async () => {
   const capabilities = { workspace: { didChangeWatchedFiles: { dynamicRegistration: true } } };
   const setup = 'from torch.utils.cpp_extension import CUDAExtension\nCUDAExtension("a", ["csrc/a.cu"])\n';
   const files = { 'setup.py': setup };
@@ -234,7 +234,7 @@ test('a header of a PyTorch extension is known by the setup.py above it', async 
   assert.equal(await session.stop(), 0);
 });
 
-test('what it does not read or answer does no harm', async () => {
+test('unknown messages are ignored', async () => {
   const session = await start({});
   await session.open('notes.md', 'import pynvml\n', 'markdown');
   assert.deepEqual(await session.diagnostics('notes.md'), []);
@@ -251,7 +251,7 @@ test('what it does not read or answer does no harm', async () => {
 
 const frame = (text) => `Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
 
-test('a frame that holds no message is answered, and the session goes on', async () => {
+test('invalid frame gets an error response and the session continues', async () => {
   const session = await start({});
   for (const [text, code] of [
     ['{"jsonrpc": "2.0", ', -32700],
@@ -267,7 +267,7 @@ test('a frame that holds no message is answered, and the session goes on', async
   assert.equal(await session.stop(), 0);
 });
 
-test('edits that wait are judged once', async () => {
+test('pending edits are checked once', async () => {
   const session = await start({});
   await session.open('a.py', 'import pynvml\n'.repeat(2000));
   await session.diagnostics('a.py');

@@ -70,7 +70,7 @@ const EXPECTED = {
   refusal: 'there is no rule `nothing`',
 };
 
-test('it is installed whole and works in Node', () => {
+test('package works in Node', () => {
   const installed = readdirSync(join(folder, 'node_modules/hipward-analyzer')).sort();
   assert.deepEqual(installed, [
     'LICENSE-APACHE', 'LICENSE-MIT', 'README.md', 'analyzer.js', 'browser.js', 'glue.js', 'hipward.wasm', 'index.d.ts', 'node.js', 'package.json',
@@ -79,7 +79,7 @@ test('it is installed whole and works in Node', () => {
   assert.deepEqual(JSON.parse(run(process.execPath, ['use.js'])), EXPECTED);
 });
 
-test('a bundle for a browser finds the module beside itself', async () => {
+test('browser bundle finds the module in its own folder', async () => {
   const out = join(folder, 'bundle');
   await esbuild.build({
     stdin: { contents: SCRIPT, resolveDir: folder },
@@ -100,13 +100,13 @@ test('a bundle for a browser finds the module beside itself', async () => {
   assert.deepEqual(JSON.parse(run(process.execPath, ['bundle/run.mjs'])), EXPECTED);
 });
 
-test('the README shows what works', () => {
+test('examples of the README work', () => {
   const [, code] = readFileSync(join(folder, 'node_modules/hipward-analyzer/README.md'), 'utf8').match(/```js\n([\s\S]*?)```/);
   writeFileSync(join(folder, 'readme.js'), code);
   assert.match(run(process.execPath, ['readme.js']), /^2: cuda-alloc-conf: [\s\S]*"PYTORCH_ALLOC_CONF"/);
 });
 
-test('TypeScript knows its types, and holds users to them', () => {
+test('TypeScript checks calls against the types', () => {
   const tsc = join(root, 'site/node_modules/typescript/bin/tsc');
   const check = (code) => {
     mkdirSync(join(folder, 'types'), { recursive: true });
@@ -133,7 +133,7 @@ test('TypeScript knows its types, and holds users to them', () => {
 });
 
 /** The types say what the module answers: every field of a report, and no other. */
-test('the types name the fields that there are', () => {
+test('types list all fields of a report', () => {
   const types = readFileSync(join(root, 'analyzer/npm/index.d.ts'), 'utf8');
   const schema = JSON.parse(readFileSync(join(root, 'analyzer/src/output/report.schema.json'), 'utf8'));
   const fields = (name) => {
@@ -149,7 +149,7 @@ test('the types name the fields that there are', () => {
 });
 
 /** The module names every key there is when it is given one that is not; the types have the same. */
-test('the types name everything that a request and a team rule may have', () => {
+test('types list all fields of requests and team rules', () => {
   writeFileSync(join(folder, 'keys.js'), `
 import { load } from 'hipward-analyzer';
 const analyzer = await load();

@@ -66,12 +66,12 @@ for (const [query, address] of Object.entries(expectedFirst)) {
   });
 }
 
-test('where no page has all words, those with some of them are found', () => {
+test('pages with some of the words are found if none has all', () => {
   const { complete, answers } = search('CUDA error: invalid device function');
   assert.equal(complete, false);
   assert.ok(answers.length > 0);
 });
 
-test('what nothing has finds nothing', () => {
+test('unknown word has no results', () => {
   assert.deepEqual(search('zzzzqqqq').answers, []);
 });

@@ -47,7 +47,7 @@ fn variants_are_streamed_in_announced_order_with_their_steps() {
         panic!("the variants were not announced: {events:?}")
     };
     let announced: Vec<&str> = variants.iter().map(|variant| variant.id.name()).collect();
-    let asked = [
+    let requested = [
         "eager",
         "eager-control",
         "attention-routing",
@@ -55,12 +55,12 @@ fn variants_are_streamed_in_announced_order_with_their_steps() {
         "fused-projections",
         "gemm-routing",
     ];
-    assert_eq!(announced, asked);
+    assert_eq!(announced, requested);
 
     let view = JobView::from_events(&events);
     assert_eq!(view.state, JobState::Done, "{:?}", view.failure);
     let rows: Vec<&str> = view.variants.iter().map(|row| row.variant.name()).collect();
-    assert_eq!(rows, asked);
+    assert_eq!(rows, requested);
     let row = |name: &str| -> &VariantView {
         let row = view.variants.iter().find(|row| row.variant.name() == name);
         row.expect("each variant has a row")

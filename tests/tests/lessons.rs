@@ -125,14 +125,14 @@ fn removing_the_code_does_not_solve_an_exercise() {
         let lines: Vec<&str> = task.start.lines().collect();
         let found = found_lines(&task);
         let without = |change: &dyn Fn(&str) -> Option<String>| {
-            let kept = lines.iter().enumerate().filter_map(|(at, line)| {
+            let remaining = lines.iter().enumerate().filter_map(|(at, line)| {
                 if found.contains(&at) {
                     change(line)
                 } else {
                     Some((*line).to_owned())
                 }
             });
-            kept.map(|line| line + "\n").collect::<String>()
+            remaining.map(|line| line + "\n").collect::<String>()
         };
         let commented: String = lines.iter().map(|line| format!("# {line}\n")).collect();
         let silenced = without(&|line| Some(format!("{line}  # hipward: ignore")));
@@ -162,7 +162,7 @@ fn wrong_answers_are_rejected_and_right_ones_accepted() {
     for task in &tasks {
         let answers = ANSWERS.iter().filter(|answer| answer.file == task.file);
         assert!(
-            answers.filter(|answer| !answer.says.is_empty()).count() > 0,
+            answers.filter(|answer| !answer.messages.is_empty()).count() > 0,
             "{}: there is no wrong answer for it",
             task.file
         );
@@ -172,7 +172,7 @@ fn wrong_answers_are_rejected_and_right_ones_accepted() {
         what,
         from,
         edits,
-        says,
+        messages,
     } in ANSWERS
     {
         let task = tasks.iter().find(|task| task.file == *file).expect(file);
@@ -188,13 +188,13 @@ fn wrong_answers_are_rejected_and_right_ones_accepted() {
             source = source.replacen(old, new, 1);
         }
         let left = missing(task, &source);
-        for says in *says {
+        for message in *messages {
             assert!(
-                left.iter().any(|line| line.contains(says)),
-                "{file}, {what}: {says:?} is not said, but {left:#?} of\n{source}"
+                left.iter().any(|line| line.contains(message)),
+                "{file}, {what}: {message:?} is missing; found {left:#?} of\n{source}"
             );
         }
-        if says.is_empty() {
+        if messages.is_empty() {
             assert!(left.is_empty(), "{file}, {what} lacks {left:#?}:\n{source}");
         }
     }
@@ -238,8 +238,8 @@ fn portable_code_of_the_first_lesson_has_no_findings() {
         .lines()
         .filter(|line| line.to_lowercase().contains("cuda"))
         .count();
-    let says = format!("has {mention} lines with `cuda`");
-    assert!(team.contains(&says), "{says}");
+    let sentence = format!("has {mention} lines with `cuda`");
+    assert!(team.contains(&sentence), "{sentence}");
 }
 
 /// How each library of the reference table is used, where one of the rules could see it.
@@ -347,7 +347,7 @@ fn library_tables_name_the_rules() {
             .find(|row| first(&row[0]) == name.to_lowercase());
         assert!(
             row.is_none_or(|row| row[2] != "nothing") || rules.is_empty(),
-            "{name}: the lesson says nothing is to do, and {rules:?} have findings"
+            "{name}: the lesson states that nothing has to change, and {rules:?} have findings"
         );
     }
 }

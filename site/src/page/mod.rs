@@ -3,6 +3,7 @@
 
 mod benchmark;
 mod blocks;
+mod content_errors;
 mod frame;
 mod home;
 mod isa;
@@ -19,7 +20,7 @@ mod rules;
 
 pub use frame::CONTENT_SECURITY_POLICY;
 
-use crate::{Route, Site};
+use crate::{ContentError, Route, Site};
 use frame::Page;
 use hipward_protocol::{Capabilities, JobSummary, JobView};
 use hydration_context::SsrSharedContext;
@@ -80,6 +81,21 @@ fn root() -> Owner {
 pub fn render_page(site: &Site, route: &Route, data: &PageData) -> String {
     let owner = root();
     let html = owner.with(|| frame::html(site, route, page(site, route, data)));
+    owner.unset();
+    html
+}
+
+/// The page that replaces one with errors in its content: its errors, and those of other pages.
+pub fn render_content_errors(
+    site: &Site,
+    own: &[&ContentError],
+    others: &[&ContentError],
+) -> String {
+    let owner = Owner::new();
+    let html = owner.with(|| {
+        let page = content_errors::page(own, others);
+        frame::html(site, &Route::Learn, page)
+    });
     owner.unset();
     html
 }
