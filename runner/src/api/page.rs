@@ -33,6 +33,9 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
     if let Some(html) = pages.content_error_page(path) {
         return page(StatusCode::INTERNAL_SERVER_ERROR, html);
     }
+    if let Some(bytes) = pages.download(path) {
+        return download(path, bytes);
+    }
     let capabilities = if pages.needs_runner(path) {
         Some(app.runner.settled().await.capabilities())
     } else {
@@ -60,6 +63,21 @@ async fn job_page(app: &App, id: String) -> Response {
         Ok(None) => not_found(app),
         Err(error) => ApiError::from(error).into_response(),
     }
+}
+
+/// A file of a lesson. It is saved, never shown: its text is a program.
+fn download(path: &str, bytes: Vec<u8>) -> Response {
+    let kind = if path.ends_with(".zip") {
+        "application/zip"
+    } else {
+        "text/plain; charset=utf-8"
+    };
+    let headers = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_DISPOSITION, "attachment"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    (headers, bytes).into_response()
 }
 
 pub(super) fn not_found(app: &App) -> Response {

@@ -179,6 +179,22 @@ impl Pages {
         data
     }
 
+    /// The files of lessons that readers can download, with their paths below the output folder.
+    pub(crate) fn downloads(&self) -> Vec<(String, Vec<u8>)> {
+        let paths = self.site.downloads().into_iter();
+        paths
+            .filter_map(|path| {
+                let bytes = self.site.download(&path)?;
+                Some((path, bytes))
+            })
+            .collect()
+    }
+
+    /// The download at a path.
+    pub(crate) fn download(&self, path: &str) -> Option<Vec<u8>> {
+        self.site.download(path)
+    }
+
     /// Whether the page at a path shows what the runner can do.
     pub(crate) fn needs_runner(&self, path: &str) -> bool {
         matches!(self.site.resolve(path), Some(Route::Benchmark | Route::Isa))

@@ -109,7 +109,10 @@ fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
         (
             learn,
             "Learn",
-            matches!(route, Route::Learn | Route::Lesson { .. }),
+            matches!(
+                route,
+                Route::Learn | Route::ReadingPath(_) | Route::Lesson { .. }
+            ),
         ),
         (
             Some(Route::Playground),
