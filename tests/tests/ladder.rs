@@ -30,7 +30,7 @@ fn variants_are_streamed_in_announced_order_with_their_steps() {
 
     let example = root().join("kernels/examples/attention_block.py");
     let code = fs::read_to_string(example).expect("the example is there");
-    // Without torch.compile, which is another test's, and takes long.
+    // Without torch.compile, which takes long and has its own test.
     let variants = [
         "gemm-routing",
         "fused-projections",
