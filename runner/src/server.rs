@@ -2,7 +2,7 @@
 
 use crate::{
     api::{AccessConfig, AccessControl, App, router},
-    jobs::{LocalRunner, Store, schedule},
+    jobs::{LocalRunner, RequestWorkers, Store, schedule},
     shutdown::shutdown,
     web::live_pages::LivePages,
 };
@@ -43,7 +43,8 @@ pub(crate) async fn run_server(
     let app = App {
         store,
         runner,
-        compiler: Arc::default(),
+        compiler: Arc::new(RequestWorkers::compile()),
+        judges: Arc::new(RequestWorkers::exercise()),
         pages,
         access: Arc::new(AccessControl::new(bound, access)),
         shutdown,

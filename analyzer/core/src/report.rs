@@ -471,7 +471,7 @@ pub struct EffortItem {
 }
 
 /// A line of a diff.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffLine {
     /// The kind of change.
     pub kind: DiffKind,
@@ -484,7 +484,7 @@ pub struct DiffLine {
 }
 
 /// The kind of change of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DiffKind {
     /// In both.

@@ -1,7 +1,10 @@
 //! Renders pages with the site crate. No other module uses that crate for pages.
 
 use super::assets;
-use crate::config::{ConfigError, LoadedRules, load_rules};
+use crate::{
+    config::{ConfigError, LoadedRules, load_rules},
+    exercise::Exercises,
+};
 use hipward_analyzer::output::REPORT_SCHEMA;
 use hipward_protocol::{Capabilities, JobSummary, JobView};
 use hipward_site::{
@@ -70,6 +73,7 @@ pub(crate) enum PagesError {
 pub(crate) struct Pages {
     site: Site,
     team_rules: Option<LoadedRules>,
+    exercises: Exercises,
     /// Errors of a watched content folder. Others are not loaded if they have errors.
     content_errors: Vec<ContentError>,
     search: OnceLock<String>,
@@ -102,11 +106,9 @@ impl Pages {
         rules: Option<&Path>,
         base: &str,
     ) -> Result<Self, PagesError> {
-        let files = match content {
-            Some(folder) => read_folder(folder)?,
-            None => texts::<OwnContent>(),
-        };
-        Self::new(Content::parse(files)?, Vec::new(), rules, base)
+        let files = content_files(content)?;
+        let exercises = Exercises::find(&files);
+        Self::new(Content::parse(files)?, exercises, Vec::new(), rules, base)
     }
 
     /// Loads the site from a watched content folder. Errors in the content do not fail: the pages with errors show
@@ -116,8 +118,10 @@ impl Pages {
         rules: Option<&Path>,
         version: u64,
     ) -> Result<Self, PagesError> {
-        let (content, errors) = Content::parse_with_errors(read_folder(content)?);
-        let pages = Self::new(content, errors, rules, "/")?;
+        let files = read_folder(content)?;
+        let exercises = Exercises::find(&files);
+        let (content, errors) = Content::parse_with_errors(files);
+        let pages = Self::new(content, exercises, errors, rules, "/")?;
         Ok(Pages {
             site: pages.site.with_watched_content(version),
             ..pages
@@ -126,6 +130,7 @@ impl Pages {
 
     fn new(
         content: Content,
+        exercises: Exercises,
         content_errors: Vec<ContentError>,
         rules: Option<&Path>,
         base: &str,
@@ -140,9 +145,15 @@ impl Pages {
         Ok(Pages {
             site,
             team_rules,
+            exercises,
             content_errors,
             search: OnceLock::new(),
         })
+    }
+
+    /// The exercises that are judged by running.
+    pub(crate) fn exercises(&self) -> &Exercises {
+        &self.exercises
     }
 
     /// The team's rules as JSON for the playground.
@@ -239,6 +250,14 @@ impl From<Job> for JobPage {
             view: job.view,
             code: job.code,
         }
+    }
+}
+
+/// The text files of a content folder, or of the embedded one.
+pub(crate) fn content_files(folder: Option<&Path>) -> Result<Vec<(String, String)>, PagesError> {
+    match folder {
+        Some(folder) => read_folder(folder),
+        None => Ok(texts::<OwnContent>()),
     }
 }
 

@@ -12,7 +12,7 @@ pub(crate) use settings::Settings;
 pub(super) use sandboxes::Prepared;
 
 use self::{activity::Activity, python::Python, refusal::Refusal, sandboxes::Sandboxes};
-use super::{PrivateDirectory, worker::Worker};
+use super::{PrivateDirectory, request_workers, worker::Worker};
 use crate::{
     devices,
     isolation::Host,
@@ -46,8 +46,9 @@ impl Runner {
             Some(refusal) => Err(refusal),
             None => Python::discover(&settings, package).await,
         };
-        // One slot for each device, and one for compiling.
-        let slots = 1 + python.as_ref().map_or(0, |python| python.devices.len());
+        // One slot for each device, and those of the request workers.
+        let slots =
+            request_workers::SLOTS + python.as_ref().map_or(0, |python| python.devices.len());
         let mut sandboxes = Sandboxes::new(host, slots);
         if let (Ok(found), Some(identity)) = (&python, sandboxes.identity())
             && let Some(folder) = found.unreadable_folder(&settings, &identity).await
