@@ -4,6 +4,7 @@
 //! Use the crate `hipward-analyzer`; it re-exports what is public. Items that are hidden from this documentation are
 //! shared between the analyzer's crates and change without notice.
 
+mod arch;
 mod diff;
 mod fix;
 mod language;

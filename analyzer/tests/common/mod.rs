@@ -23,10 +23,7 @@ pub(crate) fn options(language: Language, words: &str) -> Options {
             "torch" => target.torch = version(),
             "rocm" => target.rocm = version(),
             "arch" => {
-                target.arch = Arch::ALL
-                    .into_iter()
-                    .find(|arch| arch.name() == value)
-                    .expect("an architecture");
+                target.arch = Arch::of_name(value).expect("an architecture");
             }
             "select" => rules = Selection::new(&[value], &[]).expect("a rule"),
             _ => panic!("{key} is not a key of a target"),

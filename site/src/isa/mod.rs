@@ -192,6 +192,13 @@ pub(crate) struct Recorded {
     pub(crate) answer: Answer,
 }
 #[cfg(feature = "ssr")]
+impl Recorded {
+    /// Whether the example was compiled for this architecture.
+    pub(crate) fn includes(&self, arch: &str) -> bool {
+        self.answer.targets.iter().any(|target| target.arch == arch)
+    }
+}
+#[cfg(feature = "ssr")]
 decode_struct!(Recorded {
     command,
     date,

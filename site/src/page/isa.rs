@@ -54,9 +54,10 @@ fn form(recorded: Option<&Recorded>) -> AnyView {
     let archs: Vec<AnyView> = Arch::ALL
         .into_iter()
         .map(|arch| {
+            let checked = recorded.is_none_or(|recorded| recorded.includes(arch.name()));
             view! {
                 <label class="switch">
-                    <input type="checkbox" name="arch" value=arch.name() checked autocomplete="off" />
+                    <input type="checkbox" name="arch" value=arch.name() checked=checked autocomplete="off" />
                     {arch.name()}
                     " "
                     <small>{arch.products()}</small>

@@ -7,102 +7,12 @@ use hipward_analyzer_core::{
     Report, Severity, Span, Summary, Target, Version,
 };
 
-decode_struct!(Report {
-    schema,
-    language,
-    target,
-    findings,
-    suppressed,
-    notes,
-    contract
-});
-decode_struct!(Target {
-    arch,
-    rocm,
-    torch,
-    python
-});
-decode_struct!(Finding {
-    id,
-    rule,
-    severity,
-    message,
-    span,
-    handled_by,
-    link,
-    fix
-});
-decode_struct!(Fix {
-    title,
-    applicability,
-    edits
-});
-decode_struct!(Edit { span, text });
-decode_struct!(Span { start, end });
-decode_struct!(Position {
-    byte,
-    utf16,
-    line,
-    column
-});
-decode_struct!(Note {
-    code,
-    message,
-    line
-});
-decode_struct!(Judgement { conditions });
-decode_struct!(JudgedCondition {
-    title,
-    met,
-    message
-});
-decode_struct!(Contract {
-    model,
-    model_new,
-    get_inputs,
-    get_init_inputs,
-    modules
-});
-decode_struct!(DiffLine {
-    kind,
-    old,
-    new,
-    text
-});
-
-decode_struct!(Summary {
-    files,
-    files_with_findings,
-    families,
-    by_you,
-    by_hipify,
-    by_rocm_wheel,
-    ported,
-    effort
-});
-decode_struct!(FamilyCount {
-    family,
-    error,
-    warning,
-    advice,
-    info
-});
-decode_struct!(PortedFile {
-    path,
-    port,
-    findings
-});
-decode_struct!(Effort {
-    minutes,
-    items,
-    note
-});
-decode_struct!(EffortItem {
-    kind,
-    findings,
-    minutes_each,
-    minutes
-});
+macro_rules! decode_structs {
+    ($($type:ident { $($field:ident),+ })+) => {
+        $(decode_struct!($type { $($field),+ });)+
+    };
+}
+hipward_analyzer_core::report_structs!(decode_structs);
 
 decode_enum!(Language {
     "python" => Python,
@@ -115,7 +25,6 @@ decode_enum!(Language {
     "shell" => Shell,
     "yaml" => Yaml,
 });
-decode_enum!(Arch { "gfx90a" => Gfx90a, "gfx942" => Gfx942, "gfx950" => Gfx950 });
 decode_enum!(Severity {
     "error" => Error, "warning" => Warning, "advice" => Advice, "info" => Info,
 });
@@ -126,6 +35,12 @@ decode_enum!(Applicability {
 decode_enum!(DiffKind {
     "equal" => Equal, "removed" => Removed, "added" => Added, "gap" => Gap,
 });
+
+impl Decode for Arch {
+    fn decode(json: &impl Json) -> Option<Self> {
+        Arch::of_name(&json.string()?)
+    }
+}
 
 impl Decode for Version {
     fn decode(json: &impl Json) -> Option<Self> {

@@ -148,7 +148,7 @@ fn vendor(word: &str) -> Option<bool> {
     match word.to_ascii_lowercase().as_str() {
         "amd" | "rocm" | "hip" | "amdgpu" | "instinct" => Some(true),
         "nvidia" => Some(false),
-        word if word.starts_with("gfx9") => Some(true),
+        word if word.starts_with("gfx9") || word.starts_with("gfx1") => Some(true),
         _ => None,
     }
 }

@@ -11,7 +11,7 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// The result has one bit per lane: 64 bits on a wavefront of 64. An `unsigned` or `int` stores the votes of the
+    /// The result has one bit per lane: 64 bits on a wavefront of 64 (CDNA). An `unsigned` or `int` stores the votes of the
     /// lower 32 lanes and drops the rest without a warning, and `__popc` counts half of them.
     ///
     /// ## Example
@@ -49,7 +49,7 @@ declare_rule! {
         family: CudaCpp,
         severity: Warning,
         applicability: Unsafe,
-        targets: "gfx90a, gfx942, gfx950",
+        targets: "targets with wavefronts of 64 lanes",
         lesson: None,
         cuda: check,
     }
@@ -72,6 +72,9 @@ const COUNTERS: &[(&str, &str)] = &[
 ];
 
 fn check(cx: &Checker<'_>) {
+    if cx.target.arch.wavefront() != 64 {
+        return;
+    }
     let source = cx.source;
     for function in FUNCTIONS {
         for at in cx.uses(function) {

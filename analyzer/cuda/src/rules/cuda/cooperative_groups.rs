@@ -14,7 +14,7 @@ declare_rule! {
     ///
     /// HIP has thread blocks, grids, tiles, and coalesced groups with their shuffles and votes. The headers for
     /// collectives and asynchronous copies do not exist, and no AMD GPU has clusters of thread blocks. A tile of 32
-    /// lanes is correct on AMD, but uses half of a wavefront: the severity is advice.
+    /// lanes is correct on AMD, but uses half of a wavefront of 64: the severity is advice.
     ///
     /// ## Example
     ///
@@ -138,7 +138,9 @@ fn check(cx: &Checker<'_>) {
         .flat_map(|word| source.places(word))
         .filter(|at| source.reads(**at + 1, &["<", "32"]) && cx.is_for_both(**at))
         .min();
-    if let Some(at) = tile {
+    if let Some(at) = tile
+        && cx.target.arch.wavefront() == 64
+    {
         cx.report_as(
             &RULE,
             Severity::Advice,

@@ -217,11 +217,19 @@ fn check(cx: &Checker<'_>) {
                     &RULE,
                     *at..template.end.max(at + 1),
                     format!("`{name}` is PTX, which no AMD GPU supports."),
-                    Suggestion::display_only(format!("AMD has: {amd}")),
+                    Suggestion::display_only(format!("AMD has: {}", for_matrix_units(cx, amd))),
                 );
             }
         }
     }
+}
+
+/// An equivalent that names MFMA, with the matrix instructions of the target.
+fn for_matrix_units(cx: &Checker<'_>, equivalent: &str) -> String {
+    let name = cx.target.arch.matrix_instructions();
+    equivalent
+        .replace("MFMA", name)
+        .replace("mfma", &name.to_ascii_lowercase())
 }
 
 /// The strings of an `asm` statement up to its first operand.

@@ -14,8 +14,8 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// A mask has one bit per lane, and a wavefront has 64 lanes. HIP's functions check the type of the mask at compile
-    /// time: `0xffffffff` is a 32-bit number and stops the build with "The mask must be a 64-bit integer". The
+    /// A mask has one bit per lane, and a wavefront has up to 64 lanes. HIP's functions check the type of the mask at
+    /// compile time, on every target: `0xffffffff` is a 32-bit number and stops the build with "The mask must be a 64-bit integer". The
     /// functions are available by default since ROCm 7.0; before, `HIP_ENABLE_WARP_SYNC_BUILTINS` enables them.
     ///
     /// ## Example
@@ -43,8 +43,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: a full mask becomes the full mask of 64 lanes, and any other mask is only made wider. Check that the
-    /// surrounding code supports 64 lanes.
+    /// Unsafe: a full mask becomes the full mask of 64 lanes, and any other mask is only made wider. On targets with 64
+    /// lanes, check that the surrounding code supports them. On targets with 32, HIP ignores the upper half.
     ///
     /// ## References
     ///
@@ -54,7 +54,7 @@ declare_rule! {
         family: CudaCpp,
         severity: Error,
         applicability: Unsafe,
-        targets: "gfx90a, gfx942, gfx950",
+        targets: "every ROCm target",
         lesson: None,
         cuda: check,
     }

@@ -32,8 +32,8 @@ declare_rule! {
     /// __global__ void __launch_bounds__(256) k(float* x);
     /// ```
     ///
-    /// Blocks × threads ÷ (64 lanes × 4 execution units) is the number for the same occupancy: 4 blocks of 256 threads
-    /// are 4 wavefronts on each. Measure before setting it.
+    /// Blocks × threads ÷ (lanes of a wavefront × 4 execution units) is the number for the same occupancy: 4 blocks of 256 threads
+    /// are 4 wavefronts of 64 lanes on each. Measure before setting it.
     ///
     /// ## Fix safety
     ///
@@ -53,6 +53,9 @@ declare_rule! {
         cuda: check,
     }
 }
+
+/// SIMDs of a compute unit; on RDNA, of a workgroup processor.
+const EXECUTION_UNITS: u64 = 4;
 
 fn check(cx: &Checker<'_>) {
     let source = cx.source;
@@ -90,8 +93,9 @@ fn check(cx: &Checker<'_>) {
     let Some((first, same)) = with_second.first().cloned() else {
         return;
     };
-    let same = same.map_or(String::new(), |lanes| {
-        format!(" (the same occupancy is {})", lanes.div_ceil(256))
+    let lanes = EXECUTION_UNITS * u64::from(cx.target.arch.wavefront());
+    let same = same.map_or(String::new(), |threads| {
+        format!(" (the same occupancy is {})", threads.div_ceil(lanes))
     });
     let more = match with_second.len() {
         1 => String::new(),

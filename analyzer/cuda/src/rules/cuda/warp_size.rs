@@ -40,7 +40,7 @@ declare_rule! {
     /// }
     /// ```
     ///
-    /// `warpSize` is 64 on every Instinct GPU and is not a compile-time constant since ROCm 7. If a constant is needed,
+    /// `warpSize` is 64 on CDNA GPUs up to gfx950, 32 on Radeon GPUs and gfx1250, and is not a compile-time constant since ROCm 7. If a constant is needed,
     /// define 64 under `#ifdef USE_ROCM` (or `__HIP_PLATFORM_AMD__`) and 32 in the other branch. Such a definition is
     /// not reported, and neither is a source with AMD's own instructions (`__builtin_amdgcn_…`). An algorithm for 32
     /// lanes still works if the shuffles have a width of 32, or if the source checks for AMD elsewhere and exchanges no
@@ -59,7 +59,7 @@ declare_rule! {
         family: CudaCpp,
         severity: Warning,
         applicability: DisplayOnly,
-        targets: "gfx90a, gfx942, gfx950",
+        targets: "targets with wavefronts of 64 lanes",
         lesson: None,
         cuda: check,
     }
@@ -70,7 +70,7 @@ const FIX: &str = "Use `warpSize`, or a constant that is 64 on AMD";
 fn check(cx: &Checker<'_>) {
     let source = cx.source;
     let arch = cx.target.arch.name();
-    if knows_amds_lanes(source) {
+    if cx.target.arch.wavefront() != 64 || knows_amds_lanes(source) {
         return;
     }
     let in_halves = works_on_halves(source);

@@ -53,11 +53,11 @@ declare_rule! {
 
 /// Prefixes of the options for which clang 22 prints `unknown argument` when it compiles HIP, with their equivalents.
 const UNKNOWN: &[(&str, &str)] = &[
-    ("-gencode", "--offload-arch=gfx942"),
-    ("--generate-code", "--offload-arch=gfx942"),
-    ("-arch=sm_", "--offload-arch=gfx942"),
-    ("-arch=compute_", "--offload-arch=gfx942"),
-    ("--gpu-architecture", "--offload-arch=gfx942"),
+    ("-gencode", "--offload-arch={arch}"),
+    ("--generate-code", "--offload-arch={arch}"),
+    ("-arch=sm_", "--offload-arch={arch}"),
+    ("-arch=compute_", "--offload-arch={arch}"),
+    ("--gpu-architecture", "--offload-arch={arch}"),
     ("--use_fast_math", "-ffast-math"),
     ("--expt-relaxed-constexpr", "nothing: clang supports it"),
     ("-expt-relaxed-constexpr", "nothing: clang supports it"),
@@ -150,7 +150,10 @@ fn first(cx: &Checker<'_>, severity: Severity, arguments: &[Text<'_>]) {
                     severity,
                     word.range(),
                     message,
-                    Suggestion::display_only(format!("For HIP: {instead}")),
+                    Suggestion::display_only(format!(
+                        "For HIP: {}",
+                        instead.replace("{arch}", cx.target.arch.name())
+                    )),
                 );
                 return;
             }

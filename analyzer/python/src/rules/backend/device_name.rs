@@ -81,7 +81,7 @@ const PRODUCTS: &[&str] = &[
 ];
 
 /// Substrings of AMD product names.
-const PRODUCTS_OF_AMD: &[&str] = &["mi2", "mi3", "instinct", "radeon", "gfx9"];
+const PRODUCTS_OF_AMD: &[&str] = &["mi2", "mi3", "instinct", "radeon", "gfx9", "gfx1"];
 
 fn check(cx: &Checker<'_>, node: Node) {
     let tree = cx.tree();

@@ -3,7 +3,7 @@
 use crate::checker::{Checker, Suggestion};
 use crate::rules::helpers::calls::contains_any;
 use crate::syntax::{Field, Kind, Node};
-use hipward_analyzer_core::Arch;
+use hipward_analyzer_core::Fp8Format;
 
 declare_rule! {
     /// ## What it does
@@ -14,9 +14,9 @@ declare_rule! {
     /// ## Why on ROCm
     ///
     /// There are two families. gfx942 multiplies `float8_e4m3fnuz` and `float8_e5m2fnuz`, which have a different bias
-    /// and a largest e4m3 value of 240. gfx950 multiplies the same formats as NVIDIA, `float8_e4m3fn` and
-    /// `float8_e5m2`, with values up to 448. gfx90a does not multiply FP8. With the wrong format `torch._scaled_mm`
-    /// raises, Triton emulates, and a scale computed with 448 overflows 240.
+    /// and a largest e4m3 value of 240. gfx950, gfx1200, gfx1201 and gfx1250 multiply the same formats as NVIDIA,
+    /// `float8_e4m3fn` and `float8_e5m2`, with values up to 448. Other AMD GPUs, such as gfx90a, do not multiply FP8.
+    /// With the wrong format `torch._scaled_mm` raises, Triton emulates, and a scale computed with 448 overflows 240.
     ///
     /// ## Example
     ///
@@ -73,10 +73,10 @@ fn check(cx: &Checker<'_>, node: Node) {
     if !text.starts_with("float8_e") || !is_made(cx, node) {
         return;
     }
-    let (wrong, right) = match cx.target().arch {
-        Arch::Gfx942 => (&OCP, Some(&FNUZ)),
-        Arch::Gfx950 => (&FNUZ, Some(&OCP)),
-        Arch::Gfx90a => (&OCP, None),
+    let (wrong, right) = match cx.target().arch.fp8() {
+        Some(Fp8Format::Fnuz) => (&OCP, Some(&FNUZ)),
+        Some(_) => (&FNUZ, Some(&OCP)),
+        None => (&OCP, None),
     };
     let Some(index) = wrong.iter().position(|format| *format == text) else {
         return;

@@ -68,7 +68,7 @@ pub const USES: &[Use] = &[
     },
     Use {
         what: What::Variable("CUBLAS_WORKSPACE_CONFIG", &[":4096:8"]),
-        when: Condition::on(&[Arch::Gfx942, Arch::Gfx950]),
+        when: Condition::on(|arch| matches!(arch, Arch::Gfx942 | Arch::Gfx950)),
         severity: Severity::Info,
         message: "On ROCm this reduces hipBLAS's workspace from 128 to 32 MiB on {arch}, and does not affect determinism.",
         fix: Fix::described(TITLE),

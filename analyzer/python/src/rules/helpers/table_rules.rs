@@ -16,7 +16,8 @@ pub struct Use {
     pub what: What,
     pub when: Condition,
     pub severity: Severity,
-    /// One sentence. `{arch}`, `{rocm}`, `{torch}` and `{python}` are replaced by the target's values.
+    /// One sentence. `{arch}`, `{wavefront}` (its lanes), `{rocm}`, `{torch}` and `{python}` are replaced by the
+    /// target's values.
     pub message: &'static str,
     pub fix: Fix,
 }
@@ -69,8 +70,7 @@ impl Fix {
 /// The targets of a row.
 #[derive(Clone, Copy)]
 pub struct Condition {
-    /// Empty for every architecture.
-    pub arches: &'static [Arch],
+    pub arch: fn(Arch) -> bool,
     pub rocm: Versions,
     pub torch: Versions,
     pub python: Versions,
@@ -105,22 +105,22 @@ impl Versions {
 impl Condition {
     /// Every target.
     pub const ALWAYS: Condition = Condition {
-        arches: &[],
+        arch: |_| true,
         rocm: Versions::ALL,
         torch: Versions::ALL,
         python: Versions::ALL,
     };
 
-    /// Targets with one of the architectures.
-    pub const fn on(arches: &'static [Arch]) -> Condition {
+    /// Targets with an architecture for which `arch` is true.
+    pub const fn on(arch: fn(Arch) -> bool) -> Condition {
         Condition {
-            arches,
+            arch,
             ..Condition::ALWAYS
         }
     }
 
     pub fn holds(&self, target: &Target) -> bool {
-        (self.arches.is_empty() || self.arches.contains(&target.arch))
+        (self.arch)(target.arch)
             && self.rocm.include(target.rocm)
             && self.torch.include(target.torch)
             && self.python.include(target.python)
@@ -404,6 +404,7 @@ pub fn filled(text: &str, target: &Target) -> String {
         match key {
             "arch" => filled.push_str(target.arch.name()),
             "rocm" => filled.push_str(&target.rocm.to_string()),
+            "wavefront" => filled.push_str(&target.arch.wavefront().to_string()),
             "torch" => filled.push_str(&target.torch.to_string()),
             _ => filled.push_str(&target.python.to_string()),
         }

@@ -7,7 +7,6 @@ use crate::rules::helpers::timing::{
 };
 use crate::semantic::{Value, integer};
 use crate::syntax::{Field, Kind, Node};
-use hipward_analyzer_core::Arch;
 
 declare_rule! {
     /// ## What it does
@@ -17,8 +16,8 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// MI300 and MI350 have 256 MB of Infinity Cache, MI200 has 8 MB of L2 on each of its two dies, and an H100 has 50
-    /// MB. From the second iteration on, the inputs come from the cache instead of memory, and a memory-bound kernel
+    /// MI300 and MI350 have 256 MB of Infinity Cache, MI200 has 8 MB of L2 on each of its two dies, Radeon GPUs have
+    /// 32 to 96 MB of Infinity Cache, and an H100 has 50 MB of L2. From the second iteration on, the inputs come from the cache instead of memory, and a memory-bound kernel
     /// looks faster than it is in a model, where other layers run in between. A comparison of GPUs with different cache
     /// sizes then compares the caches. Such a number is valid if it is labelled as a hot-cache result.
     ///
@@ -73,7 +72,7 @@ declare_rule! {
         family: Measuring,
         severity: Advice,
         applicability: DisplayOnly,
-        targets: "by target: 256 MB on gfx942 and gfx950, 8 MB on gfx90a",
+        targets: "every target whose cache size is known",
         lesson: Some("02-baseline/02-honest-timing"),
         visit: [BinaryOperator, Call],
     }
@@ -97,10 +96,10 @@ fn check(cx: &Checker<'_>, node: Node) {
     if !is_gpu_timing(cx, start, end) {
         return;
     }
-    let cache: i64 = match cx.target().arch {
-        Arch::Gfx90a => 8 << 20,
-        Arch::Gfx942 | Arch::Gfx950 => 256 << 20,
+    let Some(megabytes) = cx.target().arch.cache_mib() else {
+        return;
     };
+    let cache = i64::from(megabytes) << 20;
     // The author clears the cache or rotates the inputs.
     if has_text(cx, "flush") || has_text(cx, "cache.zero_") || has_text(cx, "rotat") {
         return;

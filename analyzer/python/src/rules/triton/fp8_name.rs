@@ -4,7 +4,7 @@ use crate::checker::{Checker, Suggestion};
 use crate::rules::helpers::calls::given_to;
 use crate::rules::helpers::kernels::kernel_around;
 use crate::syntax::{Field, Kind, Node};
-use hipward_analyzer_core::{Arch, Severity};
+use hipward_analyzer_core::{Fp8Format, Severity};
 
 declare_rule! {
     /// ## What it does
@@ -15,8 +15,8 @@ declare_rule! {
     /// ## Why on ROCm
     ///
     /// MI300 (gfx942) multiplies the FNUZ formats, `float8e4b8` and `float8e5b16`, whose largest E4M3 value is 240.
-    /// MI350 (gfx950) multiplies the OCP formats, `float8e4nv` and `float8e5`, up to 448, as NVIDIA does. MI200
-    /// (gfx90a) has no FP8. Triton converts the other formats in software: the result is correct, but a matrix product
+    /// MI350 (gfx950), RDNA 4 (gfx1200, gfx1201) and gfx1250 multiply the OCP formats, `float8e4nv` and `float8e5`, up to
+    /// 448, as NVIDIA does. MI200 (gfx90a) and RDNA 3 have no FP8. Triton converts the other formats in software: the result is correct, but a matrix product
     /// is slow. `float8e4b15` is a format of NVIDIA's older GPUs and does not compile for AMD.
     ///
     /// ## Example
@@ -58,7 +58,7 @@ declare_rule! {
         severity: Warning,
         also: [Error "for a format that Triton cannot convert on AMD GPUs"],
         applicability: Unsafe,
-        targets: "by target: gfx942 has FNUZ, gfx950 has OCP, gfx90a has none",
+        targets: "every ROCm target; the format depends on the architecture",
         lesson: None,
         visit: [Attribute],
     }
@@ -97,25 +97,23 @@ fn check(cx: &Checker<'_>, attribute: Node) {
             Severity::Error,
             member,
             "Triton has no conversion to this format on AMD GPUs: the kernel does not compile.",
-            Suggestion::display_only("Use float8e4b8 on gfx942, float8e4nv on gfx950"),
+            Suggestion::display_only("Use float8e4b8 on gfx942, float8e4nv on gfx950 and gfx12"),
         );
         return;
     }
-    let (message, instead) = match (cx.target().arch, name) {
-        (Arch::Gfx90a, _) => ("gfx90a has no FP8: Triton converts it in software.", None),
-        (Arch::Gfx942, "float8e4nv") => (
-            "gfx942 has the FNUZ formats: Triton converts this one in software.",
-            Some("float8e4b8"),
-        ),
-        (Arch::Gfx950, "float8e4b8") => (
-            "gfx950 has the OCP formats: Triton converts this one in software.",
-            Some("float8e4nv"),
-        ),
-        (Arch::Gfx950, "float8e5b16") => (
-            "gfx950 has the OCP formats: Triton converts this one in software.",
-            Some("float8e5"),
-        ),
+    let (formats, instead) = match (cx.target().arch.fp8(), name) {
+        (None, _) => (None, None),
+        (Some(Fp8Format::Fnuz), "float8e4nv") => (Some("FNUZ"), Some("float8e4b8")),
+        (Some(Fp8Format::Ocp), "float8e4b8") => (Some("OCP"), Some("float8e4nv")),
+        (Some(Fp8Format::Ocp), "float8e5b16") => (Some("OCP"), Some("float8e5")),
         _ => return,
+    };
+    let arch = cx.target().arch.name();
+    let message = match formats {
+        None => format!("{arch} has no FP8: Triton converts it in software."),
+        Some(formats) => {
+            format!("{arch} has the {formats} formats: Triton converts this one in software.")
+        }
     };
     if chooses(cx) {
         return;

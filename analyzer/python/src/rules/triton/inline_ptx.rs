@@ -100,7 +100,7 @@ const EQUIVALENTS: &[(&str, &str)] = &[
         "cp",
         "There is no equivalent; tl.load pipelines by num_stages",
     ),
-    ("mma", "Use tl.dot, which becomes MFMA instructions"),
+    ("mma", "Use tl.dot, which becomes matrix instructions"),
     ("nanosleep", "AMD's instruction is s_sleep"),
     ("max", "Use tl.maximum"),
     ("min", "Use tl.minimum"),

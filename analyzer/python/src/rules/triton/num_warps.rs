@@ -11,11 +11,12 @@ use hipward_analyzer_core::Severity;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds Triton kernels with `num_warps=32` or more.
+    /// Finds Triton kernels with more warps than a workgroup can have: `num_warps=32` or more, and 64 or more on targets
+    /// with wavefronts of 32 lanes.
     ///
     /// ## Why on ROCm
     ///
-    /// A warp of an Instinct GPU has 64 lanes, so 32 warps are 2048 threads, and a workgroup is limited to 1024. The
+    /// A warp of a CDNA GPU up to gfx950 has 64 lanes, so 32 warps are 2048 threads, and a workgroup is limited to 1024. The
     /// kernel compiles, and its launch raises `OutOfResources: … threads`. In an autotuner's list such a configuration
     /// is compiled, fails, and is skipped, which only costs time unless it is the only configuration. 16 warps of 64
     /// lanes are as many threads as 32 warps of 32.
@@ -73,16 +74,21 @@ declare_rule! {
         severity: Error,
         also: [Warning "in an autotuner's list"],
         applicability: Unsafe,
-        targets: "gfx90a, gfx942, gfx950 (wavefronts of 64)",
+        targets: "every ROCm target; the limit depends on the wavefront",
         lesson: None,
         visit: [Integer],
     }
 }
 
+/// Threads of a workgroup.
+const MOST_THREADS: u32 = 1024;
+
 fn check(cx: &Checker<'_>, number: Node) {
     let tree = cx.tree();
     let text = tree.text(number);
-    if !matches!(text, "32" | "64" | "128") {
+    let lanes = cx.target().arch.wavefront();
+    let most = MOST_THREADS / lanes;
+    if !matches!(text, "32" | "64" | "128") || text.parse().is_ok_and(|warps: u32| warps <= most) {
         return;
     }
     if !given_to(cx, number).is_some_and(|name| name.eq_ignore_ascii_case("num_warps")) {
@@ -101,7 +107,7 @@ fn check(cx: &Checker<'_>, number: Node) {
             &RULE,
             Severity::Warning,
             number,
-            format!("{text} warps of 64 lanes are more than the 1024 threads of a workgroup: the autotuner compiles this configuration and then skips it."),
+            format!("{text} warps of {lanes} lanes are more than the 1024 threads of a workgroup: the autotuner compiles this configuration and then skips it."),
             Suggestion::display_only("Remove it on AMD GPUs"),
         );
         return;
@@ -109,8 +115,8 @@ fn check(cx: &Checker<'_>, number: Node) {
     cx.report(
         &RULE,
         number,
-        format!("{text} warps of 64 lanes are more than the 1024 threads of a workgroup: the launch raises OutOfResources."),
-        Suggestion::unsafe_edits("Use 16 warps", vec![(tree.span(number), "16".to_owned())]),
+        format!("{text} warps of {lanes} lanes are more than the 1024 threads of a workgroup: the launch raises OutOfResources."),
+        Suggestion::unsafe_edits(format!("Use {most} warps"), vec![(tree.span(number), most.to_string())]),
     );
 }
 

@@ -14,7 +14,7 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// Instinct GPUs have warps of 64 lanes. `num_warps * 32` is half of the number of threads, so elements per thread,
+    /// CDNA GPUs up to gfx950 have warps of 64 lanes. `num_warps * 32` is half of the number of threads, so elements per thread,
     /// register needs and partial sums per thread are off by a factor of two. `block // 32` requests twice the threads,
     /// and with more than 16 warps the launch fails. A Gluon layout for 32 lanes does not compile for 64.
     ///
@@ -52,7 +52,7 @@ declare_rule! {
         family: Triton,
         severity: Warning,
         applicability: DisplayOnly,
-        targets: "gfx90a, gfx942, gfx950 (wavefronts of 64)",
+        targets: "targets with wavefronts of 64 lanes",
         lesson: None,
         visit: [BinaryOperator, Call],
     }
@@ -63,14 +63,19 @@ fn check(cx: &Checker<'_>, node: Node) {
         Kind::Call => is_layout_of_32(cx, node),
         _ => is_maths_with_32(cx, node),
     };
-    let is_triton = assumes && (has_text(cx, "import triton") || has_text(cx, "from triton"));
+    let is_triton = assumes
+        && cx.target().arch.wavefront() == 64
+        && (has_text(cx, "import triton") || has_text(cx, "from triton"));
     if !is_triton || is_named_after_nvidia(cx, node) || asks_elsewhere(cx, node) {
         return;
     }
     cx.report(
         &RULE,
         node,
-        "This assumes 32 lanes in a warp; Instinct GPUs have 64.",
+        format!(
+            "This assumes 32 lanes in a warp; {} has 64.",
+            cx.target().arch.name()
+        ),
         Suggestion::display_only("Read the warp size from the target"),
     );
 }

@@ -73,7 +73,7 @@ declare_rule! {
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }
 }
-const SOURCE: &str = "On ROCm this source is compiled by hipRTC for {arch}, unconverted: a warp has 64 lanes, and inline PTX is an error.";
+const SOURCE: &str = "On ROCm this source is compiled by hipRTC for {arch}, unconverted: a warp has {wavefront} lanes, and inline PTX is an error.";
 const CHECK: &str = "Check the source for warp size, lane masks and PTX, or write it in Triton";
 
 const USES: &[Use] = &[

@@ -8,7 +8,6 @@ use crate::checker::{Checker, Replacement, Suggestion};
 use crate::rules::helpers::table_rules::is_unguarded_import;
 use crate::semantic::{Value, integer};
 use crate::syntax::{Field, Kind, Node};
-use hipward_analyzer_core::Arch;
 
 declare_rule! {
     /// ## What it does
@@ -301,9 +300,10 @@ impl Plan {
             (*prefix).to_owned(),
         ));
         // The value that a GPU measures depends on its generation; the other value is "N/A" there.
-        let measured = match cx.target().arch {
-            Arch::Gfx90a => "average",
-            Arch::Gfx942 | Arch::Gfx950 => "current",
+        let measured = match cx.target().arch.generation() {
+            "CDNA" | "CDNA 2" => "average",
+            generation if generation.starts_with("RDNA") => "average",
+            _ => "current",
         };
         let suffix = suffix.replace("{measured}", measured);
         self.edits.push((tree.end(arguments[0])..end, suffix));
