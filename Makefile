@@ -64,6 +64,7 @@ check: setup-test build python ## Check formatting, lints, types and links
 	cd kernels && $(HIPWARD_PYTHON) -m ruff check . && $(HIPWARD_PYTHON) -m ruff format --check . && $(HIPWARD_PYTHON) -m mypy
 	cd content && $(HIPWARD_PYTHON) -m ruff check . && $(HIPWARD_PYTHON) -m mypy --strict check.py
 	cargo $(NEXTEST) $(ALL) --test static_site
+	cargo test $(ALL) --doc --quiet
 	# Without verification, which would compile every dependency again. The steps above compile the same files.
 	cargo publish --dry-run --quiet --no-verify --allow-dirty $(PUBLISHED)
 

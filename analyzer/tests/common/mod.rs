@@ -29,12 +29,11 @@ pub(crate) fn options(language: Language, words: &str) -> Options {
             _ => panic!("{key} is not a key of a target"),
         }
     }
-    Options {
-        target,
-        rules,
-        language: Some(language),
-        ..Options::default()
-    }
+    let mut options = Options::default();
+    options.target = target;
+    options.rules = rules;
+    options.language = Some(language);
+    options
 }
 
 /// A code block of a rule's page: its language, the words after it, and the code.

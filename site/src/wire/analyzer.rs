@@ -14,17 +14,6 @@ macro_rules! decode_structs {
 }
 hipward_analyzer_core::report_structs!(decode_structs);
 
-decode_enum!(Language {
-    "python" => Python,
-    "notebook" => Notebook,
-    "cuda-cpp" => CudaCpp,
-    "requirements" => Requirements,
-    "pyproject" => Pyproject,
-    "dockerfile" => Dockerfile,
-    "cmake" => Cmake,
-    "shell" => Shell,
-    "yaml" => Yaml,
-});
 decode_enum!(Severity {
     "error" => Error, "warning" => Warning, "advice" => Advice, "info" => Info,
 });
@@ -35,6 +24,12 @@ decode_enum!(Applicability {
 decode_enum!(DiffKind {
     "equal" => Equal, "removed" => Removed, "added" => Added, "gap" => Gap,
 });
+
+impl Decode for Language {
+    fn decode(json: &impl Json) -> Option<Self> {
+        Language::of_name(&json.string()?)
+    }
+}
 
 impl Decode for Arch {
     fn decode(json: &impl Json) -> Option<Self> {

@@ -1,7 +1,7 @@
 //! HW907: the 64-bit result of a ballot in 32 bits.
 
-use crate::{Checker, Source, Tokens};
-use hipward_analyzer_core::diagnostic::{Replacement, Suggestion};
+use crate::{CudaChecker, Source, Tokens};
+use hipward_analyzer_core::diagnostic::{RawFix, Replacement};
 
 declare_rule! {
     /// ## What it does
@@ -71,7 +71,7 @@ const COUNTERS: &[(&str, &str)] = &[
     ("__brev", "__brevll"),
 ];
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     if cx.target.arch.wavefront() != 64 {
         return;
     }
@@ -93,7 +93,7 @@ fn check(cx: &Checker<'_>) {
     }
 }
 
-fn report(cx: &Checker<'_>, function: &str, tokens: Tokens, edits: Vec<Replacement>) {
+fn report(cx: &CudaChecker<'_>, function: &str, tokens: Tokens, edits: Vec<Replacement>) {
     let message = format!(
         "`{function}` has 64 bits on {}; the upper 32 lanes are lost here.",
         cx.target.arch.name()
@@ -102,13 +102,13 @@ fn report(cx: &Checker<'_>, function: &str, tokens: Tokens, edits: Vec<Replaceme
         &RULE,
         tokens,
         message,
-        Suggestion::unsafe_edits("Use 64 bits", edits),
+        RawFix::unsafe_edits("Use 64 bits", edits),
     );
 }
 
 /// `unsigned name = __ballot(…)`: the type, and the functions that count the bits of `name` in the same block. `auto`
 /// already has 64 bits, but the functions that count do not.
-fn declared(cx: &Checker<'_>, function: &str, at: u32) {
+fn declared(cx: &CudaChecker<'_>, function: &str, at: u32) {
     let source = cx.source;
     let Some(name) = at.checked_sub(2) else {
         return;

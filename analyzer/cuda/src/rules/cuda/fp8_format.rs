@@ -1,8 +1,8 @@
 //! HW918: CUDA's fp8 types, whose equivalent depends on the target.
 
-use crate::{Checker, Setting};
+use crate::{CudaChecker, Setting};
 use hipward_analyzer_core::Fp8Format;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -68,7 +68,7 @@ const TYPES: &[(&str, &str)] = &[
 /// The constant that PyTorch's hipify replaces by its OCP form.
 const HIPIFIED: &str = "CUDA_R_8F_E4M3";
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let arch = cx.target.arch.name();
     let format = cx.target.arch.fp8();
     let in_extension = cx.setting == Setting::PyTorchExtension;
@@ -93,23 +93,23 @@ fn check(cx: &Checker<'_>) {
             let (message, fix) = match format {
                 None if is_for_a_library => (
                     format!("{arch} has no fp8: no ROCm library multiplies `{cuda}` on it."),
-                    Suggestion::display_only("Use `HIP_R_16BF` or `HIP_R_16F` on this target"),
+                    RawFix::display_only("Use `HIP_R_16BF` or `HIP_R_16F` on this target"),
                 ),
                 None => (
                     format!("{arch} has no fp8: `{hip}` converts in software."),
-                    Suggestion::unsafe_edits(title, edits),
+                    RawFix::unsafe_edits(title, edits),
                 ),
                 Some(Fp8Format::Fnuz) => (
                     format!("`{cuda}` is `{hip}` on {arch}: the FNUZ format, half the range."),
-                    Suggestion::unsafe_edits(title, edits),
+                    RawFix::unsafe_edits(title, edits),
                 ),
                 Some(_) => (
                     format!("`{cuda}` is `{hip}` on {arch}: the same OCP format."),
-                    Suggestion::safe_edits(title, edits),
+                    RawFix::safe_edits(title, edits),
                 ),
             };
             let fix = if in_extension {
-                Suggestion::display_only(format!(
+                RawFix::display_only(format!(
                     "Use `{hip}`, or `c10::Float8_…`, under `#ifdef USE_ROCM`"
                 ))
             } else {

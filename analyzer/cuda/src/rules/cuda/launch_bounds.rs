@@ -1,7 +1,7 @@
 //! HW913: the second argument of `__launch_bounds__`.
 
-use crate::Checker;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::CudaChecker;
+use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{HandledBy, Severity};
 
 declare_rule! {
@@ -57,7 +57,7 @@ declare_rule! {
 /// SIMDs of a compute unit; on RDNA, of a workgroup processor.
 const EXECUTION_UNITS: u64 = 4;
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     let mut with_second = Vec::new();
     for at in cx.uses("__launch_bounds__") {
@@ -73,7 +73,7 @@ fn check(cx: &Checker<'_>) {
                 "A block has at most 1024 threads on {}.",
                 cx.target.arch.name()
             );
-            let fix = Suggestion::display_only("Launch smaller blocks");
+            let fix = RawFix::display_only("Launch smaller blocks");
             cx.report_as(
                 &RULE,
                 Severity::Error,
@@ -108,6 +108,6 @@ fn check(cx: &Checker<'_>) {
         &RULE,
         first,
         message,
-        Suggestion::display_only("Remove it, or measure the best value"),
+        RawFix::display_only("Remove it, or measure the best value"),
     );
 }

@@ -1,7 +1,7 @@
 //! HW914: more shared memory than a block can use.
 
-use crate::{Checker, Kind, Source, Tokens};
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::{CudaChecker, Kind, Source, Tokens};
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -55,7 +55,7 @@ declare_rule! {
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     let limit = 1024 * u64::from(cx.target.arch.lds_kib());
     let report = |tokens: Tokens, bytes: u64| {
@@ -69,7 +69,7 @@ fn check(cx: &Checker<'_>) {
             &RULE,
             tokens,
             message,
-            Suggestion::display_only("Use smaller tiles or fewer stages"),
+            RawFix::display_only("Use smaller tiles or fewer stages"),
         );
     };
     for at in source.places("__shared__") {

@@ -1,7 +1,7 @@
 //! HW915: textures.
 
-use crate::{Checker, Kind};
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::{CudaChecker, Kind};
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -76,13 +76,13 @@ const READS: &[&str] = &[
     "surf2DLayeredwrite",
 ];
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     let arch = cx.target.arch.name();
     if !cx.target.arch.is_cdna() {
         return;
     }
-    let fix = || Suggestion::display_only("Read from a buffer");
+    let fix = || RawFix::display_only("Read from a buffer");
     for at in cx.uses("texture") {
         // `texture<type, dimensions, mode> name;`.
         let is_reference = source.token_text(at + 1) == "<"

@@ -1,7 +1,7 @@
 //! HW910: NVIDIA's warp matrix functions.
 
-use crate::{Checker, Setting};
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::{CudaChecker, Setting};
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -66,7 +66,7 @@ declare_rule! {
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     let mut edits = Vec::new();
     let mut first = None;
@@ -107,9 +107,9 @@ fn check(cx: &Checker<'_>) {
     );
     let fix = if cx.setting == Setting::PyTorchExtension || !all {
         // An extension is also built for NVIDIA.
-        Suggestion::display_only("Use rocWMMA under `#ifdef USE_ROCM`")
+        RawFix::display_only("Use rocWMMA under `#ifdef USE_ROCM`")
     } else {
-        Suggestion::unsafe_edits("Use rocWMMA", edits)
+        RawFix::unsafe_edits("Use rocWMMA", edits)
     };
     cx.report(&RULE, first..first + 1, message, fix);
 }

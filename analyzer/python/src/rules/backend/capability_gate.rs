@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{decides_a_skip, is_named_after_amd};
 use crate::semantic::{Value, integer, string_parts};
 use crate::syntax::{Field, Kind, Node};
@@ -78,7 +78,7 @@ const BLACKWELL: Capability = (10, 0);
 /// How many levels of an expression such as `major * 10 + minor` are evaluated.
 const MAX_DEPTH: u8 = 6;
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     let parts: Vec<_> = tree.parts(node).collect();
     let arch = cx.target().arch;
@@ -148,7 +148,7 @@ fn check(cx: &Checker<'_>, node: Node) {
 }
 
 /// The result of a comparison on `device`; `parts` are its operands with the operators between them.
-fn answer(cx: &Checker<'_>, parts: &[Node], device: Capability) -> Option<bool> {
+fn answer(cx: &PythonChecker<'_>, parts: &[Node], device: Capability) -> Option<bool> {
     let mut all = true;
     let mut rest = parts;
     while let [left, operator, right, ..] = *rest {
@@ -169,7 +169,12 @@ fn answer(cx: &Checker<'_>, parts: &[Node], device: Capability) -> Option<bool> 
 }
 
 /// `major in (8, 9)`, `capability in [(8, 0), (9, 0)]`
-fn is_listed(cx: &Checker<'_>, wanted: &[i64], list: Node, device: Capability) -> Option<bool> {
+fn is_listed(
+    cx: &PythonChecker<'_>,
+    wanted: &[i64],
+    list: Node,
+    device: Capability,
+) -> Option<bool> {
     let tree = cx.tree();
     let list = cx.semantics.expression(list);
     if !matches!(tree.kind(list), Kind::Tuple | Kind::List | Kind::Set) {
@@ -182,7 +187,7 @@ fn is_listed(cx: &Checker<'_>, wanted: &[i64], list: Node, device: Capability) -
     Some(found)
 }
 
-fn report(cx: &Checker<'_>, node: Node, severity: Severity, message: String) {
+fn report(cx: &PythonChecker<'_>, node: Node, severity: Severity, message: String) {
     if is_named_after_amd(cx, node) {
         return;
     }
@@ -193,13 +198,7 @@ fn report(cx: &Checker<'_>, node: Node, severity: Severity, message: String) {
         severity
     };
     let title = "Test for the feature (torch.cuda.is_bf16_supported()), or add `torch.version.hip is None and`";
-    cx.report_as(
-        &RULE,
-        severity,
-        node,
-        message,
-        Suggestion::display_only(title),
-    );
+    cx.report_as(&RULE, severity, node, message, RawFix::display_only(title));
 }
 
 /// A number or a tuple of numbers, with its value on some device.
@@ -217,7 +216,7 @@ impl Number {
     }
 }
 
-fn evaluate(cx: &Checker<'_>, node: Node, device: Capability, depth: u8) -> Option<Number> {
+fn evaluate(cx: &PythonChecker<'_>, node: Node, device: Capability, depth: u8) -> Option<Number> {
     let depth = depth.checked_sub(1)?;
     let tree = cx.tree();
     if let Some(Value::Unpacked(value, index)) =
@@ -302,7 +301,7 @@ fn compare(operator: Kind, left: &[i64], right: &[i64]) -> Option<bool> {
 }
 
 /// `"sm_90" in torch.cuda.get_arch_list()`, `f"sm_{major}{minor}" == "sm_90"`
-fn compares_arch_names(cx: &Checker<'_>, left: Node, right: Node) -> bool {
+fn compares_arch_names(cx: &PythonChecker<'_>, left: Node, right: Node) -> bool {
     let tree = cx.tree();
     let is_sm = |node| {
         string_parts(&cx.semantics, node)

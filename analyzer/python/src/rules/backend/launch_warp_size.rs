@@ -1,6 +1,6 @@
 //! HW307: 32 threads in a warp, in Python.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{contains_any, has_text};
 use crate::rules::helpers::table_rules::imported;
 use crate::syntax::{Field, Kind, Node};
@@ -59,7 +59,7 @@ declare_rule! {
         visit: [Assignment, KeywordArgument, DefaultParameter, TypedDefaultParameter, BinaryOperator],
     }
 }
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     if cx.target().arch.wavefront() != 64 {
         return;
     }
@@ -111,12 +111,12 @@ fn check(cx: &Checker<'_>, node: Node) {
         severity,
         node,
         format!("A warp has 64 threads on {arch}, so a value computed with 32 is off by a factor of two."),
-        Suggestion::display_only("Read torch.cuda.get_device_properties(device).warp_size"),
+        RawFix::display_only("Read torch.cuda.get_device_properties(device).warp_size"),
     );
 }
 
 /// The name and the number of `32 * num_warps`.
-fn product(cx: &Checker<'_>, node: Node) -> (Option<Node>, Option<Node>) {
+fn product(cx: &PythonChecker<'_>, node: Node) -> (Option<Node>, Option<Node>) {
     let tree = cx.tree();
     let left = tree.child(node, Field::Left);
     let right = tree.child(node, Field::Right);
@@ -145,7 +145,7 @@ fn counts_warps(name: &str) -> bool {
 
 /// True in code that is written in NVIDIA's own kernel language or for its tensor cores, which has to be replaced as a
 /// whole, and in code for AMD's matrix cores, whose author uses the correct width.
-fn is_for_nvidia(cx: &Checker<'_>) -> bool {
+fn is_for_nvidia(cx: &PythonChecker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
         tree.nodes()

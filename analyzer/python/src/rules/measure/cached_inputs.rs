@@ -1,6 +1,6 @@
 //! HW806: a benchmark whose inputs stay in the cache.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{arguments, called, has_text, keyword, values};
 use crate::rules::helpers::timing::{
     is_benchmark, is_gpu_timing, region, repeating_loop, subjects,
@@ -80,7 +80,7 @@ declare_rule! {
 
 const FACTORIES: &[&str] = &["randn", "rand", "zeros", "ones", "empty", "full", "randint"];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     if !has_text(cx, "torch") {
         return;
     }
@@ -136,14 +136,14 @@ fn check(cx: &Checker<'_>, node: Node) {
         &RULE,
         call,
         message,
-        Suggestion::display_only(
+        RawFix::display_only(
             "Rotate inputs that together exceed the cache, or label the result as hot",
         ),
     );
 }
 
 /// The operation of a loop whose body is that single statement.
-fn operation(cx: &Checker<'_>, body: Node) -> Option<Node> {
+fn operation(cx: &PythonChecker<'_>, body: Node) -> Option<Node> {
     let tree = cx.tree();
     let mut statements = tree.parts(body);
     let only = statements.next().filter(|_| statements.next().is_none())?;
@@ -159,7 +159,7 @@ fn operation(cx: &Checker<'_>, body: Node) -> Option<Node> {
 
 /// The bytes of all tensors that a call or an operation gets, if their sizes are known; `None` if one is not created
 /// here, or if the weights of a module are used.
-fn input_bytes(cx: &Checker<'_>, call: Node) -> Option<Option<i64>> {
+fn input_bytes(cx: &PythonChecker<'_>, call: Node) -> Option<Option<i64>> {
     let tree = cx.tree();
     let inputs = if tree.kind(call) == Kind::BinaryOperator {
         vec![
@@ -197,7 +197,7 @@ fn input_bytes(cx: &Checker<'_>, call: Node) -> Option<Option<i64>> {
 }
 
 /// The value assigned to a name, also as one of several: `a, b = torch.randn(64, 64), torch.randn(64, 64)`.
-fn element(cx: &Checker<'_>, name: Node) -> Node {
+fn element(cx: &PythonChecker<'_>, name: Node) -> Node {
     let tree = cx.tree();
     match cx.semantics.binding(name).map(|binding| binding.value) {
         Some(Value::Unpacked(list, at))
@@ -210,7 +210,7 @@ fn element(cx: &Checker<'_>, name: Node) -> Node {
 }
 
 /// `torch.randn(4096, 4096, dtype=torch.bfloat16, device="cuda")`, optionally moved afterwards.
-fn tensor_bytes(cx: &Checker<'_>, made: Node) -> Option<Option<i64>> {
+fn tensor_bytes(cx: &PythonChecker<'_>, made: Node) -> Option<Option<i64>> {
     let tree = cx.tree();
     if matches!(
         called(cx, made),
@@ -239,7 +239,7 @@ fn tensor_bytes(cx: &Checker<'_>, made: Node) -> Option<Option<i64>> {
     Some(elements(cx, made).and_then(|elements| elements.checked_mul(width)))
 }
 
-fn elements(cx: &Checker<'_>, made: Node) -> Option<i64> {
+fn elements(cx: &PythonChecker<'_>, made: Node) -> Option<i64> {
     let tree = cx.tree();
     let mut elements: i64 = 1;
     for argument in arguments(cx, made) {

@@ -1,6 +1,6 @@
 //! HW711: Triton's names of FP8 formats, by target.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::given_to;
 use crate::rules::helpers::kernels::kernel_around;
 use crate::syntax::{Field, Kind, Node};
@@ -64,7 +64,7 @@ declare_rule! {
     }
 }
 
-fn check(cx: &Checker<'_>, attribute: Node) {
+fn check(cx: &PythonChecker<'_>, attribute: Node) {
     let tree = cx.tree();
     let Some(member) = tree.child(attribute, Field::Attribute) else {
         return;
@@ -77,7 +77,7 @@ fn check(cx: &Checker<'_>, attribute: Node) {
         .resolve(attribute)
         .is_some_and(|path| path.is_in("triton.language"));
     // `x.dtype == tl.float8e4nv` is a test, not a selection.
-    let is_asked = tree
+    let is_tested = tree
         .ancestors(attribute)
         .take_while(|node| tree.kind(*node) != Kind::Block)
         .any(|node| {
@@ -88,7 +88,7 @@ fn check(cx: &Checker<'_>, attribute: Node) {
         });
     // In a kernel, or passed to one; a table of types on the host only lists them.
     let is_used = kernel_around(cx, attribute).is_some() || given_to(cx, attribute).is_some();
-    if !is_triton || is_asked || !is_used {
+    if !is_triton || is_tested || !is_used {
         return;
     }
     if name.starts_with("float8e4b15") {
@@ -97,7 +97,7 @@ fn check(cx: &Checker<'_>, attribute: Node) {
             Severity::Error,
             member,
             "Triton has no conversion to this format on AMD GPUs: the kernel does not compile.",
-            Suggestion::display_only("Use float8e4b8 on gfx942, float8e4nv on gfx950 and gfx12"),
+            RawFix::display_only("Use float8e4b8 on gfx942, float8e4nv on gfx950 and gfx12"),
         );
         return;
     }
@@ -119,18 +119,18 @@ fn check(cx: &Checker<'_>, attribute: Node) {
         return;
     }
     let fix = match instead {
-        Some(instead) => Suggestion::unsafe_edits(
+        Some(instead) => RawFix::unsafe_edits(
             format!("Use tl.{instead}, with scales for its range"),
             vec![(tree.span(member), instead.to_owned())],
         ),
-        None => Suggestion::display_only("Use bfloat16 or int8"),
+        None => RawFix::display_only("Use bfloat16 or int8"),
     };
     cx.report(&RULE, member, message, fix);
 }
 
 /// The source names Triton's formats of both kinds, or checks for FNUZ: its author selects between them. PyTorch's FNUZ
 /// types do not show that the kernel handles them.
-fn chooses(cx: &Checker<'_>) -> bool {
+fn chooses(cx: &PythonChecker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
         let names = |is_such: &dyn Fn(&str) -> bool| {

@@ -1,6 +1,6 @@
 //! HW702: deep software pipelines tuned for NVIDIA GPUs.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::keyword;
 use crate::rules::helpers::kernels::{is_named_after_nvidia, takes_launch_options};
 use crate::semantic::integer;
@@ -67,7 +67,7 @@ const MOST: i64 = 2;
 /// Shared memory of a thread block on an H100, in KiB (CUDA programming guide: 227).
 const LDS_OF_H100: u32 = 227;
 
-fn check(cx: &Checker<'_>, stages: Node) {
+fn check(cx: &PythonChecker<'_>, stages: Node) {
     let tree = cx.tree();
     let is_named = tree
         .child(stages, Field::Name)
@@ -102,16 +102,16 @@ fn check(cx: &Checker<'_>, stages: Node) {
             cx.target().arch.lds_kib(),
             cx.target().arch.name(),
         ),
-        Suggestion::display_only("Add 1 and 2 as well, and measure"),
+        RawFix::display_only("Add 1 and 2 as well, and measure"),
     );
 }
 
-fn is_deep(cx: &Checker<'_>, value: Node) -> bool {
+fn is_deep(cx: &PythonChecker<'_>, value: Node) -> bool {
     integer(&cx.semantics, value).is_some_and(|stages| stages > MOST)
 }
 
 /// Every configuration of the list is deep, and `call` is its first.
-fn is_first_of_deep_list(cx: &Checker<'_>, list: Node, call: Node) -> bool {
+fn is_first_of_deep_list(cx: &PythonChecker<'_>, list: Node, call: Node) -> bool {
     let tree = cx.tree();
     let all_deep = tree.parts(list).all(|config| {
         tree.kind(config) == Kind::Call

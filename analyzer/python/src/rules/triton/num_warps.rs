@@ -1,6 +1,6 @@
 //! HW701: more warps than fit into a workgroup of an AMD GPU.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{given_to, has_text};
 use crate::rules::helpers::kernels::{
     is_for_other_vendor, is_named_after_nvidia, takes_launch_options,
@@ -83,7 +83,7 @@ declare_rule! {
 /// Threads of a workgroup.
 const MOST_THREADS: u32 = 1024;
 
-fn check(cx: &Checker<'_>, number: Node) {
+fn check(cx: &PythonChecker<'_>, number: Node) {
     let tree = cx.tree();
     let text = tree.text(number);
     let lanes = cx.target().arch.wavefront();
@@ -108,7 +108,7 @@ fn check(cx: &Checker<'_>, number: Node) {
             Severity::Warning,
             number,
             format!("{text} warps of {lanes} lanes are more than the 1024 threads of a workgroup: the autotuner compiles this configuration and then skips it."),
-            Suggestion::display_only("Remove it on AMD GPUs"),
+            RawFix::display_only("Remove it on AMD GPUs"),
         );
         return;
     }
@@ -116,12 +116,12 @@ fn check(cx: &Checker<'_>, number: Node) {
         &RULE,
         number,
         format!("{text} warps of {lanes} lanes are more than the 1024 threads of a workgroup: the launch raises OutOfResources."),
-        Suggestion::unsafe_edits(format!("Use {most} warps"), vec![(tree.span(number), most.to_string())]),
+        RawFix::unsafe_edits(format!("ApiRule {most} warps"), vec![(tree.span(number), most.to_string())]),
     );
 }
 
 /// `for num_warps in [32]`: there is no other value.
-fn is_only_candidate(cx: &Checker<'_>, number: Node) -> bool {
+fn is_only_candidate(cx: &PythonChecker<'_>, number: Node) -> bool {
     let tree = cx.tree();
     tree.parent(number).is_some_and(|list| {
         tree.kind(list) == Kind::List
@@ -133,7 +133,7 @@ fn is_only_candidate(cx: &Checker<'_>, number: Node) -> bool {
 }
 
 /// One of several values: in a `triton.Config`, or in a list from which configurations are built.
-fn is_candidate(cx: &Checker<'_>, number: Node) -> bool {
+fn is_candidate(cx: &PythonChecker<'_>, number: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(number)
         .take_while(|node| !matches!(tree.kind(*node), Kind::Block | Kind::Module))

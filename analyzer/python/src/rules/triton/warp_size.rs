@@ -1,6 +1,6 @@
 //! HW712: Triton code that assumes warps of 32 threads.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{argument, called, function_around, has_text, mentions, sides};
 use crate::rules::helpers::kernels::is_named_after_nvidia;
 use crate::semantic::integer;
@@ -58,7 +58,7 @@ declare_rule! {
     }
 }
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let assumes = match cx.tree().kind(node) {
         Kind::Call => is_layout_of_32(cx, node),
         _ => is_maths_with_32(cx, node),
@@ -66,7 +66,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     let is_triton = assumes
         && cx.target().arch.wavefront() == 64
         && (has_text(cx, "import triton") || has_text(cx, "from triton"));
-    if !is_triton || is_named_after_nvidia(cx, node) || asks_elsewhere(cx, node) {
+    if !is_triton || is_named_after_nvidia(cx, node) || reads_warp_size(cx, node) {
         return;
     }
     cx.report(
@@ -76,16 +76,16 @@ fn check(cx: &Checker<'_>, node: Node) {
             "This assumes 32 lanes in a warp; {} has 64.",
             cx.target().arch.name()
         ),
-        Suggestion::display_only("Read the warp size from the target"),
+        RawFix::display_only("Read the warp size from the target"),
     );
 }
 
 /// `return num_warps * (properties.warp_size or 32)` in the same source: 32 is only the default.
-fn asks_elsewhere(cx: &Checker<'_>, node: Node) -> bool {
+fn reads_warp_size(cx: &PythonChecker<'_>, node: Node) -> bool {
     function_around(cx, node).is_some_and(|function| mentions(cx, function, "warp_size"))
 }
 
-fn is_maths_with_32(cx: &Checker<'_>, node: Node) -> bool {
+fn is_maths_with_32(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let is_warps = |node: Node| {
         let name = tree.text(tree.child(node, Field::Attribute).unwrap_or(node));
@@ -112,7 +112,7 @@ fn is_maths_with_32(cx: &Checker<'_>, node: Node) -> bool {
 }
 
 /// `gl.BlockedLayout([1, 4], [1, 32], …)`
-fn is_layout_of_32(cx: &Checker<'_>, call: Node) -> bool {
+fn is_layout_of_32(cx: &PythonChecker<'_>, call: Node) -> bool {
     if called(cx, call) != "BlockedLayout" {
         return false;
     }
