@@ -62,7 +62,7 @@ check: setup-test build python ## Check formatting, lints, types and links
 	cargo clippy $(ALL) --all-targets -- --deny warnings
 	cargo clippy --locked --package hipward-site --lib --features hydrate --target wasm32-unknown-unknown -- --deny warnings
 	cd kernels && $(HIPWARD_PYTHON) -m ruff check . && $(HIPWARD_PYTHON) -m ruff format --check . && $(HIPWARD_PYTHON) -m mypy
-	cd content && $(HIPWARD_PYTHON) -m ruff check . && $(HIPWARD_PYTHON) -m mypy --strict check.py
+	cd content && $(HIPWARD_PYTHON) -m ruff check . && $(HIPWARD_PYTHON) -m mypy --strict check.py checks
 	cargo $(NEXTEST) $(ALL) --test static_site
 	cargo test $(ALL) --doc --quiet
 	# Without verification, which would compile every dependency again. The steps above compile the same files.

@@ -17,6 +17,7 @@ Measurement:
 
 * `harness`: the process that the runner starts to check and time a snippet.
 * `bench`: benchmarks of this package. `measure`, `workshop`: scripts that measure a model.
+* `exercise`: runs the judges of the lessons' exercises.
 * `profile`: where time goes. `environment`: audit of a host's settings. `numerics`: comparison of results.
 
 Importing this package imports none of its parts.

@@ -7,6 +7,7 @@ mod atomic_write;
 mod commands;
 mod config;
 mod devices;
+mod exercise;
 mod isolation;
 mod jobs;
 mod lsp;
@@ -19,7 +20,7 @@ mod statistics;
 mod web;
 
 use clap::{Parser, Subcommand};
-use commands::{bench, build, check, doctor, explain, serve};
+use commands::{bench, build, check, doctor, explain, serve, try_exercise};
 use std::process::ExitCode;
 
 /// The environment variable with the token, if no file is passed. It is not passed on to Python.
@@ -55,6 +56,8 @@ enum Command {
     Explain(explain::Args),
     /// Benchmark a snippet: precision first, then eager against every optimized variant
     Bench(bench::Args),
+    /// Check your answer to an exercise of a lesson, or begin one
+    Try(try_exercise::Args),
     /// Write the site as files that any static host can serve
     Build(build::Args),
     /// Report what this host has and lacks, and how to fix it
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Command::Lsp(args) => commands::lsp::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Try(args) => try_exercise::run(args),
         Command::Build(args) => build::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::SandboxExec => isolation::supervise(),

@@ -43,7 +43,8 @@ pub(crate) async fn run_server(
     let app = App {
         store,
         runner,
-        compiler: Arc::default(),
+        compiler: Arc::new(RequestWorkers::compile()),
+        judges: Arc::new(RequestWorkers::exercise()),
         pages: Arc::new(pages),
         access: Arc::new(AccessControl::new(bound, access)),
         shutdown,

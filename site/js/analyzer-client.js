@@ -1,5 +1,5 @@
-// Asks the analyzer, which runs in a worker so that no source can freeze the page. A worker that
-// takes too long is ended, and the next question starts a new one.
+// Calls the analyzer, which runs in a worker so that no source can freeze the page. A worker that takes too long is
+// terminated, and the next request starts a new one.
 
 import { asset, hasAsset } from "./assets.js";
 
@@ -18,6 +18,7 @@ let last = 0;
 let ended = 0;
 const waiting = new Map();
 
+// Calls a method with a request; resolves to the answer.
 export function askAnalyzer(method, request) {
   worker ??= start();
   const id = ++last;
@@ -29,7 +30,7 @@ export function askAnalyzer(method, request) {
   });
 }
 
-// How often the worker was ended, and has forgotten what it was told.
+// How often the worker was terminated, which loses its state.
 export const analyzerStops = () => ended;
 
 function setTimer(question) {

@@ -1,6 +1,6 @@
 // The benchmark page's form: choose an example, send, go to the job.
 
-import { sayIn } from "./regions.js";
+import { inlineCode } from "./inline-code.js";
 import { capabilities, submit } from "./runner.js";
 
 export async function benchmarkForm() {
@@ -29,7 +29,7 @@ export async function benchmarkForm() {
     try {
       location.assign(await submit(request(form, snippets)));
     } catch (error) {
-      sayIn(trouble, error.message);
+      inlineCode(trouble, error.message);
       button.disabled = false;
     }
   });
@@ -41,7 +41,7 @@ function request(form, snippets) {
   const { elements } = form;
   const chosen = snippets.find((one) => one.dataset.snippet === elements.example?.value);
   const job = { code: elements.code.value };
-  // The title belongs to the example only while it is the example.
+  // The title is the example's, so it is not sent with edited code.
   if (chosen?.querySelector("code").textContent === job.code) job.title = chosen.dataset.title;
   const boxes = [...form.querySelectorAll("[name=variant]")];
   if (boxes.some((box) => !box.checked)) {

@@ -10,10 +10,10 @@ import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { colors, frame } from "./editor-theme.js";
-import { sayIn } from "./regions.js";
+import { inlineCode } from "./inline-code.js";
 
 export function mount(textarea, onChange, onFix) {
-  // A change that comes from the page is not told back to it.
+  // True while the page changes the text: such a change is not reported to it.
   let quiet = false;
   const syntax = new Compartment();
   let language = "python";
@@ -91,7 +91,7 @@ function diagnostic(length, onFix) {
       fix && fix.edits.length > 0 ? [{ name: fix.title.replaceAll("`", ""), apply: () => onFix(index) }] : [];
     const renderMessage = () => {
       const shown = document.createElement("span");
-      sayIn(shown, message);
+      inlineCode(shown, message);
       return shown;
     };
     return [{ from, to, severity: severities[severity], source: `${id} ${rule}`, message, renderMessage, actions }];

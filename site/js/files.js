@@ -1,6 +1,6 @@
-// Reads a file a person chose or dropped, or says why not.
+// Reads a file that was chosen or dropped, or reports why it cannot be read.
 
-// The same as TEXT_LIMIT in src/playground/update.rs.
+// The same as TEXT_LIMIT in src/playground/session.rs.
 export const textLimit = 2 << 20;
 
 export function tooLarge(what, size) {
@@ -8,7 +8,7 @@ export function tooLarge(what, size) {
   return `${what} has ${megabytes} MB; the playground reads up to 2 MB. Paste one module at a time, or run hipward check on the folder.`;
 }
 
-// The text, or a sentence thrown.
+// Resolves to the text; rejects with a sentence.
 export async function readFile(file) {
   const { text, why } = await textOf({ read: async () => file });
   if (text !== undefined) return text;
@@ -18,7 +18,7 @@ export async function readFile(file) {
   );
 }
 
-// The text of a file, or why it is left out.
+// The text of a file, or the reason why it is left out.
 export async function textOf({ read }) {
   let file;
   try {
@@ -28,12 +28,12 @@ export async function textOf({ read }) {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await file.arrayBuffer());
     return text.includes("\0") ? { why: "binary" } : { text };
   } catch (error) {
-    // Only the decoder throws a TypeError; anything else is the browser that may not read.
+    // Only the decoder throws a TypeError; any other error is about access.
     return { why: error instanceof TypeError ? "binary" : "unreadable" };
   }
 }
 
-// Notes in `skipped` that a path was left out.
+// Records a path that is left out in `skipped`.
 export function skip(skipped, why, path) {
   if (!skipped.has(why)) skipped.set(why, []);
   skipped.get(why).push(path);

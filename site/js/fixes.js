@@ -9,8 +9,8 @@ const forms = {
   zip: { type: "application/zip", how: () => "Unpack it in the folder; it holds nothing but the files that changed." },
 };
 
-// `kind` is a form; `requests` are how to ask about each file, `changed` what a person made of some. The answer is a
-// sentence.
+// `kind` is a form; `requests` has the fields of the request about each file, `changed` the files that were edited. Resolves
+// to a sentence.
 export async function download(kind, { name, files }, { requests, changed, target }) {
   const fixed = [];
   for (const file of files.filter(({ path }) => requests.has(path))) {
@@ -45,6 +45,6 @@ function save(name, blob) {
   link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
-  // The browser has taken it over by then.
+  // The download has started by then.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

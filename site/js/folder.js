@@ -1,21 +1,21 @@
-// A folder that a person dropped or chose: which of its files are worth reading, and what is left out and why. The
-// files stay where they are; each is read when its turn comes. Loaded with the first folder.
+// A folder that was dropped or chosen: the files to read, and the paths that are left out with the reason. A file is read
+// when it is checked. This script is loaded with the first folder.
 
 import ignore from "ignore";
 import { skip } from "./files.js";
 
-// Folders that hold no code of the project, as `hipward check` sees them.
+// Folders without code of the project; the same as for `hipward check`.
 const foreign = new Set(["node_modules", "__pycache__"]);
 const readHidden = new Set([".github", ".circleci", ".devcontainer", ".buildkite"]);
 const isForeign = (name) => foreign.has(name) || (name.startsWith(".") && !readHidden.has(name));
 
-// Files of patterns, by folder, first the ones that have the last word.
+// Ignore files, the one with the highest precedence first.
 const ignoreFiles = [".ignore", ".gitignore", ".git/info/exclude"];
 
-// More than any project has; a home folder that was dropped by mistake has more.
+// No project has more; a home folder that was dropped by mistake does.
 const mostFiles = 50_000;
 
-// What a drop holds, by the entries of its items.
+// The contents of a drop, from the entries of its items.
 export function ofDrop(entries) {
   const [only] = entries;
   const isFolder = entries.length === 1 && only.isDirectory;
@@ -31,7 +31,7 @@ const dropped = (entries) => async () =>
       : { name: entry.name, inside: droppedFolder(entry) },
   );
 
-// A reader gives some of a folder's entries at each call, and none at the end.
+// A reader returns some entries of a folder at each call, and none at the end.
 async function entriesOf(directory) {
   const reader = directory.createReader();
   const found = [];
@@ -42,7 +42,7 @@ async function entriesOf(directory) {
   }
 }
 
-// What a file input with `webkitdirectory` holds: every file below the folder, hidden ones and all.
+// The contents of a file input with `webkitdirectory`: every file below the folder, hidden files included.
 export function ofInput(files) {
   const root = new Map();
   for (const file of files) {
@@ -63,8 +63,8 @@ const chosen = (folder) => async () =>
     what instanceof Map ? { name, inside: chosen(what) } : { name, read: async () => what },
   );
 
-// `{name, files: [{path, read}], repositories, skipped}`: `repositories` are the folders with a `.git`, `skipped` holds
-// the paths that were left out, by why. `inside` lists what lies in the folder.
+// `{name, files: [{path, read}], repositories, skipped}`: `repositories` are the folders with a `.git`, `skipped` has
+// the paths that were left out, by reason. `inside` lists the entries of the folder.
 async function walk(name, inside) {
   const folder = { name, files: [], repositories: [], skipped: new Map() };
   const waiting = [{ path: "", inside, above: undefined }];
@@ -102,7 +102,7 @@ async function patternsIn(entries) {
   return Promise.all(ignoreFiles.map((path) => read(entries, path.split("/"))));
 }
 
-// What git would say, and ripgrep: the nearest file that names a path decides, up to the repository's root.
+// The same as git and ripgrep: the nearest file that matches a path decides, up to the root of the repository.
 function isIgnored(rules, path) {
   for (const [kind, file] of ignoreFiles.entries()) {
     for (let at = rules; at; at = at.isRepository && file !== ".ignore" ? undefined : at.above) {

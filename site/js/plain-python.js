@@ -1,4 +1,4 @@
-// Which Python the small module reads in full: what has no Triton in it, and no CUDA C++ in its strings (for CuPy or
-// load_inline). Nothing is parsed here; a source that only mentions them is read by the second module as well.
+// Whether the small module analyzes a Python source in full: it has no Triton and no CUDA C++ in its strings (for CuPy or
+// load_inline). This is a text search; a source that only mentions them is analyzed by the second module as well.
 
 export const isPlainPython = (source) => !/triton|__(global|device)__/.test(source);

@@ -1,4 +1,4 @@
-// Which lessons were read, kept in this browser alone. A lesson counts as read when its end was on the screen.
+// Stores which lessons were read, in this browser only. A lesson counts as read when its end was on the screen.
 
 import { recall, remember } from "./storage.js";
 
@@ -42,7 +42,7 @@ function markLinks(read) {
   }
 }
 
-// "3 of 7 lessons read. Continue with …", and a button that forgets it.
+// "3 of 7 lessons read. Continue with …", and a button that clears it.
 function describe(summary, read) {
   const items = [...document.querySelectorAll("main li[data-lesson]")];
   const next = items.find((item) => !read.has(item.dataset.lesson))?.querySelector("a");

@@ -1,11 +1,12 @@
-// The folder that is open in the playground: what was found of its files, and what a person changed in them.
+// The folder that is open in the playground: its files, how to analyze each, and what the reader changed in them.
 
 import { asset } from "./assets.js";
 import { textOf } from "./files.js";
 import { download } from "./fixes.js";
 import { survey } from "./survey.js";
 
-// `text` gives what stands in the editor; `report` takes acts, as in src/playground/message.rs.
+// `text` returns the text in the editor; `report` is called with the name and the value of each event (FolderEvent in
+// src/playground/folder.rs).
 export function openProject(text, report) {
   let folder;
   let checks = 0;
@@ -13,7 +14,7 @@ export function openProject(text, report) {
   let shown;
   let changed = new Map();
 
-  // Keeps what a person made of the file in the editor, which is at `path` of the folder.
+  // Stores the edits of the file in the editor, which is at `path` of the folder.
   function keep(path) {
     if (shown?.path !== path) return;
     const now = withEnds(text(), shown.read);
@@ -22,32 +23,33 @@ export function openProject(text, report) {
   }
 
   return {
-    // What a drop or a file input holds, read by a function of folder.js.
+    // Opens the items of a drop or a file input with a function of folder.js.
     async take(how, what) {
       try {
         folder = await (await import(asset("folder.js")))[how](what);
       } catch {
-        report("trouble", "The part of this page that reads folders did not load. Check the connection and try again.");
+        report("error", "The part of this page that reads folders did not load. Check the connection and try again.");
         return;
       }
       shown = undefined;
       changed = new Map();
-      report("folder", folder.name);
+      report("opened", folder.name);
     },
     async check(target) {
       const check = ++checks;
       const isWanted = () => check === checks;
-      const tell = (state) => isWanted() && report("project", JSON.stringify(state));
+      const tell = (state) => isWanted() && report("progress", state);
       try {
-        requests = (await survey(folder, targetOf(target), tell, isWanted)) ?? requests;
+        requests = (await survey(folder, JSON.parse(target), tell, isWanted)) ?? requests;
       } catch (error) {
-        if (isWanted()) report("trouble", error.message);
+        if (isWanted()) report("error", error.message);
       }
     },
-    // How to ask about a file by the name that it is shown by.
+    // The fields of the analyzer's request about a file, as JSON, by the name that is shown for it.
     request(name) {
       const start = `${folder?.name}/`;
-      return name.startsWith(start) ? requests.get(name.slice(start.length)) : undefined;
+      const request = name.startsWith(start) ? requests.get(name.slice(start.length)) : undefined;
+      return request && JSON.stringify(request);
     },
     async open(path, left) {
       keep(left);
@@ -55,21 +57,18 @@ export function openProject(text, report) {
       if (!file) return;
       const { text: read } = await textOf(file);
       if (read === undefined) {
-        report("trouble", `${path} cannot be read any more.`);
+        report("error", `${path} cannot be read any more.`);
         return;
       }
       shown = { path, read };
-      report("opened", changed.get(path) ?? read);
-      // On a phone the editor is below the list.
-      const panes = document.querySelector("#playground .panes");
-      if (panes.getBoundingClientRect().top > innerHeight * 0.6) panes.scrollIntoView();
+      report("text", changed.get(path) ?? read);
     },
     async download(kind, target, left) {
       keep(left);
       try {
-        report("notice", await download(kind, folder, { requests, changed, target: targetOf(target) }));
+        report("notice", await download(kind, folder, { requests, changed, target: JSON.parse(target) }));
       } catch (error) {
-        report("trouble", error.message);
+        report("error", error.message);
       }
     },
     close() {
@@ -78,12 +77,6 @@ export function openProject(text, report) {
       requests = new Map();
     },
   };
-}
-
-// `gfx942,7.1,2.11,3.12` as the analyzer wants it.
-export function targetOf(text) {
-  const [arch, rocm, torch, python] = text.split(",");
-  return { arch, rocm, torch, python };
 }
 
 // An editor ends each line its own way; what is written back ends them as the file does.

@@ -1,4 +1,4 @@
-// The list of rules, narrowed to those that hold every typed word.
+// Filters the list of rules: shows those that contain every word of the query.
 
 export function ruleFilter() {
   const input = document.querySelector("[data-rule-filter]");
@@ -24,6 +24,6 @@ export function ruleFilter() {
     count.textContent = words.length > 0 ? `${shown} of ${all} rules` : "";
   };
   input.addEventListener("input", filter);
-  // A browser may restore what was typed before a reload.
+  // A browser may restore the query after a reload.
   filter();
 }

@@ -1,4 +1,4 @@
-// Opens the search: by its button, or by the key `/` outside of a field. The rest is loaded with the first search.
+// Opens the search with its button, or with the key `/` outside of a field. The code of the search is loaded on first use.
 
 import { asset } from "./assets.js";
 

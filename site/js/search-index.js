@@ -1,9 +1,9 @@
 // The index behind the search: MiniSearch over the sections of every page. It corrects typos, completes words, knows
-// the field's other words for a thing, and falls back to some of the words where no section has all.
+// synonyms, and falls back to some of the words where no section has all of them.
 
 import MiniSearch from "minisearch";
 
-// Words that mean the same here. Each word also finds the others of its row.
+// Synonyms. Each word also finds the others of its row.
 const synonyms = [
   ["ddp", "distributeddataparallel", "torchrun", "distributed"],
   ["fsdp", "distributed"],
@@ -23,11 +23,11 @@ const synonyms = [
   ["mi200", "mi250x", "gfx90a"],
 ];
 
-// Words that say nothing about what is looked for.
+// Stop words.
 const ignored = new Set("a an and are do does for from has how i in is it my no not of on or the this to what why with".split(" "));
 
 const boost = { title: 8, heading: 4, about: 2, text: 1 };
-// A page that has the query for a name, or within it, comes before pages that mention it.
+// A page whose name is the query, or contains it, is ranked before pages that mention it.
 const namedBoost = { whole: 12, part: 4 };
 
 export function buildIndex(pages) {
@@ -35,7 +35,7 @@ export function buildIndex(pages) {
     fields: Object.keys(boost),
     searchOptions: {
       boost,
-      // Short words are complete, and a typo in one makes another word.
+      // Short words get no prefix or fuzzy match: a typo in one makes another word.
       prefix: (term) => term.length > 2,
       fuzzy: (term) => (term.length > 3 ? 0.25 : false),
       weights: { fuzzy: 0.2, prefix: 0.5 },
@@ -51,8 +51,7 @@ export function buildIndex(pages) {
   return (query) => search(index, sections, query);
 }
 
-// `complete` says whether each answer has every word. An answer is a page with the best of its sections, and the words
-// of it that were found.
+// `complete` is whether each result has every word. A result is a page with its best section and the words that matched.
 function search(index, sections, query) {
   const typed = query.toLowerCase().split(/[\s"'`()\[\]{}:;,=]+/).filter(Boolean);
   const telling = typed.filter((word) => !ignored.has(word));
@@ -74,7 +73,7 @@ function search(index, sections, query) {
   return { complete, answers: [...best.values()].sort((a, b) => b.value - a.value) };
 }
 
-// A word with punctuation, such as CUDA_LAUNCH_BLOCKING, is several in the index, and all of them are wanted.
+// A word with punctuation, such as CUDA_LAUNCH_BLOCKING, is several words in the index, and all of them must match.
 function withSynonyms(word) {
   const row = synonyms.find((row) => row.includes(word)) ?? [];
   const all = [word, ...row.filter((other) => other !== word)];

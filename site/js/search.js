@@ -1,12 +1,11 @@
-// The search: a dialog over any page. It looks through one file, which is made of the site's pages (src/search.rs), and
-// leads to the heading under which the words stand.
+// The search dialog. It searches one index file (src/search.rs writes it) and links to the heading of each match.
 
 import { element } from "./element.js";
 import { base } from "./runner.js";
 import { buildIndex } from "./search-index.js";
 
 const most = 20;
-// How much of a text is shown around the first word that was found.
+// Characters that are shown around the first match.
 const around = 70;
 
 let dialog;
@@ -39,7 +38,7 @@ function build() {
     const query = input.value;
     try {
       const search = await (index ??= load());
-      // What was typed while the index loaded has its own turn.
+      // A query that was typed while the index loaded runs after it.
       if (query !== input.value) return;
       const { complete, answers } = search(query);
       list.replaceChildren(...answers.slice(0, most).map(item));
@@ -62,7 +61,7 @@ function build() {
       stops[1]?.click();
     }
   });
-  // A click on what is behind the dialog, or on an answer on this very page.
+  // A click on the backdrop, or on a result on this page.
   made.addEventListener("click", (event) => {
     if (event.target === made || event.target.closest("a")) made.close();
   });
@@ -95,7 +94,7 @@ function excerpt(text, words) {
   return `${from > 0 ? "… " : ""}${text.slice(from, to < 0 ? undefined : to).trim()}${to < 0 ? "" : " …"}`;
 }
 
-// The text's pieces, the words among them marked.
+// The pieces of the text, with the matching words marked.
 function marked(text, words) {
   const pattern = new RegExp(`(${words.map((word) => word.replaceAll(/[^\p{L}\p{N}]/gu, "\\$&")).join("|")})`, "gi");
   return text.split(pattern).map((piece, at) => (at % 2 ? element("mark", { textContent: piece }) : piece));

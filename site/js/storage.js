@@ -1,4 +1,4 @@
-// What this browser remembers for us. Blocked or full storage is normal and no error.
+// Values stored in this browser. Blocked or full storage is normal and not an error.
 
 const prefix = "hipward.";
 
@@ -22,6 +22,6 @@ export function forget(key) {
   try {
     localStorage.removeItem(prefix + key);
   } catch {
-    // Then it kept nothing.
+    // Nothing was stored.
   }
 }

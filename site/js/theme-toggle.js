@@ -1,5 +1,4 @@
-// The button that goes from the system's theme to light, to dark, and back. theme.js applies the
-// choice before the first paint.
+// The button that cycles through the system's theme, light and dark. theme.js applies the choice before the first paint.
 
 import { recall, remember } from "./storage.js";
 

@@ -1,22 +1,22 @@
-// The token that a server wants of those who run or stop code. A browser that opened the address which the server printed
-// has a cookie for it and is asked nothing. Any other is asked once: the server answers the first request that carries the
-// token with that cookie.
+// The token that a server requires to run or stop code. A browser that opened the address which the server printed has it as
+// a cookie. Any other browser shows a dialog once: the server sets the cookie in its answer to the first request with the
+// token.
 
 import { element } from "./element.js";
 import { forget } from "./storage.js";
 
-// For this page.
+// The token that was entered on this page.
 let token;
 
-// Earlier versions kept it where scripts can read it.
+// Earlier versions stored it where scripts can read it.
 forget("token");
 
 export const authorization = () => (token ? { authorization: `Bearer ${token}` } : {});
 
-// Asks for the token; false when none was given. `refused`: the server did not take the last one.
+// Shows the dialog; resolves to false if it was closed. `refused`: the server did not accept the last token.
 export function askToken(refused) {
   const input = element("input", { type: "password", name: "token", required: true, autocomplete: "off" });
-  // What a header can hold.
+  // The characters that a header can contain.
   input.pattern = "[!-~]([ -~]*[!-~])?";
   const cancel = element("button", { type: "button", textContent: "Cancel" });
   const form = element("form", { method: "dialog" }, [

@@ -1,4 +1,4 @@
-// Files to a zip archive. Loaded with the first one.
+// Makes a zip archive. Loaded with the first download.
 
 import { strToU8, zipSync } from "fflate";
 

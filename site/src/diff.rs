@@ -1,54 +1,51 @@
-//! Two texts in one column: what went, what came, and a little around it. Drawn the same on a
-//! lesson's page and in the playground.
+//! A diff of two texts as a table, in lessons and in the playground.
 
-use crate::html::Html;
 use hipward_analyzer_core::{DiffKind, DiffLine};
+use leptos::prelude::*;
 
-/// A diff as a table: line numbers before and after, a sign, the line.
-pub(crate) fn diff_table(caption: &str, lines: &[DiffLine]) -> Html {
-    let mut html = Html::new();
-    html.raw("<div class=\"scroll diff\" tabindex=\"0\" role=\"group\" aria-label=\"")
-        .text(caption)
-        .raw("\"><table><caption>")
-        .text(caption)
-        .raw(
-            "</caption><thead class=\"visually-hidden\"><tr><th scope=\"col\">Line before</th>\
-             <th scope=\"col\">Line after</th><th scope=\"col\">Change</th><th scope=\"col\">Text</th>\
-             </tr></thead><tbody>",
-        );
-    for line in lines {
-        row(&mut html, line);
+/// A diff as a table: line numbers before and after, a sign, and the line.
+#[component]
+pub(crate) fn DiffTable(#[prop(into)] caption: String, lines: Vec<DiffLine>) -> impl IntoView {
+    let rows: Vec<_> = lines.into_iter().map(row).collect();
+    let label = caption.clone();
+    view! {
+        <div class="scroll diff" tabindex="0" role="group" aria-label=label>
+            <table>
+                <caption>{caption}</caption>
+                <thead class="visually-hidden">
+                    <tr>
+                        <th scope="col">"Line before"</th>
+                        <th scope="col">"Line after"</th>
+                        <th scope="col">"Change"</th>
+                        <th scope="col">"Text"</th>
+                    </tr>
+                </thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </div>
     }
-    html.raw("</tbody></table></div>\n");
-    html
 }
 
-fn row(html: &mut Html, line: &DiffLine) {
-    html.raw(match line.kind {
-        DiffKind::Equal => "<tr>",
-        DiffKind::Removed => "<tr class=\"removed\">",
-        DiffKind::Added => "<tr class=\"added\">",
-        DiffKind::Gap => "<tr class=\"gap\">",
-    });
-    for number in [line.old, line.new] {
-        html.raw("<td class=\"line\">");
-        if let Some(number) = number {
-            html.number(number as usize);
-        }
-        html.raw("</td>");
+fn row(line: DiffLine) -> impl IntoView + use<> {
+    // The sign is for sighted readers, the word for screen readers.
+    let (class, sign, word) = match line.kind {
+        DiffKind::Equal => ("equal", "", ""),
+        DiffKind::Removed => ("removed", "−", "Removed"),
+        DiffKind::Added => ("added", "+", "Added"),
+        DiffKind::Gap => ("gap", "⋯", "Lines left out"),
+    };
+    let number = |number: Option<u32>| number.map(|number| number.to_string());
+    view! {
+        <tr class=class>
+            <td class="line">{number(line.old)}</td>
+            <td class="line">{number(line.new)}</td>
+            <td class="sign">
+                <span aria-hidden="true">{sign}</span>
+                <span class="visually-hidden">{word}</span>
+            </td>
+            <td>
+                <code>{line.text}</code>
+            </td>
+        </tr>
     }
-    html.raw(match line.kind {
-        DiffKind::Equal => "<td></td>",
-        DiffKind::Removed => SIGN_REMOVED,
-        DiffKind::Added => SIGN_ADDED,
-        DiffKind::Gap => SIGN_GAP,
-    })
-    .raw("<td><code>")
-    .text(&line.text)
-    .raw("</code></td></tr>\n");
 }
-
-// The sign is for eyes, the word for ears.
-const SIGN_REMOVED: &str = "<td class=\"sign\"><span aria-hidden=\"true\">−</span><span class=\"visually-hidden\">Removed</span></td>";
-const SIGN_ADDED: &str = "<td class=\"sign\"><span aria-hidden=\"true\">+</span><span class=\"visually-hidden\">Added</span></td>";
-const SIGN_GAP: &str = "<td class=\"sign\"><span aria-hidden=\"true\">⋯</span><span class=\"visually-hidden\">Lines left out</span></td>";

@@ -1,18 +1,37 @@
 //! Content in, pages out; and the islands that hydrate in the browser.
 //!
-//! Two builds of one crate. With `ssr` it makes complete HTML pages as strings, for
-//! `hipward serve` and `hipward build` alike ([`render_page`]); nothing here reads files or
-//! listens. With `hydrate` it is the browser module of the islands: playground, live job and machine code.
-//! What both sides draw (a job's table, a diff) is one function in `job/` or `diff.rs`.
+//! With the feature `ssr` it renders complete HTML pages as strings, for `hipward serve` and `hipward build` alike
+//! ([`render_page`]); it reads no files and opens no sockets. With one of the features `island-isa`, `island-job` and
+//! `island-playground` it is the WebAssembly module of that island, so that a page loads only the code of its own. Both sides
+//! render the same components.
 
-mod browser;
-mod diff;
-mod html;
+// The types of views are deep.
+#![recursion_limit = "256"]
+#![allow(
+    unreachable_pub,
+    reason = "the macros of components and islands make public items"
+)]
+
+#[cfg(any(feature = "ssr", feature = "island-isa"))]
 mod isa;
+#[cfg(any(feature = "ssr", feature = "island-job"))]
 mod job;
+#[cfg(any(feature = "ssr", feature = "island-playground"))]
 mod playground;
-mod regions;
-mod wire;
+
+// The module of one island uses a part of what the islands share.
+#[cfg_attr(not(feature = "hydrate"), allow(dead_code))]
+mod browser;
+#[cfg(any(feature = "ssr", feature = "island-isa", feature = "island-playground"))]
+mod code_area;
+#[cfg(any(feature = "ssr", feature = "island-playground"))]
+mod diff;
+#[cfg(feature = "ssr")]
+mod escape;
+#[cfg(any(feature = "ssr", feature = "island-isa", feature = "island-job"))]
+#[cfg_attr(not(any(feature = "ssr", feature = "hydrate")), allow(dead_code))]
+mod format;
+mod inline_code;
 
 #[cfg(feature = "ssr")]
 mod content;
@@ -36,8 +55,12 @@ pub use search::{SEARCH_INDEX, search_index};
 #[cfg(feature = "ssr")]
 pub use site::{Assets, AssetsError, Route, Site, TEAM_RULES};
 
-/// Called once by js/boot.js, before it hydrates the islands of a page one by one.
-#[cfg(feature = "hydrate")]
+/// Prepares a module. js/boot.js calls it before it hydrates the island of the page.
+#[cfg(any(
+    feature = "island-isa",
+    feature = "island-job",
+    feature = "island-playground"
+))]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
     leptos::mount::hydrate_islands();

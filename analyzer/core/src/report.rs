@@ -480,7 +480,7 @@ pub struct EffortItem {
 }
 
 /// A line of a diff.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiffLine {
     /// The kind of change.
@@ -494,7 +494,7 @@ pub struct DiffLine {
 }
 
 /// The kind of change of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum DiffKind {
@@ -508,8 +508,8 @@ pub enum DiffKind {
     Gap,
 }
 
-/// Calls a macro with the fields of each struct of the report, in their order in JSON. Encoders and decoders that do
-/// without serde, because of its size, are generated from this list. Tests compare them with serde.
+/// Calls a macro with the fields of each struct of the report, in their order in JSON. The encoder of the browser modules,
+/// which does without serde because of its size, is generated from this list. A test compares it with serde.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! report_structs {

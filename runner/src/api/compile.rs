@@ -6,7 +6,7 @@ use super::{
     jobs::{check_json, read, ready_runner},
     problem::{ApiError, ApiResult},
 };
-use crate::jobs::CompileError;
+use crate::jobs::RequestError;
 use axum::{
     body::Body,
     extract::State,
@@ -92,15 +92,15 @@ pub(crate) async fn compile(
     check_form(&request)?;
     let runner = ready_runner(&app).await?;
     // Serialized again, because a worker reads one line.
-    let answer = app.compiler.compile(&runner, request.to_string()).await;
+    let answer = app.compiler.answer(&runner, request.to_string()).await;
     let answer = answer.map_err(|error| {
         let (code, title) = match error {
-            CompileError::Busy => {
+            RequestError::Busy(_) => {
                 let (code, title) = ("compile-busy", "Too many kernels are waiting");
                 return ApiError::too_many(code, title, format!("{error}."), QUEUE_MOVES);
             }
-            CompileError::TooLong => ("compile-timeout", "Compiling took too long"),
-            CompileError::Failed(_) => ("compile-failed", "Nothing was compiled"),
+            RequestError::TooLong(_) => ("compile-timeout", "Compiling took too long"),
+            RequestError::Failed(_) => ("compile-failed", "Nothing was compiled"),
         };
         ApiError::new(
             StatusCode::UNPROCESSABLE_ENTITY,

@@ -219,9 +219,7 @@ fn parse(runner: &Runner, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob>
             r#"Send an object such as {"code": "…", "variants": ["eager", "compile"]}."#,
         )
     })?;
-    if submitted.code.len() > Settings::MAX_CODE_BYTES {
-        return Err(too_large("The code"));
-    }
+    check_code(&submitted.code)?;
     if submitted.code.trim().is_empty() {
         return Err(ApiError::bad_request(
             "code-empty",
@@ -295,6 +293,14 @@ fn variants(names: &[String], variants: &[Variant]) -> ApiResult<Vec<VariantId>>
         .filter(requested)
         .map(|variant| variant.id.clone())
         .collect())
+}
+
+/// Checks the size of a file that a client sent.
+pub(super) fn check_code(code: &str) -> ApiResult<()> {
+    if code.len() > Settings::MAX_CODE_BYTES {
+        return Err(too_large("The code"));
+    }
+    Ok(())
 }
 
 fn too_large(what: &str) -> ApiError {

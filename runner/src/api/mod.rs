@@ -8,6 +8,7 @@ mod compile_schema;
 mod devices;
 mod entity_tag;
 mod events;
+mod exercises;
 mod health;
 mod job_id;
 mod jobs;
@@ -20,7 +21,7 @@ mod rules;
 pub(crate) use access_control::{AccessConfig, AccessControl};
 
 use crate::{
-    jobs::{Compiler, LocalRunner, Store},
+    jobs::{LocalRunner, RequestWorkers, Store},
     shutdown::Shutdown,
     web::{
         assets,
@@ -49,7 +50,9 @@ pub(crate) struct App {
     /// The runner.
     pub(crate) runner: LocalRunner,
     /// The compiler of kernels.
-    pub(crate) compiler: Arc<Compiler>,
+    pub(crate) compiler: Arc<RequestWorkers>,
+    /// The judges of exercises.
+    pub(crate) judges: Arc<RequestWorkers>,
     /// The site.
     pub(crate) pages: Arc<Pages>,
     /// The access checks.
@@ -76,6 +79,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(report::markdown))
         .routes(routes!(rules::list))
         .routes(routes!(compile::compile))
+        .routes(routes!(exercises::judge))
         .routes(routes!(devices::list))
         .routes(routes!(capabilities::show))
         .routes(routes!(openapi::show))

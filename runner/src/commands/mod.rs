@@ -10,3 +10,4 @@ pub(crate) mod lsp;
 pub(crate) mod serve;
 mod temporary_folder;
 pub(crate) mod token;
+pub(crate) mod try_exercise;

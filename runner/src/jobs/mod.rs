@@ -4,7 +4,6 @@
 //! numbers have no gaps; only the lease of the current attempt may write; nothing follows a
 //! final event.
 
-mod compiler;
 mod data_folder;
 mod failure_messages;
 mod load;
@@ -13,6 +12,7 @@ mod persist;
 mod private_directory;
 mod protocol_state;
 mod random_id;
+mod request_workers;
 mod run;
 mod runner;
 mod scheduler;
@@ -21,10 +21,10 @@ mod store;
 mod worker;
 mod worker_output;
 
-pub(crate) use compiler::{CompileError, Compiler};
 pub(crate) use data_folder::prepare_data_folder;
 pub(crate) use private_directory::PrivateDirectory;
 pub(crate) use random_id::random_id;
+pub(crate) use request_workers::{RequestError, RequestWorkers};
 pub(crate) use runner::{Runner, Settings};
 pub(crate) use scheduler::schedule;
 pub(crate) use startup::LocalRunner;

@@ -1,7 +1,7 @@
 //! The local runner: its Python, devices, isolation and limits. Built once at
 //! start. The pages and the API show it, and the scheduler uses it.
 
-use super::{PrivateDirectory, worker::Worker};
+use super::{PrivateDirectory, request_workers, worker::Worker};
 use crate::{
     devices::{self, Lease, NvidiaGpu},
     isolation::{FileRules, Host, Identity, Limits, ReservedUid, SandboxSpec},
@@ -126,8 +126,9 @@ impl Runner {
             Some(refusal) => Err(refusal),
             None => Python::discover(&settings, package).await,
         };
-        // One slot for each device, and one for compiling.
-        let slots = 1 + python.as_ref().map_or(0, |python| python.devices.len());
+        // One slot for each device, and those of the request workers.
+        let slots =
+            request_workers::SLOTS + python.as_ref().map_or(0, |python| python.devices.len());
         let users = if host.root {
             ReservedUid::reserve(slots)
         } else {

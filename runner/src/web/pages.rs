@@ -1,7 +1,10 @@
 //! Renders pages with the site crate. No other module uses that crate for pages.
 
 use super::assets;
-use crate::config::{ConfigError, LoadedRules, load_rules};
+use crate::{
+    config::{ConfigError, LoadedRules, load_rules},
+    exercise::Exercises,
+};
 use hipward_analyzer::output::REPORT_SCHEMA;
 use hipward_protocol::{Capabilities, JobSummary, JobView};
 use hipward_site::{
@@ -69,6 +72,7 @@ pub(crate) enum PagesError {
 pub(crate) struct Pages {
     site: Site,
     team_rules: Option<LoadedRules>,
+    exercises: Exercises,
     search: OnceLock<String>,
 }
 
@@ -99,10 +103,8 @@ impl Pages {
         rules: Option<&Path>,
         base: &str,
     ) -> Result<Self, PagesError> {
-        let files = match content {
-            Some(folder) => read_folder(folder)?,
-            None => texts::<OwnContent>(),
-        };
+        let files = content_files(content)?;
+        let exercises = Exercises::find(&files);
         let content = Content::parse(files)?;
         let assets = Assets::from_manifest(&assets::manifest())?;
         let ops = Ops::parse(texts::<OwnKernels>());
@@ -114,8 +116,14 @@ impl Pages {
         Ok(Pages {
             site,
             team_rules,
+            exercises,
             search: OnceLock::new(),
         })
+    }
+
+    /// The exercises that are judged by running.
+    pub(crate) fn exercises(&self) -> &Exercises {
+        &self.exercises
     }
 
     /// The team's rules as JSON for the playground.
@@ -198,6 +206,14 @@ impl From<Job> for JobPage {
             view: job.view,
             code: job.code,
         }
+    }
+}
+
+/// The text files of a content folder, or of the embedded one.
+pub(crate) fn content_files(folder: Option<&Path>) -> Result<Vec<(String, String)>, PagesError> {
+    match folder {
+        Some(folder) => read_folder(folder),
+        None => Ok(texts::<OwnContent>()),
     }
 }
 

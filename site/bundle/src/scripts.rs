@@ -18,7 +18,13 @@ const ENTRIES: [&str; 6] = [
 ];
 
 /// wasm-bindgen's glue, bundled so that its snippets need no files of their own.
-const GLUE: [&str; 3] = ["analyzer", "analyzer-all", "islands"];
+const GLUE: [&str; 5] = [
+    "analyzer",
+    "analyzer-all",
+    "island-isa",
+    "island-job",
+    "island-playground",
+];
 
 /// Bundles scripts and styles and adds them.
 pub(crate) fn build(layout: &Layout, files: &mut Vec<File>) -> Result<()> {

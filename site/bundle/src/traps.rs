@@ -1,17 +1,20 @@
-//! What a browser cannot see of a panic, left out.
+//! Replaces functions that a browser module never needs by traps, to make the module smaller.
 //!
-//! A panic here ends in a trap and its message goes nowhere: there is no standard error. So the functions that write
-//! such messages are traps from their start, and with them goes all that only they call. The parser's own log, which is
-//! never on, goes the same way. What a caller sees is as before: `RuntimeError: unreachable`.
+//! A panic in the browser ends in a trap, and its message is lost: there is no standard error. So the functions that write
+//! such messages trap at once, and wasm-opt removes the functions that only they call. The same goes for the parser's own
+//! log, which is never on, and for asynchronous hydration. A caller sees the same error: `RuntimeError: unreachable`.
 
 use walrus::{FunctionBuilder, FunctionId, FunctionKind, Module};
 
 /// Parts of the names of functions that only a panic calls.
-const PANICS: [&str; 12] = [
+const PANICS: [&str; 13] = [
     "core::panicking::",
     "std::panicking::",
     "core::fmt::Debug>::fmt",
     "core::fmt::builders::",
+    // Floats are formatted only in the messages of errors that serde reports for a value of another type; a number on a page
+    // is formatted in site/src/format.rs.
+    "core::num::flt2dec::",
     "slice_error_fail",
     "slice_index_fail",
     "len_mismatch_fail",
@@ -21,6 +24,10 @@ const PANICS: [&str; 12] = [
     "alloc::raw_vec::capacity_overflow",
     "alloc::handle_alloc_error",
 ];
+
+/// Leptos's functions that hydrate a page whose parts load one after another. An island is hydrated at once. Those of the
+/// views inside are not named here: the compiler merges them with functions that are called.
+const ASYNC_HYDRATION: &str = "into_any::hydrate_async";
 
 /// tree-sitter's functions that write its log. `ts_parser_print_dot_graphs` is none: it also turns that log off.
 const LOG: [&str; 4] = [
@@ -56,6 +63,7 @@ fn is_silent(name: &str) -> bool {
     PANICS
         .iter()
         .chain(&LOG)
+        .chain([&ASYNC_HYDRATION])
         .any(|silent| path.contains(silent))
 }
 
@@ -86,6 +94,8 @@ mod tests {
             "core[c5930c85a12de822]::panicking::panic_fmt",
             "<alloc[3c]::string::String as core[c5]::fmt::Debug>::fmt",
             "ts_stack_print_dot_graph",
+            "<T as tachys[1a]::view::any_view::IntoAny>::into_any::hydrate_async::{{closure}}",
+            "<T as tachys[1a]::view::any_view::IntoAny>::into_any::hydrate_async",
             "ts_parser_print_dot_graphs",
             "tree_sitter::Parser::stop_printing_dot_graphs::hc49a53e0c305e932",
             "ts_parser_parse",
@@ -106,6 +116,9 @@ mod tests {
             _ => false,
         };
         let all: Vec<bool> = module.funcs.iter().map(traps).collect();
-        assert_eq!(all, [true, true, true, false, false, false, false]);
+        assert_eq!(
+            all,
+            [true, true, true, true, true, false, false, false, false]
+        );
     }
 }

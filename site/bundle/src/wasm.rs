@@ -18,7 +18,7 @@ struct Module {
     name: &'static str,
 }
 
-const MODULES: [Module; 3] = [
+const MODULES: [Module; 5] = [
     Module {
         package: "hipward-analyzer-wasm-python",
         features: "",
@@ -29,10 +29,21 @@ const MODULES: [Module; 3] = [
         features: "",
         name: "analyzer-all",
     },
+    // One module for each island, so that a page loads only the code of its own.
     Module {
         package: "hipward-site",
-        features: "hydrate",
-        name: "islands",
+        features: "island-isa",
+        name: "island-isa",
+    },
+    Module {
+        package: "hipward-site",
+        features: "island-job",
+        name: "island-job",
+    },
+    Module {
+        package: "hipward-site",
+        features: "island-playground",
+        name: "island-playground",
     },
 ];
 

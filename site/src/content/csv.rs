@@ -1,4 +1,4 @@
-//! Comma-separated values, as far as recorded results need them: quoted fields, and the line each record begins on.
+//! Tables of comma-separated values.
 
 /// A file with a header.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +31,7 @@ impl Table {
         }
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
@@ -44,7 +44,7 @@ impl Table {
             .map_or("", String::as_str)
     }
 
-    /// What a column holds, each text once, in order.
+    /// The distinct texts of a column, in order.
     pub(crate) fn distinct(&self, column: &str) -> Vec<&str> {
         let mut found = Vec::new();
         for row in 0..self.len() {
@@ -57,34 +57,21 @@ impl Table {
     }
 }
 
-/// Records with the line each begins on. Fields may be quoted, with `""` for a quote.
-pub(super) fn records(csv: &str) -> Vec<(Vec<String>, usize)> {
-    let mut records = Vec::new();
-    let (mut record, mut field, mut quoted) = (Vec::new(), String::new(), false);
-    let (mut line, mut start) = (1, 1);
-    let mut chars = csv.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' if quoted && chars.peek() == Some(&'"') => {
-                chars.next();
-                field.push('"');
-            }
-            '"' => quoted = !quoted,
-            ',' if !quoted => record.push(std::mem::take(&mut field)),
-            '\n' if !quoted => {
-                record.push(std::mem::take(&mut field));
-                records.push((std::mem::take(&mut record), start));
-                start = line + 1;
-            }
-            '\r' if !quoted => {}
-            c => field.push(c),
-        }
-        line += usize::from(c == '\n');
-    }
-    if !field.is_empty() || !record.is_empty() {
-        record.push(field);
-        records.push((record, start));
-    }
-    records.retain(|(record, _)| record.iter().any(|field| !field.is_empty()));
-    records
+/// Records that are not empty, each with the line it begins on. A record that is not valid UTF-8 is left out.
+pub(super) fn records(text: &str) -> Vec<(Vec<String>, usize)> {
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(text.as_bytes());
+    reader
+        .records()
+        .flatten()
+        .map(|record| {
+            let line = record
+                .position()
+                .map_or(0, |position| position.line() as usize);
+            (record.iter().map(str::to_owned).collect(), line)
+        })
+        .filter(|(record, _): &(Vec<String>, usize)| record.iter().any(|field| !field.is_empty()))
+        .collect()
 }

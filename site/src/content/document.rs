@@ -3,7 +3,7 @@
 //!
 //! Knows nothing of lessons, rules, files or addresses.
 
-use super::highlight::escape;
+use crate::escape::escape;
 use pulldown_cmark::{
     BlockQuoteKind, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html,
 };

@@ -2,7 +2,7 @@
 //!
 //! Runs when pages are made, never in the browser.
 
-use crate::html::escape_into;
+use crate::escape::{escape, escape_into};
 use std::sync::LazyLock;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
 
@@ -29,13 +29,6 @@ static CLASSES: LazyLock<Vec<(Scope, &str)>> = LazyLock::new(|| {
     .filter_map(|(scope, class)| Some((Scope::new(scope).ok()?, class)))
     .collect()
 });
-
-/// Escapes text for HTML, in elements and in double-quoted attributes.
-pub(crate) fn escape(text: &str) -> String {
-    let mut html = String::with_capacity(text.len() + text.len() / 8);
-    escape_into(&mut html, text);
-    html
-}
 
 /// The inside of `<code>`: highlighted where the language is known, escaped in any case.
 pub(crate) fn highlight(source: &str, language: &str) -> String {

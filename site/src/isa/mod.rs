@@ -1,225 +1,131 @@
-//! The page for machine code: the compiler's answer, how it is read, and the island that shows a new one.
+//! The page for machine code: a form for a kernel's source, and the compiler's answer to it.
 //!
-//! The same view draws the recorded example on the server and an answer in the browser. The form is site/js/isa-form.js;
-//! what an answer means stands in kernels/hipward_kernels/compile/.
+//! The server renders the form and the recorded example; the [`MachineCode`] island sends the form and shows the new answer
+//! in place of the example.
 
-#![expect(
-    unreachable_pub,
-    reason = "the macro of an island makes public functions"
-)]
-
+mod answer;
+mod form;
 mod listing;
+mod request;
 mod view;
 
-use crate::browser;
-use crate::wire::{Decode, Json, decode_struct, field};
+use crate::browser::{api, location};
+use crate::inline_code::inline_code;
+use answer::Answer;
+use form::{CompileForm, Fields};
+use gloo_events::EventListener;
+use gloo_net::http::Method;
 use leptos::prelude::*;
-use wasm_bindgen::prelude::*;
+use leptos::task::spawn_local;
+use view::CompilerAnswer;
 
 #[cfg(feature = "ssr")]
-pub(crate) use view::answer;
+pub(crate) use {answer::Recorded, view::CompilerAnswer as RecordedAnswer};
 
-/// Every target of a request.
-#[derive(Clone, Debug)]
-pub(crate) struct Answer {
-    compiler: String,
-    seconds: f64,
-    /// What was compiled, guesses included; empty for HIP.
-    signature: Vec<Argument>,
-    num_warps: Option<u32>,
-    targets: Vec<Target>,
-}
-decode_struct!(Answer {
-    compiler,
-    seconds,
-    signature,
-    num_warps,
-    targets
-});
-
-/// An argument of a Triton kernel as it was compiled.
-#[derive(Clone, Debug)]
-struct Argument {
-    name: String,
-    kind: String,
-    value: Option<Constant>,
-    source: String,
-}
-
-impl Decode for Argument {
-    fn decode(json: &impl Json) -> Option<Self> {
-        Some(Argument {
-            name: field(json, "name")?,
-            kind: field(json, "type")?,
-            value: field(json, "value")?,
-            source: field(json, "source")?,
-        })
-    }
-}
-
-/// A constant's value, as text.
-#[derive(Clone, Debug)]
-struct Constant(String);
-
-impl Decode for Constant {
-    fn decode(json: &impl Json) -> Option<Self> {
-        let number = || json.number().map(view::constant);
-        let truth = || {
-            json.truth()
-                .map(|truth| if truth { "True" } else { "False" }.to_owned())
-        };
-        json.string().or_else(number).or_else(truth).map(Constant)
-    }
-}
-
-/// What a source became on one GPU.
-#[derive(Clone, Debug)]
-struct Target {
-    arch: String,
-    seconds: f64,
-    kernels: Vec<Kernel>,
-    texts: Texts,
-    lines: Vec<LineRange>,
-    error: Option<Failure>,
-}
-decode_struct!(Target {
-    arch,
-    seconds,
-    kernels,
-    texts,
-    lines,
-    error
-});
-
-#[derive(Clone, Debug)]
-struct Kernel {
-    resources: Resources,
-    occupancy: Occupancy,
-}
-decode_struct!(Kernel {
-    resources,
-    occupancy
-});
-
-#[derive(Clone, Debug)]
-struct Resources {
-    name: String,
-    vgprs: usize,
-    agprs: usize,
-    sgprs: usize,
-    vgpr_spills: usize,
-    sgpr_spills: usize,
-    scratch_bytes: usize,
-    lds_bytes: usize,
-    instructions: usize,
-    matrix_instructions: usize,
-    memory: Vec<Access>,
-}
-decode_struct!(Resources {
-    name,
-    vgprs,
-    agprs,
-    sgprs,
-    vgpr_spills,
-    sgpr_spills,
-    scratch_bytes,
-    lds_bytes,
-    instructions,
-    matrix_instructions,
-    memory
-});
-
-/// Instructions that move the same number of bytes for a thread.
-#[derive(Clone, Debug)]
-struct Access {
-    kind: String,
-    bytes: usize,
-    count: usize,
-}
-decode_struct!(Access { kind, bytes, count });
-
-#[derive(Clone, Debug)]
-struct Occupancy {
-    waves_per_simd: usize,
-    waves_per_cu: usize,
-    limited_by: String,
-}
-decode_struct!(Occupancy {
-    waves_per_simd,
-    waves_per_cu,
-    limited_by
-});
-
-#[derive(Clone, Debug)]
-struct Texts {
-    amdgcn: Option<String>,
-}
-decode_struct!(Texts { amdgcn });
-
-/// Lines of the assembly, from 1, that a line of the source became.
-#[derive(Clone, Debug)]
-struct LineRange {
-    first: usize,
-    last: usize,
-    source: usize,
-}
-decode_struct!(LineRange {
-    first,
-    last,
-    source
-});
-
-#[derive(Clone, Debug)]
-struct Failure {
-    message: String,
-    help: String,
-    line: Option<usize>,
-}
-decode_struct!(Failure {
-    message,
-    help,
-    line
-});
-
-/// A source, what it was compiled with, and the answer that was recorded of it.
-#[cfg(feature = "ssr")]
-#[derive(Clone, Debug)]
-pub(crate) struct Recorded {
-    pub(crate) command: String,
-    pub(crate) date: String,
-    pub(crate) arguments: String,
-    pub(crate) source: String,
-    pub(crate) answer: Answer,
-}
-#[cfg(feature = "ssr")]
-impl Recorded {
-    /// Whether the example was compiled for this architecture.
-    pub(crate) fn includes(&self, arch: &str) -> bool {
-        self.answer.targets.iter().any(|target| target.arch == arch)
-    }
-}
-#[cfg(feature = "ssr")]
-decode_struct!(Recorded {
-    command,
-    date,
-    arguments,
-    source,
-    answer
-});
-
-/// Shows what the compiler answers to the form around it.
+/// The form and its result. `children` is the recorded example, which is shown until the reader compiles a source.
+///
+/// `base` is the address of the site, `source` and `arguments` the first contents of the form, and `archs` the targets with
+/// their products.
 #[island]
-pub(crate) fn MachineCode() -> impl IntoView {
-    if cfg!(feature = "hydrate") {
-        let on_answer = Closure::new(|json: JsValue, source: String| {
-            match Answer::decode(&json) {
-                Some(answer) => browser::fill("isa", view::answer(&answer, &source).as_str()),
-                None => browser::fill("trouble", "This page is older than the runner; reload it."),
-            };
+pub(crate) fn MachineCode(
+    base: String,
+    source: String,
+    arguments: String,
+    archs: Vec<(String, String, bool)>,
+    children: Children,
+) -> impl IntoView {
+    let fields = Fields::new(&archs);
+    let state = RwSignal::new("");
+    let error = RwSignal::new(String::new());
+    let result = RwSignal::new(None::<(Answer, String)>);
+    let shows_example = RwSignal::new(true);
+    // The compiler is not known to be ready before the server has answered.
+    let is_busy = RwSignal::new(true);
+    let load_fragment = {
+        let fields = fields.clone();
+        move || {
+            let fields = fields.clone();
+            async move {
+                match fields.load(&location::fragment()).await {
+                    // The example is the code of another kernel.
+                    Ok(true) => {
+                        shows_example.set(false);
+                        result.set(None);
+                    }
+                    Ok(false) => {}
+                    Err(sentence) => error.set(sentence),
+                }
+            }
+        }
+    };
+    if cfg!(feature = "island-isa") {
+        EventListener::new(&window(), "hashchange", {
+            let load_fragment = load_fragment.clone();
+            move |_| spawn_local(load_fragment())
+        })
+        .forget();
+        let base = base.clone();
+        Effect::new(move || {
+            let (load_fragment, base) = (load_fragment.clone(), base.clone());
+            spawn_local(async move {
+                load_fragment().await;
+                is_busy.set(api::readiness(&base).await != api::Readiness::Ready);
+            });
         });
-        browser::on_compiled(&on_answer);
-        // It lives as long as the page.
-        on_answer.forget();
     }
-    view! { <div data-region="trouble" role="alert"></div> }
+    let on_submit = {
+        let fields = fields.clone();
+        Callback::new(move |()| {
+            error.set(String::new());
+            state.set("Compiling. The first time takes a few seconds.");
+            shows_example.set(false);
+            result.set(None);
+            is_busy.set(true);
+            let (request, address) = (fields.request(), format!("{base}api/v1/compile"));
+            spawn_local(async move {
+                match compile(&address, &request).await {
+                    Ok(answer) => {
+                        state.set("The answer is below.");
+                        result.set(Some((answer, request.source)));
+                    }
+                    Err(sentence) => {
+                        state.set("");
+                        error.set(sentence);
+                    }
+                }
+                is_busy.set(false);
+            });
+        })
+    };
+    let mut example = Some(children);
+    view! {
+        <CompileForm fields source arguments archs is_busy=is_busy.into() on_submit />
+        <div data-region="isa-state" role="status">{move || state.get()}</div>
+        <div data-region="trouble" role="alert">
+            {move || error.with(|error| inline_code(error))}
+        </div>
+        <section aria-labelledby="result">
+            <h2 id="result">"What it becomes"</h2>
+            <div data-region="isa">
+                {move || {
+                    shows_example
+                        .get()
+                        .then(|| example.take())
+                        .flatten()
+                        .map(|example| view! { <div>{example()}</div> })
+                }}
+                {move || {
+                    result
+                        .get()
+                        .map(|(answer, source)| view! { <CompilerAnswer answer source /> })
+                }}
+            </div>
+        </section>
+    }
+}
+
+async fn compile(address: &str, request: &request::Request) -> Result<Answer, String> {
+    let body = serde_json::to_string(request).map_err(|error| error.to_string())?;
+    let answer = api::send(Method::POST, address, Some(&body)).await?;
+    serde_json::from_str(&answer).map_err(|_| api::OLD_PAGE.to_owned())
 }

@@ -1,176 +1,178 @@
-//! What a source became: a table of figures, what was assumed, and the listings. Pure.
+//! An answer of the compiler as components: a table of figures, the assumed arguments, and the listings. The server renders
+//! the recorded example with them, the browser a new answer.
 
+use super::answer::{Answer, Argument, Failure, Kernel, Target};
 use super::listing::listing;
-use super::{Answer, Failure, Kernel, Target};
-use crate::html::Html;
-use crate::job::{fixed, number};
+use crate::format::number;
+use crate::inline_code::inline_code;
+use leptos::prelude::*;
 
-/// A constant that is a number.
-pub(super) fn constant(value: f64) -> String {
-    if value.fract() == 0.0 && value.abs() < 1e15 {
-        fixed(value, 0)
-    } else {
-        number(value)
-    }
-}
-
-/// The whole answer.
-pub(crate) fn answer(answer: &Answer, source: &str) -> Html {
-    let mut html = Html::new();
-    html.raw("<p>Compiled with ")
-        .text(&answer.compiler)
-        .raw(" in ")
-        .text(&number(answer.seconds * 1000.0))
-        .raw(" ms.</p>");
-    for target in &answer.targets {
-        if let Some(failure) = &target.error {
-            failed(&mut html, &target.arch, failure);
-        }
-    }
-    if answer
+/// The whole answer to a source.
+#[component]
+pub(crate) fn CompilerAnswer(answer: Answer, source: String) -> impl IntoView {
+    let milliseconds = number(answer.seconds * 1000.0);
+    let failures: Vec<_> = answer
         .targets
         .iter()
-        .any(|target| !target.kernels.is_empty())
-    {
-        figures(&mut html, answer);
+        .filter_map(|target| Some(failed(&target.arch, target.error.as_ref()?)))
+        .collect();
+    let rows: Vec<_> = answer
+        .targets
+        .iter()
+        .flat_map(|target| target.kernels.iter().map(|kernel| row(target, kernel)))
+        .collect();
+    let listings: Vec<_> = answer
+        .targets
+        .iter()
+        .filter_map(|target| Some((target, target.texts.amdgcn.as_ref()?)))
+        .enumerate()
+        .map(|(at, (target, assembly))| {
+            view! {
+                <details open=at == 0>
+                    <summary>
+                        {target.arch.clone()}
+                        ": the instructions, each under the line of the source it came from"
+                    </summary>
+                    {listing(assembly, &target.lines, &source)}
+                </details>
+            }
+        })
+        .collect();
+    view! {
+        <p>"Compiled with " {answer.compiler.clone()} " in " {milliseconds} " ms."</p>
+        {failures}
+        {(!rows.is_empty()).then(|| figures(rows))}
+        {assumed(&answer)}
+        {listings}
     }
-    assumed(&mut html, answer);
-    let mut open = true;
-    for target in &answer.targets {
-        if let Some(assembly) = &target.texts.amdgcn {
-            html.raw(if open {
-                "<details open><summary>"
-            } else {
-                "<details><summary>"
-            })
-            .text(&target.arch)
-            .raw(": the instructions, each under the line of the source it came from</summary>")
-            .html(&listing(assembly, &target.lines, source))
-            .raw("</details>");
-            open = false;
-        }
-    }
-    html
 }
 
-fn failed(html: &mut Html, arch: &str, failure: &Failure) {
-    html.raw("<section class=\"failure\"><h3>")
-        .text(arch)
-        .raw(": not compiled</h3><pre tabindex=\"0\">");
-    if let Some(line) = failure.line {
-        html.raw("Line ").number(line).raw(": ");
+fn failed(arch: &str, failure: &Failure) -> impl IntoView + use<> {
+    let message = match failure.line {
+        Some(line) => format!("Line {line}: {}", failure.message),
+        None => failure.message.clone(),
+    };
+    view! {
+        <section class="failure">
+            <h3>{arch.to_owned()} ": not compiled"</h3>
+            <pre tabindex="0">{message}</pre>
+            <p>{inline_code(&failure.help)}</p>
+        </section>
     }
-    html.text(&failure.message)
-        .raw("</pre><p>")
-        .prose(&failure.help)
-        .raw("</p></section>");
 }
 
-fn figures(html: &mut Html, answer: &Answer) {
-    html.raw(
-        "<table class=\"isa stack\"><thead><tr><th scope=\"col\">Kernel</th><th scope=\"col\">VGPR</th><th scope=\"col\">AGPR</th>\
-         <th scope=\"col\">SGPR</th><th scope=\"col\">Spills</th><th scope=\"col\">LDS, bytes</th>\
-         <th scope=\"col\">Waves on a compute unit</th><th scope=\"col\">Moves of one thread</th>\
-         <th scope=\"col\">Instructions</th><th scope=\"col\">Time</th></tr></thead><tbody>",
-    );
-    for target in &answer.targets {
-        for kernel in &target.kernels {
-            row(html, target, kernel);
-        }
+fn figures<T: IntoView + 'static>(rows: Vec<T>) -> impl IntoView + use<T> {
+    view! {
+        <table class="isa stack">
+            <thead>
+                <tr>
+                    <th scope="col">"Kernel"</th>
+                    <th scope="col">"VGPR"</th>
+                    <th scope="col">"AGPR"</th>
+                    <th scope="col">"SGPR"</th>
+                    <th scope="col">"Spills"</th>
+                    <th scope="col">"LDS, bytes"</th>
+                    <th scope="col">"Waves on a compute unit"</th>
+                    <th scope="col">"Moves of one thread"</th>
+                    <th scope="col">"Instructions"</th>
+                    <th scope="col">"Time"</th>
+                </tr>
+            </thead>
+            <tbody>{rows}</tbody>
+        </table>
     }
-    html.raw("</tbody></table>");
 }
 
 fn row(
-    html: &mut Html,
     target: &Target,
     Kernel {
         resources,
         occupancy,
     }: &Kernel,
-) {
-    html.raw("<tr><th scope=\"row\">")
-        .text(&target.arch)
-        .raw(" <code>")
-        .text(&resources.name)
-        .raw("</code></th>");
-    for (open, count) in [
-        ("<td class=\"number\" data-label=\"VGPR\">", resources.vgprs),
-        ("<td class=\"number\" data-label=\"AGPR\">", resources.agprs),
-        ("<td class=\"number\" data-label=\"SGPR\">", resources.sgprs),
-    ] {
-        html.raw(open).number(count).raw("</td>");
-    }
-    let spills = resources.vgpr_spills + resources.sgpr_spills;
-    html.raw("<td data-label=\"Spills\">");
-    if spills + resources.scratch_bytes == 0 {
-        html.raw("none");
+) -> impl IntoView + use<> {
+    let spilled = resources.vgpr_spills + resources.sgpr_spills;
+    let spills = if spilled + resources.scratch_bytes == 0 {
+        view! { "none" }.into_any()
     } else {
-        html.raw("<strong class=\"bad\">")
-            .number(spills)
-            .raw("</strong>, ")
-            .number(resources.scratch_bytes)
-            .raw(" bytes of scratch");
-    }
-    html.raw("</td><td class=\"number\" data-label=\"LDS, bytes\">")
-        .number(resources.lds_bytes)
-        .raw("</td><td data-label=\"Waves on a compute unit\">")
-        .number(occupancy.waves_per_cu)
-        .raw(", ")
-        .number(occupancy.waves_per_simd)
-        .raw(" a SIMD; limited by ")
-        .text(&occupancy.limited_by)
-        .raw("</td><td data-label=\"Moves of one thread\"><span>");
-    for (at, access) in resources.memory.iter().enumerate() {
-        html.raw(if at > 0 { "<br>" } else { "" })
-            .number(access.count)
-            .raw(" × ")
-            .text(&access.kind)
-            .raw(" of ")
-            .number(access.bytes)
-            .raw(" B");
-    }
-    html.raw("</span></td><td class=\"number\" data-label=\"Instructions\">")
-        .number(resources.instructions);
+        let scratch = format!(", {} bytes of scratch", resources.scratch_bytes);
+        view! { <strong class="bad">{spilled.to_string()}</strong> {scratch} }.into_any()
+    };
+    let waves = format!(
+        "{}, {} a SIMD; limited by {}",
+        occupancy.waves_per_cu, occupancy.waves_per_simd, occupancy.limited_by
+    );
+    let moves: Vec<_> = resources
+        .memory
+        .iter()
+        .enumerate()
+        .map(|(at, access)| {
+            let text = format!("{} × {} of {} B", access.count, access.kind, access.bytes);
+            view! { {(at > 0).then(|| view! { <br /> })} {text} }
+        })
+        .collect();
+    let mut instructions = resources.instructions.to_string();
     if resources.matrix_instructions > 0 {
-        html.raw(", ")
-            .number(resources.matrix_instructions)
-            .raw(" of them matrix");
+        instructions.push_str(&format!(
+            ", {} of them matrix",
+            resources.matrix_instructions
+        ));
     }
-    html.raw("</td><td class=\"number\" data-label=\"Time\">")
-        .text(&number(target.seconds * 1000.0))
-        .raw(" ms</td></tr>");
+    view! {
+        <tr>
+            <th scope="row">{target.arch.clone()} " " <code>{resources.name.clone()}</code></th>
+            {cell("VGPR", resources.vgprs.to_string())}
+            {cell("AGPR", resources.agprs.to_string())}
+            {cell("SGPR", resources.sgprs.to_string())}
+            <td data-label="Spills">{spills}</td>
+            {cell("LDS, bytes", resources.lds_bytes.to_string())}
+            <td data-label="Waves on a compute unit">{waves}</td>
+            <td data-label="Moves of one thread">
+                <span>{moves}</span>
+            </td>
+            {cell("Instructions", instructions)}
+            {cell("Time", format!("{} ms", number(target.seconds * 1000.0)))}
+        </tr>
+    }
 }
 
-/// A Triton kernel's types and constants, and where each comes from.
-fn assumed(html: &mut Html, answer: &Answer) {
+/// A figure; on a narrow screen `label` is shown beside it.
+fn cell(label: &'static str, text: String) -> impl IntoView + use<> {
+    view! { <td class="number" data-label=label>{text}</td> }
+}
+
+/// The types and constants of a Triton kernel, and where each comes from.
+fn assumed(answer: &Answer) -> Option<impl IntoView + use<>> {
     if answer.signature.is_empty() {
-        return;
+        return None;
     }
-    html.raw("<details><summary>Compiled for these arguments");
+    let mut summary = "Compiled for these arguments".to_owned();
     if let Some(warps) = answer.num_warps {
-        html.raw(" and ")
-            .number(warps as usize)
-            .raw(" wavefronts a workgroup");
+        summary.push_str(&format!(" and {warps} wavefronts a workgroup"));
     }
     if answer.signature.iter().any(|one| one.source == "guess") {
-        html.raw("; some are guesses");
+        summary.push_str("; some are guesses");
     }
-    html.raw("</summary><ul>");
-    for argument in &answer.signature {
-        html.raw("<li><code>").text(&argument.name);
-        match &argument.value {
-            Some(value) => html.raw(" = ").text(&value.0),
-            None => html.raw(": ").text(&argument.kind),
-        };
-        html.raw("</code> ").raw(match argument.source.as_str() {
-            "request" => "as asked",
-            "annotation" => "from the annotation",
-            "default" => "the default",
-            "autotune" => "from the first autotune configuration",
-            _ => "a guess",
-        });
-        html.raw("</li>");
-    }
-    html.raw("</ul></details>");
+    let arguments: Vec<_> = answer.signature.iter().map(argument).collect();
+    let view = view! {
+        <details>
+            <summary>{summary}</summary>
+            <ul>{arguments}</ul>
+        </details>
+    };
+    Some(view)
+}
+
+fn argument(argument: &Argument) -> impl IntoView + use<> {
+    let code = match &argument.value {
+        Some(value) => format!("{} = {}", argument.name, value.0),
+        None => format!("{}: {}", argument.name, argument.kind),
+    };
+    let source = match argument.source.as_str() {
+        "request" => " as asked",
+        "annotation" => " from the annotation",
+        "default" => " the default",
+        "autotune" => " from the first autotune configuration",
+        _ => " a guess",
+    };
+    view! { <li><code>{code}</code>{source}</li> }
 }

@@ -1,6 +1,6 @@
 //! The conditions of a measurement, as a list of names and values.
 
-use super::format::{fixed, number};
+use crate::format::{fixed, number};
 use hipward_protocol::{HostLoad, Idle, Isolation, IsolationLevel, JobView};
 
 /// Everything that must be known to read the numbers; empty before the harness has said any of it.

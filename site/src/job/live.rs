@@ -1,57 +1,114 @@
-//! The island of a job's page: follows the event stream and fills the page's regions again.
-
-#![expect(
-    unreachable_pub,
-    reason = "the macro of an island makes public functions"
-)]
+//! The island of a running job's page: follows the event stream and updates the result.
 
 use super::status::state_word;
-use super::view::regions;
-use crate::browser;
-use crate::regions::Painter;
-use crate::wire::Decode;
+use super::view::JobResult;
+use crate::browser::{api, focus::keep_focus};
+use crate::inline_code::inline_code;
+use gloo_events::EventListener;
+use gloo_net::http::Method;
+use gloo_timers::callback::Timeout;
 use hipward_protocol::{Event, JobView};
 use leptos::prelude::*;
-use std::cell::{Cell, RefCell};
+use leptos::task::spawn_local;
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::rc::Rc;
-use wasm_bindgen::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::{EventSource, MessageEvent};
 
-/// Keeps the page of a job up to date until the job ends. The page itself is complete without.
-#[island]
-pub(crate) fn JobLive() -> impl IntoView {
-    if cfg!(feature = "hydrate")
-        && let Some(seq) = browser::served_seq()
-    {
-        follow(seq);
-    }
-    view! { <div data-region="trouble" role="alert"></div> }
+/// Milliseconds between two updates. Samples arrive in bursts, and more updates than this are not visible.
+const UPDATE_INTERVAL: u32 = 16;
+
+/// The job of a page in its island's properties.
+///
+/// The tag makes serde buffer the value, as it does for an event. Both then use one deserializer, which keeps the module
+/// small.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum Served {
+    /// The job as the server rendered it.
+    Job(JobView),
 }
 
-/// Folds the log from its start: the browser then holds the same value as the server, and the page
-/// need not carry it. Nothing is drawn before the page's own state is reached.
-fn follow(served: u32) {
-    let view = Rc::new(RefCell::new(JobView::default()));
-    let painter = Rc::new(RefCell::new(Painter::default()));
-    let drawing = Rc::new(Cell::new(false));
-    let on_event = Closure::new(move |json: JsValue| {
-        let Some(event) = Event::decode(&json) else {
-            browser::fill("trouble", "This page is older than the runner; reload it.");
-            return true;
-        };
-        view.borrow_mut().apply(&event);
-        if event.seq >= u64::from(served) && !drawing.replace(true) {
-            // Samples come in bursts; more than one drawing a frame is not seen.
-            let (view, painter, drawing) = (view.clone(), painter.clone(), drawing.clone());
-            browser::next_frame(Closure::once_into_js(move || {
-                drawing.set(false);
-                let view = view.borrow();
-                painter.borrow_mut().paint(regions(&view));
-                browser::entitle(state_word(view.state));
-            }));
-        }
-        event.body.is_final()
+/// The result of a job that has not ended. It is complete without a script; with one it is updated until the job ends.
+///
+/// `view` is the job as the server rendered it, `api` the address of the job, and `title` the page's title without the
+/// state.
+#[island]
+pub(crate) fn JobLive(view: Served, api: String, title: String) -> impl IntoView {
+    let Served::Job(view) = view;
+    let (view, set_view) = signal(view);
+    let (error, set_error) = signal(String::new());
+    if cfg!(feature = "island-job") {
+        let after = view.with_untracked(|view| view.last_seq);
+        follow(&format!("{api}/events?after={after}"), set_view, set_error);
+        Effect::new(move || {
+            let word = view.with(|view| state_word(view.state));
+            document().set_title(&format!("{title}: {word} · Hipward"));
+        });
+    }
+    let on_cancel = Callback::new(move |()| {
+        let api = api.clone();
+        spawn_local(async move {
+            if let Err(sentence) = api::send(Method::DELETE, &api, None).await {
+                set_error.set(sentence);
+            }
+        });
     });
-    browser::follow(&on_event);
-    // It lives as long as the page.
-    on_event.forget();
+    view! {
+        <div data-region="trouble" role="alert">
+            {move || error.with(|error| inline_code(error))}
+        </div>
+        <JobResult view=view.into() on_cancel />
+    }
+}
+
+/// Applies each event to the view until the last one. The browser reconnects by itself and sends the `seq` of the last
+/// event it received.
+fn follow(address: &str, set_view: WriteSignal<JobView>, set_error: WriteSignal<String>) {
+    let Ok(source) = EventSource::new(address) else {
+        return;
+    };
+    let pending: Rc<RefCell<Vec<Event>>> = Rc::default();
+    let on_message = {
+        let source = source.clone();
+        move |message: &web_sys::Event| {
+            let data = message
+                .dyn_ref::<MessageEvent>()
+                .and_then(|message| message.data().as_string());
+            let Ok(event) = serde_json::from_str::<Event>(&data.unwrap_or_default()) else {
+                source.close();
+                set_error.set(api::OLD_PAGE.to_owned());
+                return;
+            };
+            if event.body.is_final() {
+                source.close();
+            }
+            let mut waiting = pending.borrow_mut();
+            waiting.push(event);
+            if waiting.len() == 1 {
+                let pending = pending.clone();
+                // A timer and not an animation frame: the title of a tab in the background changes too.
+                Timeout::new(UPDATE_INTERVAL, move || {
+                    let events = pending.take();
+                    keep_focus(|| {
+                        set_view.update(|view| events.iter().for_each(|event| view.apply(event)));
+                    });
+                })
+                .forget();
+            }
+        }
+    };
+    EventListener::new(&source, "message", on_message).forget();
+    EventListener::new(&source, "open", move |_| set_error.set(String::new())).forget();
+    let stream = source.clone();
+    EventListener::new(&source, "error", move |_| {
+        let sentence = if stream.ready_state() == EventSource::CLOSED {
+            "The connection to the runner broke. The job goes on; reload the page to see it."
+        } else {
+            "The connection to the runner broke. Connecting again."
+        };
+        set_error.set(sentence.to_owned());
+    })
+    .forget();
 }

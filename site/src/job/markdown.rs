@@ -1,8 +1,8 @@
 //! `benchmark.md`: a finished job as a file to keep beside the code.
 
 use super::conditions::conditions;
-use super::floor::{cautions, parts, sentence as sentence_of_floor};
-use super::holds::held;
+use super::included_steps::included_steps;
+use super::roofline::{cautions, parts, sentence as sentence_of_floor};
 use super::status::{sentence, state_word};
 use super::table::{cells, has_floor, has_hot};
 use crate::JobPage;
@@ -118,7 +118,7 @@ fn variants(out: &mut String, view: &JobView) {
             out,
             "- {} includes: {}",
             line(view.label(&row.variant)),
-            line(&held(view, row))
+            line(&included_steps(view, row))
         );
     }
     out.push('\n');

@@ -1,13 +1,13 @@
 //! The plot: one strip of raw samples for each variant, with the median and its interval once
-//! the runner has computed them. SVG as text, so that it is on the page without JavaScript, prints, and
+//! the runner has computed them. It is inline SVG, so that it is on the page without JavaScript, prints, and
 //! follows the theme through CSS classes.
 //!
 //! Time starts at zero. No statistics are computed here; the axis ends where all but the
 //! slowest samples fit, and the caption counts what lies beyond.
 
-use super::format::{fixed, number};
-use crate::html::Html;
-use hipward_protocol::{JobView, VariantView};
+use crate::format::{fixed, number};
+use hipward_protocol::{JobView, Stats, VariantView};
+use leptos::prelude::*;
 
 const WIDTH: f64 = 720.0;
 const LEFT: f64 = 168.0;
@@ -19,8 +19,7 @@ const AXIS: f64 = 44.0;
 const DOTS: usize = 160;
 
 /// Draws every variant that has samples; nothing when none has.
-pub(crate) fn plot(view: &JobView) -> Html {
-    let mut html = Html::new();
+pub(super) fn plot(view: &JobView) -> AnyView {
     let rows: Vec<&VariantView> = view
         .variants
         .iter()
@@ -31,54 +30,65 @@ pub(crate) fn plot(view: &JobView) -> Html {
         .map(|row| upper_sample(&row.samples))
         .fold(0.0, f64::max);
     if longest <= 0.0 {
-        return html;
+        return ().into_any();
     }
     let step = tick_step(longest * 1.05);
     let end = step * (longest * 1.05 / step).ceil();
     let bottom = TOP + ROW * rows.len() as f64;
-    html.raw("<figure class=\"measurements\"><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Plot\"><svg class=\"plot\" viewBox=\"0 0 720 ");
-    coordinate(&mut html, bottom + AXIS);
-    html.raw(
-        "\" role=\"img\" aria-labelledby=\"plot-title plot-about\"><title id=\"plot-title\">Time per call of each variant</title>\
-         <desc id=\"plot-about\">Raw samples in milliseconds from 0 to ",
-    )
-    .text(&number(end))
-    .raw("; lower is better. The table below holds the same numbers.</desc>");
-    axis(&mut html, step, end, bottom);
-    let floor = view.roofline.as_ref().map(|roofline| roofline.floor_ms);
-    if let Some(ms) = floor {
-        path(
-            &mut html,
-            "floor",
-            &[("M", x(ms, end)), (" ", TOP), ("V", bottom)],
-        );
-    }
-    for (at, row) in rows.iter().enumerate() {
-        strip(
-            &mut html,
-            (view.label(&row.variant), row),
-            TOP + ROW * (at as f64 + 0.5),
-            end,
-        );
-    }
-    html.raw(
-        "</svg></div><figcaption>Each dot is one call, earlier ones higher. The box spans the 20th to the 80th percentile, \
-         the long line is the median, the short one its 95 % interval.",
+    let about = format!(
+        "Raw samples in milliseconds from 0 to {}; lower is better. The table below has the same numbers.",
+        number(end)
     );
-    if floor.is_some() {
-        html.raw(" The dashed line is the floor: faster is impossible.");
+    let floor = view.roofline.as_ref().map(|roofline| {
+        let at = x(roofline.floor_ms, end);
+        path("floor", &[("M", at), (" ", TOP), ("V", bottom)])
+    });
+    let strips: Vec<_> = rows
+        .iter()
+        .enumerate()
+        .map(|(at, row)| {
+            let y = TOP + ROW * (at as f64 + 0.5);
+            strip(view.label(&row.variant), row, y, end)
+        })
+        .collect();
+    view! {
+        <figure class="measurements">
+            <div class="scroll" tabindex="0" role="group" aria-label="Plot">
+                <svg
+                    class="plot"
+                    viewBox=format!("0 0 720 {}", coordinate(bottom + AXIS))
+                    role="img"
+                    aria-labelledby="plot-title plot-about"
+                >
+                    <title id="plot-title">"Time per call of each variant"</title>
+                    <desc id="plot-about">{about}</desc>
+                    {axis(step, end, bottom)}
+                    {floor}
+                    {strips}
+                </svg>
+            </div>
+            <figcaption>{caption(view, &rows, end)}</figcaption>
+        </figure>
+    }
+    .into_any()
+}
+
+fn caption(view: &JobView, rows: &[&VariantView], end: f64) -> String {
+    let mut caption = "Each dot is one call, earlier ones higher. The box spans the 20th to the 80th percentile, the long line \
+                       is the median, the short one its 95 % interval."
+        .to_owned();
+    if view.roofline.is_some() {
+        caption.push_str(" The dashed line is the floor: faster is impossible.");
     }
     let samples = || rows.iter().flat_map(|row| &row.samples);
     let beyond = samples().filter(|ms| **ms > end).count();
     if beyond > 0 {
-        html.raw(" ")
-            .number(beyond)
-            .raw(" of ")
-            .number(samples().count())
-            .raw(" samples are slower than the axis shows.");
+        let all = samples().count();
+        caption.push_str(&format!(
+            " {beyond} of {all} samples are slower than the axis shows."
+        ));
     }
-    html.raw("</figcaption></figure>");
-    html
+    caption
 }
 
 fn x(ms: f64, end: f64) -> f64 {
@@ -86,80 +96,84 @@ fn x(ms: f64, end: f64) -> f64 {
 }
 
 /// A length with one decimal, which is enough for any screen.
-fn coordinate(html: &mut Html, value: f64) {
-    html.text(&fixed(value, 1));
+fn coordinate(value: f64) -> String {
+    fixed(value, 1)
 }
 
-/// Path data: commands and coordinates in turn.
-fn path(html: &mut Html, class: &'static str, data: &[(&'static str, f64)]) {
-    html.raw("<path class=\"").raw(class).raw("\" d=\"");
+/// A path from commands and coordinates in turn.
+fn path(class: &'static str, data: &[(&'static str, f64)]) -> AnyView {
+    let mut d = String::new();
     for (command, value) in data {
-        html.raw(command);
-        coordinate(html, *value);
+        d.push_str(command);
+        d.push_str(&coordinate(*value));
     }
-    html.raw("\"/>");
+    view! { <path class=class d=d /> }.into_any()
 }
 
-fn label(html: &mut Html, class: &'static str, (x, y): (f64, f64), text: &str) {
-    html.raw("<text class=\"").raw(class).raw("\" x=\"");
-    coordinate(html, x);
-    html.raw("\" y=\"");
-    coordinate(html, y);
-    html.raw("\">").text(text).raw("</text>");
+fn label(class: &'static str, x: f64, y: f64, text: String) -> AnyView {
+    view! { <text class=class x=coordinate(x) y=coordinate(y)>{text}</text> }.into_any()
 }
 
-fn axis(html: &mut Html, step: f64, end: f64, bottom: f64) {
+fn axis(step: f64, end: f64, bottom: f64) -> Vec<AnyView> {
+    let mut parts = Vec::new();
     for tick in 0..=(end / step).round() as usize {
         let ms = step * tick as f64;
         let at = x(ms, end);
-        path(html, "grid", &[("M", at), (" ", TOP), ("V", bottom)]);
+        parts.push(path("grid", &[("M", at), (" ", TOP), ("V", bottom)]));
         let shown = number(ms);
         let shown = match shown.contains('.') {
-            true => shown.trim_end_matches('0').trim_end_matches('.'),
-            false => &shown,
+            true => shown.trim_end_matches('0').trim_end_matches('.').to_owned(),
+            false => shown,
         };
-        label(html, "tick", (at, bottom + 16.0), shown);
+        parts.push(label("tick", at, bottom + 16.0, shown));
     }
-    label(
-        html,
-        "unit",
-        (WIDTH - RIGHT, bottom + 36.0),
-        "milliseconds per call, lower is better",
-    );
+    let unit = "milliseconds per call, lower is better".to_owned();
+    parts.push(label("unit", WIDTH - RIGHT, bottom + 36.0, unit));
+    parts
 }
 
-fn strip(html: &mut Html, (name, row): (&str, &VariantView), y: f64, end: f64) {
-    label(html, "name", (LEFT - 12.0, y + 4.0), name);
-    html.raw("<path class=\"dots\" d=\"");
+fn strip(name: &str, row: &VariantView, y: f64, end: f64) -> impl IntoView + use<> {
+    let mut dots = String::new();
     let stride = row.samples.len().div_ceil(DOTS).max(1);
     for (at, ms) in row.samples.iter().enumerate().step_by(stride) {
         // Spread over the strip's height by order, so that drift over time shows as a slope.
         let height = (at as f64 / row.samples.len() as f64 - 0.5) * (ROW - 18.0);
-        html.raw("M");
-        coordinate(html, x(*ms, end));
-        html.raw(" ");
-        coordinate(html, y + height);
-        html.raw("h0");
+        let (x, y) = (coordinate(x(*ms, end)), coordinate(y + height));
+        dots.push_str(&format!("M{x} {y}h0"));
     }
-    html.raw("\"/>");
-    let Some(stats) = &row.stats else { return };
+    let summary = row.stats.as_ref().map(|stats| summary(stats, y, end));
+    view! {
+        {label("name", LEFT - 12.0, y + 4.0, name.to_owned())}
+        <path class="dots" d=dots />
+        {summary}
+    }
+}
+
+/// Box, interval and median of one variant.
+fn summary(stats: &Stats, y: f64, end: f64) -> Vec<AnyView> {
     let (left, right) = (x(stats.p20, end), x(stats.p80, end));
-    let box_data = [
-        ("M", left),
-        (" ", y - 7.0),
-        ("H", right),
-        ("v", 14.0),
-        ("H", left),
-        ("v", -14.0),
-    ];
-    path(html, "box", &box_data);
     let (low, high) = (x(stats.ci_low, end), x(stats.ci_high, end));
-    path(html, "interval", &[("M", low), (" ", y), ("H", high)]);
-    for edge in [low, high] {
-        path(html, "interval", &[("M", edge), (" ", y - 4.0), ("v", 8.0)]);
-    }
-    let median = [("M", x(stats.median, end)), (" ", y - 11.0), ("v", 22.0)];
-    path(html, "median", &median);
+    let edge = |at| path("interval", &[("M", at), (" ", y - 4.0), ("v", 8.0)]);
+    vec![
+        path(
+            "box",
+            &[
+                ("M", left),
+                (" ", y - 7.0),
+                ("H", right),
+                ("v", 14.0),
+                ("H", left),
+                ("v", -14.0),
+            ],
+        ),
+        path("interval", &[("M", low), (" ", y), ("H", high)]),
+        edge(low),
+        edge(high),
+        path(
+            "median",
+            &[("M", x(stats.median, end)), (" ", y - 11.0), ("v", 22.0)],
+        ),
+    ]
 }
 
 /// The sample that all but two in a hundred stay below.
@@ -182,7 +196,7 @@ fn tick_step(end: f64) -> f64 {
     factor * power
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "ssr"))]
 mod tests {
     use super::*;
     use hipward_protocol::{Event, EventBody, Measurement, VariantId};
@@ -205,32 +219,32 @@ mod tests {
         JobView::from_events(&events)
     }
 
+    fn drawn(view: &JobView) -> String {
+        plot(view).to_html()
+    }
+
     #[test]
     fn the_axis_starts_at_zero_and_names_its_unit() {
-        let html = plot(&view(&[(VariantId::EAGER, &[2.0, 2.1, 1.9])]));
-        assert!(html.as_str().contains(">0</text>"), "{html:?}");
-        assert!(
-            html.as_str()
-                .contains("milliseconds per call, lower is better")
-        );
-        assert!(!html.as_str().contains("slower than the axis"));
+        let html = drawn(&view(&[(VariantId::EAGER, &[2.0, 2.1, 1.9])]));
+        assert!(html.contains(">0</text>"), "{html}");
+        assert!(html.contains("milliseconds per call, lower is better"));
+        assert!(!html.contains("slower than the axis"));
     }
 
     #[test]
     fn an_outlier_does_not_squeeze_the_rest_and_is_counted() {
         let mut samples = vec![1.0; 99];
         samples.push(500.0);
-        let html = plot(&view(&[(VariantId::EAGER, &samples)]));
+        let html = drawn(&view(&[(VariantId::EAGER, &samples)]));
         assert!(
-            html.as_str()
-                .contains("1 of 100 samples are slower than the axis shows"),
-            "{html:?}"
+            html.contains("1 of 100 samples are slower than the axis shows"),
+            "{html}"
         );
-        assert!(!html.as_str().contains(">500</text>"));
+        assert!(!html.contains(">500</text>"));
     }
 
     #[test]
     fn without_samples_there_is_no_plot() {
-        assert!(plot(&JobView::default()).is_empty());
+        assert!(!drawn(&JobView::default()).contains("svg"));
     }
 }

@@ -1,13 +1,14 @@
-//! The table of variants: what stands in each cell, and the table itself.
+//! The table of variants: the text of each cell, and the table itself.
 
-use super::format::{error, fixed, number};
-use super::holds::held;
-use crate::html::Html;
+use super::included_steps::included_steps;
+use super::view::fact;
+use crate::format::{error, fixed, number};
 use hipward_protocol::{
     Comparison, JobView, Outcome, OutputError, Stats, StopReason, VariantStatus, VariantView,
 };
+use leptos::prelude::*;
 
-/// What a row says, as text.
+/// The cells of a row, as text.
 pub(crate) struct Cells {
     pub(crate) variant: String,
     pub(crate) status: String,
@@ -143,40 +144,36 @@ fn errors(output: &OutputError) -> String {
     )
 }
 
-/// The table that grows while the job runs; empty before the first variant. What a figure stands on folds under
-/// its row.
-pub(crate) fn table(view: &JobView) -> Html {
-    let mut html = Html::new();
+/// The table, which grows while the job runs; nothing before the first variant. Details of a figure fold under its row.
+pub(super) fn variants_table(view: &JobView) -> AnyView {
     if view.variants.is_empty() {
-        return html;
+        return ().into_any();
     }
     let columns = Columns {
         hot: has_hot(view),
         floor: has_floor(view),
     };
-    html.raw(
-        "<table class=\"variants\"><thead><tr><th scope=\"col\">Variant</th>\
-         <th scope=\"col\">Median, ms (95 % interval)</th>",
-    )
-    .raw(if columns.hot {
-        "<th scope=\"col\">With warm caches, ms</th>"
-    } else {
-        ""
-    })
-    .raw("<th scope=\"col\">Speed-up over eager (95 % interval)</th><th scope=\"col\">Verdict</th>")
-    .raw(if columns.floor {
-        "<th scope=\"col\">Floor ÷ median</th>"
-    } else {
-        ""
-    })
-    .raw("</tr></thead>");
-    for row in &view.variants {
-        html.raw("<tbody>");
-        variant(&mut html, view, row, &columns);
-        html.raw("</tbody>");
+    let rows: Vec<_> = view
+        .variants
+        .iter()
+        .map(|row| variant_row(view, row, &columns))
+        .collect();
+    view! {
+        <table class="variants">
+            <thead>
+                <tr>
+                    <th scope="col">"Variant"</th>
+                    <th scope="col">"Median, ms (95 % interval)"</th>
+                    {columns.hot.then(|| view! { <th scope="col">"With warm caches, ms"</th> })}
+                    <th scope="col">"Speed-up over eager (95 % interval)"</th>
+                    <th scope="col">"Verdict"</th>
+                    {columns.floor.then(|| view! { <th scope="col">"Floor ÷ median"</th> })}
+                </tr>
+            </thead>
+            {rows}
+        </table>
     }
-    html.raw("</table>");
-    html
+    .into_any()
 }
 
 /// Which of the optional columns are shown.
@@ -185,98 +182,77 @@ struct Columns {
     floor: bool,
 }
 
-fn variant(html: &mut Html, view: &JobView, row: &VariantView, columns: &Columns) {
+fn variant_row(view: &JobView, row: &VariantView, columns: &Columns) -> AnyView {
     let cells = cells(view, row);
     let width = 3 + usize::from(columns.hot) + usize::from(columns.floor);
-    html.raw("<tr><th scope=\"row\">")
-        .text(&cells.variant)
-        .raw("</th>");
     if row.stats.is_none() {
-        // Nothing was measured, or not yet: one sentence in place of figures.
-        html.raw("<td class=\"status\" colspan=\"")
-            .number(width)
-            .raw("\">")
-            .text(&cells.status)
-            .raw("</td></tr>");
-        return;
+        // Nothing is measured, or not yet: one sentence in place of figures.
+        return view! {
+            <tbody>
+                <tr>
+                    <th scope="row">{cells.variant}</th>
+                    <td class="status" colspan=width.to_string()>{cells.status}</td>
+                </tr>
+            </tbody>
+        }
+        .into_any();
     }
-    figure(
-        html,
-        "<td class=\"number\" data-label=\"Median, ms\">",
-        &cells.median,
-    );
-    if columns.hot {
-        figure(
-            html,
-            "<td class=\"number\" data-label=\"With warm caches, ms\">",
-            &cells.hot,
-        );
+    let summary = match &row.precision {
+        Some(precision) if precision.passed => format!("Precision passed; {}", cells.status),
+        Some(_) => format!("Precision failed; {}", cells.status),
+        None => cells.status.clone(),
+    };
+    let details = details(view, row, &cells);
+    view! {
+        <tbody>
+            <tr>
+                <th scope="row">{cells.variant}</th>
+                {figure("Median, ms", cells.median)}
+                {columns.hot.then(|| figure("With warm caches, ms", cells.hot))}
+                {figure("Speed-up", cells.speedup)}
+                <td class="verdict" data-label="Verdict" data-verdict=cells.verdict>
+                    {cells.verdict}
+                </td>
+                {columns.floor.then(|| figure("Floor ÷ median", cells.floor))}
+            </tr>
+            <tr class="more">
+                <td colspan=(width + 1).to_string()>
+                    <details>
+                        <summary>{summary}</summary>
+                        <dl class="facts">{details}</dl>
+                    </details>
+                </td>
+            </tr>
+        </tbody>
     }
-    figure(
-        html,
-        "<td class=\"number\" data-label=\"Speed-up\">",
-        &cells.speedup,
-    );
-    html.raw("<td class=\"verdict\" data-label=\"Verdict\" data-verdict=\"")
-        .text(cells.verdict)
-        .raw("\">")
-        .text(cells.verdict)
-        .raw("</td>");
-    if columns.floor {
-        figure(
-            html,
-            "<td class=\"number\" data-label=\"Floor ÷ median\">",
-            &cells.floor,
-        );
-    }
-    html.raw("</tr><tr class=\"more\"><td colspan=\"")
-        .number(width + 1)
-        .raw("\"><details><summary>")
-        .raw(match &row.precision {
-            Some(precision) if precision.passed => "Precision passed; ",
-            Some(_) => "Precision failed; ",
-            None => "",
-        })
-        .text(&cells.status)
-        .raw("</summary><dl class=\"facts\">");
-    details(html, view, row, &cells);
-    html.raw("</dl></details></td></tr>");
+    .into_any()
 }
 
-fn figure(html: &mut Html, open: &'static str, text: &str) {
-    html.raw(open).text(text).raw("</td>");
+/// A cell; on a narrow screen `label` is shown beside the text.
+fn figure(label: &'static str, text: String) -> impl IntoView + use<> {
+    view! { <td class="number" data-label=label>{text}</td> }
 }
 
-fn fact(html: &mut Html, name: &'static str, text: &str) {
-    html.raw("<div><dt>")
-        .raw(name)
-        .raw("</dt><dd>")
-        .text(text)
-        .raw("</dd></div>");
-}
-
-/// What one row's figures stand on.
-fn details(html: &mut Html, view: &JobView, row: &VariantView, cells: &Cells) {
+/// The facts behind the figures of one row.
+fn details(view: &JobView, row: &VariantView, cells: &Cells) -> Vec<impl IntoView + use<>> {
+    let mut facts = Vec::new();
     if let Some(reason) = view
         .comparison(&row.variant)
-        .and_then(|comparison| comparison.reason.as_ref())
+        .and_then(|comparison| comparison.reason.clone())
     {
-        fact(html, "Why ambiguous", reason);
+        facts.push(fact("Why ambiguous", reason));
     }
-    fact(html, "Precision", &cells.precision);
-    fact(html, "Compile and warm-up", &cells.compile);
+    facts.push(fact("Precision", cells.precision.clone()));
+    facts.push(fact("Compile and warm-up", cells.compile.clone()));
     if !(row.based_on.is_empty() && row.includes.is_empty()) {
-        fact(html, "Holds", &held(view, row));
+        facts.push(fact("Includes", included_steps(view, row)));
     }
     if let Some(stats) = &row.stats {
-        fact(
-            html,
-            "Throttled",
-            &match stats.dropped {
-                0 => "no sample dropped".to_owned(),
-                n => format!("{n} samples dropped"),
-            },
-        );
+        let dropped = match stats.dropped {
+            0 => "no sample dropped".to_owned(),
+            n => format!("{n} samples dropped"),
+        };
+        facts.push(fact("Throttled", dropped));
     }
     if let Some(hot) = &row.hot {
         let text = format!(
@@ -285,6 +261,7 @@ fn details(html: &mut Html, view: &JobView, row: &VariantView, cells: &Cells) {
             hot.calls,
             number(hot.wall_ms)
         );
-        fact(html, "With warm caches", &text);
+        facts.push(fact("With warm caches", text));
     }
+    facts
 }

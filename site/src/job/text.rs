@@ -1,7 +1,7 @@
 //! A job in a terminal: the same words as on its page, in columns.
 
 use super::conditions::conditions;
-use super::floor::cautions;
+use super::roofline::cautions;
 use super::status::{sentence, state_word};
 use super::table::{Cells, cells};
 use hipward_protocol::{JobView, VariantView};

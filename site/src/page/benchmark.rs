@@ -2,12 +2,13 @@
 
 use super::frame::Page;
 use super::no_runner::no_runner;
-use super::playground::textarea;
 use crate::Site;
+use crate::code_area::CodeArea;
 use crate::content::document::{code_figure, inline, plain};
 use crate::content::highlight::highlight;
-use crate::html::Html;
-use crate::job::{bytes, isolation_level};
+use crate::format::bytes;
+use crate::inline_code::inline_code;
+use crate::job::isolation_level;
 use hipward_protocol::{Capabilities, VariantId};
 use leptos::prelude::*;
 
@@ -91,11 +92,10 @@ fn missing(capabilities: &Capabilities) -> Option<AnyView> {
         .missing
         .iter()
         .map(|missing| {
-            let consequence = Html::new().prose(&missing.consequence).as_str().to_owned();
             view! {
                 <li>
                     <strong>{missing.what.clone()}</strong>
-                    ": "<span inner_html=consequence></span>" Mend it with "
+                    ": " <span>{inline_code(&missing.consequence)}</span> " To fix it: "
                     <code>{missing.fix.clone()}</code>
                 </li>
             }
@@ -174,7 +174,7 @@ fn form(site: &Site, capabilities: Option<&Capabilities>) -> AnyView {
                 <label>"Example "<select name="example" autocomplete="off">{options}</select></label>
             </p>
             <label for="code">"Code to benchmark"</label>
-            {textarea(first, "contract-help")}
+            <CodeArea text=first.to_owned() described_by="contract-help" />
             <p id="contract-help" class="hint">
                 "It needs "<code>"class Model(nn.Module)"</code>", "<code>"get_inputs()"</code>" and "
                 <code>"get_init_inputs()"</code>"; add "<code>"class ModelNew"</code>" to time your own optimized version beside it."

@@ -2,8 +2,9 @@
 
 use crate::content::block::{Bench, Block, Claim, ClaimVerdict, Code, Quiz, Statement, Try};
 use crate::content::document::{code_figure, inline};
-use crate::content::highlight::{escape, highlight};
-use crate::diff::diff_table;
+use crate::content::highlight::highlight;
+use crate::diff::DiffTable;
+use crate::escape::escape;
 use crate::playground::lesson_fragment;
 use crate::site::bench_id;
 use crate::{Route, Site};
@@ -14,7 +15,9 @@ use leptos::prelude::*;
 pub(super) fn html(site: &Site, lesson: &str, block: &Block) -> String {
     match block {
         Block::Code(block) => code(block),
-        Block::Diff { caption, lines } => diff_table(caption, lines).as_str().to_owned(),
+        Block::Diff { caption, lines } => {
+            view! { <DiffTable caption=caption.clone() lines=lines.clone() /> }.to_html()
+        }
         Block::Try(block) => task(site, block).to_html(),
         Block::Bench(block) => bench(site, lesson, block).to_html(),
         Block::Quiz(block) => quiz(site, block).to_html(),

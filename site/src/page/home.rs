@@ -2,9 +2,9 @@
 
 use super::frame::Page;
 use super::learn;
-use super::playground::EXAMPLE;
 use crate::content::document::inline;
-use crate::diff::diff_table;
+use crate::diff::DiffTable;
+use crate::playground::EXAMPLE;
 use crate::{Route, Site};
 use hipward_analyzer::{Applicability, Options, analyze, diff, fix_all};
 use leptos::prelude::*;
@@ -93,13 +93,12 @@ fn sample(site: &Site) -> AnyView {
         })
         .collect();
     let caption = format!("The safe fixes, for {}", report.target.arch.name());
-    let changes = diff_table(&caption, &diff(EXAMPLE, &fixed.source));
-    let changes = changes.as_str().to_owned();
+    let changes = diff(EXAMPLE, &fixed.source);
     view! {
         <section class="sample" aria-labelledby="sample">
-            <h2 id="sample">"What it says about a real file"</h2>
+            <h2 id="sample">"The report about a real file"</h2>
             <ul class="sample-findings">{findings}</ul>
-            <div inner_html=changes></div>
+            <DiffTable caption lines=changes />
             <p><a href=site.href(&Route::Playground)>"Open this example in the playground"</a></p>
         </section>
     }

@@ -1,9 +1,8 @@
-//! The page for machine code: a form for a kernel's source, and what the recorded example became.
+//! The page for machine code: a form for a kernel's source, and the machine code of a recorded example.
 
 use super::frame::Page;
 use super::no_runner::no_runner;
-use super::playground::textarea;
-use crate::isa::{MachineCode, Recorded, answer};
+use crate::isa::{MachineCode, Recorded, RecordedAnswer};
 use crate::{Route, Site};
 use hipward_analyzer_core::Arch;
 use hipward_protocol::Capabilities;
@@ -11,6 +10,24 @@ use leptos::prelude::*;
 
 pub(super) fn page(site: &Site, capabilities: Option<&Capabilities>) -> Page {
     let recorded = site.ops.recorded.as_ref();
+    let field = |read: fn(&Recorded) -> &String| {
+        recorded.map_or_else(String::new, |recorded| read(recorded).clone())
+    };
+    let source = field(|recorded| &recorded.source);
+    let arguments = field(|recorded| &recorded.arguments);
+    // Selected at first are the targets of the example.
+    let archs: Vec<(String, String, bool)> = Arch::ALL
+        .into_iter()
+        .map(|arch| {
+            let is_selected = recorded.is_none_or(|recorded| recorded.includes(arch.name()));
+            (
+                arch.name().to_owned(),
+                arch.products().to_owned(),
+                is_selected,
+            )
+        })
+        .collect();
+    let example = recorded.map(example);
     let main = view! {
         <h1>"Machine code"</h1>
         <p class="lead">
@@ -26,13 +43,9 @@ pub(super) fn page(site: &Site, capabilities: Option<&Capabilities>) -> Page {
                 " shows the same."
             </p>
         </noscript>
-        {form(recorded)}
-        <div data-region="isa-state" role="status"></div>
-        <MachineCode />
-        <section aria-labelledby="result">
-            <h2 id="result">"What it becomes"</h2>
-            <div data-region="isa">{recorded.map(example)}</div>
-        </section>
+        <MachineCode base=site.base().to_owned() source arguments archs>
+            {example}
+        </MachineCode>
         <p>
             "The " <a href=site.href(&Route::Ops)>"ops"</a>
             " of this project are held to such figures by tests; each op’s page has the table."
@@ -48,79 +61,12 @@ pub(super) fn page(site: &Site, capabilities: Option<&Capabilities>) -> Page {
     }
 }
 
-fn form(recorded: Option<&Recorded>) -> AnyView {
-    let source = recorded.map_or("", |recorded| recorded.source.as_str());
-    let arguments = recorded.map_or_else(String::new, |recorded| recorded.arguments.clone());
-    let archs: Vec<AnyView> = Arch::ALL
-        .into_iter()
-        .map(|arch| {
-            let checked = recorded.is_none_or(|recorded| recorded.includes(arch.name()));
-            view! {
-                <label class="switch">
-                    <input type="checkbox" name="arch" value=arch.name() checked=checked autocomplete="off" />
-                    {arch.name()}
-                    " "
-                    <small>{arch.products()}</small>
-                </label>
-            }
-            .into_any()
-        })
-        .collect();
-    view! {
-        <form class="benchmark" data-isa>
-            <p class="needs-js">
-                <label>
-                    "Language "
-                    <select name="language" autocomplete="off">
-                        <option value="triton">"Triton"</option>
-                        <option value="hip">"HIP"</option>
-                    </select>
-                </label>
-            </p>
-            <label for="code">"Source of the kernel"</label>
-            {textarea(source, "source-help")}
-            <p id="source-help" class="hint">
-                "A whole file with its imports. It is compiled behind the same fence as a benchmark."
-            </p>
-            <fieldset class="needs-js">
-                <legend>"Compile for"</legend>
-                {archs}
-            </fieldset>
-            <div class="fields needs-js" data-triton>
-                <label>
-                    "Arguments "
-                    <input type="text" name="arguments" value=arguments autocomplete="off" spellcheck="false" aria-describedby="arguments-help" />
-                </label>
-                <label>
-                    "Kernel "
-                    <input type="text" name="kernel" placeholder="the only one" autocomplete="off" spellcheck="false" />
-                </label>
-                <label>
-                    "Warps "
-                    <input type="number" name="warps" min="1" max="16" placeholder="4" autocomplete="off" />
-                </label>
-                <p id="arguments-help" class="hint">
-                    "Types and constants, such as " <code>"x_ptr=*bf16, n=i32, BLOCK=1024"</code>
-                    ". What is left out is guessed, and the answer says so."
-                </p>
-            </div>
-            <p class="needs-js">
-                <button type="submit" class="primary" disabled>"Compile"</button>
-            </p>
-        </form>
-    }
-    .into_any()
-}
-
 fn example(recorded: &Recorded) -> AnyView {
-    let drawn = answer(&recorded.answer, &recorded.source)
-        .as_str()
-        .to_owned();
     view! {
         <p class="hint">
             "Recorded on " {recorded.date.clone()} " by " <code>{recorded.command.clone()}</code> "."
         </p>
-        <div inner_html=drawn></div>
+        <RecordedAnswer answer=recorded.answer.clone() source=recorded.source.clone() />
     }
     .into_any()
 }

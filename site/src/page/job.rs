@@ -1,11 +1,11 @@
-//! A job's page: what came of it, how to keep it, and the code.
+//! A job's page: its result, how to download it, and the code.
 
 use super::frame::Page;
 use super::{JobPage, blocks};
 use crate::Site;
 use crate::content::document::code_figure;
 use crate::content::highlight::highlight;
-use crate::job::{JobLive, regions, state_word};
+use crate::job::{JobLive, JobResult, Served, state_word};
 use leptos::prelude::*;
 
 /// `2026-11-22T05:49:35.607Z` → `2026-11-22 05:49 UTC`.
@@ -29,15 +29,17 @@ pub(super) fn page(site: &Site, job: &JobPage) -> Page {
         .join(", ");
     // Their names come with the first events.
     let is_named = !job.view.variants.is_empty();
-    // Without a sequence number the page does not follow anything: the job has ended.
-    let seq = (!job.view.state.is_final()).then(|| job.view.last_seq.to_string());
-    let body = crate::regions::render(&regions(&job.view));
+    // A job that has ended does not change, so its page loads no module.
+    let result = if job.view.state.is_final() {
+        let view = Signal::stored(job.view.clone());
+        view! { <JobResult view on_cancel=Callback::new(|()| ()) /> }.into_any()
+    } else {
+        let view = Served::Job(job.view.clone());
+        view! { <JobLive view api=api.clone() title=title.clone() /> }.into_any()
+    };
     let main = view! {
         <h1>{title.clone()}</h1>
-        <div data-job=api.clone() data-seq=seq>
-            <JobLive />
-            <div inner_html=body></div>
-        </div>
+        <div>{result}</div>
         <section aria-labelledby="keep">
             <h2 id="keep">"Keep it"</h2>
             <p class="actions">

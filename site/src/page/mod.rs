@@ -22,7 +22,9 @@ pub use frame::CONTENT_SECURITY_POLICY;
 use crate::{Route, Site};
 use frame::Page;
 use hipward_protocol::{Capabilities, JobSummary, JobView};
+use hydration_context::SsrSharedContext;
 use leptos::prelude::*;
+use std::sync::Arc;
 
 /// What a page shows besides content and rules.
 #[derive(Clone, Debug)]
@@ -56,7 +58,7 @@ pub(crate) struct Contents {
 
 /// What a page says where nothing is known but content and rules.
 pub(crate) fn contents(site: &Site, route: &Route) -> Contents {
-    let owner = Owner::new();
+    let owner = root();
     let contents = owner.with(|| {
         let page = page(site, route, &PageData::None);
         Contents {
@@ -69,9 +71,14 @@ pub(crate) fn contents(site: &Site, route: &Route) -> Contents {
     contents
 }
 
+/// The owner of a page's signals. The shared context marks the contents of an island that the server alone renders.
+fn root() -> Owner {
+    Owner::new_root(Some(Arc::new(SsrSharedContext::new_islands())))
+}
+
 /// The complete HTML of a page. Pure: the same arguments give the same bytes.
 pub fn render_page(site: &Site, route: &Route, data: &PageData) -> String {
-    let owner = Owner::new();
+    let owner = root();
     let html = owner.with(|| frame::html(site, route, page(site, route, data)));
     owner.unset();
     html

@@ -1,38 +1,140 @@
-//! The playground island: paste, see what ROCm makes of it, fix, compare, send to a benchmark.
+//! The playground: paste code, see findings for ROCm, apply fixes, compare, and send it to a benchmark.
 //!
-//! Model, update, view. `state.rs` is what is known, `message.rs` what can happen, `update.rs`
-//! what follows from it, `view.rs` what it looks like; `project.rs`
-//! is a folder's part in both; `fragment.rs` reads and writes the address
-//! bar. The editor itself, files and the worker are JavaScript (`browser.rs`, site/js). The server
-//! writes the page around (`page/playground.rs`), which is a text area and words without a script.
+//! `document.rs` is the text in the editor, `state.rs` the signals that the page shows, `session.rs` the actions that change
+//! them. `editor.rs`, `analyzer.rs` and `folder.rs` are the parts of the browser that an action needs: the editor, the
+//! analyzer's worker, and an open folder. The other modules are components. `fragment.rs` reads and writes the part of the
+//! address after `#`.
 
-#![expect(
-    unreachable_pub,
-    reason = "the macro of an island makes public functions"
-)]
-
+mod analyzer;
+mod benchmark;
+mod changes;
+mod document;
+mod editor;
+mod findings;
+mod folder;
 mod fragment;
-mod message;
 mod project;
+mod session;
 mod state;
-mod update;
-mod view;
+mod summary;
+mod task;
+mod toolbar;
 
+use crate::code_area::CodeArea;
+use crate::inline_code::inline_code;
+use benchmark::BenchmarkPanel;
+use changes::Changes;
+use findings::Findings;
+use leptos::ev;
 use leptos::prelude::*;
+use project::{ProjectPanel, ProjectState};
+use session::Session;
+use summary::Summary;
+use task::TaskPanel;
+use toolbar::Toolbar;
 
 #[cfg(feature = "ssr")]
 pub(crate) use fragment::lesson_fragment;
 
-/// Makes the page around it work.
+/// The example in the editor: a small transformer block with typical code for NVIDIA GPUs. It is complete enough to be
+/// benchmarked. The browser does not need it: it is in the page.
+pub(crate) const EXAMPLE: &str = if cfg!(feature = "ssr") {
+    include_str!("example.py")
+} else {
+    ""
+};
+
+/// The whole playground. Without a script it is a text area with an example.
+///
+/// It has no properties: those would be parsed from JSON in Rust, which would add a parser to its module.
 #[island]
 pub(crate) fn Playground() -> impl IntoView {
-    if cfg!(feature = "hydrate") {
-        update::start();
-    }
+    let session = Session::new();
+    provide_context(session);
+    let state = session.state;
+    // In the browser only, once the elements are there.
+    Effect::new(move || session.start());
+    let on_paste = move |event: ev::ClipboardEvent| session.check_paste(&event);
     view! {
-        <div data-region="summary" role="status"></div>
-        <div data-region="trouble" role="alert"></div>
-        <div data-region="findings"></div>
-        <div data-region="contract"></div>
+        <div
+            id="playground"
+            class="playground"
+            data-editor=move || session.editor.kind()
+            on:paste:capture=on_paste
+            on:dragover=move |event| folder::allow_drop(&event)
+            on:drop:capture=move |event| session.drop(&event)
+        >
+            <div data-region="task" role="status">
+                <TaskPanel />
+            </div>
+            <Toolbar />
+            <div data-region="notice" role="status">
+                <Message text=state.notice />
+            </div>
+            <div data-region="project-state" role="status" class="visually-hidden">
+                <ProjectState />
+            </div>
+            <div data-region="project">
+                <ProjectPanel />
+            </div>
+            <div class="panes">
+                <EditorPane session />
+                <ReportPane session />
+            </div>
+            <div data-region="changes">
+                <Changes />
+            </div>
+        </div>
     }
+}
+
+#[component]
+fn EditorPane(session: Session) -> impl IntoView {
+    let on_input = Callback::new(move |text| session.edit(text));
+    view! {
+        <div class="pane">
+            <label for="code" class="visually-hidden">
+                "Code to check"
+            </label>
+            <CodeArea text=EXAMPLE.to_owned() described_by="editor-help" node=session.editor.area on_input />
+            <p id="editor-help" class="hint needs-js">
+                "Tab indents; press Esc, then Tab, to leave the editor. F8 goes to the next finding, Ctrl-F searches. A file or a whole folder can be dropped here."
+            </p>
+        </div>
+    }
+}
+
+#[component]
+fn ReportPane(session: Session) -> impl IntoView {
+    view! {
+        <div class="pane needs-js">
+            <div data-region="summary" role="status">
+                <Summary />
+            </div>
+            <div data-region="trouble" role="alert">
+                <Message text=session.state.error />
+            </div>
+            <div data-region="findings">
+                <Findings />
+            </div>
+            <div data-region="contract">
+                <BenchmarkPanel />
+            </div>
+        </div>
+    }
+}
+
+/// A sentence, or nothing for an empty text.
+#[component]
+fn Message(text: RwSignal<String>) -> impl IntoView {
+    move || text.with(|text| (!text.is_empty()).then(|| view! { <p>{inline_code(text)}</p> }))
+}
+
+/// `1 file`, `2 files`, `2 fixes`.
+fn counted(count: usize, word: &str) -> String {
+    let plural = match word.ends_with('x') {
+        true => "es",
+        false => "s",
+    };
+    format!("{count} {word}{}", if count == 1 { "" } else { plural })
 }

@@ -1,20 +1,25 @@
-//! A folder in the playground: what js/project.js tells of it, and how that is shown. Pure.
+//! The open folder: how far its check is, and its result.
 
-use super::state::State;
-use super::view::has_safe_fix;
-use crate::html::Html;
-use crate::wire::decode_struct;
+use super::counted;
+use super::findings::has_safe_fix;
+use super::session::Session;
+use crate::inline_code::inline_code;
 use hipward_analyzer_core::{Finding, Report, Severity, Summary};
+use leptos::prelude::*;
+use serde::Deserialize;
+use std::cmp::Reverse;
 
 /// An open folder.
+#[derive(Clone, Debug)]
 pub(super) struct Project {
     pub(super) progress: Progress,
-    /// A file of it was changed in the editor.
+    /// Whether a file of it was changed in the editor.
     is_changed: bool,
 }
 
-/// How far its check is. What it comes to is there at the end.
-#[derive(Default)]
+/// How far the check of a folder is. The result is there at the end.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Progress {
     name: String,
     done: usize,
@@ -25,85 +30,63 @@ pub(super) struct Progress {
     settings: Vec<String>,
     summary: Option<Summary>,
 }
-decode_struct!(Progress {
-    name,
-    done,
-    total,
-    files,
-    skipped,
-    settings,
-    summary
-});
 
-/// A file that was read.
+/// A file that was checked.
+#[derive(Clone, Debug, Deserialize)]
 pub(super) struct File {
-    pub(super) path: String,
+    path: String,
     /// Errors, warnings, advice, information.
-    counts: Vec<usize>,
-    /// How many of them have a safe fix.
+    counts: [usize; 4],
+    /// The number of findings with a safe fix.
     fixes: usize,
 }
-decode_struct!(File {
-    path,
-    counts,
-    fixes
-});
 
 /// Files that were left out for one reason.
+#[derive(Clone, Debug, Deserialize)]
 struct Skipped {
     why: String,
     count: usize,
     /// The first of them.
     paths: Vec<String>,
 }
-decode_struct!(Skipped { why, count, paths });
 
 impl Project {
     /// A folder of which only the name is known.
     pub(super) fn named(name: String) -> Project {
-        let progress = Progress {
-            name,
-            ..Progress::default()
-        };
         Project {
-            progress,
+            progress: Progress {
+                name,
+                ..Progress::default()
+            },
             is_changed: false,
         }
     }
 
-    /// The file at a place of the list.
-    pub(super) fn file(&self, at: usize) -> Option<&File> {
-        self.progress.files.get(at)
-    }
-
-    /// The name that a file of the folder goes by in the editor. No file that is opened by itself has such a name.
+    /// The name that is shown for a file of the folder. No file that is opened by itself has such a name.
     pub(super) fn shown(&self, path: &str) -> String {
         format!("{}/{path}", self.progress.name)
     }
 
-    /// The path in the folder of a file that is shown by that name.
-    fn path<'a>(&self, shown: &'a str) -> Option<&'a str> {
-        shown.strip_prefix(&self.progress.name)?.strip_prefix('/')
-    }
-
-    /// The path of the file in the editor, empty for one from elsewhere.
+    /// The path of the file that is shown by a name; empty for a file from elsewhere.
     pub(super) fn open_path<'a>(&self, shown: &'a str) -> &'a str {
-        self.path(shown).unwrap_or_default()
+        let path = shown.strip_prefix(&self.progress.name);
+        path.and_then(|path| path.strip_prefix('/'))
+            .unwrap_or_default()
     }
 
-    /// A file of it was analyzed again, in the editor.
+    /// Updates the counts of a file that was analyzed again in the editor.
     pub(super) fn recount(&mut self, shown: &str, report: &Report, is_changed: bool) {
-        let path = self.path(shown);
+        let path = self.open_path(shown);
         let mut files = self.progress.files.iter_mut();
-        if let Some(file) = files.find(|file| Some(file.path.as_str()) == path) {
+        if let Some(file) = files.find(|file| file.path == path) {
             self.is_changed |= is_changed;
             file.fixes = report.findings.iter().filter(|f| has_safe_fix(f)).count();
-            file.counts = severities(&report.findings).to_vec();
+            file.counts = severities(&report.findings);
         }
     }
 }
 
-/// How many errors, warnings, advice and pieces of information there are.
+/// The numbers of errors, warnings, advice and information.
 pub(super) fn severities(findings: &[Finding]) -> [usize; 4] {
     let mut counts = [0; 4];
     for finding in findings {
@@ -117,120 +100,163 @@ pub(super) fn severities(findings: &[Finding]) -> [usize; 4] {
     counts
 }
 
-/// What is spoken of the folder: that it is read, and what came of it.
-pub(super) fn state(state: &State) -> Html {
-    let mut html = Html::new();
-    if let Some(project) = &state.project {
-        match &project.progress.summary {
-            Some(summary) => headline(&mut html, project, summary),
-            None => {
-                html.raw("Reading the folder.");
+/// Announced by a screen reader: that the folder is being read, and the result.
+#[component]
+pub(super) fn ProjectState() -> impl IntoView {
+    let project = expect_context::<Session>().state.project;
+    move || {
+        project.with(|project| {
+            let Some(project) = project else {
+                return String::new();
+            };
+            match &project.progress.summary {
+                Some(summary) => headline(project, summary),
+                None => "Reading the folder.".to_owned(),
             }
-        }
+        })
     }
-    html
-}
-
-/// How far it is: drawn often, so it is a region of its own inside [`project`], whose button can then be pressed.
-pub(super) fn progress(state: &State) -> Html {
-    let mut html = Html::new();
-    if let Some(Project { progress, .. }) = &state.project
-        && progress.summary.is_none()
-        && progress.total > 0
-    {
-        html.raw("<progress aria-label=\"Files read\" max=\"")
-            .number(progress.total)
-            .raw("\" value=\"")
-            .number(progress.done)
-            .raw("\"></progress>");
-    }
-    html
 }
 
 /// Everything about the folder; nothing where none is open.
-pub(super) fn project(state: &State) -> Html {
-    let mut html = Html::new();
-    let Some(project) = &state.project else {
-        return html;
-    };
-    let progress = &project.progress;
-    html.raw("<section class=\"project\" aria-labelledby=\"project\"><h2 id=\"project\">")
-        .text(&progress.name)
-        .raw("</h2><p class=\"actions\"><span>");
-    match &progress.summary {
-        Some(summary) => headline(&mut html, project, summary),
-        None if progress.total == 0 => {
-            html.raw("Looking through the folder.");
-        }
-        None => {
-            html.raw("Reading ")
-                .number(progress.total)
-                .raw(" files. <span data-region=\"project-progress\"></span>");
-        }
-    }
-    html.raw("</span> <button type=\"button\" id=\"close-project\" data-act=\"close-project\">Close the folder</button></p>");
-    if let Some(summary) = &progress.summary {
-        downloads(&mut html, project);
-        html.raw("<div class=\"project-parts\">");
-        let open = project.open_path(&state.file);
-        files(&mut html, &progress.files, open);
-        html.raw("<div>");
-        handled(&mut html, summary);
-        effort(&mut html, summary);
-        families(&mut html, summary);
-        ported(&mut html, summary);
-        html.raw("</div></div>");
-        skipped(&mut html, &progress.skipped);
-        if !progress.settings.is_empty() {
-            html.raw("<p class=\"hint\">Every rule was asked. The settings in ");
-            paths(&mut html, &progress.settings);
-            html.raw(" are for <code>hipward check</code>.</p>");
-        }
-    }
-    html.raw("</section>");
-    html
-}
-
-fn headline(html: &mut Html, project: &Project, summary: &Summary) {
-    let findings: usize = summary.families.iter().map(|family| family.total()).sum();
-    counted(html, findings, "finding");
-    html.raw(" in ")
-        .number(summary.files_with_findings - summary.ported.len())
-        .raw(" of ");
-    counted(html, summary.files, "file");
-    // The list of files has them, the sums do not.
-    html.raw(if project.is_changed {
-        " before your changes."
-    } else {
-        "."
+#[component]
+pub(super) fn ProjectPanel() -> impl IntoView {
+    let session = expect_context::<Session>();
+    let project = session.state.project;
+    let name = Memo::new(move |_| {
+        project.with(|project| {
+            project
+                .as_ref()
+                .map_or_else(String::new, |project| project.progress.name.clone())
+        })
     });
+    // Only this part changes while the folder is read, so that the button stays as it is.
+    let status = move || project.with(|project| Some(status(project.as_ref()?)));
+    let result = move || {
+        let open = session.open_path();
+        project.with(|project| {
+            let project = project.as_ref()?;
+            project.progress.summary.as_ref()?;
+            Some(result(session, project, &open))
+        })
+    };
+    move || {
+        let name = name.get();
+        if name.is_empty() {
+            return None;
+        }
+        let view = view! {
+            <section class="project" aria-labelledby="project">
+                <h2 id="project">{name}</h2>
+                <p class="actions">
+                    <span>{status}</span>
+                    " "
+                    <button type="button" id="close-project" on:click=move |_| session.close_folder()>
+                        "Close the folder"
+                    </button>
+                </p>
+                {result}
+            </section>
+        };
+        Some(view)
+    }
 }
 
-/// What can be taken away: nothing where nothing would change.
-fn downloads(html: &mut Html, project: &Project) {
+/// How far the check is, or the headline of its result.
+fn status(project: &Project) -> AnyView {
+    let Progress {
+        done,
+        total,
+        summary,
+        ..
+    } = &project.progress;
+    match summary {
+        Some(summary) => headline(project, summary).into_any(),
+        None if *total == 0 => "Looking through the folder.".to_owned().into_any(),
+        None => view! {
+            {format!("Reading {total} files. ")}
+            <progress
+                aria-label="Files read"
+                max=total.to_string()
+                value=done.to_string()
+            ></progress>
+        }
+        .into_any(),
+    }
+}
+
+fn headline(project: &Project, summary: &Summary) -> String {
+    let findings: usize = summary.families.iter().map(|family| family.total()).sum();
+    let end = match project.is_changed {
+        // The list of files includes them, the sums do not.
+        true => " before your changes.",
+        false => ".",
+    };
+    format!(
+        "{} in {} of {}{end}",
+        counted(findings, "finding"),
+        summary.files_with_findings - summary.ported.len(),
+        counted(summary.files, "file"),
+    )
+}
+
+/// The result of the check. `open` is the path of the file in the editor.
+fn result(session: Session, project: &Project, open: &str) -> AnyView {
+    let progress = &project.progress;
+    let summary = progress.summary.as_ref().map(|summary| {
+        view! {
+            {handled(summary)}
+            {effort(summary)}
+            {families(summary)}
+            {ported(summary)}
+        }
+    });
+    let settings = (!progress.settings.is_empty()).then(|| {
+        view! {
+            <p class="hint">
+                "Every rule was applied. The settings in " {paths(&progress.settings)} " are for "
+                <code>"hipward check"</code> "."
+            </p>
+        }
+    });
+    view! {
+        {downloads(session, project)}
+        <div class="project-parts">
+            {files(session, &progress.files, open)}
+            <div>{summary}</div>
+        </div>
+        {skipped(&progress.skipped)}
+        {settings}
+    }
+    .into_any()
+}
+
+/// The downloads; nothing where no file would change.
+fn downloads(session: Session, project: &Project) -> Option<impl IntoView + use<>> {
     let files = &project.progress.files;
-    let fixes = files.iter().map(|file| file.fixes).sum();
+    let fixes: usize = files.iter().map(|file| file.fixes).sum();
     if fixes == 0 && !project.is_changed {
-        return;
+        return None;
     }
-    html.raw("<p class=\"actions downloads\"><span>");
-    counted(html, fixes, "safe fix");
-    html.raw(" in ");
     let fixable = files.iter().filter(|file| file.fixes > 0).count();
-    counted(html, fixable, "file");
-    html.raw(
-        ". Take them, and what you change here, as</span> \
-         <button type=\"button\" id=\"patch\" data-act=\"download\" data-arg=\"patch\">a patch for git</button> \
-         <button type=\"button\" id=\"zip\" data-act=\"download\" data-arg=\"zip\">a zip of the fixed files</button></p>",
+    let text = format!(
+        "{} in {}. Take them, and what you change here, as",
+        counted(fixes, "safe fix"),
+        counted(fixable, "file")
     );
-}
-
-/// `1 file`, `2 files`.
-fn counted(html: &mut Html, count: usize, word: &'static str) {
-    html.number(count).raw(" ").raw(word);
-    if count != 1 {
-        html.raw(if word.ends_with('x') { "es" } else { "s" });
-    }
+    let view = view! {
+        <p class="actions downloads">
+            <span>{text}</span>
+            " "
+            <button type="button" id="patch" on:click=move |_| session.download("patch")>
+                "a patch for git"
+            </button>
+            " "
+            <button type="button" id="zip" on:click=move |_| session.download("zip")>
+                "a zip of the fixed files"
+            </button>
+        </p>
+    };
+    Some(view)
 }
 
 const MARKS: [(&str, &str, &str); 4] = [
@@ -240,205 +266,269 @@ const MARKS: [(&str, &str, &str); 4] = [
     ("info", "ℹ", " information "),
 ];
 
-/// Those with findings, worst first, each a button that opens it; then the quiet ones.
-fn files(html: &mut Html, files: &[File], open: &str) {
-    let mut order: Vec<usize> = (0..files.len()).collect();
-    order.sort_by(|a, b| files[*b].counts.cmp(&files[*a].counts));
-    let is_loud = |at: &usize| files[*at].counts.iter().any(|count| *count > 0);
-    let (loud, quiet): (Vec<usize>, Vec<usize>) = order.into_iter().partition(is_loud);
-    html.raw("<div><h3>Files</h3><ul class=\"files scroll\" role=\"list\" aria-label=\"Files with findings\">");
-    for at in loud {
-        entry(html, at, &files[at], open);
-    }
-    html.raw("</ul>");
-    if !quiet.is_empty() {
-        html.raw("<details><summary>");
-        counted(html, quiet.len(), "file");
-        html.raw(" without findings</summary><ul class=\"files scroll\" role=\"list\">");
-        for at in quiet {
-            entry(html, at, &files[at], open);
+/// Files with findings, worst first, each a button that opens it; then the files without.
+fn files(session: Session, files: &[File], open: &str) -> AnyView {
+    let mut order: Vec<&File> = files.iter().collect();
+    order.sort_by_key(|file| Reverse(file.counts));
+    let has_findings = |file: &&File| file.counts.iter().any(|count| *count > 0);
+    let (with, without): (Vec<&File>, Vec<&File>) = order.into_iter().partition(has_findings);
+    let entries = |files: &[&File]| -> Vec<_> {
+        files
+            .iter()
+            .map(|file| entry(session, file, open))
+            .collect()
+    };
+    let quiet = (!without.is_empty()).then(|| {
+        let summary = format!("{} without findings", counted(without.len(), "file"));
+        view! {
+            <details>
+                <summary>{summary}</summary>
+                <ul class="files scroll" role="list">
+                    {entries(&without)}
+                </ul>
+            </details>
         }
-        html.raw("</ul></details>");
+    });
+    view! {
+        <div>
+            <h3>"Files"</h3>
+            <ul class="files scroll" role="list" aria-label="Files with findings">
+                {entries(&with)}
+            </ul>
+            {quiet}
+        </div>
     }
-    html.raw("</div>");
+    .into_any()
 }
 
-fn entry(html: &mut Html, at: usize, file: &File, open: &str) {
-    html.raw("<li><button type=\"button\" class=\"link\" id=\"file-")
-        .number(at)
-        .raw("\" data-act=\"open-file\" data-arg=\"")
-        .number(at)
-        .raw(if file.path == open {
-            "\" aria-current=\"true\">"
-        } else {
-            "\">"
+fn entry(session: Session, file: &File, open: &str) -> impl IntoView + use<> {
+    let counts: Vec<_> = MARKS
+        .into_iter()
+        .zip(file.counts)
+        .filter(|(_, count)| *count > 0)
+        .map(|((severity, mark, word), count)| {
+            view! {
+                <span data-severity=severity>
+                    <span aria-hidden="true">{mark}</span>
+                    " "
+                    {count.to_string()}
+                    <span class="visually-hidden">{word}</span>
+                </span>
+            }
         })
-        .text(&file.path)
-        .raw("</button><span class=\"counts\">");
-    for ((severity, mark, word), count) in MARKS.into_iter().zip(&file.counts) {
-        if *count > 0 {
-            html.raw("<span data-severity=\"")
-                .raw(severity)
-                .raw("\"><span aria-hidden=\"true\">")
-                .raw(mark)
-                .raw("</span> ")
-                .number(*count)
-                .raw("<span class=\"visually-hidden\">")
-                .raw(word)
-                .raw("</span></span>");
-        }
+        .collect();
+    let current = (file.path == open).then_some("true");
+    let path = file.path.clone();
+    view! {
+        <li>
+            <button
+                type="button"
+                class="link"
+                aria-current=current
+                on:click=move |_| session.open_project_file(&path)
+            >
+                {file.path.clone()}
+            </button>
+            <span class="counts">{counts}</span>
+        </li>
     }
-    html.raw("</span></li>");
 }
 
-/// Who deals with the findings.
-fn handled(html: &mut Html, summary: &Summary) {
-    html.raw("<dl class=\"tiles\">");
-    for (count, who) in [
+/// The numbers of findings by who handles them.
+fn handled(summary: &Summary) -> impl IntoView + use<> {
+    let tiles: Vec<_> = [
         (summary.by_you, "need a person"),
         (summary.by_hipify, "PyTorch’s hipify does at build time"),
         (
             summary.by_rocm_wheel,
             "the ROCm build of PyTorch deals with",
         ),
-    ] {
-        html.raw("<div><dt>")
-            .text(who)
-            .raw("</dt><dd>")
-            .number(count)
-            .raw("</dd></div>");
-    }
-    html.raw("</dl>");
+    ]
+    .into_iter()
+    .map(|(count, who)| view! { <div><dt>{who}</dt><dd>{count.to_string()}</dd></div> })
+    .collect();
+    view! { <dl class="tiles">{tiles}</dl> }
 }
 
-/// The effort, and under it the table it comes from.
-fn effort(html: &mut Html, summary: &Summary) {
+/// The estimated effort, and under it the table it is computed from.
+fn effort(summary: &Summary) -> Option<impl IntoView + use<>> {
     let effort = &summary.effort;
     if effort.items.is_empty() {
-        return;
+        return None;
     }
-    html.raw("<details class=\"effort\"><summary><strong>Porting effort: ");
-    range(html, effort.minutes);
-    html.raw("</strong> (an estimate)</summary><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Effort\"><table><thead><tr>\
-         <th scope=\"col\">Work</th><th scope=\"col\">Findings</th><th scope=\"col\">Minutes each</th>\
-         <th scope=\"col\">Minutes</th></tr></thead><tbody>");
-    for item in &effort.items {
-        html.raw("<tr><th scope=\"row\">")
-            .prose(&item.kind)
-            .raw("</th><td class=\"number\">");
-        match item.findings {
-            0 => html.raw("–"),
-            findings => html.number(findings as usize),
-        };
-        for (least, most) in [item.minutes_each, item.minutes] {
-            html.raw("</td><td class=\"number\">")
-                .number(least as usize)
-                .raw("–")
-                .number(most as usize);
-        }
-        html.raw("</td></tr>");
-    }
-    html.raw("</tbody></table></div><p class=\"hint\">")
-        .text(&effort.note)
-        .raw("</p></details>");
+    let between = |(least, most): (u32, u32)| format!("{least}–{most}");
+    let rows: Vec<_> = effort
+        .items
+        .iter()
+        .map(|item| {
+            view! {
+                <tr>
+                    <th scope="row">{inline_code(&item.kind)}</th>
+                    <td class="number">{count_or_dash(item.findings as usize)}</td>
+                    <td class="number">{between(item.minutes_each)}</td>
+                    <td class="number">{between(item.minutes)}</td>
+                </tr>
+            }
+        })
+        .collect();
+    let view = view! {
+        <details class="effort">
+            <summary>
+                <strong>"Porting effort: " {range(effort.minutes)}</strong>
+                " (an estimate)"
+            </summary>
+            <div class="scroll" tabindex="0" role="group" aria-label="Effort">
+                <table>
+                    <thead>
+                        <tr>
+                            <th scope="col">"Work"</th>
+                            <th scope="col">"Findings"</th>
+                            <th scope="col">"Minutes each"</th>
+                            <th scope="col">"Minutes"</th>
+                        </tr>
+                    </thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+            <p class="hint">{effort.note.clone()}</p>
+        </details>
+    };
+    Some(view)
 }
 
-/// Hours, once minutes would feign precision.
-fn range(html: &mut Html, (least, most): (u32, u32)) {
-    let (least, most) = (least as usize, most as usize);
+fn count_or_dash(count: usize) -> String {
+    match count {
+        0 => "–".to_owned(),
+        count => count.to_string(),
+    }
+}
+
+/// A range of minutes; from two hours on in half hours, because minutes would be false precision.
+fn range((least, most): (u32, u32)) -> String {
     if most < 120 {
-        html.number(least).raw("–").number(most).raw(" minutes");
-        return;
+        return format!("{least}–{most} minutes");
     }
-    for (minutes, after) in [(least, "–"), (most, " hours")] {
+    let hours = |minutes: u32| {
         let halves = minutes.div_ceil(30);
-        html.number(halves / 2)
-            .raw(if halves % 2 == 1 { ".5" } else { "" })
-            .raw(after);
-    }
+        let half = if halves % 2 == 1 { ".5" } else { "" };
+        format!("{}{half}", halves / 2)
+    };
+    format!("{}–{} hours", hours(least), hours(most))
 }
 
-fn families(html: &mut Html, summary: &Summary) {
+fn families(summary: &Summary) -> Option<impl IntoView + use<>> {
     if summary.families.is_empty() {
-        return;
+        return None;
     }
-    html.raw("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Findings by family\"><table class=\"families\"><thead><tr>\
-         <th scope=\"col\">Family</th><th scope=\"col\">Errors</th><th scope=\"col\">Warnings</th>\
-         <th scope=\"col\">Advice</th><th scope=\"col\">Info</th></tr></thead><tbody>");
-    for family in &summary.families {
-        html.raw("<tr><th scope=\"row\">")
-            .text(&family.family)
-            .raw("</th>");
-        for count in [family.error, family.warning, family.advice, family.info] {
-            html.raw("<td class=\"number\">");
-            match count {
-                0 => html.raw("–"),
-                count => html.number(count),
-            };
-            html.raw("</td>");
-        }
-        html.raw("</tr>");
-    }
-    html.raw("</tbody></table></div>");
+    let rows: Vec<_> = summary
+        .families
+        .iter()
+        .map(|family| {
+            let counts: Vec<_> = [family.error, family.warning, family.advice, family.info]
+                .into_iter()
+                .map(|count| view! { <td class="number">{count_or_dash(count)}</td> })
+                .collect();
+            view! { <tr><th scope="row">{family.family.to_string()}</th>{counts}</tr> }.into_any()
+        })
+        .collect();
+    let view = view! {
+        <div class="scroll" tabindex="0" role="group" aria-label="Findings by family">
+            <table class="families">
+                <thead>
+                    <tr>
+                        <th scope="col">"Family"</th>
+                        <th scope="col">"Errors"</th>
+                        <th scope="col">"Warnings"</th>
+                        <th scope="col">"Advice"</th>
+                        <th scope="col">"Info"</th>
+                    </tr>
+                </thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </div>
+    };
+    Some(view)
 }
 
-fn ported(html: &mut Html, summary: &Summary) {
+fn ported(summary: &Summary) -> Option<impl IntoView + use<>> {
     if summary.ported.is_empty() {
-        return;
+        return None;
     }
-    html.raw("<details><summary>");
-    counted(html, summary.ported.len(), "file");
-    html.raw(" with a port beside it, not counted</summary><ul>");
-    for file in &summary.ported {
-        html.raw("<li><code>")
-            .text(&file.path)
-            .raw("</code>: <code>")
-            .text(&file.port)
-            .raw("</code></li>");
-    }
-    html.raw("</ul></details>");
+    let files: Vec<_> = summary
+        .ported
+        .iter()
+        .map(|file| {
+            view! {
+                <li>
+                    <code>{file.path.clone()}</code>
+                    ": "
+                    <code>{file.port.clone()}</code>
+                </li>
+            }
+        })
+        .collect();
+    let text = format!(
+        "{} with a port beside it, not counted",
+        counted(summary.ported.len(), "file")
+    );
+    let view = view! {
+        <details>
+            <summary>{text}</summary>
+            <ul>{files}</ul>
+        </details>
+    };
+    Some(view)
 }
 
-/// What was not looked at, and why.
-fn skipped(html: &mut Html, skipped: &[Skipped]) {
+/// The files that were not read, by reason.
+fn skipped(skipped: &[Skipped]) -> Option<impl IntoView + use<>> {
     let total: usize = skipped.iter().map(|one| one.count).sum();
     if total == 0 {
-        return;
+        return None;
     }
-    html.raw("<details class=\"skipped\"><summary>Not read: ")
-        .number(total)
-        .raw("</summary><ul>");
-    for one in skipped {
-        html.raw("<li>").number(one.count).raw(match one.why.as_str() {
-            "folder" => " hidden, installed or generated (<code>.git</code>, <code>node_modules</code>, virtual environments): ",
-            "ignored" => " that <code>.gitignore</code> or <code>.ignore</code> leaves out: ",
-            "kind" => " of kinds that Hipward does not read: ",
-            "large" => " over 2 MB: ",
-            "binary" => " not text in UTF-8: ",
-            "slow" => " on which the analyzer was stopped: ",
-            "many" => " beyond the first 50,000 files, such as ",
-            _ => " that could not be opened: ",
-        });
-        paths(html, &one.paths);
-        html.raw(if one.count > one.paths.len() {
-            ", …</li>"
-        } else {
-            "</li>"
-        });
-    }
-    html.raw("</ul></details>");
+    let reasons: Vec<_> = skipped
+        .iter()
+        .map(|one| {
+            let reason = match one.why.as_str() {
+                "folder" => {
+                    " hidden, installed or generated (`.git`, `node_modules`, virtual environments): "
+                }
+                "ignored" => " that `.gitignore` or `.ignore` leaves out: ",
+                "kind" => " of kinds that Hipward does not read: ",
+                "large" => " over 2 MB: ",
+                "binary" => " not text in UTF-8: ",
+                "slow" => " on which the analyzer was stopped: ",
+                "many" => " beyond the first 50,000 files, such as ",
+                _ => " that could not be opened: ",
+            };
+            let more = (one.count > one.paths.len()).then_some(", …");
+            view! {
+                <li>{one.count.to_string()} {inline_code(reason)} {paths(&one.paths)} {more}</li>
+            }
+        })
+        .collect();
+    let view = view! {
+        <details class="skipped">
+            <summary>"Not read: " {total.to_string()}</summary>
+            <ul>{reasons}</ul>
+        </details>
+    };
+    Some(view)
 }
 
-fn paths(html: &mut Html, paths: &[String]) {
-    for (at, path) in paths.iter().enumerate() {
-        html.raw(if at > 0 { ", " } else { "" })
-            .raw("<code>")
-            .text(path)
-            .raw("</code>");
-    }
+/// Paths as code, with commas between them.
+fn paths(paths: &[String]) -> Vec<AnyView> {
+    paths
+        .iter()
+        .enumerate()
+        .map(|(at, path)| {
+            let comma = (at > 0).then_some(", ");
+            view! { {comma} <code>{path.clone()}</code> }.into_any()
+        })
+        .collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "ssr"))]
 mod tests {
     use super::*;
     use hipward_analyzer::{Effort, Options, analyze};
@@ -446,7 +536,7 @@ mod tests {
     fn folder() -> Project {
         let file = |path: &str| File {
             path: path.to_owned(),
-            counts: vec![0; 4],
+            counts: [0; 4],
             fixes: 0,
         };
         let mut project = Project::named("model".to_owned());
@@ -469,7 +559,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_the_folder_is_not_another_file_of_its_name() {
+    fn file_of_the_folder_is_recounted_by_its_shown_name_only() {
         let mut project = folder();
         let report = analyze("import pynvml\n", &Options::default());
         project.recount("train.py", &report, true);
@@ -477,34 +567,24 @@ mod tests {
         assert!(!project.is_changed);
         project.recount(&project.shown("train.py"), &report, true);
         assert_eq!(project.progress.files[0].counts, [1, 0, 0, 0]);
-        let state = State {
-            project: Some(project),
-            ..State::default()
-        };
-        let said = super::state(&state);
-        assert!(said.as_str().ends_with("before your changes."), "{said:?}");
+        let summary = project.progress.summary.as_ref().expect("a summary");
+        assert!(headline(&project, summary).ends_with("before your changes."));
     }
 
     #[test]
-    fn a_path_cannot_become_markup_and_the_open_file_is_marked() {
-        let state = State {
-            project: Some(folder()),
-            file: "model/csrc/<k>.cu".to_owned(),
-            ..State::default()
-        };
-        let html = super::project(&state);
+    fn path_is_escaped_and_the_open_file_is_marked() {
+        let owner = Owner::new();
+        let html = owner.with(|| {
+            let session = Session::new("/".to_owned());
+            files(session, &folder().progress.files, "csrc/<k>.cu").to_html()
+        });
         let shown = "aria-current=\"true\">csrc/&lt;k&gt;.cu<";
-        assert!(html.as_str().contains(shown), "{html:?}");
+        assert!(html.contains(shown), "{html}");
     }
 
     #[test]
-    fn an_effort_is_in_hours_once_minutes_would_feign_precision() {
-        let shown = |minutes| {
-            let mut html = Html::new();
-            range(&mut html, minutes);
-            html.as_str().to_owned()
-        };
-        assert_eq!(shown((5, 45)), "5–45 minutes");
-        assert_eq!(shown((121, 480)), "2.5–8 hours");
+    fn long_effort_is_shown_in_hours() {
+        assert_eq!(range((5, 45)), "5–45 minutes");
+        assert_eq!(range((121, 480)), "2.5–8 hours");
     }
 }

@@ -1,144 +1,93 @@
-//! What the playground knows.
+//! The state that the page shows, as signals.
 
-use super::fragment::write_target;
+use super::document::Document;
 use super::project::Project;
 use hipward_analyzer_core::{DiffLine, Judgement, Language, Report, Target};
+use leptos::prelude::*;
 
-/// Everything that the page shows.
-#[derive(Default)]
+/// The signals of a playground.
+#[derive(Clone, Copy)]
 pub(super) struct State {
-    /// What stands in the editor.
-    pub(super) text: String,
-    /// What stood there before the first fix: the paste.
-    pub(super) before: String,
-    /// A person wrote or chose it, so that it is worth keeping; a link's text can be had again.
-    pub(super) own: bool,
-    /// True once a fix was applied to `before`.
-    pub(super) fixed: bool,
-    pub(super) target: Target,
-    /// How the text is to be read; as what it reads like when nothing is said.
-    pub(super) language: Option<Language>,
-    /// The name of the file that the text came from.
-    pub(super) file: String,
-    /// The folder that is open.
-    pub(super) project: Option<Project>,
-    /// The newest report, and whether it is about `text` as it is now.
-    pub(super) report: Option<Report>,
-    pub(super) fresh: bool,
-    /// From `before` to `text`.
-    pub(super) diff: Vec<DiffLine>,
-    pub(super) task: Option<Task>,
-    /// What did not work, in a sentence.
-    pub(super) trouble: String,
-    /// What did, likewise.
-    pub(super) notice: String,
-    pub(super) runner: Runner,
+    pub(super) document: RwSignal<Document>,
+    pub(super) target: RwSignal<Target>,
+    /// The language that the reader chose; `None` to detect it.
+    pub(super) language: RwSignal<Option<Language>>,
+    /// The open folder.
+    pub(super) project: RwSignal<Option<Project>>,
+    /// The newest report, which may be of an older text.
+    pub(super) report: RwSignal<Option<Report>>,
+    /// Whether the report is of the current text.
+    pub(super) is_fresh: RwSignal<bool>,
+    /// The changes of the document.
+    pub(super) diff: RwSignal<Vec<DiffLine>>,
+    pub(super) task: RwSignal<Option<Task>>,
+    /// What failed, in a sentence.
+    pub(super) error: RwSignal<String>,
+    /// What was done, in a sentence.
+    pub(super) notice: RwSignal<String>,
+    pub(super) runner: RwSignal<Runner>,
 }
 
-/// What a lesson asks for.
+/// The exercise of a lesson.
+#[derive(Clone, Debug)]
 pub(super) struct Task {
     pub(super) text: String,
     /// Its conditions as JSON, for the analyzer.
     pub(super) exercise: String,
-    /// How far the newest text that was judged is; none before the first answer.
+    /// The state of each condition for the newest text; `None` before the first answer.
     pub(super) judgement: Option<Judgement>,
 }
 
-/// Whether there is somebody to send a benchmark to.
-#[derive(Clone, Copy, Default, PartialEq)]
+/// Whether a benchmark can be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Runner {
-    #[default]
-    Asking,
+    /// The site is being queried.
+    Unknown,
     Absent,
     NotReady,
     Ready,
+    /// A job is being sent.
     Sending,
 }
 
 impl State {
-    /// Replaces everything: a file, a link, the example.
-    pub(super) fn load(&mut self, text: String) {
-        self.own = false;
-        self.fixed = false;
-        self.task = None;
-        self.before.clone_from(&text);
-        self.diff.clear();
-        self.set_text(text);
-    }
-
-    /// What the analyzer is told beside the text.
-    pub(super) fn settings(&self) -> String {
-        let language = self.language.map(Language::name).unwrap_or_default();
-        let mut settings = write_target(&self.target);
-        settings.push(',');
-        settings.push_str(language);
-        if !self.file.is_empty() {
-            settings.push(',');
-            settings.push_str(&self.file);
+    pub(super) fn new() -> Self {
+        State {
+            document: RwSignal::default(),
+            target: RwSignal::default(),
+            language: RwSignal::default(),
+            project: RwSignal::new(None),
+            report: RwSignal::new(None),
+            is_fresh: RwSignal::new(false),
+            diff: RwSignal::default(),
+            task: RwSignal::new(None),
+            error: RwSignal::default(),
+            notice: RwSignal::default(),
+            runner: RwSignal::new(Runner::Unknown),
         }
-        settings
     }
 
-    /// A person typed or pasted. What is compared with stays the paste itself until a fix was
-    /// applied; a wholly new paste starts over.
-    pub(super) fn edit(&mut self, text: String) {
-        if !self.fixed || is_new_paste(&self.text, &text) {
-            self.fixed = false;
-            self.before.clone_from(&text);
-        }
-        if is_new_paste(&self.text, &text) {
-            self.file.clear();
-        }
-        self.own = true;
-        self.set_text(text);
+    /// Changes the document. The report is then of an older text, and earlier messages no longer apply.
+    pub(super) fn change_document(&self, change: impl FnOnce(&mut Document)) {
+        self.document.update(change);
+        self.is_fresh.set(false);
+        self.clear_messages();
     }
 
-    /// A fix was applied.
-    pub(super) fn apply(&mut self, text: String) {
-        self.fixed = true;
-        self.own = true;
-        self.set_text(text);
+    pub(super) fn clear_messages(&self) {
+        clear(self.error);
+        clear(self.notice);
     }
 
-    fn set_text(&mut self, text: String) {
-        self.text = text;
-        self.fresh = false;
-        self.trouble.clear();
-        self.notice.clear();
+    /// Shows what failed.
+    pub(super) fn fail(&self, sentence: impl Into<String>) {
+        self.error.set(sentence.into());
+        clear(self.notice);
     }
 }
 
-/// True when next to nothing of the old text is left at either end.
-fn is_new_paste(old: &str, new: &str) -> bool {
-    let same = |(a, b): &(u8, u8)| a == b;
-    let front = old.bytes().zip(new.bytes()).take_while(same).count();
-    let back = old.bytes().rev().zip(new.bytes().rev());
-    let back = back.take_while(same).count();
-    (front + back) * 5 < old.len()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PASTE: &str = "import torch\nx = torch.ones(3)\n";
-
-    #[test]
-    fn the_paste_is_compared_with_until_another_one_comes() {
-        let mut state = State::default();
-        state.edit(PASTE.to_owned());
-        state.apply("import torch\nx = torch.ones(4)\n".to_owned());
-        state.edit("import torch\nx = torch.ones(5)\n".to_owned());
-        assert_eq!(state.before, PASTE);
-        state.edit("class Model:\n    pass\n".to_owned());
-        assert_eq!(state.before, "class Model:\n    pass\n");
-    }
-
-    #[test]
-    fn typing_before_any_fix_is_part_of_the_paste() {
-        let mut state = State::default();
-        state.edit(PASTE.to_owned());
-        state.edit(format!("{PASTE}y = x\n"));
-        assert_eq!(state.before, state.text);
+fn clear(message: RwSignal<String>) {
+    if message.with_untracked(|message| !message.is_empty()) {
+        message.set(String::new());
     }
 }

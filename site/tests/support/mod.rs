@@ -118,8 +118,12 @@ pub(crate) fn site(files: Vec<(String, String)>, base: &str) -> Site {
 pub(crate) fn assets() -> Assets {
     let names = [
         "site.css",
-        "islands.js",
-        "islands_bg.wasm",
+        "island-isa.js",
+        "island-isa_bg.wasm",
+        "island-job.js",
+        "island-job_bg.wasm",
+        "island-playground.js",
+        "island-playground_bg.wasm",
         "boot.js",
         "editor.js",
         "analyzer-worker.js",

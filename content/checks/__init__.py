@@ -1,0 +1,1 @@
+"""The checks of `check.py`, one module per kind of file."""

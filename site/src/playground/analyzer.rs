@@ -1,0 +1,75 @@
+//! Requests to the analyzer, which runs in a worker (site/js/analyzer-client.js).
+
+use crate::browser::script;
+use hipward_analyzer_core::{Language, Target};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(js_namespace = hipward)]
+extern "C" {
+    /// Calls a method of the analyzer with a request as JSON; resolves to the answer.
+    #[wasm_bindgen(catch, js_name = askAnalyzer)]
+    async fn ask_analyzer(method: &str, request: &str) -> Result<JsValue, JsValue>;
+}
+
+/// A source and how to read it.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Source {
+    pub(super) source: String,
+    pub(super) target: Target,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) path: String,
+    /// Fields about a file of a folder, from the files around it; also `language`.
+    #[serde(flatten)]
+    pub(super) context: Map<String, Value>,
+}
+
+impl Source {
+    /// Sets the language that the reader chose.
+    pub(super) fn read_as(&mut self, language: Option<Language>) {
+        if let Some(language) = language {
+            let name = Value::String(language.name().to_owned());
+            self.context.insert("language".to_owned(), name);
+        }
+    }
+
+    /// The request for the finding at an index.
+    pub(super) fn finding(&self, index: usize) -> Self {
+        let mut source = self.clone();
+        let indices = Value::Array(vec![Value::from(index)]);
+        source.context.insert("indices".to_owned(), indices);
+        source
+    }
+}
+
+/// A source that the analyzer changed.
+#[derive(serde::Deserialize)]
+pub(super) struct Changed {
+    pub(super) source: String,
+}
+
+/// Calls a method. The error is a sentence for the reader.
+pub(super) async fn ask<T: DeserializeOwned>(
+    method: &str,
+    request: &impl Serialize,
+) -> Result<T, String> {
+    parse(ask_value(method, request).await?)
+}
+
+/// Calls a method and returns the answer as a JavaScript value.
+pub(super) async fn ask_value(method: &str, request: &impl Serialize) -> Result<JsValue, String> {
+    let request = serde_json::to_string(request).map_err(|error| error.to_string())?;
+    match ask_analyzer(method, &request).await {
+        Ok(answer) => Ok(answer),
+        Err(error) => Err(script::message(&error)),
+    }
+}
+
+/// Converts an answer.
+pub(super) fn parse<T: DeserializeOwned>(answer: JsValue) -> Result<T, String> {
+    serde_wasm_bindgen::from_value(answer).map_err(|_| {
+        "The analyzer and this page are of different versions; reload the page.".to_owned()
+    })
+}

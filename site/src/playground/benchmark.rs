@@ -1,0 +1,125 @@
+//! The button that starts a benchmark, or the parts that the code lacks for one; and the link to the machine code.
+
+use super::session::Session;
+use super::state::{Runner, State};
+use crate::inline_code::inline_code;
+use hipward_analyzer_core::{Contract, Language};
+use leptos::prelude::*;
+
+#[component]
+pub(super) fn BenchmarkPanel() -> impl IntoView {
+    let session = expect_context::<Session>();
+    let state = session.state;
+    let machine_code = move || {
+        let language = kernel_language(&state)?;
+        let view = view! {
+            <p>
+                <button type="button" id="isa" on:click=move |_| session.show_machine_code(language)>
+                    "See the machine code"
+                </button>
+                " "
+                <small>"of this kernel on an AMD GPU"</small>
+            </p>
+        };
+        Some(view)
+    };
+    let benchmark = move || {
+        let contract = state.report.with(|report| {
+            let report = report.as_ref()?;
+            (report.language == Language::Python).then(|| report.contract.clone())
+        })?;
+        let body = match contract.is_complete() {
+            true => start_button(session),
+            false => missing_parts(session, &contract),
+        };
+        let view = view! {
+            <section class="contract" aria-labelledby="contract">
+                <h2 id="contract">"Benchmark"</h2>
+                {body}
+            </section>
+        };
+        Some(view)
+    };
+    view! {
+        {machine_code}
+        {benchmark}
+    }
+}
+
+/// `triton` or `hip` for a text that the page for machine code can compile.
+fn kernel_language(state: &State) -> Option<&'static str> {
+    let language = state
+        .report
+        .with(|report| report.as_ref().map(|report| report.language))?;
+    state.document.with(|document| match language {
+        Language::Python if document.text.contains("triton.jit") => Some("triton"),
+        Language::CudaCpp if document.text.contains("hip/hip_runtime.h") => Some("hip"),
+        _ => None,
+    })
+}
+
+fn start_button(session: Session) -> AnyView {
+    let runner = session.state.runner;
+    let hint = move || {
+        inline_code(match runner.get() {
+            Runner::Unknown => "Looking for a runner.",
+            Runner::Absent => {
+                "This copy of the site has no runner. Run `hipward serve` on a machine with PyTorch, and open the playground there."
+            }
+            Runner::NotReady => {
+                "The runner of this site is not ready; the benchmark page lists what it lacks."
+            }
+            Runner::Ready => {
+                "Checks precision first, then times eager against the optimized variants."
+            }
+            Runner::Sending => "Sending the code.",
+        })
+    };
+    view! {
+        <p>
+            <button
+                type="button"
+                id="benchmark"
+                class="primary"
+                disabled=move || runner.get() != Runner::Ready
+                on:click=move |_| session.benchmark()
+            >
+                "Benchmark this"
+            </button>
+        </p>
+        <p class="hint">{hint}</p>
+    }
+    .into_any()
+}
+
+fn missing_parts(session: Session, contract: &Contract) -> AnyView {
+    let parts = [
+        (
+            contract.model,
+            "`class Model(nn.Module)`, the model to measure",
+        ),
+        (
+            contract.get_inputs,
+            "`def get_inputs()`, a list of arguments for `forward`",
+        ),
+        (
+            contract.get_init_inputs,
+            "`def get_init_inputs()`, a list of arguments for `Model`",
+        ),
+    ];
+    let missing: Vec<_> = parts
+        .into_iter()
+        .filter(|(exists, _)| !exists)
+        .map(|(_, part)| view! { <li>{inline_code(part)}</li> })
+        .collect();
+    view! {
+        <p>"To be benchmarked, the code must also have:"</p>
+        <ul>{missing}</ul>
+        <p>
+            <button type="button" id="skeleton" on:click=move |_| session.add_skeleton()>
+                "Add a skeleton"
+            </button>
+        </p>
+    }
+    .into_any()
+}

@@ -1,0 +1,65 @@
+//! The task of a lesson's exercise and its conditions.
+
+use super::session::Session;
+use super::state::Task;
+use crate::inline_code::inline_code;
+use hipward_analyzer_core::{JudgedCondition, Judgement};
+use leptos::prelude::*;
+
+#[component]
+pub(super) fn TaskPanel() -> impl IntoView {
+    let state = expect_context::<Session>().state;
+    move || state.task.with(|task| task.as_ref().map(panel))
+}
+
+fn panel(task: &Task) -> impl IntoView + use<> {
+    let judgement = task.judgement.as_ref();
+    let (class, label) = match judgement.is_some_and(Judgement::is_solved) {
+        true => ("task solved", "✓ Solved."),
+        false => ("task", "Task."),
+    };
+    let conditions = match judgement {
+        Some(judgement) => {
+            let conditions: Vec<_> = judgement.conditions.iter().map(condition).collect();
+            view! {
+                <ul class="conditions" role="list" aria-label="Conditions">
+                    {conditions}
+                </ul>
+            }
+            .into_any()
+        }
+        None => view! { <p class="hint">"Checking the conditions."</p> }.into_any(),
+    };
+    view! {
+        <aside class=class>
+            <p>
+                <strong>{label}</strong>
+                " "
+                {inline_code(&task.text)}
+            </p>
+            {conditions}
+        </aside>
+    }
+}
+
+fn condition(condition: &JudgedCondition) -> impl IntoView + use<> {
+    let (met, mark, word) = match condition.met {
+        true => ("yes", "✓", "Met: "),
+        false => ("no", "○", "Not met: "),
+    };
+    let message = (!condition.met).then(|| {
+        view! {
+            " "
+            <small>{inline_code(&condition.message)}</small>
+        }
+    });
+    view! {
+        <li data-met=met>
+            <span aria-hidden="true">{mark}</span>
+            " "
+            <span class="visually-hidden">{word}</span>
+            {inline_code(&condition.title)}
+            {message}
+        </li>
+    }
+}
