@@ -126,7 +126,7 @@ fn configuration_errors_have_file_line_key_and_allowed_values() {
         (
             "hipward.toml",
             "[target]\narch = \"sm_90\"\n",
-            "hipward.toml:2: `target.arch`: it must be one of gfx90a, gfx942, gfx950",
+            "hipward.toml:2: `target.arch`: it must be one of gfx908, gfx90a, gfx942, gfx950, gfx1250, gfx1100,",
         ),
         (
             "hipward.toml",

@@ -73,7 +73,7 @@ const EXPECTED = {
 test('package works in Node', () => {
   const installed = readdirSync(join(folder, 'node_modules/hipward-analyzer')).sort();
   assert.deepEqual(installed, [
-    'LICENSE-APACHE', 'LICENSE-MIT', 'README.md', 'analyzer.js', 'browser.js', 'glue.js', 'hipward.wasm', 'index.d.ts', 'node.js', 'package.json',
+    'LICENSE-APACHE', 'LICENSE-MIT', 'README.md', 'analyzer.js', 'browser.js', 'glue.js', 'hipward.wasm', 'index.d.ts', 'node.js', 'package.json', 'report.d.ts',
   ]);
   writeFileSync(join(folder, 'use.js'), SCRIPT);
   assert.deepEqual(JSON.parse(run(process.execPath, ['use.js'])), EXPECTED);

@@ -323,9 +323,10 @@ fn library_tables_name_the_rules() {
             .to_lowercase()
     };
     for (name, language, sample) in LIBRARIES {
-        let options = Options {
-            language: Some(*language),
-            ..Options::default()
+        let options = {
+            let mut options = Options::default();
+            options.language = Some(*language);
+            options
         };
         let report = analyze(sample, &options);
         let rules: BTreeSet<&str> = report.findings.iter().map(|found| &*found.rule).collect();
