@@ -11,9 +11,8 @@ from torch.nn import functional as F
 
 def attention(q, k, v, *, causal: bool, scale: float) -> torch.Tensor:
     # hole: mask
-    mask = None
-    if causal:
-        mask = torch.ones(q.shape[1], k.shape[1], dtype=torch.bool, device=q.device).tril(k.shape[1] - q.shape[1])
+    lower_right = torch.nn.attention.bias.causal_lower_right(q.shape[1], k.shape[1])
+    mask = lower_right if causal and q.shape[1] > 1 else None
     group = q.shape[2] // k.shape[2]
     k, v = (t.repeat_interleave(group, dim=2) for t in (k, v))
     # end: mask
