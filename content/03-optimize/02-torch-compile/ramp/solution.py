@@ -15,9 +15,6 @@ class Ramp(nn.Module):
         # end: counter
 
     def forward(self, x: Tensor) -> Tensor:
-        # hole: scale
-        # In place, so that the module keeps the same tensor. `min` would need the value in Python.
         self.step += 1
-        scale = (self.step / 100).clamp(max=1.0)
-        # end: scale
+        scale = torch.as_tensor(self.step / 100).clamp(max=1.0)
         return self.linear(x) * scale

@@ -13,8 +13,6 @@ class Ramp(nn.Module):
         # end: counter
 
     def forward(self, x: Tensor) -> Tensor:
-        # hole: scale
         self.step += 1
-        scale = min(self.step / 100, 1.0)
-        # end: scale
+        scale = torch.as_tensor(self.step / 100).clamp(max=1.0)
         return self.linear(x) * scale

@@ -1,4 +1,4 @@
-# fails: case_compilations, case_copies_count_alone
+# fails: case_copies_count_alone
 # message: All layers share one counter. Each needs its own.
 import torch
 from torch import nn

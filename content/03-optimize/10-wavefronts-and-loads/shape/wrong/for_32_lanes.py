@@ -1,4 +1,4 @@
-# fails: case_wide, case_float32, case_limit
+# fails: case_bfloat16, case_float32, case_limit
 # message: This is the number for warps of 32 lanes. A wavefront has 64 on gfx9.
 def launch_shape(columns, element_bytes, lanes):
     block = 1

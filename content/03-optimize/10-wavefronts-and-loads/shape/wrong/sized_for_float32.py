@@ -1,4 +1,4 @@
-# fails: case_wide
+# fails: case_bfloat16
 # message: Four elements fill 16 bytes only in float32. In bfloat16 it takes eight.
 def launch_shape(columns, element_bytes, lanes):
     block = 1
