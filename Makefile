@@ -68,6 +68,9 @@ check: setup-test build python ## Check formatting, lints, types and links
 	# Without verification, which would compile every dependency again. The steps above compile the same files.
 	cargo publish --dry-run --quiet --no-verify --allow-dirty $(PUBLISHED)
 
+screenshots: setup-test build ## Take screenshots of every page type: target/screenshots
+	cd site && HIPWARD=$(HIPWARD) node ../tests/screenshots.mjs ../target/screenshots
+
 bench: setup-test build python ## Measure speed and size on this machine as one table
 	@tools/bench $(PARTS)
 
@@ -91,4 +94,4 @@ dist: assets ## Build the optimised binary: dist/hipward
 	cargo build --locked --release --package hipward
 	@install -D $(CARGO_TARGET_DIR)/release/hipward dist/hipward
 
-.PHONY: help setup setup-test python bundler assets build serve test check bench bench-gpu fuzz new-rule lock npm dist
+.PHONY: help setup setup-test python bundler assets build serve test check screenshots bench bench-gpu fuzz new-rule lock npm dist
