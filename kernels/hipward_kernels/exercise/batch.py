@@ -326,10 +326,10 @@ class _Log:
             return "did_not_load", *self.not_loaded
         if timeout is not None and not self.complete:
             return "timeout", f"No result after {timeout:g} s, {self._while()}. A loop may not end.", None
+        if self.complete and not self.invalid and any(case.status == "failed" for case in self.cases):
+            return "not_yet", None, None
         if problem := self._problem():
             return "not_yet", problem, None
-        if any(case.status == "failed" for case in self.cases):
-            return "not_yet", None, None
         missing = next((case for case in self.cases if case.status == "unavailable"), None)
         return ("unavailable", missing.message, None) if missing else ("solved", None, None)
 
