@@ -1,5 +1,5 @@
-//! The exercises of lessons can be solved, their conditions distinguish right from wrong answers, and what a lesson calls
-//! portable has no findings.
+//! The exercises of lessons can be solved, their conditions distinguish correct from wrong answers, and code that a lesson
+//! calls portable has no findings.
 
 #[path = "lessons/answers.rs"]
 mod answers;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// An exercise of a lesson.
 struct Task {
-    /// Its file's name, which no other exercise has.
+    /// The name of its file, unique among exercises.
     file: String,
     start: String,
     solution: String,
@@ -76,7 +76,7 @@ fn tasks() -> Vec<Task> {
     tasks
 }
 
-/// What is missing of a solution: the message of each condition that is not met.
+/// The messages of the conditions that are not met.
 fn missing(task: &Task, source: &str) -> Vec<String> {
     let judgement = task.exercise.judge(source, &Target::default());
     let conditions = judgement.conditions.into_iter();
@@ -242,7 +242,7 @@ fn portable_code_of_the_first_lesson_has_no_findings() {
     assert!(team.contains(&sentence), "{sentence}");
 }
 
-/// How each library of the reference table is used, where one of the rules could see it.
+/// A typical use of each library of the reference table that a rule could find.
 const LIBRARIES: &[(&str, Language, &str)] = &[
     ("pynvml", Language::Python, "import pynvml\n"),
     (
@@ -323,9 +323,10 @@ fn library_tables_name_the_rules() {
             .to_lowercase()
     };
     for (name, language, sample) in LIBRARIES {
-        let options = Options {
-            language: Some(*language),
-            ..Options::default()
+        let options = {
+            let mut options = Options::default();
+            options.language = Some(*language);
+            options
         };
         let report = analyze(sample, &options);
         let rules: BTreeSet<&str> = report.findings.iter().map(|found| &*found.rule).collect();

@@ -23,7 +23,8 @@ use std::{
 
 #[derive(RustEmbed)]
 #[folder = "$CARGO_MANIFEST_DIR/../content"]
-#[exclude = "*cache*"]
+#[exclude = "*_cache/*"]
+#[exclude = "*__pycache__/*"]
 struct OwnContent;
 
 #[derive(RustEmbed)]

@@ -5,11 +5,11 @@
 pub(crate) struct Answer {
     /// The exercise's file.
     pub(crate) file: &'static str,
-    /// What it does.
+    /// A description of the answer.
     pub(crate) what: &'static str,
     /// The text that is edited.
     pub(crate) from: From,
-    /// What is replaced by what, once each, in order.
+    /// Replacements, applied once each, in order.
     pub(crate) edits: &'static [(&'static str, &'static str)],
     /// Parts of the messages about it. Empty for a correct answer.
     pub(crate) messages: &'static [&'static str],
