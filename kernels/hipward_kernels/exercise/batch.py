@@ -14,6 +14,7 @@ not base a grade on them.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -76,6 +77,8 @@ def warm_up() -> None:
     # A collection in a forked process would write to, and so copy, the memory of all objects that were imported.
     gc.collect()
     gc.freeze()
+    # Otherwise extension modules report leaks at the exit.
+    atexit.register(gc.unfreeze)
 
 
 def judge_one(exercise: Exercise, answer: Path, seed: int, limits: Limits | None = None) -> Result:
