@@ -15,6 +15,7 @@ not base a grade on them.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -66,11 +67,15 @@ def warm_up() -> None:
     os.environ["TRITON_INTERPRET"] = "1"
     # Threads compete for the cores of a small host and make times vary; sizes of exercises are small.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    for name in ("torch", "numpy", "triton", "triton.language"):
+    # PyTorch imports Dynamo at the first use of many functions, which would take seconds in each forked process.
+    for name in ("torch", "torch._dynamo", "numpy", "triton", "triton.language"):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(1)
+    # A collection in a forked process would write to, and so copy, the memory of all objects that were imported.
+    gc.collect()
+    gc.freeze()
 
 
 def judge_one(exercise: Exercise, answer: Path, seed: int, limits: Limits | None = None) -> Result:

@@ -1,6 +1,6 @@
 //! What all pages share: head, header, footer, and where scripts come from.
 
-use crate::{Route, Site};
+use crate::{CONTENT_CHANGES, Route, Site};
 use leptos::prelude::*;
 
 /// The policy that pages are served with. Scripts are the site's own files and the one inline
@@ -56,6 +56,12 @@ pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
                 {site.asset("site.css").map(|href| view! { <link rel="stylesheet" href=href /> })}
                 <script type="application/json" id="hipward-assets" inner_html=site.script_assets()></script>
                 {site.asset("boot.js").map(|src| view! { <script type="module" src=src></script> })}
+                {site
+                    .content_version
+                    .map(|version| {
+                        let src = site.below(&format!("{CONTENT_CHANGES}.js"));
+                        view! { <script defer src=src data-version=version.to_string()></script> }
+                    })}
             </head>
             <body>
                 <a class="skip" href="#main">"Skip to the content"</a>
@@ -103,7 +109,10 @@ fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
         (
             learn,
             "Learn",
-            matches!(route, Route::Learn | Route::Lesson { .. }),
+            matches!(
+                route,
+                Route::Learn | Route::ReadingPath(_) | Route::Lesson { .. }
+            ),
         ),
         (
             Some(Route::Playground),

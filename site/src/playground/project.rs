@@ -575,7 +575,7 @@ mod tests {
     fn path_is_escaped_and_the_open_file_is_marked() {
         let owner = Owner::new();
         let html = owner.with(|| {
-            let session = Session::new("/".to_owned());
+            let session = Session::new();
             files(session, &folder().progress.files, "csrc/<k>.cu").to_html()
         });
         let shown = "aria-current=\"true\">csrc/&lt;k&gt;.cu<";
