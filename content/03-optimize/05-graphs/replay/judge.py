@@ -1,37 +1,38 @@
-"""A graph in miniature on the CPU: it records the operators of one call with their tensors, and repeats them."""
+"""A graph in miniature on the CPU: it records the functions of one call with their tensors, and repeats them."""
 
 import torch
 from hipward_kernels.exercise import expect, expect_close, tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from torch.overrides import TorchFunctionMode
 
 # float32, sums of 6 products: a few units of 1.2e-7, on values up to about 10.
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 
 
-class Tape(TorchDispatchMode):
-    """Records operators. Like a GPU, it refuses to wait for a value during a capture."""
+READS = [getattr(torch.Tensor, name) for name in ("item", "tolist", "__bool__", "__float__", "__int__", "numpy", "cpu")]
+
+
+class Tape(TorchFunctionMode):
+    """Records functions that return tensors. Like a GPU, it refuses to wait for a value during a capture."""
 
     def __init__(self):
         super().__init__()
-        self.operators, self.replays = [], 0
+        self.functions, self.replays = [], 0
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        if func is torch.ops.aten._local_scalar_dense.default:
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func in READS:
             raise RuntimeError("operation not permitted when stream is capturing")
         out = func(*args, **(kwargs or {}))
-        self.operators.append((func, args, kwargs or {}, out))
+        if isinstance(out, torch.Tensor):
+            self.functions.append((func, args, kwargs or {}, out))
         return out
 
     @torch.no_grad()
     def replay(self):
         self.replays += 1
-        for func, args, kwargs, out in self.operators:
+        for func, args, kwargs, out in self.functions:
             again = func(*args, **kwargs)
-            if not func.is_view:
-                for old, new in zip(tree_leaves(out), tree_leaves(again), strict=True):
-                    if isinstance(old, torch.Tensor) and old is not new:
-                        old.copy_(new)
+            if not out._is_view() and out is not again:
+                out.copy_(again)
 
 
 class Model:
