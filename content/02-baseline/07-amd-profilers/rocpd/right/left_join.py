@@ -71,5 +71,5 @@ def hotspots(launches: Sequence[Dispatch]) -> list[Hotspot]:
 def spilling(launches: Sequence[Dispatch]) -> set[str]:
     """Names of the kernels that use scratch memory, because their registers did not suffice."""
     # hole: spilling
-    return set(launch.kernel for launch in launches if launch.scratch_bytes)
+    return {row.kernel for row in launches if row.scratch_bytes}
     # end: spilling
