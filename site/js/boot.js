@@ -45,6 +45,19 @@ if (islands.length > 0) {
   });
 }
 
+// Waits for the browser to be idle before the editor is loaded and again before it is shown, because each is a long task. The
+// text area works meanwhile.
+async function mountEditor(...arguments_) {
+  await idle();
+  const { mount } = await import(asset("editor.js"));
+  await idle();
+  return mount(...arguments_);
+}
+
+// Safari has no idle callbacks.
+const idle = () =>
+  new Promise((resolve) => (globalThis.requestIdleCallback ?? setTimeout)(resolve, globalThis.requestIdleCallback && { timeout: 1000 }));
+
 async function hydrate() {
   // The functions that the islands call; src/browser/script.rs and src/playground declare them.
   globalThis.hipward = {
@@ -52,7 +65,7 @@ async function hydrate() {
     askToken,
     authorization: () => authorization().authorization,
     copyText,
-    mountEditor: async (...arguments_) => (await import(asset("editor.js"))).mount(...arguments_),
+    mountEditor,
     openProject,
     pack,
     readFile,

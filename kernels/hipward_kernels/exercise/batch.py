@@ -14,6 +14,7 @@ not base a grade on them.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -76,6 +77,8 @@ def warm_up() -> None:
     # A collection in a forked process would write to, and so copy, the memory of all objects that were imported.
     gc.collect()
     gc.freeze()
+    # Otherwise extension modules report leaks at the exit.
+    atexit.register(gc.unfreeze)
 
 
 def judge_one(exercise: Exercise, answer: Path, seed: int, limits: Limits | None = None) -> Result:
@@ -326,10 +329,10 @@ class _Log:
             return "did_not_load", *self.not_loaded
         if timeout is not None and not self.complete:
             return "timeout", f"No result after {timeout:g} s, {self._while()}. A loop may not end.", None
+        if self.complete and not self.invalid and any(case.status == "failed" for case in self.cases):
+            return "not_yet", None, None
         if problem := self._problem():
             return "not_yet", problem, None
-        if any(case.status == "failed" for case in self.cases):
-            return "not_yet", None, None
         missing = next((case for case in self.cases if case.status == "unavailable"), None)
         return ("unavailable", missing.message, None) if missing else ("solved", None, None)
 

@@ -11,7 +11,7 @@ use crate::content::transcript::Transcript;
 use crate::content::{Lesson, Part};
 use crate::diff::DiffTable;
 use crate::escape::escape;
-use crate::playground::lesson_fragment;
+use crate::playground::{ExerciseLink, lesson_fragment};
 use crate::site::bench_id;
 use crate::{Route, Site};
 use hipward_analyzer_core::Language;
@@ -24,7 +24,7 @@ pub(super) fn html(site: &Site, part: &Part, lesson: &Lesson, block: &Block) -> 
         Block::Diff { caption, lines } => {
             view! { <DiffTable caption=caption.clone() lines=lines.clone() /> }.to_html()
         }
-        Block::Try(block) => task(site, block).to_html(),
+        Block::Try(block) => task(site, &part.address(lesson), block).to_html(),
         Block::Bench(block) => bench(site, &lesson.slug, block).to_html(),
         Block::Quiz(block) => quiz(site, block).to_html(),
         Block::Predict(block) => prediction(site, block).to_html(),
@@ -45,8 +45,12 @@ pub(super) fn python(caption: Option<&str>, source: &str) -> String {
 }
 
 /// The address of the playground with a text in it.
-pub(super) fn playground_href(site: &Site, text: &str, task: Option<(&str, &str)>) -> String {
-    playground_href_in(site, text, Language::Python, task)
+pub(super) fn playground_href(
+    site: &Site,
+    text: &str,
+    exercise: Option<ExerciseLink<'_>>,
+) -> String {
+    playground_href_in(site, text, Language::Python, exercise)
 }
 
 /// The same for a text in any language.
@@ -54,17 +58,22 @@ pub(super) fn playground_href_in(
     site: &Site,
     text: &str,
     language: Language,
-    task: Option<(&str, &str)>,
+    exercise: Option<ExerciseLink<'_>>,
 ) -> String {
     format!(
         "{}#{}",
         site.href(&Route::Playground),
-        lesson_fragment(text, language, task)
+        lesson_fragment(text, language, exercise)
     )
 }
 
-fn task(site: &Site, block: &Try) -> AnyView {
-    let href = playground_href(site, &block.code, Some((&block.task, &block.exercise)));
+fn task(site: &Site, lesson: &str, block: &Try) -> AnyView {
+    let exercise = ExerciseLink {
+        task: &block.task,
+        conditions: &block.exercise,
+        lesson,
+    };
+    let href = playground_href(site, &block.code, Some(exercise));
     let solution = block.solution.as_ref().map(|source| {
         view! {
             <details>

@@ -199,8 +199,8 @@ pub(super) fn parts(site: &Site) -> AnyView {
         .collect();
     view! {
         <section aria-labelledby="all-lessons">
-            <h2 id="all-lessons">"Lessons"</h2>
-            <ol class="parts" role="list">{parts}</ol>
+            <h2 id="all-lessons">"The course, in the order of the work"</h2>
+            <ol class="workflow" role="list">{parts}</ol>
         </section>
     }
     .into_any()

@@ -2,8 +2,7 @@
 
 import torch
 from hipward_kernels.exercise import expect, expect_close, tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from torch.overrides import TorchFunctionMode
 
 # float32, sums of up to 130 products: some ten units of 1.2e-7, on values up to about 4.
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
@@ -58,16 +57,17 @@ def case_falling(answer, random):
     check(answer, 0.1 * q + 5, 0.1 * k + torch.linspace(10, -10, 32)[:, None], v, tile=8)
 
 
-class Largest(TorchDispatchMode):
+class Largest(TorchFunctionMode):
+    """The size of the largest tensor with memory of its own that a function returns."""
+
     def __init__(self):
         super().__init__()
         self.elements = 0
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
-        if not func.is_view:
-            sizes = [each.numel() for each in tree_leaves(out) if isinstance(each, torch.Tensor)]
-            self.elements = max([self.elements, *sizes])
+        if isinstance(out, torch.Tensor) and not out._is_view():
+            self.elements = max(self.elements, out.numel())
         return out
 
 
