@@ -22,11 +22,10 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 
 from checks import data, exercise, figure, lesson, python_files
-from checks.common import CONTENT, LessonError
+from checks.common import CONTENT, KERNELS, LessonError, environment
 
 JUDGE = "hipward_kernels.exercise"
 
@@ -72,10 +71,10 @@ def judge(paths: list[Path]) -> bool:
     folders = sorted({str(path.parent) for path in paths if path.name == "judge.py"})
     if not folders:
         return True
-    if find_spec("hipward_kernels") is None or find_spec(JUDGE) is None:
-        print(f"{len(folders)} exercises were not judged: {JUDGE} is not installed")
+    if not (KERNELS / "hipward_kernels" / "exercise" / "__main__.py").is_file():
+        print(f"{len(folders)} exercises were not judged: the package {JUDGE} is missing")
         return True
-    done = subprocess.run([sys.executable, "-m", JUDGE, *folders], cwd=CONTENT, check=False)
+    done = subprocess.run([sys.executable, "-m", JUDGE, *folders], env=environment(), check=False)
     return done.returncode == 0
 
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 CONTENT = Path(__file__).resolve().parent.parent
+# The repository's Python package, which lessons and judges import without an installation.
+KERNELS = CONTENT.parent / "kernels"
+
+
+def environment() -> dict[str, str]:
+    """Environment of a subprocess: no GPU, and hipward_kernels can be imported."""
+    path = os.pathsep.join(filter(None, [str(KERNELS), os.environ.get("PYTHONPATH")]))
+    return os.environ | {"CUDA_VISIBLE_DEVICES": "", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": path}
 
 
 class LessonError(Exception):

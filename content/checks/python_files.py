@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 import re
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from checks.common import CONTENT, LessonError, expect, load, read_beside
+from checks.common import CONTENT, LessonError, environment, expect, load, read_beside
 
 GATE = CONTENT / "02-baseline" / "01-precision-before-speed" / "gate.py"
 MARKER = re.compile(r"^\s*# (anchor|end): (\S+)$", re.MULTILINE)
@@ -48,12 +47,11 @@ def check_markers(source: str) -> None:
 
 def execute(command: list[str], directory: str | Path) -> str:
     """Run a command on the CPU; return its standard output, or raise with the last line of its errors."""
-    environment = os.environ | {"CUDA_VISIBLE_DEVICES": "", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(
             command,
             cwd=directory,
-            env=environment,
+            env=environment(),
             capture_output=True,
             text=True,
             timeout=300,

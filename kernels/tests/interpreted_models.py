@@ -43,13 +43,13 @@ def pair(config: Config, switches: Switches) -> tuple[TinyLlama, TinyLlama, Batc
     return plain, other, next(batches(config, 2, 9, CPU))
 
 
-def test_it_is_triton_that_runs_here() -> None:
+def test_triton_is_the_tier_in_use() -> None:
     for op in (RMSNORM, ADD_RMSNORM, SILU_MUL, ROPE, QKV_ROPE, CROSS_ENTROPY, SWIGLU):
         assert op.refusals(torch.ones(1, 1))["triton"] is None
 
 
 @pytest.mark.parametrize(("name", "layout"), [("v3", "interleaved"), ("v4", "interleaved"), ("v4", "half")])
-def test_the_kernels_train_the_model_as_pytorch_does(name: str, layout: Layout) -> None:
+def test_kernels_train_like_pytorch(name: str, layout: Layout) -> None:
     config = replace(TINY, rope_layout=layout)
     switches = VERSIONS[name].with_(off=["compile"])  # type: ignore[index]
     plain, other, batch = pair(config, switches)
@@ -65,7 +65,7 @@ def test_the_kernels_train_the_model_as_pytorch_does(name: str, layout: Layout) 
 
 
 @pytest.mark.parametrize("shape", [(1, 2), (3, 5, 62), (2, 2 * 4099), (0, 8), (3, 0)])
-def test_swiglu_agrees_with_its_definition(shape: tuple[int, ...]) -> None:
+def test_swiglu_matches_its_definition(shape: tuple[int, ...]) -> None:
     torch.manual_seed(0)
     wide = 4 * torch.randn(*shape[:-1], shape[-1] + 6)
     results = []
@@ -79,7 +79,7 @@ def test_swiglu_agrees_with_its_definition(shape: tuple[int, ...]) -> None:
         torch.testing.assert_close(got, expected, rtol=2e-5, atol=2e-5)
 
 
-def test_the_kernels_decode_as_pytorch_does() -> None:
+def test_kernels_decode_like_pytorch() -> None:
     plain, other, batch = pair(TINY, VERSIONS["v4"].with_(off=["compile"]))
     prompt = batch.tokens[:, :3]
     assert torch.equal(generate(other, prompt, 3), generate(plain, prompt, 3))

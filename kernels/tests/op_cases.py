@@ -1,4 +1,4 @@
-"""One table of the ops with arguments of many forms, for every test that holds a tier against the definition."""
+"""Table of the ops with many forms of arguments, for tests that compare a tier with the definition."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Case:
     op: Op
     form: str
     leaves: Callable[[], list[Tensor]]
-    """Fresh random arguments that a gradient is asked for, in float32 on the CPU."""
+    """New random arguments that require a gradient, in float32 on the CPU."""
     call: Callable[..., Any]
-    """The op of those arguments, whatever their dtype and device."""
+    """The op as a function of these arguments, for any dtype and device."""
     roundings: float = 1.0
     """Of a 16-bit gradient, which is summed where several rows are one."""
 
@@ -89,9 +89,9 @@ class Layout:
 
     name: str
     stored: Callable[[Shape], Shape]
-    """The contiguous tensor that holds them."""
+    """The contiguous tensor that contains them."""
     view: Callable[[Tensor, Shape], Tensor]
-    """The tensor of the shape that is asked for, in it."""
+    """The view with the requested shape."""
     rows_are_one: bool = False
 
 
@@ -230,7 +230,7 @@ def assert_agrees(case: Case, tier: str, dtype: torch.dtype, device: str, tolera
     leaves = [leaf.to(device, dtype) for leaf in case.leaves()]
     with only("eager"):
         expected = value_and_gradients(case, [leaf.float() for leaf in leaves])
-    # The slower tiers take what this one cannot. Whatever the table has for the shape, this tier is asked first.
+    # Slower tiers handle arguments that this one does not support. This tier is tried first, regardless of the table.
     first = Choice("", case.op.name, "", 0, 0, tier, "", "a test")
     with disabled(*list(TIERS)[: list(TIERS).index(tier)]), forced(first):
         with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Snippets that try to look faster than they are: each is caught, or the result is marked.
+"""Snippets that try to appear faster than they are: each is rejected, or its result is marked.
 
 The list follows what was seen on public kernel leaderboards. What one process cannot prevent is said in
 `hipward_kernels/harness/tamper.py`; the last test shows what is left of it.
@@ -55,15 +55,15 @@ def attempt(directory: Path, body: str, **parts: str) -> Outcome:
 
 
 @pytest.mark.parametrize("cache", CACHES.values(), ids=CACHES)
-def test_results_that_are_remembered_are_rejected(tmp_path: Path, cache: str) -> None:
+def test_memoized_results_are_rejected(tmp_path: Path, cache: str) -> None:
     job = attempt(tmp_path, cache)
     reason = job.reason("model-new")
     assert "caches results" in reason or "far from the reference" in reason or "other inputs" in reason, reason
     assert len(job.of("sampled", "eager")) == 1
 
 
-def test_a_memory_that_begins_when_nobody_asks_any_more_is_found_amid_the_timing(tmp_path: Path) -> None:
-    """Right for every call, because it knows each buffer's contents by their version."""
+def test_memoization_that_starts_during_timing_is_detected(tmp_path: Path) -> None:
+    """Correct for every call, because it identifies the contents of a buffer by its version."""
     body = """
         time.sleep(0.002)
         self.kept[0] = self.kept.get(0, 0) + 1
@@ -102,7 +102,7 @@ def test_a_memory_that_begins_when_nobody_asks_any_more_is_found_amid_the_timing
             "self.kept.setdefault('y', torch.empty_like(x)); return torch.add(x, self.weight, out=self.kept['y'])",
             "returned memory that its next call overwrote",
         ),
-        # One row that stands for all.
+        # One row, expanded to all.
         ("y = super().forward(x); return y[:1].expand_as(y)", "elements that share memory"),
         # Sixteen buffers in turn.
         ("return torch.add(x, self.weight, out=next(turns))", "returned memory that"),
@@ -110,11 +110,11 @@ def test_a_memory_that_begins_when_nobody_asks_any_more_is_found_amid_the_timing
         ("self.weight.data.add_(0.01); return x + self.weight", "is too far from the reference"),
     ],
 )
-def test_results_that_are_not_there_or_do_not_last_are_rejected(tmp_path: Path, body: str, says: str) -> None:
+def test_missing_and_short_lived_results_are_rejected(tmp_path: Path, body: str, says: str) -> None:
     assert says in attempt(tmp_path, body).reason("model-new")
 
 
-def test_a_result_in_the_memory_of_an_input_is_rejected(tmp_path: Path) -> None:
+def test_result_in_the_memory_of_an_input_is_rejected(tmp_path: Path) -> None:
     job = run(
         snippet("x * 1", new="class ModelNew(Model):\n    def forward(self, x):\n        return x"),
         "model-new",
@@ -135,7 +135,7 @@ def test_a_result_in_the_memory_of_an_input_is_rejected(tmp_path: Path) -> None:
         ("torch.rand(16) + self.weight", {}, ["Model's results for different inputs are the same"]),
     ],
 )
-def test_a_result_that_need_not_be_computed_is_marked(
+def test_result_that_need_not_be_computed_is_marked(
     tmp_path: Path, forward: str, parts: dict[str, str], says: list[str]
 ) -> None:
     job = run(snippet(forward, **parts), directory=tmp_path)
@@ -177,7 +177,7 @@ REPLACED = {
 
 
 @pytest.mark.parametrize(("code", "what"), REPLACED.items(), ids=REPLACED.values())
-def test_replacing_what_measures_is_seen(code: str, what: str) -> None:
+def test_replaced_timers_are_detected(code: str, what: str) -> None:
     read, write = os.pipe()
     # In a copy of this process, because what is replaced stays so.
     if (child := os.fork()) == 0:
@@ -195,7 +195,7 @@ def test_replacing_what_measures_is_seen(code: str, what: str) -> None:
     os.waitpid(child, 0)
 
 
-def test_replacing_what_measures_ends_the_job(tmp_path: Path) -> None:
+def test_replacing_timers_fails_the_job(tmp_path: Path) -> None:
     job = run(snippet(top="torch.isfinite = torch.ones_like"), directory=tmp_path)
     assert job.error["code"] == "tampered"
     assert "replaced torch.isfinite, so measurements" in job.error["message"]
@@ -209,20 +209,20 @@ def test_replacing_what_measures_ends_the_job(tmp_path: Path) -> None:
         ("torch.set_num_threads(torch.get_num_threads() + 1)", "PyTorch's setting for all, number of threads"),
     ],
 )
-def test_slowing_eager_down_ends_the_job(tmp_path: Path, does: str, what: str) -> None:
+def test_slowing_eager_down_fails_the_job(tmp_path: Path, does: str, what: str) -> None:
     late = f"self.kept[0] = self.kept.get(0, 0) + 1\n        if self.kept[0] == 100: {does}\n"
     job = attempt(tmp_path, f"{late}        return x + self.weight")
     assert job.error["code"] == "tampered"
     assert f"replaced {what}, so measurements" in job.error["message"]
 
 
-def test_settings_at_the_top_are_for_all_variants(tmp_path: Path) -> None:
+def test_top_level_settings_apply_to_all_variants(tmp_path: Path) -> None:
     top = "torch.set_float32_matmul_precision('high'); torch.set_num_threads(1)"
     job = run(snippet(top=top, new="class ModelNew(Model):\n    pass"), "model-new", directory=tmp_path)
     assert job.lines[-1] == {"type": "finished"}
 
 
-def test_replacing_it_only_while_it_is_timed_ends_the_job_too(tmp_path: Path) -> None:
+def test_replacing_timers_during_timing_fails_the_job(tmp_path: Path) -> None:
     late = "self.kept[0] = self.kept.get(0, 0) + 1\n        if self.kept[0] > 100: time.perf_counter_ns = lambda: 0\n"
     job = attempt(tmp_path, f"{late}        return super().forward(x)")
     assert job.error["code"] == "tampered"
@@ -257,7 +257,7 @@ for fd in range(3, 1024):
     assert "5ec2e7" not in os.environ.values()
 
 
-def test_doing_nothing_at_all_is_faster_than_the_roofline_allows(tmp_path: Path) -> None:
+def test_no_work_is_faster_than_the_roofline(tmp_path: Path) -> None:
     """What passes every check would still be marked: its time is under the floor that the job states."""
     big = "[torch.zeros(1 << 22)]"
     code = snippet("x[:16] * 2 + self.weight", inputs=big)

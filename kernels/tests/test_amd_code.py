@@ -1,4 +1,4 @@
-"""Every kernel compiles to AMD machine code, with the launch that it would get on that GPU, and the code is good.
+"""Compiles every kernel to AMD machine code with the launch parameters of each GPU, and checks the code.
 
 No GPU is needed. Good is: 16-byte loads, nothing spilled to memory, and enough wavefronts to hide memory's latency, by
 the floor that `amd_report.py` derives for the op and shape.
@@ -41,5 +41,5 @@ def test_machine_code(kernel: Kernel, published: dict[tuple[Any, ...], Any]) -> 
         )
 
 
-def test_the_report_has_no_kernel_that_is_gone(published: dict[tuple[Any, ...], Any]) -> None:
+def test_report_has_no_removed_kernel(published: dict[tuple[Any, ...], Any]) -> None:
     assert len(published) == sum(len(kernel.archs) for kernel in KERNELS)

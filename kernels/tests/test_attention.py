@@ -1,4 +1,4 @@
-"""Attention's router: every route gives the definition's result, and each is left for the reason that it says."""
+"""Attention's router: every route has the result of the definition, and reports why it is not used."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def qkv(queries: int, keys: int, heads: int = 4, kv_heads: int = 2, dtype: torch
     return [torch.randn(shape, dtype=dtype) for shape in shapes]
 
 
-def test_a_compilers_tensor_of_a_gpu_is_copied_only_where_it_begins_between_vectors() -> None:
+def test_unaligned_tensor_is_copied_under_compile() -> None:
     """What Inductor traces the router with: tensors on a GPU that have no memory, even on a host without one."""
     with FakeTensorMode():
         whole = torch.empty(2 * 9 * 4 * 64 + 8, device="cuda", dtype=torch.bfloat16)
@@ -56,7 +56,7 @@ def one_query_at_a_time(q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor
 
 @pytest.mark.parametrize("routes_off", [(), ("sdpa",)])
 @pytest.mark.parametrize(("queries", "keys"), [(5, 5), (1, 7), (3, 7), (1, 1)])
-def test_causal_is_lower_right_for_prefill_decode_and_chunks(
+def test_causal_mask_is_lower_right_for_prefill_decode_and_chunks(
     queries: int, keys: int, routes_off: tuple[str, ...]
 ) -> None:
     q, k, v = qkv(queries, keys)
@@ -91,7 +91,7 @@ def test_sdpa_and_eager_agree_on_masks_and_gradients(mask: Tensor | None, causal
         torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-5)
 
 
-def test_what_masks_are() -> None:
+def test_masks_are_classified() -> None:
     causal = torch.ones(3, 5, dtype=torch.bool).tril(2)
     lowest = torch.finfo(torch.float32).min
     assert classify(None, 3, 5) is MaskKind.FULL
@@ -136,7 +136,7 @@ def reference(q: Tensor, k: Tensor, v: Tensor, seen: Seen) -> Tensor:
         return attention(q, k, v, causal=seen["causal"], scale=seen["softmax_scale"])
 
 
-def test_aiter_is_called_by_keyword_whatever_else_its_version_takes(
+def test_aiter_is_called_by_keyword_in_all_versions(
     installed: Callable[[Callable[..., Any]], None],
 ) -> None:
     seen: Seen = {}
@@ -176,7 +176,7 @@ def test_aiter_is_called_by_keyword_whatever_else_its_version_takes(
                 seen.clear()
 
 
-def test_an_aiter_without_a_needed_keyword_is_refused(installed: Callable[[Callable[..., Any]], None]) -> None:
+def test_aiter_without_a_required_keyword_is_rejected(installed: Callable[[Callable[..., Any]], None]) -> None:
     installed(lambda q, k, v, scale, causal: None)  # noqa: ARG005
     q, k, v = qkv(3, 3, dtype=torch.bfloat16)
     with switched(USE_AITER_ATTENTION="1"):
@@ -186,7 +186,7 @@ def test_an_aiter_without_a_needed_keyword_is_refused(installed: Callable[[Calla
         assert attention(q, k, v).shape == (2, 3, 4, 8)
 
 
-def test_why_each_route_is_left() -> None:
+def test_reason_for_leaving_each_route_is_reported() -> None:
     q, k, v = qkv(3, 3)
     call = Call(q, k, v, None, False, 1.0, 0.0)
     assert refusals(call) == {"aiter": "USE_AITER_ATTENTION is not 1", "sdpa": None, "eager": None}
@@ -200,7 +200,7 @@ def test_why_each_route_is_left() -> None:
         refusals(call)
 
 
-def test_a_choice_is_made_once_for_a_form_and_anew_when_a_switch_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_choice_is_cached_per_form_and_renewed_when_a_switch_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
 
     def counted(name: str, prepared: Callable[[Call], Any]) -> Callable[[Call], Any]:
@@ -231,7 +231,7 @@ def test_a_choice_is_made_once_for_a_form_and_anew_when_a_switch_changes(monkeyp
         attention(q, k, v, causal=True)
 
 
-def test_what_aiter_reads_in_a_mask_is_read_at_each_call(installed: Callable[[Callable[..., Any]], None]) -> None:
+def test_mask_for_aiter_is_read_at_each_call(installed: Callable[[Callable[..., Any]], None]) -> None:
     installed(lambda q, k, v, dropout_p, softmax_scale, causal: F.relu(v) * (2.0 if causal else 1.0))  # noqa: ARG005
     q, k, v = qkv(4, 4, heads=2, dtype=torch.bfloat16)
     v = torch.ones_like(k)
@@ -255,7 +255,7 @@ def calls_of(run: Callable[[], Any]) -> list[str]:
     return seen
 
 
-def test_a_later_call_does_no_more_than_look_its_choice_up() -> None:
+def test_later_call_only_looks_up_its_choice() -> None:
     """A small decode step waits for the host: checking and choosing took it 16 µs, and PyTorch's own call takes 8."""
     q, k, v = qkv(1, 7)
     seen = calls_of(lambda: attention(q, k, v, causal=True))
@@ -263,13 +263,13 @@ def test_a_later_call_does_no_more_than_look_its_choice_up() -> None:
 
 
 @pytest.mark.parametrize("kind", ["fake", "symbolic", "real"])
-def test_a_tracer_that_is_no_compiler_sees_the_router(kind: Any) -> None:
+def test_router_works_under_make_fx(kind: Any) -> None:
     q, k, v = qkv(7, 7)
     graph = make_fx(lambda q, k, v: attention(q, k, v, causal=True), tracing_mode=kind)(q, k, v)
     torch.testing.assert_close(graph(q, k, v), attention(q, k, v, causal=True))
 
 
-def test_torch_func_sees_the_router() -> None:
+def test_router_works_with_torch_func() -> None:
     q, k, v = qkv(3, 7)
     many = torch.func.vmap(lambda q: attention(q, k, v, causal=True))(torch.stack([q, 2 * q]))
     torch.testing.assert_close(many[1], attention(2 * q, k, v, causal=True))
@@ -292,12 +292,12 @@ def test_torch_func_sees_the_router() -> None:
         (lambda q, k, v: attention(q, k, v, dropout=1.0), "a probability below 1"),
     ],
 )
-def test_bad_arguments_are_refused_with_a_sentence(change: Callable[..., Tensor], says: str) -> None:
+def test_invalid_arguments_are_rejected_with_a_message(change: Callable[..., Tensor], says: str) -> None:
     with pytest.raises((ValueError, TypeError), match=says):
         change(*qkv(3, 3))
 
 
-def test_dropout_drops_and_keeps_the_mean() -> None:
+def test_dropout_preserves_the_mean() -> None:
     q, k, v = torch.zeros(1, 4, 2, 8), torch.zeros(1, 400, 2, 8), torch.ones(1, 400, 2, 8)
     for routes_off in ((), ("sdpa",)):
         with disabled(*routes_off):

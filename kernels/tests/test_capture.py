@@ -1,4 +1,4 @@
-"""What the ladder does to models as people write them: attention, joined projections, routed products."""
+"""The effect of the ladder on typical models: attention, joined projections, routed products."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def taken(model: nn.Module, inputs: list[Tensor], *steps: Step) -> Optimized:
         (Flat(), three, "the model", "none"),
     ],
 )
-def test_attention_that_is_written_out_goes_through_the_router(
+def test_explicit_attention_is_routed(
     model: nn.Module, inputs: Callable[[], list[Tensor]], module: str, mask: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[dict[str, Any]] = []
@@ -241,19 +241,19 @@ def test_attention_that_is_written_out_goes_through_the_router(
 
 
 @pytest.mark.parametrize("model", [Watched(), Columns(), Signed(), Capped(), Shifted()])
-def test_what_is_no_plain_attention_stays(model: nn.Module) -> None:
+def test_other_attention_is_not_replaced(model: nn.Module) -> None:
     done = taken(model, three(), ATTENTION)
     assert done.call is model
     assert done.reason(ATTENTION) == ATTENTION.nothing
 
 
-def test_attention_that_drops_weights_stays_while_it_trains() -> None:
+def test_attention_with_dropout_is_not_replaced_in_training() -> None:
     model = GPT2().train()
     assert optimize(model, [hidden_states()], Switches((ATTENTION,))).reason(ATTENTION) == ATTENTION.nothing
 
 
 class Pooled(nn.Module):
-    """PyTorch's module; its weights are returned, or nobody reads them."""
+    """PyTorch's module, whose weights are either returned or unused."""
 
     def __init__(self, *, weights: bool) -> None:
         super().__init__()
@@ -265,14 +265,14 @@ class Pooled(nn.Module):
         return out + weights.mean() if self.weights else out  # type: ignore[no-any-return]
 
 
-def test_pytorchs_module_need_not_compute_weights_that_nobody_reads() -> None:
+def test_unused_attention_weights_are_not_computed() -> None:
     done = taken(Pooled(weights=False).eval(), [hidden_states()], ATTENTION)
     assert done.includes() == ["Attention routing: nn.MultiheadAttention of attention"]
     done = taken(Pooled(weights=True).eval(), [hidden_states()], ATTENTION)
     assert "nn.MultiheadAttention returns its weights" in str(done.reason(ATTENTION))
 
 
-def test_a_mask_of_the_caller_may_change() -> None:
+def test_mask_of_the_caller_may_change() -> None:
     model = BERT().eval()
     x, mask = padded()
     done = optimize(model, [x, mask], Switches((ATTENTION,)))
@@ -280,7 +280,7 @@ def test_a_mask_of_the_caller_may_change() -> None:
         torch.testing.assert_close(done.call(x, other), model(x, other))
 
 
-def test_other_shapes_are_captured_anew() -> None:
+def test_other_shapes_are_captured_again() -> None:
     model = LlamaModel().eval()
     done = optimize(model, [hidden_states()], Switches((ATTENTION, PROJECTIONS)))
     for length in (5, 1, 20):
@@ -321,7 +321,7 @@ def _products(call: Callable[..., Any], inputs: list[Tensor]) -> int:
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
-def test_steps_keep_dtypes_and_give_every_parameter_its_gradient(dtype: torch.dtype) -> None:
+def test_steps_preserve_dtypes_and_gradients(dtype: torch.dtype) -> None:
     model = LlamaModel().to(dtype).eval()
     plain = copy.deepcopy(model)
     x = hidden_states().to(dtype)
@@ -340,7 +340,7 @@ def test_steps_keep_dtypes_and_give_every_parameter_its_gradient(dtype: torch.dt
         torch.testing.assert_close(layer.get_parameter("together.weight").grad, wanted, rtol=1e-3, atol=1e-5)
 
 
-def test_weights_saved_by_one_load_into_the_other() -> None:
+def test_weights_load_across_versions() -> None:
     model, other = BERT(), BERT()
     inputs = padded()
     done = optimize(model, inputs, Switches((PROJECTIONS,)))
@@ -372,7 +372,7 @@ def _subclass(model: BERT) -> None:
 @pytest.mark.parametrize(
     ("change", "joined"), [(_watch, ["query + value"]), (_share, []), (_subclass, ["query + key"])]
 )
-def test_layers_that_are_watched_shared_or_something_else_stay(
+def test_layers_with_hooks_or_shared_or_of_other_types_are_not_replaced(
     change: Callable[[BERT], None], joined: list[str]
 ) -> None:
     model = BERT().eval()
@@ -381,7 +381,7 @@ def test_layers_that_are_watched_shared_or_something_else_stay(
     assert done.found["fused-projections"].changed == joined
 
 
-def test_a_convolutional_network_has_nothing_to_do() -> None:
+def test_convolutional_network_is_not_changed() -> None:
     model = Convolutions().eval()
     done = taken(model, [torch.randn(2, 3, 8, 8)], ATTENTION, PROJECTIONS, GEMM)
     assert done.call is model
@@ -390,7 +390,7 @@ def test_a_convolutional_network_has_nothing_to_do() -> None:
     assert "aiter is not installed" in str(done.reason(GEMM))
 
 
-def test_a_route_that_is_faster_is_taken_with_its_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faster_route_is_used_with_its_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a host whose aiter can run: the route is stood in for by a product that is counted."""
     rows: list[int] = []
 
@@ -411,7 +411,7 @@ def test_a_route_that_is_faster_is_taken_with_its_gradient(monkeypatch: pytest.M
         torch.testing.assert_close(got.grad, expected.grad)
 
 
-def test_pytorchs_own_call_is_routed_where_aiter_can_take_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sdpa_is_routed_to_aiter_if_supported(monkeypatch: pytest.MonkeyPatch) -> None:
     class Call(nn.Module):
         def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
             return F.scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -426,7 +426,7 @@ def test_pytorchs_own_call_is_routed_where_aiter_can_take_it(monkeypatch: pytest
     assert routed.includes() == ["Attention routing: scaled_dot_product_attention of the model"]
 
 
-def test_the_environment_can_forbid_routing() -> None:
+def test_environment_disables_routing() -> None:
     with switches.switched(FORCE_EAGER_ATTENTION="1"):
         assert ATTENTION.refusal(torch.zeros(1)) == "FORCE_EAGER_ATTENTION is 1"
     assert ATTENTION.refusal(torch.zeros(1)) is None

@@ -1,4 +1,4 @@
-"""What an interval says: planted differences are found, and nothing is found where there is none."""
+"""Intervals of comparisons: planted differences are found, and none are found where there are none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def series(middle: float, seed: int, drift: float = 0.0) -> Rounds:
 
 
 @pytest.mark.parametrize(("rival", "said"), [(1.05, "FASTER"), (0.95, "SLOWER"), (1.0, "SAME")])
-def test_a_planted_difference_is_found_and_no_other(rival: float, said: str) -> None:
+def test_planted_difference_is_the_only_one_found(rival: float, said: str) -> None:
     for seed in range(20):
         mine = series(4.2, seed)
         noise = ratio(series(4.2, seed + 100), mine).noise
@@ -23,13 +23,13 @@ def test_a_planted_difference_is_found_and_no_other(rival: float, said: str) -> 
         assert outcome(ratio(series(4.2 * rival, seed + 200), mine), noise) == said
 
 
-def test_a_drift_that_both_met_cancels() -> None:
+def test_common_drift_cancels_out() -> None:
     found = ratio(series(4.2, 1, drift=0.05), series(4.2, 2, drift=0.05))
     assert found.high - found.low < 0.02
     assert found.low < 1 < found.high
 
 
-def test_a_certain_loss_is_a_loss_however_small() -> None:
+def test_certain_slowdown_counts_even_if_small() -> None:
     assert outcome(Ratio(0.994, 0.993, 0.995), 1.002) == "SLOWER"
     assert outcome(Ratio(0.994, 0.993, 0.995), 1.01) == "SAME"
     assert outcome(Ratio(1.0, 0.9, 1.1), 1.002) == "AMBIGUOUS"

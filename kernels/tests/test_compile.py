@@ -1,4 +1,4 @@
-"""The ISA view: sources in, machine code of AMD GPUs out, on a host without one."""
+"""The ISA view: compiles sources to AMD machine code on a host without an AMD GPU."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def moves(kernel: dict[str, Any]) -> set[tuple[str, int]]:
     return {(move["kind"], move["bytes"]) for move in kernel["resources"]["memory"]}
 
 
-def test_a_triton_kernel_shows_what_it_uses_on_each_gpu(tmp_path: Path) -> None:
+def test_triton_kernel_has_its_resource_usage_per_gpu(tmp_path: Path) -> None:
     answer = compiled(tmp_path, language="triton", source=TRITON, arguments={"N": 4096})
     assert [target["arch"] for target in answer["targets"]] == ["gfx90a", "gfx942", "gfx950"]
     for target in answer["targets"]:
@@ -75,7 +75,7 @@ def test_a_triton_kernel_shows_what_it_uses_on_each_gpu(tmp_path: Path) -> None:
         used = kernel["resources"]
         assert used["name"] == "norm"
         assert used["vgpr_spills"] == used["sgpr_spills"] == used["scratch_bytes"] == 0
-        # Asked for at the launch, so not among what the code itself declares: a number for each of four wavefronts.
+        # Requested at launch, so the code does not declare it: one float for each of four wavefronts.
         assert used["lds_bytes"] == 16
         assert moves(kernel) >= {("global load", 16), ("global store", 16)}
         assert kernel["occupancy"]["workgroup_waves"] == answer["num_warps"] == 4
@@ -84,7 +84,7 @@ def test_a_triton_kernel_shows_what_it_uses_on_each_gpu(tmp_path: Path) -> None:
         assert f"amdhsa-unknown-{target['arch']}" in target["texts"]["amdgcn"]
 
 
-def test_what_was_guessed_is_said_and_what_was_asked_for_is_kept(tmp_path: Path) -> None:
+def test_guesses_are_reported_and_requested_values_are_used(tmp_path: Path) -> None:
     asked = {"N": 1000, "x_ptr": "*fp32", "stride": "i32"}
     answer = compiled(tmp_path, language="triton", source=TRITON, archs=["gfx942"], arguments=asked)
     said = {a["name"]: (a["type"], a["value"], a["source"]) for a in answer["signature"]}
@@ -100,7 +100,7 @@ def test_what_was_guessed_is_said_and_what_was_asked_for_is_kept(tmp_path: Path)
     assert ("global load", 16) not in moves(answer["targets"][0]["kernels"][0])
 
 
-def test_an_autotuned_kernel_takes_its_first_configuration(tmp_path: Path) -> None:
+def test_autotuned_kernel_uses_its_first_configuration(tmp_path: Path) -> None:
     tuned = TRITON.replace("BLOCK: tl.constexpr = 4096", "BLOCK: tl.constexpr").replace(
         "@triton.jit\ndef norm",
         "@triton.autotune([triton.Config({'BLOCK': 2048}, num_warps=8)], key=[])\n@triton.jit\ndef norm",
@@ -118,7 +118,7 @@ def instructions_of(target: dict[str, Any], line: int) -> str:
     )
 
 
-def test_instructions_lead_back_to_their_line(tmp_path: Path) -> None:
+def test_instructions_map_to_their_source_line(tmp_path: Path) -> None:
     (target,) = compiled(tmp_path, language="triton", source=TRITON, archs=["gfx942"], arguments={"N": 4096})["targets"]
     assert "_load_dwordx4" in instructions_of(target, LOAD_LINE)
     assert "_store_" not in instructions_of(target, LOAD_LINE)
@@ -126,7 +126,7 @@ def test_instructions_lead_back_to_their_line(tmp_path: Path) -> None:
 
 
 @needs_clang
-def test_a_hip_kernel_shows_the_same_and_headers_belong_to_the_line_that_uses_them(tmp_path: Path) -> None:
+def test_hip_kernel_has_a_listing_and_headers_map_to_the_line_that_uses_them(tmp_path: Path) -> None:
     answer = compiled(tmp_path, language="hip", source=HIP)
     assert answer["compiler"].startswith("clang ")
     for target in answer["targets"]:
@@ -143,7 +143,7 @@ def test_a_hip_kernel_shows_the_same_and_headers_belong_to_the_line_that_uses_th
 
 
 @needs_clang
-def test_the_device_library_leaves_no_question_open_and_the_same_source_gives_the_same_code(tmp_path: Path) -> None:
+def test_compilation_is_reproducible_and_has_no_undefined_symbols(tmp_path: Path) -> None:
     source = """
 #include <hip/hip_runtime.h>
 __global__ void f(const float* x, float* y, int n) {
@@ -162,7 +162,7 @@ __global__ void f(const float* x, float* y, int n) {
 
 
 @needs_clang
-def test_headers_that_were_parsed_ahead_give_the_same_code(tmp_path: Path) -> None:
+def test_precompiled_headers_produce_the_same_code(tmp_path: Path) -> None:
     request = {"language": "hip", "source": HIP, "archs": ["gfx942"]}
     before = compiled(tmp_path, **request)["targets"][0]
     headers.parse_ahead(tmp_path).join()
@@ -173,7 +173,7 @@ def test_headers_that_were_parsed_ahead_give_the_same_code(tmp_path: Path) -> No
 
 
 @needs_clang
-def test_our_arithmetic_of_lds_agrees_with_the_compilers(tmp_path: Path) -> None:
+def test_lds_estimate_matches_the_compiler(tmp_path: Path) -> None:
     source = """
 #include <hip/hip_runtime.h>
 __global__ void __launch_bounds__(256) turn(const float* x, float* y) {
@@ -202,7 +202,9 @@ __global__ void __launch_bounds__(256) turn(const float* x, float* y) {
         ("gfx942", 8, 65 * 1024, 4, (0, "lds")),
     ],
 )
-def test_whole_workgroups_fit_or_do_not(arch: str, registers: int, lds: int, waves: int, fits: tuple[int, str]) -> None:
+def test_occupancy_counts_whole_workgroups(
+    arch: str, registers: int, lds: int, waves: int, fits: tuple[int, str]
+) -> None:
     found = occupancy(arch, registers, lds, waves)
     assert (found.waves_per_cu, found.limited_by) == fits
 
@@ -223,7 +225,7 @@ def test_whole_workgroups_fit_or_do_not(arch: str, registers: int, lds: int, wav
         ({"language": "triton", "source": TRITON, "arguments": {"x_ptr": "f8"}}, "signature", "'f8' is not a type"),
     ],
 )
-def test_what_cannot_be_compiled_says_why(tmp_path: Path, request_: dict[str, Any], code: str, says: str) -> None:
+def test_uncompilable_source_reports_why(tmp_path: Path, request_: dict[str, Any], code: str, says: str) -> None:
     with pytest.raises(CompileError) as raised:
         compiled(tmp_path, **request_)
     assert raised.value.failure.code == code
@@ -231,7 +233,7 @@ def test_what_cannot_be_compiled_says_why(tmp_path: Path, request_: dict[str, An
     assert raised.value.failure.help
 
 
-def test_a_compilers_complaint_names_the_line_and_other_targets_are_still_seen(tmp_path: Path) -> None:
+def test_compiler_error_has_its_line_and_other_targets_are_compiled(tmp_path: Path) -> None:
     wrong = TRITON.replace("x * scale", "x * scal")
     (target,) = compiled(tmp_path, language="triton", source=wrong, archs=["gfx942"], arguments={"N": 64})["targets"]
     assert target["error"]["code"] == "source-error"
@@ -242,7 +244,7 @@ def test_a_compilers_complaint_names_the_line_and_other_targets_are_still_seen(t
 
 
 @needs_clang
-def test_a_complaint_of_code_generation_is_told_without_the_ir_that_was_printed_before(tmp_path: Path) -> None:
+def test_code_generation_error_omits_the_printed_ir(tmp_path: Path) -> None:
     source = """
 #include <hip/hip_runtime.h>
 __global__ void f(float* x) {
@@ -258,7 +260,7 @@ __global__ void f(float* x) {
 
 
 @needs_clang
-def test_clangs_complaint_names_the_line_and_an_unknown_gpu_is_told(tmp_path: Path) -> None:
+def test_clang_error_has_its_line_and_unknown_gpu_is_reported(tmp_path: Path) -> None:
     answer = compiled(tmp_path, language="hip", source=HIP.replace("eps);", "epsilon);"), archs=["gfx942", "gfx9999"])
     wrong, unknown = (target["error"] for target in answer["targets"])
     assert (wrong["code"], wrong["line"]) == ("source-error", 12)
@@ -299,7 +301,7 @@ class Worker:
         return self.process.wait(60)
 
 
-def test_a_warm_worker_answers_each_line_with_one_line_whatever_the_source_does(tmp_path: Path) -> None:
+def test_warm_worker_writes_one_line_per_request(tmp_path: Path) -> None:
     worker = Worker(tmp_path)
     good = {"language": "triton", "source": TRITON, "archs": ["gfx942"], "arguments": {"N": 4096}}
     first = worker.ask(good)
@@ -314,7 +316,7 @@ def test_a_warm_worker_answers_each_line_with_one_line_whatever_the_source_does(
     assert worker.leave() == 0
 
 
-def test_by_hand_it_prints_a_report(tmp_path: Path) -> None:
+def test_command_prints_a_report(tmp_path: Path) -> None:
     file = tmp_path / "norm.py"
     file.write_text(TRITON)
     done = subprocess.run(
@@ -329,7 +331,7 @@ def test_by_hand_it_prints_a_report(tmp_path: Path) -> None:
     assert "_load_dwordx4" in done.stdout
 
 
-def test_by_hand_a_source_that_does_not_compile_is_an_error(tmp_path: Path) -> None:
+def test_command_fails_for_a_source_that_does_not_compile(tmp_path: Path) -> None:
     file = tmp_path / "broken.hip"
     file.write_text("__global__ void k(")
     command = [sys.executable, "-m", "hipward_kernels.compile", str(file), "--arch", "gfx942"]
@@ -338,7 +340,7 @@ def test_by_hand_a_source_that_does_not_compile_is_an_error(tmp_path: Path) -> N
     assert "gfx942: kernel.hip:1:" in done.stdout
 
 
-def test_the_site_s_example_is_what_this_compiler_makes() -> None:
+def test_example_of_the_site_matches_this_compiler() -> None:
     recorded, made = json.loads(RECORD.read_text(encoding="utf-8")), record()
     renew = "renew it: python -m hipward_kernels.compile.record"
     assert recorded["source"] == made["source"], renew

@@ -1,4 +1,4 @@
-"""What a job line must hold, and where inputs are made. The snippet's own mistakes are in `test_harness.py`."""
+"""Fields of a job line, and the device of inputs. Errors of snippets are in `test_harness.py`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 JOB = {"code": "x = 1", "variants": ["model-new", "eager", "compile"], "device": "cpu", "time_cap_s": 15}
 
 
-def test_variants_come_in_ladder_order_with_eager_first() -> None:
+def test_variants_are_in_ladder_order_with_eager_first() -> None:
     assert Job.from_json(json.dumps(JOB)) == Job("x = 1", ["eager", "compile", "model-new"], "cpu", 15.0)
     assert parse_variants([]) == ["eager"]
     assert tuple(parse_variants(VARIANTS)) == VARIANTS
@@ -36,13 +36,13 @@ def test_variants_come_in_ladder_order_with_eager_first() -> None:
         {"time_cap_s": None},
     ],
 )
-def test_a_wrong_field_is_an_error(change: dict[str, object]) -> None:
+def test_invalid_field_is_an_error(change: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r".+"):
         Job.from_json(json.dumps({**JOB, **change}))
 
 
 @pytest.mark.parametrize("line", ["", "nonsense", "[1]", "{}", '{"code": ""}'])
-def test_another_line_is_an_error(line: str) -> None:
+def test_unknown_line_is_an_error(line: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         Job.from_json(line)
 
@@ -74,10 +74,8 @@ def get_init_inputs():
     [("x", ["meta", "meta"]), ("torch.from_numpy(x.numpy())", ["meta", "cpu", "cpu"])],
     ids=["on the device", "on the CPU where NumPy is used"],
 )
-def test_inputs_are_made_on_the_device_where_get_inputs_allows_it(
-    body: str, made_on: list[str], tmp_path: Path
-) -> None:
-    # PyTorch's meta device stands for a GPU: tensors there have no values that NumPy could read.
+def test_inputs_are_created_on_the_device_if_possible(body: str, made_on: list[str], tmp_path: Path) -> None:
+    # PyTorch's meta device replaces a GPU: its tensors have no values that NumPy could read.
     snippet = contract.load(SNIPPET.replace("BODY", body), tmp_path, torch.device("meta"))
     for seed in range(2):
         (x,) = snippet.inputs(seed)

@@ -1,4 +1,4 @@
-"""What a host is like: sensors of both vendors from recorded answers, the audit, and the settings before an import."""
+"""Conditions of a host: sensors of both vendors from recorded responses, the audit, and settings before an import."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def amd_host(root: Path) -> Path:
     return root
 
 
-def test_an_amd_gpu_is_read_from_the_drivers_files(tmp_path: Path) -> None:
+def test_amd_gpu_is_read_from_sysfs(tmp_path: Path) -> None:
     sensors = Sysfs(ADDRESS, amd_host(tmp_path))
     assert sensors.read() == Reading(1874, 1300, 61.0, 512.0, 87.0, None)
     assert sensors.max_sm_mhz() == 2100
@@ -55,12 +55,12 @@ def test_an_amd_gpu_is_read_from_the_drivers_files(tmp_path: Path) -> None:
     assert sensors.partition() == "SPX/NPS1"
 
 
-def test_an_amd_gpu_without_a_frequency_sensor_is_read_from_its_levels(tmp_path: Path) -> None:
+def test_amd_clock_is_read_from_levels_without_a_frequency_sensor(tmp_path: Path) -> None:
     (amd_host(tmp_path) / "bus/pci/devices" / ADDRESS / "hwmon/hwmon4/freq1_input").unlink()
     assert Sysfs(ADDRESS, tmp_path).read().sm_mhz == 1873
 
 
-def test_what_cannot_be_read_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_unreadable_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="pp_dpm_sclk cannot be read"):
         Sysfs(ADDRESS, tmp_path)
     with pytest.raises(UnreadableError, match="the clocks of a processor are not read"):
@@ -98,7 +98,7 @@ class FakeSmi(SimpleNamespace):
         return [{"name": "python", "pid": 17}]
 
 
-def test_amd_smi_is_the_second_source_and_what_it_does_not_give_is_none() -> None:
+def test_amd_smi_is_the_fallback_and_missing_values_are_none() -> None:
     sensors = AmdSmi(ADDRESS, FakeSmi())
     assert sensors.read() == Reading(1500, 1300, 55, 340, None, None)
     assert (sensors.max_sm_mhz(), sensors.other_processes(), sensors.partition()) == (2100, [17], None)
@@ -146,7 +146,7 @@ class FakeNvml:
 @pytest.mark.parametrize(
     ("reasons", "slowed"), [(0, None), (0x4, None), (0x1, None), (0x44, "heat"), (0x80, "power brake")]
 )
-def test_an_nvidia_gpu_is_read_from_the_drivers_library(reasons: int, slowed: str | None) -> None:
+def test_nvidia_gpu_is_read_from_nvml(reasons: int, slowed: str | None) -> None:
     sensors = Nvml("aa-bb", FakeNvml(reasons))
     assert sensors.read() == Reading(1755, 3201, 44, 412.5, 93.0, slowed, power_capped=bool(reasons & 0x4))
     assert (sensors.max_sm_mhz(), sensors.other_processes(), sensors.partition()) == (1980, [99], None)
@@ -154,14 +154,14 @@ def test_an_nvidia_gpu_is_read_from_the_drivers_library(reasons: int, slowed: st
         Nvml("cc", FakeNvml())
 
 
-def test_the_structures_are_as_large_as_nvmls() -> None:
+def test_structures_have_the_size_of_nvmls() -> None:
     from hipward_kernels.environment import sensors
 
     assert ctypes.sizeof(sensors._Process) == 24
     assert ctypes.sizeof(sensors._Utilization) == 8
 
 
-def test_the_audit_names_what_to_change_and_the_command(tmp_path: Path) -> None:
+def test_audit_names_the_setting_and_the_command(tmp_path: Path) -> None:
     (tmp_path / "proc/sys/kernel").mkdir(parents=True)
     (tmp_path / "proc/sys/kernel/numa_balancing").write_text("1\n")
     variables = {"TORCHINDUCTOR_MAX_AUTOTUNE": "1", "HIP_FORCE_DEV_KERNARG": "1"}
@@ -176,7 +176,7 @@ def test_the_audit_names_what_to_change_and_the_command(tmp_path: Path) -> None:
     assert "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor" not in findings
 
 
-def test_the_audit_leaves_other_vendors_settings_out(tmp_path: Path) -> None:
+def test_audit_omits_settings_of_other_vendors(tmp_path: Path) -> None:
     assert not {"AMD_LOG_LEVEL", "/proc/sys/kernel/numa_balancing"} & {f.name for f in audit("nvidia", {}, tmp_path)}
     assert all(finding.state != "change" for finding in audit("nvidia", {}, tmp_path))
     assert precision_note("highest").command
@@ -199,14 +199,14 @@ def test_the_audit_leaves_other_vendors_settings_out(tmp_path: Path) -> None:
         ("roundup_power2_divisions:[256:1,512:2", "is not of the form name:value"),
     ],
 )
-def test_the_form_of_the_allocators_variable(text: str, says: str | None) -> None:
+def test_allocator_variable_has_the_expected_form(text: str, says: str | None) -> None:
     wrong = problem(text)
     assert (wrong is None) == (says is None)
     assert says is None or says in str(wrong)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_audit_says_what_importing_pytorch_would_abort_at(name: str) -> None:
+def test_audit_reports_values_that_abort_the_import_of_pytorch(name: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "hipward_kernels.environment.audit"],
         cwd=ROOT,
@@ -222,7 +222,7 @@ def test_the_audit_says_what_importing_pytorch_would_abort_at(name: str) -> None
         configure_memory_optimizations("none", {name: "expandable_segments=True"})
 
 
-def test_memory_settings_are_made_before_the_import_and_keep_what_was_chosen(tmp_path: Path) -> None:
+def test_memory_settings_precede_the_import_and_preserve_user_values(tmp_path: Path) -> None:
     made: dict[str, str] = {}
     assert configure_memory_optimizations("amd", made) == made == {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}
     chosen = {"PYTORCH_HIP_ALLOC_CONF": "max_split_size_mb:256"}
@@ -240,12 +240,12 @@ def test_memory_settings_are_made_before_the_import_and_keep_what_was_chosen(tmp
     assert done.stdout == "expandable_segments:True\n"
 
 
-def test_the_vendor_is_that_of_the_gpu_in_use() -> None:
+def test_vendor_is_that_of_the_gpu_in_use() -> None:
     expected = "none" if not torch.cuda.is_available() else "amd" if torch.version.hip else "nvidia"
     assert detect_gpu_vendor() == expected
 
 
-def test_a_host_that_computes_passes_validation() -> None:
+def test_working_host_passes_validation() -> None:
     command = [
         sys.executable,
         "-m",

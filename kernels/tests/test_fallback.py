@@ -1,4 +1,4 @@
-"""What an op does when a tier fails: the next one runs, unless the failure is not the tier's."""
+"""Failures of a tier: the next tier runs, unless the tier did not cause the failure."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def inside_triton(error: Exception) -> Callable[[Tensor], Tensor]:
     ],
     ids=str,
 )
-def test_a_tier_that_does_not_work_here_is_left_for_good_and_says_why_once(
+def test_failing_tier_is_disabled_and_reported_once(
     fail: Callable[[Tensor], Tensor], twice: Op, caplog: pytest.LogCaptureFixture
 ) -> None:
     sys.modules["twice_op.hip"].refuse = fail  # type: ignore[attr-defined]
@@ -73,7 +73,7 @@ def test_a_tier_that_does_not_work_here_is_left_for_good_and_says_why_once(
 @pytest.mark.parametrize(
     "error", [GridError("8388608 blocks of 512 threads"), OutOfResources(70000, 65536, "shared memory")]
 )
-def test_a_tier_that_cannot_launch_some_inputs_is_asked_for_others(
+def test_tier_that_cannot_launch_some_inputs_is_used_for_others(
     error: Exception, twice: Op, caplog: pytest.LogCaptureFixture
 ) -> None:
     hip: Any = sys.modules["twice_op.hip"]
@@ -100,7 +100,7 @@ def test_a_tier_that_cannot_launch_some_inputs_is_asked_for_others(
     ],
     ids=str,
 )
-def test_mistakes_and_a_device_that_is_full_or_broken_are_raised(
+def test_caller_errors_and_device_failures_are_raised(
     fail: Callable[[Tensor], Tensor], twice: Op, caplog: pytest.LogCaptureFixture
 ) -> None:
     hip: Any = sys.modules["twice_op.hip"]
@@ -114,7 +114,7 @@ def test_mistakes_and_a_device_that_is_full_or_broken_are_raised(
     assert "does without" not in caplog.text
 
 
-def test_a_tier_whose_module_cannot_be_imported_is_refused_with_the_reason(tmp_path: Path, twice: Op) -> None:
+def test_tier_that_cannot_be_imported_is_reported_with_the_reason(tmp_path: Path, twice: Op) -> None:
     del twice
     (tmp_path / "twice_op" / "hip.py").write_text("raise OSError('libtriton.so: cannot open shared object file')\n")
     del sys.modules["twice_op.hip"]

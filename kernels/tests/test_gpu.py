@@ -1,4 +1,4 @@
-"""What only a GPU can show: each tier's kernels in each dtype and under torch.compile, bad input, and a job's variants.
+"""Tests that need a GPU: each tier's kernels in each dtype and under torch.compile, bad input, and a job's variants.
 
 For AMD and NVIDIA alike; skipped where there is no GPU.
 """
@@ -39,14 +39,14 @@ TOLERANCE = {torch.float32: 3e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 
 
 @pytest.mark.parametrize("op", OPS)
-def test_every_tier_is_there(op: str) -> None:
+def test_every_tier_is_available(op: str) -> None:
     assert set(OPS[op].refusals(torch.ones(1, device="cuda")).values()) == {None}
 
 
 @pytest.mark.parametrize("tier", ["hip", "triton"])
 @pytest.mark.parametrize("dtype", list(TOLERANCE))
 @pytest.mark.parametrize("case", [*CASES, *LONG_CASES], ids=str)
-def test_the_kernels_agree_with_the_definition(case: Case, dtype: torch.dtype, tier: str) -> None:
+def test_kernels_match_the_definition(case: Case, dtype: torch.dtype, tier: str) -> None:
     assert_agrees(case, tier, dtype, "cuda", TOLERANCE[dtype])
 
 
@@ -63,7 +63,7 @@ def test_the_kernels_agree_with_the_definition(case: Case, dtype: torch.dtype, t
     ],
 )
 @pytest.mark.parametrize(("rows", "columns"), [(1, 2048), (37, 4096), (301, 2056)])
-def test_every_way_to_share_out_a_row_gives_the_same(parameters: str, rows: int, columns: int) -> None:
+def test_all_splits_of_a_row_agree(parameters: str, rows: int, columns: int) -> None:
     if "cluster" in parameters and cluster_of(get_gfx()) == 1:
         pytest.skip("blocks of this GPU do not share rows")
     x, residual = (torch.randn(rows, columns, device="cuda", dtype=torch.bfloat16) for _ in range(2))
@@ -82,7 +82,7 @@ def test_every_way_to_share_out_a_row_gives_the_same(parameters: str, rows: int,
 
 @pytest.mark.parametrize("columns", [1024, 4096, 4104])
 @pytest.mark.parametrize("parameters", ["block=4096 warps=8 again=1", "block=1024 warps=4"])
-def test_a_row_that_triton_reads_twice_gives_the_same(parameters: str, columns: int) -> None:
+def test_row_read_twice_by_triton_has_the_same_result(parameters: str, columns: int) -> None:
     x, residual = (torch.randn(37, columns, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     weight = torch.randn(columns, device="cuda", dtype=torch.bfloat16)
     with only("eager"):
@@ -95,9 +95,7 @@ def test_a_row_that_triton_reads_twice_gives_the_same(parameters: str, columns: 
 @pytest.mark.parametrize("table", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(("batch", "length"), [(1, 1), (3, 1), (1, 300), (2, 300)])
-def test_rope_is_the_same_for_few_tokens_and_for_many(
-    batch: int, length: int, layout: Layout, table: torch.dtype
-) -> None:
+def test_rope_agrees_for_few_and_many_tokens(batch: int, length: int, layout: Layout, table: torch.dtype) -> None:
     # A thread moves two vectors of 16 bytes, or of two features where those would leave most of the GPU idle.
     cos, sin = (angles.to(table) for angles in rope_table(length, 48, device="cuda"))
     x = torch.randn(batch, length, 24, 64, device="cuda", dtype=torch.bfloat16)
@@ -115,7 +113,7 @@ def test_rope_is_the_same_for_few_tokens_and_for_many(
 
 @pytest.mark.parametrize("add", [False, True])
 @pytest.mark.parametrize(("rows", "columns"), [(700, 48), (1, 1024), (2049, 1024), (300, 8192), (9, 16384), (3, 65536)])
-def test_rmsnorms_backward_in_hip_is_float64s_and_the_same_each_time(rows: int, columns: int, add: bool) -> None:
+def test_rmsnorm_backward_in_hip_is_accurate_and_deterministic(rows: int, columns: int, add: bool) -> None:
     x, residual, dy, dtotal = (torch.randn(rows, columns, device="cuda", dtype=torch.bfloat16) for _ in range(4))
     weight = torch.randn(columns, device="cuda", dtype=torch.bfloat16)
     total = (x + residual if add else x).double().requires_grad_()
@@ -139,7 +137,7 @@ def test_rmsnorms_backward_in_hip_is_float64s_and_the_same_each_time(rows: int, 
         assert float(error) < 2.5e-3  # bfloat16 rounds to within 2**-9, once
 
 
-def test_a_weight_may_be_wider_than_the_rows() -> None:
+def test_weight_may_have_a_wider_dtype_than_the_rows() -> None:
     x, weight = torch.randn(4, 1024, device="cuda", dtype=torch.bfloat16), torch.randn(1024, device="cuda")
     with only("eager"):
         expected = rmsnorm(x, weight)
@@ -149,7 +147,7 @@ def test_a_weight_may_be_wider_than_the_rows() -> None:
 
 
 @pytest.mark.parametrize("offset", [1, 3])
-def test_addresses_that_vectors_cannot_begin_at(offset: int) -> None:
+def test_unaligned_addresses_are_supported(offset: int) -> None:
     storage = torch.randn(2 * 64 * 128 + 8, device="cuda", dtype=torch.bfloat16)
     x = storage[offset : offset + 64 * 128].view(64, 128)
     up = storage[64 * 128 + offset : 2 * 64 * 128 + offset].view(64, 128)
@@ -202,7 +200,7 @@ def memory() -> Iterator[None]:
 @pytest.mark.usefixtures("memory")
 @pytest.mark.parametrize("tier", ["hip", "triton"])
 @pytest.mark.parametrize("name", HUGE)
-def test_more_than_2_to_the_31_elements(name: str, tier: str) -> None:
+def test_more_than_2_to_the_31_elements_are_supported(name: str, tier: str) -> None:
     columns = 8192
     x = torch.ones(2**31 // columns + 3, columns, device="cuda", dtype=torch.bfloat16)
     x[-2:] = torch.randn(2, columns, device="cuda")
@@ -226,7 +224,7 @@ def test_more_than_2_to_the_31_elements(name: str, tier: str) -> None:
 
 
 @pytest.mark.usefixtures("memory")
-def test_attention_over_more_than_2_to_the_31_elements() -> None:
+def test_attention_supports_more_than_2_to_the_31_elements() -> None:
     """Forward: cuDNN's backward refuses so large a batch with an error of its own."""
     x = torch.randn(2**31 // 8192 + 3, 64, 1, 128, device="cuda", dtype=torch.bfloat16)
     with torch.no_grad():
@@ -234,7 +232,7 @@ def test_attention_over_more_than_2_to_the_31_elements() -> None:
 
 
 @pytest.mark.usefixtures("memory")
-def test_more_than_2_to_the_31_elements_in_eight_bits() -> None:
+def test_more_than_2_to_the_31_elements_in_fp8_are_supported() -> None:
     dtype = fp8_dtype(get_gfx())
     if dtype is None:
         pytest.skip("this GPU has no 8-bit matrix units")
@@ -252,14 +250,14 @@ def test_float64_runs_in_eager() -> None:
     assert rmsnorm(x).dtype == torch.float64
 
 
-def test_arguments_on_two_devices_are_refused() -> None:
+def test_arguments_on_two_devices_are_rejected() -> None:
     x = torch.randn(4, 8, device="cuda")
     for call in (lambda: rmsnorm(x, torch.ones(8)), lambda: silu_mul(x, x.cpu()), lambda: add_rmsnorm(x, x.cpu())):
         with pytest.raises(ValueError, match="cpu"):
             call()
 
 
-def test_torch_compile_takes_the_kernels_in_one_graph_with_their_gradients() -> None:
+def test_torch_compile_captures_the_kernels_in_one_graph_with_gradients() -> None:
     cos, sin = rope_table(16, 64, device="cuda")
     labels = torch.arange(64, device="cuda")
 
@@ -283,7 +281,7 @@ def test_torch_compile_takes_the_kernels_in_one_graph_with_their_gradients() -> 
         torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-6)
 
 
-def test_graph_capture_takes_the_launches() -> None:
+def test_launches_can_be_captured_in_a_graph() -> None:
     x, weight = torch.randn(64, 1024, device="cuda", dtype=torch.bfloat16), torch.ones(1024, device="cuda").bfloat16()
     rmsnorm(x, weight)
     graph = torch.cuda.CUDAGraph()
@@ -294,7 +292,7 @@ def test_graph_capture_takes_the_launches() -> None:
     torch.testing.assert_close(y, silu_mul(rmsnorm(x, weight), x))
 
 
-def test_threads_and_streams_of_their_own() -> None:
+def test_ops_work_on_other_threads_and_streams() -> None:
     x = torch.randn(512, 4096, device="cuda", dtype=torch.bfloat16)
     expected = rmsnorm(x)
     torch.cuda.synchronize()
@@ -317,7 +315,7 @@ def test_threads_and_streams_of_their_own() -> None:
         assert torch.equal(result, expected)
 
 
-def test_eight_bit_rows_are_those_of_the_definition() -> None:
+def test_fp8_rows_match_the_definition() -> None:
     dtype = fp8_dtype(get_gfx())
     if dtype is None:
         pytest.skip("this GPU has no 8-bit matrix units")
@@ -335,7 +333,7 @@ def test_eight_bit_rows_are_those_of_the_definition() -> None:
 
 
 @pytest.mark.parametrize("bias", [False, True])
-def test_the_eight_bit_product_is_that_of_the_rounded_numbers(bias: bool) -> None:
+def test_fp8_product_matches_the_rounded_values(bias: bool) -> None:
     layer = torch.nn.Linear(512, 256, bias=bias, device="cuda", dtype=torch.bfloat16)
     quantized = FP8Linear(layer)
     x = torch.randn(4, 33, 512, device="cuda", dtype=torch.bfloat16)
@@ -349,7 +347,7 @@ def test_the_eight_bit_product_is_that_of_the_rounded_numbers(bias: bool) -> Non
 
 
 @pytest.mark.parametrize("heads", [(4, 4), (8, 2)])
-def test_attention_of_a_decode_step_and_of_a_chunk(heads: tuple[int, int]) -> None:
+def test_attention_supports_decode_steps_and_chunks(heads: tuple[int, int]) -> None:
     for queries in (1, 5, 64):
         q = torch.randn(2, queries, heads[0], 64, device="cuda", dtype=torch.bfloat16)
         k, v = (torch.randn(2, 64, heads[1], 64, device="cuda", dtype=torch.bfloat16) for _ in range(2))
@@ -358,7 +356,7 @@ def test_attention_of_a_decode_step_and_of_a_chunk(heads: tuple[int, int]) -> No
         torch.testing.assert_close(attention(q, k, v, causal=True).float(), expected, rtol=2e-2, atol=2e-2)
 
 
-def test_each_route_of_a_linear_layer_gives_the_same() -> None:
+def test_all_routes_of_a_linear_layer_agree() -> None:
     x, weight = (torch.randn(shape, device="cuda", dtype=torch.bfloat16) for shape in ((3, 7, 64), (48, 64)))
     expected = torch.nn.functional.linear(x.float(), weight.float())
     for route, run in ROUTES.items():
@@ -367,7 +365,7 @@ def test_each_route_of_a_linear_layer_gives_the_same() -> None:
 
 
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
-def test_tensors_on_a_device_that_is_not_current() -> None:
+def test_tensors_on_a_device_other_than_the_current_one() -> None:
     x = torch.randn(64, 1024, device="cuda:1")
     with only("eager"):
         expected = rmsnorm(x)
@@ -375,7 +373,7 @@ def test_tensors_on_a_device_that_is_not_current() -> None:
 
 
 @pytest.mark.parametrize("example", ["rmsnorm.py", "swiglu_mlp.py", "attention_block.py"])
-def test_a_job_times_the_fused_variants(example: str) -> None:
+def test_fused_variants_are_timed(example: str) -> None:
     file = ROOT / "examples" / example
     done = subprocess.run(
         [sys.executable, "-m", "hipward_kernels.harness", str(file), "--device", "cuda:0", "--time-cap", "1"],

@@ -34,7 +34,7 @@ def test_product_is_found_by_device_name(device_name: str, product: str | None) 
     assert (found and found.name) == product
 
 
-def test_every_product_has_an_architecture_and_every_figure_a_source() -> None:
+def test_every_product_has_an_architecture_and_every_figure_has_a_source() -> None:
     groups = {
         "units": ("compute_units", "xcds"),
         "memory": ("memory_gb", "bandwidth_tbs"),
@@ -52,14 +52,14 @@ def test_every_product_has_an_architecture_and_every_figure_a_source() -> None:
     assert all(source["url"].startswith("https://") for source in sources().values())
 
 
-def test_peaks_grow_with_narrower_types() -> None:
+def test_peaks_are_higher_for_narrower_types() -> None:
     order = ("fp64_matrix", "fp32_matrix", "tf32_matrix", "bf16_matrix", "fp16_matrix", "fp8_matrix", "fp4_matrix")
     for product in products():
         rates = [product.peak[name] for name in order if name in product.peak]
         assert rates == sorted(rates), product.name
 
 
-def test_reduced_precision_applies_to_float32_alone() -> None:
+def test_reduced_precision_applies_only_to_float32() -> None:
     mi300x = product_named("MI300X")
     assert mi300x is not None
     assert mi300x.matrix_peak(torch.float32) == pytest.approx(163.4e12)

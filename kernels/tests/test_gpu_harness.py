@@ -1,4 +1,4 @@
-"""What only a GPU can show of the harness: side streams, hot and cold, clocks, the roofline, and DDP over NCCL.
+"""Tests of the harness that need a GPU: side streams, hot and cold, clocks, the roofline, and DDP over NCCL.
 
 For AMD and NVIDIA alike; skipped where there is no GPU.
 """
@@ -54,7 +54,7 @@ def job(tmp_path: Path, new: str, *, rows: int = 2048, columns: int = 4096) -> l
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_an_honest_job_has_a_floor_a_hot_figure_and_idle_readings(tmp_path: Path) -> None:
+def test_job_has_roofline_hot_time_and_idle_readings(tmp_path: Path) -> None:
     lines = job(tmp_path, "return super().forward(x)")
     environment, floor = (
         next(line for line in lines if line["type"] == "environment"),
@@ -89,7 +89,7 @@ def test_an_honest_job_has_a_floor_a_hot_figure_and_idle_readings(tmp_path: Path
     )
 
 
-def test_calls_that_wait_for_the_host_are_named_and_others_are_not(tmp_path: Path) -> None:
+def test_host_bound_calls_are_reported(tmp_path: Path) -> None:
     many = "return super().forward(x) + sum(torch.zeros_like(x[0, 0]) for _ in range(40))"
     warnings = [line["text"] for line in job(tmp_path, many, rows=16, columns=16) if line["type"] == "warning"]
     assert any("waits for the host in" in text and "ModelNew" in text for text in warnings), warnings
@@ -107,7 +107,7 @@ SIDE = """global side
         return y"""
 
 
-def test_work_on_a_stream_that_nobody_waits_for_is_rejected(tmp_path: Path) -> None:
+def test_work_on_an_unsynchronized_stream_is_rejected(tmp_path: Path) -> None:
     lines = job(tmp_path, SIDE)
     reasons = [line["reason"] for line in lines if line["type"] == "precision" and not line["passed"]]
     assert len(reasons) == 1, lines
@@ -115,7 +115,7 @@ def test_work_on_a_stream_that_nobody_waits_for_is_rejected(tmp_path: Path) -> N
     assert not [line for line in lines if line["type"] == "sampled" and line["variant"] == "model-new"]
 
 
-def test_a_side_stream_that_is_joined_is_no_offence(tmp_path: Path) -> None:
+def test_joined_side_stream_is_allowed(tmp_path: Path) -> None:
     lines = job(
         tmp_path,
         SIDE.replace("        return y", "        torch.cuda.current_stream().wait_stream(side)\n        return y"),
@@ -123,7 +123,7 @@ def test_a_side_stream_that_is_joined_is_no_offence(tmp_path: Path) -> None:
     assert [line for line in lines if line["type"] == "sampled" and line["variant"] == "model-new"], lines
 
 
-def test_events_that_lie_are_replaced_in_vain(tmp_path: Path) -> None:
+def test_replacing_timer_events_has_no_effect(tmp_path: Path) -> None:
     code = "torch.cuda.Event.elapsed_time = lambda self, other: 1e-6; return super().forward(x)"
     assert job(tmp_path, code)[-1]["code"] == "tampered"
 

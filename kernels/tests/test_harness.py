@@ -1,4 +1,4 @@
-"""The harness as its user has it: a child process, one job in, JSON lines out."""
+"""The harness as a child process: one job in, JSON lines out."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
         "idle": (dict,),
         "audit": (list,),
     },
+    "step": {"step": TEXT},
     "unavailable": {"variant": TEXT, "reason": TEXT},
     "precision": {"variant": TEXT, "passed": (bool,), "outputs": (list,), "seeds": (int,), "reference": TEXT},
     "variants": {"variants": (list,)},
@@ -39,7 +40,7 @@ FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
     "roofline": {
         **dict.fromkeys(("bytes_read", "bytes_written", "flops"), (int,)),
         **dict.fromkeys(("copy_gbs", "bandwidth_gbs", "floor_ms"), NUMBER),
-        **dict.fromkeys(("bandwidth_from", "peak_from", "bound"), TEXT),
+        **dict.fromkeys(("bandwidth_source", "peak_source", "bound"), TEXT),
     },
     "warning": {"text": TEXT},
     "hot": {"variant": TEXT, "hot": (dict,)},
@@ -50,6 +51,7 @@ FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
 }
 OPTIONAL = {
     "environment": {"triton", "hip", "cuda", "driver"},
+    "step": {"variant"},
     "precision": {"reason"},
     "error": {"traceback"},
     "roofline": {"peak_tflops"},
@@ -120,7 +122,7 @@ def run(
     with os.fdopen(read, encoding="utf-8") as events:
         first = events.readline()
         assert json.loads(first) == {"type": "ready"}
-        # Lines stay far below what a pipe holds while standard output is read.
+        # The lines fit into the buffer of a pipe while standard output is read.
         stdout, stderr = process.communicate(json.dumps(job) + "\n", timeout=120)
         lines = [json.loads(line, parse_constant=refuse_constant) for line in events]
     for line in lines if checked else ():
@@ -164,7 +166,7 @@ def get_init_inputs():
 """
 
 
-def test_a_good_job_says_everything_in_order(tmp_path: Path) -> None:
+def test_job_writes_all_lines_in_order(tmp_path: Path) -> None:
     code = (EXAMPLES / "swiglu_mlp.py").read_text()
     job = run(code, "eager-control", "compile", "fused-ops", "fused-projections", "model-new", directory=tmp_path)
     assert job.status == 0, job.stderr
@@ -197,14 +199,14 @@ def test_a_good_job_says_everything_in_order(tmp_path: Path) -> None:
     assert "0.3 s" in environment["stop_rule"]
 
 
-def test_variants_without_anything_to_do_say_so(tmp_path: Path) -> None:
+def test_variants_without_effect_are_reported(tmp_path: Path) -> None:
     job = run(snippet(), "fused-projections", "model-new", directory=tmp_path)
     assert job.reason("fused-projections").startswith("No linear layers that read the same tensor")
     assert job.reason("model-new") == "The snippet has no ModelNew."
     assert job.lines[-1] == {"type": "finished"}
 
 
-def test_a_model_that_keeps_a_lambda_over_its_modules_is_compared_in_float64(tmp_path: Path) -> None:
+def test_model_with_a_lambda_over_its_modules_is_compared_in_float64(tmp_path: Path) -> None:
     inner = "self.inner = nn.Linear(16, 16); self.call = lambda x: self.inner(x)"
     job = run(snippet("self.call(x)", init=inner), "eager-control", directory=tmp_path)
     assert [line["reference"] for line in job.of("precision")] == ["float64", "float64"]
@@ -228,14 +230,14 @@ class ModelNew(Model):
         ("raise SystemExit", "ModelNew raised SystemExit"),
     ],
 )
-def test_a_wrong_model_new_is_rejected_and_eager_is_measured(tmp_path: Path, body: str, says: str) -> None:
+def test_wrong_model_new_is_rejected_and_eager_is_measured(tmp_path: Path, body: str, says: str) -> None:
     job = run(snippet(new=MODEL_NEW.format(body)), "model-new", directory=tmp_path)
     assert job.reason("model-new").startswith(says)
     assert len(job.of("sampled", "eager")) == 1
     assert job.lines[-1] == {"type": "finished"}
 
 
-def test_a_result_that_is_wrong_only_while_it_is_timed_is_found(tmp_path: Path) -> None:
+def test_wrong_result_during_timing_is_detected(tmp_path: Path) -> None:
     cheat = """
 class ModelNew(Model):
     calls = 0
@@ -281,7 +283,7 @@ class ModelNew(Model):
         (snippet(inputs="[torch.randn(4, 16, device='cuda')]"), "contract-missing", "get_inputs raised", "on the CPU"),
     ],
 )
-def test_a_bad_snippet_ends_with_a_code_a_sentence_and_what_to_do(
+def test_bad_snippet_fails_with_code_message_and_help(
     tmp_path: Path, code: str, failure: str, says: str, helps: str
 ) -> None:
     job = run(code, directory=tmp_path)
@@ -292,7 +294,7 @@ def test_a_bad_snippet_ends_with_a_code_a_sentence_and_what_to_do(
     assert job.of("sampled") == []
 
 
-def test_a_dataclass_is_looked_into(tmp_path: Path) -> None:
+def test_fields_of_a_dataclass_are_outputs(tmp_path: Path) -> None:
     code = snippet(
         "Out(x + self.weight)",
         top="import dataclasses\n@dataclasses.dataclass\nclass Out:\n    y: torch.Tensor",
@@ -305,7 +307,7 @@ def test_a_dataclass_is_looked_into(tmp_path: Path) -> None:
     assert not gate["model-new"]["passed"]
 
 
-def test_the_traceback_shows_the_snippets_lines_only(tmp_path: Path) -> None:
+def test_traceback_shows_only_lines_of_the_snippet(tmp_path: Path) -> None:
     error = run(snippet("self.inner(x)", init="self.inner = lambda x: x.no_such"), directory=tmp_path).error
     assert error["code"] == "forward-error"
     assert "no attribute 'no_such'" in error["message"]
@@ -315,14 +317,14 @@ def test_the_traceback_shows_the_snippets_lines_only(tmp_path: Path) -> None:
     assert "return self.inner(x)" in error["traceback"]
 
 
-def test_memory_without_end_is_the_memory_limit(tmp_path: Path) -> None:
+def test_unlimited_allocation_reaches_the_memory_limit(tmp_path: Path) -> None:
     code = snippet("[torch.empty(2**28) for _ in iter(int, 1)]")
     error = run(code, directory=tmp_path, limit_bytes=4 << 30).error
     assert error["code"] == "memory-limit"
     assert error["message"] == "Model.forward needed more memory than this job may use."
 
 
-def test_what_a_snippet_writes_and_forks_stays_off_the_lines(tmp_path: Path) -> None:
+def test_output_and_forks_of_a_snippet_do_not_reach_the_lines(tmp_path: Path) -> None:
     noisy = """
 import os, sys
 for fd in range(3, 40):
@@ -342,7 +344,7 @@ os.fork()
     assert "True" in job.stdout
 
 
-def test_a_line_that_is_no_job_is_an_error_and_an_end_of_input_a_dismissal(tmp_path: Path) -> None:
+def test_invalid_job_is_an_error_and_end_of_input_stops_the_worker(tmp_path: Path) -> None:
     for request, last in (("nonsense\n", "error"), ("", "ready")):
         done = subprocess.run(
             ["/bin/sh", "-c", f'"{sys.executable}" -P -m hipward_kernels.harness.worker --events-fd 3 3>&1 >&2'],
@@ -358,7 +360,7 @@ def test_a_line_that_is_no_job_is_an_error_and_an_end_of_input_a_dismissal(tmp_p
         assert last == "ready" or lines[-1]["code"] == "internal"
 
 
-def test_by_hand_the_lines_go_to_standard_output_and_prints_to_standard_error(tmp_path: Path) -> None:
+def test_command_writes_lines_to_stdout_and_prints_to_stderr(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(snippet(top="print('hello')"))
     done = subprocess.run(
@@ -373,7 +375,7 @@ def test_by_hand_the_lines_go_to_standard_output_and_prints_to_standard_error(tm
     assert "hello" in done.stderr
 
 
-def test_the_probe_names_the_processor(tmp_path: Path) -> None:
+def test_probe_names_the_processor(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-P", "-m", "hipward_kernels.harness.host_probe"],
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
@@ -392,7 +394,7 @@ def test_the_probe_names_the_processor(tmp_path: Path) -> None:
     assert device.keys() == {"id", "name", "vendor", "arch", "memory_bytes"}
 
 
-def test_a_slow_job_ends_before_its_time_limit_with_what_was_measured(tmp_path: Path) -> None:
+def test_slow_job_ends_before_its_time_limit_with_its_measurements(tmp_path: Path) -> None:
     slow = snippet(
         "(time.sleep(random.uniform(0.05, 0.35)), x + self.weight)[1]",
         top="import random, time",
@@ -407,7 +409,7 @@ def test_a_slow_job_ends_before_its_time_limit_with_what_was_measured(tmp_path: 
     assert len([ms for line in job.of("samples", "eager") for ms in line["ms"]]) >= 5
 
 
-def test_what_takes_too_long_to_prepare_is_left_out_and_the_rest_is_measured(tmp_path: Path) -> None:
+def test_slow_preparation_is_skipped_and_other_variants_are_measured(tmp_path: Path) -> None:
     new = "class ModelNew(Model):\n    def __init__(self):\n        super().__init__()\n        time.sleep(600)"
     job = run(snippet(top="import time", new=new), "eager-control", "model-new", directory=tmp_path, limit_s=20)
     assert job.lines[-1] == {"type": "finished"}

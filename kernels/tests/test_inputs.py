@@ -1,4 +1,4 @@
-"""Arguments that nobody likes, for every op, router and module: the right answer or a sentence, never a wrong number.
+"""Unusual arguments for every op, router and module: a correct result or an error message, never a wrong number.
 
 On the CPU and, where there is one, the GPU. The fused ops' own kernels meet the same layouts in `op_cases.py`, under
 Triton's interpreter and on a GPU; here are the parts without kernels of ours, and what every part refuses.
@@ -51,7 +51,7 @@ class Part:
 
 
 def exact_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """By the equation, head by head; the last query stands at the last key."""
+    """The definition, head by head. The last query is aligned with the last key."""
     groups = q.shape[2] // k.shape[2]
     k, v = (x.repeat_interleave(groups, 2) for x in (k, v))
     scores = torch.einsum("bqhd,bkhd->bhqk", q, k) * q.shape[-1] ** -0.5
@@ -116,7 +116,7 @@ PARTS = [
 @pytest.mark.parametrize("dtype", list(TOLERANCE))
 @pytest.mark.parametrize("layout", LAYOUTS_IN_MEMORY, ids=lambda layout: layout.name)
 @pytest.mark.parametrize("part", PARTS, ids=str)
-def test_every_layout_gives_the_answer_and_its_gradient(
+def test_all_layouts_have_correct_results_and_gradients(
     part: Part, layout: Layout, dtype: torch.dtype, device: str
 ) -> None:
     torch.manual_seed(0)
@@ -149,7 +149,7 @@ def eight_bit(device: str) -> torch.dtype:
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("layout", LAYOUTS_IN_MEMORY, ids=lambda layout: layout.name)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-def test_rows_in_eight_bits_from_every_layout(dtype: torch.dtype, layout: Layout, device: str) -> None:
+def test_fp8_rows_support_all_layouts(dtype: torch.dtype, layout: Layout, device: str) -> None:
     for rows, width in itertools.product((0, 1, 5), (1, 17, 64, 70001)):
         x = layout.view(torch.randn(layout.stored((rows, width)), device=device).to(dtype), (rows, width))
         got = quantize(x, eight_bit(device))
@@ -163,7 +163,7 @@ def test_rows_in_eight_bits_from_every_layout(dtype: torch.dtype, layout: Layout
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", [(0, 64), (2, 0, 64), (64,), (3, 5, 64)])
-def test_linear_layers_of_other_formats_take_any_number_of_rows(shape: tuple[int, ...], device: str) -> None:
+def test_linear_layers_of_other_formats_support_any_number_of_rows(shape: tuple[int, ...], device: str) -> None:
     layer = nn.Linear(64, 32, device=device, dtype=torch.bfloat16)
     x = torch.randn(shape, device=device, dtype=torch.bfloat16)
     with torch.no_grad():
@@ -171,7 +171,7 @@ def test_linear_layers_of_other_formats_take_any_number_of_rows(shape: tuple[int
             torch.testing.assert_close(other(x), layer(x), rtol=0.1, atol=0.1)
 
 
-def test_what_has_no_backward_says_so_instead_of_dropping_the_gradient() -> None:
+def test_missing_backward_is_an_error_instead_of_a_lost_gradient() -> None:
     x = torch.randn(4, 16, requires_grad=True)
     with pytest.raises(RuntimeError, match="no backward"):
         quantize(x, torch.float8_e4m3fn)
@@ -206,12 +206,12 @@ CALLS: dict[str, tuple[Callable[..., Any], list[Tensor]]] = {
 }
 
 
-def test_the_table_above_has_every_op() -> None:
+def test_table_has_every_op() -> None:
     assert set(OPS) <= set(CALLS)
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_whole_numbers_and_the_wrong_rank_are_refused(name: str) -> None:
+def test_integers_and_wrong_ranks_are_rejected(name: str) -> None:
     call, arguments = CALLS[name]
     call(*arguments)
     for first in (arguments[0].int(), torch.tensor(1.0)):
@@ -220,7 +220,7 @@ def test_whole_numbers_and_the_wrong_rank_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_what_is_no_tensor_is_refused_by_its_name(name: str) -> None:
+def test_non_tensor_argument_is_rejected_by_name(name: str) -> None:
     call, arguments = CALLS[name]
     for at, argument in enumerate(arguments):
         for other in (argument.tolist(), argument.float().numpy()):
@@ -231,7 +231,7 @@ def test_what_is_no_tensor_is_refused_by_its_name(name: str) -> None:
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", [name for name, (_, arguments) in CALLS.items() if len(arguments) > 1])
-def test_arguments_on_two_devices_are_refused(name: str, device: str) -> None:
+def test_arguments_on_two_devices_are_rejected(name: str, device: str) -> None:
     call, cpu = CALLS[name]
     arguments = [argument.to(device) for argument in cpu]
     for at in range(len(arguments)):
@@ -243,7 +243,7 @@ def test_arguments_on_two_devices_are_refused(name: str, device: str) -> None:
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", [name for name, (_, arguments) in CALLS.items() if len(arguments) > 1])
-def test_mixed_dtypes_give_the_answer_in_the_first_ones_dtype_or_are_refused(name: str, device: str) -> None:
+def test_mixed_dtypes_use_the_first_dtype_or_are_rejected(name: str, device: str) -> None:
     """A weight or a table may have a precision of its own; two tensors of one kind may not."""
     call, cpu = CALLS[name]
     for at, first, other in itertools.product(range(1, len(cpu)), list(TOLERANCE), list(TOLERANCE)):

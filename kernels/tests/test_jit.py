@@ -1,4 +1,4 @@
-"""Building HIP sources: what is kept, under which key, and what happens when something goes wrong."""
+"""Building HIP sources: the cache, its keys, and errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 class Build:
-    """Counts how often it is asked."""
+    """Counts its calls."""
 
     def __init__(self, content: bytes = b"code") -> None:
         self.content = content
@@ -43,19 +43,19 @@ class Build:
         return self.content
 
 
-def test_a_key_keeps_its_parts_apart() -> None:
+def test_key_separates_its_parts() -> None:
     assert key_of(["ab", "c"]) != key_of(["a", "bc"])
     assert key_of(["ab", b"c"]) == key_of([b"ab", "c"])
 
 
-def test_what_was_built_is_kept() -> None:
+def test_build_is_cached() -> None:
     build = Build()
     assert [cached("k", build), cached("k", build), cached("other", build)] == [b"code"] * 3
     assert build.times == 2
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data[:0], lambda data: data[:-1] + b"X"])
-def test_a_damaged_file_is_built_again(folder: Path, damage: object) -> None:
+def test_damaged_file_is_built_again(folder: Path, damage: object) -> None:
     build = Build()
     cached("k", build)
     (folder / "k").write_bytes(damage((folder / "k").read_bytes()))  # type: ignore[operator]
@@ -65,7 +65,7 @@ def test_a_damaged_file_is_built_again(folder: Path, damage: object) -> None:
     assert build.times == 2
 
 
-def test_a_file_system_without_locks_keeps_what_was_built_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_build_is_cached_on_a_file_system_without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
@@ -75,7 +75,7 @@ def test_a_file_system_without_locks_keeps_what_was_built_all_the_same(monkeypat
     assert build.times == 1
 
 
-def test_the_rebuild_switch_builds_once_more_in_a_process() -> None:
+def test_rebuild_switch_rebuilds_once_per_process() -> None:
     build = Build()
     cached("k", build)
     store._rebuilt.clear()
@@ -85,7 +85,7 @@ def test_the_rebuild_switch_builds_once_more_in_a_process() -> None:
     assert build.times == 2
 
 
-def test_a_build_that_fails_leaves_nothing_behind(folder: Path) -> None:
+def test_failed_build_leaves_no_files(folder: Path) -> None:
     def fail() -> bytes:
         raise BuildError("no")
 
@@ -95,9 +95,7 @@ def test_a_build_that_fails_leaves_nothing_behind(folder: Path) -> None:
     assert cached("k", Build()) == b"code"
 
 
-def test_where_nothing_can_be_written_it_is_built_all_the_same(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_build_works_without_a_writable_cache(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").touch()
     build = Build()
     with switched(HIPWARD_JIT_CACHE=str(tmp_path / "file" / "cache")):
@@ -106,7 +104,7 @@ def test_where_nothing_can_be_written_it_is_built_all_the_same(
     assert "machine code is not cached" in caplog.text
 
 
-def test_processes_that_want_the_same_build_it_once(tmp_path: Path) -> None:
+def test_concurrent_processes_build_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
     program = f"""
 import time
@@ -141,7 +139,7 @@ HIP_KERNELS = {
 
 
 @pytest.mark.parametrize("kernel", HIP_KERNELS.values(), ids=lambda k: f"{k.op}-{k.name}-{k.dtype}-{k.shape}")
-def test_the_same_source_compiles_for_nvidia(kernel: amd_report.Kernel, nvrtc: toolchain.Toolchain) -> None:
+def test_same_source_compiles_for_nvidia(kernel: amd_report.Kernel, nvrtc: toolchain.Toolchain) -> None:
     macros = {f"HIPWARD_{name}": str(value) for name, value in {"WAVE": 32, **kernel.constants}.items()}
     code = nvrtc.compile(kernel.source.read_text(encoding="utf-8"), kernel.source.name, "sm_90", macros)
     assert code.startswith(b"\x7fELF")
@@ -150,7 +148,7 @@ def test_the_same_source_compiles_for_nvidia(kernel: amd_report.Kernel, nvrtc: t
 
 @pytest.mark.parametrize("columns", [8, 24, 48, 1032, 4104, 16384, 65536])
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
-def test_rows_of_any_length_have_a_launch_that_compiles(columns: int, arch: str, nvrtc: toolchain.Toolchain) -> None:
+def test_every_row_length_has_a_launch_that_compiles(columns: int, arch: str, nvrtc: toolchain.Toolchain) -> None:
     hip = importlib.import_module("hipward_kernels.ops.rmsnorm.hip")
     shared = {"WAVE": 32, "T": "bf16", "W": "f32", "HAS_WEIGHT": 1}
     forward, backward = hip.forward_plan(arch, columns, 2, 2, {}), hip.backward_plan(arch, columns, 2)
@@ -170,7 +168,7 @@ def test_rows_of_any_length_have_a_launch_that_compiles(columns: int, arch: str,
         assert entry.encode() in nvrtc.compile(source, file, arch, macros)
 
 
-def test_every_change_is_another_build(
+def test_every_change_causes_another_build(
     tmp_path: Path, nvrtc: toolchain.Toolchain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hipward_kernels.jit.kernel.toolchain", lambda: nvrtc)
@@ -195,7 +193,7 @@ def test_every_change_is_another_build(
     assert built == ["sm_90", "sm_90", "sm_80", "sm_90"]
 
 
-def test_a_mistake_in_a_source_is_told_in_the_compilers_words(nvrtc: toolchain.Toolchain) -> None:
+def test_compiler_error_is_reported_in_full(nvrtc: toolchain.Toolchain) -> None:
     with pytest.raises(
         BuildError, match=r'bad\.hip does not compile for sm_90 with nvrtc [\s\S]*identifier "y" is undefined'
     ):

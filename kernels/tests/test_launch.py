@@ -1,4 +1,4 @@
-"""Launches of Triton kernels: which compiled kernel is launched again, without a GPU.
+"""Launches of Triton kernels without a GPU: selection of the compiled kernel.
 
 Only the driver is not real: Triton specializes, compiles for gfx942 or sm_90, and hands the kernel to a launcher that
 writes down what it is given.
@@ -111,7 +111,7 @@ def code_of(launched: tuple[Any, ...]) -> bytes:
 SMALL, HUGE = 2 * ROWS * COLUMNS, 2**31 + 2
 
 
-def test_a_large_tensor_after_a_small_one_gets_a_kernel_of_its_own_on_amd(driver: FakeDriver) -> None:
+def test_large_tensor_after_a_small_one_uses_another_kernel_on_amd(driver: FakeDriver) -> None:
     for size in (SMALL, HUGE, SMALL, HUGE):
         silu_mul(*tensors(size))
     small, huge, *again = map(code_of, driver.launched)
@@ -120,7 +120,7 @@ def test_a_large_tensor_after_a_small_one_gets_a_kernel_of_its_own_on_amd(driver
     assert (small != huge) == (driver.get_current_target().backend == "hip")
 
 
-def test_one_large_tensor_among_small_ones_is_enough(driver: FakeDriver) -> None:
+def test_one_large_tensor_among_small_ones_selects_the_large_kernel(driver: FakeDriver) -> None:
     gate, up, y = tensors(SMALL)
     silu_mul(gate, up, y)
     silu_mul(gate, up, tensors(HUGE)[2])
@@ -128,7 +128,7 @@ def test_one_large_tensor_among_small_ones_is_enough(driver: FakeDriver) -> None
     assert (small != mixed) == (driver.get_current_target().backend == "hip")
 
 
-def test_what_is_launched_again_is_what_triton_launched_first(driver: FakeDriver) -> None:
+def test_repeated_launch_equals_tritons_first_launch(driver: FakeDriver) -> None:
     gate, up, y = tensors(SMALL)
     silu_mul(gate, up, y)
     silu_mul(gate, up, y)
@@ -141,7 +141,7 @@ def test_what_is_launched_again_is_what_triton_launched_first(driver: FakeDriver
     assert [b for a, b in zip(first, second, strict=True) if isinstance(a, Tensor)] == [0, 0, 0]
 
 
-def test_numbers_of_another_type_are_another_kernel(driver: FakeDriver) -> None:
+def test_other_types_of_scalars_use_another_kernel(driver: FakeDriver) -> None:
     assert driver.launched == []
     gate, up, y = tensors(SMALL)
     for columns in (1, 1.0):
@@ -155,7 +155,7 @@ def test_numbers_of_another_type_are_another_kernel(driver: FakeDriver) -> None:
     assert code[0] != code[1]
 
 
-def test_tensors_are_told_apart_where_the_backend_does() -> None:
+def test_key_distinguishes_tensors_like_the_backend() -> None:
     amd, nvidia = (make_backend(target) for target in TARGETS.values())
     assert tensor_specialization(nvidia) is None, "nothing that the launch would have to find out at each call"
     mine = tensor_specialization(amd)
@@ -170,7 +170,7 @@ def test_tensors_are_told_apart_where_the_backend_does() -> None:
     assert dict.fromkeys(zip(theirs, map(mine, examples), strict=True)).keys() == {("S", False), ("", True)}
 
 
-def test_a_backend_with_a_question_of_its_own_is_asked() -> None:
+def test_tensor_specialization_of_the_backend_is_used() -> None:
     def question(x: Tensor) -> str:
         return "E" if x.shape[0] % 2 == 0 else ""
 
@@ -182,9 +182,7 @@ def test_a_backend_with_a_question_of_its_own_is_asked() -> None:
 
 
 @pytest.mark.parametrize(("hip", "most"), [(True, 2**32 // 512 - 1), (False, 2**31 - 1)])
-def test_a_grid_that_the_device_does_not_launch_is_refused_before(
-    hip: bool, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_large_grid_is_rejected_before_the_launch(hip: bool, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grid, "HIP", hip)
     assert grid.most_blocks(512) == most
     grid.check_grid((most, 65535), 512)
@@ -194,7 +192,7 @@ def test_a_grid_that_the_device_does_not_launch_is_refused_before(
         grid.check_grid((1, 65536), 512)
 
 
-def test_the_hip_tier_leaves_what_amd_does_not_launch_to_the_next_tier(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hip_tier_passes_too_large_grids_to_the_next_tier(monkeypatch: pytest.MonkeyPatch) -> None:
     def logits(rows: int) -> Tensor:
         return torch.empty(1, 1024, dtype=torch.bfloat16, device="meta").expand(rows, 1024)
 
@@ -214,3 +212,13 @@ def test_the_hip_tier_leaves_what_amd_does_not_launch_to_the_next_tier(monkeypat
     assert rmsnorm_hip.ready(0, *arguments, most - 1, 4096, 4096, 4096) is not None
     assert rmsnorm_hip.ready(0, *arguments, most, 4096, 4096, 4096) is None
     rmsnorm_hip.ready.cache_clear()
+
+
+@pytest.mark.parametrize(("arch", "lanes"), [("gfx942", 64), ("gfx1100", 32), ("gfx1250", 32), ("sm_90", 32)])
+def test_the_warp_size_is_that_of_the_device(arch: str, lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launching, "get_gfx", lambda _device: arch)
+    launching._warp_size.cache_clear()
+    try:
+        assert launching.warp_size_of(0) == lanes
+    finally:
+        launching._warp_size.cache_clear()

@@ -1,4 +1,4 @@
-"""Where the GPU's libraries are looked for: in the process, then where PyTorch's own are, then in the system."""
+"""Search order of GPU libraries: the process, PyTorch's own, the system."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def short(machine: Path, found: list[str]) -> list[str]:
     return [name.removeprefix(f"{machine}/") for name in found]
 
 
-def test_pytorchs_own_come_first_then_wheels_then_the_system(machine: Path) -> None:
+def test_libraries_of_pytorch_precede_wheels_and_the_system(machine: Path) -> None:
     assert short(machine, list(candidates(RUNTIME))) == [
         "torch/lib/libamdhip64.so.7.2",
         "_rocm_sdk_core/lib/libamdhip64.so.7.1",
@@ -63,7 +63,7 @@ def test_pytorchs_own_come_first_then_wheels_then_the_system(machine: Path) -> N
     ]
 
 
-def test_the_runtime_that_the_process_uses_comes_before_all_others(machine: Path) -> None:
+def test_loaded_runtime_precedes_all_others(machine: Path) -> None:
     maps(machine, "venv/libs/libamdhip64.so.7.0", "venv/libs/libc10_hip.so")
     assert short(machine, list(candidates(RUNTIME)))[:2] == [
         "venv/libs/libamdhip64.so.7.0",
@@ -71,14 +71,14 @@ def test_the_runtime_that_the_process_uses_comes_before_all_others(machine: Path
     ]
 
 
-def test_the_compiler_is_of_the_release_of_the_runtime_in_the_process(machine: Path) -> None:
+def test_compiler_has_the_release_of_the_loaded_runtime(machine: Path) -> None:
     maps(machine, "venv/libs/libamdhip64.so.7.0")
     found = short(machine, list(candidates(COMPILER, (RUNTIME,))))
     assert found[0] == "venv/libs/libhiprtc.so.7.0"
     assert not any("builtins" in name for name in found), "another library whose name begins alike"
 
 
-def test_the_newest_of_a_folder_is_taken_by_its_whole_version(machine: Path) -> None:
+def test_newest_library_of_a_folder_is_selected_by_version(machine: Path) -> None:
     for name in ("libamdhip64.so", "libamdhip64.so.10.0", "libamdhip64.so.9.1"):
         (machine / "torch" / "lib" / name).touch()
     found = short(machine, list(candidates(RUNTIME)))
@@ -90,18 +90,18 @@ def test_the_newest_of_a_folder_is_taken_by_its_whole_version(machine: Path) -> 
     ]
 
 
-def test_the_driver_of_nvidia_is_asked_for_by_the_version_it_has(machine: Path) -> None:
+def test_nvidia_driver_is_reported_by_its_version(machine: Path) -> None:
     del machine
     assert list(candidates("libcuda"))[-2:] == ["libcuda.so.1", "libcuda.so"]
 
 
-def test_a_library_of_this_process_is_not_loaded_a_second_time() -> None:
+def test_library_of_this_process_is_not_loaded_twice() -> None:
     mine = load("libtorch_cpu")
     assert mine._name in libraries.MAPS.read_text()
     assert mine._handle == ctypes.CDLL(mine._name)._handle
 
 
-def test_a_library_that_is_nowhere_is_named_with_what_to_do(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_library_is_reported_with_a_fix(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     maps(machine)
     # Without the names for the loader, which may find a library of this host.
     monkeypatch.setattr(libraries, "candidates", lambda *of: [name for name in candidates(*of) if "/" in name])

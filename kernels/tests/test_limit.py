@@ -1,4 +1,4 @@
-"""How large an error may be: what rounding explains, and no more."""
+"""The limit of an error: what rounding explains, and no more."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXAMPLES = sorted((ROOT / "kernels" / "examples").glob("*.py"))
 LOW = (torch.bfloat16, torch.float16)
 
 
-def test_what_rounding_explains_follows_the_dtype_and_the_length_of_the_sum() -> None:
+def test_rounding_allowance_follows_dtype_and_sum_length() -> None:
     assert unit_roundoff(torch.float32) == 2**-24
     assert unit_roundoff(torch.bfloat16) == 2**-8
     assert unit_roundoff(torch.int64) == 0
@@ -38,7 +38,7 @@ def test_what_rounding_explains_follows_the_dtype_and_the_length_of_the_sum() ->
     assert coarsest([torch.float32, torch.bfloat16, torch.float8_e4m3fn]) is torch.bfloat16
 
 
-def test_without_a_finer_reference_eager_may_be_as_wrong_as_rounding_explains() -> None:
+def test_without_a_finer_reference_eager_may_have_rounding_errors() -> None:
     known = Limit(1024, torch.bfloat16)
     unknown = Limit(1024, torch.bfloat16, None)
     slack = rounding(torch.bfloat16, 1024)
@@ -75,12 +75,12 @@ Q = torch.randn(1, 2, 128, 16)
         (lambda: 1 / 0, LONGEST_ROW),
     ],
 )
-def test_the_longest_sum_of_a_computation_is_found(call: Callable[[], Any], length: int) -> None:
+def test_longest_sum_of_a_computation_is_found(call: Callable[[], Any], length: int) -> None:
     found = longest_sum(call)
     assert found == length or (length == 32 and found == LONGEST_ROW), "an LSTM may be one op or many"
 
 
-def test_a_sum_made_one_number_after_the_other_is_allowed_beside_a_tree() -> None:
+def test_sequential_sum_passes_beside_a_tree_reduction() -> None:
     generator = torch.Generator().manual_seed(0)
     for count in (256, 4096):
         x, y = torch.randn(2, 512, count, generator=generator)
@@ -105,7 +105,7 @@ def load(path: Path) -> Any:
     return module
 
 
-def test_the_lesson_teaches_the_same_limit() -> None:
+def test_lesson_states_the_same_limit() -> None:
     gate = load(ROOT / "content" / "02-baseline" / "01-precision-before-speed" / "gate.py")
     for dtype in (torch.float64, torch.float32, *LOW):
         for length in (1, 64, 4096, 100_000):
@@ -173,7 +173,7 @@ def under(mode: type[TorchDispatchMode], model: nn.Module) -> Callable[..., Any]
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("dtype", [torch.float32, *LOW], ids=str)
-def test_good_candidates_pass_with_room_to_spare(path: Path, dtype: torch.dtype) -> None:
+def test_good_candidates_pass_with_margin(path: Path, dtype: torch.dtype) -> None:
     snippet, trials = trials_of(path, dtype)
     wide = snippet.build().float()
     candidates: dict[str, Callable[..., Any]] = {
@@ -193,7 +193,7 @@ def test_good_candidates_pass_with_room_to_spare(path: Path, dtype: torch.dtype)
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("dtype", [torch.float32, *LOW], ids=str)
-def test_a_hundred_times_the_error_of_eager_does_not_pass(path: Path, dtype: torch.dtype) -> None:
+def test_hundred_times_the_error_of_eager_is_rejected(path: Path, dtype: torch.dtype) -> None:
     snippet, trials = trials_of(path, dtype)
     model = snippet.build()
     own = precision.check(model, trials).outputs[0].rms
@@ -210,7 +210,7 @@ def test_a_hundred_times_the_error_of_eager_does_not_pass(path: Path, dtype: tor
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_a_float32_model_that_is_computed_in_less_does_not_pass(path: Path) -> None:
+def test_float32_model_computed_in_lower_precision_is_rejected(path: Path) -> None:
     snippet, trials = trials_of(path, torch.float32)
     low = snippet.build().bfloat16()
     assert not precision.check(lambda *arguments: low(*(x.bfloat16() for x in arguments)).float(), trials).passed
@@ -230,7 +230,7 @@ class Loss(nn.Module):
 
 
 @pytest.mark.parametrize("dtype", LOW, ids=str)
-def test_a_float32_loss_of_a_16_bit_model_may_be_off_by_a_rounding_in_16_bits(dtype: torch.dtype) -> None:
+def test_float32_loss_of_a_16_bit_model_may_have_a_16_bit_rounding_error(dtype: torch.dtype) -> None:
     torch.manual_seed(0)
     model = Loss().to(dtype)
     x = torch.randn(16, 64).to(dtype)

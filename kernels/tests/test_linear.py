@@ -1,4 +1,4 @@
-"""Matrix products: routes, thresholds fitted to measurements, weights in another order, and 8-bit numbers."""
+"""Matrix products: routes, thresholds fitted to measurements, preshuffled weights, and FP8."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class FakeAiter:
-    """Stands in for aiter's tuned GEMM, and multiplies shuffled weights as its assembly kernels do."""
+    """Replaces aiter's tuned GEMM, and multiplies shuffled weights like its assembly kernels."""
 
     def __init__(self) -> None:
         self.shuffled: list[bool] = []
@@ -66,7 +66,7 @@ def forget() -> None:
     preshuffled._cache.clear()
 
 
-def test_a_choice_is_made_once_for_a_form_and_anew_when_something_it_depends_on_changes(
+def test_choice_is_cached_per_form_and_renewed_when_a_dependency_changes(
     monkeypatch: pytest.MonkeyPatch, fake: FakeAiter
 ) -> None:
     made: list[str] = []
@@ -95,7 +95,7 @@ def test_a_choice_is_made_once_for_a_form_and_anew_when_something_it_depends_on_
     assert len(fake.shuffled) == 2
 
 
-def test_a_cpu_takes_the_plain_route_and_says_why() -> None:
+def test_cpu_uses_the_plain_route_and_reports_why() -> None:
     x, weight, bias = torch.randn(2, 3, 8), torch.randn(5, 8), torch.randn(5)
     torch.testing.assert_close(linear(x, weight, bias), F.linear(x, weight, bias))
     assert refusals(x, weight) == {
@@ -106,7 +106,7 @@ def test_a_cpu_takes_the_plain_route_and_says_why() -> None:
     }
 
 
-def test_aiter_runs_where_it_can_and_nowhere_else(fake: FakeAiter) -> None:
+def test_aiter_runs_only_where_supported(fake: FakeAiter) -> None:
     x, weight = torch.randn(2, 3, 8).bfloat16(), torch.randn(5, 8).bfloat16()
     with switched(USE_AITER_GEMM="1"):
         torch.testing.assert_close(linear(x, weight), F.linear(x, weight))
@@ -118,7 +118,7 @@ def test_aiter_runs_where_it_can_and_nowhere_else(fake: FakeAiter) -> None:
     assert len(fake.shuffled) == 1
 
 
-def test_a_threshold_is_fitted_whichever_way_round_the_routes_win() -> None:
+def test_threshold_is_fitted_in_both_directions() -> None:
     for few, many in (("a", "b"), ("b", "a")):
         times = {m: {few: 1.0, many: 2.0} if m <= 64 else {few: 3.0, many: 2.0} for m in (1, 16, 64, 128, 1024)}
         assert fit(times) == (64, few, many, 0.0)
@@ -133,9 +133,7 @@ def test_a_threshold_is_fitted_whichever_way_round_the_routes_win() -> None:
         fit({})
 
 
-def test_the_table_of_thresholds_decides_and_the_environment_overrides_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_thresholds_apply_and_the_environment_overrides_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     table = tmp_path / "thresholds.csv"
     rows = [Split("cpu", "float32", 5, 8, 64, "lt", "plain", 0.0, "an older test"),
             Split("cpu", "float32", 5, 8, 32, "aiter", "lt", 0.01, "a test")]  # fmt: skip
@@ -159,13 +157,13 @@ def test_the_table_of_thresholds_decides_and_the_environment_overrides_it(
 
 
 @pytest.mark.parametrize("kind", ["fake", "symbolic", "real"])
-def test_a_tracer_that_is_no_compiler_sees_the_router(kind: Any) -> None:
+def test_router_works_under_make_fx(kind: Any) -> None:
     x, weight = torch.randn(3, 8), torch.randn(4, 8)
     graph = make_fx(partial(linear, bias=None), tracing_mode=kind)(x, weight)
     torch.testing.assert_close(graph(x, weight), F.linear(x, weight))
 
 
-def test_shuffling_puts_16_bytes_of_16_rows_next_to_each_other() -> None:
+def test_shuffling_interleaves_16_bytes_of_16_rows() -> None:
     weight = torch.arange(32 * 64).view(32, 64).to(torch.int16).view(torch.bfloat16)
     flat = Shuffled.of(weight).data.view(torch.int16).flatten()
     plain = weight.view(torch.int16)
@@ -179,7 +177,7 @@ def test_shuffling_puts_16_bytes_of_16_rows_next_to_each_other() -> None:
         Shuffled.of(weight[:, :48])
 
 
-def test_shuffling_keeps_all_bits_wherever_the_weight_lies() -> None:
+def test_shuffling_preserves_all_bits_of_every_layout() -> None:
     # Every pattern of 16 bits, NaN among them, in a view that begins between vectors and in a transpose.
     bits = torch.arange(-(1 << 15), 1 << 15, dtype=torch.int32).to(torch.int16).view(256, 256)
     shuffled = Shuffled.of(bits.clone()).data
@@ -204,7 +202,7 @@ def step(optimizer: torch.optim.Optimizer) -> None:
     optimizer.step()
 
 
-def test_a_shuffled_weight_follows_each_change_that_pytorch_tells_of(fake: FakeAiter) -> None:
+def test_shuffled_weight_follows_changes_that_pytorch_tracks(fake: FakeAiter) -> None:
     layer = nn.Linear(64, 32).bfloat16().requires_grad_(False)
     shuffling = PreshuffledLinear(layer, rows=4)
     x = torch.randn(8, 64).bfloat16()
@@ -234,7 +232,7 @@ def test_a_shuffled_weight_follows_each_change_that_pytorch_tells_of(fake: FakeA
         F.linear(x, shuffling.shuffled())  # type: ignore[arg-type]
 
 
-def test_a_weight_that_was_written_past_pytorch_is_refreshed_by_hand(fake: FakeAiter) -> None:
+def test_weight_written_through_data_needs_refresh(fake: FakeAiter) -> None:
     layer = nn.Linear(64, 32).bfloat16().requires_grad_(False)
     shuffling = PreshuffledLinear(layer, rows=4)
     x = torch.randn(8, 64).bfloat16()
@@ -250,7 +248,7 @@ def test_a_weight_that_was_written_past_pytorch_is_refreshed_by_hand(fake: FakeA
     assert fake.shuffled
 
 
-def test_a_weight_of_inference_mode_is_never_kept(fake: FakeAiter) -> None:
+def test_weight_of_inference_mode_is_not_cached(fake: FakeAiter) -> None:
     counted = PreshuffledLinear(nn.Linear(64, 32).bfloat16(), rows=4)
     with torch.inference_mode():
         layer = nn.Linear(64, 32).bfloat16()
@@ -270,7 +268,7 @@ def test_a_weight_of_inference_mode_is_never_kept(fake: FakeAiter) -> None:
 
 
 @torch.no_grad()
-def test_the_variant_of_matrix_products_takes_shuffled_weights_from_some_number_of_rows_on(fake: FakeAiter) -> None:
+def test_gemm_variant_uses_shuffled_weights_above_a_threshold(fake: FakeAiter) -> None:
     first = nn.Linear(64, 32)
     model = nn.Sequential(first, nn.ReLU(), nn.Linear(32, 10)).bfloat16()
     inputs = [torch.randn(8, 64).bfloat16()]
@@ -303,7 +301,7 @@ def test_the_variant_of_matrix_products_takes_shuffled_weights_from_some_number_
 
 
 @pytest.mark.parametrize(("dtype", "largest"), [(torch.float8_e4m3fn, 448.0), (torch.float8_e4m3fnuz, 240.0)])
-def test_eight_bit_numbers_use_their_formats_whole_range(dtype: torch.dtype, largest: float) -> None:
+def test_fp8_values_use_the_whole_range_of_their_format(dtype: torch.dtype, largest: float) -> None:
     x = torch.cat([torch.randn(6, 64) * 1e4, torch.zeros(1, 64), torch.full((1, 64), 1e-20)])
     quantized = quantize(x, dtype)
     assert quantized.values.float().isfinite().all()
@@ -314,7 +312,7 @@ def test_eight_bit_numbers_use_their_formats_whole_range(dtype: torch.dtype, lar
 
 
 @pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e4m3fnuz])
-def test_an_eight_bit_layer_reports_its_error(dtype: torch.dtype) -> None:
+def test_fp8_layer_reports_its_error(dtype: torch.dtype) -> None:
     layer = nn.Linear(256, 64).bfloat16()
     x = torch.randn(4, 5, 256).bfloat16()
     quantized = FP8Linear(layer, dtype)

@@ -43,7 +43,7 @@ def test_percentiles_are_interpolated() -> None:
     assert percentile([3.0], 0.95) == 3.0
 
 
-def test_latency_is_that_of_single_calls() -> None:
+def test_latency_is_measured_for_single_calls() -> None:
     calls = []
 
     def model(x: Tensor) -> Tensor:
@@ -81,7 +81,7 @@ class CutGraph(nn.Module):
         return self.head(self.below(x).detach())  # type: ignore[no-any-return]
 
 
-def test_parameters_that_do_not_learn_are_named() -> None:
+def test_parameters_without_gradient_are_named() -> None:
     measured = training(CutGraph(), [torch.randn(2, 4)], CPU, warmup=0, iterations=2)
     assert measured.without_gradient == ["below.weight", "below.bias"]
 
@@ -97,7 +97,7 @@ def test_parameters_that_do_not_learn_are_named() -> None:
         (lambda model: lambda x: model(x) / 0 * 0, "NaN", "NaN"),
     ],
 )
-def test_both_rules_of_precision_speak(
+def test_both_precision_limits_are_reported(
     tmp_path: Path, optimized: object, guides: str | None, float64: str | None
 ) -> None:
     import re
@@ -119,7 +119,7 @@ def latency(ms: float, spread: float = 0.01) -> Latency:
     return Latency(ms, spread * ms, ms, 1.1 * ms, 1e3 / ms, 3_500_000_000, 30)
 
 
-def test_the_tables_are_those_of_benchmark_md() -> None:
+def test_tables_match_benchmark_md() -> None:
     trained = Training(30.0, 10.0, 18.0, 2.0, 533.3, 9_000_000_000, [1.0, 0.9], [])
     text = baseline(CONDITIONS, latency(12.5), trained)
     for line in (
@@ -156,7 +156,7 @@ def test_two_processes_train_together() -> None:
     assert scaling["efficiency"] == pytest.approx(expected)
 
 
-def test_scripts_end_with_a_sentence_where_they_cannot_go_on(tmp_path: Path) -> None:
+def test_scripts_end_with_a_message_if_they_cannot_continue(tmp_path: Path) -> None:
     alone = run("hipward_kernels.measure.benchmark_ddp", str(EXAMPLE))
     assert (alone.returncode, "Start it with torchrun" in alone.stderr) == (2, True)
     broken = tmp_path / "broken.py"
@@ -176,13 +176,13 @@ def test_scripts_end_with_a_sentence_where_they_cannot_go_on(tmp_path: Path) -> 
         ("", ["--iterations", "0"], "0 is no whole number from 2 on"),
     ],
 )
-def test_too_few_iterations_are_refused(script: str, given: list[str], says: str) -> None:
+def test_too_few_iterations_are_rejected(script: str, given: list[str], says: str) -> None:
     done = run(f"hipward_kernels.measure{script}", str(EXAMPLE), "--device", "cpu", *given)
     assert (done.returncode, done.stdout) == (2, "")
     assert says in done.stderr
 
 
-def test_a_whole_benchmark_md_is_written() -> None:
+def test_benchmark_md_is_written() -> None:
     done = run("hipward_kernels.measure", str(EXAMPLE), "--device", "cpu", "--iterations", "5")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("## Baseline (eager PyTorch)")

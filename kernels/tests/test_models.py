@@ -1,4 +1,4 @@
-"""TinyLlama's versions: one function, whatever the switches; trained alike; decoded alike."""
+"""TinyLlama's versions compute the same function with all switches, in training and decoding."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CPU = torch.device("cpu")
 TINY = SIZES["tiny"].config
 LAYOUTS: list[Layout] = ["interleaved", "half"]
-# Compiling takes half a minute on a CPU; test_the_compiled_versions does it once for each.
+# Compiling takes half a minute on a CPU; test_compiled_versions_agree does it once for each.
 UNCOMPILED = {name: switches.with_(off=["compile"]) for name, switches in VERSIONS.items()}
 
 
@@ -76,7 +76,7 @@ def test_every_version_and_switch_computes_the_same_with_the_same_gradients(swit
 
 
 @pytest.mark.parametrize("heads", [(4, 4), (4, 1)], ids=["multi-head", "multi-query"])
-def test_any_number_of_heads_shares_keys_and_values(heads: tuple[int, int]) -> None:
+def test_grouped_query_attention_supports_any_group_size(heads: tuple[int, int]) -> None:
     config = replace(TINY, num_heads=heads[0], num_kv_heads=heads[1])
     plain, other = models(config, Switches(), UNCOMPILED["v4"])
     tokens = a_batch(config).tokens
@@ -93,14 +93,14 @@ def test_no_logits_depend_on_later_tokens() -> None:
         assert not torch.allclose(after[:, 9:], before[:, 9:])
 
 
-def test_positions_matter() -> None:
+def test_outputs_depend_on_positions() -> None:
     (model,) = models(TINY, Switches())
     tokens = torch.tensor([[7, 3, 7, 3, 9]])
     swapped = torch.tensor([[3, 7, 7, 3, 9]])
     assert not torch.allclose(model(tokens)[:, -1], model(swapped)[:, -1])
 
 
-def test_the_other_rope_layout_is_the_same_model_after_conversion() -> None:
+def test_converted_rope_layout_is_the_same_model() -> None:
     (interleaved,) = models(TINY, Switches())
     config = replace(TINY, rope_layout="half")
     half = TinyLlama(config, Switches()).double()
@@ -112,7 +112,7 @@ def test_the_other_rope_layout_is_the_same_model_after_conversion() -> None:
 
 
 @pytest.mark.parametrize("pair", list(itertools.permutations(VERSIONS, 2)), ids="-".join)
-def test_a_state_goes_from_any_version_to_any_other_and_back(pair: tuple[str, str]) -> None:
+def test_state_dict_is_converted_between_all_versions(pair: tuple[str, str]) -> None:
     first, second = (UNCOMPILED[name] for name in pair)  # type: ignore[index]
     (source,) = models(TINY, first)
     state = source.state_dict()
@@ -127,7 +127,7 @@ def test_a_state_goes_from_any_version_to_any_other_and_back(pair: tuple[str, st
 # Training
 
 
-def test_labels_are_the_next_tokens_and_are_shifted_once() -> None:
+def test_labels_are_the_next_tokens_shifted_once() -> None:
     batch = a_batch(TINY, size=4, length=50)
     assert torch.equal(batch.labels[:, :-1], batch.tokens[:, 1:])
     (model,) = models(TINY, Switches())
@@ -137,7 +137,7 @@ def test_labels_are_the_next_tokens_and_are_shifted_once() -> None:
     torch.testing.assert_close(model(batch.tokens, alone), expected)
 
 
-def test_data_follow_a_rule_most_of_the_time_and_are_the_same_each_time() -> None:
+def test_data_is_mostly_predictable_and_reproducible() -> None:
     tokens, labels = next(batches(TINY, 64, 200, CPU, seed=1))
     followers: dict[int, dict[int, int]] = {}
     for token, label in zip(tokens.flatten().tolist(), labels.flatten().tolist(), strict=True):
@@ -158,7 +158,7 @@ def curve(switches: Switches, precision: training.Precision = "float32", steps: 
     return torch.tensor(training.loss_curve(trainer, batches(TINY, 16, 32, CPU), steps))
 
 
-def test_all_versions_learn_along_the_same_curve() -> None:
+def test_all_versions_have_the_same_loss_curve() -> None:
     first = curve(UNCOMPILED["v1"], steps=60)
     assert first[0] == pytest.approx(torch.tensor(TINY.vocab_size).log().item(), abs=0.1)
     assert first[-1] < 0.6 * first[0], "it learns"
@@ -166,7 +166,7 @@ def test_all_versions_learn_along_the_same_curve() -> None:
         torch.testing.assert_close(curve(UNCOMPILED[name], steps=60), first, rtol=1e-4, atol=0)
 
 
-def test_in_bfloat16_the_versions_stay_near_each_other() -> None:
+def test_versions_agree_in_bfloat16() -> None:
     first = curve(UNCOMPILED["v1"], "bfloat16")
     for name in ("v2", "v3", "v4"):
         torch.testing.assert_close(curve(UNCOMPILED[name], "bfloat16"), first, rtol=1e-2, atol=0)
@@ -174,7 +174,7 @@ def test_in_bfloat16_the_versions_stay_near_each_other() -> None:
 
 
 @pytest.mark.parametrize("name", ["v2", "v4"])
-def test_the_compiled_versions(name: str) -> None:
+def test_compiled_versions_agree(name: str) -> None:
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     torch.testing.assert_close(curve(VERSIONS[name], steps=4), curve(UNCOMPILED["v1"], steps=4), rtol=1e-4, atol=0)  # type: ignore[index]
@@ -182,7 +182,7 @@ def test_the_compiled_versions(name: str) -> None:
     assert compiled == 2, "the first layer has no residual yet; all others share one graph"
 
 
-def test_a_norm_without_a_backward_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_norm_without_a_backward_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(x: Tensor, weight: Tensor, eps: float) -> Tensor:
         return llama.plain_rmsnorm(x, weight, eps).detach()
 
@@ -194,7 +194,7 @@ def test_a_norm_without_a_backward_is_found(monkeypatch: pytest.MonkeyPatch) -> 
     assert "embed_tokens.weight" not in missing, "the head still trains it, so the loss still falls"
 
 
-def test_a_refused_graph_leaves_training_as_it_was() -> None:
+def test_rejected_graph_does_not_change_training() -> None:
     if torch.cuda.is_available():
         pytest.skip("a GPU captures it: test_models_gpu.py")
     trainer = training.build(TINY, UNCOMPILED["v4"], CPU)
@@ -204,7 +204,7 @@ def test_a_refused_graph_leaves_training_as_it_was() -> None:
     assert all(torch.equal(tensor, before[name]) for name, tensor in trainer.model.state_dict().items())
 
 
-def test_a_training_state_is_put_back_with_its_moments() -> None:
+def test_training_state_is_restored_with_its_moments() -> None:
     trainer = training.build(TINY, Switches(), CPU)
     data = [a_batch(TINY, size=size) for size in (1, 2, 3)]
     fresh = TrainingState(trainer)
@@ -221,7 +221,7 @@ def test_a_training_state_is_put_back_with_its_moments() -> None:
 
 
 @pytest.mark.parametrize("switches", [*UNCOMPILED.values(), ALONE["static_cache"]], ids=str)
-def test_decoding_with_a_cache_gives_the_logits_of_the_whole_text(switches: Switches) -> None:
+def test_decoding_with_a_cache_matches_the_full_forward(switches: Switches) -> None:
     (model,) = models(TINY, switches)
     text = a_batch(TINY, size=2, length=12).tokens
     whole = model(text)
@@ -231,7 +231,7 @@ def test_decoding_with_a_cache_gives_the_logits_of_the_whole_text(switches: Swit
         torch.testing.assert_close(model.decode(text[:, t : t + 1], cache)[:, 0], whole[:, t])
 
 
-def test_a_cleared_cache_is_like_a_new_one() -> None:
+def test_cleared_cache_behaves_like_a_new_one() -> None:
     (model,) = models(TINY, ALONE["static_cache"])
     cache = new_cache(model, batch=1, length=20)
     assert isinstance(cache, StaticCache)
@@ -242,7 +242,7 @@ def test_a_cleared_cache_is_like_a_new_one() -> None:
     torch.testing.assert_close(model.decode(short[:, 3:], cache), model(short)[:, 3:])
 
 
-def test_all_versions_continue_a_text_alike_and_without_compiling() -> None:
+def test_all_versions_generate_the_same_text() -> None:
     prompt = a_batch(TINY, size=2, length=6).tokens
     torch._dynamo.utils.counters.clear()
     texts = [generate(model, prompt, 10) for model in models(TINY, *VERSIONS.values())]
@@ -252,7 +252,7 @@ def test_all_versions_continue_a_text_alike_and_without_compiling() -> None:
         assert torch.equal(text, texts[0])
 
 
-def test_what_cannot_be_decoded_is_refused_with_a_sentence() -> None:
+def test_undecodable_input_is_rejected_with_a_message() -> None:
     plain, static = models(TINY, Switches(), ALONE["static_cache"])
     prompt = torch.zeros(1, 8, dtype=torch.int64)
     with pytest.raises(ValueError, match="positions for 256"):
@@ -275,12 +275,12 @@ def test_what_cannot_be_decoded_is_refused_with_a_sentence() -> None:
         ({"hidden_size": 12, "num_heads": 4}, "pairs"),
     ],
 )
-def test_impossible_sizes_are_refused(changes: dict[str, int], says: str) -> None:
+def test_impossible_sizes_are_rejected(changes: dict[str, int], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         replace(TINY, **changes)  # type: ignore[arg-type]
 
 
-def test_impossible_switches_are_refused() -> None:
+def test_impossible_switches_are_rejected() -> None:
     with pytest.raises(ValueError, match="needs fused_qkv"):
         Switches(qkv_rope_kernel=True)
     with pytest.raises(ValueError, match="needs fused_gate_up"):
@@ -289,7 +289,7 @@ def test_impossible_switches_are_refused() -> None:
         version("v5")
 
 
-def test_a_16_bit_model_keeps_its_rotary_tables_wide() -> None:
+def test_rotary_tables_of_a_16_bit_model_stay_in_float32() -> None:
     model = TinyLlama(TINY, Switches())
     assert model.to(torch.bfloat16).cos.dtype == torch.float32
     assert model.double().cos.dtype == torch.float64
@@ -297,7 +297,7 @@ def test_a_16_bit_model_keeps_its_rotary_tables_wide() -> None:
 
 
 @pytest.mark.parametrize("size", ["tiny", "small"])
-def test_parameters_and_operations_are_those_of_the_model(size: str) -> None:
+def test_parameters_and_operations_match_the_model(size: str) -> None:
     config = SIZES[size].config
     with torch.device("meta"):
         model = TinyLlama(config, Switches())
@@ -312,5 +312,5 @@ def test_parameters_and_operations_are_those_of_the_model(size: str) -> None:
     assert counter.get_total_flops() == pytest.approx(computed, rel=1e-12)
 
 
-def test_medium_is_the_size_of_the_public_original() -> None:
+def test_medium_model_has_the_size_of_the_original() -> None:
     assert cost.parameters(SIZES["medium"].config) == pytest.approx(189.79e6, rel=1e-4)

@@ -1,4 +1,4 @@
-"""What only a GPU can show of the models: kernels in 16 bits, the compiler, graphs. For AMD and NVIDIA alike."""
+"""Tests of the models that need a GPU, AMD or NVIDIA: kernels in 16 bits, the compiler, graphs."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def curve(name: Version, precision: training.Precision, *, graph: bool = False) 
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_all_versions_learn_along_the_same_curve(precision: training.Precision) -> None:
+def test_all_versions_have_the_same_loss_curve(precision: training.Precision) -> None:
     first = curve("v1", precision)
     for name in ("v2", "v3", "v4"):
         tolerance = 1e-3 if precision == "float32" else 1e-2
         torch.testing.assert_close(curve(name, precision), first, rtol=tolerance, atol=0)
 
 
-def test_a_captured_step_trains_like_a_plain_one() -> None:
+def test_captured_step_trains_like_the_plain_step() -> None:
     torch.testing.assert_close(curve("v4", "bfloat16", graph=True), curve("v4", "bfloat16"), rtol=2e-3, atol=0)
 
 
-def test_a_step_that_waits_for_the_gpu_is_not_captured_and_nothing_is_lost() -> None:
+def test_step_that_synchronizes_is_not_captured_and_loses_no_state() -> None:
     trainer = training.build(TINY, VERSIONS["v4"].with_(off=["compile"]), GPU)
     batch = next(batches(TINY, 4, 32, GPU))
     before = {name: value.clone() for name, value in trainer.model.state_dict().items()}
@@ -65,7 +65,7 @@ def test_a_step_that_waits_for_the_gpu_is_not_captured_and_nothing_is_lost() -> 
     assert all(torch.equal(value, before[name]) for name, value in trainer.model.state_dict().items())
 
 
-def test_a_graph_that_gives_other_numbers_is_refused() -> None:
+def test_graph_with_other_results_is_rejected() -> None:
     trainer = training.build(TINY, VERSIONS["v4"].with_(off=["compile"]), GPU)
     data = batches(TINY, 4, 32, GPU)
     some = [next(data) for _ in range(3)]
@@ -79,7 +79,7 @@ def test_a_graph_that_gives_other_numbers_is_refused() -> None:
             GraphedStep(trainer, some)
 
 
-def test_captured_decoding_gives_the_plain_text() -> None:
+def test_captured_decoding_generates_the_same_text() -> None:
     trained = training.build(TINY, VERSIONS["v1"], GPU)
     training.loss_curve(trained, batches(TINY, 16, 32, GPU), 20)
     switches = VERSIONS["v4"]
@@ -96,9 +96,9 @@ def test_captured_decoding_gives_the_plain_text() -> None:
         decoding.generate(prompts[0][:1], 16)
 
 
-def test_peak_memory_is_that_of_one_subject() -> None:
+def test_peak_memory_is_measured_per_subject() -> None:
     subject = Subject("v1", VERSIONS["v1"], "tiny", 2, 32, "float32")
-    # The first in a process also holds what libraries keep once, such as their workspaces.
+    # The first one in a process also includes allocations that libraries make once, such as workspaces.
     _, *measured = [measure(prepare(subject, GPU), GPU, steps=5).peak_memory_mib for _ in range(3)]
     weights_and_moments = 16 * sum(p.numel() for p in TinyLlama(TINY, VERSIONS["v1"]).parameters()) / 2**20
     for peak in measured:
@@ -107,7 +107,7 @@ def test_peak_memory_is_that_of_one_subject() -> None:
     assert measured[0] == pytest.approx(measured[1], rel=0.05)
 
 
-def test_every_parameter_gets_a_gradient_in_16_bits() -> None:
+def test_every_parameter_has_a_gradient_in_16_bits() -> None:
     for name, switches in VERSIONS.items():
         weights = training.build(TINY, VERSIONS["v1"], GPU).model.state_dict()
         trainer = training.build(TINY, switches, GPU, "bfloat16")

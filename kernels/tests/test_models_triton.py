@@ -10,7 +10,7 @@ from pathlib import Path
 TESTS = Path(__file__).parent
 
 
-def test_the_versions_with_triton_kernels_agree_with_v1() -> None:
+def test_versions_with_triton_kernels_match_v1() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(TESTS / "interpreted_models.py")],
         env={**os.environ, "TRITON_INTERPRET": "1"},

@@ -1,4 +1,4 @@
-"""The ops as a caller sees them on any host: values, shapes, dtypes, gradients, errors, torch.compile."""
+"""The ops on any host: values, shapes, dtypes, gradients, errors, torch.compile."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_eager_agrees_with_the_formula_in_float64(shape: tuple[int, ...], dtype:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("pairs", [4, 8])
-def test_rope_turns_complex_numbers_and_leaves_the_rest(pairs: int, layout: Layout, dtype: torch.dtype) -> None:
+def test_rope_rotates_pairs_and_copies_the_rest(pairs: int, layout: Layout, dtype: torch.dtype) -> None:
     x = torch.randn(2, 6, 3, 16).to(dtype)
     angles = torch.outer(torch.arange(6, dtype=torch.float64), 10000.0 ** (-torch.arange(pairs).double() / pairs))
     cos, sin = rope_table(6, 2 * pairs)
@@ -82,7 +82,7 @@ def test_rope_turns_complex_numbers_and_leaves_the_rest(pairs: int, layout: Layo
     torch.testing.assert_close(rope(got, cos, -sin, layout).double(), x.double(), rtol=0.02, atol=0.03)
 
 
-def test_a_converted_projection_gives_the_same_scores_in_the_other_layout() -> None:
+def test_converted_projection_has_the_same_scores_in_the_other_layout() -> None:
     heads, head_dim, rotary_dim = 3, 16, 12
     cos, sin = rope_table(5, rotary_dim)
     x, query, key = torch.randn(2, 5, 32), torch.randn(heads * head_dim, 32), torch.randn(heads * head_dim, 32)
@@ -99,7 +99,7 @@ def test_a_converted_projection_gives_the_same_scores_in_the_other_layout() -> N
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_fused_qkv_projection_is_three_projections_and_rope(layout: Layout) -> None:
+def test_fused_qkv_projection_equals_three_projections_and_rope(layout: Layout) -> None:
     query, key, value = nn.Linear(12, 32), nn.Linear(12, 16, bias=False), nn.Linear(12, 16)
     fused = FusedQKV(query, key, value, heads=4, kv_heads=2)
     x = torch.randn(2, 5, 12)
@@ -120,7 +120,7 @@ def test_a_fused_qkv_projection_is_three_projections_and_rope(layout: Layout) ->
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("dtype", [torch.float64, *DTYPES])
-def test_cross_entropy_is_pytorchs_in_float32(dtype: torch.dtype, reduction: Reduction) -> None:
+def test_cross_entropy_matches_pytorch_in_float32(dtype: torch.dtype, reduction: Reduction) -> None:
     logits = (5 * torch.randn(3, 4, 50)).to(dtype)
     labels = torch.randint(0, 50, (3, 4))
     labels[1] = 7
@@ -137,11 +137,11 @@ def test_float64_stays_float64() -> None:
     torch.testing.assert_close(gelu_mul(x, x), gelu_mul_float64(x, x), rtol=1e-13, atol=1e-15)
 
 
-def test_a_16_bit_input_with_a_float32_weight_keeps_the_inputs_dtype() -> None:
+def test_16_bit_input_with_float32_weight_keeps_its_dtype() -> None:
     assert rmsnorm(torch.randn(2, 8).bfloat16(), torch.ones(8)).dtype == torch.bfloat16
 
 
-def test_gradients_are_those_of_finite_differences() -> None:
+def test_gradients_match_finite_differences() -> None:
     x, y = (torch.randn(3, 8, dtype=torch.float64, requires_grad=True) for _ in range(2))
     weight = torch.randn(8, dtype=torch.float64, requires_grad=True)
     cos, sin = rope_table(3, 4, dtype=torch.float64)
@@ -196,12 +196,12 @@ TABLE = torch.ones(3, 4)
         (lambda: convert_weight(torch.ones(7, 4), 2, "half"), "rows are not a multiple of 2 heads"),
     ],
 )
-def test_wrong_arguments_are_refused_with_a_sentence(call: Callable[[], Tensor], says: str) -> None:
+def test_invalid_arguments_are_rejected_with_a_message(call: Callable[[], Tensor], says: str) -> None:
     with pytest.raises((ValueError, TypeError), match=says):
         call()
 
 
-def test_torch_compile_takes_the_ops_in_one_graph() -> None:
+def test_torch_compile_captures_the_ops_in_one_graph() -> None:
     def block(x: Tensor, weight: Tensor, up: Tensor) -> Tensor:
         return silu_mul(rmsnorm(x, weight), up)
 
@@ -224,6 +224,6 @@ def test_fused_gate_up_equals_two_products(gate_bias: bool, up_bias: bool) -> No
     assert [name for name, parameter in fused.named_parameters() if parameter.grad is None] == []
 
 
-def test_projections_of_different_sizes_are_refused() -> None:
+def test_projections_of_different_sizes_are_rejected() -> None:
     with pytest.raises(ValueError, match="must be alike"):
         FusedGateUp(nn.Linear(4, 8), nn.Linear(4, 6))

@@ -1,4 +1,4 @@
-"""Patching transformers' Llama: the same results by other kernels, all or nothing, and everything back in place."""
+"""Patching transformers' Llama: the same results with other kernels, applied completely or not at all, and restored."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     return counted
 
 
-def test_logits_gradients_and_generated_text_stay_the_same(calls: dict[str, int]) -> None:
+def test_logits_gradients_and_generated_text_are_unchanged(calls: dict[str, int]) -> None:
     model = tiny_llama()
     ids = torch.randint(0, 64, (2, 9))
     padding = torch.ones_like(ids)
@@ -82,7 +82,7 @@ def test_logits_gradients_and_generated_text_stay_the_same(calls: dict[str, int]
     assert calls == {}
 
 
-def test_another_activation_is_left_to_the_original(calls: dict[str, int]) -> None:
+def test_other_activations_use_the_original(calls: dict[str, int]) -> None:
     model, ids = tiny_llama("gelu"), torch.randint(0, 64, (1, 5))
     expected = model(input_ids=ids).logits
     with patched(llama):
@@ -90,14 +90,14 @@ def test_another_activation_is_left_to_the_original(calls: dict[str, int]) -> No
     assert "silu_mul" not in calls
 
 
-def test_an_exception_puts_everything_back() -> None:
+def test_exception_restores_everything() -> None:
     before = places()
     with pytest.raises(RuntimeError, match="from the block"), patched(llama):
         raise RuntimeError("from the block")
     assert places() == before
 
 
-def test_patches_are_made_once_and_stay_until_the_last_block_ends(calls: dict[str, int]) -> None:
+def test_patches_are_nested_and_removed_with_the_last_block(calls: dict[str, int]) -> None:
     model, ids, before = tiny_llama(), torch.randint(0, 64, (1, 5)), places()
     registered = dict(vars(transformers.modeling_utils.ALL_ATTENTION_FUNCTIONS))
     keys = {name: set(mapping) for name, mapping in registered.items()}
@@ -117,7 +117,7 @@ def test_patches_are_made_once_and_stay_until_the_last_block_ends(calls: dict[st
 
 
 @pytest.mark.parametrize("version", ["4.52.9", "6.0.0", "3.1", "unknown"])
-def test_another_version_is_refused(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_version_is_rejected(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["transformers"], "__version__", version)
     before = places()
     with pytest.raises(OverlayError, match=f"transformers is {version}; these patches are for 4.53"), patched(llama):
@@ -125,7 +125,7 @@ def test_another_version_is_refused(version: str, monkeypatch: pytest.MonkeyPatc
     assert places() == before
 
 
-def test_a_function_of_another_form_is_refused_and_nothing_is_patched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_function_with_another_signature_is_rejected_and_nothing_is_patched(monkeypatch: pytest.MonkeyPatch) -> None:
     def rotate(q: Tensor, k: Tensor, angles: Tensor) -> None:
         """Another form."""
 
@@ -156,7 +156,7 @@ torch.save([stubs.OPTIMIZED, *results], {out!r})
 """
 
 
-def test_a_modelling_file_works_without_the_package(tmp_path: Path) -> None:
+def test_modeling_file_works_without_the_package(tmp_path: Path) -> None:
     results = []
     for blocked in (False, True):
         out = str(tmp_path / f"{blocked}.pt")

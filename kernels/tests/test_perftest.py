@@ -1,4 +1,4 @@
-"""Timing and checking one call, and the roofline that its time is held against."""
+"""Timing and checking one call, and comparing its time with the roofline."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hipward_kernels.gpu.facts import product_named
 from hipward_kernels.gpu.roofline import floor
 
 
-def test_a_call_is_timed_and_put_beside_a_copy() -> None:
+def test_call_is_timed_and_compared_with_a_copy() -> None:
     x = torch.randn(1 << 16)
     result, took = perftest(torch.add, x, x, bytes_moved=3 * x.nbytes, samples=20)
     assert torch.equal(result, x + x)
@@ -25,12 +25,12 @@ def test_a_call_is_timed_and_put_beside_a_copy() -> None:
         perftest(math.sqrt, 2.0, bytes_moved=8)
 
 
-def test_it_reads_as_a_sentence() -> None:
+def test_performance_is_described_in_a_sentence() -> None:
     took = Performance(0.07, 0.0699, 0.0701, 3830.0, 12.0, 0.9, 0.8, "memory")
     assert str(took) == "70.0 µs ±0.1%, 3830 GB/s: 80% of peak, 90% of copy, memory-bound"
 
 
-def test_floor_names_the_limit_that_decides() -> None:
+def test_floor_names_the_deciding_limit() -> None:
     gpu = product_named("AMD Instinct MI300X")
     assert gpu is not None
     rmsnorm = floor(gpu, torch.bfloat16, 2 * 16384 * 4096 * 2, 4 * 16384 * 4096)
@@ -49,7 +49,7 @@ def test_floor_is_none_without_a_rate() -> None:
     assert floor(gpu, torch.bfloat16, 1024, 0) is None
 
 
-def test_nearly_equal_tensors_pass_and_others_say_how_far_apart_they_are() -> None:
+def test_nearly_equal_tensors_pass_and_others_report_their_distance() -> None:
     expected = torch.ones(100)
     got = expected.clone()
     assert check_allclose(got, expected) == 0.0

@@ -1,4 +1,4 @@
-"""What passes the precision gate, and the sentence for what does not."""
+"""Results that pass the precision gate, and the reasons for rejecting others."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def model_and_trials(tmp_path: Path) -> tuple[nn.Module, precision.Trials]:
     return model, precision.Trials(snippet, model, reference)
 
 
-def test_the_model_itself_passes(model_and_trials: tuple[nn.Module, precision.Trials]) -> None:
+def test_original_model_passes(model_and_trials: tuple[nn.Module, precision.Trials]) -> None:
     model, trials = model_and_trials
     result = precision.check(model, trials)
     assert (result.passed, result.reason, result.seeds, result.reference) == (True, None, 5, "float64")
@@ -86,7 +86,7 @@ def changed(change: Callable[[Tensor, Tensor, Tensor], Any]) -> Callable[[nn.Mod
         (lambda x, y, s: (y, {"sign": s}, x.zero_())[:2], "changed its inputs, which Model leaves as they are"),
     ],
 )
-def test_what_does_not_pass_is_told_in_a_sentence(
+def test_rejection_has_a_reason(
     model_and_trials: tuple[nn.Module, precision.Trials],
     change: Callable[[Tensor, Tensor, Tensor], Any],
     says: str,
@@ -98,14 +98,14 @@ def test_what_does_not_pass_is_told_in_a_sentence(
     assert says in result.reason
 
 
-def test_rounding_of_another_order_of_additions_passes(model_and_trials: tuple[nn.Module, precision.Trials]) -> None:
+def test_rounding_of_another_summation_order_passes(model_and_trials: tuple[nn.Module, precision.Trials]) -> None:
     model, trials = model_and_trials
     weight, bias = model.get_parameter("linear.weight"), model.get_parameter("linear.bias")
     variant = changed(lambda x, _, s: (F.linear(x.flip(-1), weight.flip(-1)) + bias, {"sign": s}))(model)
     assert precision.check(variant, trials).passed
 
 
-def test_zeros_pass_where_the_model_gives_zeros(tmp_path: Path) -> None:
+def test_zeros_pass_if_the_model_returns_zeros(tmp_path: Path) -> None:
     code = SNIPPET.replace("return self.linear(x), ", "return x * 0, ")
     snippet = contract.load(code, tmp_path, torch.device("cpu"))
     model = snippet.build("Model")
@@ -125,21 +125,21 @@ class OnlyBfloat16(nn.Module):
         return x
 
 
-def test_the_reference_stays_in_float64_through_casts_of_the_model() -> None:
+def test_reference_stays_in_float64_despite_casts() -> None:
     x = torch.randn(4, 1000)
     reference = Reference(CastsToFloat32(), CastsToFloat32, [x])
     assert reference.dtype == "float64"
     assert torch.equal(reference([x], 0)["0"], x.double().pow(2).mean(-1))
 
 
-def test_a_model_that_runs_in_one_dtype_only_is_its_own_reference() -> None:
+def test_model_with_a_fixed_dtype_is_its_own_reference() -> None:
     x = torch.randn(4).bfloat16()
     reference = Reference(OnlyBfloat16(), OnlyBfloat16, [x])
     assert reference.dtype == "eager"
     assert torch.equal(reference([x], 0)["0"], x)
 
 
-def test_outputs_are_named_by_their_place() -> None:
+def test_outputs_are_named_by_their_position() -> None:
     x = torch.ones(1)
     assert list(flatten(x)) == ["0"]
     assert list(flatten((x, {"hidden": [x, x]}, None))) == ["0", "1.hidden.0", "1.hidden.1", "2"]

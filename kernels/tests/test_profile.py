@@ -1,4 +1,4 @@
-"""Where the time goes: kernels by kind, graph breaks, and what ROCm's profilers write.
+"""Profiles: kernels by kind, graph breaks, and output of ROCm's profilers.
 
 The tools' files are written here in their documented formats; the figures in them are made up.
 """
@@ -50,7 +50,7 @@ PROGRAM = ["python", "train.py", "--batch-size", "8"]
         ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "other"),
     ],
 )
-def test_kernels_are_told_by_the_names_that_libraries_give_them(name: str, kind: str) -> None:
+def test_kernels_are_classified_by_library_names(name: str, kind: str) -> None:
     assert kind_of(name) == kind
 
 
@@ -58,7 +58,7 @@ def event(name: str, start: float, length: float, cat: str = "kernel", tid: int 
     return {"ph": "X", "cat": cat, "name": name, "ts": start, "dur": length, "tid": tid, "pid": 0}
 
 
-def test_a_gpus_trace_gives_times_by_kind_and_the_gaps(tmp_path: Path) -> None:
+def test_gpu_trace_has_times_by_kind_and_gaps(tmp_path: Path) -> None:
     events = [
         event("aten::mm", 0, 50, "cpu_op"),
         event("Cijk_Ailk_Bljk_MT128x128x32", 100, 40),
@@ -85,7 +85,7 @@ def test_a_gpus_trace_gives_times_by_kind_and_the_gaps(tmp_path: Path) -> None:
     assert "| launch gap | 0.040 | 30.8% | |" in text
 
 
-def test_a_processors_trace_counts_each_operator_without_those_it_calls(tmp_path: Path) -> None:
+def test_cpu_trace_counts_operators_without_their_callees(tmp_path: Path) -> None:
     events = [
         event("aten::linear", 0, 100, "cpu_op"),
         event("aten::addmm", 10, 80, "cpu_op"),
@@ -102,7 +102,7 @@ def test_a_processors_trace_counts_each_operator_without_those_it_calls(tmp_path
     assert found.gap_ms == pytest.approx(0.020)
 
 
-def test_what_is_no_trace_is_told(tmp_path: Path) -> None:
+def test_invalid_trace_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     for text, says in (("nonsense", "no Chrome trace"), ("[]", "no kernels and no operators")):
         path.write_text(text)
@@ -110,7 +110,7 @@ def test_what_is_no_trace_is_told(tmp_path: Path) -> None:
             read_trace(path)
 
 
-def test_a_real_model_is_profiled_and_its_trace_kept(tmp_path: Path) -> None:
+def test_model_is_profiled_and_its_trace_is_stored(tmp_path: Path) -> None:
     model, x = nn.Sequential(nn.Linear(256, 512), nn.SiLU(), nn.Linear(512, 256)), torch.randn(64, 256)
     with torch.no_grad():
         found = profile(lambda: model(x), calls=2, trace=tmp_path / "trace.json")
@@ -127,7 +127,7 @@ class Broken(nn.Module):
         return y + 1
 
 
-def test_graph_breaks_are_found_with_their_line() -> None:
+def test_graph_breaks_are_reported_with_their_line() -> None:
     report = graph_breaks(Broken(), [torch.ones(3)])
     assert (report.graphs, len(report.breaks)) == (2, 1)
     assert report.breaks[0].place.startswith("test_profile.py:")
@@ -194,7 +194,7 @@ def test_both_layouts_of_rocpd_are_read(tmp_path: Path, layout: str) -> None:
     assert rocpd.read(database(tmp_path / "a_results.db", layout)) == DISPATCHES
 
 
-def test_what_is_no_rocpd_is_told(tmp_path: Path) -> None:
+def test_invalid_rocpd_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.db").write_text("nonsense, and long enough to be no database header at all" * 20)
     with pytest.raises(ValueError, match="is no rocpd database"):
         rocpd.read(tmp_path / "a.db")
@@ -222,9 +222,9 @@ def test_rocprofv3_is_called_and_read(tmp_path: Path) -> None:
         summary([])
 
 
-def test_columns_that_a_version_of_rocprofv3_lacks_are_left_unsaid(tmp_path: Path) -> None:
+def test_columns_missing_in_a_rocprofv3_version_are_omitted(tmp_path: Path) -> None:
     path = tmp_path / "1_kernel_trace.csv"
-    # ROCm 6 names memory otherwise and tells no accumulation registers; a template's name holds quotes and commas.
+    # ROCm 6 has other names for memory and no accumulation registers. Names of templates contain quotes and commas.
     text = TRACE_CSV.replace("LDS_Block_Size", "Group_Segment_Size").replace("Scratch_Size", "Private_Segment_Size")
     text = text.replace("Accum_VGPR_Count", "Other").replace("<float>", '<int, ""x"">')
     path.write_text("\ufeff" + text, encoding="utf-8", newline="\r\n")
@@ -233,7 +233,7 @@ def test_columns_that_a_version_of_rocprofv3_lacks_are_left_unsaid(tmp_path: Pat
     assert norm == replace(DISPATCHES[1], agprs=None, kernel='void norm_kernel<int, "x">(float*, int)')
 
 
-def test_a_table_that_was_cut_off_or_is_damaged_is_told(tmp_path: Path) -> None:
+def test_truncated_or_damaged_table_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "1_kernel_trace.csv"
     for text, says in (
         (TRACE_CSV + '"KERNEL_DISPATCH","Agent 4"', "near line 4: it lacks the columns Kernel_Name, Start"),
@@ -249,7 +249,7 @@ def test_a_table_that_was_cut_off_or_is_damaged_is_told(tmp_path: Path) -> None:
         rocprof_compute.read(tmp_path)
 
 
-def test_a_recording_with_gaps_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+def test_recording_with_gaps_is_read_up_to_its_end(tmp_path: Path) -> None:
     more = """
     INSERT INTO "rocpd_kernel_dispatch{id}" VALUES
       (3, 'g', 4, 13, 3, 8000, NULL, 0, 0, 64, 1, 1, 64, 1, 1),
@@ -327,7 +327,7 @@ Accum_VGPR,SGPR,Kernel_Name,Start_Timestamp,End_Timestamp,Kernel_ID,Counter_Name
 """
 
 
-def test_the_passes_of_a_later_rocprof_compute_are_put_together(tmp_path: Path) -> None:
+def test_passes_of_newer_rocprof_compute_are_merged(tmp_path: Path) -> None:
     first = COUNTER_ROWS.format(start=1000, end=9000, first="SQ_WAVES", second="TCC_HIT_sum", value="16384")
     second = COUNTER_ROWS.format(start=2000, end=9500, first="SQ_INSTS_VALU", second="TCC_MISS_sum", value="32768")
     folder = tmp_path / "MI300X_A1"
@@ -347,9 +347,7 @@ def test_the_passes_of_a_later_rocprof_compute_are_put_together(tmp_path: Path) 
         rocprof_compute.read(tmp_path)
 
 
-def test_a_tool_that_is_not_there_is_a_sentence_and_one_that_fails_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_and_failing_tools_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("ROCM_PATH", str(tmp_path / "rocm"))
     for profiler in (rocprofv3, rocprof_sys):

@@ -1,4 +1,4 @@
-"""Which implementation of an op runs, and what is said about those that cannot."""
+"""Selection of the implementation of an op, and the reasons for skipping others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hipward_kernels.ops.rmsnorm import OP
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="says what a host without a GPU says")
 
 
-def test_a_cpu_gets_eager_and_the_reason() -> None:
+def test_cpu_uses_eager_and_reports_why() -> None:
     x = torch.ones(1)
     assert OP.function(x).__module__ == "hipward_kernels.ops.rmsnorm.eager"
     assert OP.refusals(x) == {
@@ -21,7 +21,7 @@ def test_a_cpu_gets_eager_and_the_reason() -> None:
     }
 
 
-def test_each_tier_can_be_switched_off_in_turn() -> None:
+def test_each_tier_can_be_disabled() -> None:
     x = torch.ones(1)
     with disabled("triton"):
         assert OP.refusals(x)["triton"] == "triton is disabled"
@@ -42,10 +42,10 @@ def test_each_tier_can_be_switched_off_in_turn() -> None:
         ({"HIPWARD_DISABLE": " triton, sdpa"}, {"triton", "sdpa"}),
     ],
 )
-def test_the_environment_switches_tiers_off(environment: dict[str, str], off: set[str]) -> None:
+def test_environment_disables_tiers(environment: dict[str, str], off: set[str]) -> None:
     assert disabled_by(environment) == off
 
 
-def test_an_unknown_tier_in_the_environment_is_an_error() -> None:
+def test_unknown_tier_in_the_environment_is_an_error() -> None:
     with pytest.raises(ValueError, match="names tritn; these can be disabled: aiter, hip, lt, sdpa, triton"):
         disabled_by({"HIPWARD_DISABLE": "tritn"})

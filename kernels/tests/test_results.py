@@ -1,4 +1,4 @@
-"""The record of measurements: appended to, never rewritten, never without conditions."""
+"""The record of measurements: rows are appended with their conditions and never rewritten."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 RMSNORM = Case("rmsnorm", (8, 64), torch.bfloat16, torch.device("cuda"))
 
 
-def test_a_real_run_appends_rows_with_their_conditions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_appends_rows_with_their_conditions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "new" / "results.csv"
     arguments = ["bench", "--device", "cpu", "--dtype", "float32", "--shape", "8x64", "--time-cap", "0.05"]
     monkeypatch.setattr(sys, "argv", [*arguments, "--results", str(file)])
@@ -56,7 +56,7 @@ def no_liger(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_liger")
-def test_a_run_without_a_rival_ends_before_it_measures(
+def test_run_without_a_rival_ends_before_measuring(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "results.csv"
@@ -72,7 +72,7 @@ def test_a_run_without_a_rival_ends_before_it_measures(
 
 
 @pytest.mark.usefixtures("no_liger")
-def test_a_rival_that_is_left_out_is_named_in_the_row() -> None:
+def test_omitted_rival_is_named_in_the_row() -> None:
     with pytest.raises(MissingRivalError):
         dict(RMSNORM.rivals())
     assert list(dict(RMSNORM.rivals(["liger"]))) == ["F.rms_norm"]
@@ -80,9 +80,7 @@ def test_a_rival_that_is_left_out_is_named_in_the_row() -> None:
     assert bench.rivals_of(replace(RMSNORM, op="rope"), ["liger"]) == "torch.compile", "Liger is no rival there"
 
 
-def test_a_rival_is_found_in_an_unpacked_wheel_and_named_with_its_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rival_in_an_unpacked_wheel_is_found_with_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "liger_kernel" / "ops").mkdir(parents=True)
     (tmp_path / "liger_kernel" / "ops" / "rms_norm.py").write_text(
         "class LigerRMSNormFunction:\n    apply = staticmethod(lambda x, *rest: (x, *rest))\n"
@@ -99,7 +97,7 @@ def test_a_rival_is_found_in_an_unpacked_wheel_and_named_with_its_version(
         dict(replace(RMSNORM, op="silu_mul").rivals())
 
 
-def test_published_rows_from_before_the_list_of_rivals_are_read() -> None:
+def test_rows_without_the_list_of_rivals_are_read() -> None:
     with (RESULTS / "results.csv").open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     assert rows
@@ -107,7 +105,7 @@ def test_published_rows_from_before_the_list_of_rivals_are_read() -> None:
     assert all(row["rivals"] == "" or row["rivals"].startswith("torch.compile") for row in rows)
 
 
-def test_routed_parts_are_measured_beside_their_rivals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_routed_parts_are_measured_with_their_rivals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "routed.csv"
     arguments = ["bench.routed", "--device", "cpu", "--size", "tiny", "--time-cap", "0.01", "--results", str(file)]
     monkeypatch.setattr(sys, "argv", arguments)
@@ -127,7 +125,7 @@ def test_routed_parts_are_measured_beside_their_rivals(tmp_path: Path, monkeypat
         assert float(row["teraflops"]) == pytest.approx(float(row["flops"]) / float(row["median_ms"]) / 1e9, rel=1e-4)
 
 
-def test_operations_are_those_that_pytorch_counts_less_what_a_mask_hides() -> None:
+def test_operations_exclude_masked_positions() -> None:
     for _, make in cases(SIZES["tiny"], torch.bfloat16, torch.device("cpu")):
         case = make()
         arguments = case.arguments()
@@ -139,7 +137,7 @@ def test_operations_are_those_that_pytorch_counts_less_what_a_mask_hides() -> No
         assert case.flops == pytest.approx(counter.get_total_flops() * shown), case
 
 
-def test_a_file_with_other_columns_is_left_alone(tmp_path: Path) -> None:
+def test_file_with_other_columns_is_not_changed(tmp_path: Path) -> None:
     file = tmp_path / "results.csv"
     file.write_text("op,median\nrmsnorm,1\n")
     with pytest.raises(ValueError, match="has the columns"):

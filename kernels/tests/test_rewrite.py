@@ -1,4 +1,4 @@
-"""Which modules of foreign models are replaced, and which are left alone."""
+"""Modules of third-party models that are replaced, and those that are not."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Block(nn.Module):
         (MLP(16, 24, bias=True), GatedMLP),
     ],
 )
-def test_a_whole_model_that_is_one_op_is_replaced(module: nn.Module, replacement: type[nn.Module]) -> None:
+def test_model_that_is_one_op_is_replaced(module: nn.Module, replacement: type[nn.Module]) -> None:
     x = torch.randn(3, 5, 16)
     expected = module(x)
     fused, replaced = rewrite(module, [x], fused_ops)
@@ -118,13 +118,13 @@ def test_a_whole_model_that_is_one_op_is_replaced(module: nn.Module, replacement
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("eps", [None, 1e-5])
-def test_a_16_bit_norm_is_recognized(dtype: torch.dtype, eps: float | None) -> None:
+def test_16_bit_norm_is_recognized(dtype: torch.dtype, eps: float | None) -> None:
     norm, _ = rewrite(nn.RMSNorm(64, eps=eps).to(dtype), [torch.randn(4, 64).to(dtype)], fused_ops)
     assert isinstance(norm, RMSNorm)
     assert norm.eps == eps
 
 
-def test_two_arguments() -> None:
+def test_model_with_two_arguments_is_replaced() -> None:
     fused, replaced = rewrite(Pair(), [torch.randn(2, 8), torch.randn(2, 8)], fused_ops)
     assert (type(fused), replaced) == (SiLUMul, [""])
 
@@ -133,14 +133,14 @@ def test_two_arguments() -> None:
     "module",
     [nn.LayerNorm(16), nn.Linear(16, 16), nn.SiLU(), nn.Identity(), GeluMLP(16, 24), ChannelNorm(), nn.Softmax(-1)],
 )
-def test_what_only_looks_alike_is_left_alone(module: nn.Module) -> None:
+def test_similar_code_is_not_replaced(module: nn.Module) -> None:
     same, replaced = rewrite(module, [torch.randn(3, 5, 16)], fused_ops)
     assert same is module
     assert replaced == []
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_parts_of_a_model_are_replaced_and_the_rest_stays(dtype: torch.dtype) -> None:
+def test_matching_parts_of_a_model_are_replaced(dtype: torch.dtype) -> None:
     model = Block(LlamaNorm(16), MLP(16, 24), GeluMLP(16, 24)).to(dtype)
     x = torch.randn(2, 16).to(dtype)
     expected = model(x)
@@ -156,7 +156,7 @@ def test_parts_of_a_model_are_replaced_and_the_rest_stays(dtype: torch.dtype) ->
     )
 
 
-def test_a_module_that_is_watched_stays() -> None:
+def test_module_with_hooks_is_not_replaced() -> None:
     model = Block(LlamaNorm(16), MLP(16, 24), MLP(16, 24))
     watched = model.layers[0]
     assert isinstance(watched, MLP)
@@ -169,14 +169,14 @@ def test_a_module_that_is_watched_stays() -> None:
     assert calls == [watched.w1]
 
 
-def test_every_parameter_of_a_rewritten_model_gets_a_gradient() -> None:
+def test_every_parameter_of_a_rewritten_model_has_a_gradient() -> None:
     model, _ = rewrite(Block(LlamaNorm(16), MLP(16, 24), MLP(16, 24)), [torch.randn(2, 16)], fused_ops)
     model(torch.randn(2, 16)).sum().backward()
     assert [name for name, parameter in model.named_parameters() if parameter.grad is None] == []
 
 
 @pytest.mark.parametrize("norm", [LlamaNorm, GemmaNorm])
-def test_weights_keep_their_names(norm: type[LlamaNorm]) -> None:
+def test_weights_preserve_their_names(norm: type[LlamaNorm]) -> None:
     model, other = (Block(norm(16), MLP(16, 24), GeluMLP(16, 24)) for _ in range(2))
     fused, replaced = rewrite(copy.deepcopy(model), [torch.randn(2, 16)], fused_ops)
     assert replaced == ["norm", "layers.0"]
@@ -188,7 +188,7 @@ def test_weights_keep_their_names(norm: type[LlamaNorm]) -> None:
     torch.testing.assert_close(fused(x), other(x))
 
 
-def test_a_model_that_has_the_right_formula_and_another_epsilon_keeps_its_own() -> None:
+def test_epsilon_of_the_model_is_preserved() -> None:
     norm, _ = rewrite(LlamaNorm(16, eps=3e-4), [torch.randn(2, 16)], fused_ops)
     assert isinstance(norm, RMSNorm)
     assert norm.eps == 3e-4

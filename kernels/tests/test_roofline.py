@@ -1,4 +1,4 @@
-"""The floor under a time is a lower bound, whatever else the processor does while it is found."""
+"""The roofline is a lower bound of the time, also if the processor is busy while it is measured."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class BusyThenFree:
         return [10.0 if busy else 1.0] * len(arguments), None
 
 
-def test_a_processor_that_is_busy_at_first_has_the_floor_of_a_free_one() -> None:
+def test_floor_is_independent_of_initial_load() -> None:
     moved = 1 << 24
     found = roofline(Work(moved // 2, moved // 2, 0), CPU, torch.float32, BusyThenFree())
     # A copy of so many bytes takes 1 ms, and the work may be faster by the margin.
@@ -50,7 +50,7 @@ def test_a_processor_that_is_busy_at_first_has_the_floor_of_a_free_one() -> None
     assert found.floor_ms == pytest.approx(1.0 / PEAK_MARGIN)
 
 
-def test_small_work_that_one_thread_does_has_the_floor_of_one_thread() -> None:
+def test_single_threaded_work_has_the_floor_of_one_thread() -> None:
     threads = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
@@ -59,5 +59,5 @@ def test_small_work_that_one_thread_does_has_the_floor_of_one_thread() -> None:
     finally:
         torch.set_num_threads(threads)
     assert found.floor_ms == pytest.approx(1.0 / MARGIN)
-    # What a copy usually reaches is told as it was.
+    # The bandwidth of a copy is reported as measured.
     assert found.copy_gbs == pytest.approx((1 << 24) / 10.0 / 1e6)

@@ -1,4 +1,4 @@
-"""The stop rule and the order of the rounds, without a clock: times are made up, decisions are real."""
+"""The stop rule and the order of the rounds, with simulated times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Recorder:
-    """A machine whose calls take made-up times, and a listener that keeps what it is told."""
+    """A machine whose calls take simulated times, and a listener that records the events."""
 
     def __init__(self, **call_ms: Callable[[], float]) -> None:
         self.call_ms = call_ms
@@ -46,7 +46,7 @@ def noise(middle: float, spread: float) -> Callable[[], float]:
     return lambda: middle * (1 + spread * source.uniform(-1, 1))
 
 
-def test_a_steady_call_stops_when_its_median_is_known() -> None:
+def test_steady_call_stops_when_its_median_is_known() -> None:
     machine = Recorder(a=noise(5.0, 0.02))
     machine.run(StopRule())
     assert machine.stops == {"a": "converged"}
@@ -55,21 +55,21 @@ def test_a_steady_call_stops_when_its_median_is_known() -> None:
     assert relative_half_width(machine.ms["a"]) <= 0.01
 
 
-def test_a_noisy_call_stops_at_the_sample_cap() -> None:
+def test_noisy_call_stops_at_the_sample_cap() -> None:
     machine = Recorder(a=noise(1.0, 0.9))
     machine.run(StopRule(half_width=0.001))
     assert machine.stops == {"a": "sample-cap"}
     assert len(machine.ms["a"]) == 1000
 
 
-def test_a_short_steady_call_has_converged_at_the_sample_cap() -> None:
+def test_short_steady_call_converges_at_the_sample_cap() -> None:
     machine = Recorder(a=noise(0.01, 0.01))
     machine.run(StopRule())
     assert machine.stops == {"a": "converged"}
     assert len(machine.ms["a"]) == 1000
 
 
-def test_a_slow_call_stops_at_the_time_cap_and_still_has_five_rounds() -> None:
+def test_slow_call_stops_at_the_time_cap_with_five_rounds() -> None:
     machine = Recorder(a=noise(400.0, 0.3))
     machine.run(StopRule(time_cap_s=2.0, half_width=0.0001))
     assert machine.stops == {"a": "time-cap"}
@@ -77,14 +77,14 @@ def test_a_slow_call_stops_at_the_time_cap_and_still_has_five_rounds() -> None:
     assert sum(machine.ms["a"]) < 5000
 
 
-def test_the_time_cap_waits_for_the_samples_that_a_verdict_needs() -> None:
+def test_time_cap_applies_after_the_samples_of_a_verdict() -> None:
     machine = Recorder(a=noise(400.0, 0.3))
     machine.run(StopRule(time_cap_s=0.3, half_width=0.0001))
     assert machine.stops == {"a": "time-cap"}
     assert len(machine.ms["a"]) == 10
 
 
-def test_a_device_that_is_slowed_all_along_is_not_waited_for() -> None:
+def test_permanently_throttled_device_is_not_waited_for() -> None:
     machine = Recorder(a=noise(100.0, 0.3))
     turns = iter(range(1000))
     measured = machine.take
@@ -94,7 +94,7 @@ def test_a_device_that_is_slowed_all_along_is_not_waited_for() -> None:
     assert next(turns) < 10
 
 
-def test_without_time_for_another_turn_all_stop_and_what_has_no_samples_is_left_out() -> None:
+def test_without_time_for_a_turn_unsampled_variants_are_omitted() -> None:
     machine = Recorder(a=noise(400.0, 0.3), b=noise(400.0, 0.3))
     machine.run(StopRule(), has_time=lambda _: sum(map(len, machine.ms.values())) < 5)
     assert machine.stops == {"a": "time-limit", "b": "time-limit"}
@@ -104,14 +104,14 @@ def test_without_time_for_another_turn_all_stop_and_what_has_no_samples_is_left_
     assert (len(late.stops), len(late.out)) == (1, 1)
 
 
-def test_variants_take_turns_in_an_order_that_changes() -> None:
+def test_variants_are_interleaved_in_random_order() -> None:
     machine = Recorder(a=noise(2.0, 0.01), b=noise(2.0, 0.01), c=noise(2.0, 0.01))
     machine.run(StopRule())
     assert all(sorted(turn) == ["a", "b", "c"] for turn in machine.turns[:5])
     assert len({tuple(turn) for turn in machine.turns[:5]}) > 1
 
 
-def test_a_variant_that_fails_is_out_and_the_others_go_on() -> None:
+def test_failing_variant_is_excluded_and_others_continue() -> None:
     machine = Recorder(a=noise(2.0, 0.01), b=noise(2.0, 0.01))
     takes = machine.take
     machine.take = lambda variant, count: None if variant == "b" else takes(variant, count)  # type: ignore[method-assign]
@@ -120,7 +120,7 @@ def test_a_variant_that_fails_is_out_and_the_others_go_on() -> None:
     assert machine.ms["b"] == []
 
 
-def test_the_interval_covers_the_median_as_often_as_it_says() -> None:
+def test_interval_has_its_nominal_coverage() -> None:
     source = random.Random(11)  # noqa: S311
     trials = 1000
     covered = 0
@@ -134,17 +134,17 @@ def test_the_interval_covers_the_median_as_often_as_it_says() -> None:
     ("samples", "interval"),
     [([3.0], (3.0, 3.0, 3.0)), ([1.0, 2.0], (1.5, 1.0, 2.0)), ([2.0, 9.0, 1.0], (2.0, 1.0, 9.0))],
 )
-def test_few_samples_give_the_widest_interval(samples: list[float], interval: tuple[float, float, float]) -> None:
+def test_few_samples_have_the_widest_interval(samples: list[float], interval: tuple[float, float, float]) -> None:
     assert median_interval(samples) == interval
 
 
-def test_the_rule_says_itself_in_words() -> None:
+def test_stop_rule_has_a_description() -> None:
     assert "±1%" in StopRule().in_words()
     assert "±0.2%" in StopRule(half_width=0.002).in_words()
     assert "at most 1000 samples or 15 s" in StopRule().in_words()
 
 
-def test_dropped_turns_use_up_time_and_give_no_samples() -> None:
+def test_dropped_turns_use_time_and_have_no_samples() -> None:
     turns = iter([Dropped(0.4), [1.0] * 10, Dropped(0.4), Dropped(0.4), [1.0] * 10])
     machine = Recorder(a=lambda: 1.0)
     machine.take = lambda *_: next(turns)  # type: ignore[assignment,method-assign]

@@ -29,13 +29,13 @@ EAGER = Behaviour(first_over_again=1.2, reuses_memory=False, returns_inputs=Fals
         (Behaviour(1.0, reuses_memory=False, returns_inputs=False, call_ms=0.01, hidden_ms=0.2), "on another stream"),
     ],
 )
-def test_behaviour_that_eager_does_not_show_is_an_objection(behaviour: Behaviour, reason: str | None) -> None:
+def test_behavior_that_eager_does_not_show_is_an_objection(behaviour: Behaviour, reason: str | None) -> None:
     found = objection(behaviour, EAGER)
     assert (found is None) == (reason is None), found
     assert reason is None or reason in str(found)
 
 
-def test_behaviour_of_eager_is_no_objection() -> None:
+def test_behavior_that_eager_shows_too_is_allowed() -> None:
     eager = Behaviour(5.0, reuses_memory=True, returns_inputs=True, call_ms=0.4, hidden_ms=0.3)
     assert (
         objection(Behaviour(12.0, reuses_memory=True, returns_inputs=True, call_ms=0.4, hidden_ms=0.35), eager) is None

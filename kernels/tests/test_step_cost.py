@@ -1,4 +1,4 @@
-"""Whether a step pays: told from a clock that says what it is told, since a host's own says what it likes."""
+"""Cost of a step, measured with a simulated clock, because times of a real host vary."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def weighed(*with_it: float) -> tuple[tuple[float, float] | None, int]:
     return found, clock.turns
 
 
-def test_a_step_costs_only_if_every_round_says_so() -> None:
+def test_step_costs_time_only_if_every_round_agrees() -> None:
     assert weighed(1.5) == ((1.5, 1.0), 2 * ROUNDS)
     assert weighed(COSTS) == (None, 2)
     assert weighed(0.5) == (None, 2)
@@ -52,7 +52,7 @@ def test_a_step_costs_only_if_every_round_says_so() -> None:
 
 
 @pytest.mark.parametrize("costs", [True, False])
-def test_the_variants_above_do_without_a_step_that_costs(
+def test_later_variants_omit_a_step_that_costs_time(
     costs: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(step_cost, "cost", lambda *_: (3.0, 2.0) if costs else None)

@@ -1,4 +1,4 @@
-"""The ladder outside the harness: off unless switched on, each step alone or on the one below."""
+"""The ladder outside the harness: steps are off by default, and each is alone or based on the one below."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def block() -> Block:
     return Block().eval()
 
 
-def test_nothing_is_switched_on_by_itself(block: Block) -> None:
+def test_all_switches_are_off_by_default(block: Block) -> None:
     done = optimize(block, [torch.randn(4, 32)], Switches.of({}))
     assert done.call is done.model is block
     assert (done.found, done.includes()) == ({}, [])
@@ -67,7 +67,7 @@ def test_nothing_is_switched_on_by_itself(block: Block) -> None:
         ),
     ],
 )
-def test_each_step_stands_alone_or_on_the_one_below(
+def test_each_step_is_alone_or_based_on_the_one_below(
     block: Block, variables: dict[str, str], norm: type, mlp: type, says: list[str]
 ) -> None:
     x = torch.randn(4, 32)
@@ -79,7 +79,7 @@ def test_each_step_stands_alone_or_on_the_one_below(
     assert done.includes() == says
 
 
-def test_what_has_nothing_to_do_says_why_and_changes_nothing() -> None:
+def test_variant_without_effect_reports_why_and_changes_nothing() -> None:
     model = nn.Sequential(nn.Linear(8, 8), nn.ReLU())
     done = optimize(model, [torch.randn(2, 8)], Switches((OPS, PROJECTIONS, GEMM)))
     assert done.call is model
@@ -89,7 +89,7 @@ def test_what_has_nothing_to_do_says_why_and_changes_nothing() -> None:
     assert "aiter is not installed" in str(done.reason(GEMM))
 
 
-def test_compile_is_the_last_step_and_keeps_the_parameters(block: Block) -> None:
+def test_compile_is_the_last_step_and_preserves_the_parameters(block: Block) -> None:
     done = optimize(block, [torch.randn(4, 32)], Switches.of({"TORCH_COMPILE_MODE": "default"}))
     assert done.call is not block
     assert done.model is block
@@ -97,11 +97,11 @@ def test_compile_is_the_last_step_and_keeps_the_parameters(block: Block) -> None
 
 
 @pytest.mark.parametrize("switch", [step.switch for step in STEPS])
-def test_each_switch_is_off_when_it_is_unset_or_0(switch: str) -> None:
+def test_switches_are_off_when_unset_or_0(switch: str) -> None:
     assert Switches.of({}).steps == Switches.of({switch: "0"}).steps == ()
     assert [step.switch for step in Switches.of({switch: "1"}).steps] == [switch]
 
 
-def test_a_switch_that_is_neither_is_an_error() -> None:
+def test_invalid_value_of_a_switch_is_an_error() -> None:
     with pytest.raises(ValueError, match="USE_OPTIMIZED_OPS is 'yes'; it must be 0 or 1"):
         Switches.of({"USE_OPTIMIZED_OPS": "yes"})

@@ -1,4 +1,4 @@
-"""`swiglu`: its definition, its bad arguments, and its machine code. Its kernel runs in `interpreted_models.py`."""
+"""`swiglu`: its definition, invalid arguments, and its machine code. Its kernel runs in `interpreted_models.py`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hipward_kernels.ops.swiglu import swiglu
 from hipward_kernels.ops.swiglu.triton import swiglu_backward_kernel
 
 
-def test_it_is_silu_mul_of_the_halves_with_their_gradients() -> None:
+def test_swiglu_equals_silu_mul_of_the_halves_with_gradients() -> None:
     x = torch.randn(3, 5, 14, dtype=torch.float64, requires_grad=True)
     torch.testing.assert_close(swiglu(x), silu_mul(*x.chunk(2, -1)))
     assert torch.autograd.gradcheck(swiglu, (x,))
 
 
-def test_wrong_arguments_are_refused_with_a_sentence() -> None:
+def test_invalid_arguments_are_rejected_with_a_message() -> None:
     with pytest.raises(ValueError, match=r"\[2, 7\].*2 \* N"):
         swiglu(torch.ones(2, 7))
     with pytest.raises(ValueError, match="is needed"):
@@ -31,7 +31,7 @@ def test_wrong_arguments_are_refused_with_a_sentence() -> None:
 
 @pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950"])
 @pytest.mark.parametrize("columns", [2048, 4096, 14336])
-def test_its_backward_on_amd_has_wide_loads_and_stores_and_spills_nothing(arch: str, columns: int) -> None:
+def test_backward_on_amd_has_wide_memory_accesses_and_no_spills(arch: str, columns: int) -> None:
     block = column_block(columns)
     names = swiglu_backward_kernel.arg_names
     signature = {name: "*bf16" if name.endswith("_ptr") else "i32" for name in names if name != "BLOCK"}

@@ -1,4 +1,4 @@
-"""Samples of a slowed device are dropped and counted; where nothing can be seen, the conditions say so."""
+"""Samples of a throttled device are dropped and counted. If throttling cannot be detected, the conditions state it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class FakeSensors:
-    """A GPU whose clock is what the test says."""
+    """A GPU whose clock is set by the test."""
 
     readings: list[Reading]
     source: str = "NVML"
@@ -43,7 +43,7 @@ class FakeSensors:
 
 
 def seen(*readings: Reading, busy_for: int) -> bool:
-    """What a watch says when the GPU is done at the `busy_for`-th look."""
+    """The result of a watch on a GPU that is done at the `busy_for`-th reading."""
     watch = GpuWatch(FakeSensors(list(readings)), 2000)
     looks = count(1)
     watch.begin()
@@ -62,15 +62,15 @@ def seen(*readings: Reading, busy_for: int) -> bool:
         (Reading(), "full speed"),
     ],
 )
-def test_a_low_clock_or_heat_while_the_gpu_works_is_seen_and_a_power_cap_is_not(reading: Reading, says: str) -> None:
+def test_low_clock_and_heat_are_throttling_and_a_power_cap_is_not(reading: Reading, says: str) -> None:
     assert seen(reading, busy_for=2) == (says == "slowed")
 
 
-def test_a_clock_that_fell_because_the_work_was_done_does_not_count() -> None:
+def test_lower_clock_after_the_work_is_not_throttling() -> None:
     assert not seen(Reading(sm_mhz=94), busy_for=1)
 
 
-def test_a_processor_is_slowed_when_a_core_counts_a_thermal_event(tmp_path: Path) -> None:
+def test_thermal_event_of_a_core_is_throttling(tmp_path: Path) -> None:
     counter = tmp_path / "devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
     assert isinstance(watch_for(torch.device("cpu"), tmp_path), NoWatch)
     counter.parent.mkdir(parents=True)
@@ -85,7 +85,7 @@ def test_a_processor_is_slowed_when_a_core_counts_a_thermal_event(tmp_path: Path
 
 @dataclass
 class FakeClock:
-    """Says the same time for every call, and that the device was slowed in some turns."""
+    """Reports the same time for every call, and a throttled device in some turns."""
 
     slow: Callable[[int], bool]
     turns: int = 0
@@ -148,7 +148,7 @@ def test_turns_of_a_slowed_device_are_dropped_and_counted_with_growing_rests(mon
     assert failures == []
 
 
-def test_a_variant_that_only_ever_met_a_slowed_device_is_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variant_with_only_throttled_turns_is_excluded(monkeypatch: pytest.MonkeyPatch) -> None:
     told, failures, pauses = timed(monkeypatch, lambda _: True)
     assert told.lines == []
     assert failures == [f"{SlowedError.__name__}: could not be timed: the device was throttled in every turn"]

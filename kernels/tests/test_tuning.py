@@ -1,4 +1,4 @@
-"""The table of tuned choices: how it is read, merged and overridden, and that what it says is what runs."""
+"""The table of tuned choices: reading, merging and overriding it, and its effect on the choice."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_row_is_for_as_many_rows_or_more(table: Path) -> None:
+def test_table_row_applies_from_its_number_of_rows_on(table: Path) -> None:
     write(table, [made(1, "triton"), made(64, "hip", "row_threads=256 rows=2")])
     for rows, tier in ((1, "triton"), (63, "triton"), (64, "hip"), (10**6, "hip")):
         found = choice("cpu", "twice", torch.float32, rows, 8)
@@ -47,7 +47,7 @@ def test_a_row_is_for_as_many_rows_or_more(table: Path) -> None:
     assert choice("gfx942", "twice", torch.float32, 64, 8) is None
 
 
-def test_a_later_table_replaces_rows_of_an_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_later_table_overrides_rows_of_an_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = tmp_path / "first.csv", tmp_path / "second.csv"
     write(first, [made(1, source="first"), made(64, source="first")])
     write(second, [made(1, source="second")])
@@ -74,7 +74,7 @@ HEAD = ",".join(tuning.COLUMNS) + "\n"
         (HEAD.replace("arch", "\udcff"), "cannot be read"),
     ],
 )
-def test_a_bad_table_says_where(table: Path, text: str, says: str) -> None:
+def test_error_in_the_table_has_its_line(table: Path, text: str, says: str) -> None:
     table.write_text(text, errors="surrogateescape")
     with pytest.raises(TableError, match=says):
         choice("cpu", "twice", torch.float32, 1, 8)
@@ -83,7 +83,7 @@ def test_a_bad_table_says_where(table: Path, text: str, says: str) -> None:
         choice("cpu", "twice", torch.float32, 2, 8)
 
 
-def test_a_table_that_a_spreadsheet_saved_is_read(table: Path) -> None:
+def test_table_saved_by_a_spreadsheet_is_read(table: Path) -> None:
     table.write_text(f"\ufeff{HEAD}cpu,twice,float32,1,8,hip,,x\n", newline="\r\n", encoding="utf-8")
     assert read(table) == [made(1, source="x")]
 
@@ -94,13 +94,13 @@ PARAMETERS = {
 }
 
 
-def test_the_shipped_table_can_be_read_and_names_what_is_there() -> None:
+def test_shipped_table_is_valid_and_names_existing_tiers() -> None:
     for row in read(tuning.SHIPPED):
         assert row.tier in registry.TIERS
         assert set(row.numbers()) <= PARAMETERS[row.tier]
 
 
-def test_each_tier_in_turn_is_switched_off(twice: Op) -> None:
+def test_each_tier_is_disabled_in_turn(twice: Op) -> None:
     x = torch.ones(4, 8)
     for count, tier in enumerate(TIERS):
         with disabled(*TIERS[:count]):
@@ -109,12 +109,12 @@ def test_each_tier_in_turn_is_switched_off(twice: Op) -> None:
         twice(x)
 
 
-def test_a_tier_that_cannot_take_the_arguments_passes_them_on(twice: Op) -> None:
+def test_tier_that_does_not_support_the_arguments_passes_them_on(twice: Op) -> None:
     sys.modules["twice_op.hip"].refuse = lambda _: NotImplemented  # type: ignore[attr-defined]
     assert who_ran(twice, torch.ones(4, 8)) == ["hip", "triton"]
 
 
-def test_the_table_decides_the_order_and_the_choice_is_logged(
+def test_table_determines_the_order_and_the_choice_is_logged(
     twice: Op, table: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     write(table, [made(4, "triton", source="an earlier sweep")])
@@ -125,15 +125,13 @@ def test_the_table_decides_the_order_and_the_choice_is_logged(
     assert "twice of 3x8 torch.float32 on cpu: hip → triton → eager (no tuned choice)" in caplog.text
 
 
-def test_a_tier_that_there_is_not_is_told_and_passed_over(
-    twice: Op, table: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unknown_tier_is_reported_and_skipped(twice: Op, table: Path, caplog: pytest.LogCaptureFixture) -> None:
     table.write_text(f"{HEAD}cpu,twice,float32,0,8,hop,,x\n")
     assert torch.equal(twice(torch.ones(1, 8)), torch.full((1, 8), 2.0))
     assert "twice: the tuned table has the unknown tier 'hop'; the tiers are hip, triton, eager" in caplog.text
 
 
-def test_a_sweep_forces_what_it_tries(twice: Op) -> None:
+def test_sweep_forces_each_candidate(twice: Op) -> None:
     x = torch.ones(4, 8)
     assert who_ran(twice, x) == ["hip"]
     with forced(made(1, "eager")):

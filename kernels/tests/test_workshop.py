@@ -1,4 +1,4 @@
-"""The workshop's scripts, run as the document runs them, at a size for a CPU."""
+"""The workshop's scripts, run as documented, at a size for a CPU."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llama, "rmsnorm", lambda x, weight, eps: llama.plain_rmsnorm(x, weight, eps).detach())
 
 
-def test_a_version_trains_and_says_what_it_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_trains_and_reports_its_measurements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = tmp_path / "results.csv"
     arguments = [*TINY, "--num-steps", "8", "--profile-dir", str(tmp_path), "--enable-pytorch-profiler"]
     record = training_script.run("v1", [*arguments, "--results", str(results)])
@@ -96,24 +96,24 @@ def test_a_version_trains_and_says_what_it_measured(tmp_path: Path, capsys: pyte
         ([], "none"),
     ],
 )
-def test_the_documents_flags_switch_parts(flags: list[str], switches: str) -> None:
+def test_flags_switch_parts(flags: list[str], switches: str) -> None:
     record = training_script.run("v1", [*TINY, "--num-steps", "1", *flags])
     assert str(record.subject.switches) == switches
 
 
-def test_mixed_precision_by_the_documents_flags() -> None:
+def test_mixed_precision_follows_the_flags() -> None:
     record = training_script.run("v1", [*FAST, "--use-amp", "--amp-dtype", "bfloat16"])
     assert record.subject.precision == "bfloat16"
 
 
-def test_the_scripts_run_as_modules() -> None:
+def test_scripts_run_as_modules() -> None:
     command = [sys.executable, "-m", "hipward_kernels.workshop.tiny_llama_v3", *FAST, "--batch-size", "1"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "tokens/s" in done.stdout
 
 
-def test_all_profilers_run_and_say_which_are_missing(tmp_path: Path) -> None:
+def test_all_profilers_run_and_missing_ones_are_reported(tmp_path: Path) -> None:
     script = ROOT / "hipward_kernels" / "workshop" / "run_all_profilers.sh"
     # A PATH without AMD's tools, wherever this runs.
     environment = {**os.environ, "PYTHON": sys.executable, "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
@@ -131,7 +131,7 @@ def test_all_profilers_run_and_say_which_are_missing(tmp_path: Path) -> None:
 # Kernels
 
 
-def test_fused_versions_launch_less_and_the_profiler_counts_it(profiles: dict[str, Path]) -> None:
+def test_fused_versions_launch_fewer_kernels(profiles: dict[str, Path]) -> None:
     found = analyze_kernel_reduction.main(["--baseline", str(profiles["v1"]), "--fused", str(profiles["v3"])])
     calls = {name: {k.name: k.calls for k in p.kernels} for name, p in (("v1", found.baseline), ("v3", found.fused))}
     layers = 2
@@ -143,7 +143,7 @@ def test_fused_versions_launch_less_and_the_profiler_counts_it(profiles: dict[st
     assert 0 < found.share < 1
 
 
-def test_operators_that_move_nothing_do_not_count() -> None:
+def test_views_do_not_count_as_traffic() -> None:
     assert does_work("aten::mm")
     assert does_work("aten::copy_")
     assert not any(does_work(f"aten::{name}") for name in ("view", "transpose", "empty_strided", "detach"))
@@ -171,14 +171,14 @@ def test_launches_and_gaps_are_read_from_a_trace(tmp_path: Path, profiles: dict[
     assert found.gap_ms == pytest.approx(2e-3)
 
 
-def test_what_is_no_trace_is_said(tmp_path: Path) -> None:
+def test_file_that_is_no_trace_is_reported(tmp_path: Path) -> None:
     (tmp_path / "trace.json").write_text("{", encoding="utf-8")
     for name in ("trace.json", "absent.csv", "absent.json"):
         with pytest.raises(SystemExit, match=name):
             analyze_kernel_launches.main(["--trace-file", str(tmp_path / name)])
 
 
-def test_a_report_of_what_fusion_changed(profiles: dict[str, Path], tmp_path: Path) -> None:
+def test_report_compares_profiles_before_and_after_fusion(profiles: dict[str, Path], tmp_path: Path) -> None:
     arguments = ["--baseline", str(profiles["v1"]), "--fused", str(profiles["v3"])]
     page = generate_fusion_report.main([*arguments, "--output", str(tmp_path / "page.md")]).read_text(encoding="utf-8")
     assert "Every parameter gets a gradient in both." in page
@@ -186,7 +186,7 @@ def test_a_report_of_what_fusion_changed(profiles: dict[str, Path], tmp_path: Pa
     assert torch.__version__ in page
 
 
-def test_a_report_can_profile_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_report_can_run_the_profiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # As the quick start calls it; without the compiler, which test_models.py covers.
     monkeypatch.setitem(VERSIONS, "v2", VERSIONS["v2"].with_(off=["compile"]))
     page = generate_fusion_report.main([*FAST, "--output-dir", str(tmp_path)])
@@ -197,7 +197,7 @@ def test_a_report_can_profile_by_itself(tmp_path: Path, monkeypatch: pytest.Monk
 # Proof that a version trains the model
 
 
-def test_versions_are_compared_with_the_proof_that_they_train_alike(capsys: pytest.CaptureFixture[str]) -> None:
+def test_versions_are_compared_after_a_training_check(capsys: pytest.CaptureFixture[str]) -> None:
     compared = compare_versions.main([*TINY, "--off", "compile", "--num-steps", "8"])
     assert [one.record.subject.version for one in compared] == ["v1", "v2 -compile", "v3", "v4 -compile"]
     assert all(one.trains_like(compared[0]) for one in compared)
@@ -212,7 +212,7 @@ def test_saved_results_are_compared_without_running(profiles: dict[str, Path]) -
 
 
 @pytest.mark.usefixtures("broken")
-def test_a_version_without_a_backward_is_not_called_faster(tmp_path: Path) -> None:
+def test_version_without_a_backward_is_not_reported_as_faster(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="v3: does not train like v1"):
         compare_versions.main([*FAST, "--models", "v1,v3"])
     with pytest.raises(SystemExit, match="does not train like V1"):
@@ -227,7 +227,7 @@ def test_a_version_without_a_backward_is_not_called_faster(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_a_version_is_as_near_to_float64_as_the_baseline(precision: str) -> None:
+def test_version_is_as_close_to_float64_as_the_baseline(precision: str) -> None:
     arguments = [*TINY, "--off", "compile", "--precision", precision]
     errors = validate_numerical_accuracy.main(
         [*arguments, "--baseline", "../version1_pytorch_baseline/tiny_llama_v1.py", "--optimized", "v4"]
@@ -235,7 +235,7 @@ def test_a_version_is_as_near_to_float64_as_the_baseline(precision: str) -> None
     assert {"logits", "loss", "embed_tokens.weight", "layers.1.self_attn.v_proj.weight"} <= {e.name for e in errors}
 
 
-def test_every_combination_of_the_documents_switches_is_studied() -> None:
+def test_every_combination_of_switches_is_measured() -> None:
     names = ["fused_qkv", "flash_attention", "fused_gate_up"]
     outcomes = fusion_ablation_study.main([*FAST, "--switches", ",".join(names), "--all-combinations"])
     sets = [outcome.record.subject.switches.on() for outcome in outcomes]
@@ -244,7 +244,7 @@ def test_every_combination_of_the_documents_switches_is_studied() -> None:
     assert [len(s) for s in sets[:-1]] == sorted(len(s) for s in sets[:-1])
 
 
-def test_impossible_combinations_are_left_out() -> None:
+def test_impossible_combinations_are_skipped() -> None:
     sets = fusion_ablation_study.combinations(["fused_qkv", "qkv_rope_kernel"], all_of_them=True)
     assert [s.on() for s in sets] == [(), ("fused_qkv",), ("fused_qkv", "qkv_rope_kernel")]
     few = fusion_ablation_study.combinations(["fused_qkv", "flash_attention", "fused_gate_up"], all_of_them=False)
@@ -254,7 +254,7 @@ def test_impossible_combinations_are_left_out() -> None:
 # Regression gate
 
 
-def test_the_gate_asks_for_a_speed_up_that_the_intervals_allow(profiles: dict[str, Path]) -> None:
+def test_gate_requires_a_speedup_within_the_intervals(profiles: dict[str, Path]) -> None:
     baseline = load(profiles["v1"])
 
     def at(median: float, low: float, high: float) -> Any:
@@ -266,7 +266,7 @@ def test_the_gate_asks_for_a_speed_up_that_the_intervals_allow(profiles: dict[st
     assert judge(at(5, 4.9, 5.1), at(10, 9.9, 10.1), 1.0, 1.1).failures != []
 
 
-def test_the_gate_refuses_to_compare_different_conditions(profiles: dict[str, Path]) -> None:
+def test_gate_rejects_different_conditions(profiles: dict[str, Path]) -> None:
     baseline = load(profiles["v1"])
     other = replace(baseline, conditions={**baseline.conditions, "device_name": "another"})
     with pytest.raises(ValueError, match="device_name"):
@@ -284,7 +284,7 @@ def test_the_gate_refuses_to_compare_different_conditions(profiles: dict[str, Pa
 # Sweeps
 
 
-def test_memory_grows_with_the_square_of_the_length_only_where_scores_are_stored() -> None:
+def test_memory_is_quadratic_only_if_scores_are_stored() -> None:
     arguments = [*FAST, "--models", "v1,v3", "--seq-lengths", "64,128,256", "--batch-size", "1"]
     plain, flash = sequence_length_sweep.main(arguments)
     assert sequence_length_sweep.exponents(plain)[-1] > 1.2
@@ -292,12 +292,12 @@ def test_memory_grows_with_the_square_of_the_length_only_where_scores_are_stored
     assert plain[-1].training.saved_mib > flash[-1].training.saved_mib
 
 
-def test_lengths_are_swept_as_far_as_the_model_has_positions() -> None:
+def test_lengths_are_swept_up_to_the_models_positions() -> None:
     (records,) = sequence_length_sweep.main([*FAST, "--models", "v1", "--batch-size", "1"])
     assert [record.subject.sequence_length for record in records] == [128, 256]
 
 
-def test_a_suite_covers_every_batch_size_and_length() -> None:
+def test_suite_covers_every_batch_size_and_length() -> None:
     records = benchmark_suite.main([*FAST, "--models", "v1,v3", "--batch-sizes", "1,2", "--seq-lengths", "16,32"])
     shapes = [(r.subject.version, r.subject.batch_size, r.subject.sequence_length) for r in records]
     assert shapes == [(v, b, s) for b in (1, 2) for s in (16, 32) for v in ("v1", "v3")]
@@ -312,14 +312,14 @@ def memory_of(weights_mib: float, per_sequence_mib: float) -> Callable[[int], Ca
 
 
 @pytest.mark.parametrize(("limit", "largest"), [(900, 80), (500, 40), (105, 0), (110, 1), (5000, 90)])
-def test_the_search_finds_the_largest_batch_that_fits_to_an_eighth(limit: float, largest: int) -> None:
+def test_search_finds_the_largest_batch_within_an_eighth(limit: float, largest: int) -> None:
     fits = search(memory_of(100, 10), limit, 1024)
     assert all(candidate.memory_mib <= limit for candidate in fits)
     found = fits[-1].batch_size if fits else 0
     assert largest - max(1, largest // 8) <= found <= largest
 
 
-def test_the_best_batch_on_this_host(capsys: pytest.CaptureFixture[str]) -> None:
+def test_best_batch_of_this_host_is_found(capsys: pytest.CaptureFixture[str]) -> None:
     best = optimize_batch_size.main([*FAST, "--version", "v1", "--max-batch-size", "4", "--seq-len", "16"])
     assert best.batch_size in (1, 2, 3, 4)
     assert "batch 4: " in capsys.readouterr().err, "each batch is told when it is done"
@@ -330,7 +330,7 @@ def test_the_best_batch_on_this_host(capsys: pytest.CaptureFixture[str]) -> None
 # Cost
 
 
-def test_operations_and_the_roofline(tmp_path: Path) -> None:
+def test_roofline_counts_operations(tmp_path: Path) -> None:
     arguments = [*FAST, "--version", "v1", "--generate-roofline", "--output-dir", str(tmp_path)]
     found = run_deepspeed_flops.main(arguments)
     assert found.counted_flops > found.cost.flops, "V1 computes scores that it masks"
@@ -339,7 +339,7 @@ def test_operations_and_the_roofline(tmp_path: Path) -> None:
     assert drawing.tag.endswith("svg")
 
 
-def test_the_traffic_of_operators(tmp_path: Path) -> None:
+def test_traffic_of_operators_is_counted(tmp_path: Path) -> None:
     arguments = [*FAST, "--version", "v1", "--profile-data", str(tmp_path), "--generate-roofline-plot"]
     found = memory_bandwidth_analyzer.main(arguments)
     assert sum(found.bytes.values()) > found.needed_bytes
@@ -351,7 +351,7 @@ def test_the_traffic_of_operators(tmp_path: Path) -> None:
     assert traffic.bytes == {"add": 2 * x.nbytes, "relu_": 2 * x.nbytes}
 
 
-def test_decoding_is_timed_in_turns_and_the_texts_are_compared(tmp_path: Path) -> None:
+def test_decoding_is_timed_interleaved_and_texts_are_compared(tmp_path: Path) -> None:
     results = tmp_path / "models.csv"
     arguments = [*TINY, "--prompt-length", "6", "--new-tokens", "8", "--repeats", "3", "--results", str(results)]
     decoded = decode_benchmark.main(arguments)
@@ -384,7 +384,7 @@ class DriftingClock:
         return [float(result[0, 1]) * (3 - 2 * self._left / self._calls)], result
 
 
-def test_decoders_take_turns_so_that_a_drift_of_the_machine_cancels() -> None:
+def test_decoders_are_interleaved_so_that_drift_cancels_out() -> None:
     calls: list[tuple[str, int]] = []
     texts = 30
 
@@ -412,7 +412,7 @@ def test_decoders_take_turns_so_that_a_drift_of_the_machine_cancels() -> None:
 # Records and options
 
 
-def test_results_of_other_columns_are_not_mixed(profiles: dict[str, Path], tmp_path: Path) -> None:
+def test_results_with_other_columns_are_not_mixed(profiles: dict[str, Path], tmp_path: Path) -> None:
     rows = rows_of("test", load(profiles["v1"]))
     path = tmp_path / "results.csv"
     append(path, rows)
@@ -435,21 +435,19 @@ def test_results_of_other_columns_are_not_mixed(profiles: dict[str, Path], tmp_p
         (lambda: analyze_kernel_reduction.main(["--baseline", "absent", "--fused", "absent"]), "not a profile"),
     ],
 )
-def test_what_cannot_be_run_is_refused_with_a_sentence(call: Callable[[], object], says: str) -> None:
+def test_impossible_run_is_rejected_with_a_message(call: Callable[[], object], says: str) -> None:
     with pytest.raises(SystemExit, match=says):
         call()
 
 
-def test_a_results_file_is_looked_at_before_anything_is_measured(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_results_file_is_checked_before_measuring(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "other.csv").write_text("a,b\n", encoding="utf-8")
     with pytest.raises(SystemExit):
         training_script.run("v1", [*TINY, "--results", str(tmp_path / "other.csv")])
     assert "has the columns ['a', 'b']" in capsys.readouterr().err
 
 
-def test_a_gpu_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_gpu_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(SystemExit, match="there is no GPU here"):
         training_script.run("v1", ["--size", "tiny", "--device", "cuda"])
@@ -458,7 +456,7 @@ def test_a_gpu_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
 # The exercise
 
 
-def test_the_exercise_shows_its_signs_and_the_solution_has_none() -> None:
+def test_exercise_has_findings_and_the_solution_has_none() -> None:
     directory = ROOT.parent / "content/03-optimize/02-missing-backward"
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, str(directory / "solution.py")]
@@ -473,8 +471,8 @@ def test_the_exercise_shows_its_signs_and_the_solution_has_none() -> None:
     assert wrong["loss"] > 5 * plain["loss"]
 
 
-def test_nothing_here_changes_the_module_tree(profiles: dict[str, Path]) -> None:
-    """Hooks that name ranges in a trace are gone after it."""
+def test_module_tree_is_unchanged(profiles: dict[str, Path]) -> None:
+    """Hooks that name ranges in a trace are removed after it."""
     assert profiles
     model: nn.Module = llama.TinyLlama(SIZES["tiny"].config, VERSIONS["v1"])
     from hipward_kernels.workshop.profiling import named_ranges

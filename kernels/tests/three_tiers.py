@@ -21,7 +21,7 @@ TIERS = ("hip", "triton", "eager")
 
 @pytest.fixture
 def twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Op]:
-    """An op with the three tiers, each of which runs on a CPU and says who ran."""
+    """An op with three tiers that run on a CPU and report which one ran."""
     package = tmp_path / "twice_op"
     package.mkdir()
     (package / "__init__.py").touch()

@@ -46,7 +46,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     })
 }
 
-/// Gives the new file the owner of the old one.
+/// Sets the owner of the new file to that of the old one.
 #[cfg(unix)]
 fn keep_owner(file: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};

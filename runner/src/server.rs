@@ -2,9 +2,9 @@
 
 use crate::{
     api::{AccessConfig, AccessControl, App, router},
-    jobs::{LocalRunner, Store, schedule},
+    jobs::{LocalRunner, RequestWorkers, Store, schedule},
     shutdown::shutdown,
-    web::pages::Pages,
+    web::live_pages::LivePages,
 };
 use std::{io, net::SocketAddr, sync::Arc};
 use tokio::net::TcpListener;
@@ -25,7 +25,7 @@ pub(crate) async fn run_server(
     access: AccessConfig,
     store: Store,
     runner: LocalRunner,
-    pages: Pages,
+    pages: LivePages,
     stopped: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     let bound = listener.local_addr()?;
@@ -45,7 +45,7 @@ pub(crate) async fn run_server(
         runner,
         compiler: Arc::new(RequestWorkers::compile()),
         judges: Arc::new(RequestWorkers::exercise()),
-        pages: Arc::new(pages),
+        pages,
         access: Arc::new(AccessControl::new(bound, access)),
         shutdown,
     };

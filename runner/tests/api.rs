@@ -32,13 +32,13 @@ fn job_runs_from_submission_to_verdict() {
     assert_eq!(location, format!("/api/v1/jobs/{}", job.id));
     assert_eq!((job.id.len(), job.state), (26, JobState::Queued));
     // Without the baseline and its control there would be no verdict.
-    let asked = [
+    let requested = [
         VariantId::EAGER,
         VariantId::CONTROL,
         VariantId::named("compile"),
         VariantId::named("fused-ops"),
     ];
-    assert_eq!(job.variants, asked);
+    assert_eq!(job.variants, requested);
 
     let events = server.events(&job.id, 0);
     let seqs: Vec<u64> = events.iter().map(|event| event.seq).collect();
@@ -85,14 +85,14 @@ fn queued_event_is_sent_immediately_while_the_device_is_busy() {
     let server = Server::start(&[]);
     let running = server.submit(WAITS).id;
     server.wait_for(&running, |job| job.state == JobState::Running);
-    // Long before the device is free: the other one waits ten minutes.
+    // Long before the device is free: the running job takes ten minutes.
     let job = server.submit(WAITS).id;
     let first = server.stream(&job, 0, 1);
     assert!(matches!(
         first[0].body,
         EventBody::Queued { position: 0, .. }
     ));
-    // The other one says so itself, and by then holds the device.
+    // The other job prints this once it has the device.
     let mut running = server.follow(&running, 0);
     assert!(running.any(|event| matches!(event.body, EventBody::Log { .. })));
     let (_, metrics) = server.get("/metrics");
@@ -132,7 +132,7 @@ fn stream_resumes_by_header_or_query_and_ends_with_204() {
     assert_eq!(first_seq(resume(Some("5"), "?after=3")), 6);
     assert_eq!(resume(Some(&last.to_string()), "").status(), 204);
     assert_eq!(resume(Some("18446744073709551615"), "").status(), 204);
-    // Nor is there anything past the end of a log that still grows: what comes is after it.
+    // A position after the current end of a growing log is the end. Later events are sent.
     let waiting = server.submit(WAITS).id;
     let rest = server.follow(&waiting, 1_000_000);
     server.cancel(&waiting);
@@ -182,10 +182,10 @@ fn job_in_any_state_is_cancelled_and_cancelling_is_idempotent() {
         let ends = events.iter().filter(|event| event.body.is_final()).count();
         assert_eq!((state(&events), ends), (JobState::Cancelled, 1));
     }
-    // The device is free again, and nothing of the cancelled one is left.
+    // The device is free again, and no process of the cancelled job is left.
     assert_eq!(state(&server.run("print('next')")), JobState::Done);
     support::assert_nothing_left(server.data.path(), 1);
-    assert_eq!(server.cancel("nobody").0, 404);
+    assert_eq!(server.cancel("unknown").0, 404);
 }
 
 #[test]
@@ -197,10 +197,10 @@ fn failed_job_has_message_and_help() {
     assert_eq!(failure.code, FailureCode::ForwardError);
     assert!(failure.message.contains("no width"), "{failure:?}");
     assert!(!failure.help.is_empty());
-    let EventBody::Failed(told) = support::final_body(&server.events(&id, 0)) else {
+    let EventBody::Failed(stored) = support::final_body(&server.events(&id, 0)) else {
         panic!("its log ends otherwise");
     };
-    assert_eq!(failure, told);
+    assert_eq!(failure, stored);
 
     let id = server.submit("print('well')").id;
     let done = server.wait_for(&id, |job| job.state.is_final());
@@ -269,7 +269,7 @@ fn invalid_or_aborted_compile_requests_use_no_worker() {
         body["pid"].as_u64().expect("a process id")
     };
     let device = server.idle_worker();
-    let kept = worker("x");
+    let first = worker("x");
     for bad in [
         json!({}),
         json!([]),
@@ -287,8 +287,8 @@ fn invalid_or_aborted_compile_requests_use_no_worker() {
             "{body}"
         );
     }
-    assert_ne!(worker("x"), kept, "each answers once");
-    // One is compiled, and seven wait, until they hang up.
+    assert_ne!(worker("x"), first, "each worker answers one request");
+    // One request is compiled, and seven wait until their clients disconnect.
     let busy = thread::scope(|scope| {
         let compile = &compile;
         let request = |source| json!({"language": "hip", "source": source});
@@ -307,7 +307,7 @@ fn invalid_or_aborted_compile_requests_use_no_worker() {
         let (_, body) = slow.join().expect("no panic").expect("answers");
         body["pid"].as_u64().expect("a process id")
     });
-    // The next worker is there for the next who waits.
+    // The next worker serves the next waiting client.
     let next = loop {
         let workers = server.workers();
         let next = workers
@@ -482,7 +482,7 @@ fn foreign_hosts_and_origins_are_rejected() {
 
 #[test]
 fn everything_except_benchmarks_works_without_torch() {
-    // An interpreter without the scripted package has no PyTorch for us.
+    // Without the scripted package, the interpreter has no PyTorch.
     let server = Server::start(&["--python", "/nonexistent/python"]);
     let (_, body) = server.get("/api/v1/capabilities");
     let capabilities: Value = serde_json::from_str(&body).expect("is JSON");
@@ -504,13 +504,13 @@ fn everything_except_benchmarks_works_without_torch() {
         .output()
         .expect("runs");
     assert!(!doctor.status.success());
-    let said = String::from_utf8_lossy(&doctor.stdout);
-    let lacks = said
+    let text = String::from_utf8_lossy(&doctor.stdout);
+    let lacks = text
         .lines()
         .filter(|line| line.starts_with("lacks") || line.starts_with("NEEDS"));
-    let fixes = said.lines().filter(|line| line.contains("fix: "));
-    assert!(said.contains("NEEDS"), "{said}");
-    assert_eq!(lacks.count(), fixes.count(), "{said}");
+    let fixes = text.lines().filter(|line| line.contains("fix: "));
+    assert!(text.contains("NEEDS"), "{text}");
+    assert_eq!(lacks.count(), fixes.count(), "{text}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use support::{NVML, check, fired, folder, hipward, told, write};
+use support::{NVML, check, exit_code_and_output, fired, folder, hipward, write};
 
 #[test]
 fn default_path_is_the_working_directory() {
@@ -42,7 +42,7 @@ fn unreadable_file_is_reported_and_others_are_checked() {
         "hipward: latin.py: not UTF-8 text (line 2); save it as UTF-8 to have it checked",
         "hipward: wide.py: not UTF-8 text, but UTF-16; save it as UTF-8 to have it checked",
     ] {
-        assert!(errors.lines().any(|told| told == line), "{errors}");
+        assert!(errors.lines().any(|reported| reported == line), "{errors}");
     }
     let (code, text, errors) = check(folder.path(), &["missing.py"]);
     assert_eq!((code, text.as_str()), (2, ""));
@@ -62,10 +62,10 @@ fn circular_and_broken_links_are_ignored() {
     assert_eq!(fired(folder.path(), &["."]), ["a.py:1 pynvml"]);
 }
 
-/// A first file that takes long, and a second that is gone by then.
+/// A first file that takes long, and a second that is removed by then.
 #[test]
 fn file_removed_during_the_check_is_no_error() {
-    // Seconds of work, so that a late test is early enough.
+    // Takes seconds, so that the test has time to remove the second file.
     let long = "x = f(a, b, c)\n".repeat(60_000);
     let names: Vec<String> = (0..10).map(|at| format!("a{at}.py")).collect();
     let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), &*long)).collect();
@@ -79,7 +79,7 @@ fn file_removed_during_the_check_is_no_error() {
         .expect("hipward runs");
     std::thread::sleep(std::time::Duration::from_millis(150));
     fs::remove_file(folder.path().join("z.py")).expect("it is there");
-    let (code, text, errors) = told(child.wait_with_output().expect("it ends"));
+    let (code, text, errors) = exit_code_and_output(child.wait_with_output().expect("it ends"));
     assert_eq!((code, errors.as_str()), (0, ""), "{text}");
 }
 
@@ -134,7 +134,7 @@ fn closed_output_pipe_is_no_error() {
         .current_dir(folder.path())
         .output()
         .expect("bash runs");
-    let (code, text, errors) = told(output);
+    let (code, text, errors) = exit_code_and_output(output);
     assert_eq!((code, errors.as_str()), (0, ""));
     assert_eq!(text.lines().count(), 1);
 }
@@ -151,7 +151,7 @@ fn watching_standard_input_is_rejected() {
         .expect("hipward runs");
     // It may have ended already.
     let _ = child.stdin.take().expect("is piped").write_all(b"x = 1\n");
-    let (code, _, errors) = told(child.wait_with_output().expect("it ends"));
+    let (code, _, errors) = exit_code_and_output(child.wait_with_output().expect("it ends"));
     assert_eq!(code, 2);
     assert!(
         errors.contains("standard input cannot be watched"),
@@ -162,7 +162,7 @@ fn watching_standard_input_is_rejected() {
 fn explain(folder: &std::path::Path, arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hipward"));
     let command = command.current_dir(folder).arg("explain").args(arguments);
-    told(command.output().expect("hipward runs"))
+    exit_code_and_output(command.output().expect("hipward runs"))
 }
 
 #[test]
@@ -199,18 +199,18 @@ fn explain_shows_team_rules() {
         text.contains("HW101") && text.contains("ACME001  acme-gemm"),
         "{text}"
     );
-    for (asked, nearest) in [
+    for (name, nearest) in [
         ("acme-gem", "acme-gemm (ACME001)"),
         ("pynvm", "pynvml (HW101)"),
     ] {
-        let (code, _, errors) = explain(&ours, &[asked]);
+        let (code, _, errors) = explain(&ours, &[name]);
         assert_eq!(code, 2);
         assert!(
             errors.contains(&format!("did you mean {nearest}?")),
             "{errors}"
         );
     }
-    // A mistake elsewhere does not keep anyone from reading.
+    // An error in another file does not prevent the explanation.
     let broken = folder.path().join("broken");
     assert_eq!(explain(&broken, &["pynvml"]).0, 0);
     let (code, _, errors) = explain(&broken, &["acme-gemm"]);

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use support::{CONF, LAUNCH, NVML, check, fired, folder, hipward, told, write};
+use support::{CONF, LAUNCH, NVML, check, exit_code_and_output, fired, folder, hipward, write};
 
 #[test]
 fn exit_codes_are_those_of_a_linter() {
@@ -126,7 +126,7 @@ fn configuration_errors_have_file_line_key_and_allowed_values() {
         (
             "hipward.toml",
             "[target]\narch = \"sm_90\"\n",
-            "hipward.toml:2: `target.arch`: it must be one of gfx90a, gfx942, gfx950",
+            "hipward.toml:2: `target.arch`: it must be one of gfx908, gfx90a, gfx942, gfx950, gfx1250, gfx1100,",
         ),
         (
             "hipward.toml",
@@ -185,7 +185,7 @@ fn configuration_errors_have_file_line_key_and_allowed_values() {
         let (code, _, errors) = check(folder.path(), &["."]);
         assert_eq!(code, 2, "{text}");
         assert!(errors.contains(wanted), "{text}\n{errors}");
-        assert_eq!(errors.matches(wanted).count(), 1, "told once: {errors}");
+        assert_eq!(errors.matches(wanted).count(), 1, "reported once: {errors}");
     }
 }
 
@@ -274,11 +274,11 @@ fn team_rule_errors_have_file_line_and_key() {
 fn baseline_suppresses_only_known_findings() {
     let before = format!("{NVML}\ndef f():\n    import pynvml\n{LAUNCH}");
     let folder = folder(&[("src/a.py", &before), ("src/b.py", NVML)]);
-    let (code, _, told) = check(folder.path(), &["src", "--write-baseline", "known.json"]);
+    let (code, _, errors) = check(folder.path(), &["src", "--write-baseline", "known.json"]);
     assert_eq!(
-        (code, told.contains("4 findings are in known.json")),
+        (code, errors.contains("4 findings are in known.json")),
         (0, true),
-        "{told}"
+        "{errors}"
     );
     let (code, text, _) = check(folder.path(), &["src", "--baseline", "known.json"]);
     assert_eq!(code, 0, "{text}");
@@ -287,7 +287,7 @@ fn baseline_suppresses_only_known_findings() {
         "{text}"
     );
 
-    // Lines move, the space between words changes: the same findings.
+    // Moved lines and changed whitespace are the same findings.
     let moved = format!(
         "# new\n\n\n{}",
         before.replace("\"] = \"1\"", "\"]  =  \"1\"")
@@ -297,7 +297,7 @@ fn baseline_suppresses_only_known_findings() {
         fired(folder.path(), &["src", "--baseline", "known.json"]),
         [""; 0]
     );
-    // The same line once more is one more finding.
+    // A repeated line is a new finding.
     write(
         folder.path(),
         "src/a.py",
@@ -310,9 +310,9 @@ fn baseline_suppresses_only_known_findings() {
     // From another folder, and from the configuration.
     write(folder.path(), "hipward.toml", "baseline = \"known.json\"\n");
     assert_eq!(fired(&folder.path().join("src"), &["b.py"]), [""; 0]);
-    // Writing it again counts everything, not only what is new.
-    let (_, _, told) = check(folder.path(), &["src", "--write-baseline", "known.json"]);
-    assert!(told.contains("5 findings"), "{told}");
+    // A new baseline contains all findings, not only new ones.
+    let (_, _, errors) = check(folder.path(), &["src", "--write-baseline", "known.json"]);
+    assert!(errors.contains("5 findings"), "{errors}");
     write(folder.path(), "known.json", "{}");
     let (code, _, errors) = check(folder.path(), &["src"]);
     assert_eq!(code, 2);
@@ -363,7 +363,7 @@ fn standard_input_uses_the_passed_file_name() {
             .write_all(format!("{NVML}{CONF}").as_bytes())
             .expect("it reads");
         drop(stdin);
-        told(child.wait_with_output().expect("it ends"))
+        exit_code_and_output(child.wait_with_output().expect("it ends"))
     };
     assert!(run(&["-"]).1.contains("--> -:1:8"));
     let (code, text, _) = run(&["-", "--stdin-filename", "tests/a.py"]);
@@ -392,10 +392,10 @@ fn order_is_independent_of_the_number_of_threads() {
         log["runs"][0]["results"].as_array().map(Vec::len),
         Some(300)
     );
-    assert_eq!(one.2, "", "no progress bar where nobody looks at it");
+    assert_eq!(one.2, "", "no progress bar without a terminal");
 }
 
-/// The data that a process may hold is capped at far less than the files have together.
+/// The memory limit of the process is far below the total size of the files.
 #[test]
 fn memory_is_independent_of_the_number_of_files() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -418,7 +418,7 @@ fn memory_is_independent_of_the_number_of_files() {
         .current_dir(folder.path())
         .output()
         .expect("bash runs");
-    let (code, text, errors) = told(output);
+    let (code, text, errors) = exit_code_and_output(output);
     assert_eq!(code, 1, "{errors}");
     assert!(text.contains("600 findings in 600 files."), "{errors}");
 }

@@ -18,9 +18,9 @@ fn doctor(kernels: &Path) -> Output {
 fn worker_that_starts_is_reported() {
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support");
     let output = doctor(&kernels);
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("has    a worker for cpu"), "{said}");
-    assert!(output.status.success(), "{said}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("has    a worker for cpu"), "{text}");
+    assert!(output.status.success(), "{text}");
 }
 
 #[test]
@@ -40,8 +40,8 @@ fn worker_that_does_not_start_is_reported_as_needed() {
         fs::write(package.join(file), text).expect("a file");
     }
     let output = doctor(broken.path());
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("NEEDS  a worker for cpu"), "{said}");
-    assert!(said.contains("libgomp cannot be loaded"), "{said}");
-    assert!(!output.status.success(), "{said}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("NEEDS  a worker for cpu"), "{text}");
+    assert!(text.contains("libgomp cannot be loaded"), "{text}");
+    assert!(!output.status.success(), "{text}");
 }

@@ -23,7 +23,7 @@ fn row<'a>(view: &'a JobView, name: &str) -> &'a hipward_protocol::VariantView {
     row.expect("it has a row")
 }
 
-/// `samples` as the harness has them, without the end of the sampling.
+/// Lines of samples, without the end of the sampling.
 const HELPERS: &str = "
 def warm(variant):
     say('precision', variant=variant, passed=True, outputs=[], seeds=5, reference='float64')
@@ -140,7 +140,7 @@ time.sleep(600)
     assert_eq!(stop("eager-control"), Some(StopReason::Converged));
     let verdict = view.verdict.expect("eager was measured");
     assert_eq!(verdict.comparisons.len(), 1);
-    // Not timed at all: the loop is what to look for.
+    // Not timed at all, so the message must point to the endless loop.
     let (code, message) = server.failure("environment()\nimport time\ntime.sleep(600)");
     assert_eq!(code, FailureCode::Timeout);
     assert!(message.contains("longer than 3 seconds"), "{message}");
@@ -159,7 +159,7 @@ fn time_limit_is_passed_to_the_harness() {
 fn invalid_lines_fail_the_job_with_a_reason() {
     let server = Server::start(&[]);
     let sampled = "environment()\nwarm('eager')\n";
-    for (code, kind, says) in [
+    for (code, kind, expected) in [
         (
             "environment()\nenvironment()",
             FailureCode::Internal,
@@ -204,7 +204,10 @@ fn invalid_lines_fail_the_job_with_a_reason() {
         assert!(sampled.contains("warm"));
         let (code, message) = server.failure(&format!("{HELPERS}\n{code}"));
         assert_eq!(code, kind, "{message}");
-        assert!(message.contains(says), "{message:?} does not hold {says:?}");
+        assert!(
+            message.contains(expected),
+            "{message:?} does not contain {expected:?}"
+        );
     }
     assert_eq!(state(&server.run(support::MEASURES)), JobState::Done);
 }
@@ -217,7 +220,7 @@ fn device_name_is_that_of_the_lease() {
         "say('environment', device_name='AMD Instinct MI355X', arch='gfx950', torch='2', python='3', threads=1,
     clock='c', clock_overhead_ms=0.1, cache='warm', stop_rule='d')",
     );
-    let environment = view.environment.expect("was given");
+    let environment = view.environment.expect("is in the log");
     assert_eq!(environment.device_name, "A processor");
     assert_ne!(environment.arch, "gfx950");
     let load = environment.load.expect("the runner adds it");
@@ -228,7 +231,7 @@ fn device_name_is_that_of_the_lease() {
 fn stopped_worker_loses_no_job() {
     let server = Server::start(&[]);
     let worker = server.idle_worker();
-    // It is ready by then.
+    // The worker is ready by then.
     thread::sleep(Duration::from_secs(2));
     signal(worker, "-STOP");
     let events = server.run("print('done')");
@@ -300,7 +303,7 @@ fn final_event_is_stored_later_and_server_is_not_ready_meanwhile() {
         (status, problem(&body).code.as_str()),
         (503, "store-unavailable")
     );
-    // Longer than the job takes, and than the database is waited for.
+    // Longer than the job, and than the timeout of the database.
     thread::sleep(Duration::from_secs(11).saturating_sub(locked.elapsed()));
     assert_eq!(server.summary(&id).state, JobState::Running);
     database.execute_batch("rollback").expect("is ours");
@@ -325,17 +328,17 @@ fn full_queue_responds_with_retry_after_and_positions_are_current() {
     );
     assert_eq!(server.summary(&waiting[2]).position, Some(2));
 
-    let mut told = Vec::new();
+    let mut positions = Vec::new();
     let mut view = JobView::default();
     for event in server.follow(&waiting[2], 0).take(2) {
-        if told.is_empty() {
+        if positions.is_empty() {
             assert_eq!(server.cancel(&waiting[0]).0, 200);
         }
         view.apply(&event);
-        told.push((event.seq, view.position));
+        positions.push((event.seq, view.position));
     }
     assert_eq!(
-        told,
+        positions,
         [(1, 2), (1, 1)],
         "the second is the first with the position of now"
     );

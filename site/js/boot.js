@@ -6,6 +6,8 @@ import { asset } from "./assets.js";
 import { benchmarkForm } from "./benchmark-form.js";
 import { copyButtons, copyText } from "./copy.js";
 import { readFile } from "./files.js";
+import { pathFilter } from "./path-filter.js";
+import { predictions } from "./predict.js";
 import { progress } from "./progress.js";
 import { openProject } from "./project.js";
 import { ruleFilter } from "./rule-filter.js";
@@ -18,8 +20,18 @@ themeToggle();
 searchButton();
 copyButtons();
 benchmarkForm();
+pathFilter();
 progress();
+predictions();
 ruleFilter();
+
+// Only lessons with exercises load the script for them.
+const exercises = document.querySelectorAll("[data-exercise]");
+if (exercises.length > 0) {
+  import(asset("exercise.js")).then(({ mountExercises }) => mountExercises(exercises)).catch(() => {
+    // The block stays as it was served: the task, the program, and the command that checks it.
+  });
+}
 
 // The module that has an island, by the start of the island's name. The end of the name is a hash of its code, so page and
 // module must be of one build.
@@ -33,6 +45,19 @@ if (islands.length > 0) {
   });
 }
 
+// Waits for the browser to be idle before the editor is loaded and again before it is shown, because each is a long task. The
+// text area works meanwhile.
+async function mountEditor(...arguments_) {
+  await idle();
+  const { mount } = await import(asset("editor.js"));
+  await idle();
+  return mount(...arguments_);
+}
+
+// Safari has no idle callbacks.
+const idle = () =>
+  new Promise((resolve) => (globalThis.requestIdleCallback ?? setTimeout)(resolve, globalThis.requestIdleCallback && { timeout: 1000 }));
+
 async function hydrate() {
   // The functions that the islands call; src/browser/script.rs and src/playground declare them.
   globalThis.hipward = {
@@ -40,7 +65,7 @@ async function hydrate() {
     askToken,
     authorization: () => authorization().authorization,
     copyText,
-    mountEditor: async (...arguments_) => (await import(asset("editor.js"))).mount(...arguments_),
+    mountEditor,
     openProject,
     pack,
     readFile,

@@ -21,6 +21,7 @@ export const frame = EditorView.theme({
     borderRight: "1px solid var(--edge)",
   },
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--hover)" },
+  ".cm-line.cm-changed": { backgroundColor: "var(--good-back)", boxShadow: "inset 3px 0 var(--good)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
     backgroundColor: "var(--selection)",

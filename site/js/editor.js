@@ -1,14 +1,14 @@
-// The editor: CodeMirror over the page's textarea, which stays in the page, hidden, and takes over
-// again on remove(). Used by workspace.js.
+// The editor: CodeMirror in the place of the page's text area, which stays in the page, hidden, and is shown again by
+// remove(). Loaded once the text area can be used.
 
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, indentWithTab, isolateHistory, undo } from "@codemirror/commands";
 import { cpp } from "@codemirror/lang-cpp";
 import { python } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { Compartment, EditorState } from "@codemirror/state";
-import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { Compartment, EditorState, StateEffect, StateField } from "@codemirror/state";
+import { Decoration, drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { colors, frame } from "./editor-theme.js";
 import { inlineCode } from "./inline-code.js";
 
@@ -16,15 +16,21 @@ export function mount(textarea, onChange, onFix) {
   // True while the page changes the text: such a change is not reported to it.
   let quiet = false;
   const syntax = new Compartment();
+  const steps = new Compartment();
   let language = "python";
+  // The reader may be typing in the text area.
+  const hasFocus = document.activeElement === textarea;
+  const { selectionStart: anchor, selectionEnd: head } = textarea;
   const view = new EditorView({
     state: EditorState.create({
       doc: textarea.value,
+      selection: hasFocus ? { anchor, head } : undefined,
       extensions: [
         lineNumbers(),
         lintGutter(),
-        history(),
+        steps.of(history()),
         drawSelection(),
+        changedLines,
         highlightActiveLine(),
         bracketMatching(),
         indentOnInput(),
@@ -35,8 +41,8 @@ export function mount(textarea, onChange, onFix) {
         frame,
         keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...lintKeymap, indentWithTab]),
         EditorView.contentAttributes.of({
-          "aria-label": "Code to check",
-          // Reachable by Tab in any case; said aloud for tools that do not know contenteditable.
+          "aria-label": textarea.labels[0]?.textContent ?? "Code",
+          // For tools that do not know contenteditable.
           tabindex: "0",
           "aria-describedby": textarea.getAttribute("aria-describedby") ?? "",
         }),
@@ -48,6 +54,10 @@ export function mount(textarea, onChange, onFix) {
   });
   textarea.hidden = true;
   textarea.after(view.dom);
+  if (hasFocus) {
+    view.focus();
+    view.dispatch({ effects: EditorView.scrollIntoView(head) });
+  }
 
   return {
     text: () => view.state.doc.toString(),
@@ -71,12 +81,43 @@ export function mount(textarea, onChange, onFix) {
       view.dispatch({ selection, effects: EditorView.scrollIntoView(selection.anchor, { y: "center" }) });
       view.focus();
     },
+    // Replaces the text as one step of the history, marks the lines (from 1) and scrolls to the first.
+    applyFix(text, lines) {
+      const changes = difference(view.state.doc.toString(), text);
+      quiet = true;
+      view.dispatch({ changes, annotations: isolateHistory.of("full") });
+      quiet = false;
+      const { doc } = view.state;
+      const starts = [...lines].filter((line) => line <= doc.lines).map((line) => doc.line(line).from);
+      const place = Math.min(starts[0] ?? changes.from, doc.length);
+      view.dispatch({ effects: [markLines.of(starts), EditorView.scrollIntoView(place, { y: "center" })] });
+      view.dom.scrollIntoView({ block: "nearest" });
+    },
+    undo: () => undo(view),
+    clearHistory() {
+      view.dispatch({ effects: steps.reconfigure([]) });
+      view.dispatch({ effects: steps.reconfigure(history()) });
+    },
     remove() {
       view.destroy();
       textarea.hidden = false;
     },
   };
 }
+
+// The lines that a fix changed, until the text changes again.
+const markLines = StateEffect.define();
+const changedLine = Decoration.line({ class: "cm-changed" });
+const changedLines = StateField.define({
+  create: () => Decoration.none,
+  update(lines, { docChanged, effects }) {
+    for (const effect of effects) {
+      if (effect.is(markLines)) return Decoration.set(effect.value.map((start) => changedLine.range(start)));
+    }
+    return docChanged ? Decoration.none : lines;
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
 
 // Other languages are shown as they are.
 const highlighting = { python, "cuda-cpp": cpp };

@@ -10,6 +10,7 @@ import { survey } from "./survey.js";
 export function openProject(text, report) {
   let folder;
   let checks = 0;
+  let opens = 0;
   let requests = new Map();
   let shown;
   let changed = new Map();
@@ -55,7 +56,10 @@ export function openProject(text, report) {
       keep(left);
       const file = folder?.files.find((one) => one.path === path);
       if (!file) return;
+      const open = ++opens;
       const { text: read } = await textOf(file);
+      // Another file was opened meanwhile.
+      if (open !== opens) return;
       if (read === undefined) {
         report("error", `${path} cannot be read any more.`);
         return;

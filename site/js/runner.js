@@ -24,6 +24,15 @@ export async function submit(job) {
   return `${base}jobs/${created.id}/`;
 }
 
+// Judges an answer to an exercise, `part/lesson/id`.
+export function judge(exercise, code) {
+  return call(`${base}api/v1/exercises/${exercise}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ code }),
+  });
+}
+
 async function call(url, options) {
   const known = authorization();
   let answer;

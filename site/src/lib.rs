@@ -36,6 +36,8 @@ mod inline_code;
 #[cfg(feature = "ssr")]
 mod content;
 #[cfg(feature = "ssr")]
+mod downloads;
+#[cfg(feature = "ssr")]
 mod page;
 #[cfg(feature = "ssr")]
 mod search;
@@ -43,17 +45,21 @@ mod search;
 mod site;
 
 #[cfg(feature = "ssr")]
-pub use content::{Content, ContentError, Mistake, Ops};
+pub use content::{Content, ContentError, ContentErrors, Mistake, Ops, ReadingPath};
 #[cfg(feature = "ssr")]
 pub use job::{
     benchmark_line, benchmark_markdown, benchmark_sentence, benchmark_table, benchmark_text,
 };
 #[cfg(feature = "ssr")]
-pub use page::{CONTENT_SECURITY_POLICY, JobPage, PageData, render_page};
+pub use page::{CONTENT_SECURITY_POLICY, JobPage, PageData, render_content_errors, render_page};
 #[cfg(feature = "ssr")]
 pub use search::{SEARCH_INDEX, search_index};
 #[cfg(feature = "ssr")]
-pub use site::{Assets, AssetsError, Route, Site, TEAM_RULES};
+pub use site::{Assets, AssetsError, CONTENT_CHANGES, Route, Site, TEAM_RULES};
+
+/// The script of pages whose content folder is watched; see [`Site::with_watched_content`].
+#[cfg(feature = "ssr")]
+pub const CONTENT_WATCHER: &str = include_str!("../js/content-watcher.js");
 
 /// Prepares a module. js/boot.js calls it before it hydrates the island of the page.
 #[cfg(any(

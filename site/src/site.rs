@@ -1,8 +1,8 @@
 //! A site: content, rules and assets under one base path, and the addresses of its pages.
 
 use crate::content::block::{self, Block, Code};
-use crate::content::document::Document;
-use crate::content::{Content, Lesson, Ops, Part};
+use crate::content::document::{Document, Extensions};
+use crate::content::{Content, Lesson, Ops, Part, ReadingPath, glossary};
 use hipward_analyzer::{RULES, RuleMeta, TeamRules};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -27,6 +27,10 @@ impl Assets {
 /// Where a site has its team's rules, below its base.
 pub const TEAM_RULES: &str = "api/v1/rules";
 
+/// Where a site with a watched content folder sends its changes, below its base. The script of such a site has the same
+/// address with the extension `.js`.
+pub const CONTENT_CHANGES: &str = "content-changes";
+
 /// Everything that pages are made of.
 #[derive(Clone, Debug)]
 pub struct Site {
@@ -36,6 +40,8 @@ pub struct Site {
     assets: Assets,
     base: String,
     pub(crate) team_rules: Option<TeamRules>,
+    /// When the content was loaded, in milliseconds since 1970, if its folder is watched.
+    pub(crate) content_version: Option<u64>,
 }
 
 /// A rule and its page.
@@ -52,6 +58,8 @@ pub enum Route {
     Home,
     /// `/learn/`
     Learn,
+    /// `/learn/newcomer/`
+    ReadingPath(ReadingPath),
     /// `/learn/<part>/<lesson>/`
     Lesson {
         /// The part's folder name without its number.
@@ -98,6 +106,7 @@ impl Route {
         match self {
             Route::Home => "/".to_owned(),
             Route::Learn => "/learn/".to_owned(),
+            Route::ReadingPath(path) => format!("/learn/{}/", path.slug()),
             Route::Lesson { part, lesson } => format!("/learn/{part}/{lesson}/"),
             Route::Playground => "/playground/".to_owned(),
             Route::Benchmark => "/benchmark/".to_owned(),
@@ -147,6 +156,16 @@ impl Site {
             assets,
             base,
             team_rules: None,
+            content_version: None,
+        }
+    }
+
+    /// The same site with a script on each page that shows when the content was loaded, and reloads the page when
+    /// [`CONTENT_CHANGES`] announces another version. `version` is a time in milliseconds since 1970.
+    pub fn with_watched_content(self, version: u64) -> Site {
+        Site {
+            content_version: Some(version),
+            ..self
         }
     }
 
@@ -185,6 +204,15 @@ impl Site {
         );
         let ops = self.ops.list.iter();
         routes.extend(ops.map(|op| Route::Op(op.name.clone())));
+        let paths = ReadingPath::ALL.into_iter();
+        routes.extend(
+            paths
+                .filter(|path| self.content.is_on(*path))
+                .map(Route::ReadingPath),
+        );
+        if self.content.glossary.is_some() {
+            routes.push(Route::Reference(glossary::SLUG.to_owned()));
+        }
         let tables = self.content.references.iter();
         routes.extend(tables.map(|table| Route::Reference(table.slug.clone())));
         routes
@@ -205,11 +233,18 @@ impl Site {
             ["ops", name] => self.ops.get(name).map(|_| Route::Op((*name).to_owned())),
             ["models"] => Some(Route::Models),
             ["reference"] => Some(Route::References),
+            ["reference", glossary::SLUG] => {
+                let found = self.content.glossary.as_ref();
+                found.map(|_| Route::Reference(glossary::SLUG.to_owned()))
+            }
             ["reference", slug] => {
                 let table = self.content.reference(slug)?;
                 Some(Route::Reference(table.slug.clone()))
             }
             ["jobs", id] => Some(Route::Job((*id).to_owned())),
+            ["learn", path] => ReadingPath::from_slug(path)
+                .filter(|path| self.content.is_on(*path))
+                .map(Route::ReadingPath),
             ["learn", part, lesson] => {
                 let (part, lesson) = self.content.lesson(part, lesson)?;
                 Some(Route::lesson(part, lesson))
@@ -283,8 +318,10 @@ pub(crate) fn bench_id(lesson: &str, bench: &block::Bench) -> String {
 }
 
 fn rule_document(meta: &RuleMeta) -> Document<Code> {
-    Document::parse(&hipward_analyzer::rule_page(meta), |fence| {
-        Ok::<_, Infallible>(block::plain(&fence))
-    })
+    Document::parse(
+        &hipward_analyzer::rule_page(meta),
+        Extensions::default(),
+        |fence| Ok::<_, Infallible>(block::plain(&fence)),
+    )
     .unwrap_or_else(|never| match never {})
 }

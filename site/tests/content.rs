@@ -80,6 +80,61 @@ fn a_mistake_names_its_line_and_what_to_do() {
             1,
             "no row with the id `r2`",
         ),
+        (
+            "```predict\nquestion = \"Q\"\nanswer = 3\n```\n",
+            1,
+            "`answer`, a number, with `why`",
+        ),
+        (
+            "```predict\nquestion = \"Q\"\nanswer = 3\nwhy = \"W\"\ntolerance = 2\n```\n",
+            1,
+            "`tolerance` from 0 to below 1",
+        ),
+        (
+            "```predict\nquestion = \"Q\"\n[[option]]\ntext = \"A\"\nwhy = \"W\"\n```\n",
+            1,
+            "correct = true",
+        ),
+        (
+            "```figure\nfile = \"gone.svg\"\ntitle = \"T\"\nconclusion = \"C\"\ncaption = \"C\"\n```\n",
+            1,
+            "no `gone.svg` beside the lesson",
+        ),
+        (
+            "```figure\nfile = \"before.py\"\ntitle = \"T\"\nconclusion = \"C\"\ncaption = \"C\"\n```\n",
+            1,
+            "`before.py`: ",
+        ),
+        (
+            "```figure\nfile = \"lanes.svg\"\ntitle = \"T\"\ncaption = \"C\"\n```\n",
+            2,
+            "missing field `conclusion`",
+        ),
+        (
+            "```run\ncommand = \"python before.py\"\noutput = \"output.txt\"\nrecorded = \"\"\n```\n",
+            1,
+            "state in `recorded` when and where",
+        ),
+        (
+            "```write\ndir = \"../mask\"\ntitle = \"T\"\ntask = \"T\"\nminutes = 5\n```\n",
+            1,
+            "use a-z, 0-9 and -",
+        ),
+        (
+            "```write\ndir = \"gone\"\ntitle = \"T\"\ntask = \"T\"\nminutes = 5\n```\n",
+            1,
+            "no `gone/start.py` beside the lesson",
+        ),
+        (
+            "```write\ndir = \"mask\"\ntitle = \"T\"\ntask = \"T\"\nminutes = 5\n```\n",
+            1,
+            "0 hints; write 3 [[hint]] tables",
+        ),
+        (
+            "text\n\n$\\nosuchcommand$ and more\n",
+            3,
+            "literal dollar sign",
+        ),
         ("text\n\n# Title\n", 3, "use `## …`"),
         ("text\n\n<div>no</div>\n", 3, "HTML is not passed through"),
         (
@@ -89,7 +144,10 @@ fn a_mistake_names_its_line_and_what_to_do() {
         ),
     ];
     for (markdown, line, says) in cases {
-        let error = Content::parse(folder(markdown)).expect_err(markdown);
+        let errors = Content::parse(folder(markdown)).expect_err(markdown).0;
+        let [error] = errors.as_slice() else {
+            panic!("{markdown:?}: {errors:?}")
+        };
         assert_eq!(
             (error.file.as_str(), error.line),
             (LESSON, FRONT_LINES + line),
@@ -127,6 +185,31 @@ fn a_mistake_in_the_folder_is_named_too() {
             "no lesson `port/gone`",
         ),
         (
+            with(LESSON, &format!("{front}paths = [\"expert\"]\n+++\n")),
+            "01-port/01-first/lesson.md:6: unknown variant `expert`, expected one of `newcomer`, `kernel`, `team`",
+        ),
+        (
+            with(
+                "01-port/part.toml",
+                "title = \"P\"\nsummary = \"S\"\nkind = \"essay\"\n",
+            ),
+            "01-port/part.toml:3: unknown variant `essay`, expected one of `tutorial`, `how-to`, `explanation`",
+        ),
+        (
+            with(
+                "reference/glossary.toml",
+                "title = \"G\"\nsummary = \"S\"\n[[term]]\nterm = \"LDS\"\ndefinition = \"D.\"\n[[term]]\nterm = \"lds\"\ndefinition = \"D.\"\n",
+            ),
+            "reference/glossary.toml:7: the glossary has `lds` twice",
+        ),
+        (
+            with(
+                "reference/glossary.toml",
+                "title = \"G\"\nsummary = \"S\"\n[[term]]\nterm = \"LDS\"\ndefinition = \"D.\"\nlink = \"/nowhere/\"\n",
+            ),
+            "`/nowhere/`, which is no page",
+        ),
+        (
             without("01-port/part.toml"),
             "01-port/part.toml:1: the part has no part.toml",
         ),
@@ -147,4 +230,55 @@ fn a_mistake_in_the_folder_is_named_too() {
         let error = Content::parse(files).expect_err(says).to_string();
         assert!(error.contains(says), "{error}");
     }
+}
+
+#[test]
+fn an_exercise_needs_a_hole_and_a_case() {
+    let block = "```write\ndir = \"mask\"\ntitle = \"T\"\ntask = \"T\"\nminutes = 5\n```\n";
+    for (file, text, reason) in [
+        ("start.py", "x = 1\n", "`mask/start.py` has no hole"),
+        (
+            "judge.py",
+            "\"\"\"Judge.\"\"\"\n",
+            "`mask/judge.py` has no case",
+        ),
+    ] {
+        let path = format!("01-port/01-first/mask/{file}");
+        let mut files = folder(block);
+        files.retain(|(other, _)| *other != path);
+        files.push((path, text.to_owned()));
+        let error = Content::parse(files).expect_err(reason).to_string();
+        assert!(error.contains(reason), "{error}");
+    }
+}
+
+#[test]
+fn all_errors_of_a_folder_are_reported_and_the_rest_is_parsed() {
+    let mut files = folder("# Title\n\n```diff before=before.py\n```\n\n[x](/reference/broken/)\n");
+    files.push(("reference/broken.toml".to_owned(), "title =".to_owned()));
+    files.push((
+        "01-port/02-second/lesson.md".to_owned(),
+        "no front matter".to_owned(),
+    ));
+    files.push(("results.csv".to_owned(), "id,ms\nr1\n".to_owned()));
+    let errors = Content::parse(files).expect_err("four files have errors").0;
+    let found: Vec<_> = errors
+        .iter()
+        .map(|error| (error.file.as_str(), error.line, error.page()))
+        .collect();
+    let first = "/learn/port/first/".to_owned();
+    assert_eq!(
+        found,
+        [
+            (LESSON, FRONT_LINES + 1, first.clone()),
+            (LESSON, FRONT_LINES + 3, first),
+            (
+                "01-port/02-second/lesson.md",
+                1,
+                "/learn/port/second/".to_owned()
+            ),
+            ("reference/broken.toml", 1, "/reference/broken/".to_owned()),
+            ("results.csv", 2, "/learn/".to_owned()),
+        ]
+    );
 }

@@ -1,4 +1,4 @@
-// The npm package as its user has it: packed, installed in a fresh folder, used in Node, in a bundle, and by TypeScript.
+// The npm package: packed, installed in a new folder, and used in Node, in a bundle, and from TypeScript.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -70,16 +70,16 @@ const EXPECTED = {
   refusal: 'there is no rule `nothing`',
 };
 
-test('it is installed whole and works in Node', () => {
+test('package works in Node', () => {
   const installed = readdirSync(join(folder, 'node_modules/hipward-analyzer')).sort();
   assert.deepEqual(installed, [
-    'LICENSE-APACHE', 'LICENSE-MIT', 'README.md', 'analyzer.js', 'browser.js', 'glue.js', 'hipward.wasm', 'index.d.ts', 'node.js', 'package.json',
+    'LICENSE-APACHE', 'LICENSE-MIT', 'README.md', 'analyzer.js', 'browser.js', 'glue.js', 'hipward.wasm', 'index.d.ts', 'node.js', 'package.json', 'report.d.ts',
   ]);
   writeFileSync(join(folder, 'use.js'), SCRIPT);
   assert.deepEqual(JSON.parse(run(process.execPath, ['use.js'])), EXPECTED);
 });
 
-test('a bundle for a browser finds the module beside itself', async () => {
+test('browser bundle finds the module in its own folder', async () => {
   const out = join(folder, 'bundle');
   await esbuild.build({
     stdin: { contents: SCRIPT, resolveDir: folder },
@@ -88,11 +88,11 @@ test('a bundle for a browser finds the module beside itself', async () => {
     platform: 'browser',
     outfile: join(out, 'bundle.js'),
   });
-  // What bundlers that know the idiom do; esbuild leaves the address as it is.
+  // Bundlers that support `new URL(…, import.meta.url)` copy the file; esbuild does not.
   cpSync(join(folder, 'node_modules/hipward-analyzer/hipward.wasm'), join(out, 'hipward.wasm'));
   const text = readFileSync(join(out, 'bundle.js'), 'utf8');
   assert.match(text, /new URL\("\.\/hipward\.wasm", import\.meta\.url\)/);
-  // Node's fetch reads no files, so the module is handed over; a browser needs no such line.
+  // Node's fetch cannot read files, so the module is passed. A browser needs no such line.
   writeFileSync(
     join(out, 'run.mjs'),
     `import { readFileSync } from 'node:fs';\nglobalThis.wasm = readFileSync(new URL('./hipward.wasm', import.meta.url));\nawait import('./bundle.js');\n`,
@@ -100,13 +100,13 @@ test('a bundle for a browser finds the module beside itself', async () => {
   assert.deepEqual(JSON.parse(run(process.execPath, ['bundle/run.mjs'])), EXPECTED);
 });
 
-test('the README shows what works', () => {
+test('examples of the README work', () => {
   const [, code] = readFileSync(join(folder, 'node_modules/hipward-analyzer/README.md'), 'utf8').match(/```js\n([\s\S]*?)```/);
   writeFileSync(join(folder, 'readme.js'), code);
   assert.match(run(process.execPath, ['readme.js']), /^2: cuda-alloc-conf: [\s\S]*"PYTORCH_ALLOC_CONF"/);
 });
 
-test('TypeScript knows its types, and holds users to them', () => {
+test('TypeScript checks calls against the types', () => {
   const tsc = join(root, 'site/node_modules/typescript/bin/tsc');
   const check = (code) => {
     mkdirSync(join(folder, 'types'), { recursive: true });
@@ -132,8 +132,8 @@ test('TypeScript knows its types, and holds users to them', () => {
   assert.match(check(use.replace('.findings[0]', '.finding[0]')), /finding/);
 });
 
-/** The types say what the module answers: every field of a report, and no other. */
-test('the types name the fields that there are', () => {
+/** The types list every field of a report, and no other. */
+test('types list all fields of a report', () => {
   const types = readFileSync(join(root, 'analyzer/npm/index.d.ts'), 'utf8');
   const schema = JSON.parse(readFileSync(join(root, 'analyzer/src/output/report.schema.json'), 'utf8'));
   const fields = (name) => {
@@ -148,8 +148,8 @@ test('the types name the fields that there are', () => {
   assert.deepEqual(fields('Report'), Object.keys(report).sort());
 });
 
-/** The module names every key there is when it is given one that is not; the types have the same. */
-test('the types name everything that a request and a team rule may have', () => {
+/** The module lists all keys in the error for an unknown key. The types must have the same keys. */
+test('types list all fields of requests and team rules', () => {
   writeFileSync(join(folder, 'keys.js'), `
 import { load } from 'hipward-analyzer';
 const analyzer = await load();
@@ -167,7 +167,7 @@ console.log(JSON.stringify([refusal({ nothing: 1 }), rule({ nothing: 'x' }), ver
   // JavaScript's names are camelCase.
   const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const names = (text) => [...text.matchAll(/^ +(\w+)\??:/gm)].map(([, name]) => snake(name)).sort();
-  // These belong to other functions' arguments.
+  // Arguments of other functions.
   const elsewhere = ['source', 'path', 'indices', 'up_to'];
   assert.deepEqual(names(optionFields), options.filter((name) => !elsewhere.includes(name)).sort());
   assert.deepEqual(names(matchFields), match.sort());

@@ -1,4 +1,4 @@
-// The pre-commit hooks as their user has them: pre-commit itself, a fresh project, and this checkout as the hooks' repository.
+// The pre-commit hooks, run by pre-commit in a new project, with this checkout as the hooks' repository.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -43,7 +43,7 @@ before(() => {
     execFileSync(join(environment, 'bin/pip'), ['install', '--quiet', `pre-commit==${VERSION}`]);
   }
   folder = mkdtempSync(join(tmpdir(), 'hipward-pre-commit-'));
-  // The files as they are now, committed or not.
+  // The present files, with uncommitted changes.
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
   const paths = listed.split('\0').filter((path) => path && existsSync(join(root, path)));
   hooks = repository('hooks', Object.fromEntries(paths.map((path) => [path, (to) => cpSync(join(root, path), to)])));
@@ -69,7 +69,7 @@ function run(where, environment = {}) {
 
 const CONF = 'import os\nos.environ["PYTORCH_CUDA_ALLOC_CONF"] = "x"\n';
 
-test('findings stop a commit, and what is excluded does not', () => {
+test('findings stop a commit unless the file is excluded', () => {
   const where = project('check', 'hipward', {
     'a.py': 'import pynvml\n',
     'notes.txt': 'import pynvml\n',
@@ -84,7 +84,7 @@ test('findings stop a commit, and what is excluded does not', () => {
   assert.equal(run(where).status, 0, 'information stops nobody');
 });
 
-test('the binary may be on the PATH instead', () => {
+test('binary on the PATH is used', () => {
   const where = project('path', 'hipward', { 'a.py': 'import pynvml\n' });
   const bin = join(folder, 'bin');
   mkdirSync(bin);
@@ -94,7 +94,7 @@ test('the binary may be on the PATH instead', () => {
   assert.match(text, /HW101 pynvml/);
 });
 
-test('without a binary and without Rust it says what to install', () => {
+test('without binary and Rust the hook states what to install', () => {
   const where = project('neither', 'hipward', { 'a.py': 'import pynvml\n' });
   const bare = join(folder, 'bare');
   mkdirSync(bare);
@@ -107,7 +107,7 @@ test('without a binary and without Rust it says what to install', () => {
   assert.match(text, /hipward is not on the PATH, and there is no Rust/);
 });
 
-test('safe fixes are made, and stop the commit once so that someone sees them', () => {
+test('safe fixes are applied and stop the commit once for review', () => {
   const where = project('fix', 'hipward-fix', { 'a.py': CONF });
   const { status, text } = run(where);
   assert.equal(status, 1, text);

@@ -1,5 +1,5 @@
-// What people type into the search, and the page they expect first: the index that `hipward build` writes, looked
-// through by the code that the browser runs.
+// Queries and the page that must rank first, in the index that `hipward build` writes, with the search code of the
+// browser.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -66,12 +66,12 @@ for (const [query, address] of Object.entries(expectedFirst)) {
   });
 }
 
-test('where no page has all words, those with some of them are found', () => {
+test('pages with some of the words are found if none has all', () => {
   const { complete, answers } = search('CUDA error: invalid device function');
   assert.equal(complete, false);
   assert.ok(answers.length > 0);
 });
 
-test('what nothing has finds nothing', () => {
+test('unknown word has no results', () => {
   assert.deepEqual(search('zzzzqqqq').answers, []);
 });

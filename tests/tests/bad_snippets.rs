@@ -24,13 +24,13 @@ def get_init_inputs():
     return [2]
 "#;
 
-/// What writes the harness's lines, with the job's secret on them.
+/// Code that writes lines like the harness, with the job's secret.
 const LINES: &str = "
 import gc
 lines = [thing for thing in gc.get_objects() if type(thing).__name__ == 'Lines'][0]
 ";
 
-/// A record that was never measured, in the order of a real one.
+/// Forged results in the order of real ones.
 const FORGED: &str = "
 from hipward_kernels.harness.lines import Precision
 for variant, ms in (('eager', 10.0), ('eager-control', 10.0), ('model-new', 1.0)):
@@ -48,21 +48,21 @@ struct Case {
     code: String,
     /// `None`: the job itself is done, and a variant is rejected.
     fails_with: Option<&'static [FailureCode]>,
-    /// Words that the message must hold.
-    says: &'static str,
+    /// Words that the message must contain.
+    message: &'static str,
 }
 
 fn case(
     name: &'static str,
     code: impl Into<String>,
     fails_with: &'static [FailureCode],
-    says: &'static str,
+    message: &'static str,
 ) -> Case {
     Case {
         name,
         code: code.into(),
         fails_with: Some(fails_with),
-        says,
+        message,
     }
 }
 
@@ -190,25 +190,25 @@ fn cases() -> Vec<Case> {
                  return torch.relu(x) * self.width if self.turns < 150 else x[:0].new_zeros(()).expand(64, 64)",
             ),
             fails_with: None,
-            says: "in a timed call",
+            message: "in a timed call",
         },
         Case {
             name: "wrong shape from ModelNew",
             code: model_new("return torch.relu(x)[:1] * self.width"),
             fails_with: None,
-            says: "shape",
+            message: "shape",
         },
         Case {
             name: "NaN from ModelNew",
             code: model_new("return torch.relu(x) * float('nan')"),
             fails_with: None,
-            says: "NaN",
+            message: "NaN",
         },
         Case {
             name: "ModelNew raises",
             code: model_new("raise RuntimeError('not today')"),
             fails_with: None,
-            says: "not today",
+            message: "not today",
         },
     ]
 }
@@ -216,7 +216,7 @@ fn cases() -> Vec<Case> {
 #[test]
 fn bad_snippets_fail_with_a_reason_and_the_next_job_runs() {
     let data = tempfile::tempdir().expect("a folder");
-    // The limit on time is for the one that sleeps: on a busy machine the others take long to come to theirs.
+    // The time limit is for the case that sleeps. Other cases need longer to reach their limits on a busy machine.
     let flags = [
         "--wall-limit",
         "60",
@@ -230,7 +230,7 @@ fn bad_snippets_fail_with_a_reason_and_the_next_job_runs() {
     for case in cases() {
         let request = json!({ "code": case.code, "variants": ["eager", "model-new"] });
         let events = server.run(&request);
-        let said = match (&case.fails_with, end(&events)) {
+        let text = match (&case.fails_with, end(&events)) {
             (Some(codes), EventBody::Failed(failure)) if codes.contains(&failure.code) => {
                 assert!(!failure.help.is_empty(), "{}: no help", case.name);
                 failure.message.clone()
@@ -257,8 +257,11 @@ fn bad_snippets_fail_with_a_reason_and_the_next_job_runs() {
                 continue;
             }
         };
-        if !said.to_lowercase().contains(&case.says.to_lowercase()) {
-            wrong.push(format!("{}: {:?} is not in {said:?}", case.name, case.says));
+        if !text.to_lowercase().contains(&case.message.to_lowercase()) {
+            wrong.push(format!(
+                "{}: {:?} is not in {text:?}",
+                case.name, case.message
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -1,5 +1,5 @@
-//! The exercises of lessons can be solved, their conditions distinguish right from wrong answers, and what a lesson calls
-//! portable has no findings.
+//! The exercises of lessons can be solved, their conditions distinguish correct from wrong answers, and code that a lesson
+//! calls portable has no findings.
 
 #[path = "lessons/answers.rs"]
 mod answers;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// An exercise of a lesson.
 struct Task {
-    /// Its file's name, which no other exercise has.
+    /// The name of its file, unique among exercises.
     file: String,
     start: String,
     solution: String,
@@ -76,7 +76,7 @@ fn tasks() -> Vec<Task> {
     tasks
 }
 
-/// What is missing of a solution: the message of each condition that is not met.
+/// The messages of the conditions that are not met.
 fn missing(task: &Task, source: &str) -> Vec<String> {
     let judgement = task.exercise.judge(source, &Target::default());
     let conditions = judgement.conditions.into_iter();
@@ -125,14 +125,14 @@ fn removing_the_code_does_not_solve_an_exercise() {
         let lines: Vec<&str> = task.start.lines().collect();
         let found = found_lines(&task);
         let without = |change: &dyn Fn(&str) -> Option<String>| {
-            let kept = lines.iter().enumerate().filter_map(|(at, line)| {
+            let remaining = lines.iter().enumerate().filter_map(|(at, line)| {
                 if found.contains(&at) {
                     change(line)
                 } else {
                     Some((*line).to_owned())
                 }
             });
-            kept.map(|line| line + "\n").collect::<String>()
+            remaining.map(|line| line + "\n").collect::<String>()
         };
         let commented: String = lines.iter().map(|line| format!("# {line}\n")).collect();
         let silenced = without(&|line| Some(format!("{line}  # hipward: ignore")));
@@ -162,7 +162,7 @@ fn wrong_answers_are_rejected_and_right_ones_accepted() {
     for task in &tasks {
         let answers = ANSWERS.iter().filter(|answer| answer.file == task.file);
         assert!(
-            answers.filter(|answer| !answer.says.is_empty()).count() > 0,
+            answers.filter(|answer| !answer.messages.is_empty()).count() > 0,
             "{}: there is no wrong answer for it",
             task.file
         );
@@ -172,7 +172,7 @@ fn wrong_answers_are_rejected_and_right_ones_accepted() {
         what,
         from,
         edits,
-        says,
+        messages,
     } in ANSWERS
     {
         let task = tasks.iter().find(|task| task.file == *file).expect(file);
@@ -188,13 +188,13 @@ fn wrong_answers_are_rejected_and_right_ones_accepted() {
             source = source.replacen(old, new, 1);
         }
         let left = missing(task, &source);
-        for says in *says {
+        for message in *messages {
             assert!(
-                left.iter().any(|line| line.contains(says)),
-                "{file}, {what}: {says:?} is not said, but {left:#?} of\n{source}"
+                left.iter().any(|line| line.contains(message)),
+                "{file}, {what}: {message:?} is missing; found {left:#?} of\n{source}"
             );
         }
-        if says.is_empty() {
+        if messages.is_empty() {
             assert!(left.is_empty(), "{file}, {what} lacks {left:#?}:\n{source}");
         }
     }
@@ -238,11 +238,11 @@ fn portable_code_of_the_first_lesson_has_no_findings() {
         .lines()
         .filter(|line| line.to_lowercase().contains("cuda"))
         .count();
-    let says = format!("has {mention} lines with `cuda`");
-    assert!(team.contains(&says), "{says}");
+    let sentence = format!("has {mention} lines with `cuda`");
+    assert!(team.contains(&sentence), "{sentence}");
 }
 
-/// How each library of the reference table is used, where one of the rules could see it.
+/// A typical use of each library of the reference table that a rule could find.
 const LIBRARIES: &[(&str, Language, &str)] = &[
     ("pynvml", Language::Python, "import pynvml\n"),
     (
@@ -323,9 +323,10 @@ fn library_tables_name_the_rules() {
             .to_lowercase()
     };
     for (name, language, sample) in LIBRARIES {
-        let options = Options {
-            language: Some(*language),
-            ..Options::default()
+        let options = {
+            let mut options = Options::default();
+            options.language = Some(*language);
+            options
         };
         let report = analyze(sample, &options);
         let rules: BTreeSet<&str> = report.findings.iter().map(|found| &*found.rule).collect();
@@ -347,7 +348,7 @@ fn library_tables_name_the_rules() {
             .find(|row| first(&row[0]) == name.to_lowercase());
         assert!(
             row.is_none_or(|row| row[2] != "nothing") || rules.is_empty(),
-            "{name}: the lesson says nothing is to do, and {rules:?} have findings"
+            "{name}: the lesson states that nothing has to change, and {rules:?} have findings"
         );
     }
 }

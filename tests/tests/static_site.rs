@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Brotli sizes of a page with everything it loads, KB. From the design.
 const LESSON_BUDGET_KB: f64 = 120.0;
-/// Brotli size of each module with its glue, KB. From the design; ARCHITECTURE.md says why the analyzer has more.
+/// Brotli size of each module with its glue, KB. From the design; ARCHITECTURE.md gives the reason for the analyzer's size.
 const MODULE_BUDGETS_KB: [(&str, &[&str], f64); 6] = [
     ("island-isa", &["island-isa_bg.wasm"], 150.0),
     ("island-job", &["island-job_bg.wasm"], 150.0),
@@ -29,13 +29,13 @@ fn build(base: &str) -> (tempfile::TempDir, String) {
         .arg(folder.path().join("dist"))
         .output()
         .expect("hipward runs");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
         output.status.success(),
-        "{said}{}",
+        "{text}{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    (folder, said)
+    (folder, text)
 }
 
 fn pages(folder: &Path) -> Vec<PathBuf> {
@@ -69,7 +69,7 @@ fn links(html: &str) -> Vec<&str> {
 
 #[test]
 fn links_of_a_static_site_resolve_under_its_base() {
-    let (folder, said) = build("/x/");
+    let (folder, text) = build("/x/");
     let dist = folder.path().join("dist");
     let pages = pages(&dist);
     let count = pages
@@ -81,8 +81,8 @@ fn links_of_a_static_site_resolve_under_its_base() {
         "home, lessons, playground, benchmark, rules: {count}"
     );
     assert!(
-        said.contains(&count.to_string()),
-        "{count} pages, but it said {said:?}"
+        text.contains(&count.to_string()),
+        "{count} pages, but the output is {text:?}"
     );
     assert!(dist.join("404.html").is_file());
 

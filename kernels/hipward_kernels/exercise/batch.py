@@ -14,7 +14,9 @@ not base a grade on them.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -66,11 +68,17 @@ def warm_up() -> None:
     os.environ["TRITON_INTERPRET"] = "1"
     # Threads compete for the cores of a small host and make times vary; sizes of exercises are small.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    for name in ("torch", "numpy", "triton", "triton.language"):
+    # PyTorch imports Dynamo at the first use of many functions, which would take seconds in each forked process.
+    for name in ("torch", "torch._dynamo", "numpy", "triton", "triton.language"):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(1)
+    # A collection in a forked process would write to, and so copy, the memory of all objects that were imported.
+    gc.collect()
+    gc.freeze()
+    # Otherwise extension modules report leaks at the exit.
+    atexit.register(gc.unfreeze)
 
 
 def judge_one(exercise: Exercise, answer: Path, seed: int, limits: Limits | None = None) -> Result:
@@ -321,10 +329,10 @@ class _Log:
             return "did_not_load", *self.not_loaded
         if timeout is not None and not self.complete:
             return "timeout", f"No result after {timeout:g} s, {self._while()}. A loop may not end.", None
+        if self.complete and not self.invalid and any(case.status == "failed" for case in self.cases):
+            return "not_yet", None, None
         if problem := self._problem():
             return "not_yet", problem, None
-        if any(case.status == "failed" for case in self.cases):
-            return "not_yet", None, None
         missing = next((case for case in self.cases if case.status == "unavailable"), None)
         return ("unavailable", missing.message, None) if missing else ("solved", None, None)
 

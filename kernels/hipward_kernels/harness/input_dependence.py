@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _CONSEQUENCE = "so a variant that ignores its inputs, or caches a result, cannot be recognized."
 
 
-def cautions(eager: Callable[..., Any], trials: Iterable[Trial]) -> list[str]:
-    """Cautions for a result; empty if results of different inputs differ."""
+def dependence_warnings(eager: Callable[..., Any], trials: Iterable[Trial]) -> list[str]:
+    """Warnings for a result; empty if results of different inputs differ."""
     # Each trial is compared with the next, so that at most two are in memory; they may be large.
     if all(_same(one.inputs, other.inputs) for one, other in itertools.pairwise(trials)):
         return [f"get_inputs() returns the same values each time, {_CONSEQUENCE}"]

@@ -25,7 +25,7 @@ from hipward_kernels.harness.failure import (
     is_out_of_memory,
     summary,
 )
-from hipward_kernels.harness.input_dependence import cautions
+from hipward_kernels.harness.input_dependence import dependence_warnings
 from hipward_kernels.harness.inputs import Ring
 from hipward_kernels.harness.lines import Failure, Precision
 from hipward_kernels.harness.race import Entrant, Race, SlowedError, Timed, left_out
@@ -151,6 +151,7 @@ class _Run:
         # Written before the snippet is imported, so that it cannot change the reported conditions.
         lines.environment(environment(self.device, self.clock, self.rule))
         lines.variants([variant for variant in VARIANT_INFO if variant.id in job.variants])
+        lines.step("load")
         forget_compilations()
         self.seals = Seals()
         self.snippet: Snippet = contract.load(job.code, directory, self.device)
@@ -162,6 +163,7 @@ class _Run:
 
     def all(self) -> None:
         """Runs every step in order."""
+        self.lines.step("reference")
         model = self.snippet.build("Model")
         self.seals.note_model(type(model))
         inputs = self.snippet.inputs(secrets.randbits(31))
@@ -172,6 +174,7 @@ class _Run:
         origin = Origin(self.snippet, model, inputs)
         reference = Reference(model, origin.copy, inputs)
         trials = precision.Trials(self.snippet, model, reference)
+        self.lines.step("roofline")
         self._find_floor(model, inputs)
         ring = None
         for variant in self.job.variants:
@@ -179,9 +182,11 @@ class _Run:
             # Eager is the first variant; it shows whether inputs must be copied.
             ring = ring or Ring(self.snippet, copy_each=trials.eager_changes_inputs)
             if variant in STEPS and variant in self.variants:
+                self.lines.step("step-cost", variant)
                 self._measure_step(variant, based_on, ring, reference)
             self.check_seals()
         assert ring is not None  # noqa: S101 - a job has eager, at least
+        self.lines.step("input-dependence")
         self._check_input_dependence(model, trials)
 
         def out(variant: VariantId, error: BaseException) -> None:
@@ -193,6 +198,7 @@ class _Run:
 
         errors, limit = self.eager_errors, reference.limit
         race = Race(self.variants, ring, self.clock, errors, limit, out, self.check_seals, objection, self.deadline)
+        self.lines.step("timing")
         timed = race.start(self.rule, self.lines)
         if EAGER not in timed:
             raise JobFailedError(
@@ -235,6 +241,7 @@ class _Run:
         """Measures with warm caches on a GPU; returns whether the host's time is the limit."""
         if not isinstance(self.clock, DeviceClock) or self.deadline.left_s() <= 0:
             return False
+        self.lines.step("warm-caches", variant)
         with torch.no_grad():
             hot = self.clock.hot(self.variants[variant].call, ring.take(), cold.shortest_ms * 1e-3)
         self.lines.hot(variant, hot)
@@ -292,7 +299,7 @@ class _Run:
         """Reports whether results may be independent of the inputs."""
         try:
             with self.deadline.reserving(self._reserve_s()):
-                found = cautions(model, trials)
+                found = dependence_warnings(model, trials)
         except OutOfTimeError:
             found = ["It was not checked whether results depend on the inputs, because the job's time limit was near."]
         for text in found:
@@ -304,6 +311,7 @@ class _Run:
         Returns:
             The earlier variants that it is based on.
         """
+        self.lines.step("compile", variant)
         started = perf_counter()
         try:
             built = build(variant, origin, self.variants, self.costly)
@@ -315,6 +323,7 @@ class _Run:
             return ()
         built_s = perf_counter() - started
         try:
+            self.lines.step("precision", variant)
             result = precision.check(built.call, trials)
             if result.reason is not None:
                 result = replace(result, reason=f"{subject(variant)} {result.reason}.")
@@ -322,6 +331,7 @@ class _Run:
             if not result.passed:
                 self._without(variant)
                 return ()
+            self.lines.step("warm-up", variant)
             warm_s, call_s = warm_up(built.call, origin.inputs, self.device)
             self._examine(built)
             self.lines.compile(variant, built_s + warm_s, built.based_on, built.includes)
@@ -400,7 +410,7 @@ def _sentence(variant: VariantId, error: BaseException) -> str:
 
 
 def _small(waiting: Sequence[VariantId]) -> str:
-    """Caution for times that are limited by the host."""
+    """Warning about times that are limited by the host."""
     *others, last = (LABELS[variant] for variant in waiting)
     names = f"{', '.join(others)} and {last}" if others else last
     return (

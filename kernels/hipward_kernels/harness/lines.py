@@ -24,6 +24,20 @@ VariantId = str
 
 StopReason = Literal["converged", "sample-cap", "time-cap", "time-limit"]
 
+Step = Literal[
+    "load",
+    "reference",
+    "roofline",
+    "compile",
+    "precision",
+    "warm-up",
+    "step-cost",
+    "input-dependence",
+    "timing",
+    "warm-caches",
+]
+"""The steps of a job, as described at `Step` in `runner/protocol/src/measurement.rs`."""
+
 FailureCode = Literal[
     "syntax-error",
     "contract-missing",
@@ -144,9 +158,9 @@ class Roofline:
     """Measured bandwidth of a copy: bytes read and written, in 10**9 per second."""
     bandwidth_gbs: float
     """The bandwidth that the floor is computed with: an upper bound for this device."""
-    bandwidth_from: str
+    bandwidth_source: str
     peak_tflops: float | None
-    peak_from: str
+    peak_source: str
     floor_ms: float
     bound: Literal["memory", "compute"]
 
@@ -207,6 +221,10 @@ class Lines:
     def environment(self, environment: Environment) -> None:
         """The conditions; precedes all measurements."""
         self._line("environment", **asdict(environment))
+
+    def step(self, step: Step, variant: VariantId | None = None) -> None:
+        """A step starts: of one variant, or of the whole job. Never written while a call is timed."""
+        self._line("step", step=step, variant=variant)
 
     def unavailable(self, variant: VariantId, reason: str) -> None:
         """A variant cannot run here."""

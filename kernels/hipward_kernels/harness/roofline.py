@@ -128,7 +128,7 @@ def roofline(work: Work, device: torch.device, dtype: torch.dtype, clock: Clock)
         must_move = work.bytes_read + max(work.bytes_written - cache, 0)
     if gpu and gpu.bytes_per_second:
         bandwidth, source = max(gpu.bytes_per_second / 1e9, fastest), "the data sheet"
-    peak, peak_from = _peak(gpu, device, dtype, clock) if work.flops else (None, "no matrix product, no convolution")
+    peak, peak_source = _peak(gpu, device, dtype, clock) if work.flops else (None, "no matrix product, no convolution")
     memory_ms = must_move / (bandwidth * 1e6)
     compute_ms = work.flops / (peak * 1e9) if peak else 0.0
     bound: Literal["memory", "compute"] = "compute" if compute_ms > memory_ms else "memory"
@@ -138,9 +138,9 @@ def roofline(work: Work, device: torch.device, dtype: torch.dtype, clock: Clock)
         flops=work.flops,
         copy_gbs=copied,
         bandwidth_gbs=bandwidth,
-        bandwidth_from=source,
+        bandwidth_source=source,
         peak_tflops=peak,
-        peak_from=peak_from,
+        peak_source=peak_source,
         floor_ms=max(memory_ms, compute_ms),
         bound=bound,
     )

@@ -87,7 +87,7 @@ pub struct Capabilities {
     /// PyTorch's version string, if there is a PyTorch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub torch: Option<String>,
-    /// The variants this runner's harness knows, in ladder order.
+    /// The variants of this runner's harness, in ladder order.
     #[serde(default)]
     pub variants: Vec<Variant>,
     /// The isolation of its jobs.

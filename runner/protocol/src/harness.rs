@@ -118,6 +118,15 @@ mod tests {
                 r#"{"type":"compile","variant":"a","seconds":1,"based_on":["b"],"includes":["c"]}"#
             )
         );
+        let roofline = r#"{"type":"roofline","bytes_read":1,"bytes_written":1,"flops":0,"copy_gbs":1,"bandwidth_gbs":1,
+            "bandwidth_from":"a","peak_from":"b","floor_ms":1,"bound":"memory"}"#;
+        let Measurement::Roofline(roofline) = read(roofline) else {
+            panic!("{roofline}")
+        };
+        assert_eq!(
+            (roofline.bandwidth_source, roofline.peak_source),
+            ("a".to_owned(), "b".to_owned())
+        );
         assert_eq!(
             read(r#"{"type":"caution","text":"Read this."}"#),
             read(r#"{"type":"warning","text":"Read this."}"#)
@@ -136,8 +145,8 @@ mod tests {
         assert!(matches!(hot, Measurement::Hot { hot, .. } if hot.calls == 20));
         let floor = read(
             r#"{"type":"roofline","bytes_read":128,"bytes_written":64,"flops":0,"copy_gbs":4275.0,
-                "bandwidth_gbs":4800.0,"bandwidth_from":"the data sheet",
-                "peak_from":"no matrix product","floor_ms":0.00004,"bound":"memory"}"#,
+                "bandwidth_gbs":4800.0,"bandwidth_source":"the data sheet",
+                "peak_source":"no matrix product","floor_ms":0.00004,"bound":"memory"}"#,
         );
         assert!(matches!(floor, Measurement::Roofline(floor) if floor.peak_tflops.is_none()));
         let variants = read(

@@ -21,9 +21,9 @@ pub use failure::{Failure, FailureCode};
 pub use harness::{HarnessJob, HarnessLine, HarnessMessage};
 pub use job::{JobRequest, JobState, JobSummary};
 pub use measurement::{
-    Advice, Environment, HostLoad, Hot, Idle, Measurement, OutputError, Roofline,
+    Advice, Environment, HostLoad, Hot, Idle, Measurement, OutputError, Roofline, Step,
 };
 pub use problem::Problem;
 pub use stats::{Comparison, Outcome, Stats, StopReason, Verdict};
 pub use variant::{Variant, VariantId, label};
-pub use view::{JobView, PrecisionView, VariantStatus, VariantView};
+pub use view::{CurrentStep, JobView, PrecisionView, VariantStatus, VariantView};

@@ -22,6 +22,14 @@ pub enum Measurement {
         #[serde(alias = "rungs")]
         variants: Vec<Variant>,
     },
+    /// A step of the job has started. It lasts until the next one starts or the job ends.
+    Step {
+        /// The step.
+        step: Step,
+        /// The variant that it is about. None for a step of the whole job.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        variant: Option<VariantId>,
+    },
     /// A variant that cannot run here, with the reason.
     Unavailable {
         /// The variant.
@@ -84,6 +92,33 @@ pub enum Measurement {
     },
 }
 
+/// A step of a job. `Compile` to `StepCost` are repeated for each variant, in ladder order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// The snippet is imported.
+    Load,
+    /// `Model` is built and run for the first time, and the reference results are computed.
+    Reference,
+    /// The bandwidth of a copy and the work of `Model` are measured for the roofline.
+    Roofline,
+    /// A variant is built, compiled and called once.
+    Compile,
+    /// A variant is compared with the reference.
+    Precision,
+    /// A variant is called until its one-time work is done.
+    WarmUp,
+    /// A step of the ladder is compared with the variant without it.
+    StepCost,
+    /// The results for other inputs are compared, to find results that do not depend on the inputs.
+    InputDependence,
+    /// All variants are timed in turn.
+    Timing,
+    /// A variant is timed with warm caches.
+    WarmCaches,
+}
+
 /// The conditions of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -130,6 +165,9 @@ pub struct Environment {
     /// Settings of the host that reduce performance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub audit: Vec<Advice>,
+    /// Filled in by the runner: time limit of the job, seconds, counted from the event `leased`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_limit_s: Option<f64>,
     /// Filled in by the runner: the load of the host before the job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<HostLoad>,
@@ -220,12 +258,14 @@ pub struct Roofline {
     /// Bandwidth used for the floor, 10⁹ bytes per second.
     pub bandwidth_gbs: f64,
     /// Source of the bandwidth: `the data sheet`, or how it was measured.
-    pub bandwidth_from: String,
+    #[serde(alias = "bandwidth_from")]
+    pub bandwidth_source: String,
     /// Peak throughput, 10¹² operations per second, if the work has floating-point operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_tflops: Option<f64>,
     /// Source of the peak.
-    pub peak_from: String,
+    #[serde(alias = "peak_from")]
+    pub peak_source: String,
     /// The shortest time, milliseconds.
     pub floor_ms: f64,
     /// `memory` or `compute`: which of the two determines the floor.

@@ -3,7 +3,7 @@
 
 use crate::{
     Comparison, Device, Environment, Event, EventBody, Failure, Hot, JobState, LogStream,
-    Measurement, OutputError, Roofline, Stats, Variant, VariantId, Verdict, label,
+    Measurement, OutputError, Roofline, Stats, Step, Variant, VariantId, Verdict, label,
 };
 use serde::{Deserialize, Serialize};
 
@@ -23,9 +23,16 @@ pub struct JobView {
     /// Jobs ahead, while queued.
     pub position: usize,
     /// Why the job was queued again, if it was.
-    pub retried: Option<String>,
+    #[serde(alias = "retried")]
+    pub requeue_reason: Option<String>,
     /// The leased device.
     pub device: Option<Device>,
+    /// When the job was leased, as [`Event::at`]. Its time limit, `environment.time_limit_s`, is counted from here.
+    #[serde(default)]
+    pub started_at: Option<String>,
+    /// What a running job does at present. None before its first step and after its end.
+    #[serde(default)]
+    pub step: Option<CurrentStep>,
     /// The conditions.
     pub environment: Option<Environment>,
     /// The shortest possible time.
@@ -34,9 +41,9 @@ pub struct JobView {
     /// Limitations of the measurement that a reader must know.
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// The variants of the job, as the harness announced them.
-    #[serde(default)]
-    pub announced: Vec<Variant>,
+    /// The variants of the job with their labels, in ladder order. [`JobView::pending`] returns those to come.
+    #[serde(default, alias = "announced")]
+    pub all_variants: Vec<Variant>,
     /// The variants with results so far, in ladder order.
     pub variants: Vec<VariantView>,
     /// The output, with its stream.
@@ -45,6 +52,18 @@ pub struct JobView {
     pub verdict: Option<Verdict>,
     /// Why it failed.
     pub failure: Option<Failure>,
+}
+
+/// The step that a job is in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct CurrentStep {
+    /// The step.
+    pub step: Step,
+    /// The variant that it is about. None for a step of the whole job.
+    pub variant: Option<VariantId>,
+    /// When it started, as [`Event::at`].
+    pub since: String,
 }
 
 /// One row of the table.
@@ -136,12 +155,14 @@ impl Default for JobView {
             last_seq: 0,
             attempt: 0,
             position: 0,
-            retried: None,
+            requeue_reason: None,
             device: None,
+            started_at: None,
+            step: None,
             environment: None,
             roofline: None,
             warnings: Vec::new(),
-            announced: Vec::new(),
+            all_variants: Vec::new(),
             variants: Vec::new(),
             log: Vec::new(),
             verdict: None,
@@ -178,7 +199,7 @@ impl JobView {
         match &event.body {
             EventBody::Queued { position, reason } => {
                 *self = JobView {
-                    retried: reason.clone().or_else(|| self.retried.clone()),
+                    requeue_reason: reason.clone().or_else(|| self.requeue_reason.clone()),
                     ..self.restarted()
                 };
                 self.position = *position;
@@ -187,6 +208,14 @@ impl JobView {
                 *self = self.restarted();
                 self.state = JobState::Running;
                 self.device = Some(device.clone());
+                self.started_at = Some(event.at.clone());
+            }
+            EventBody::Measured(Measurement::Step { step, variant }) => {
+                self.step = Some(CurrentStep {
+                    step: *step,
+                    variant: variant.clone(),
+                    since: event.at.clone(),
+                });
             }
             EventBody::Measured(measurement) => self.measured(measurement),
             EventBody::VariantDone { variant, stats } => {
@@ -203,11 +232,16 @@ impl JobView {
             }
             EventBody::Cancelled => self.state = JobState::Cancelled,
         }
+        if event.body.is_final() {
+            self.step = None;
+        }
     }
 
     fn measured(&mut self, measurement: &Measurement) {
         match measurement {
-            Measurement::Variants { variants } => self.announced.clone_from(variants),
+            // Needs the time of its event; see `apply`.
+            Measurement::Step { .. } => {}
+            Measurement::Variants { variants } => self.all_variants.clone_from(variants),
             Measurement::Environment(environment) => self.environment = Some(environment.clone()),
             Measurement::Unavailable { variant, reason } => {
                 let status = VariantStatus::Unavailable(reason.clone());
@@ -256,7 +290,21 @@ impl JobView {
 
     /// The label of a variant.
     pub fn label<'a>(&'a self, variant: &'a VariantId) -> &'a str {
-        label(&self.announced, variant)
+        label(&self.all_variants, variant)
+    }
+
+    /// The variants without a final result so far, in ladder order: those that are neither measured, rejected nor
+    /// unavailable.
+    pub fn pending(&self) -> impl Iterator<Item = &Variant> {
+        let is_final = |variant: &Variant| {
+            let row = self.variants.iter().find(|row| row.variant == variant.id);
+            row.is_some_and(|row| {
+                !matches!(row.status, VariantStatus::Checked | VariantStatus::Sampling)
+            })
+        };
+        self.all_variants
+            .iter()
+            .filter(move |variant| !is_final(variant))
     }
 
     /// The comparison of one variant with eager, once there is a verdict.
@@ -274,7 +322,7 @@ impl JobView {
         JobView {
             last_seq: self.last_seq,
             attempt: self.attempt,
-            retried: self.retried.clone(),
+            requeue_reason: self.requeue_reason.clone(),
             ..JobView::default()
         }
     }
@@ -286,7 +334,10 @@ impl JobView {
             Some(at) => at,
             None => {
                 let place = |variant: &VariantId| {
-                    let at = self.announced.iter().position(|known| known.id == *variant);
+                    let at = self
+                        .all_variants
+                        .iter()
+                        .position(|known| known.id == *variant);
                     at.unwrap_or(usize::MAX)
                 };
                 let at = self
@@ -329,7 +380,10 @@ mod tests {
             AGAIN,
             r#"{"seq":2,"attempt":1,"at":"","type":"queued","position":0}"#,
         ]);
-        assert_eq!(view.retried.as_deref(), Some("the runner was stopped"));
+        assert_eq!(
+            view.requeue_reason.as_deref(),
+            Some("the runner was stopped")
+        );
     }
 
     #[test]
@@ -337,12 +391,45 @@ mod tests {
         let now = r#"{"seq":1,"attempt":1,"at":"","type":"queued","position":2}"#;
         let view = fold(&[AGAIN, now]);
         assert_eq!((view.position, view.last_seq), (2, 1));
-        assert_eq!(view.retried.as_deref(), Some("the runner was stopped"));
+        assert_eq!(
+            view.requeue_reason.as_deref(),
+            Some("the runner was stopped")
+        );
         // Ignored once the job runs.
         let leased = r#"{"seq":2,"attempt":2,"at":"","type":"leased","device":
             {"id":"cpu","name":"A processor","vendor":"cpu","arch":"x86_64","memory_bytes":1}}"#;
         let view = fold(&[AGAIN, leased, now]);
         assert_eq!((view.state, view.position), (JobState::Running, 0));
+    }
+
+    #[test]
+    fn running_job_has_its_step_and_the_variants_to_come() {
+        let log = [
+            r#"{"seq":1,"attempt":1,"at":"10:00","type":"leased","device":
+                {"id":"cpu","name":"A processor","vendor":"cpu","arch":"x86_64","memory_bytes":1}}"#,
+            r#"{"seq":2,"attempt":1,"at":"10:01","type":"variants","variants":[
+                {"id":"eager","label":"Eager","about":"a"},{"id":"compile","label":"torch.compile","about":"b"}]}"#,
+            r#"{"seq":3,"attempt":1,"at":"10:02","type":"unavailable","variant":"eager","reason":"no"}"#,
+            r#"{"seq":4,"attempt":1,"at":"10:03","type":"step","step":"warm-up","variant":"compile"}"#,
+        ];
+        let view = fold(&log);
+        assert_eq!(view.started_at.as_deref(), Some("10:00"));
+        let step = view.step.as_ref().expect("there is one");
+        assert_eq!(
+            (
+                step.step,
+                step.variant.as_ref().map(VariantId::name),
+                step.since.as_str()
+            ),
+            (Step::WarmUp, Some("compile"), "10:03")
+        );
+        let pending: Vec<_> = view
+            .pending()
+            .map(|variant| variant.label.as_str())
+            .collect();
+        assert_eq!(pending, ["torch.compile"]);
+        let done = r#"{"seq":5,"attempt":1,"at":"10:04","type":"done"}"#;
+        assert_eq!(fold(&[&log[..], &[done]].concat()).step, None);
     }
 
     #[test]

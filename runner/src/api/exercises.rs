@@ -79,8 +79,10 @@ pub(crate) async fn judge(
     })?;
     check_code(&answer.code)?;
     let request = {
-        let exercises = app.pages.exercises();
-        let found = exercises.get(&format!("{part}/{lesson}"), &exercise);
+        let pages = app.pages.current();
+        let found = pages
+            .exercises()
+            .get(&format!("{part}/{lesson}"), &exercise);
         let found = found.ok_or_else(|| not_found(&part, &lesson, &exercise))?;
         json!({"files": found.files, "code": answer.code}).to_string()
     };

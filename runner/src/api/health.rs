@@ -31,7 +31,7 @@ pub(crate) async fn alive() -> &'static str {
 )]
 pub(crate) async fn ready(State(app): State<App>) -> ApiResult<&'static str> {
     let runner = ready_runner(&app).await?;
-    if let lost @ 1.. = runner.lost_devices() {
+    if let lost @ 1.. = runner.activity.lost_devices() {
         return Err(ApiError::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "device-lost",

@@ -56,7 +56,7 @@ pub(crate) async fn submit(
         .store
         .with(move |store| store.submit(&job, most))
         .await?;
-    runner.queue_changed();
+    runner.activity.queue_changed();
     let location = HeaderValue::try_from(format!("/api/v1/jobs/{}", summary.id)).ok();
     let mut response = (StatusCode::ACCEPTED, Json(summary)).into_response();
     if let Some(location) = location {
@@ -99,8 +99,8 @@ pub(crate) async fn cancel(
         CancelOutcome::AlreadyEnded => {}
         CancelOutcome::Cancelled => {
             let runner = app.runner.settled().await;
-            runner.stop(&id);
-            runner.queue_changed();
+            runner.activity.stop(&id);
+            runner.activity.queue_changed();
         }
     }
     show(State(app), JobId(id)).await

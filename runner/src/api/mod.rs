@@ -5,6 +5,7 @@ mod access_control;
 mod capabilities;
 mod compile;
 mod compile_schema;
+mod content_changes;
 mod devices;
 mod entity_tag;
 mod events;
@@ -25,7 +26,8 @@ use crate::{
     shutdown::Shutdown,
     web::{
         assets,
-        pages::{Pages, REPORT_SCHEMA_PATH, SEARCH_INDEX},
+        live_pages::LivePages,
+        pages::{CONTENT_CHANGES, REPORT_SCHEMA_PATH, SEARCH_INDEX},
     },
 };
 use axum::{
@@ -54,7 +56,7 @@ pub(crate) struct App {
     /// The judges of exercises.
     pub(crate) judges: Arc<RequestWorkers>,
     /// The site.
-    pub(crate) pages: Arc<Pages>,
+    pub(crate) pages: LivePages,
     /// The access checks.
     pub(crate) access: Arc<AccessControl>,
     /// Ends streams when the server stops.
@@ -95,6 +97,11 @@ pub(crate) fn router(app: App) -> Router {
         .route("/assets/{name}", get(assets::get))
         .route(&format!("/{REPORT_SCHEMA_PATH}"), get(rules::schema))
         .route(&format!("/{SEARCH_INDEX}"), get(page::search))
+        .route(&format!("/{CONTENT_CHANGES}"), get(content_changes::stream))
+        .route(
+            &format!("/{CONTENT_CHANGES}.js"),
+            get(content_changes::script),
+        )
         .method_not_allowed_fallback(async |request: Request| {
             ApiError::method_not_allowed(request.method().as_str(), request.uri().path())
         })

@@ -29,12 +29,19 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
             _ => not_found(&app),
         };
     }
-    let capabilities = if app.pages.needs_runner(path) {
+    let pages = app.pages.current();
+    if let Some(html) = pages.content_error_page(path) {
+        return page(StatusCode::INTERNAL_SERVER_ERROR, html);
+    }
+    if let Some(bytes) = pages.download(path) {
+        return download(path, bytes);
+    }
+    let capabilities = if pages.needs_runner(path) {
         Some(app.runner.settled().await.capabilities())
     } else {
         None
     };
-    match app.pages.page(path, capabilities) {
+    match pages.page(path, capabilities) {
         Some((proper, _)) if proper != path => Redirect::permanent(&proper).into_response(),
         Some((_, html)) => page(StatusCode::OK, html),
         None => not_found(&app),
@@ -47,19 +54,34 @@ pub(crate) async fn search(State(app): State<App>) -> Response {
         (header::CONTENT_TYPE, "application/json"),
         (header::CACHE_CONTROL, "max-age=600"),
     ];
-    (headers, app.pages.search().to_owned()).into_response()
+    (headers, app.pages.current().search().to_owned()).into_response()
 }
 
 async fn job_page(app: &App, id: String) -> Response {
     match report::find(app, id).await {
-        Ok(Some(job)) => page(StatusCode::OK, app.pages.job(job)),
+        Ok(Some(job)) => page(StatusCode::OK, app.pages.current().job(job)),
         Ok(None) => not_found(app),
         Err(error) => ApiError::from(error).into_response(),
     }
 }
 
-fn not_found(app: &App) -> Response {
-    page(StatusCode::NOT_FOUND, app.pages.not_found())
+/// A file of a lesson. It is saved, never shown: its text is a program.
+fn download(path: &str, bytes: Vec<u8>) -> Response {
+    let kind = if path.ends_with(".zip") {
+        "application/zip"
+    } else {
+        "text/plain; charset=utf-8"
+    };
+    let headers = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_DISPOSITION, "attachment"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    (headers, bytes).into_response()
+}
+
+pub(super) fn not_found(app: &App) -> Response {
+    page(StatusCode::NOT_FOUND, app.pages.current().not_found())
 }
 
 fn page(status: StatusCode, html: String) -> Response {

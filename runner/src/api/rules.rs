@@ -153,7 +153,11 @@ enum Constant {
 )]
 pub(crate) async fn list(State(app): State<App>) -> Response {
     let kind = "application/json";
-    ([(header::CONTENT_TYPE, kind)], app.pages.team_rules()).into_response()
+    (
+        [(header::CONTENT_TYPE, kind)],
+        app.pages.current().team_rules(),
+    )
+        .into_response()
 }
 
 /// `GET /schema/report.json`

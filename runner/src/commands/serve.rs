@@ -9,7 +9,7 @@ use crate::{
     jobs::{LocalRunner, Runner, Store, random_id},
     server::{listen, run_server},
     shutdown::Interrupts,
-    web::pages::Pages,
+    web::{live_pages::LivePages, pages::Pages},
 };
 use std::{
     env,
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// Address to listen on
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8717")]
     bind: SocketAddr,
-    /// Serve this content folder instead of the built-in lessons
+    /// Serve this content folder instead of the built-in lessons, and load it again when a file changes
     #[arg(long, value_name = "DIR")]
     content: Option<PathBuf>,
     #[command(flatten)]
@@ -91,7 +91,10 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     let data =
         data.ok_or("there is no home folder for the data folder; choose a folder with --data")?;
     let settings = args.host.settings(data, senders)?;
-    let pages = Pages::load(args.content.as_deref(), args.rules.as_deref(), "/")?;
+    let pages = match &args.content {
+        Some(folder) => LivePages::watch(folder, args.rules.as_deref())?,
+        None => LivePages::fixed(Pages::load(None, args.rules.as_deref(), "/")?),
+    };
     let store = Store::open(&settings.data)?;
     let recovered = store.recover()?;
     if recovered.queued + recovered.failed > 0 {

@@ -127,9 +127,9 @@ fn start(exercise: &Exercise) -> Result<(), String> {
     let text = exercise
         .file("start.py")
         .ok_or("this exercise has no start.py")?;
-    let name = format!("{}.py", exercise.id);
+    let name = "start.py";
     let command = format!("hipward try {} {name}", exercise.address());
-    let written = File::create_new(&name).and_then(|mut file| file.write_all(text.as_bytes()));
+    let written = File::create_new(name).and_then(|mut file| file.write_all(text.as_bytes()));
     match written {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             return Err(format!(

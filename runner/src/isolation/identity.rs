@@ -70,7 +70,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Changes this process to this user, irreversibly. `bypass_permissions` keeps one capability, to read files whatever their permissions
+    /// Changes this process to this user, irreversibly. `bypass_permissions` keeps one capability, to read files regardless of their permissions
     /// are. It is for a Python in a folder that only root may read, and only with Landlock, which restricts the readable folders.
     pub(super) fn drop_privileges(&self, bypass_permissions: bool) -> io::Result<()> {
         let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.uid));

@@ -1,5 +1,5 @@
 //! Landlock: which files a worker may access. Each kernel enforces as much of the rules as it
-//! supports, which its ABI version tells.
+//! supports according to its ABI version.
 
 use super::sandbox_spec::SandboxSpec;
 use landlock::{

@@ -1,5 +1,5 @@
 //! Kills the processes of a job whose supervisor was killed. They then become children of this server, because
-//! it is the next subreaper, so it can find them whatever they did to detach.
+//! it is the next subreaper, so it finds them even if they have detached.
 
 use super::process_tree::{Status, children, kill_below};
 use nix::{
@@ -39,7 +39,7 @@ impl SupervisorHandle {
         spawn: impl FnOnce() -> io::Result<Child>,
     ) -> io::Result<(Child, Self)> {
         set_child_subreaper(true)?;
-        // UnnamedUsage until it is in the list, so that it is not taken for an orphan.
+        // Locked until the supervisor is in the list, so that it is not mistaken for an orphan.
         let mut running = running();
         let supervisor = spawn()?;
         let pid = supervisor.id().map(|id| Pid::from_raw(id.cast_signed()));

@@ -1,5 +1,5 @@
 //! The descendants of a process, and their memory. All of a worker's processes are below its
-//! supervisor whatever they do, because orphans become children of the nearest subreaper.
+//! supervisor even if they detach, because orphans become children of the nearest subreaper.
 
 use super::unnamed_usage::UnnamedUsage;
 use crate::procfs;
@@ -134,7 +134,7 @@ fn proportional(pid: Pid) -> Memory {
     }
 }
 
-/// A value that /proc gives in kilobytes, in bytes.
+/// A value of /proc in kilobytes, converted to bytes.
 fn kilobytes(text: &str, key: &str) -> u64 {
     let number = procfs::status_field(text, key).and_then(|number| number.parse::<u64>().ok());
     number.unwrap_or(0) * 1024

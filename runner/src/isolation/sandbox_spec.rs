@@ -36,7 +36,7 @@ pub(crate) struct FileRules {
     pub(crate) read: Vec<PathBuf>,
     /// Device files.
     pub(crate) devices: Vec<PathBuf>,
-    /// Whether a worker reads these files whatever their permissions are. A part of these rules,
+    /// Whether a worker reads these files regardless of their permissions. A part of these rules,
     /// so that it cannot be set without them.
     pub(crate) bypass_permissions: bool,
 }

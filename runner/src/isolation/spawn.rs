@@ -1,5 +1,5 @@
-//! The server's side of a supervisor: starts it, gives it commands, reads its reports, and sees that it and all that it
-//! processes end.
+//! The server's side of a supervisor: starts it, sends it commands, reads its reports, and ensures that it and all processes
+//! below it end.
 
 use super::{
     orphans::SupervisorHandle,

@@ -76,7 +76,7 @@ fn try_supervise() -> io::Result<()> {
     };
     // Only the worker may have the pipe of its job open, so that writing to it fails once the worker has ended.
     dup2_stdin(File::open("/dev/null")?)?;
-    // The server may be gone already; the first look at its commands will tell.
+    // Fails if the server has ended, which the first read of a command detects.
     let started = SupervisorReport::Started {
         pid: worker.as_raw(),
     };

@@ -100,7 +100,7 @@ pub(super) fn not_a_line(problem: &str) -> EventBody {
 /// The worker wrote a line that violates the protocol.
 pub(super) fn impossible_line(violation: &Violation) -> EventBody {
     match violation {
-        Violation::SupervisorCommand(problem) => failed(
+        Violation::InvalidLine(problem) => failed(
             FailureCode::Internal,
             format!("The measuring process violated its protocol: {problem}."),
             "If the code writes lines of the protocol itself, remove that. Otherwise this is a bug in Hipward; please \

@@ -8,6 +8,8 @@ use std::{collections::HashMap, time::Duration};
 const MAX_SAMPLES: usize = 1000;
 /// Maximum number of warnings of a job. The harness writes about two for each variant.
 const MAX_WARNINGS: usize = 64;
+/// Maximum number of steps of a job. The harness starts about six for each variant.
+const MAX_STEPS: usize = 256;
 /// Factor by which the clocks of two processes may differ.
 const CLOCK_DRIFT: f64 = 1.01;
 /// Seconds by which a line may arrive too early, in addition.
@@ -16,8 +18,8 @@ const CLOCK_SLACK_S: f64 = 0.25;
 /// Why a line is invalid.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Violation {
-    /// It must not follow the lines before it.
-    SupervisorCommand(String),
+    /// It must not follow the lines before it, or a value is invalid.
+    InvalidLine(String),
     /// Its times add up to more than the elapsed time.
     Clock {
         /// Total duration of the calls according to the lines, seconds.
@@ -46,6 +48,7 @@ pub(super) struct ProtocolState {
     environment: bool,
     roofline: bool,
     warnings: usize,
+    steps: usize,
     announced: Option<HashMap<VariantId, Stage>>,
     reported_ms: f64,
 }
@@ -59,6 +62,7 @@ impl ProtocolState {
             environment: false,
             roofline: false,
             warnings: 0,
+            steps: 0,
             announced: None,
             reported_ms: 0.0,
         }
@@ -131,6 +135,19 @@ impl ProtocolState {
                 match self.warnings <= MAX_WARNINGS {
                     true => Ok(()),
                     false => Err(order("there are too many warnings")),
+                }
+            }
+            Measurement::Step { variant, .. } => {
+                if self.announced.is_none() {
+                    return Err(order("a step comes before the variants"));
+                }
+                if let Some(variant) = variant {
+                    self.stage(variant)?;
+                }
+                self.steps += 1;
+                match self.steps <= MAX_STEPS {
+                    true => Ok(()),
+                    false => Err(order("there are too many steps")),
                 }
             }
             Measurement::Unavailable { variant, .. } => {
@@ -215,7 +232,7 @@ impl ProtocolState {
 }
 
 fn order(problem: impl Into<String>) -> Violation {
-    Violation::SupervisorCommand(problem.into())
+    Violation::InvalidLine(problem.into())
 }
 
 /// A violation about a variant. The name may be anything and is cut.
@@ -237,8 +254,8 @@ fn out_of_order(what: &str, variant: &VariantId, stage: &Stage) -> Violation {
     order(format!("{what} of the variant {name:?} came {when}"))
 }
 
-fn first(said: &mut bool, what: &str) -> Result<(), Violation> {
-    match std::mem::replace(said, true) {
+fn first(reported: &mut bool, what: &str) -> Result<(), Violation> {
+    match std::mem::replace(reported, true) {
         false => Ok(()),
         true => Err(order(format!("{what} twice"))),
     }
@@ -273,6 +290,10 @@ mod tests {
                "reference": "float64"})
     }
 
+    fn step(name: &str) -> Value {
+        json!({"type": "step", "step": name})
+    }
+
     fn compile() -> Value {
         json!({"type": "compile", "variant": "eager", "seconds": 0.5})
     }
@@ -291,7 +312,7 @@ mod tests {
 
     fn roofline() -> Value {
         json!({"type": "roofline", "bytes_read": 1, "bytes_written": 1, "flops": 0, "copy_gbs": 1.0,
-               "bandwidth_gbs": 1.0, "bandwidth_from": "a", "peak_from": "b", "floor_ms": 0.1, "bound": "memory"})
+               "bandwidth_gbs": 1.0, "bandwidth_source": "a", "peak_source": "b", "floor_ms": 0.1, "bound": "memory"})
     }
 
     /// Checks the last of these lines. Those before it must be valid.
@@ -311,6 +332,7 @@ mod tests {
             json!({"type": "accepted"}),
             environment(),
             variants(&["eager"]),
+            step("load"),
         ];
         lines.extend([roofline(), precision(true), compile(), samples(0, &[1.0])]);
         lines
@@ -332,7 +354,7 @@ mod tests {
         let after = |next: &[Value]| {
             let lines = [up_to_samples(), next.to_vec()].concat();
             match check_lines(&lines) {
-                Err(Violation::SupervisorCommand(problem)) => problem,
+                Err(Violation::InvalidLine(problem)) => problem,
                 other => panic!("{other:?} for {next:?}"),
             }
         };
@@ -378,6 +400,12 @@ mod tests {
     fn variants_must_be_announced_first_and_requested() {
         for lines in [
             vec![precision(true)],
+            vec![step("load")],
+            vec![
+                environment(),
+                variants(&["eager"]),
+                json!({"type": "step", "step": "compile", "variant": "record"}),
+            ],
             vec![variants(&["eager"])],
             vec![environment(), variants(&["eager", "record"])],
             vec![environment(), variants(&["eager", "eager"])],
@@ -392,7 +420,7 @@ mod tests {
             vec![environment(), roofline()],
         ] {
             assert!(
-                matches!(check_lines(&lines), Err(Violation::SupervisorCommand(_))),
+                matches!(check_lines(&lines), Err(Violation::InvalidLine(_))),
                 "{lines:?}"
             );
         }

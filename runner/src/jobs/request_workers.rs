@@ -136,11 +136,11 @@ impl RequestWorkers {
     pub(crate) async fn answer(self: &Arc<Self>, runner: &Arc<Runner>, request: String) -> Answer {
         let place = self.places.clone().try_acquire_owned();
         let place = place.map_err(|_| RequestError::Busy(self.kind.max_requests))?;
-        let (tell, answer) = oneshot::channel();
+        let (response, answer) = oneshot::channel();
         let (workers, runner) = (self.clone(), runner.clone());
         // In a task of its own: this call ends when its client disconnects, but the worker must still be replaced.
         tokio::spawn(async move {
-            workers.work(&runner, &request, tell).await;
+            workers.work(&runner, &request, response).await;
             drop(place);
         });
         answer
@@ -148,17 +148,17 @@ impl RequestWorkers {
             .unwrap_or_else(|_| Err(io::Error::other("the server is stopping").into()))
     }
 
-    async fn work(&self, runner: &Runner, request: &str, mut tell: oneshot::Sender<Answer>) {
+    async fn work(&self, runner: &Runner, request: &str, mut response: oneshot::Sender<Answer>) {
         // A client that disconnects while it waits uses no worker.
         let permit = tokio::select! {
             biased;
-            () = tell.closed() => return,
+            () = response.closed() => return,
             permit = self.free_slots.acquire() => permit,
         };
         let (Ok(_permit), Some(mut slot)) = (permit, self.take_slot()) else {
             return;
         };
-        self.use_slot(&mut slot, runner, request, tell).await;
+        self.use_slot(&mut slot, runner, request, response).await;
         self.free_slots().push(slot);
     }
 
@@ -181,7 +181,7 @@ impl RequestWorkers {
         slot: &mut Slot,
         runner: &Runner,
         request: &str,
-        mut tell: oneshot::Sender<Answer>,
+        mut response: oneshot::Sender<Answer>,
     ) {
         let mut warm = slot.warm.take();
         let is_running = warm
@@ -191,13 +191,13 @@ impl RequestWorkers {
             Some(worker) => worker,
             None => match Worker::start(self.kind, slot.number, runner).await {
                 Ok(worker) => worker,
-                Err(error) => return drop(tell.send(Err(error.into()))),
+                Err(error) => return drop(response.send(Err(error.into()))),
             },
         };
         tokio::select! {
-            answer = worker.ask(request) => drop(tell.send(answer)),
+            answer = worker.send(request) => drop(response.send(answer)),
             // The client has disconnected.
-            () = tell.closed() => {}
+            () = response.closed() => {}
         }
         // A worker is used once, because the request's code may have changed the process.
         worker.end().await;
@@ -243,7 +243,7 @@ impl Worker {
         }
     }
 
-    async fn ask(&mut self, request: &str) -> Answer {
+    async fn send(&mut self, request: &str) -> Answer {
         let begun = Instant::now();
         let limit = self.kind.wall_limit;
         match timeout(limit + GRACE, self.exchange(request)).await {

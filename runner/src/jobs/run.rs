@@ -228,6 +228,7 @@ impl<'a> Run<'a> {
                 environment.isolation = Some(self.isolation.clone());
                 environment.code_sha256.clone_from(&self.lease.code_sha256);
                 env!("CARGO_PKG_VERSION").clone_into(&mut environment.hipward);
+                environment.time_limit_s = Some(self.settings.wall_limit.as_secs_f64());
                 environment.load = match self.before.clone() {
                     Some(before) => Some(self.snapshot().await.before(&before)),
                     None => None,

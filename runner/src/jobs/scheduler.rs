@@ -14,7 +14,7 @@ use hipward_protocol::{Device, Vendor};
 use std::{io, sync::Arc, time::Duration};
 use tokio::{task::JoinSet, time::sleep};
 
-/// Delay after a worker could not be started, so that a broken host is not kept busy.
+/// Delay after a worker could not be started, so that a broken host is not overloaded.
 const RETRY_DELAY: Duration = Duration::from_secs(2);
 
 /// Consecutive workers of a device that may fail to start their job before a job fails with the reason.
@@ -48,7 +48,7 @@ pub(crate) async fn schedule(runner: Arc<Runner>, store: Store, shutdown: Shutdo
     while let Some(ended) = loops.join_next().await {
         if let Err(error) = ended {
             tracing::error!("the scheduler of a device has failed: {error}");
-            runner.device_lost();
+            runner.activity.device_lost();
         }
     }
     let _ = looking.await;
@@ -65,7 +65,7 @@ async fn recover_lost_jobs(runner: Arc<Runner>, store: Store, mut shutdown: Shut
         }
         let stored = store.with(|store| store.running()).await;
         let Ok(stored) = stored else { continue };
-        let running = runner.running_jobs();
+        let running = runner.activity.running_jobs();
         let (lost, new): (Vec<String>, Vec<String>) = stored
             .iter()
             .filter(|job| !running.contains(job))
@@ -75,19 +75,19 @@ async fn recover_lost_jobs(runner: Arc<Runner>, store: Store, mut shutdown: Shut
         if lost.is_empty() {
             continue;
         }
-        let kept: Vec<String> = stored
+        let running: Vec<String> = stored
             .into_iter()
             .filter(|job| !lost.contains(job))
             .collect();
         let reason = "the runner lost this job while it ran";
         let recovered = store
-            .with(move |store| store.recover_all_but(&kept, reason))
+            .with(move |store| store.recover_all_but(&running, reason))
             .await;
         match recovered {
             Ok(_) => tracing::warn!("recovered jobs that ran nowhere: {}", lost.join(", ")),
             Err(error) => tracing::error!("cannot recover jobs that run nowhere: {error}"),
         }
-        runner.queue_changed();
+        runner.activity.queue_changed();
     }
 }
 
@@ -151,7 +151,7 @@ impl DeviceLoop {
     }
 
     async fn run_next_job(&mut self, mut worker: Worker) {
-        let mut queue = self.runner.watch_queue();
+        let mut queue = self.runner.activity.watch_queue();
         let mut shutdown = self.shutdown.clone();
         let lease = loop {
             queue.mark_unchanged();
@@ -181,7 +181,7 @@ impl DeviceLoop {
                 _ = queue.changed() => {}
             }
         };
-        let running = self.runner.started(&lease.job, &self.device);
+        let running = self.runner.activity.started(&lease.job, &self.device);
         tracing::info!(
             job = lease.job,
             attempt = lease.attempt,
@@ -210,7 +210,7 @@ impl DeviceLoop {
         }
         if outcome != RunOutcome::Finished {
             tracing::info!(job = lease.job, "queued again");
-            self.runner.queue_changed();
+            self.runner.activity.queue_changed();
         }
         if self.not_started >= MAX_NOT_STARTED {
             self.not_started = 0;

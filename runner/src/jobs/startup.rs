@@ -2,7 +2,7 @@
 //! background. Until then a placeholder refuses jobs and states why.
 
 use super::runner::{Runner, Settings};
-use crate::python;
+use crate::{isolation::Host, python};
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::watch, time::sleep};
 
@@ -44,8 +44,9 @@ impl LocalRunner {
         settings: Settings,
         on_ready: impl FnOnce(&Runner) + Send + 'static,
     ) -> Self {
+        let host = Host::detect(settings.newest_landlock);
         let searching = State {
-            runner: Arc::new(Runner::searching(settings.clone())),
+            runner: Arc::new(Runner::searching(settings.clone(), host)),
             phase: Phase::Searching,
         };
         let (sender, receiver) = watch::channel(searching);
@@ -54,15 +55,15 @@ impl LocalRunner {
                 if sender.borrow().phase != Phase::Installing {
                     tracing::info!("PyTorch is being installed; benchmarks will run after that");
                     sender.send_replace(State {
-                        runner: Arc::new(Runner::installing(settings.clone())),
+                        runner: Arc::new(Runner::installing(settings.clone(), host)),
                         phase: Phase::Installing,
                     });
                 }
                 sleep(INSTALL_POLL).await;
             }
-            let runner = match Runner::discover(settings.clone()).await {
+            let runner = match Runner::discover(settings.clone(), host).await {
                 Ok(runner) => runner,
-                Err(error) => Runner::without_package(settings, &error),
+                Err(error) => Runner::without_package(settings, host, &error),
             };
             on_ready(&runner);
             sender.send_replace(State {

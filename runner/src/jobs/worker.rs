@@ -78,14 +78,14 @@ impl Worker {
     }
 
     async fn warm_up(&mut self) -> io::Result<()> {
-        let mut said = Vec::new();
+        let mut output = Vec::new();
         loop {
             let problem = match self.messages.recv().await {
                 Some(WorkerMessage::Line(message)) if message.line == HarnessLine::Ready => {
                     return Ok(());
                 }
                 Some(WorkerMessage::Output(_, bytes)) => {
-                    said.extend(bytes);
+                    output.extend(bytes);
                     continue;
                 }
                 Some(WorkerMessage::Line(message)) => match message.line {
@@ -95,11 +95,12 @@ impl Worker {
                 Some(WorkerMessage::Invalid(problem) | WorkerMessage::SupervisorLost(problem)) => {
                     problem
                 }
-                // The output may still tell why it ended.
+                // The output may still contain the reason.
                 Some(WorkerMessage::Exited(_)) => continue,
                 None => {
-                    let said = String::from_utf8_lossy(&said);
-                    said.lines()
+                    let output = String::from_utf8_lossy(&output);
+                    output
+                        .lines()
                         .last()
                         .unwrap_or("it ended without any output")
                         .to_owned()

@@ -2,6 +2,7 @@
 //!
 //! One thread with one loop. A document is checked when the editor pauses, so that fast typing is checked once.
 
+mod capabilities;
 mod document;
 mod frames;
 mod responses;
@@ -14,11 +15,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use gen_lsp_types::{
-    CodeActionKind, CodeActionOptions, CodeActionParams, DidChangeTextDocumentParams,
-    DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams, HoverParams,
-    InitializeResult, MessageType, PositionEncodingKind, PublishDiagnosticsParams,
-    ServerCapabilities, ServerInfo, ShowMessageParams, TextDocumentContentChangeEvent,
-    TextDocumentSyncKind, TextDocumentSyncOptions, Uri,
+    CodeActionParams, DidChangeTextDocumentParams, DidCloseTextDocumentParams,
+    DidOpenTextDocumentParams, DidSaveTextDocumentParams, HoverParams, MessageType,
+    PublishDiagnosticsParams, ShowMessageParams, TextDocumentContentChangeEvent, Uri,
 };
 use hipward_analyzer::{Options, Report, analyze};
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
@@ -27,9 +26,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::config::{Baselines, Overrides, Projects, is_configuration};
+use capabilities::{Client, initialize_result};
 use document::Document;
-use responses::{FIX_ALL, OpenReport};
-use text::Encoding;
+use responses::OpenReport;
 
 /// Errors that end the server: the editor disconnected or violated the protocol.
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -73,74 +72,6 @@ pub(crate) fn serve(settings: Settings) -> Result<()> {
     drop(server);
     threads.join()?;
     Ok(())
-}
-
-fn initialize_result(encoding: Encoding) -> InitializeResult {
-    InitializeResult {
-        capabilities: ServerCapabilities {
-            position_encoding: Some(match encoding {
-                Encoding::Utf8 => PositionEncodingKind::UTF8,
-                Encoding::Utf16 => PositionEncodingKind::UTF16,
-            }),
-            text_document_sync: Some(
-                TextDocumentSyncOptions {
-                    open_close: Some(true),
-                    change: Some(TextDocumentSyncKind::Incremental),
-                    save: Some(true.into()),
-                    ..TextDocumentSyncOptions::default()
-                }
-                .into(),
-            ),
-            code_action_provider: Some(
-                CodeActionOptions {
-                    code_action_kinds: Some(vec![
-                        CodeActionKind::QuickFix,
-                        CodeActionKind::new(FIX_ALL),
-                    ]),
-                    ..CodeActionOptions::default()
-                }
-                .into(),
-            ),
-            hover_provider: Some(true.into()),
-            ..ServerCapabilities::default()
-        },
-        server_info: Some(ServerInfo {
-            name: "hipward".to_owned(),
-            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
-        }),
-    }
-}
-
-/// Capabilities of the client.
-struct Client {
-    encoding: Encoding,
-    /// Supports the registration of watched files.
-    watches_files: bool,
-    /// Supports edits with a document version.
-    versioned_edits: bool,
-}
-
-impl Client {
-    fn new(params: &Value) -> Client {
-        let can = |path: &str| {
-            let capability = params.pointer(&format!("/capabilities/{path}"));
-            capability.cloned().unwrap_or_default()
-        };
-        let encodings = can("general/positionEncodings");
-        let knows_utf8 = encodings
-            .as_array()
-            .is_some_and(|encodings| encodings.iter().any(|encoding| encoding == "utf-8"));
-        Client {
-            // UTF-8 positions need no conversion. Every client supports UTF-16.
-            encoding: if knows_utf8 {
-                Encoding::Utf8
-            } else {
-                Encoding::Utf16
-            },
-            watches_files: can("workspace/didChangeWatchedFiles/dynamicRegistration") == true,
-            versioned_edits: can("workspace/workspaceEdit/documentChanges") == true,
-        }
-    }
 }
 
 struct Server {

@@ -8,8 +8,9 @@ use crate::{
 use hipward_analyzer::output::REPORT_SCHEMA;
 use hipward_protocol::{Capabilities, JobSummary, JobView};
 use hipward_site::{
-    Assets, AssetsError, CONTENT_SECURITY_POLICY, Content, ContentError, JobPage, Ops, PageData,
-    Route, Site, TEAM_RULES, benchmark_markdown, render_page, search_index,
+    Assets, AssetsError, CONTENT_SECURITY_POLICY, Content, ContentError, ContentErrors, JobPage,
+    Ops, PageData, Route, Site, TEAM_RULES, benchmark_markdown, render_content_errors, render_page,
+    search_index,
 };
 use ignore::WalkBuilder;
 use rust_embed::RustEmbed;
@@ -22,7 +23,8 @@ use std::{
 
 #[derive(RustEmbed)]
 #[folder = "$CARGO_MANIFEST_DIR/../content"]
-#[exclude = "*cache*"]
+#[exclude = "*_cache/*"]
+#[exclude = "*__pycache__/*"]
 struct OwnContent;
 
 #[derive(RustEmbed)]
@@ -37,7 +39,7 @@ struct OwnContent;
 #[exclude = "*cache*"]
 struct OwnKernels;
 
-pub(crate) use hipward_site::SEARCH_INDEX;
+pub(crate) use hipward_site::{CONTENT_CHANGES, CONTENT_WATCHER, SEARCH_INDEX};
 
 /// The path of the JSON Schema of reports.
 pub(crate) const REPORT_SCHEMA_PATH: &str = "schema/report.json";
@@ -56,9 +58,9 @@ pub(crate) enum PagesError {
         /// Why.
         source: io::Error,
     },
-    /// The content has a mistake.
+    /// The content has errors.
     #[error(transparent)]
-    Content(#[from] ContentError),
+    Content(#[from] ContentErrors),
     /// A team's rule has a mistake.
     #[error(transparent)]
     Rules(#[from] ConfigError),
@@ -73,6 +75,8 @@ pub(crate) struct Pages {
     site: Site,
     team_rules: Option<LoadedRules>,
     exercises: Exercises,
+    /// Errors of a watched content folder. Others are not loaded if they have errors.
+    content_errors: Vec<ContentError>,
     search: OnceLock<String>,
 }
 
@@ -105,7 +109,33 @@ impl Pages {
     ) -> Result<Self, PagesError> {
         let files = content_files(content)?;
         let exercises = Exercises::find(&files);
-        let content = Content::parse(files)?;
+        Self::new(Content::parse(files)?, exercises, Vec::new(), rules, base)
+    }
+
+    /// Loads the site from a watched content folder. Errors in the content do not fail: the pages with errors show
+    /// them instead. `version` is the time of the call in milliseconds since 1970.
+    pub(super) fn load_watched(
+        content: &Path,
+        rules: Option<&Path>,
+        version: u64,
+    ) -> Result<Self, PagesError> {
+        let files = read_folder(content)?;
+        let exercises = Exercises::find(&files);
+        let (content, errors) = Content::parse_with_errors(files);
+        let pages = Self::new(content, exercises, errors, rules, "/")?;
+        Ok(Pages {
+            site: pages.site.with_watched_content(version),
+            ..pages
+        })
+    }
+
+    fn new(
+        content: Content,
+        exercises: Exercises,
+        content_errors: Vec<ContentError>,
+        rules: Option<&Path>,
+        base: &str,
+    ) -> Result<Self, PagesError> {
         let assets = Assets::from_manifest(&assets::manifest())?;
         let ops = Ops::parse(texts::<OwnKernels>());
         let mut site = Site::new(content, ops, assets, base);
@@ -117,6 +147,7 @@ impl Pages {
             site,
             team_rules,
             exercises,
+            content_errors,
             search: OnceLock::new(),
         })
     }
@@ -149,9 +180,39 @@ impl Pages {
         data
     }
 
+    /// The files of lessons that readers can download, with their paths below the output folder.
+    pub(crate) fn downloads(&self) -> Vec<(String, Vec<u8>)> {
+        let paths = self.site.downloads().into_iter();
+        paths
+            .filter_map(|path| {
+                let bytes = self.site.download(&path)?;
+                Some((path, bytes))
+            })
+            .collect()
+    }
+
+    /// The download at a path.
+    pub(crate) fn download(&self, path: &str) -> Option<Vec<u8>> {
+        self.site.download(path)
+    }
+
     /// Whether the page at a path shows what the runner can do.
     pub(crate) fn needs_runner(&self, path: &str) -> bool {
         matches!(self.site.resolve(path), Some(Route::Benchmark | Route::Isa))
+    }
+
+    /// The errors in the content. Empty unless the content folder is watched.
+    pub(super) fn content_errors(&self) -> &[ContentError] {
+        &self.content_errors
+    }
+
+    /// The page that replaces the one at a path, if that has errors in its content.
+    pub(crate) fn content_error_page(&self, path: &str) -> Option<String> {
+        let is_at = |error: &&ContentError| {
+            error.page().trim_end_matches('/') == path.trim_end_matches('/')
+        };
+        let (own, others): (Vec<_>, Vec<_>) = self.content_errors.iter().partition(is_at);
+        (!own.is_empty()).then(|| render_content_errors(&self.site, &own, &others))
     }
 
     /// The page at a path, if it is not a job's page: its canonical path, and its HTML.

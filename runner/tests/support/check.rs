@@ -35,10 +35,10 @@ pub(crate) fn check(folder: &Path, arguments: &[&str]) -> (i32, String, String) 
         .args(arguments)
         .output()
         .expect("hipward runs");
-    told(output)
+    exit_code_and_output(output)
 }
 
-pub(crate) fn told(output: Output) -> (i32, String, String) {
+pub(crate) fn exit_code_and_output(output: Output) -> (i32, String, String) {
     (
         output.status.code().expect("an exit code"),
         String::from_utf8(output.stdout).expect("text"),

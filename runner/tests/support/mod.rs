@@ -1,4 +1,4 @@
-//! A real `hipward serve` with a scripted measuring package, and a client for it.
+//! A real `hipward serve` with a scripted measuring package, and its client.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use hipward_protocol::{
@@ -19,7 +19,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Nothing in these tests takes longer, however busy the machine is.
+/// Timeout of every wait, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A job that measures: `torch.compile` is twice as fast.
@@ -39,7 +39,7 @@ pub(crate) const WAITS: &str = "import time\nprint('waiting', flush=True)\ntime.
 pub(crate) struct Server {
     child: Option<Child>,
     pub(crate) url: String,
-    /// What it asks of those who send code, where it made that up itself.
+    /// The random token, if the server created one.
     pub(crate) token: Option<String>,
     pub(crate) data: TempDir,
     /// Program and package, where the build folder is closed to the server's user.
@@ -71,7 +71,7 @@ impl Server {
         let data = tempfile::tempdir().expect("a temporary folder");
         let user = without_privileges();
         if let Some(user) = user {
-            chown(data.path(), Some(user), Some(user)).expect("root gives folders away");
+            chown(data.path(), Some(user), Some(user)).expect("root can change owners");
         }
         let mut flags = flags.to_vec();
         flags.extend(["--python", SYSTEM_PYTHON]);
@@ -86,22 +86,22 @@ impl Server {
         }
     }
 
-    /// Kills it as a power cut would.
+    /// Kills the server like a power failure.
     pub(crate) fn kill(&mut self) {
         let mut child = self.child.take().expect("it runs");
         child.kill().expect("it can be killed");
-        child.wait().expect("it is gone");
+        child.wait().expect("it has ended");
     }
 
-    /// Asks it to stop, and waits for that.
+    /// Requests the end of the server and waits for it.
     pub(crate) fn stop(&mut self) {
         let mut child = self.child.take().expect("it runs");
         signal(child.id(), "-TERM");
-        let status = child.wait().expect("it is gone");
+        let status = child.wait().expect("it has ended");
         assert!(status.success(), "{status}");
     }
 
-    /// Presses Ctrl-C until it is gone; its exit code.
+    /// Sends Ctrl-C until the server has ended. Returns its exit code.
     pub(crate) fn interrupt(&mut self) -> Option<i32> {
         let mut child = self.child.take().expect("it runs");
         loop {
@@ -136,7 +136,7 @@ impl Server {
             .collect()
     }
 
-    /// The process of the one worker there is, while there is no job.
+    /// The process of the only worker, while no job runs.
     pub(crate) fn idle_worker(&self) -> u32 {
         // The search for PyTorch is a process in a worker's folder too; this request waits for its end.
         self.get("/readyz");
@@ -178,7 +178,7 @@ impl Server {
         (answer.status().as_u16(), body)
     }
 
-    /// With the token, if it has one.
+    /// Adds the token, if the server has one.
     pub(crate) fn authorized<B>(
         &self,
         request: ureq::RequestBuilder<B>,
@@ -210,7 +210,7 @@ impl Server {
         serde_json::from_str(&body).expect("a summary")
     }
 
-    /// Whether this host can fence files off. Where it cannot, the server must say so.
+    /// Whether the host can restrict files. If it cannot, the server must report that.
     pub(crate) fn fences_files(&self) -> bool {
         let (_, body) = self.get("/api/v1/capabilities");
         let capabilities: Capabilities = serde_json::from_str(&body).expect("capabilities");
@@ -232,7 +232,7 @@ impl Server {
         }
     }
 
-    /// Runs code as a job to its end; its whole log.
+    /// Runs code as a job to its end. Returns its event log.
     pub(crate) fn run(&self, code: &str) -> Vec<Event> {
         let id = self.submit(code).id;
         self.wait_for(&id, |job| job.state.is_final());
@@ -243,24 +243,24 @@ impl Server {
     pub(crate) fn failure(&self, code: &str) -> (FailureCode, String) {
         match final_body(&self.run(code)) {
             EventBody::Failed(failure) => {
-                assert!(!failure.help.is_empty(), "a failure says what to do");
+                assert!(!failure.help.is_empty(), "a failure has a help text");
                 (failure.code, failure.message)
             }
             other => panic!("it did not fail: {other:?}"),
         }
     }
 
-    /// What the stream gives after a position, until the server closes it.
+    /// The events after a position, until the server closes the stream.
     pub(crate) fn events(&self, id: &str, after: u64) -> Vec<Event> {
         self.stream(id, after, usize::MAX)
     }
 
-    /// The same, but hangs up after `count` events.
+    /// The same, but disconnects after `count` events.
     pub(crate) fn stream(&self, id: &str, after: u64, count: usize) -> Vec<Event> {
         self.follow(id, after).take(count).collect()
     }
 
-    /// What it gives, as it comes.
+    /// The events after a position, as they arrive.
     pub(crate) fn follow(&self, id: &str, after: u64) -> impl Iterator<Item = Event> + use<> {
         let answer = agent()
             .get(format!(
@@ -291,7 +291,7 @@ pub(crate) fn read_events(body: ureq::Body) -> impl Iterator<Item = Event> {
         .map(|data| serde_json::from_str(&data).expect("an event"))
 }
 
-/// A client for which every status is an answer.
+/// A client that returns responses of every status.
 pub(crate) fn agent() -> ureq::Agent {
     ureq::Agent::config_builder()
         .http_status_as_error(false)
@@ -332,12 +332,12 @@ fn support() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support")
 }
 
-/// A Python outside of anybody's home.
+/// A Python outside of all home folders.
 pub(crate) const SYSTEM_PYTHON: &str = "/usr/bin/python3";
 
-/// A user to become where we are root.
+/// An unprivileged user, if the tests run as root.
 pub(crate) fn without_privileges() -> Option<u32> {
-    let is_root = fs::metadata("/proc/self").expect("there is a /proc").uid() == 0;
+    let is_root = fs::metadata("/proc/self").expect("/proc exists").uid() == 0;
     is_root.then_some(65_534)
 }
 
@@ -349,7 +349,7 @@ fn launch(data: &Path, flags: &[&str]) -> Launched {
     listening(command, data, flags)
 }
 
-/// The program and the scripted package in a folder that every user can read. Root's home, where builds are kept, is
+/// The program and the scripted package in a folder that every user can read. Root's home, which contains the build, is
 /// closed to others.
 fn copies_for_everyone() -> TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -397,7 +397,7 @@ fn listening(mut command: Command, data: &Path, flags: &[&str]) -> Launched {
     let mut line = String::new();
     BufReader::new(child.stdout.take().expect("is piped"))
         .read_line(&mut line)
-        .expect("hipward says where it is");
+        .expect("hipward prints its address");
     let url = line.trim().strip_prefix("Hipward is at ").expect("a URL");
     let (url, token) = match url.split_once("?token=") {
         Some((url, token)) => (url, Some(token.to_owned())),
@@ -413,9 +413,9 @@ pub(crate) fn signal(pid: u32, signal: &str) {
     assert!(status.expect("kill runs").success());
 }
 
-/// Processes whose environment holds `marker`, other than by inheriting it from the test.
+/// Processes whose environment contains `marker`.
 pub(crate) fn alive(marker: &str) -> Vec<String> {
-    let processes = fs::read_dir("/proc").expect("there is a /proc").flatten();
+    let processes = fs::read_dir("/proc").expect("/proc exists").flatten();
     processes
         .filter(|process| {
             let environment = fs::read(process.path().join("environ")).unwrap_or_default();
@@ -431,7 +431,7 @@ pub(crate) fn alive(marker: &str) -> Vec<String> {
         .collect()
 }
 
-/// Waits until no process of these workers is left.
+/// Waits until no process of these workers runs.
 pub(crate) fn assert_nothing_left(data: &Path, but: usize) {
     // Every worker's HOME is its private folder; one idle worker may be waiting for the next job.
     let start = Instant::now();
@@ -450,7 +450,7 @@ pub(crate) fn assert_nothing_left(data: &Path, but: usize) {
         }
         assert!(
             start.elapsed() < PATIENCE,
-            "left behind: {left:?} {folders:?}"
+            "still there: {left:?} {folders:?}"
         );
         thread::sleep(Duration::from_millis(50));
     }

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Scripts that a page or a worker loads by itself; everything else in site/js is imported.
-const ENTRIES: [&str; 6] = [
+const ENTRIES: [&str; 7] = [
     "boot",
     "editor",
+    "exercise",
     "analyzer-worker",
     "folder",
     "search",

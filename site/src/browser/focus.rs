@@ -3,6 +3,16 @@
 use gloo_timers::callback::Timeout;
 use wasm_bindgen::JsCast;
 
+/// Scrolls to the element with an id and moves the focus to it.
+pub(crate) fn focus(id: &str) {
+    let element = leptos::prelude::document().get_element_by_id(id);
+    if let Some(element) =
+        element.and_then(|element| element.dyn_into::<web_sys::HtmlElement>().ok())
+    {
+        let _ = element.focus();
+    }
+}
+
 /// Runs an update of the page. If it removes the focused element, its region (`data-region`) gets the focus, so that
 /// somebody who uses the keyboard goes on from there.
 pub(crate) fn keep_focus(update: impl FnOnce()) {

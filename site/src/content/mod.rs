@@ -1,38 +1,53 @@
-//! The words: a folder of parts and lessons, parsed and checked once.
+//! The content folder: parts and lessons, reference tables and the glossary, parsed and checked once.
 //!
-//! No I/O and no HTML pages here: text goes in, [`Content`] comes out, or a [`ContentError`] that
-//! says where and what to do.
+//! No I/O and no HTML pages here: text goes in, [`Content`] comes out, or [`ContentErrors`]
+//! with file, line and what to do.
 
 pub(crate) mod block;
 pub(crate) mod csv;
 pub(crate) mod document;
 mod error;
+pub(crate) mod figure;
+pub(crate) mod glossary;
 mod gpu_table;
 pub(crate) mod highlight;
+mod math;
 pub(crate) mod models;
 pub(crate) mod ops;
+mod order;
+pub(crate) mod question;
 pub(crate) mod reference;
 pub(crate) mod results;
 mod source;
+pub(crate) mod transcript;
+pub(crate) mod written;
 
-pub use error::{ContentError, Mistake};
+pub use error::{ContentError, ContentErrors, Mistake};
 pub use ops::Ops;
+pub(crate) use order::Kind;
+pub use order::ReadingPath;
 
 use block::Block;
-use document::Document;
+use document::{Document, Extensions};
+use glossary::Glossary;
 use hipward_analyzer::RULES;
 use reference::{RULE_COLUMN, Reference};
 use results::Results;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use source::{Files, Folder};
+use std::convert::Infallible;
 
 /// A parsed content folder.
 #[derive(Clone, Debug, Default)]
 pub struct Content {
     pub(crate) parts: Vec<Part>,
     pub(crate) references: Vec<Reference>,
+    pub(crate) glossary: Option<Glossary>,
     pub(crate) results: Results,
+    /// Lessons, as `part/lesson`, and reference tables, as `reference/table`, that could not be parsed. Links to
+    /// them are not broken.
+    unparsed: Vec<String>,
 }
 
 /// A group of lessons.
@@ -41,6 +56,7 @@ pub(crate) struct Part {
     pub(crate) slug: String,
     pub(crate) title: String,
     pub(crate) summary: String,
+    pub(crate) kind: Kind,
     pub(crate) lessons: Vec<Lesson>,
 }
 
@@ -59,6 +75,8 @@ pub(crate) struct Lesson {
     pub(crate) slug: String,
     pub(crate) meta: FrontMatter,
     pub(crate) body: Document<Block>,
+    /// Names and texts of the files that readers can download.
+    pub(crate) files: Vec<(String, String)>,
 }
 
 /// The TOML at the top of a lesson.
@@ -77,6 +95,12 @@ pub(crate) struct FrontMatter {
     /// Versions that the page was checked with.
     #[serde(default)]
     pub(crate) checked: Vec<String>,
+    /// The one idea of the page.
+    #[serde(default)]
+    pub(crate) teaches: String,
+    /// Reading paths that the page is on.
+    #[serde(default)]
+    pub(crate) paths: Vec<ReadingPath>,
 }
 
 #[derive(Deserialize)]
@@ -84,61 +108,122 @@ pub(crate) struct FrontMatter {
 struct PartFile {
     title: String,
     summary: String,
+    #[serde(default)]
+    kind: Kind,
 }
 
 impl Content {
-    /// Parses a content folder, given as paths (below it, with `/`) and texts.
+    /// Parses a content folder, passed as paths (below it, with `/`) and texts.
+    ///
+    /// # Errors
+    ///
+    /// All errors of the folder.
     pub fn parse(
         files: impl IntoIterator<Item = (String, String)>,
-    ) -> Result<Content, ContentError> {
+    ) -> Result<Content, ContentErrors> {
+        match Content::parse_with_errors(files) {
+            (content, errors) if errors.is_empty() => Ok(content),
+            (_, errors) => Err(ContentErrors(errors)),
+        }
+    }
+
+    /// Parses a content folder. Returns what could be parsed, and all errors in the order of files and lines.
+    pub fn parse_with_errors(
+        files: impl IntoIterator<Item = (String, String)>,
+    ) -> (Content, Vec<ContentError>) {
         let files: Files = files.into_iter().collect();
-        let results = match files.get("results.csv") {
-            Some(csv) => {
-                Results::parse(csv).map_err(|(mistake, line)| mistake.at("results.csv", line))?
-            }
-            None => Results::default(),
-        };
-        let mut parts: Vec<Part> = Vec::new();
-        for (path, text) in &files {
-            let Some(folder) = path.strip_suffix("/lesson.md") else {
-                continue;
-            };
-            let (part_folder, lesson_folder) = folder
-                .split_once('/')
-                .ok_or_else(|| Mistake::NoNumber(folder.to_owned()).at(path, 1))?;
-            let slug = without_number(part_folder, path)?;
-            if parts.last().is_none_or(|part| part.slug != slug) {
-                if parts.iter().any(|part| part.slug == slug) {
-                    return Err(Mistake::Twice(slug).at(path, 1));
-                }
-                parts.push(Part::parse(&files, part_folder, slug)?);
-            }
-            let lesson_slug = without_number(lesson_folder, path)?;
-            let lesson = Lesson::parse(&files, &results, path, lesson_slug, text)?;
-            // The line above leaves at least one part.
-            if let Some(part) = parts.last_mut() {
-                if part.lessons.iter().any(|other| other.slug == lesson.slug) {
-                    return Err(Mistake::Twice(lesson.slug).at(path, 1));
-                }
-                part.lessons.push(lesson);
+        let mut content = Content::default();
+        let mut errors = Vec::new();
+        if let Some(csv) = files.get("results.csv") {
+            match Results::parse(csv) {
+                Ok(results) => content.results = results,
+                Err((mistake, line)) => errors.push(mistake.at("results.csv", line)),
             }
         }
-        let mut references = Vec::new();
+        let results_are_valid = errors.is_empty();
+        let glossary = format!("reference/{}.toml", glossary::SLUG);
+        if let Some(text) = files.get(&glossary) {
+            match Glossary::parse(&glossary, text) {
+                Ok(parsed) => content.glossary = Some(parsed),
+                Err(error) => {
+                    content
+                        .unparsed
+                        .push(format!("reference/{}", glossary::SLUG));
+                    errors.push(error);
+                }
+            }
+        }
         for (path, text) in &files {
+            if let Some(folder) = path.strip_suffix("/lesson.md")
+                && let Err(error) = content.add_lesson(&files, path, folder, text, &mut errors)
+            {
+                errors.push(error);
+            }
             let name = path
                 .strip_prefix("reference/")
                 .and_then(|name| name.strip_suffix(".toml"));
-            if let Some(slug) = name {
-                references.push(Reference::parse(path, slug, text)?);
+            if let Some(slug) = name.filter(|slug| ![glossary::SLUG, "coverage"].contains(slug)) {
+                match Reference::parse(path, slug, text) {
+                    Ok(table) => content.references.push(table),
+                    Err(error) => {
+                        content.unparsed.push(format!("reference/{slug}"));
+                        errors.push(error);
+                    }
+                }
             }
         }
-        let content = Content {
-            parts,
-            references,
-            results,
+        content.check_references(&mut errors);
+        // They follow from the error in the results file.
+        errors.retain(|error| results_are_valid || !matches!(error.mistake, Mistake::NoResult(_)));
+        errors.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+        (content, errors)
+    }
+
+    /// Parses one lesson, and its part before the first lesson of it. Errors that leave the lesson usable are added
+    /// to `errors`.
+    fn add_lesson(
+        &mut self,
+        files: &Files,
+        path: &str,
+        folder: &str,
+        text: &str,
+        errors: &mut Vec<ContentError>,
+    ) -> Result<(), ContentError> {
+        let (part_folder, lesson_folder) = folder
+            .split_once('/')
+            .ok_or_else(|| Mistake::NoNumber(folder.to_owned()).at(path, 1))?;
+        let slug = without_number(part_folder, path)?;
+        if self.parts.last().is_none_or(|part| part.slug != slug) {
+            if self.parts.iter().any(|part| part.slug == slug) {
+                return Err(Mistake::Twice(slug).at(path, 1));
+            }
+            let part = Part::parse(files, part_folder, slug.clone()).unwrap_or_else(|error| {
+                errors.push(error);
+                Part::untitled(slug)
+            });
+            self.parts.push(part);
+        }
+        let slug = without_number(lesson_folder, path)?;
+        // The lines above leave at least one part.
+        let Some(part) = self.parts.last_mut() else {
+            return Ok(());
         };
-        content.check_references()?;
-        Ok(content)
+        if part.lessons.iter().any(|other| other.slug == slug) {
+            return Err(Mistake::Twice(slug).at(path, 1));
+        }
+        let shared = Shared {
+            files,
+            results: &self.results,
+            glossary: self.glossary.as_ref(),
+        };
+        match Lesson::parse(&shared, path, slug.clone(), text, errors) {
+            Ok(lesson) => part.lessons.push(lesson),
+            Err(error) => {
+                self.unparsed.push(format!("{}/{slug}", part.slug));
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 
     /// Every lesson with its part, in reading order.
@@ -160,23 +245,36 @@ impl Content {
         self.lesson(part, lesson)
     }
 
+    /// Whether a reading path has a page.
+    pub(crate) fn is_on(&self, path: ReadingPath) -> bool {
+        self.lessons()
+            .any(|(_, lesson)| lesson.meta.paths.contains(&path))
+    }
+
     /// A reference table by the name in its address.
     pub(crate) fn reference(&self, slug: &str) -> Option<&Reference> {
         self.references.iter().find(|table| table.slug == slug)
     }
 
     /// References between pages can only be checked once all pages are known.
-    fn check_references(&self) -> Result<(), ContentError> {
+    fn check_references(&self, errors: &mut Vec<ContentError>) {
         for (_, lesson) in self.lessons() {
             for wanted in &lesson.meta.prerequisites {
-                if self.lesson_at(wanted).is_none() {
-                    return Err(Mistake::NoLesson(wanted.clone()).at(&lesson.path, 1));
+                if self.lesson_at(wanted).is_none() && !self.unparsed.contains(wanted) {
+                    errors.push(Mistake::NoLesson(wanted.clone()).at(&lesson.path, 1));
                 }
             }
             for (link, line) in &lesson.body.links {
                 if !self.has_page(link) {
-                    return Err(Mistake::DeadLink(link.clone()).at(&lesson.path, *line));
+                    errors.push(Mistake::DeadLink(link.clone()).at(&lesson.path, *line));
                 }
+            }
+        }
+        for term in self.glossary.iter().flat_map(|glossary| &glossary.terms) {
+            let link = term.link.iter().find(|link| link.starts_with('/'));
+            if let Some(link) = link.filter(|link| !self.has_page(link)) {
+                let path = format!("reference/{}.toml", glossary::SLUG);
+                errors.push(Mistake::DeadLink(link.clone()).at(&path, 1));
             }
         }
         for table in &self.references {
@@ -187,15 +285,13 @@ impl Content {
             else {
                 continue;
             };
-            let unknown = table.rows.iter().map(|row| &row[column]).find(|name| {
-                !name.is_empty() && !RULES.iter().any(|rule| rule.name == name.as_str())
-            });
-            if let Some(name) = unknown {
-                let path = format!("reference/{}.toml", table.slug);
-                return Err(Mistake::NoRule(name.clone()).at(&path, 1));
+            let path = format!("reference/{}.toml", table.slug);
+            for name in table.rows.iter().map(|row| &row[column]) {
+                if !name.is_empty() && !RULES.iter().any(|rule| rule.name == name.as_str()) {
+                    errors.push(Mistake::NoRule(name.clone()).at(&path, 1));
+                }
             }
         }
-        Ok(())
     }
 
     fn has_page(&self, link: &str) -> bool {
@@ -206,9 +302,19 @@ impl Content {
             | ["playground" | "benchmark" | "isa" | "rules" | "ops" | "models" | "reference"] => {
                 true
             }
-            ["reference", slug] => self.reference(slug).is_some(),
+            ["reference", glossary::SLUG] if self.glossary.is_some() => true,
+            ["reference", slug] => {
+                self.reference(slug).is_some()
+                    || self.unparsed.contains(&format!("reference/{slug}"))
+            }
+            // The ops are parsed separately; a test of the whole site follows these links.
+            ["ops", _] => true,
+            ["learn", path] => ReadingPath::from_slug(path).is_some_and(|path| self.is_on(path)),
             ["rules", name] => RULES.iter().any(|rule| rule.name == *name),
-            ["learn", part, lesson] => self.lesson(part, lesson).is_some(),
+            ["learn", part, lesson] => {
+                self.lesson(part, lesson).is_some()
+                    || self.unparsed.contains(&format!("{part}/{lesson}"))
+            }
             _ => false,
         }
     }
@@ -225,18 +331,38 @@ impl Part {
             slug,
             title: file.title,
             summary: file.summary,
+            kind: file.kind,
             lessons: Vec::new(),
         })
     }
+
+    /// A part whose `part.toml` is missing or invalid.
+    fn untitled(slug: String) -> Self {
+        Part {
+            title: slug.clone(),
+            slug,
+            summary: String::new(),
+            kind: Kind::default(),
+            lessons: Vec::new(),
+        }
+    }
+}
+
+/// What the parsing of each lesson refers to.
+struct Shared<'a> {
+    files: &'a Files,
+    results: &'a Results,
+    glossary: Option<&'a Glossary>,
 }
 
 impl Lesson {
+    /// Parses a lesson. Errors after the front matter are added to `errors`.
     fn parse(
-        files: &Files,
-        results: &Results,
+        shared: &Shared<'_>,
         path: &str,
         slug: String,
         text: &str,
+        errors: &mut Vec<ContentError>,
     ) -> Result<Self, ContentError> {
         let (front, markdown) = text
             .strip_prefix("+++\n")
@@ -246,20 +372,35 @@ impl Lesson {
         let offset = text[..text.len() - markdown.len()].matches('\n').count();
         let around = block::Around {
             folder: Folder {
-                files,
+                files: shared.files,
                 path: path.trim_end_matches("/lesson.md"),
             },
-            results,
+            results: shared.results,
             path,
             offset,
         };
-        let mut body = Document::parse(markdown, |fence| block::read(&fence, &around))?;
-        if let Some(line) = body.titles.first() {
-            return Err(Mistake::SecondTitle.at(path, line + offset));
-        }
-        if let Some(line) = body.html.first() {
-            return Err(Mistake::Html.at(path, line + offset));
-        }
+        let extensions = Extensions {
+            math: true,
+            terms: shared.glossary.map(Glossary::linker),
+        };
+        let mut body = Document::parse(markdown, extensions, |fence| {
+            let block = block::read(&fence, &around).unwrap_or_else(|error| {
+                errors.push(error);
+                Block::Code(block::plain(&fence))
+            });
+            Ok::<_, Infallible>(block)
+        })
+        .unwrap_or_else(|never| match never {});
+        let titles = body.titles.iter().map(|line| (Mistake::SecondTitle, line));
+        let html = body.html.iter().map(|line| (Mistake::Html, line));
+        let math = body.bad_math.iter();
+        let math = math.map(|(reason, line)| (Mistake::Math(reason.clone()), line));
+        errors.extend(
+            titles
+                .chain(html)
+                .chain(math)
+                .map(|(mistake, line)| mistake.at(path, line + offset)),
+        );
         for (_, line) in &mut body.links {
             *line += offset;
         }
@@ -268,6 +409,7 @@ impl Lesson {
             slug,
             meta,
             body,
+            files: around.folder.downloads(),
         })
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn parts(floor: &Roofline) -> Vec<(&'static str, String)> {
             format!(
                 "{} GB/s, from {}",
                 fixed(floor.bandwidth_gbs, 0),
-                floor.bandwidth_from
+                floor.bandwidth_source
             ),
         ),
         (
@@ -45,7 +45,7 @@ pub(crate) fn parts(floor: &Roofline) -> Vec<(&'static str, String)> {
     if let Some(peak) = floor.peak_tflops {
         parts.push((
             "Peak",
-            format!("{} TFLOP/s, from {}", number(peak), floor.peak_from),
+            format!("{} TFLOP/s, from {}", number(peak), floor.peak_source),
         ));
     }
     parts.push(("What bounds it", floor.bound.clone()));

@@ -40,7 +40,7 @@ fn queued(view: &JobView) -> String {
         1 => "Waiting; one job is ahead.".to_owned(),
         n => format!("Waiting; {n} jobs are ahead."),
     };
-    match &view.retried {
+    match &view.requeue_reason {
         Some(reason) => format!("{place} It runs again: {reason}"),
         None => place,
     }
@@ -60,7 +60,7 @@ fn running(view: &JobView) -> String {
     let stage = if timing {
         "timing the variants in turn"
     } else if view.variants.iter().any(|row| row.precision.is_some()) {
-        let (done, all) = (view.variants.len(), view.announced.len());
+        let (done, all) = (view.variants.len(), view.all_variants.len());
         return format!(
             "{device}: checking precision and compiling, {done} of {all} variants so far."
         );

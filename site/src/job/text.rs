@@ -132,7 +132,7 @@ mod tests {
                 help: HOSTILE.to_owned(),
                 traceback: Some(format!("line 1\nline 2 {HOSTILE}")),
             }),
-            announced: vec![Variant {
+            all_variants: vec![Variant {
                 id: VariantId::EAGER,
                 label: HOSTILE.to_owned(),
                 about: String::new(),

@@ -3,6 +3,8 @@
 
 mod benchmark;
 mod blocks;
+mod content_errors;
+mod exercise;
 mod frame;
 mod home;
 mod isa;
@@ -19,7 +21,8 @@ mod rules;
 
 pub use frame::CONTENT_SECURITY_POLICY;
 
-use crate::{Route, Site};
+use crate::content::document::Section;
+use crate::{ContentError, Route, Site};
 use frame::Page;
 use hipward_protocol::{Capabilities, JobSummary, JobView};
 use hydration_context::SsrSharedContext;
@@ -48,15 +51,15 @@ pub struct JobPage {
     pub code: String,
 }
 
-/// What a page says, for the search.
+/// What the search knows about a page.
 pub(crate) struct Contents {
     pub(crate) title: String,
     pub(crate) description: String,
-    /// What `<main>` holds.
-    pub(crate) html: String,
+    /// The text by headings; empty for tools and lists of pages, which are found by their titles.
+    pub(crate) sections: Vec<Section>,
 }
 
-/// What a page says where nothing is known but content and rules.
+/// What the search knows about a page.
 pub(crate) fn contents(site: &Site, route: &Route) -> Contents {
     let owner = root();
     let contents = owner.with(|| {
@@ -64,11 +67,32 @@ pub(crate) fn contents(site: &Site, route: &Route) -> Contents {
         Contents {
             title: page.title,
             description: page.description,
-            html: page.main.to_html(),
+            sections: sections(site, route),
         }
     });
     owner.unset();
     contents
+}
+
+fn sections(site: &Site, route: &Route) -> Vec<Section> {
+    match route {
+        Route::Lesson { part, lesson } => {
+            let found = site.content.lesson(part, lesson);
+            found.map_or_else(Vec::new, |(part, lesson)| {
+                lesson::search_sections(part, lesson)
+            })
+        }
+        Route::Rule(name) => site
+            .rule(name)
+            .map_or_else(Vec::new, rules::search_sections),
+        Route::Reference(slug) => reference::search_sections(site, slug),
+        Route::Op(name) => site
+            .ops
+            .get(name)
+            .map_or_else(Vec::new, ops::search_sections),
+        Route::Models => models::search_sections(site),
+        _ => Vec::new(),
+    }
 }
 
 /// The owner of a page's signals. The shared context marks the contents of an island that the server alone renders.
@@ -84,10 +108,26 @@ pub fn render_page(site: &Site, route: &Route, data: &PageData) -> String {
     html
 }
 
+/// The page that replaces one with errors in its content: its errors, and those of other pages.
+pub fn render_content_errors(
+    site: &Site,
+    own: &[&ContentError],
+    others: &[&ContentError],
+) -> String {
+    let owner = Owner::new();
+    let html = owner.with(|| {
+        let page = content_errors::page(own, others);
+        frame::html(site, &Route::Learn, page)
+    });
+    owner.unset();
+    html
+}
+
 fn page(site: &Site, route: &Route, data: &PageData) -> Page {
     let found = match (route, data) {
         (Route::Home, _) => Some(home::page(site)),
         (Route::Learn, _) => Some(learn::page(site)),
+        (Route::ReadingPath(path), _) => Some(learn::path(site, *path)),
         (Route::Lesson { part, lesson }, _) => lesson::page(site, part, lesson),
         (Route::Playground, _) => Some(playground::page(site)),
         (Route::Benchmark, PageData::Runner(capabilities)) => {

@@ -3,7 +3,7 @@
 use super::blocks;
 use super::frame::Page;
 use super::lesson::{Neighbour, contents, in_order, on_this_page};
-use crate::content::document::{inline, plain};
+use crate::content::document::{Section, inline, plain};
 use crate::site::RulePage;
 use crate::{Route, Site};
 use hipward_analyzer::{Applicability, Language, RuleMeta, Severity, TeamRule};
@@ -180,6 +180,15 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
         main: main.into_any(),
         sidebar: None,
     })
+}
+
+/// The text of a rule by headings, for the search.
+pub(super) fn search_sections(rule: &RulePage) -> Vec<Section> {
+    let mut title = Section::default();
+    title.push(&plain(rule.meta.title));
+    let mut sections = vec![title];
+    sections.extend(rule.doc.sections(|_| String::new()));
+    sections
 }
 
 /// The rules before and after this one, in the order of the list.

@@ -35,11 +35,13 @@ impl Source {
         }
     }
 
-    /// The request for the finding at an index.
-    pub(super) fn finding(&self, index: usize) -> Self {
+    /// The request for the findings at indices.
+    pub(super) fn findings(&self, indices: &[usize]) -> Self {
         let mut source = self.clone();
-        let indices = Value::Array(vec![Value::from(index)]);
-        source.context.insert("indices".to_owned(), indices);
+        let indices = indices.iter().copied().map(Value::from).collect();
+        source
+            .context
+            .insert("indices".to_owned(), Value::Array(indices));
         source
     }
 }

@@ -2,6 +2,7 @@
 
 use super::session::Session;
 use super::state::{Runner, State};
+use super::summary::was_read;
 use crate::inline_code::inline_code;
 use hipward_analyzer_core::{Contract, Language};
 use leptos::prelude::*;
@@ -26,7 +27,8 @@ pub(super) fn BenchmarkPanel() -> impl IntoView {
     let benchmark = move || {
         let contract = state.report.with(|report| {
             let report = report.as_ref()?;
-            (report.language == Language::Python).then(|| report.contract.clone())
+            (report.language == Language::Python && was_read(report))
+                .then(|| report.contract.clone())
         })?;
         let body = match contract.is_complete() {
             true => start_button(session),

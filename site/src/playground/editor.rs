@@ -32,6 +32,18 @@ extern "C" {
     #[wasm_bindgen(method)]
     fn select(this: &CodeEditor, from: u32, to: u32);
 
+    /// Replaces the text as one step of the history, marks lines (from 1) and scrolls to the first.
+    #[wasm_bindgen(method, js_name = applyFix)]
+    fn apply_fix(this: &CodeEditor, text: &str, lines: &[u32]);
+
+    /// Undoes the last step of the history. Returns false if there is none.
+    #[wasm_bindgen(method)]
+    fn undo(this: &CodeEditor) -> bool;
+
+    /// Forgets the history.
+    #[wasm_bindgen(method, js_name = clearHistory)]
+    fn clear_history(this: &CodeEditor);
+
     /// Shows the text area again.
     #[wasm_bindgen(method)]
     fn remove(this: &CodeEditor);
@@ -86,6 +98,37 @@ impl Editor {
         if let Some(code) = self.code.get_value() {
             code.set_text(text);
         }
+    }
+
+    /// Forgets the history, so that undoing does not bring back the text of another file.
+    pub(super) fn forget_history(&self) {
+        if let Some(code) = self.code.get_value() {
+            code.clear_history();
+        }
+    }
+
+    /// Replaces the text after a fix and shows the changed lines (from 1).
+    pub(super) fn apply_fix(&self, text: &str, lines: &[u32]) {
+        if let Some(code) = self.code.get_value() {
+            self.area().set_value(text);
+            code.apply_fix(text, lines);
+            return;
+        }
+        let area = self.area();
+        area.set_value(text);
+        let Some(first) = lines.first() else { return };
+        // The text area selects the first group of changed lines.
+        let last = (*first..).zip(lines).take_while(|(line, at)| line == *at);
+        let count = last.count();
+        let mut starts = line_starts(text).skip(*first as usize - 1);
+        let from = starts.next().unwrap_or_default();
+        let to = starts.nth(count - 1).unwrap_or(u32::MAX);
+        self.select(from, to);
+    }
+
+    /// Undoes the last step of the editor's history. Returns false if the editor has none.
+    pub(super) fn undo(&self) -> bool {
+        self.code.get_value().is_some_and(|code| code.undo())
     }
 
     /// Marks the findings of a report.
@@ -166,5 +209,25 @@ impl Editor {
         };
         self.kind.set(kind);
         Ok(())
+    }
+}
+
+/// The UTF-16 offset of the start of each line.
+fn line_starts(text: &str) -> impl Iterator<Item = u32> {
+    text.split_inclusive('\n').scan(0, |start, line| {
+        let this = *start;
+        *start += line.encode_utf16().count() as u32;
+        Some(this)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line_starts;
+
+    #[test]
+    fn lines_start_at_utf16_offsets() {
+        let starts: Vec<u32> = line_starts("a\n😀b\r\n\nlast").collect();
+        assert_eq!(starts, [0, 2, 7, 8]);
     }
 }

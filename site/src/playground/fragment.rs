@@ -14,6 +14,8 @@ pub(crate) struct Fragment {
     pub(crate) task: Option<String>,
     /// The task's conditions, as JSON; the analyzer reads them.
     pub(crate) exercise: Option<String>,
+    /// The lesson of the task: `port/device-abstraction`.
+    pub(crate) lesson: Option<String>,
     /// What to judge the text for.
     pub(crate) target: Option<Target>,
     /// How to read the text.
@@ -32,6 +34,7 @@ impl Fragment {
                 "text" => read.text = Some(value),
                 "task" => read.task = Some(value),
                 "exercise" => read.exercise = Some(value),
+                "lesson" if is_lesson(&value) => read.lesson = Some(value),
                 "language" => read.language = Language::of_name(&value),
                 "target" => read.target = parse_target(&value),
                 _ => {}
@@ -39,6 +42,16 @@ impl Fragment {
         }
         read
     }
+}
+
+/// Whether a text is the name of a lesson. A link may come from anywhere, so nothing else becomes an address.
+fn is_lesson(text: &str) -> bool {
+    let is_word = |word: &str| {
+        let mut bytes = word.bytes();
+        !word.is_empty()
+            && bytes.all(|byte| byte == b'-' || byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    };
+    matches!(text.split_once('/'), Some((part, lesson)) if is_word(part) && is_word(lesson))
 }
 
 /// The fragment of a share link.
@@ -56,18 +69,32 @@ fn push_language(fragment: &mut String, language: Language) {
     }
 }
 
-/// The fragment of a link from a page: a text, and perhaps a task with its conditions.
+/// The exercise of a lesson, for a link to it.
+#[cfg(feature = "ssr")]
+pub(crate) struct ExerciseLink<'a> {
+    /// The task, in a sentence.
+    pub(crate) task: &'a str,
+    /// Its conditions, as JSON.
+    pub(crate) conditions: &'a str,
+    /// The lesson: `port/device-abstraction`.
+    pub(crate) lesson: &'a str,
+}
+
+/// The fragment of a link from a page: a text, and an exercise if it is the start of one.
 #[cfg(feature = "ssr")]
 pub(crate) fn lesson_fragment(
     text: &str,
     language: Language,
-    task: Option<(&str, &str)>,
+    exercise: Option<ExerciseLink<'_>>,
 ) -> String {
     let mut fragment = format!("text={}", encode(text));
     push_language(&mut fragment, language);
-    if let Some((task, exercise)) = task {
-        let (task, exercise) = (encode(task), encode(exercise));
-        fragment.push_str(&format!("&task={task}&exercise={exercise}"));
+    if let Some(exercise) = exercise {
+        let (task, conditions) = (encode(exercise.task), encode(exercise.conditions));
+        let lesson = exercise.lesson;
+        fragment.push_str(&format!(
+            "&task={task}&exercise={conditions}&lesson={lesson}"
+        ));
     }
     fragment
 }
@@ -143,13 +170,34 @@ mod tests {
         let fragment = lesson_fragment(
             text,
             Language::Python,
-            Some(("Use `amdsmi`, 100 %.", exercise)),
+            Some(ExerciseLink {
+                task: "Use `amdsmi`, 100 %.",
+                conditions: exercise,
+                lesson: "port/vendor-libraries",
+            }),
         );
         assert!(!fragment.contains([' ', '"', '#']), "{fragment}");
         let read = Fragment::parse(&fragment);
         assert_eq!(read.text.as_deref(), Some(text));
         assert_eq!(read.task.as_deref(), Some("Use `amdsmi`, 100 %."));
         assert_eq!(read.exercise.as_deref(), Some(exercise));
+        assert_eq!(read.lesson.as_deref(), Some("port/vendor-libraries"));
+    }
+
+    #[test]
+    fn only_the_name_of_a_lesson_becomes_an_address() {
+        for text in [
+            "https://elsewhere.example/",
+            "../../x",
+            "port",
+            "port/",
+            "a/b/c",
+            "//x",
+            "a/B",
+        ] {
+            let read = Fragment::parse(&format!("lesson={text}"));
+            assert_eq!(read.lesson, None, "{text}");
+        }
     }
 
     #[test]

@@ -29,12 +29,12 @@ use leptos::ev;
 use leptos::prelude::*;
 use project::{ProjectPanel, ProjectState};
 use session::Session;
-use summary::Summary;
+use summary::{NoFindings, Summary};
 use task::TaskPanel;
 use toolbar::Toolbar;
 
 #[cfg(feature = "ssr")]
-pub(crate) use fragment::lesson_fragment;
+pub(crate) use fragment::{ExerciseLink, lesson_fragment};
 
 /// The example in the editor: a small transformer block with typical code for NVIDIA GPUs. It is complete enough to be
 /// benchmarked. The browser does not need it: it is in the page.
@@ -60,6 +60,8 @@ pub(crate) fn Playground() -> impl IntoView {
             id="playground"
             class="playground"
             data-editor=move || session.editor.kind()
+            data-rules=summary::rule_counts()
+            on:keydown=move |event| session.key(&event)
             on:paste:capture=on_paste
             on:dragover=move |event| folder::allow_drop(&event)
             on:drop:capture=move |event| session.drop(&event)
@@ -97,10 +99,33 @@ fn EditorPane(session: Session) -> impl IntoView {
                 "Code to check"
             </label>
             <CodeArea text=EXAMPLE.to_owned() described_by="editor-help" node=session.editor.area on_input />
+            <div data-region="applied" role="status">
+                <AppliedChange session />
+            </div>
             <p id="editor-help" class="hint needs-js">
                 "Tab indents; press Esc, then Tab, to leave the editor. F8 goes to the next finding, Ctrl-F searches. A file or a whole folder can be dropped here."
             </p>
         </div>
+    }
+}
+
+/// The last change by fixes, with a button that undoes it.
+#[component]
+fn AppliedChange(session: Session) -> impl IntoView {
+    move || {
+        session.state.applied.with(|applied| {
+            let applied = applied.as_ref()?;
+            let view = view! {
+                <p class="actions">
+                    <span>{inline_code(&applied.sentence)}</span>
+                    <button type="button" id="undo" on:click=move |_| session.undo()>
+                        "Undo"
+                    </button>
+                    <small>"Ctrl-Z"</small>
+                </p>
+            };
+            Some(view)
+        })
     }
 }
 
@@ -116,6 +141,7 @@ fn ReportPane(session: Session) -> impl IntoView {
             </div>
             <div data-region="findings">
                 <Findings />
+                <NoFindings />
             </div>
             <div data-region="contract">
                 <BenchmarkPanel />

@@ -15,6 +15,8 @@ pub(super) struct Project {
     pub(super) progress: Progress,
     /// Whether a file of it was changed in the editor.
     is_changed: bool,
+    /// Whether a file of it was opened without a choice of the reader.
+    was_opened: bool,
 }
 
 /// How far the check of a folder is. The result is there at the end.
@@ -59,7 +61,21 @@ impl Project {
                 ..Progress::default()
             },
             is_changed: false,
+            was_opened: false,
         }
+    }
+
+    /// The file to open once the folder is checked: the one with the worst findings. `None` if there is none, the check is
+    /// not done, or the file was opened before.
+    pub(super) fn first_file(&mut self) -> Option<String> {
+        self.progress.summary.as_ref()?;
+        if std::mem::replace(&mut self.was_opened, true) {
+            return None;
+        }
+        let files = self.progress.files.iter();
+        // Of several, the first in the list.
+        let worst = files.rev().max_by_key(|file| file.counts)?;
+        (worst.counts != [0; 4]).then(|| worst.path.clone())
     }
 
     /// The name that is shown for a file of the folder. No file that is opened by itself has such a name.
@@ -572,10 +588,20 @@ mod tests {
     }
 
     #[test]
+    fn file_with_the_worst_findings_is_opened_once() {
+        let mut project = folder();
+        project.progress.files[1].counts = [0, 1, 0, 0];
+        assert_eq!(project.first_file().as_deref(), Some("csrc/<k>.cu"));
+        assert_eq!(project.first_file(), None);
+        let mut without_findings = folder();
+        assert_eq!(without_findings.first_file(), None);
+    }
+
+    #[test]
     fn path_is_escaped_and_the_open_file_is_marked() {
         let owner = Owner::new();
         let html = owner.with(|| {
-            let session = Session::new("/".to_owned());
+            let session = Session::new();
             files(session, &folder().progress.files, "csrc/<k>.cu").to_html()
         });
         let shown = "aria-current=\"true\">csrc/&lt;k&gt;.cu<";

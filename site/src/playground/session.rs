@@ -2,16 +2,19 @@
 
 use super::analyzer::{self, Changed, Source};
 use super::editor::Editor;
+use super::findings;
 use super::folder::{self, Dropped, Folder, FolderEvent};
 use super::fragment::{Fragment, share_fragment};
 use super::project::Project;
-use super::state::{Runner, State, Task};
-use crate::browser::focus::keep_focus;
+use super::state::{Applied, Preview, Runner, State, Task, close};
+use crate::browser::focus::{self, keep_focus};
 use crate::browser::{api, json, location, script, share, storage};
 use gloo_events::EventListener;
 use gloo_net::http::Method;
 use gloo_timers::callback::Timeout;
-use hipward_analyzer_core::{Judgement, Language, Report, Target};
+use hipward_analyzer_core::{
+    Applicability, DiffKind, DiffLine, Fix, Judgement, Language, Report, Target,
+};
 use hipward_protocol::JobRequest;
 use leptos::ev;
 use leptos::prelude::*;
@@ -35,6 +38,8 @@ pub(super) struct Session {
     folder: StoredValue<Option<Folder>, LocalStorage>,
     /// Counts changes of text, target and language; an answer about an older one is dropped.
     generation: StoredValue<u64>,
+    /// Whether to scroll to the editor when the text of a file of the folder arrives.
+    reveals: StoredValue<bool>,
 }
 
 /// The request that judges a text by the conditions of an exercise.
@@ -65,6 +70,7 @@ impl Session {
             base: StoredValue::new(location::base()),
             folder: StoredValue::new_local(None),
             generation: StoredValue::new(0),
+            reveals: StoredValue::new(false),
         }
     }
 
@@ -168,8 +174,16 @@ impl Session {
     }
 
     /// Selects a range of UTF-16 offsets in the editor.
-    pub(super) fn select(self, from: u32, to: u32) {
+    fn select(self, from: u32, to: u32) {
         self.editor.select(from, to);
+    }
+
+    /// Selects the place of a finding, and shows its fix if it has to be looked at first.
+    pub(super) fn select_finding(self, index: usize, from: u32, to: u32) {
+        if self.is_unsafe(index) {
+            self.show_preview(index);
+        }
+        self.select(from, to);
     }
 
     pub(super) fn set_plain(self, plain: bool) {
@@ -178,7 +192,13 @@ impl Session {
     }
 
     async fn show_editor(self, plain: bool) {
-        let on_fix = move |index| self.apply_fix(index as usize);
+        let on_fix = move |index| {
+            let index = index as usize;
+            self.choose_fix(index);
+            if self.is_unsafe(index) {
+                focus::focus(&findings::fix_id(index));
+            }
+        };
         let shown = self
             .editor
             .set_plain(plain, move |text| self.edit(text), on_fix);
@@ -235,10 +255,14 @@ impl Session {
         self.set_file(String::new());
         self.load(text, is_own);
         let task = fragment.task.zip(fragment.exercise);
+        let lesson = fragment.lesson.map_or_else(String::new, |lesson| {
+            format!("{}learn/{lesson}/", self.base.get_value())
+        });
         self.state.task.set(task.map(|(text, exercise)| Task {
             text,
             exercise,
             judgement: None,
+            lesson,
         }));
         true
     }
@@ -338,11 +362,7 @@ impl Session {
         self.judge(&source, generation).await;
         let mut diff = Vec::new();
         if before != source.source {
-            let request = DiffRequest {
-                before: &before,
-                after: &source.source,
-            };
-            diff = analyzer::ask("diff", &request).await.unwrap_or_default();
+            diff = difference(&before, &source.source).await;
         }
         if self.is_current(generation) && self.state.diff.with_untracked(|old| *old != diff) {
             keep_focus(|| self.state.diff.set(diff));
@@ -358,6 +378,7 @@ impl Session {
                     }
                 });
             }
+            close(self.state.preview);
             self.state.report.set(Some(report));
             self.state.is_fresh.set(true);
         });
@@ -391,39 +412,150 @@ impl Session {
 
     // Fixes.
 
-    /// Applies the fix of the finding at an index. Does nothing for a report of an older text, whose indices may differ.
+    /// The fix of the finding at an index. `None` for a report of an older text, whose indices may differ.
+    fn fix(self, index: usize) -> Option<Fix> {
+        if !self.state.is_fresh.get_untracked() {
+            return None;
+        }
+        let report = self.state.report;
+        report.with_untracked(|report| report.as_ref()?.findings.get(index)?.fix.clone())
+    }
+
+    /// Whether the fix of a finding may change behaviour.
+    fn is_unsafe(self, index: usize) -> bool {
+        let fix = self.fix(index);
+        fix.is_some_and(|fix| fix.applicability == Applicability::Unsafe && !fix.edits.is_empty())
+    }
+
+    /// Applies the fix of a finding if it keeps behaviour; otherwise shows its changes.
+    pub(super) fn choose_fix(self, index: usize) {
+        if self.is_unsafe(index) {
+            self.show_preview(index);
+        } else {
+            self.apply_fix(index);
+        }
+    }
+
+    /// Applies the fix of a finding.
     pub(super) fn apply_fix(self, index: usize) {
+        if let Some(fix) = self.fix(index) {
+            let sentence = format!("Applied: {}.", fix.title);
+            spawn_local(self.change("apply", vec![index], sentence));
+        }
+    }
+
+    /// Applies the fixes of the findings at indices, which are of one rule.
+    pub(super) fn apply_fixes(self, indices: Vec<usize>, rule: &str) {
         if self.state.is_fresh.get_untracked() {
-            spawn_local(self.change("apply", Some(index)));
+            let sentence = format!("Applied the fixes of {rule}.");
+            spawn_local(self.change("apply", indices, sentence));
         }
     }
 
     /// Applies every fix that keeps behaviour.
     pub(super) fn apply_safe_fixes(self) {
-        spawn_local(self.change("fix_all", None));
+        let sentence = "Applied all safe fixes.".to_owned();
+        spawn_local(self.change("fix_all", Vec::new(), sentence));
     }
 
     /// Adds the parts of the benchmark contract that are missing.
     pub(super) fn add_skeleton(self) {
-        spawn_local(self.change("skeleton", None));
+        let sentence = "Added the missing parts.".to_owned();
+        spawn_local(self.change("skeleton", Vec::new(), sentence));
     }
 
-    async fn change(self, method: &'static str, index: Option<usize>) {
-        let source = self.source();
-        let request = match index {
-            Some(index) => source.finding(index),
-            None => source.clone(),
-        };
-        match analyzer::ask::<Changed>(method, &request).await {
-            Ok(changed) => {
-                if self.document_text() == source.source {
-                    self.editor.set_text(&changed.source);
-                    self.state
-                        .change_document(|document| document.apply(changed.source));
-                    self.analyze_after(0);
+    /// Shows the changes of a fix in its card, or hides them if they are shown.
+    pub(super) fn toggle_preview(self, index: usize) {
+        if findings::is_open(self.state.preview, index) {
+            self.state.preview.set(None);
+        } else {
+            self.show_preview(index);
+        }
+    }
+
+    fn show_preview(self, index: usize) {
+        if self.fix(index).is_none() || findings::is_open(self.state.preview, index) {
+            return;
+        }
+        self.state.preview.set(Some(Preview {
+            index,
+            lines: Vec::new(),
+        }));
+        spawn_local(async move {
+            let source = self.source();
+            let answer = analyzer::ask::<Changed>("apply", &source.findings(&[index])).await;
+            match answer {
+                Ok(changed) => {
+                    let lines = difference(&source.source, &changed.source).await;
+                    // The report may have changed meanwhile, which closes the preview.
+                    if findings::is_open(self.state.preview, index) {
+                        self.state.preview.set(Some(Preview { index, lines }));
+                    }
                 }
+                Err(sentence) => self.state.fail(sentence),
             }
-            Err(sentence) => self.state.fail(sentence),
+        });
+    }
+
+    /// Replaces the text with the answer of a method. `indices` are the findings for `apply`, `sentence` tells what was done.
+    async fn change(self, method: &'static str, indices: Vec<usize>, sentence: String) {
+        let source = self.source();
+        let request = source.findings(&indices);
+        let request = if indices.is_empty() {
+            &source
+        } else {
+            &request
+        };
+        let changed = match analyzer::ask::<Changed>(method, request).await {
+            Ok(changed) => changed.source,
+            Err(sentence) => return self.state.fail(sentence),
+        };
+        let lines = difference(&source.source, &changed).await;
+        if self.document_text() != source.source {
+            return;
+        }
+        let added: Vec<u32> = lines
+            .iter()
+            .filter(|line| line.kind == DiffKind::Added)
+            .filter_map(|line| line.new)
+            .collect();
+        self.editor.apply_fix(&changed, &added);
+        keep_focus(|| {
+            self.state
+                .change_document(|document| document.apply(changed));
+            self.state.applied.set(Some(Applied {
+                sentence,
+                before: source.source,
+            }));
+        });
+        self.analyze_after(0);
+    }
+
+    /// Undoes the last change by fixes.
+    pub(super) fn undo(self) {
+        let Some(applied) = self.state.applied.get_untracked() else {
+            return;
+        };
+        keep_focus(|| {
+            // The editor reports the text that it restored.
+            if !self.editor.undo() {
+                self.editor.set_text(&applied.before);
+                self.edit(applied.before);
+            }
+        });
+    }
+
+    /// Undoes a change by fixes with Ctrl-Z, wherever the focus is. The editor handles the key itself.
+    pub(super) fn key(self, event: &ev::KeyboardEvent) {
+        let is_undo = (event.ctrl_key() || event.meta_key())
+            && !event.shift_key()
+            && event.key().eq_ignore_ascii_case("z");
+        if is_undo
+            && !event.default_prevented()
+            && self.state.applied.with_untracked(Option::is_some)
+        {
+            event.prevent_default();
+            self.undo();
         }
     }
 
@@ -558,14 +690,20 @@ impl Session {
                 self.state.project.set(Some(Project::named(name)));
                 self.check_folder();
             }
-            FolderEvent::Progress(progress) => self.state.project.update(|project| {
-                if let Some(project) = project {
-                    project.progress = *progress;
-                }
-            }),
+            FolderEvent::Progress(progress) => {
+                self.state.project.update(|project| {
+                    if let Some(project) = project {
+                        project.progress = *progress;
+                    }
+                });
+                self.open_first_file();
+            }
             FolderEvent::Text(text) => {
                 self.load(text, false);
-                self.editor.reveal();
+                self.editor.forget_history();
+                if self.reveals.get_value() {
+                    self.editor.reveal();
+                }
             }
             FolderEvent::Notice(sentence) => self.state.notice.set(sentence),
             FolderEvent::Error(sentence) => self.state.fail(sentence),
@@ -582,8 +720,25 @@ impl Session {
         })
     }
 
+    /// Opens the file with the worst findings once the folder is checked, so that the editor shows a file of it.
+    fn open_first_file(self) {
+        let mut first = None;
+        self.state.project.update_untracked(|project| {
+            first = project.as_mut().and_then(Project::first_file);
+        });
+        if let Some(path) = first {
+            self.open_in_editor(&path, false);
+        }
+    }
+
     /// Opens a file of the folder in the editor.
     pub(super) fn open_project_file(self, path: &str) {
+        self.open_in_editor(path, true);
+    }
+
+    /// `reveals`: whether to scroll to the editor.
+    fn open_in_editor(self, path: &str, reveals: bool) {
+        self.reveals.set_value(reveals);
         let left = untrack(|| self.open_path());
         let shown = self
             .state
@@ -609,6 +764,12 @@ impl Session {
         self.with_folder(Folder::close);
         keep_focus(|| self.state.project.set(None));
     }
+}
+
+/// The diff of two texts; empty if the analyzer does not answer.
+async fn difference(before: &str, after: &str) -> Vec<DiffLine> {
+    let request = DiffRequest { before, after };
+    analyzer::ask("diff", &request).await.unwrap_or_default()
 }
 
 fn too_large(bytes: usize) -> String {

@@ -26,6 +26,40 @@ pub(super) struct State {
     /// What was done, in a sentence.
     pub(super) notice: RwSignal<String>,
     pub(super) runner: RwSignal<Runner>,
+    pub(super) order: RwSignal<Order>,
+    /// The family whose findings are shown, by [`findings::family`](super::findings::family); `None` for all.
+    pub(super) family: RwSignal<Option<char>>,
+    /// The fix whose changes are shown in its card.
+    pub(super) preview: RwSignal<Option<Preview>>,
+    /// The last change that was not typed, which can be undone.
+    pub(super) applied: RwSignal<Option<Applied>>,
+}
+
+/// The order of the findings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Order {
+    /// By severity, then by line.
+    #[default]
+    Severity,
+    Line,
+}
+
+/// The changes that a fix would make.
+#[derive(Clone, Debug)]
+pub(super) struct Preview {
+    /// The index of the finding in the report.
+    pub(super) index: usize,
+    /// The diff; empty until the analyzer has answered.
+    pub(super) lines: Vec<DiffLine>,
+}
+
+/// A change to the text by fixes or by the skeleton.
+#[derive(Clone, Debug)]
+pub(super) struct Applied {
+    /// What was done, in a sentence.
+    pub(super) sentence: String,
+    /// The text before it.
+    pub(super) before: String,
 }
 
 /// The exercise of a lesson.
@@ -34,6 +68,8 @@ pub(super) struct Task {
     pub(super) text: String,
     /// Its conditions as JSON, for the analyzer.
     pub(super) exercise: String,
+    /// The address of its lesson; empty if the link does not name one.
+    pub(super) lesson: String,
     /// The state of each condition for the newest text; `None` before the first answer.
     pub(super) judgement: Option<Judgement>,
 }
@@ -64,6 +100,10 @@ impl State {
             error: RwSignal::default(),
             notice: RwSignal::default(),
             runner: RwSignal::new(Runner::Unknown),
+            order: RwSignal::default(),
+            family: RwSignal::new(None),
+            preview: RwSignal::new(None),
+            applied: RwSignal::new(None),
         }
     }
 
@@ -72,6 +112,8 @@ impl State {
         self.document.update(change);
         self.is_fresh.set(false);
         self.clear_messages();
+        close(self.preview);
+        close(self.applied);
     }
 
     pub(super) fn clear_messages(&self) {
@@ -83,6 +125,13 @@ impl State {
     pub(super) fn fail(&self, sentence: impl Into<String>) {
         self.error.set(sentence.into());
         clear(self.notice);
+    }
+}
+
+/// Empties a signal without notifying its readers if it is empty already.
+pub(super) fn close<T: Send + Sync + 'static>(signal: RwSignal<Option<T>>) {
+    if signal.with_untracked(Option::is_some) {
+        signal.set(None);
     }
 }
 

@@ -1,10 +1,26 @@
-//! The number of findings, in a sentence that a screen reader announces.
+//! The number of findings, in a sentence that a screen reader announces, and what was checked if there are none.
 
 use super::counted;
 use super::project::severities;
 use super::session::Session;
+use crate::inline_code::inline_code;
 use hipward_analyzer_core::{Language, Report};
 use leptos::prelude::*;
+
+/// Codes of the notes about a source that was not analyzed.
+const UNREAD: [&str; 5] = [
+    "not-python",
+    "not-a-notebook",
+    "binary",
+    "too-large",
+    "too-complex",
+];
+
+/// Whether the source was analyzed.
+pub(super) fn was_read(report: &Report) -> bool {
+    let mut notes = report.notes.iter();
+    !notes.any(|note| UNREAD.contains(&note.code.as_str()))
+}
 
 #[component]
 pub(super) fn Summary() -> impl IntoView {
@@ -13,7 +29,9 @@ pub(super) fn Summary() -> impl IntoView {
     let source = move || {
         let file = file.get();
         if file.is_empty() && state.project.with(Option::is_some) {
-            return Some("The text in the editor is not from the folder. ".into_any());
+            let sentence =
+                "The text in the editor is not from the folder; open a file from the list above. ";
+            return Some(sentence.into_any());
         }
         (!file.is_empty()).then(|| view! { <code>{file}</code> " " }.into_any())
     };
@@ -28,6 +46,9 @@ pub(super) fn Summary() -> impl IntoView {
 }
 
 fn sentence(report: &Report) -> String {
+    if !was_read(report) {
+        return "Nothing was checked.".to_owned();
+    }
     let mut sentence = match report.findings.len() {
         0 => "No findings.".to_owned(),
         count => {
@@ -48,4 +69,118 @@ fn sentence(report: &Report) -> String {
         sentence.push_str(&format!(" Read as {}.", report.language.title()));
     }
     sentence
+}
+
+/// What was checked and what to do next, if there are no findings.
+#[component]
+pub(super) fn NoFindings() -> impl IntoView {
+    let state = expect_context::<Session>().state;
+    let is_blank = Memo::new(move |_| {
+        let is_blank = |text: &str| text.trim().is_empty();
+        state.document.with(|document| is_blank(&document.text))
+    });
+    move || {
+        let is_blank = is_blank.get();
+        let sentences = state.report.with(|report| {
+            let report = report.as_ref()?;
+            let is_quiet = report.findings.is_empty();
+            is_quiet.then(|| no_findings(report, is_blank, known_rules(report.language)))
+        })?;
+        let sentences: Vec<_> = sentences
+            .iter()
+            .map(|sentence| view! { <p>{inline_code(sentence)}</p> })
+            .collect();
+        Some(view! { <div class="no-findings">{sentences}</div> })
+    }
+}
+
+/// `rules` is the number of rules for the language, if it is known.
+fn no_findings(report: &Report, is_blank: bool, rules: Option<u32>) -> Vec<String> {
+    if is_blank {
+        return vec![
+            "The editor is empty. Paste code, or drop a file or a folder here.".to_owned(),
+        ];
+    }
+    if !was_read(report) {
+        let help = "Paste PyTorch or CUDA C++ code, or a file of its build. If this is one, choose its kind under “Read as”.";
+        return vec![help.to_owned()];
+    }
+    let target = &report.target;
+    let rules = match rules {
+        Some(count) => format!("Checked with {count} rules"),
+        None => "Checked".to_owned(),
+    };
+    let checked = format!(
+        "{rules} for {}, for {} ({}) with ROCm {}, PyTorch {} and Python {}.",
+        report.language.title(),
+        target.arch.name(),
+        target.arch.products(),
+        target.rocm,
+        target.torch,
+        target.python,
+    );
+    let next = match report.language {
+        Language::Python => {
+            "Next: benchmark the model below, or check the whole folder, which also reads build files and headers."
+        }
+        _ => "Next: check the whole folder, which also reads the files around this one.",
+    };
+    vec![checked, next.to_owned()]
+}
+
+/// The number of rules for each language, for the browser, which has no list of rules: `python 71,cuda-cpp 30`.
+pub(super) fn rule_counts() -> String {
+    #[cfg(feature = "ssr")]
+    {
+        let counts = Language::ALL.map(|language| {
+            let rules = hipward_analyzer::RULES.iter();
+            let rules = rules.filter(|rule| rule.languages.contains(&language) && !rule.on_request);
+            format!("{} {}", language.name(), rules.count())
+        });
+        counts.join(",")
+    }
+    #[cfg(not(feature = "ssr"))]
+    String::new()
+}
+
+/// The number of rules for a language, from the page.
+fn known_rules(language: Language) -> Option<u32> {
+    let playground = document().get_element_by_id("playground")?;
+    let counts = playground.get_attribute("data-rules")?;
+    let mut counts = counts.split(',').filter_map(|count| count.split_once(' '));
+    let (_, count) = counts.find(|(name, _)| *name == language.name())?;
+    count.parse().ok()
+}
+
+#[cfg(all(test, feature = "ssr"))]
+mod tests {
+    use super::*;
+    use hipward_analyzer::{Options, analyze};
+
+    #[test]
+    fn clean_code_states_rules_and_target() {
+        let report = analyze("x = 1\n", &Options::default());
+        let sentences = no_findings(&report, false, Some(71));
+        assert!(sentences[0].starts_with("Checked with 71 rules for Python, for gfx942 (MI300X"));
+        assert!(sentences[1].contains("benchmark"));
+    }
+
+    #[test]
+    fn prose_was_not_checked() {
+        let prose = "Dear all,\nthis is a letter; it is not a program!\nYours -> truly\n";
+        let report = analyze(&prose.repeat(20), &Options::default());
+        assert_eq!(sentence(&report), "Nothing was checked.");
+        let help = no_findings(&report, false, None).concat();
+        assert!(help.ends_with("under “Read as”."), "{help}");
+    }
+
+    #[test]
+    fn every_language_has_a_number_of_rules() {
+        for count in rule_counts().split(',') {
+            let number = count
+                .split_once(' ')
+                .map(|(_, number)| number.parse::<usize>());
+            assert!(matches!(number, Some(Ok(1..))), "{count}");
+        }
+    }
 }

@@ -14,7 +14,8 @@ pub(super) fn TaskPanel() -> impl IntoView {
 
 fn panel(task: &Task) -> impl IntoView + use<> {
     let judgement = task.judgement.as_ref();
-    let (class, label) = match judgement.is_some_and(Judgement::is_solved) {
+    let is_solved = judgement.is_some_and(Judgement::is_solved);
+    let (class, label) = match is_solved {
         true => ("task solved", "✓ Solved."),
         false => ("task", "Task."),
     };
@@ -30,6 +31,16 @@ fn panel(task: &Task) -> impl IntoView + use<> {
         }
         None => view! { <p class="hint">"Checking the conditions."</p> }.into_any(),
     };
+    let back = (!task.lesson.is_empty()).then(|| {
+        let class = if is_solved { "button primary" } else { "" };
+        view! {
+            <p class="back">
+                <a class=class href=task.lesson.clone()>
+                    "Back to the lesson"
+                </a>
+            </p>
+        }
+    });
     view! {
         <aside class=class>
             <p>
@@ -38,6 +49,7 @@ fn panel(task: &Task) -> impl IntoView + use<> {
                 {inline_code(&task.text)}
             </p>
             {conditions}
+            {back}
         </aside>
     }
 }

@@ -48,6 +48,7 @@ function handle(event: Event, job: Followed): void {
       break;
     case 'environment':
     case 'variants':
+    case 'step':
     case 'unavailable':
     case 'precision':
     case 'roofline':

@@ -5,14 +5,14 @@
 pub(crate) struct Answer {
     /// The exercise's file.
     pub(crate) file: &'static str,
-    /// What it does.
+    /// A description of the answer.
     pub(crate) what: &'static str,
     /// The text that is edited.
     pub(crate) from: From,
-    /// What is replaced by what, once each, in order.
+    /// Replacements, applied once each, in order.
     pub(crate) edits: &'static [(&'static str, &'static str)],
-    /// Parts of what is said of it; nothing for a right answer.
-    pub(crate) says: &'static [&'static str],
+    /// Parts of the messages about it. Empty for a correct answer.
+    pub(crate) messages: &'static [&'static str],
 }
 
 /// The text that an answer starts from.
@@ -40,7 +40,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
                 "",
             ),
         ],
-        says: &[
+        messages: &[
             "`torch.device(\"cuda\")` is still used without a check",
             "Nothing checks whether a GPU is available.",
             "`torch.cuda.get_device_capability()` is still called",
@@ -48,13 +48,13 @@ pub(crate) const ANSWERS: &[Answer] = &[
     },
     Answer {
         file: "job_before.py",
-        what: "asks for a GPU elsewhere",
+        what: "requires a GPU elsewhere",
         from: From::Solution,
         edits: &[(
             CHOSEN,
             "    print(torch.cuda.is_available())\n    return torch.device(\"cuda\")\n",
         )],
-        says: &["`torch.device(\"cuda\")` is still used without a check"],
+        messages: &["`torch.device(\"cuda\")` is still used without a check"],
     },
     Answer {
         file: "job_before.py",
@@ -64,7 +64,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
             "os.environ.setdefault(\"PYTORCH_ALLOC_CONF\", \"expandable_segments:True\")\n",
             "",
         )],
-        says: &["Nothing sets `PYTORCH_ALLOC_CONF`"],
+        messages: &["Nothing sets `PYTORCH_ALLOC_CONF`"],
     },
     Answer {
         file: "job_before.py",
@@ -74,7 +74,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
             CHOSEN,
             "    if torch.cuda.is_available():\n        return torch.device(\"cuda\")\n    return torch.device(\"cpu\")\n",
         )],
-        says: &[],
+        messages: &[],
     },
     Answer {
         file: "job_before.py",
@@ -84,7 +84,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
             CHOSEN,
             "    if not torch.cuda.is_available():\n        return torch.device(\"cpu\")\n    return torch.device(\"cuda\")\n",
         )],
-        says: &[],
+        messages: &[],
     },
     Answer {
         file: "monitor_before.py",
@@ -94,31 +94,31 @@ pub(crate) const ANSWERS: &[Answer] = &[
             ("    return Reading(\n", "    return dict(\n"),
             ("torch.cuda.temperature(index)", "0"),
         ],
-        says: &[
+        messages: &[
             "No `Reading(…)` is returned",
             "`torch.cuda.temperature()` is not called.",
         ],
     },
     Answer {
         file: "monitor_before.py",
-        what: "trusts the unit of power_draw on ROCm",
+        what: "assumes the unit of power_draw on ROCm",
         from: From::Solution,
         edits: &[(
             "    if torch.version.hip is None:\n        return torch",
             "    if index >= 0:\n        return torch",
         )],
-        says: &["`torch.cuda.power_draw()` is called on ROCm too"],
+        messages: &["`torch.cuda.power_draw()` is called on ROCm too"],
     },
     Answer {
         file: "attention_before.py",
         what: "forgets the mask",
         from: From::Solution,
         edits: &[("causal=True", "causal=False")],
-        says: &["There is no call to `attention(…, causal=True)`"],
+        messages: &["There is no call to `attention(…, causal=True)`"],
     },
     Answer {
         file: "attention_before.py",
-        what: "gives SDPA the layout and the heads of flash attention",
+        what: "passes SDPA the layout and the heads of flash attention",
         from: From::Solution,
         edits: &[
             (
@@ -130,14 +130,14 @@ pub(crate) const ANSWERS: &[Answer] = &[
                 "F.scaled_dot_product_attention(q, k, v, is_causal=True)",
             ),
         ],
-        says: &[
+        messages: &[
             "SDPA needs `enable_gqa=True` here",
             "transpose dimensions 1 and 2",
         ],
     },
     Answer {
         file: "attention_before.py",
-        what: "calls SDPA as it wants to be called",
+        what: "calls SDPA correctly",
         from: From::Solution,
         edits: &[
             (
@@ -149,7 +149,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
                 "F.scaled_dot_product_attention(\n            *(t.transpose(1, 2) for t in (q, k, v)), is_causal=True, enable_gqa=True\n        ).transpose(1, 2)",
             ),
         ],
-        says: &[],
+        messages: &[],
     },
     Answer {
         file: "compile_before.py",
@@ -159,21 +159,21 @@ pub(crate) const ANSWERS: &[Answer] = &[
             "torch.compile(Model(4096), mode=\"reduce-overhead\")",
             "Model(4096)",
         )],
-        says: &["`torch.compile` is not called.", "`gate` is not called"],
+        messages: &["`torch.compile` is not called.", "`gate` is not called"],
     },
     Answer {
         file: "compile_before.py",
         what: "imports the gate and does not ask it",
         from: From::Solution,
         edits: &[("gate(model, compiled, get_inputs)", "None")],
-        says: &["`gate` is not called"],
+        messages: &["`gate` is not called"],
     },
     Answer {
         file: "stopwatch_before.py",
         what: "waits after the loop",
         from: From::Start,
         edits: &[("\nprint", "\ntorch.cuda.synchronize()\nprint")],
-        says: &[
+        messages: &[
             "is not right before the line that starts",
             "is not between `model(x)` and",
         ],
@@ -186,7 +186,7 @@ pub(crate) const ANSWERS: &[Answer] = &[
             "    model(x)\n    torch.cuda.synchronize()\n",
             "    torch.cuda.synchronize()\n    model(x)\n",
         )],
-        says: &["is not between `model(x)` and"],
+        messages: &["is not between `model(x)` and"],
     },
     Answer {
         file: "stopwatch_before.py",
@@ -196,14 +196,14 @@ pub(crate) const ANSWERS: &[Answer] = &[
             "    start = time.time()\n    model(x)\n",
             "    torch.cuda.synchronize()\n    start = time.time()\n    model(x)\n    torch.cuda.synchronize()\n",
         )],
-        says: &[],
+        messages: &[],
     },
     Answer {
         file: "block_before.py",
         what: "does not compile",
         from: From::Solution,
         edits: &[("torch.compile(Attention(512, 8))", "Attention(512, 8)")],
-        says: &["`torch.compile(Attention(512, 8))` is missing."],
+        messages: &["`torch.compile(Attention(512, 8))` is missing."],
     },
     Answer {
         file: "block_before.py",
@@ -213,14 +213,14 @@ pub(crate) const ANSWERS: &[Answer] = &[
             "        self.o_proj = ",
             "        self.v_proj = nn.Linear(width, width)\n        self.o_proj = ",
         )],
-        says: &["`q_proj`, `k_proj` or `v_proj` is still there."],
+        messages: &["`q_proj`, `k_proj` or `v_proj` is still there."],
     },
     Answer {
         file: "exercise.py",
         what: "returns no gradient",
         from: From::Solution,
         edits: &[("return dx, parts.sum(0)", "return None, None")],
-        says: &["A gradient is `None`"],
+        messages: &["A gradient is `None`"],
     },
     Answer {
         file: "exercise.py",
@@ -230,14 +230,14 @@ pub(crate) const ANSWERS: &[Answer] = &[
             "return RMSNormFunction.apply(x, self.weight)",
             "return x * self.weight",
         )],
-        says: &["No `forward` of a module returns"],
+        messages: &["No `forward` of a module returns"],
     },
     Answer {
         file: "log_before.py",
         what: "takes the log from the other hosts",
         from: From::Start,
         edits: &[("[\"nvidia-smi\"]", "[\"amd-smi\", \"monitor\"]")],
-        says: &[
+        messages: &[
             "Nothing checks `torch.version.hip`.",
             "begins with `nvidia-smi` any more",
         ],

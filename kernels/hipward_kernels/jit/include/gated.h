@@ -1,4 +1,4 @@
-// activation(gate) * up, element by element: forward and backward, for an activation that the including file defines as
+// activation(gate) * up per element, forward and backward. The including file defines the activation as
 //
 //   struct Activation {
 //     float value;       // activation(gate)
@@ -6,15 +6,15 @@
 //     __device__ explicit Activation(float gate);
 //   };
 //
-// Set when compiling:
+// Compile-time macros:
 //   HIPWARD_T        f32, f16 or bf16
 //   HIPWARD_THREADS  threads of a block
 //   HIPWARD_VECTORS  vectors that a thread reads from each input
 //   HIPWARD_BYTES    bytes of a vector: 16, or less for tensors too small to keep all threads busy
-//   HIPWARD_ONCE     1: inputs leave the caches first
-//   HIPWARD_STREAM   1: so do results
-//   HIPWARD_WHOLE    1: the threads' vectors are just the tensor. Looking where it ends costs up to 2 % of a small one's time
-//   HIPWARD_FLAT     1: all tensors are contiguous. Else a row is `row_vectors` vectors, and the rows of one tensor may be any
+//   HIPWARD_ONCE     1: inputs are loaded with an evict-first hint
+//   HIPWARD_STREAM   1: results are stored with an evict-first hint
+//   HIPWARD_WHOLE    1: the threads' vectors cover the tensor exactly, so no bounds checks, which cost a small tensor up to 2 %
+//   HIPWARD_FLAT     1: all tensors are contiguous. 0: a row is `row_vectors` vectors, and the rows of a tensor may be any
 //                    distance apart
 #pragma once
 
@@ -56,7 +56,7 @@ __device__ __forceinline__ void for_each_vector(u32 vectors, u32 row_vectors, Bo
 extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(HIPWARD_THREADS)
     forward(const T* gate, const T* up, T* y, i64 gate_stride, i64 up_stride, u32 vectors,
             u32 row_vectors) {
-  // Loads first, all of them: they are in flight together.
+  // All loads come first, so that they are in flight together.
   Part g[HIPWARD_VECTORS], u[HIPWARD_VECTORS];
   for_each_vector(vectors, row_vectors, [&](int v, i64 row, i64 column, i64) {
     g[v] = read(gate + row * gate_stride + column);

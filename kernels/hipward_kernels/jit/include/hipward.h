@@ -1,7 +1,7 @@
-// What differs between AMD's and NVIDIA's compilers, so that each kernel is one file for both.
+// The differences between AMD's and NVIDIA's compilers, so that each kernel is one file for both.
 //
 // Built by hipRTC, hipcc or clang for AMD and by NVRTC or nvcc for NVIDIA. No other header is included: neither ROCm nor
-// CUDA need be installed to compile a kernel. Nothing about a particular op belongs here.
+// CUDA has to be installed to compile a kernel. Nothing about a particular op belongs here.
 #pragma once
 
 #if defined(__AMDGCN__)
@@ -10,7 +10,7 @@
 #define HIPWARD_AMD 0
 #endif
 
-// Blocks that a compute unit must be able to hold at once, which limits a thread's registers; 0: no limit.
+// Minimum number of resident blocks per compute unit, which limits a thread's registers; 0: no limit.
 #ifndef HIPWARD_RESIDENT
 #define HIPWARD_RESIDENT 0
 #endif
@@ -22,7 +22,7 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #endif
 
-// Neighbouring blocks that share a row: what only NVIDIA's GPUs from sm_90 on can do. 1: none.
+// Number of neighbouring blocks that share a row; 1: none. Requires an NVIDIA GPU of sm_90 or later.
 #ifndef HIPWARD_CLUSTER
 #define HIPWARD_CLUSTER 1
 #endif
@@ -42,7 +42,7 @@ using i64 = long long;
 using u32 = unsigned int;
 using u16 = unsigned short;
 
-// --- Where a thread is -------------------------------------------------------------------------------------------
+// --- Indices of threads and blocks -------------------------------------------------------------------------------------------
 #if HIPWARD_AMD
 __device__ __forceinline__ u32 thread() { return __builtin_amdgcn_workitem_id_x(); }
 __device__ __forceinline__ u32 block() { return __builtin_amdgcn_workgroup_id_x(); }
@@ -114,7 +114,7 @@ __device__ __forceinline__ f16 narrow<f16>(float x) {
 }
 #endif
 
-// --- 16 bytes at a time: the widest access of a thread on both vendors. Less, where there is too little for all threads ----
+// --- Vectors of 16 bytes, the widest access of a thread on both vendors; smaller ones for small tensors --------------
 template <typename T, int BYTES = 16>
 struct alignas(BYTES) Vec {
   static constexpr int size = BYTES / sizeof(T);
@@ -159,7 +159,7 @@ __device__ __forceinline__ void store(T* to, const Vec<T, BYTES>& values) {
   *reinterpret_cast<Word*>(to) = bit_cast<Word>(values);
 }
 
-// For data that nothing reads again soon: it leaves the caches first, so that what is there may stay.
+// For data that is not read again soon: loaded with an evict-first hint, so that it does not displace other data in the caches.
 template <int BYTES = 16, typename T>
 __device__ __forceinline__ Vec<T, BYTES> load_once(const T* from) {
   using Word = typename Words<BYTES>::type;
@@ -180,7 +180,7 @@ __device__ __forceinline__ Vec<T, BYTES> load_once(const T* from) {
 #endif
 }
 
-// For data that this kernel does not read again.
+// Stores data that this kernel does not read again.
 template <typename T, int BYTES>
 __device__ __forceinline__ void store_once(T* to, const Vec<T, BYTES>& values) {
   using Word = typename Words<BYTES>::type;
@@ -198,7 +198,7 @@ __device__ __forceinline__ void store_once(T* to, const Vec<T, BYTES>& values) {
 #endif
 }
 
-// --- A vector's numbers in single precision, and back: two to a word at a time, fewer instructions for NVIDIA ----------
+// --- Conversion of a vector to single precision and back, two elements per word: fewer instructions on NVIDIA ----------
 template <int N>
 struct Wide {
   float at[N];
@@ -262,19 +262,19 @@ __device__ __forceinline__ Vec<T, N * sizeof(T)> narrow(const Wide<N>& wide) {
   return values;
 }
 
-// Makes `values` wait for `others` too, so that both are on their way at once. NVIDIA's assembler moves a load down to where
-// its result is first used: a second input would set out for memory only after the first has come back.
+// Makes `values` depend on `others`, so that both loads are in flight together. NVIDIA's assembler moves a load down to where
+// its result is first used, so the second load would be issued only after the first has completed.
 template <typename T, typename U>
 __device__ __forceinline__ void together(Vec<T>& values, const Vec<U>& others) {
 #if !HIPWARD_AMD
-  // values ^ (others & 0); the assembler does not know that launches have one dimension, and that this is 0.
+  // values ^ (others & 0); the assembler cannot infer that this is 0 because launches have one dimension.
   Quad mine = bit_cast<Quad>(values);
   asm volatile("lop3.b32 %0, %0, %1, %2, 0x78;" : "+r"(mine.x) : "r"(bit_cast<Quad>(others).x), "r"(blockIdx.y));
   values = bit_cast<Vec<T>>(mine);
 #endif
 }
 
-// --- Fast single-precision functions: at most 2 units in the last place; numbers under 2^-126 are zero -------------
+// --- Fast single-precision functions: at most 2 units in the last place; numbers below 2^-126 become zero -------------
 #if HIPWARD_AMD
 __device__ __forceinline__ float exp2_fast(float x) { return __builtin_amdgcn_exp2f(x); }
 __device__ __forceinline__ float reciprocal(float x) { return __builtin_amdgcn_rcpf(x); }
@@ -303,17 +303,17 @@ __device__ __forceinline__ float log2_fast(float x) {
 }
 #endif
 
-// --- Clusters: neighbouring blocks that run at the same time, and write into each other's shared memory --------------
+// --- Clusters: neighbouring blocks that run concurrently and can write to each other's shared memory --------------
 #if !HIPWARD_AMD && HIPWARD_CLUSTER > 1
 __device__ __forceinline__ u32 cluster_rank() {
   u32 rank;
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
-// Every thread of the cluster arrives, and then waits until all have; what was written before can be read after.
+// Barrier of a cluster: `arrive`, then `wait` until all threads have arrived. Earlier writes are visible afterwards.
 __device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 __device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-// Writes to where `here` is in the shared memory of another block of the cluster.
+// Writes to the address of `here` in the shared memory of another block of the cluster.
 __device__ __forceinline__ void store_in_block(float* here, u32 rank, float x) {
   u32 there;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(u32(__cvta_generic_to_shared(here))), "r"(rank));
@@ -345,7 +345,7 @@ struct Max {
   static __device__ __forceinline__ float of(float a, float b) { return a > b ? a : b; }
 };
 
-// Over LANES neighbouring lanes of a wave; each gets the result.
+// Over LANES neighbouring lanes of a wave; each lane gets the result.
 template <typename Operation, int LANES>
 __device__ __forceinline__ float reduce_lanes(float x) {
 #pragma unroll
@@ -353,9 +353,9 @@ __device__ __forceinline__ float reduce_lanes(float x) {
   return x;
 }
 
-// Reduces over the THREADS neighbouring threads that share a row; every one gets the result. A wave is WAVE lanes: 64 on
-// AMD Instinct, 32 on NVIDIA. `scratch` has a float for each wave of the block. Where a row spans several waves, all
-// threads of the block must call this together, and the scratch of two calls in a row must differ.
+// Reduces over the THREADS neighbouring threads that share a row; every thread gets the result. A wave has WAVE lanes: 64 on
+// AMD Instinct, 32 on NVIDIA. `scratch` has one float per wave of the block. If a row spans several waves, all
+// threads of the block must call this together, and two consecutive calls must use different scratch memory.
 template <typename Operation, int THREADS, int WAVE>
 __device__ __forceinline__ float reduce(float x, float* scratch) {
   static_assert((THREADS & (THREADS - 1)) == 0, "a power of two");
@@ -366,7 +366,7 @@ __device__ __forceinline__ float reduce(float x, float* scratch) {
     if (thread() % WAVE == 0) scratch[wave] = x;
     barrier();
     const float* row = scratch + wave / waves * waves;
-    // Four at a time: each operation waits for the one before.
+    // Four at a time, because each operation depends on the one before.
     float parts[4] = {Operation::neutral, Operation::neutral, Operation::neutral, Operation::neutral};
 #pragma unroll
     for (int i = 0; i < waves; ++i) parts[i % 4] = Operation::of(parts[i % 4], row[i]);
@@ -375,9 +375,9 @@ __device__ __forceinline__ float reduce(float x, float* scratch) {
   return x;
 }
 
-// The same over a row that the CLUSTER blocks of a cluster share, all threads of each. `scratch` has a float for each wave
-// of the cluster. `cluster_arrive` must have been called before, once for each call: a block must have begun, and be done
-// with the last result, before another writes into it.
+// The same over a row that is shared by all threads of the CLUSTER blocks of a cluster. `scratch` has one float per wave
+// of the cluster. `cluster_arrive` must have been called before, once for each call: a block must have started, and have
+// read the last result, before another block writes to its scratch memory.
 template <typename Operation, int THREADS, int WAVE, int CLUSTER>
 __device__ __forceinline__ float reduce_cluster(float x, float* scratch) {
   static_assert(THREADS % WAVE == 0 && CLUSTER <= WAVE, "whole waves, with a lane for each block");

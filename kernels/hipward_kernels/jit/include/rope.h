@@ -1,17 +1,17 @@
-// Turning pairs of features, two vectors at a time: what RoPE and the fused QKV split share.
+// Rotation of pairs of features, two vectors at a time. Shared by RoPE and the fused QKV split.
 //
-// Set when compiling:
+// Compile-time macros:
 //   HIPWARD_T         f32, f16 or bf16
 //   HIPWARD_C         the tables: HIPWARD_T, or f32
 //   HIPWARD_HALF      1: a pair is `i` and `i + PAIRS`; 0: `2 i` and `2 i + 1`
-//   HIPWARD_INVERSE   1: turns back
-//   HIPWARD_HEADS     heads of a token, all of them
+//   HIPWARD_INVERSE   1: inverse rotation
+//   HIPWARD_HEADS     heads of a token
 //   HIPWARD_HEAD_DIM  features of a head
-//   HIPWARD_PAIRS     pairs of a head that turn
-//   HIPWARD_BATCHED   0: there is one sequence
+//   HIPWARD_PAIRS     rotated pairs of a head
+//   HIPWARD_BATCHED   0: there is only one sequence
 //   HIPWARD_BYTES     bytes of a vector: 16, or less for tensors too small to keep all threads busy
 //   HIPWARD_THREADS   threads of a block
-//   HIPWARD_WHOLE     1: the threads' units are just the tensor
+//   HIPWARD_WHOLE     1: the threads' units cover the tensor exactly
 #pragma once
 
 using namespace hipward;
@@ -28,7 +28,7 @@ static_assert(HIPWARD_HALF || N % 2 == 0, "a vector holds whole pairs");
 constexpr int PAIRS = HIPWARD_PAIRS;
 constexpr u32 HEADS = HIPWARD_HEADS, HEAD_DIM = HIPWARD_HEAD_DIM, HEAD_UNITS = HEAD_DIM / (2 * N);
 
-// Where a thread's unit is. The divisors are constants, but for the length: dividing by numbers that only the launch knows was
+// Position of a thread's unit. All divisors except the length are constants: division by run-time values was
 // half of all instructions.
 struct Place {
   u32 index, unit, head, token;
@@ -43,11 +43,11 @@ struct Place {
   }
 };
 
-// N numbers of a table, in single precision.
+// N elements of a table in single precision.
 struct Angles {
   float at[N];
   __device__ __forceinline__ explicit Angles(const C* from) {
-    // A vector of the table is no wider than 16 bytes.
+    // A vector of the table has at most 16 bytes.
     constexpr int M = N < Vec<C>::size ? N : Vec<C>::size;
     static_assert(sizeof(C) >= sizeof(T), "a table is no narrower than what it turns");
 #pragma unroll
@@ -59,8 +59,8 @@ struct Angles {
   }
 };
 
-// A head has HEAD_UNITS units of two vectors each. The first PAIRS / N turn N pairs, the others are copied, as are all units of a
-// head that does not turn. `cos` and `sin` point to the position's row.
+// A head has HEAD_UNITS units of two vectors each. The first PAIRS / N rotate N pairs each; the others are copied, and so are all
+// units of a head that is not rotated. `cos` and `sin` point to the position's row.
 __device__ __forceinline__ void move_unit(const T* x, T* y, const C* cos, const C* sin, int unit, bool turns) {
   int first = 2 * unit * N, second = first + N;
   if (!turns || unit * N >= PAIRS) {

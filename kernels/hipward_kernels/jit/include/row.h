@@ -1,7 +1,7 @@
-// A row in registers: who holds which part of it, its weight, and sums over it. What RMSNorm's two directions share.
+// A row in registers: its distribution over the threads, its weight, and sums over it. Shared by RMSNorm's forward and backward.
 //
-// Set when compiling: HIPWARD_T, _W, _WAVE, _ROW_THREADS, _ROWS, _CLUSTER, _VECTORS, _WHOLE and _HAS_WEIGHT, which the including
-// file explains.
+// Compile-time macros: HIPWARD_T, _W, _WAVE, _ROW_THREADS, _ROWS, _CLUSTER, _VECTORS, _WHOLE and _HAS_WEIGHT, which the including
+// file describes.
 #pragma once
 
 using namespace hipward;
@@ -19,12 +19,12 @@ constexpr bool HAS_WEIGHT = HIPWARD_HAS_WEIGHT;
 constexpr int N = Vec<T>::size;
 constexpr int THREADS = ROW_THREADS * ROWS;
 constexpr int WAVES = THREADS > WAVE ? THREADS / WAVE : 1;
-// Floats that `row_sum` needs.
+// Scratch memory of `row_sum`, in floats.
 constexpr int SCRATCH = WAVES * CLUSTER;
 
 static_assert(CLUSTER == 1 || ROWS == 1, "a row of several blocks is alone in each");
 
-// Calls `body` with the number of each of the thread's vectors that the row has, and the column where it begins:
+// Calls `body` for each of the thread's vectors that is inside the row, with its index and its first column:
 // neighbouring threads have neighbouring vectors.
 template <typename Body>
 __device__ __forceinline__ void for_each_vector(int columns, bool live, Body body) {
@@ -36,7 +36,7 @@ __device__ __forceinline__ void for_each_vector(int columns, bool live, Body bod
   }
 }
 
-// The weight of a vector's columns; ones where there is none.
+// The weight of a vector's columns; ones if there is no weight.
 struct Scale {
   static constexpr int parts = Vec<T>::size / Vec<W>::size;
   static_assert(parts > 0, "the weight is no narrower than the rows");
@@ -46,7 +46,7 @@ struct Scale {
 #pragma unroll
     for (int part = 0; part < parts; ++part) values[part] = load(from + part * Vec<W>::size);
   }
-  // The row's vector waits for these; see `together`.
+  // The row's vector depends on these; see `together`.
   __device__ __forceinline__ void come_with(Vec<T>& of_row) const {
 #pragma unroll
     for (int part = 0; part < parts; ++part) together(of_row, values[part]);
@@ -56,7 +56,7 @@ struct Scale {
   }
 };
 
-// The sum over the row's threads. All threads of the block call it, those without a row of their own too.
+// The sum over the row's threads. All threads of the block must call it, also those without a row.
 __device__ __forceinline__ float row_sum(float x, float* scratch) {
   if constexpr (CLUSTER > 1) {
     return reduce_cluster<Sum, ROW_THREADS, WAVE, CLUSTER>(x, scratch);

@@ -1,7 +1,7 @@
 // Softmax cross-entropy: losses of rows of logits, and the gradient of the logits.
 //
-// The forward goes over a row once, and keeps a maximum and a sum of exponentials for each thread (online softmax). Set when
-// compiling: HIPWARD_T (f32, f16 or bf16), HIPWARD_WAVE, HIPWARD_THREADS of a block.
+// The forward reads a row once and computes a maximum and a sum of exponentials per thread (online softmax). Compile-time
+// macros: HIPWARD_T (f32, f16 or bf16), HIPWARD_WAVE (lanes), HIPWARD_THREADS (of a block).
 #include "hipward.h"
 
 using namespace hipward;
@@ -20,7 +20,7 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
   __shared__ float scratch[2 * WAVES];
   const i64 row = block();
   logits += row * stride;
-  // Finite, so that a logit of -inf does not make inf - inf.
+  // Finite, so that a logit of -inf does not result in inf - inf.
   float largest = Max::neutral, total = 0.0f;
 #pragma unroll 4
   for (int column = thread() * N; column < columns; column += THREADS * N) {
@@ -60,7 +60,7 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
   for (int i = 0; i < N; ++i) {
     const float probability = exp2_fast((widen(values.at[i]) - normalizer) * LOG2E);
     const float gradient = (probability - (column + i == label ? 1.0f : 0.0f)) * dloss;
-    // Chosen, not multiplied: a row that does not count has no gradient, whatever its logits are.
+    // Selected, not multiplied: an ignored row has a gradient of zero even if its logits are not finite.
     out.at[i] = narrow<T>(label == ignore_index ? 0.0f : gradient);
   }
   store(dlogits + row * columns + column, out);

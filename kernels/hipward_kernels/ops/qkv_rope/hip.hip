@@ -1,5 +1,5 @@
-// QKV split + RoPE: from the joined tensor into queries, keys and values, and (HIPWARD_INVERSE) their gradients back. A thread
-// moves one unit of a head; see rope.h. Set when compiling, beside what stands there: HIPWARD_KV_HEADS, heads of the keys.
+// QKV split + RoPE: splits the joined tensor into queries, keys and values; HIPWARD_INVERSE joins their gradients. A thread
+// processes one unit of a head; see rope.h. Compile-time macros: those of rope.h, and HIPWARD_KV_HEADS, heads of the keys.
 #include "hipward.h"
 
 #include "rope.h"

@@ -3,10 +3,10 @@
 //   dx      = r * (g - x * r^2 * mean(g * x)), plus the gradient that reaches the sum, for add+RMSNorm
 //   dweight = the sum over rows of dy * x * r
 //
-// Block b of B (cluster b, where a row has several blocks) goes over the rows b, b + B, ..., and stores its part of dweight in
-// float32: whoever launches it adds the parts, always in the same order. r is computed anew, because x is read in any case.
+// Block b of B (cluster b, if a row has several blocks) processes the rows b, b + B, ..., and stores its part of dweight in
+// float32. The caller adds the parts in a fixed order. r is computed again, because x is read in any case.
 //
-// Set when compiling: what hip.hip explains, without _PRELOAD and _STREAM; HIPWARD_ADD: 1: dtotal is added to dx.
+// Compile-time macros: those of hip.hip without _PRELOAD and _STREAM. HIPWARD_ADD: 1: dtotal is added to dx.
 #include "hipward.h"
 #include "row.h"
 
@@ -21,7 +21,7 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
   if constexpr (HAS_WEIGHT) for_each_vector(columns, true, [&](int v, int column) { scale[v].read(weight + column); });
   float dweight[VECTORS][N] = {};
 
-  // All threads of a block go over the same number of rows: they reduce together.
+  // All threads of a block process the same number of rows, because they reduce together.
   for (i64 first = begin; first < rows; first += step) {
     const i64 row = first + place;
     const bool live = ROWS == 1 || row < rows;

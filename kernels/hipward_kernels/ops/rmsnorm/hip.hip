@@ -1,21 +1,21 @@
 // RMSNorm and add+RMSNorm, forward: y = x / sqrt(mean(x^2) + eps) * weight, for x or for x + residual.
 //
-// A row is held in registers by the HIPWARD_ROW_THREADS threads that share it, HIPWARD_VECTORS vectors of 16 bytes each, so
-// that memory is read once and written once. Caches keep their own policy, but where a sweep found better: with many rows
+// A row is in the registers of HIPWARD_ROW_THREADS threads, HIPWARD_VECTORS vectors of 16 bytes each, so
+// that memory is read once and written once. The caches use their default policy unless a sweep found a better one: with many rows
 // evict-first hints cost up to 10 % on an H200.
 //
-// Set when compiling:
+// Compile-time macros:
 //   HIPWARD_T            f32, f16 or bf16: x, residual, y, total
 //   HIPWARD_W            weight: HIPWARD_T, or f32
 //   HIPWARD_WAVE         lanes of a wave: 64 on AMD Instinct, 32 on NVIDIA
 //   HIPWARD_ROW_THREADS  threads of a block that share a row, a power of two
-//   HIPWARD_ROWS         rows of a block; 1 where a row has several blocks
+//   HIPWARD_ROWS         rows of a block; 1 if a row has several blocks
 //   HIPWARD_CLUSTER      blocks that share a row
 //   HIPWARD_VECTORS      vectors of a thread
-//   HIPWARD_WHOLE        1: the threads' vectors are just the row
-//   HIPWARD_PRELOAD      1: the weight is read before the row is reduced; 2: together with the row. It costs registers
-//   HIPWARD_ONCE         1: what is read of a row leaves the caches first
-//   HIPWARD_STREAM       1: stores leave the caches first
+//   HIPWARD_WHOLE        1: the threads' vectors cover the row exactly
+//   HIPWARD_PRELOAD      1: the weight is read before the row is reduced; 2: together with the row. Both use registers
+//   HIPWARD_ONCE         1: a row is loaded with an evict-first hint
+//   HIPWARD_STREAM       1: results are stored with an evict-first hint
 //   HIPWARD_ADD          1: normalize x + residual, and store the sum
 //   HIPWARD_HAS_WEIGHT   0: weight is not read
 #include "hipward.h"
@@ -42,7 +42,7 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
   const i64 row = i64(block() / CLUSTER) * ROWS + thread() / ROW_THREADS;
   const bool live = ROWS == 1 || row < rows;
 
-  // Loads first, all of them: they are in flight together.
+  // All loads come first, so that they are in flight together.
   x += row * x_stride;
   Vec<T> values[VECTORS], more[ADD ? VECTORS : 1];
   for_each_vector(columns, live, [&](int v, int column) { values[v] = get(x + column); });
@@ -59,7 +59,7 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
   if constexpr (ADD) {
     total += row * columns;
     for_each_vector(columns, live, [&](int v, int column) {
-      // The sum is rounded before it is normalized, as the two ops one after the other would.
+      // The sum is rounded before it is normalized, as in the two separate ops.
       Wide<N> sum = widen(values[v]);
       const Wide<N> other = widen(more[v]);
 #pragma unroll
@@ -69,7 +69,7 @@ extern "C" __global__ void HIPWARD_LAUNCH_BOUNDS(THREADS)
     });
   }
 
-  // Two sums: each addition waits for the one before.
+  // Two sums, because each addition depends on the one before.
   float squares[2] = {};
   for_each_vector(columns, live, [&](int v, int) {
     const Wide<N> x = widen(values[v]);

@@ -1,4 +1,4 @@
-// RoPE, forward and (HIPWARD_INVERSE) backward: a thread moves one unit of a head; see rope.h.
+// RoPE, forward and (HIPWARD_INVERSE) backward: a thread processes one unit of a head; see rope.h.
 #include "hipward.h"
 
 #include "rope.h"

@@ -1,4 +1,4 @@
-// SiLU×mul: gate * sigmoid(gate) * up. The kernels, and what is set when compiling, are in gated.h.
+// SiLU×mul: gate * sigmoid(gate) * up. The kernels and the compile-time macros are in gated.h.
 #include "hipward.h"
 
 using namespace hipward;

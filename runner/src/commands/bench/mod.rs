@@ -14,10 +14,11 @@ use super::{
 };
 use crate::{
     api::AccessConfig,
+    isolation::Host,
     jobs::{LocalRunner, Runner, Store, random_id},
     server::{listen, run_server},
     shutdown::Interrupts,
-    web::pages::Pages,
+    web::{live_pages::LivePages, pages::Pages},
 };
 use clap::ValueEnum;
 use client::{Client, ClientError};
@@ -251,8 +252,9 @@ impl Local {
         let folder = TemporaryFolder::new()?;
         let settings = host.settings(folder.path().to_owned(), Senders::Operator)?;
         let store = Store::open(&settings.data)?;
-        let pages = Pages::load(None, None, "/")?;
-        let mut runner = Runner::discover(settings).await?;
+        let pages = LivePages::fixed(Pages::load(None, None, "/")?);
+        let host = Host::detect(settings.newest_landlock);
+        let mut runner = Runner::discover(settings, host).await?;
         // Otherwise workers would be warmed up on the other devices too.
         runner.restrict_to_device(device);
         let (listener, bound) = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     devices,
+    isolation::Host,
     jobs::Runner,
     web::assets::{Assets, MANIFEST},
 };
@@ -75,7 +76,8 @@ fn examine(args: Args) -> Result<Vec<Finding>, Box<dyn Error>> {
         .host
         .settings(folder.path().to_owned(), Senders::Operator)?;
     let runtime = tokio::runtime::Runtime::new()?;
-    let runner = runtime.block_on(Runner::discover(settings))?;
+    let host = Host::detect(settings.newest_landlock);
+    let runner = runtime.block_on(Runner::discover(settings, host))?;
     let capabilities = runner.capabilities();
 
     let mut findings = Vec::new();

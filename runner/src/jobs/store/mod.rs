@@ -1,18 +1,25 @@
 //! The durable store: jobs and their event logs in SQLite, and notifications of new events. The
 //! event log is authoritative; a job's row is derived from its events.
 
+mod error;
 mod log;
+mod queries;
 mod schema;
 #[cfg(test)]
 mod tests;
 
-use self::log::{Log, now};
-use super::random_id;
-use hipward_protocol::{Device, Event, EventBody, JobState, JobSummary, VariantId};
-use rusqlite::{
-    Connection, OptionalExtension, Row, Transaction, TransactionBehavior, named_params, params,
+pub(crate) use error::StoreError;
+
+use self::{
+    error::Result,
+    log::{Log, now},
+    queries::{parse_name, running_jobs, summary},
 };
-use serde::de::DeserializeOwned;
+use super::random_id;
+use hipward_protocol::{Device, EventBody, JobState, JobSummary, VariantId};
+use rusqlite::{
+    Connection, OptionalExtension, Transaction, TransactionBehavior, named_params, params,
+};
 use std::{
     collections::HashMap,
     fs::{self, File, TryLockError},
@@ -20,57 +27,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::sync::watch;
-
-/// Errors of the store.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum StoreError {
-    /// Another server uses the data folder.
-    #[error(
-        "another Hipward server uses the data folder {}; stop it, or choose another folder with --data",
-        path.display()
-    )]
-    InUse {
-        /// The data folder.
-        path: PathBuf,
-    },
-    /// The database was written by another version.
-    #[error(
-        "the data folder has a database of schema {version}, which this version cannot read; choose \
-         another folder with --data"
-    )]
-    Schema {
-        /// The schema version that was found.
-        version: String,
-    },
-    /// Another attempt has the job, or it has ended.
-    #[error("the lease of the job has ended")]
-    Fenced,
-    /// A file could not be used.
-    #[error("cannot use {}: {source}; choose another folder with --data", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// The database reports an error.
-    #[error("the job database reports: {0}")]
-    Database(#[from] rusqlite::Error),
-    /// A stored value cannot be parsed.
-    #[error("a value in the job database cannot be parsed: {0}")]
-    Unreadable(#[from] serde_json::Error),
-    /// Too many jobs are queued.
-    #[error("the queue is full: {waiting} jobs are waiting")]
-    QueueFull {
-        /// The number of queued jobs.
-        waiting: usize,
-    },
-    /// The system returned no random numbers.
-    #[error("the system returned no random numbers: {0}")]
-    Random(#[from] getrandom::Error),
-}
-
-type Result<T> = std::result::Result<T, StoreError>;
 
 /// The store. Cheap to clone. Calls block briefly, so async code uses [`Store::with`].
 #[derive(Clone, Debug)]
@@ -83,7 +39,7 @@ struct Inner {
     watchers: Mutex<HashMap<String, watch::Sender<u64>>>,
     /// Incremented with every change of the queue.
     queue: watch::Sender<u64>,
-    /// UnnamedUsage for as long as the server lives; the system releases it however it dies.
+    /// Locked for as long as the server runs. The system releases it however the server ends.
     _lock: File,
 }
 
@@ -322,12 +278,6 @@ impl Store {
         })
     }
 
-    /// The jobs that are stored as running.
-    pub(crate) fn running(&self) -> Result<Vec<String>> {
-        let jobs = running_jobs(&self.connection())?;
-        Ok(jobs.into_iter().map(|(job, _)| job).collect())
-    }
-
     /// Checks that the store can be written.
     pub(crate) fn check(&self) -> Result<()> {
         self.change(|tx, _| {
@@ -337,67 +287,6 @@ impl Store {
             )?;
             Ok(())
         })
-    }
-
-    /// The number of queued jobs ahead of a queued job. None if it is not queued.
-    pub(crate) fn position(&self, id: &str) -> Result<Option<usize>> {
-        Ok(self.summary(id)?.and_then(|summary| summary.position))
-    }
-
-    /// A job without its events.
-    pub(crate) fn summary(&self, id: &str) -> Result<Option<JobSummary>> {
-        summary(&self.connection(), id)
-    }
-
-    /// A job's snippet.
-    pub(crate) fn code(&self, id: &str) -> Result<Option<String>> {
-        Ok(self
-            .connection()
-            .query_row("select code from jobs where id = ?1", [id], |row| {
-                row.get(0)
-            })
-            .optional()?)
-    }
-
-    /// Up to `limit` events that follow `after`, in order.
-    pub(crate) fn events_after(&self, id: &str, after: u64, limit: usize) -> Result<Vec<Event>> {
-        let connection = self.connection();
-        let mut query = connection.prepare_cached(
-            "select seq, attempt, at, body from events where job = ?1 and seq > ?2 order by seq limit ?3",
-        )?;
-        let rows = query.query_map(params![id, after as i64, limit as i64], |row| {
-            Ok((
-                row.get::<_, i64>(0)?,
-                row.get(1)?,
-                row.get(2)?,
-                row.get::<_, String>(3)?,
-            ))
-        })?;
-        rows.map(|row| {
-            let (seq, attempt, at, body) = row?;
-            Ok(Event {
-                seq: seq.cast_unsigned(),
-                attempt,
-                at,
-                body: serde_json::from_str(&body)?,
-            })
-        })
-        .collect()
-    }
-
-    /// The number of jobs in each state.
-    pub(crate) fn counts(&self) -> Result<Vec<(JobState, u64)>> {
-        let connection = self.connection();
-        let mut query =
-            connection.prepare_cached("select state, count(*) from jobs group by state")?;
-        let rows = query.query_map([], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
-        })?;
-        rows.map(|row| {
-            let (state, count) = row?;
-            Ok((parse_name(&state)?, count.cast_unsigned()))
-        })
-        .collect()
     }
 
     /// Notifies of events after this sequence number. Subscribe first, then
@@ -443,64 +332,12 @@ impl Store {
     }
 }
 
-fn summary(connection: &Connection, id: &str) -> Result<Option<JobSummary>> {
-    let found = connection
-            .prepare_cached(
-                "select id, title, attempt, created_at, code_sha256, last_seq, state, variants,
-                    case state when 'failed' then (select body from events where job = id and seq = last_seq) end
-                 from jobs where id = ?1",
-            )?
-            .query_row([id], summary_columns)
-            .optional()?;
-    let Some((mut summary, state, variants, failed)) = found else {
-        return Ok(None);
-    };
-    summary.state = parse_name(&state)?;
-    if summary.state == JobState::Queued {
-        summary.position = Some(log::position(connection, id)?);
-    }
-    summary.variants = serde_json::from_str(&variants)?;
-    summary.failure = failed
-        .map(|event| serde_json::from_str(&event))
-        .transpose()?;
-    Ok(Some(summary))
-}
-
-/// The summary without the three columns that need parsing: state, variants, and the final event of a failed job.
-fn summary_columns(row: &Row) -> rusqlite::Result<(JobSummary, String, String, Option<String>)> {
-    let summary = JobSummary {
-        id: row.get(0)?,
-        title: row.get(1)?,
-        state: JobState::Queued,
-        attempt: row.get(2)?,
-        created_at: row.get(3)?,
-        variants: Vec::new(),
-        code_sha256: row.get(4)?,
-        last_seq: row.get::<_, i64>(5)?.cast_unsigned(),
-        position: None,
-        failure: None,
-    };
-    Ok((summary, row.get(6)?, row.get(7)?, row.get(8)?))
-}
-
 /// Fails if the lease has ended.
 fn current(tx: &Transaction, lease: &Lease) -> Result<()> {
     let found = tx
         .prepare_cached("select 1 from jobs where id = ?1 and attempt = ?2 and state = 'running'")?
         .exists(params![lease.job, lease.attempt])?;
     found.then_some(()).ok_or(StoreError::Fenced)
-}
-
-/// Jobs that are stored as running, with their attempts, in the order of the queue.
-fn running_jobs(connection: &Connection) -> Result<Vec<(String, u32)>> {
-    let mut query = connection
-        .prepare_cached("select id, attempt from jobs where state = 'running' order by number")?;
-    let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(rows.collect::<std::result::Result<_, _>>()?)
-}
-
-fn parse_name<T: DeserializeOwned>(name: &str) -> Result<T> {
-    Ok(serde_json::from_value(name.into())?)
 }
 
 /// Ignores poisoning: changes are transactions, so a panic leaves the data consistent.

@@ -260,7 +260,7 @@ fn lost_jobs_are_queued_again_and_others_keep_running() {
     assert_eq!(recovered.expect("works").queued, 1);
     assert_eq!(store.running().expect("readable"), [runs.job]);
     assert_eq!(
-        view(&store, &lost.job).retried.as_deref(),
+        view(&store, &lost.job).requeue_reason.as_deref(),
         Some("it was lost")
     );
 }

@@ -1,6 +1,6 @@
 //! HW013: variables of the CUDA runtime and toolkit.
 
-use crate::checker::Checker;
+use crate::checker::FileChecker;
 use crate::rules::helpers::variables;
 
 declare_rule! {
@@ -49,6 +49,6 @@ declare_rule! {
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &FileChecker<'_>) {
     variables::check(cx, &RULE);
 }

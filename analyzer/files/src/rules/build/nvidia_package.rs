@@ -1,6 +1,6 @@
 //! HW003: a required package that is for NVIDIA GPUs.
 
-use crate::checker::Checker;
+use crate::checker::FileChecker;
 use crate::rules::helpers::packages;
 
 declare_rule! {
@@ -52,6 +52,6 @@ declare_rule! {
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &FileChecker<'_>) {
     packages::check(cx, &RULE);
 }

@@ -1,0 +1,37 @@
+# fails: case_check
+# message: A CUDA build on a machine with an NVIDIA GPU is available too, and is not the right build.
+"""What a project installs, and how its container starts."""
+
+# hole: index
+# Used beside PyPI. Its builds have a local version, which pip prefers: 2.12.0+rocm7.2 > 2.12.0.
+INDEX = "https://download.pytorch.org/whl/rocm7.2"
+# end: index
+
+REQUIREMENTS = [
+    # hole: requirements
+    # No local version: the index decides. No triton: torch brings the one it was tested with.
+    "torch==2.12.0",
+    "onnxruntime-migraphx",
+    # end: requirements
+    "numpy==2.4.6",
+]
+
+DOCKER_RUN = [
+    "--rm",
+    # hole: devices
+    # Compute goes through /dev/kfd, memory and the devices themselves through /dev/dri.
+    "--device=/dev/kfd",
+    "--device=/dev/dri",
+    "--group-add=video",
+    # end: devices
+]
+
+
+def build_error(hip: str | None, cuda: str | None, available: bool) -> str | None:
+    """Why a job for AMD GPUs cannot run, or None: called first in every job.
+
+    `hip` and `cuda` are `torch.version.hip` and `.cuda`; `available` is `torch.cuda.is_available()`.
+    """
+    # hole: check
+    return None if available else "no GPU"
+    # end: check

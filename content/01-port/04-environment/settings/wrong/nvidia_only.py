@@ -1,0 +1,31 @@
+# fails: case_debug
+# message: The HIP runtime ignores CUDA_LAUNCH_BLOCKING. Its name for this is AMD_SERIALIZE_KERNEL=3.
+"""A training program. Its file is started with different environments."""
+
+import os
+
+NAMES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
+SETTING = "expandable_segments:True"
+
+# hole: before
+# PyTorch reads the variable during its import. An older name that is set counts as a setting.
+if not any(name in os.environ for name in NAMES):
+    os.environ["PYTORCH_ALLOC_CONF"] = SETTING
+# end: before
+
+import torch
+
+
+def prepare() -> None:
+    """Called once, before the first batch."""
+    torch.manual_seed(0)
+    # hole: after
+    # Nothing to set here: it would have no effect, and would hide what PyTorch has read.
+    # end: after
+
+
+def debug_environment(environment: dict[str, str]) -> dict[str, str]:
+    """A copy for a child process that waits for every kernel, on both vendors."""
+    # hole: debug
+    return environment | {"CUDA_LAUNCH_BLOCKING": "1"}
+    # end: debug

@@ -1,0 +1,37 @@
+# fails: case_layers
+# message: ROCR_VISIBLE_DEVICES is applied first, below HIP.
+"""Which GPU is PyTorch's device 0? Two ways to find out."""
+
+
+def numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
+
+
+def machine_index(index: int, environment: dict[str, str], count: int) -> int:
+    """The number among all `count` AMD GPUs of the machine of PyTorch's device `index`."""
+    visible = list(range(count))
+    # hole: rocr
+    # Nothing here.
+    # end: rocr
+    # hole: hip
+    # HIP's own name wins over the alias. Its numbers refer to what the lower layer has left.
+    for name in ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"):
+        if name in environment:
+            visible = [visible[number] for number in numbers(environment[name])]
+            break
+    if "ROCR_VISIBLE_DEVICES" in environment:
+        visible = [number for number in numbers(environment["ROCR_VISIBLE_DEVICES"])]
+    # end: hip
+    return visible[index]
+
+
+def handle_of(gpu, addresses: list[str]) -> int:
+    """Position in AMD SMI's list of PCI addresses of the GPU with PyTorch's properties `gpu`.
+
+    `gpu` has `pci_domain_id`, `pci_bus_id` and `pci_device_id`; an address is `0000:c1:00.0`.
+    """
+    # hole: address
+    # The parts are hexadecimal, and the letters may be in either case.
+    address = f"{gpu.pci_domain_id:04x}:{gpu.pci_bus_id:02x}:{gpu.pci_device_id:02x}.0"
+    return [each.lower() for each in addresses].index(address)
+    # end: address

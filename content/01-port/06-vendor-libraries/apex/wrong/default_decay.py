@@ -1,0 +1,33 @@
+# fails: case_optimizer
+# message: AdamW decays weights by 0.01 unless you pass weight_decay=0.
+"""What this project used of apex, and an import that may fail."""
+
+import importlib
+from types import ModuleType
+
+from torch import nn
+
+
+def make_norm(width: int) -> nn.Module:
+    """Replaces `apex.normalization.FusedRMSNorm(width)`, whose eps is 1e-5."""
+    # hole: norm
+    # The default of nn.RMSNorm is the machine epsilon of the dtype: 1.2e-7 in float32.
+    return nn.RMSNorm(width, eps=1e-5)
+    # end: norm
+
+
+def optimizer_arguments(lr: float) -> dict:
+    """Arguments with which `torch.optim.AdamW` replaces `apex.optimizers.FusedAdam(parameters, lr=lr)`."""
+    # hole: optimizer
+    return {"lr": lr, "fused": True}
+    # end: optimizer
+
+
+def optional(name: str) -> ModuleType | None:
+    """The module, or None if it or a library that it needs is not installed."""
+    # hole: probe
+    try:
+        return importlib.import_module(name)
+    except ImportError:  # nothing else: another exception is a bug, and must be seen
+        return None
+    # end: probe

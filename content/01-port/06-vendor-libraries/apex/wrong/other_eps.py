@@ -1,0 +1,33 @@
+# fails: case_norm
+# message: The eps differs from apex's. It shows where the values of x are small.
+"""What this project used of apex, and an import that may fail."""
+
+import importlib
+from types import ModuleType
+
+from torch import nn
+
+
+def make_norm(width: int) -> nn.Module:
+    """Replaces `apex.normalization.FusedRMSNorm(width)`, whose eps is 1e-5."""
+    # hole: norm
+    return nn.RMSNorm(width, eps=1e-6)
+    # end: norm
+
+
+def optimizer_arguments(lr: float) -> dict:
+    """Arguments with which `torch.optim.AdamW` replaces `apex.optimizers.FusedAdam(parameters, lr=lr)`."""
+    # hole: optimizer
+    # The default of AdamW is a weight_decay of 0.01, so every weight would shrink.
+    return {"lr": lr, "weight_decay": 0.0, "fused": True}
+    # end: optimizer
+
+
+def optional(name: str) -> ModuleType | None:
+    """The module, or None if it or a library that it needs is not installed."""
+    # hole: probe
+    try:
+        return importlib.import_module(name)
+    except ImportError:  # nothing else: another exception is a bug, and must be seen
+        return None
+    # end: probe

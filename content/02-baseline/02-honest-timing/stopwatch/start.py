@@ -1,0 +1,35 @@
+"""A stopwatch for a device that works through a queue."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+WARM_UP_S = 0.25
+
+
+class Device(Protocol):
+    """What the stopwatch uses of a device. The judge passes a simulated one."""
+
+    def now(self) -> float:
+        """Seconds on the host's monotonic clock."""
+
+    def synchronize(self) -> None:
+        """Waits until the device's queue is empty."""
+
+
+def stopwatch(device: Device, step: Callable[[], None], calls: int) -> tuple[float, list[float]]:
+    """Seconds of the first call, and of each of `calls` calls after the warm-up.
+
+    `step()` queues work on the device and returns before the work is done.
+    """
+    # hole: first
+    first = ...
+    # end: first
+    # hole: warm-up
+    ...
+    # end: warm-up
+    times = []
+    for _ in range(calls):
+        # hole: call
+        times.append(...)
+        # end: call
+    return first, times

@@ -1,0 +1,52 @@
+"""What is each switch worth? Reads an ablation: a time for each combination of switches."""
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Timing:
+    """A median with its 95 % confidence interval, in milliseconds."""
+
+    low: float
+    median: float
+    high: float
+
+
+Times = dict[frozenset[str], Timing]  # the switches that are on; the empty set is the baseline
+
+
+def alone(times: Times, switch: str) -> float:
+    """Speed-up of a switch over the baseline."""
+    return times[frozenset()].median / times[frozenset({switch})].median
+
+
+def on_top(times: Times, switch: str) -> float:
+    """Speed-up of a switch over all others: how much is lost without it."""
+    # hole: on-top
+    return ...
+    # end: on-top
+
+
+def average(times: Times, switch: str) -> float:
+    """Geometric mean of a switch's speed-up, over all combinations that were measured with and without it."""
+    # hole: average
+    return ...
+    # end: average
+
+
+def interaction(times: Times, first: str, second: str) -> float:
+    """Speed-up of two switches together over the product of their own: 1 if they are independent."""
+    # hole: interaction
+    return ...
+    # end: interaction
+
+
+def simplest(times: Times) -> frozenset[str]:
+    """Of all combinations whose interval overlaps that of the fastest, the one with the fewest switches.
+
+    If several have as few, the faster one.
+    """
+    # hole: simplest
+    return ...
+    # end: simplest

@@ -1,0 +1,182 @@
+//! The local runner: its Python, devices, isolation and limits. Built once at
+//! start. The pages and the API show it, and the scheduler uses it.
+
+mod activity;
+mod python;
+mod refusal;
+mod sandboxes;
+mod settings;
+
+pub(crate) use settings::Settings;
+
+pub(super) use sandboxes::Prepared;
+
+use self::{activity::Activity, python::Python, refusal::Refusal, sandboxes::Sandboxes};
+use super::{PrivateDirectory, request_workers, worker::Worker};
+use crate::{
+    devices,
+    isolation::Host,
+    python::{PackageError, unpack},
+};
+use hipward_protocol::{Capabilities, Device, Isolation, Variant};
+use std::{io, path::Path};
+
+/// The local runner.
+#[derive(Debug)]
+pub(crate) struct Runner {
+    /// The operator's settings.
+    pub(crate) settings: Settings,
+    /// The running jobs and the queue.
+    pub(crate) activity: Activity,
+    isolation: Isolation,
+    python: Result<Python, Refusal>,
+    sandboxes: Sandboxes,
+}
+
+impl Runner {
+    /// Finds PyTorch and the devices of the host. Missing parts are a state, not an error.
+    pub(crate) async fn discover(settings: Settings, host: Host) -> Result<Self, PackageError> {
+        PrivateDirectory::remove_leftovers(&settings.data);
+        let package = match &settings.kernels {
+            Some(folder) => folder.clone(),
+            None => unpack(&settings.data)?,
+        };
+        let isolation = host.isolation(None, None);
+        let mut python = match Refusal::if_too_weak(&isolation, settings.minimum_isolation) {
+            Some(refusal) => Err(refusal),
+            None => Python::discover(&settings, package).await,
+        };
+        // One slot for each device, and those of the request workers.
+        let slots =
+            request_workers::SLOTS + python.as_ref().map_or(0, |python| python.devices.len());
+        let mut sandboxes = Sandboxes::new(host, slots);
+        if let (Ok(found), Some(identity)) = (&python, sandboxes.identity())
+            && let Some(folder) = found.unreadable_folder(&settings, &identity).await
+        {
+            let refusal = Refusal::python_unreadable(&folder);
+            if !sandboxes.bypass_permissions(folder) {
+                python = Err(refusal);
+            }
+        }
+        Ok(Runner {
+            settings,
+            activity: Activity::default(),
+            isolation: sandboxes.isolation(),
+            python,
+            sandboxes,
+        })
+    }
+
+    /// A placeholder while PyTorch and devices are being searched for.
+    pub(super) fn searching(settings: Settings, host: Host) -> Self {
+        Self::refusing(settings, host, Refusal::searching())
+    }
+
+    /// A placeholder while PyTorch is being installed.
+    pub(super) fn installing(settings: Settings, host: Host) -> Self {
+        Self::refusing(settings, host, Refusal::installing())
+    }
+
+    /// A runner whose measuring package could not be written to disk.
+    pub(super) fn without_package(settings: Settings, host: Host, error: &PackageError) -> Self {
+        Self::refusing(settings, host, Refusal::no_package(error))
+    }
+
+    /// A runner that accepts no job.
+    fn refusing(settings: Settings, host: Host, refusal: Refusal) -> Self {
+        let sandboxes = Sandboxes::new(host, 0);
+        Runner {
+            settings,
+            activity: Activity::default(),
+            isolation: sandboxes.isolation(),
+            python: Err(refusal),
+            sandboxes,
+        }
+    }
+
+    /// Why no job can run here, if none can.
+    pub(crate) fn refusal(&self) -> Option<&Refusal> {
+        self.python.as_ref().err()
+    }
+
+    /// Removes all devices but the one on which a job with this `device` would run. An unknown device changes nothing, so
+    /// that the error of the submission lists the devices.
+    pub(crate) fn restrict_to_device(&mut self, device: Option<&str>) {
+        let Ok(python) = &mut self.python else {
+            return;
+        };
+        let wanted = |known: &Device| device.is_none_or(|device| known.id == device);
+        if let Some(found) = python.devices.iter().find(|known| wanted(known)) {
+            python.devices = vec![found.clone()];
+        }
+    }
+
+    /// The devices, with their current jobs.
+    pub(crate) fn devices(&self) -> Vec<Device> {
+        let devices = self.python.iter().flat_map(|python| &python.devices);
+        let busy = self.activity.is_busy(devices.clone());
+        devices
+            .cloned()
+            .zip(busy)
+            .map(|(mut device, busy)| {
+                // Not the job's id: everybody who knows the id may read the job.
+                device.current_job = busy.then(|| "a job".to_owned());
+                device
+            })
+            .collect()
+    }
+
+    /// The variants of the harness, in ladder order. Empty where no job can run.
+    pub(crate) fn variants(&self) -> &[Variant] {
+        self.python.as_ref().map_or(&[], |python| &python.variants)
+    }
+
+    /// What this runner can run, and with which limits.
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        let torch = self
+            .python
+            .as_ref()
+            .ok()
+            .and_then(|python| python.torch.clone());
+        Capabilities {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            ready: self.python.is_ok(),
+            devices: self.devices(),
+            torch,
+            variants: self.variants().to_vec(),
+            isolation: self.isolation.clone(),
+            wall_limit_s: self.settings.wall_limit.as_secs(),
+            memory_limit_bytes: self.settings.memory_bytes,
+            code_limit_bytes: Settings::MAX_CODE_BYTES as u64,
+            missing: self
+                .refusal()
+                .map(|refusal| refusal.missing.clone())
+                .into_iter()
+                .chain(devices::unused_amd_gpu(Path::new("/sys"), &self.devices()))
+                .collect(),
+        }
+    }
+
+    /// Starts a worker for a device as for a job, and kills it when it is ready.
+    pub(crate) async fn test_worker(&self, device: &Device) -> io::Result<()> {
+        let slot = self
+            .devices()
+            .iter()
+            .position(|known| known.id == device.id);
+        let mut worker = Worker::start(self, slot.unwrap_or_default(), device).await?;
+        let ready = worker.ready().await;
+        worker.end().await;
+        ready
+    }
+
+    /// Prepares a worker that runs a module of the measuring package: its sandbox, its private directory
+    /// and its isolation. Each slot has at most one worker at a time.
+    pub(super) fn spec(&self, slot: usize, gpu: bool, module: &str) -> io::Result<Prepared> {
+        let python = self
+            .python
+            .as_ref()
+            .map_err(|refusal| io::Error::other(refusal.missing.consequence.clone()))?;
+        self.sandboxes
+            .prepare(&self.settings, python, slot, gpu, module)
+    }
+}

@@ -1,0 +1,148 @@
+//! The sandboxes of workers on this host: users, file rules, limits and the leased device.
+
+use super::{python::Python, settings::Settings};
+use crate::{
+    devices::{self, Lease, NvidiaGpu},
+    isolation::{FileRules, Host, Identity, Limits, ReservedUid, SandboxSpec},
+    jobs::PrivateDirectory,
+    procfs,
+};
+use hipward_protocol::Isolation;
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+};
+
+/// Prepares the sandboxes of workers.
+#[derive(Debug)]
+pub(super) struct Sandboxes {
+    host: Host,
+    /// The users of the workers, by slot. Empty without root.
+    users: Vec<ReservedUid>,
+    /// The folder for which workers bypass file permissions, if they must.
+    closed: Option<PathBuf>,
+    nvidia_gpus: Vec<NvidiaGpu>,
+}
+
+/// A worker that can be started.
+pub(in crate::jobs) struct Prepared {
+    pub(in crate::jobs) spec: SandboxSpec,
+    pub(in crate::jobs) directory: PrivateDirectory,
+    pub(in crate::jobs) isolation: Isolation,
+}
+
+impl Sandboxes {
+    /// Sandboxes for up to `slots` workers at a time. 0 for a host that runs no job.
+    pub(super) fn new(host: Host, slots: usize) -> Self {
+        let users = if host.root && slots > 0 {
+            ReservedUid::reserve(slots)
+        } else {
+            Vec::new()
+        };
+        let nvidia_gpus = if slots > 0 {
+            devices::nvidia_gpus(Path::new("/proc/driver/nvidia"), Path::new("/dev"))
+        } else {
+            Vec::new()
+        };
+        Sandboxes {
+            host,
+            users,
+            closed: None,
+            nvidia_gpus,
+        }
+    }
+
+    /// The user of the first worker, if workers have users of their own.
+    pub(super) fn identity(&self) -> Option<Identity> {
+        self.users.first().map(|user| user.identity(false))
+    }
+
+    /// Lets workers bypass file permissions, because `folder` is closed to their users. Returns false if nothing
+    /// else would restrict them then.
+    pub(super) fn bypass_permissions(&mut self, folder: PathBuf) -> bool {
+        self.closed = Some(folder);
+        self.host.landlock_abi.is_some()
+    }
+
+    /// The isolation of every worker.
+    pub(super) fn isolation(&self) -> Isolation {
+        self.host
+            .isolation(self.identity().as_ref(), self.closed.as_deref())
+    }
+
+    /// Prepares a worker that runs a module of the measuring package: its sandbox, its private directory
+    /// and its isolation. Each slot has at most one worker at a time.
+    pub(super) fn prepare(
+        &self,
+        settings: &Settings,
+        python: &Python,
+        slot: usize,
+        gpu: bool,
+        module: &str,
+    ) -> io::Result<Prepared> {
+        let identity = if self.host.root {
+            let no_uid = || io::Error::other("no user id is free for the worker");
+            Some(self.users.get(slot).ok_or_else(no_uid)?.identity(gpu))
+        } else {
+            None
+        };
+        let directory = PrivateDirectory::new(&settings.data, identity.as_ref())?;
+        let readable = python.interpreter.readable().into_iter();
+        let mut environment = python
+            .interpreter
+            .environment(&python.package, directory.path());
+        let mut files = self.host.landlock_abi.map(|abi| FileRules {
+            bypass_permissions: identity.is_some() && self.closed.is_some(),
+            ..FileRules::new(abi, readable.chain([python.package.clone()]), gpu)
+        });
+        let device = python.devices.get(slot).filter(|_| gpu);
+        let variable = |name: &str| env::var(name).ok();
+        if let Some(lease) =
+            device.and_then(|device| Lease::new(device, variable, &self.nvidia_gpus))
+        {
+            lease.apply(&mut environment);
+            if let Some(files) = &mut files {
+                lease.retain_own(&mut files.devices);
+            }
+        }
+        let arguments = ["-P", "-m", module, "--events-fd", "3"];
+        // The kernel counts threads by user. A worker with a user of its own starts at 0.
+        let existing_threads = if identity.is_some() {
+            0
+        } else {
+            threads_of_own_user()
+        };
+        let spec = SandboxSpec {
+            program: python.interpreter.executable.clone(),
+            arguments: arguments.map(str::to_owned).into(),
+            environment,
+            directory: directory.path().to_owned(),
+            limits: Limits {
+                memory_bytes: settings.memory_bytes,
+                disk_bytes: Settings::MAX_DISK_BYTES,
+                processes: Settings::MAX_PROCESSES,
+                threads: Limits::threads(existing_threads),
+            },
+            identity: identity.clone(),
+            files,
+            seccomp: self.host.seccomp,
+            gpu,
+        };
+        Ok(Prepared {
+            spec,
+            directory,
+            isolation: self
+                .host
+                .isolation(identity.as_ref(), self.closed.as_deref()),
+        })
+    }
+}
+
+/// Threads of all processes of the server's user.
+fn threads_of_own_user() -> u64 {
+    let own = nix::unistd::getuid().as_raw();
+    procfs::processes()
+        .filter(|&pid| procfs::owner(pid) == Some(own))
+        .map(|pid| procfs::threads(pid).count() as u64)
+        .sum()
+}

@@ -1,0 +1,129 @@
+//! Queries: everything that reads the store without changing it.
+
+use super::{Store, error::Result, log};
+use hipward_protocol::{Event, JobState, JobSummary};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::de::DeserializeOwned;
+
+impl Store {
+    /// The jobs that are stored as running.
+    pub(crate) fn running(&self) -> Result<Vec<String>> {
+        let jobs = running_jobs(&self.connection())?;
+        Ok(jobs.into_iter().map(|(job, _)| job).collect())
+    }
+
+    /// The number of queued jobs ahead of a queued job. None if it is not queued.
+    pub(crate) fn position(&self, id: &str) -> Result<Option<usize>> {
+        Ok(self.summary(id)?.and_then(|summary| summary.position))
+    }
+
+    /// A job without its events.
+    pub(crate) fn summary(&self, id: &str) -> Result<Option<JobSummary>> {
+        summary(&self.connection(), id)
+    }
+
+    /// A job's snippet.
+    pub(crate) fn code(&self, id: &str) -> Result<Option<String>> {
+        Ok(self
+            .connection()
+            .query_row("select code from jobs where id = ?1", [id], |row| {
+                row.get(0)
+            })
+            .optional()?)
+    }
+
+    /// Up to `limit` events that follow `after`, in order.
+    pub(crate) fn events_after(&self, id: &str, after: u64, limit: usize) -> Result<Vec<Event>> {
+        let connection = self.connection();
+        let mut query = connection.prepare_cached(
+            "select seq, attempt, at, body from events where job = ?1 and seq > ?2 order by seq limit ?3",
+        )?;
+        let rows = query.query_map(params![id, after as i64, limit as i64], |row| {
+            Ok((
+                row.get::<_, i64>(0)?,
+                row.get(1)?,
+                row.get(2)?,
+                row.get::<_, String>(3)?,
+            ))
+        })?;
+        rows.map(|row| {
+            let (seq, attempt, at, body) = row?;
+            Ok(Event {
+                seq: seq.cast_unsigned(),
+                attempt,
+                at,
+                body: serde_json::from_str(&body)?,
+            })
+        })
+        .collect()
+    }
+
+    /// The number of jobs in each state.
+    pub(crate) fn counts(&self) -> Result<Vec<(JobState, u64)>> {
+        let connection = self.connection();
+        let mut query =
+            connection.prepare_cached("select state, count(*) from jobs group by state")?;
+        let rows = query.query_map([], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
+        })?;
+        rows.map(|row| {
+            let (state, count) = row?;
+            Ok((parse_name(&state)?, count.cast_unsigned()))
+        })
+        .collect()
+    }
+}
+
+/// A job without its events.
+pub(super) fn summary(connection: &Connection, id: &str) -> Result<Option<JobSummary>> {
+    let found = connection
+            .prepare_cached(
+                "select id, title, attempt, created_at, code_sha256, last_seq, state, variants,
+                    case state when 'failed' then (select body from events where job = id and seq = last_seq) end
+                 from jobs where id = ?1",
+            )?
+            .query_row([id], summary_columns)
+            .optional()?;
+    let Some((mut summary, state, variants, failed)) = found else {
+        return Ok(None);
+    };
+    summary.state = parse_name(&state)?;
+    if summary.state == JobState::Queued {
+        summary.position = Some(log::position(connection, id)?);
+    }
+    summary.variants = serde_json::from_str(&variants)?;
+    summary.failure = failed
+        .map(|event| serde_json::from_str(&event))
+        .transpose()?;
+    Ok(Some(summary))
+}
+
+/// The summary without the three columns that need parsing: state, variants, and the final event of a failed job.
+fn summary_columns(row: &Row) -> rusqlite::Result<(JobSummary, String, String, Option<String>)> {
+    let summary = JobSummary {
+        id: row.get(0)?,
+        title: row.get(1)?,
+        state: JobState::Queued,
+        attempt: row.get(2)?,
+        created_at: row.get(3)?,
+        variants: Vec::new(),
+        code_sha256: row.get(4)?,
+        last_seq: row.get::<_, i64>(5)?.cast_unsigned(),
+        position: None,
+        failure: None,
+    };
+    Ok((summary, row.get(6)?, row.get(7)?, row.get(8)?))
+}
+
+/// Jobs that are stored as running, with their attempts, in the order of the queue.
+pub(super) fn running_jobs(connection: &Connection) -> Result<Vec<(String, u32)>> {
+    let mut query = connection
+        .prepare_cached("select id, attempt from jobs where state = 'running' order by number")?;
+    let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<std::result::Result<_, _>>()?)
+}
+
+/// Parses the name of a variant of an enum, as it is stored.
+pub(super) fn parse_name<T: DeserializeOwned>(name: &str) -> Result<T> {
+    Ok(serde_json::from_value(name.into())?)
+}

@@ -1,0 +1,51 @@
+// Progress as a file, to move it to another browser.
+
+import { element } from "./element.js";
+import { exercises, replace, valid } from "./exercise-store.js";
+
+const limit = 8 << 20;
+
+// Buttons that export and import the progress. `lessons` are the lessons read; `imported` receives those of a file.
+export function progressFile(lessons, imported) {
+  const status = element("span", { role: "status" });
+  const save = element("button", { type: "button", textContent: "Export" });
+  save.addEventListener("click", () => {
+    const progress = { hipward: "progress", version: 1, lessons: [...lessons()], exercises: exercises() };
+    const blob = new Blob([`${JSON.stringify(progress, null, 2)}\n`], { type: "application/json" });
+    const link = element("a", { download: "hipward-progress.json", href: URL.createObjectURL(blob) });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+  const input = element("input", { type: "file", accept: ".json,application/json" });
+  input.addEventListener("change", async () => {
+    const [file] = input.files;
+    if (!file) return;
+    try {
+      const progress = await read(file);
+      replace({ ...exercises(), ...progress.exercises });
+      imported(progress.lessons);
+      status.textContent = `Imported ${progress.lessons.length} lessons and ${Object.keys(progress.exercises).length} exercises.`;
+    } catch (error) {
+      status.textContent = error.message;
+    }
+    input.value = "";
+  });
+  return element("details", { className: "progress-file" }, [
+    element("summary", { textContent: "Move your progress to another browser" }),
+    element("p", { className: "actions" }, [save, element("label", {}, ["Import ", input]), status]),
+  ]);
+}
+
+async function read(file) {
+  const wrong = new Error(`${file.name} is not a progress file. Export one with the button on this page.`);
+  if (file.size > limit) throw wrong;
+  let stored;
+  try {
+    stored = JSON.parse(await file.text());
+  } catch {
+    throw wrong;
+  }
+  if (stored?.hipward !== "progress" || !Array.isArray(stored.lessons)) throw wrong;
+  const lessons = stored.lessons.filter((lesson) => typeof lesson === "string" && /^[a-z0-9-]+\/[a-z0-9-]+$/.test(lesson));
+  return { lessons, exercises: valid(stored.exercises) };
+}
