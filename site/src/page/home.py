@@ -1,8 +1,4 @@
-import os
-
 import torch
-
-os.environ["CUDA_LAUNCH_BLOCKING"] = "1"
 
 
 def device():

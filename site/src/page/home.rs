@@ -61,7 +61,7 @@ pub(super) fn page(site: &Site) -> Page {
     }
 }
 
-/// A measured result: one training step after each optimization, with the precision of each checked before.
+/// A measured result: the time of one training step after each optimization.
 fn result(site: &Site) -> Option<AnyView> {
     let study = site
         .ops
@@ -121,7 +121,7 @@ fn result(site: &Site) -> Option<AnyView> {
                 </table>
                 <p class="hint">
                     "TinyLlama-like model, "{setting}", on one "{device}
-                    ". Every step passed the precision check first. Nothing has been measured on an AMD GPU yet. "
+                    ". Nothing has been measured on an AMD GPU yet. "
                     <a href=site.href(&Route::Models)>"All measurements"</a>
                 </p>
             </section>
