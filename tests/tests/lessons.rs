@@ -233,7 +233,7 @@ fn portable_code_of_the_first_lesson_has_no_findings() {
     {
         assert!(sample.contains(code), "portable.py does not have `{code}`");
     }
-    let team = read(&content().join("04-team/01-keep-it-ported/lesson.md"));
+    let team = read(&content().join("06-team/01-keep-it-ported/lesson.md"));
     let mention = sample
         .lines()
         .filter(|line| line.to_lowercase().contains("cuda"))
@@ -313,7 +313,7 @@ fn library_tables_name_the_rules() {
     let rows: Vec<Vec<String>> =
         serde_json::from_value(json!(reference["rows"])).expect("rows of strings");
     assert_eq!(rows.len(), LIBRARIES.len(), "each row has its sample");
-    let page = read(&content().join("01-port/02-vendor-libraries/lesson.md"));
+    let page = read(&content().join("01-port/06-vendor-libraries/lesson.md"));
     let taught = table(&page, "## The table");
     let first = |cell: &str| {
         cell.replace('`', "")
