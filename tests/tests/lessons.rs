@@ -5,7 +5,7 @@
 mod answers;
 
 use answers::{ANSWERS, Answer, From};
-use hipward_analyzer::{Exercise, Language, Options, Target, analyze};
+use hipward_analyzer::{Exercise, Language, Options, RULES, Target, analyze};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs;
@@ -351,4 +351,34 @@ fn library_tables_name_the_rules() {
             "{name}: the lesson states that nothing has to change, and {rules:?} have findings"
         );
     }
+}
+
+#[test]
+fn rules_name_lessons_that_exist() {
+    let addresses: BTreeSet<String> = lessons()
+        .iter()
+        .map(|page| {
+            let folders = page.strip_prefix(content()).expect("below content/");
+            let slugs = folders.iter().take(2).map(|folder| {
+                let folder = folder.to_str().expect("UTF-8");
+                folder.split_once('-').expect("a number").1
+            });
+            slugs.collect::<Vec<_>>().join("/")
+        })
+        .collect();
+    for rule in RULES {
+        if let Some(lesson) = rule.lesson {
+            assert!(
+                addresses.contains(lesson),
+                "{}: no lesson {lesson}",
+                rule.name
+            );
+        }
+    }
+    let without: Vec<&str> = RULES
+        .iter()
+        .filter(|rule| rule.lesson.is_none())
+        .map(|rule| rule.name)
+        .collect();
+    assert_eq!(without, ["expert-loop"], "rules without a lesson");
 }
