@@ -420,6 +420,7 @@ fn the_benchmark_page_says_what_is_missing_and_how_to_mend_it() {
         ready: false,
         devices: Vec::new(),
         torch: None,
+        hip_compiler: None,
         variants: Vec::new(),
         isolation: Isolation {
             level: IsolationLevel::Limits,
