@@ -41,7 +41,7 @@ export function mount(textarea, onChange, onFix) {
         frame,
         keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...lintKeymap, indentWithTab]),
         EditorView.contentAttributes.of({
-          "aria-label": textarea.labels[0]?.textContent ?? "Code",
+          "aria-label": textarea.labels[0]?.textContent.trim() ?? "Code",
           // For tools that do not know contenteditable.
           tabindex: "0",
           "aria-describedby": textarea.getAttribute("aria-describedby") ?? "",
@@ -59,6 +59,12 @@ export function mount(textarea, onChange, onFix) {
     view.dispatch({ effects: EditorView.scrollIntoView(head) });
   }
 
+  function setLanguage(wanted) {
+    if (wanted === language) return;
+    language = wanted;
+    view.dispatch({ effects: syntax.reconfigure(highlighting[language]?.() ?? []) });
+  }
+
   return {
     text: () => view.state.doc.toString(),
     setText(text) {
@@ -67,11 +73,10 @@ export function mount(textarea, onChange, onFix) {
       view.dispatch({ changes: difference(view.state.doc.toString(), text) });
       quiet = false;
     },
+    // Highlights the text as a language of the analyzer.
+    setLanguage,
     setReport(report) {
-      if (report.language !== language) {
-        language = report.language;
-        view.dispatch({ effects: syntax.reconfigure(highlighting[language]?.() ?? []) });
-      }
+      setLanguage(report.language);
       const placed = report.findings.flatMap(diagnostic(view.state.doc.length, onFix));
       view.dispatch(setDiagnostics(view.state, placed));
     },

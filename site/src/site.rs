@@ -73,6 +73,10 @@ pub enum Route {
     Benchmark,
     /// `/isa/`
     Isa,
+    /// `/jobs/`
+    Jobs,
+    /// `/jobs/compare/`; needs [`PageData::Compare`](crate::PageData::Compare).
+    Compare,
     /// `/jobs/<id>/`; needs [`PageData::Job`](crate::PageData::Job).
     Job(String),
     /// `/rules/`
@@ -111,6 +115,8 @@ impl Route {
             Route::Playground => "/playground/".to_owned(),
             Route::Benchmark => "/benchmark/".to_owned(),
             Route::Isa => "/isa/".to_owned(),
+            Route::Jobs => "/jobs/".to_owned(),
+            Route::Compare => "/jobs/compare/".to_owned(),
             Route::Job(id) => format!("/jobs/{id}/"),
             Route::Rules => "/rules/".to_owned(),
             Route::Rule(name) => format!("/rules/{name}/"),
@@ -189,6 +195,7 @@ impl Site {
             Route::Learn,
             Route::Playground,
             Route::Benchmark,
+            Route::Jobs,
             Route::Isa,
             Route::Rules,
             Route::Ops,
@@ -241,6 +248,8 @@ impl Site {
                 let table = self.content.reference(slug)?;
                 Some(Route::Reference(table.slug.clone()))
             }
+            ["jobs"] => Some(Route::Jobs),
+            ["jobs", "compare"] => Some(Route::Compare),
             ["jobs", id] => Some(Route::Job((*id).to_owned())),
             ["learn", path] => ReadingPath::from_slug(path)
                 .filter(|path| self.content.is_on(*path))

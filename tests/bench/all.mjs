@@ -11,9 +11,10 @@ import throughput from './throughput.mjs';
 import cuda from './cuda.mjs';
 import edit from './edit.mjs';
 import paste from './paste.mjs';
+import playground from './playground.mjs';
 import runner from './runner.mjs';
 
-const parts = { sizes, analyzer, throughput, cuda, edit, paste, runner };
+const parts = { sizes, analyzer, throughput, cuda, edit, paste, playground, runner };
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !(name in parts));
 if (unknown.length > 0) {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { paste } from '../support/editor.mjs';
+import { code, editor, paste } from '../support/editor.mjs';
 import { startBrowser, startServer } from '../support/server.mjs';
 
 const triton = `import triton
@@ -35,6 +35,22 @@ const result = () => page.locator('[data-region=isa]');
 const compile = () => page.getByRole('button', { name: 'Compile', exact: true });
 const patience = { timeout: 180_000 };
 
+test('a host without a compiler for HIP is reported before a source is sent', async () => {
+  const without = await startServer([], { env: { PATH: '/nonexistent', ROCM_PATH: '/nonexistent' } });
+  try {
+    await page.goto(`${without.url}/isa/`);
+    await page.getByRole('option', { name: 'HIP (no compiler on this host)' }).waitFor({ state: 'attached' });
+    await compile().and(page.locator(':enabled')).waitFor();
+    await page.getByLabel('Language').selectOption('hip');
+    await page.getByText(/This host has no clang with an AMD GPU target\. Install clang 22/).waitFor();
+    assert.ok(await compile().isDisabled());
+    await page.getByLabel('Language').selectOption('triton');
+    assert.ok(await compile().isEnabled());
+  } finally {
+    await without.stop();
+  }
+});
+
 test('the recorded example is whole without a script', async () => {
   const context = await browser.newContext({ javaScriptEnabled: false });
   const quiet = await context.newPage();
@@ -49,7 +65,7 @@ test('the recorded example is whole without a script', async () => {
 
 test('a kernel that is pasted is compiled for the targets that are chosen', async () => {
   await page.goto(`${server.url}/isa/`);
-  await page.getByLabel('Source of the kernel').fill(triton);
+  await paste(page, triton);
   await page.getByLabel('Arguments').fill('x_ptr=*fp32, BLOCK=1024');
   await page.getByLabel('gfx90a').uncheck();
   await compile().click();
@@ -64,29 +80,49 @@ test('a kernel that is pasted is compiled for the targets that are chosen', asyn
   assert.match(await result().locator('.listing').first().innerText(), /8 {2}x = tl\.load/);
 });
 
+test('the arguments follow the source, and what was typed stays while the kernel has it', async () => {
+  await page.goto(`${server.url}/isa/`);
+  const field = page.getByLabel('Arguments');
+  assert.match(await field.inputValue(), /BLOCK=4096/);
+  await paste(page, triton);
+  assert.equal(await field.inputValue(), 'BLOCK=4096, x_ptr=*bf16');
+  await field.fill('x_ptr=*fp32, BLOCK=512');
+  await paste(page, triton.replaceAll('BLOCK', 'SIZE'));
+  assert.equal(await field.inputValue(), 'x_ptr=*fp32, SIZE=1024');
+  await compile().click();
+  await result().locator('table.isa').getByText('double').first().waitFor(patience);
+  assert.deepEqual(errors, []);
+});
+
 test('HIP is compiled too, or the page says which compiler is missing', async () => {
   await page.goto(`${server.url}/isa/`);
   await page.getByLabel('Language').selectOption('hip');
   assert.ok(!(await page.getByLabel('Arguments').isVisible()), 'types are only asked of Triton');
-  await page.getByLabel('Source of the kernel').fill('#include <hip/hip_runtime.h>\n\n__global__ void twice(float4* x) {\n  x[threadIdx.x].x *= 2;\n}\n');
-  await compile().click();
-  await page.locator('main').getByText(/^Compiled with clang|no clang/).first().waitFor(patience);
+  await paste(page, '#include <hip/hip_runtime.h>\n\n__global__ void twice(float4* x) {\n  x[threadIdx.x].x *= 2;\n}\n');
+  const { hip_compiler: compiler } = await (await fetch(`${server.url}/api/v1/capabilities`)).json();
+  if (compiler) {
+    assert.match(compiler, /^clang \d+\./);
+    await compile().click();
+    await page.locator('main').getByText(/^Compiled with clang/).first().waitFor(patience);
+  } else {
+    await page.getByText(/This host has no clang/).waitFor();
+  }
 });
 
 test('what the compiler refuses is shown as it says it, and the next source compiles', async () => {
   await page.goto(`${server.url}/isa/`);
   const trouble = page.getByRole('alert').filter({ hasText: /./ });
-  const refused = async (source, says) => {
-    await page.getByLabel('Source of the kernel').fill(source);
+  const refused = async (source, says, cleared = false) => {
+    await paste(page, source);
+    if (cleared) await page.getByLabel('Arguments').fill('');
     await compile().click();
     await page.locator('main').getByText(says).first().waitFor(patience);
     await compile().and(page.locator(':enabled')).waitFor();
   };
-  await page.getByLabel('Arguments').fill('');
   await refused('def broken(:\n', /This is not Python/);
   assert.match(await trouble.first().innerText(), /Line 1/);
   await refused('import triton\n', /no function under triton\.jit/);
-  await refused(triton, /BLOCK is a tl\.constexpr without a default/);
+  await refused(triton, /BLOCK is a tl\.constexpr without a default/, true);
   await page.getByLabel('Arguments').fill('BLOCK=1024');
   await refused(triton.replace('x * 2', 'tl.nothing(x)'), /nothing/);
   await refused(`import os\nos._exit(3)\n${triton}`, /ended without an answer/);
@@ -100,7 +136,9 @@ test('the playground hands a Triton kernel over', async () => {
   await paste(page, triton.replace('BLOCK: tl.constexpr', 'BLOCK: tl.constexpr = 256'));
   await page.getByRole('button', { name: 'See the machine code' }).click();
   await page.waitForURL(/\/isa\/#code=/);
-  assert.match(await page.getByLabel('Source of the kernel').inputValue(), /def double/);
+  await editor(page).filter({ hasText: 'def double' }).waitFor();
+  assert.match(await code(page), /def double/);
+  assert.equal(await page.getByLabel('Arguments').inputValue(), 'x_ptr=*bf16');
   assert.equal(await result().innerText(), '', 'the recorded answer is of another kernel');
   await compile().click();
   await result().locator('table.isa').getByText('gfx942').waitFor(patience);

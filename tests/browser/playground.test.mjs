@@ -94,8 +94,12 @@ test('paste, find, fix, compare, benchmark, verdict', async () => {
   const changes = page.getByRole('region', { name: /changes/i });
   assert.match(await changes.innerText(), /PYTORCH_CUDA_ALLOC_CONF[\s\S]*PYTORCH_ALLOC_CONF/);
 
+  // The other fix may change behaviour, so its change is shown first.
   await findings().first().getByRole('button', { name: /default/i }).click();
-  await summary(/no findings|nothing/i);
+  assert.match(await findings().first().getByRole('table').innerText(), /reduce-overhead[\s\S]*default/);
+  assert.match(await code(), /mode="reduce-overhead"/);
+  await findings().first().getByRole('button', { name: 'Apply', exact: true }).click();
+  await summary(/no findings/i);
   assert.match(await code(), /mode="default"/);
 
   await page.getByRole('button', { name: 'Benchmark this' }).click();
@@ -133,6 +137,130 @@ test('paste, find, fix, compare, benchmark, verdict', async () => {
   assert.match(await page.getByRole('region', { name: 'Conditions' }).innerText(), /Device before the run[\s\S]*Throttling/);
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
   await page.setViewportSize({ width: 1280, height: 720 });
+  assert.deepEqual(errors.splice(0), []);
+});
+
+const two = 'import os\nos.environ["PYTORCH_CUDA_ALLOC_CONF"] = "a:1"\nx = 1\nos.environ["PYTORCH_CUDA_ALLOC_CONF"] = "a:2"\nimport pynvml\n';
+
+test('each fix shows its change in its card, marks the changed lines, and is undone with one key', async () => {
+  await open();
+  const long = `${two}${'y = 2\n'.repeat(200)}import apex\n`;
+  await paste(long);
+  const second = () => findings().filter({ hasText: 'Line 4' });
+  await second().getByRole('button', { name: 'Show the change' }).click();
+  const diff = second().getByRole('table');
+  assert.match(await diff.innerText(), /PYTORCH_CUDA_ALLOC_CONF"\] = "a:2"[\s\S]*PYTORCH_ALLOC_CONF"\] = "a:2"/);
+  assert.equal(await code(), long, 'nothing is applied');
+  await second().getByRole('button', { name: 'Hide the change' }).click();
+  assert.equal(await diff.count(), 0);
+
+  // The change is out of sight.
+  await findings().filter({ hasText: 'apex' }).getByRole('button', { name: /^Line/ }).click();
+  await second().getByRole('button', { name: /PYTORCH_ALLOC_CONF/ }).first().click();
+  await page.locator('.cm-changed').waitFor();
+  assert.match(await page.locator('.cm-changed').innerText(), /PYTORCH_ALLOC_CONF"\] = "a:2"/);
+  assert.equal(await page.locator('.cm-changed').count(), 1);
+  await page.getByRole('status').filter({ hasText: /^Applied: / }).waitFor();
+  await page.keyboard.press('Control+z');
+  assert.equal(await code(), long, 'with the focus outside the editor');
+
+  await findings().filter({ hasText: 'Line 4' }).waitFor();
+  await second().getByRole('button', { name: /PYTORCH_ALLOC_CONF/ }).first().click();
+  await page.locator('.cm-changed').waitFor();
+  await editor().focus();
+  await page.keyboard.press('Control+z');
+  assert.equal(await code(), long, 'with the focus in the editor');
+  assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0);
+
+  await findings().filter({ hasText: 'Line 4' }).waitFor();
+  await page.getByRole('button', { name: /apply all safe/i }).click();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  assert.equal(await code(), long, 'with the button');
+  assert.deepEqual(errors.splice(0), []);
+});
+
+test('the plain editor selects the changed line, and undoes too', async () => {
+  await open();
+  await paste(two);
+  await findings().filter({ hasText: 'pynvml' }).waitFor();
+  await page.getByLabel(/plain editor/i).check();
+  const area = page.locator('textarea#code');
+  await findings().filter({ hasText: 'Line 4' }).getByRole('button', { name: /PYTORCH_ALLOC_CONF/ }).first().click();
+  await page.getByRole('button', { name: 'Undo' }).waitFor();
+  const selected = await area.evaluate((area) => area.value.slice(area.selectionStart, area.selectionEnd));
+  assert.equal(selected, 'os.environ["PYTORCH_ALLOC_CONF"] = "a:2"\n');
+  await page.keyboard.press('Control+z');
+  assert.equal(await area.inputValue(), two);
+  await page.getByLabel(/plain editor/i).uncheck();
+  await editor().waitFor();
+});
+
+test('errors come first, findings are filtered by family, and all fixes of a rule are applied at once', async () => {
+  await open();
+  await paste(two);
+  const places = () => findings().getByRole('button', { name: /^Line \d+$/ }).allInnerTexts();
+  await findings().filter({ hasText: 'pynvml' }).waitFor();
+  assert.deepEqual(await places(), ['Line 5', 'Line 2', 'Line 4']);
+  await page.getByLabel('Order by').selectOption('line');
+  assert.deepEqual(await places(), ['Line 2', 'Line 4', 'Line 5']);
+  await page.getByLabel('Show', { exact: true }).selectOption({ label: 'Environment' });
+  assert.deepEqual(await places(), ['Line 2', 'Line 4']);
+  await findings().first().getByRole('button', { name: 'Show the change' }).click();
+  await findings().first().getByRole('button', { name: 'Apply all 2 of cuda-alloc-conf' }).click();
+  await page.getByRole('status').filter({ hasText: 'Applied the fixes of cuda-alloc-conf.' }).waitFor();
+  assert.equal(await code(), two.replaceAll('PYTORCH_CUDA_ALLOC_CONF', 'PYTORCH_ALLOC_CONF'));
+  // No finding of the family is left, so the others are shown.
+  await findings().filter({ hasText: 'pynvml' }).waitFor();
+  assert.equal(await findings().count(), 1);
+});
+
+test('an import that stops the script is listed above a deprecated name', async () => {
+  await open();
+  await paste('import os\nos.environ["PYTORCH_CUDA_ALLOC_CONF"] = "a:1"\nimport flash_attn_interface\nimport pynvml\n');
+  await findings().filter({ hasText: 'pynvml' }).first().waitFor();
+  const severities = await findings().locator('strong').allInnerTexts();
+  const order = ['Error', 'Warning', 'Advice', 'Info'];
+  const ranks = severities.map((text) => order.findIndex((name) => text.includes(name)));
+  assert.deepEqual(ranks, ranks.toSorted());
+});
+
+test('code without findings, an empty editor and prose each state what was checked and what to do next', async () => {
+  await open();
+  const region = page.locator('[data-region=findings]');
+  await paste('import torch\n\nx = torch.ones(3)\n');
+  await region.getByText(/^Checked with \d\d rules for Python, for gfx942 \(MI300X.*ROCm \d.*PyTorch \d.*Python \d/).waitFor();
+  await region.getByText(/benchmark the model below, or check the whole folder/).waitFor();
+  await page.getByLabel(/^GPU/).selectOption('gfx90a');
+  await region.getByText(/for gfx90a \(MI210/).waitFor();
+  for (const text of ['Dear all,\nthis is a letter; it is not a program!\nYours -> truly\n'.repeat(20), '<!doctype html>\n<p class="a">Not code; a page!</p>\n<img src="a.png">\n'.repeat(20)]) {
+    await paste(text);
+    await region.getByText(/not valid Python, so it was not analyzed/).waitFor();
+    assert.equal(await page.locator('[data-region=summary]').innerText(), 'Nothing was checked.');
+    assert.ok(!(await page.locator('main').innerText()).includes('No findings'));
+    assert.equal(await page.getByText(/To be benchmarked/).count(), 0);
+  }
+  await paste(' ');
+  await region.getByText('The editor is empty.').waitFor();
+});
+
+test('what is typed before the editor is loaded stays, with the focus', async () => {
+  const held = [];
+  await page.route(/\/editor-\w+\.js$/, (route) => held.push(route));
+  await page.goto('about:blank');
+  await page.goto(`${server.url}/playground/`, { waitUntil: 'commit' });
+  const area = page.locator('textarea#code');
+  await area.focus();
+  await page.keyboard.press('Control+A');
+  await page.keyboard.insertText('import apex\n');
+  await findings().filter({ hasText: 'apex' }).first().waitFor();
+  await page.keyboard.press('ArrowUp');
+  while (held.length === 0) await page.waitForTimeout(20);
+  await page.unroute(/\/editor-\w+\.js$/);
+  for (const route of held) await route.continue();
+  await editor().waitFor();
+  await page.keyboard.insertText('import pynvml\n');
+  assert.equal(await code(), 'import pynvml\nimport apex\n');
+  await findings().filter({ hasText: 'pynvml' }).first().waitFor();
   assert.deepEqual(errors.splice(0), []);
 });
 
@@ -226,6 +354,8 @@ async function openExercise(lesson) {
 test('a lesson’s exercise shows its conditions and is solved when all of them are met', async () => {
   await openExercise('port/device-abstraction');
   await conditions().filter({ hasText: 'Not met: No finding of version-cuda-gate' }).filter({ hasText: 'Line 11' }).waitFor();
+  const back = page.getByRole('link', { name: 'Back to the lesson' });
+  assert.equal(await back.getAttribute('href'), '/learn/port/device-abstraction/');
 
   // The three rules are quiet, and the task is not done.
   const start = await lessonFile('01-port/01-device-abstraction/job_before.py');
@@ -247,6 +377,8 @@ test('a lesson’s exercise shows its conditions and is solved when all of them 
   await paste(await lessonFile('01-port/01-device-abstraction/job_after.py'));
   await page.getByText(/Solved/).first().waitFor();
   assert.equal(await conditions().filter({ hasText: 'Not met' }).count(), 0);
+  await back.click();
+  await page.waitForURL(/\/learn\/port\/device-abstraction\/$/);
   assert.deepEqual(errors.splice(0), []);
 });
 
@@ -274,6 +406,9 @@ test('what a person made of an exercise survives a reload, and the exercise does
   await open(exercise);
   await page.getByText('Task.').waitFor();
   assert.equal(await code(), 'import pynvml\n', 'the link opens as it is');
+  await open();
+  await findings().filter({ hasText: 'apex' }).first().waitFor();
+  assert.equal(await code(), 'import apex\n', 'an exercise that was solved does not replace the own code');
 });
 
 test('what was typed last is there again, however soon the page is left', async () => {

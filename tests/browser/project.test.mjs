@@ -100,6 +100,8 @@ const code = () => support.code(page);
 async function choose() {
   await page.getByLabel('Check a folder').setInputFiles(folder);
   await project().getByText(/findings in \d+ of 15 files/).waitFor({ timeout: 30_000 });
+  // A file of it is opened.
+  await project().locator('[aria-current]').waitFor();
 }
 
 test('a chosen folder is summed up: what there is, who does it, how long it may take, what was left out', async () => {
@@ -182,6 +184,32 @@ test('a file opens in the editor with its findings, by keyboard, and a fix in it
   await project().getByRole('button', { name: 'Close the folder' }).click();
   assert.equal(await project().count(), 0);
   assert.equal(await code(), fixed, 'the text stays');
+});
+
+test('the editor shows the file with the worst findings, whose fixes show their changes', async () => {
+  const own = await code();
+  await choose();
+  const first = loud().getByRole('listitem').first();
+  assert.equal(await first.getByRole('button').getAttribute('aria-current'), 'true');
+  assert.equal(await code(), files[await first.getByRole('button').innerText()]);
+  assert.notEqual(await code(), own);
+
+  await loud().getByRole('button', { name: 'train.py', exact: true }).click();
+  const finding = findings().filter({ hasText: 'cuda-alloc-conf' });
+  await finding.getByRole('button', { name: 'Show the change' }).click();
+  assert.match(await finding.getByRole('table').innerText(), /PYTORCH_CUDA_ALLOC_CONF[\s\S]*PYTORCH_ALLOC_CONF/);
+  await finding.getByRole('button', { name: 'Apply', exact: true }).click();
+  await page.locator('.cm-changed').waitFor();
+  assert.match(await code(), /"PYTORCH_ALLOC_CONF"/);
+  await page.keyboard.press('Control+z');
+  assert.equal(await code(), files['train.py']);
+
+  // Undoing does not go on to the text of another file.
+  await loud().getByRole('button', { name: 'csrc/lanes.cuh' }).click();
+  await findings().filter({ hasText: 'lane-mask' }).waitFor();
+  await page.locator('.cm-content').focus();
+  await page.keyboard.press('Control+z');
+  assert.equal(await code(), files['csrc/lanes.cuh']);
 });
 
 test('a file of it is benchmarked beside the page, which keeps the folder', async () => {

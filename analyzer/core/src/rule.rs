@@ -98,7 +98,7 @@ pub struct RuleMeta {
     pub targets: &'static str,
     /// The best applicability of its fixes.
     pub applicability: Applicability,
-    /// The lesson about it: `01-port/02-vendor-libraries`.
+    /// The lesson about it, as in the address of its page: `port/vendor-libraries`.
     pub lesson: Option<&'static str>,
     /// True for a rewrite that is only a matter of taste: it runs only when it is selected by name.
     #[serde(skip)]

@@ -13,7 +13,7 @@ for row in range(ROWS):
         print(f'<rect class="{fill}" x="{left}" y="{top}" width="{CELL - 3}" height="30"/>')
         print(f'<text class="mid on" x="{left + CELL // 2 - 1}" y="{top + 20}">{values[row][column]}</text>')
 print(f'<text class="small quiet" x="{LEFT + CELL * COLUMNS + 8}" y="26">x, {ROWS} × {COLUMNS}</text>')
-print(f'<path class="arrow" d="M{LEFT - 60} 78V150"/>')
+print(f'<path class="arrow" d="M{LEFT + CELL * COLUMNS} 57H{LEFT + CELL * COLUMNS + 28}V150"/>')
 for label, top in (("column", 156), ("mask", 192), ("x", 228)):
     print(f'<text class="end mono" x="{LEFT - 10}" y="{top + 20}">{label}</text>')
     for lane in range(BLOCK):

@@ -5,7 +5,7 @@ judge, ends the process at the time limit, and requires every case's line and th
 
 An answer shares a process with the judge, so it could replace the functions that the judge compares with, and an answer
 that writes to the pipe itself can forge lines. Therefore a case that passes is not sufficient. The same process then
-runs the case on a *control*: a wrong answer of the exercise that must fail it. If the judge now accepts that, the
+runs the case on *controls*: wrong answers of the exercise that must fail it. If the judge now accepts them, the
 verdict is not `solved`. This detects replaced comparisons; cases that no wrong answer fails are not protected. It does
 not detect code that finds the pipe and writes every line itself: nothing can within one process, and a judge in another
 process could not call the answer's functions with tensors and inspect its modules. The results are for the learner. Do
@@ -129,7 +129,7 @@ class _Process:
     output: int
     """Descriptor of the pipe with what the answer prints."""
     directory: Path
-    controls: dict[str, Path]
+    controls: dict[str, list[Path]]
     limits: Limits
     started: float
     deadline: float
@@ -247,7 +247,7 @@ class _Process:
 class _Log:
     """The lines of one answer's processes, checked in order."""
 
-    def __init__(self, exercise: Exercise, controls: dict[str, Path]) -> None:
+    def __init__(self, exercise: Exercise, controls: dict[str, list[Path]]) -> None:
         self.cases = [Case(name, title) for name, title in exercise.cases]
         self.controls = controls
         self.judge: tuple[str, str | None] | None = None
@@ -358,13 +358,15 @@ class _Log:
         return f"in the case “{self._current().title}”" if self.position < len(self.cases) else "after the last case"
 
 
-def _controls(exercise: Exercise) -> dict[str, Path]:
-    """For each case that a wrong answer fails, one such answer."""
+def _controls(exercise: Exercise) -> dict[str, list[Path]]:
+    """For each case that a wrong answer fails, these answers in random order."""
     found: dict[str, list[Path]] = {}
     for wrong in exercise.wrong:
         for name in wrong.fails:
             found.setdefault(name, []).append(wrong.path)
-    return {name: random.SystemRandom().choice(paths) for name, paths in found.items()}
+    for paths in found.values():
+        random.SystemRandom().shuffle(paths)
+    return found
 
 
 def _read(fd: int) -> bytes | None:

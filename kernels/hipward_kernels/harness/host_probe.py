@@ -19,10 +19,12 @@ def main() -> int:
         print(json.dumps({"torch": None}))
         return 3
 
+    from hipward_kernels.compile.clang import clangs  # noqa: PLC0415
     from hipward_kernels.gpu.devices import all_devices  # noqa: PLC0415 - imports torch
     from hipward_kernels.harness.environment import triton_version  # noqa: PLC0415
     from hipward_kernels.harness.variants import VARIANT_INFO  # noqa: PLC0415
 
+    compilers = clangs()
     print(
         json.dumps(
             {
@@ -30,6 +32,7 @@ def main() -> int:
                 "triton": triton_version(),
                 "hip": torch.version.hip,
                 "cuda": torch.version.cuda,
+                "hip_compiler": f"clang {compilers[0].version}" if compilers else None,
                 "python": platform.python_version(),
                 "devices": [asdict(device) for device in all_devices()],
                 "variants": [asdict(variant) for variant in VARIANT_INFO],

@@ -87,6 +87,9 @@ pub struct Capabilities {
     /// PyTorch's version string, if there is a PyTorch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub torch: Option<String>,
+    /// The compiler for HIP sources, such as `clang 22.1.8`, if the host has one with an AMD GPU target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hip_compiler: Option<String>,
     /// The variants of this runner's harness, in ladder order.
     #[serde(default)]
     pub variants: Vec<Variant>,

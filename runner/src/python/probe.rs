@@ -59,6 +59,9 @@ pub(crate) struct Interpreter {
 pub(crate) struct Probe {
     /// PyTorch's version.
     pub(crate) torch: Option<String>,
+    /// The compiler for HIP sources.
+    #[serde(default)]
+    pub(crate) hip_compiler: Option<String>,
     /// Devices it can run on.
     #[serde(default)]
     pub(crate) devices: Vec<Device>,

@@ -6,7 +6,7 @@ use crate::{
     exercise::Exercises,
 };
 use hipward_analyzer::output::REPORT_SCHEMA;
-use hipward_protocol::{Capabilities, JobSummary, JobView};
+use hipward_protocol::{Capabilities, JobSummary, JobView, ListedJob};
 use hipward_site::{
     Assets, AssetsError, CONTENT_SECURITY_POLICY, Content, ContentError, ContentErrors, JobPage,
     Ops, PageData, Route, Site, TEAM_RULES, benchmark_markdown, render_content_errors, render_page,
@@ -223,7 +223,7 @@ impl Pages {
     ) -> Option<(String, String)> {
         let route = self.site.resolve(path)?;
         let data = match route {
-            Route::Job(_) | Route::NotFound => return None,
+            Route::Compare | Route::Job(_) | Route::NotFound => return None,
             Route::Benchmark | Route::Isa => PageData::Runner(capabilities),
             _ => PageData::None,
         };
@@ -234,6 +234,17 @@ impl Pages {
     pub(crate) fn job(&self, job: Job) -> String {
         let route = Route::Job(job.summary.id.clone());
         render_page(&self.site, &route, &PageData::Job(Box::new(job.into())))
+    }
+
+    /// The list of jobs. `jobs` is None for a request that may not see the jobs of others.
+    pub(crate) fn jobs(&self, jobs: Option<Vec<ListedJob>>) -> String {
+        render_page(&self.site, &Route::Jobs, &PageData::Jobs(jobs))
+    }
+
+    /// Jobs side by side.
+    pub(crate) fn compare(&self, jobs: Vec<Job>) -> String {
+        let jobs = jobs.into_iter().map(JobPage::from).collect();
+        render_page(&self.site, &Route::Compare, &PageData::Compare(jobs))
     }
 
     /// The page for unknown addresses.

@@ -18,23 +18,33 @@ pub(crate) enum Readiness {
     Ready,
 }
 
+#[derive(Deserialize)]
+struct Capabilities {
+    ready: bool,
+    #[serde(default)]
+    hip_compiler: Option<String>,
+}
+
 /// Queries the runner. `base` is the address of the site.
 pub(crate) async fn readiness(base: &str) -> Readiness {
-    #[derive(Deserialize)]
-    struct Capabilities {
-        ready: bool,
-    }
+    compilers(base).await.0
+}
+
+/// Queries the runner; also returns its compiler for HIP, if it has one. `base` is the address of the site.
+pub(crate) async fn compilers(base: &str) -> (Readiness, Option<String>) {
     let Ok(answer) = Request::get(&format!("{base}api/v1/capabilities"))
         .send()
         .await
     else {
-        return Readiness::Absent;
+        return (Readiness::Absent, None);
     };
     let body = answer.text().await.unwrap_or_default();
     match json::parse::<Capabilities>(&body) {
-        Some(capabilities) if answer.ok() && capabilities.ready => Readiness::Ready,
-        Some(_) if answer.ok() => Readiness::NotReady,
-        _ => Readiness::Absent,
+        Some(capabilities) if answer.ok() && capabilities.ready => {
+            (Readiness::Ready, capabilities.hip_compiler)
+        }
+        Some(_) if answer.ok() => (Readiness::NotReady, None),
+        _ => (Readiness::Absent, None),
     }
 }
 

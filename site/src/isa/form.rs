@@ -1,8 +1,11 @@
 //! The form for a kernel's source.
 
+use super::editor::Editor;
 use super::request::{Request, Triton, arguments};
-use crate::browser::{location, share};
+use super::signature;
+use crate::browser::{api, location, share};
 use crate::code_area::CodeArea;
+use crate::inline_code::inline_code;
 use leptos::html::{Input, Select, Textarea};
 use leptos::prelude::*;
 
@@ -16,6 +19,9 @@ pub(super) struct Fields {
     kernel: NodeRef<Input>,
     warps: NodeRef<Input>,
     is_triton: RwSignal<bool>,
+    editor: Editor,
+    /// Whether the runner is ready and has no compiler for HIP.
+    lacks_hip: RwSignal<bool>,
 }
 
 impl Fields {
@@ -31,6 +37,41 @@ impl Fields {
             kernel: NodeRef::new(),
             warps: NodeRef::new(),
             is_triton: RwSignal::new(true),
+            editor: Editor::new(),
+            lacks_hip: RwSignal::new(false),
+        }
+    }
+
+    pub(super) fn set_compilers(&self, readiness: api::Readiness, hip: Option<String>) {
+        self.lacks_hip
+            .set(readiness == api::Readiness::Ready && hip.is_none());
+    }
+
+    /// Replaces the text area of the source with the editor.
+    pub(super) async fn mount_editor(&self) {
+        if let Some(area) = self.source.get_untracked() {
+            let fields = self.clone();
+            let is_triton = self.is_triton.get_untracked();
+            let on_change = move || fields.follow_source();
+            self.editor.mount(area, is_triton, on_change).await;
+        }
+    }
+
+    /// Fits the arguments to the source.
+    fn follow_source(&self) {
+        if !self.is_triton.get_untracked() {
+            return;
+        }
+        if let (Some(source), Some(field), Some(kernel)) = (
+            self.source.get_untracked(),
+            self.arguments.get_untracked(),
+            self.kernel.get_untracked(),
+        ) {
+            let text = field.value();
+            let fitted = signature::follow(&text, &source.value(), kernel.value().trim());
+            if fitted != text {
+                field.set_value(&fitted);
+            }
         }
     }
 
@@ -52,6 +93,7 @@ impl Fields {
                 source.set_value(&text);
                 select.set_value(language);
                 arguments.set_value("");
+                self.editor.show(&text, language == "triton");
             }
             if let Some(arch) = parameter("arch") {
                 for (name, input) in &self.archs {
@@ -62,7 +104,11 @@ impl Fields {
             }
         }
         self.update_language();
-        Ok(parameter("code").is_some())
+        let has_source = parameter("code").is_some();
+        if has_source {
+            self.follow_source();
+        }
+        Ok(has_source)
     }
 
     /// The request that the form describes.
@@ -89,7 +135,9 @@ impl Fields {
 
     fn update_language(&self) {
         let language = self.language.get_untracked().map(|field| field.value());
-        self.is_triton.set(language.as_deref() != Some("hip"));
+        let is_triton = language.as_deref() != Some("hip");
+        self.is_triton.set(is_triton);
+        self.editor.set_language(is_triton);
     }
 }
 
@@ -129,10 +177,33 @@ pub(super) fn CompileForm(
             }
         })
         .collect();
-    let is_triton = fields.is_triton;
+    let (is_triton, lacks_hip) = (fields.is_triton, fields.lacks_hip);
     let on_language = {
         let fields = fields.clone();
-        move |_| fields.update_language()
+        move |_| {
+            fields.update_language();
+            fields.follow_source();
+        }
+    };
+    let on_input = {
+        let fields = fields.clone();
+        Callback::new(move |_: String| fields.follow_source())
+    };
+    let on_kernel = {
+        let fields = fields.clone();
+        move |_| fields.follow_source()
+    };
+    let hip = move || {
+        if lacks_hip.get() {
+            "HIP (no compiler on this host)"
+        } else {
+            "HIP"
+        }
+    };
+    let missing = move || {
+        (lacks_hip.get() && !is_triton.get()).then(|| {
+            inline_code("This host has no clang with an AMD GPU target. Install clang 22 or later, such as Debian's package `clang-22`, or ROCm's own clang, and start `hipward serve` again.")
+        })
     };
     view! {
         <form
@@ -153,12 +224,15 @@ pub(super) fn CompileForm(
                         on:change=on_language
                     >
                         <option value="triton">"Triton"</option>
-                        <option value="hip">"HIP"</option>
+                        <option value="hip">{hip}</option>
                     </select>
                 </label>
             </p>
+            <p class="hint" role="status" data-missing>
+                {missing}
+            </p>
             <label for="code">"Source of the kernel"</label>
-            <CodeArea text=source described_by="source-help" node=fields.source />
+            <CodeArea text=source described_by="source-help" node=fields.source on_input />
             <p id="source-help" class="hint">
                 "A whole file with its imports. It is compiled in the same sandbox as a benchmark."
             </p>
@@ -188,6 +262,7 @@ pub(super) fn CompileForm(
                         autocomplete="off"
                         spellcheck="false"
                         node_ref=fields.kernel
+                        on:change=on_kernel
                     />
                 </label>
                 <label>
@@ -204,11 +279,11 @@ pub(super) fn CompileForm(
                 </label>
                 <p id="arguments-help" class="hint">
                     "Types and constants, such as " <code>"x_ptr=*bf16, n=i32, BLOCK=1024"</code>
-                    ". An argument that is left out is guessed, and the answer marks it as a guess."
+                    ". An argument that is left out is guessed, and the answer marks it as a guess. They follow the source; what you type stays while the kernel has the argument."
                 </p>
             </div>
             <p class="needs-js">
-                <button type="submit" class="primary" disabled=move || is_busy.get()>
+                <button type="submit" class="primary" disabled=move || is_busy.get() || (lacks_hip.get() && !is_triton.get())>
                     "Compile"
                 </button>
             </p>

@@ -4,9 +4,11 @@
 //! in place of the example.
 
 mod answer;
+mod editor;
 mod form;
 mod listing;
 mod request;
+mod signature;
 mod view;
 
 use crate::browser::{api, location};
@@ -65,11 +67,16 @@ pub(crate) fn MachineCode(
         })
         .forget();
         let base = base.clone();
+        let fields = fields.clone();
         Effect::new(move || {
             let (load_fragment, base) = (load_fragment.clone(), base.clone());
+            let fields = fields.clone();
             spawn_local(async move {
                 load_fragment().await;
-                is_busy.set(api::readiness(&base).await != api::Readiness::Ready);
+                let (readiness, hip) = api::compilers(&base).await;
+                is_busy.set(readiness != api::Readiness::Ready);
+                fields.set_compilers(readiness, hip);
+                fields.mount_editor().await;
             });
         });
     }

@@ -201,7 +201,7 @@ fn prediction(site: &Site, prediction: &Prediction) -> AnyView {
         } => (
             number_field(*value, *tolerance, unit),
             view! {
-                <p><strong>{format!("{value} {unit}").trim_end().to_owned()}". "</strong><span inner_html=inline(why, site.base())></span></p>
+                <p><strong>{format!("{value} {unit}").trim_end().to_owned() + ". "}</strong><span inner_html=inline(why, site.base())></span></p>
             }
             .into_any(),
         ),

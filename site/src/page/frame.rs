@@ -158,7 +158,10 @@ fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
         (
             Some(Route::Benchmark),
             "Benchmark",
-            matches!(route, Route::Benchmark | Route::Job(_)),
+            matches!(
+                route,
+                Route::Benchmark | Route::Jobs | Route::Compare | Route::Job(_)
+            ),
         ),
         (
             Some(Route::Rules),

@@ -9,6 +9,8 @@ mod frame;
 mod home;
 mod isa;
 mod job;
+mod job_comparison;
+mod jobs;
 mod learn;
 mod lesson;
 mod models;
@@ -24,7 +26,7 @@ pub use frame::CONTENT_SECURITY_POLICY;
 use crate::content::document::Section;
 use crate::{ContentError, Route, Site};
 use frame::Page;
-use hipward_protocol::{Capabilities, JobSummary, JobView};
+use hipward_protocol::{Capabilities, JobSummary, JobView, ListedJob};
 use hydration_context::SsrSharedContext;
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -36,6 +38,10 @@ pub enum PageData {
     None,
     /// What the runner can do; `None` on a site without one.
     Runner(Option<Capabilities>),
+    /// The newest jobs; `None` if the reader may not see the jobs of others.
+    Jobs(Option<Vec<ListedJob>>),
+    /// Jobs to compare.
+    Compare(Vec<JobPage>),
     /// A job.
     Job(Box<JobPage>),
 }
@@ -145,8 +151,11 @@ fn page(site: &Site, route: &Route, data: &PageData) -> Page {
         (Route::Models, _) => Some(models::page(site)),
         (Route::References, _) => Some(reference::index(site)),
         (Route::Reference(slug), _) => reference::page(site, slug),
+        (Route::Jobs, PageData::Jobs(jobs)) => Some(jobs::page(site, jobs.as_deref())),
+        (Route::Jobs, _) => Some(jobs::page(site, None)),
+        (Route::Compare, PageData::Compare(jobs)) => Some(job_comparison::page(site, jobs)),
         (Route::Job(_), PageData::Job(job)) => Some(job::page(site, job)),
-        (Route::Job(_) | Route::NotFound, _) => None,
+        (Route::Compare | Route::Job(_) | Route::NotFound, _) => None,
     };
     found.unwrap_or_else(|| not_found::page(site))
 }

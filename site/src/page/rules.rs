@@ -144,7 +144,7 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
         });
     let lesson = meta
         .lesson
-        .and_then(|reference| site.content.lesson_at(&without_numbers(reference)))
+        .and_then(|reference| site.content.lesson_at(reference))
         .map(|(part, lesson)| {
             let route = Route::lesson(part, lesson);
             view! {
@@ -209,15 +209,6 @@ fn neighbours(site: &Site, rule: &RulePage) -> impl IntoView {
             .map(neighbour),
         site.rules.get(at + 1).map(neighbour),
     )
-}
-
-/// Rules name lessons by their folders: `01-port/02-vendor-libraries`.
-fn without_numbers(reference: &str) -> String {
-    reference
-        .split('/')
-        .map(|folder| folder.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-'))
-        .collect::<Vec<_>>()
-        .join("/")
 }
 
 /// The usual severity, then the others with the findings that have them.

@@ -267,11 +267,14 @@ impl Session {
         true
     }
 
-    /// Stores the text for the next visit.
+    /// Stores the text for the next visit. The text of an exercise is stored for its entry in the history only, so that it
+    /// does not replace the reader's own code.
     fn store_text(self) {
         self.state.document.with_untracked(|document| {
             if document.is_own && document.text.len() <= TEXT_LIMIT {
-                storage::store(TEXT_KEY, &document.text);
+                if self.state.task.with_untracked(Option::is_none) {
+                    storage::store(TEXT_KEY, &document.text);
+                }
                 location::set_state_text(&document.text);
             }
         });

@@ -233,6 +233,19 @@ pub(crate) const ANSWERS: &[Answer] = &[
         messages: &["No `forward` of a module returns"],
     },
     Answer {
+        file: "quickstart_before.py",
+        what: "removes the check instead of correcting it",
+        from: From::Solution,
+        edits: &[(
+            "if torch.version.cuda is None and torch.version.hip is None:\n    raise SystemExit(\"no CUDA, nothing to run on\")\n",
+            "",
+        )],
+        messages: &[
+            "Nothing raises `SystemExit` any more",
+            "checks neither `torch.version.hip` ",
+        ],
+    },
+    Answer {
         file: "log_before.py",
         what: "takes the log from the other hosts",
         from: From::Start,

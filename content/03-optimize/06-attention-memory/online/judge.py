@@ -42,7 +42,8 @@ def case_large(answer, random):
     """Scores of about 100, whose exp is infinite in float32"""
     q, k, v = some(random, 2, 32)
     direction = torch.ones(8)
-    check(answer, 4 * direction + 0.1 * q, 9 * direction + 0.1 * k, v, tile=8)
+    growing = torch.linspace(8, 10, 32)[:, None]
+    check(answer, 4 * direction + 0.1 * q, growing * direction + 0.1 * k, v, tile=8)
 
 
 def case_growing(answer, random):

@@ -18,7 +18,9 @@ def gradients(answer, random, rows, columns, eps=1e-6):
     y = exact_x * torch.rsqrt(exact_x.square().mean(-1, keepdim=True) + eps) * exact_weight
     want = torch.autograd.grad(y, (exact_x, exact_weight), dy.double())
     x.requires_grad_(), weight.requires_grad_()
-    got = torch.autograd.grad(answer.rms_norm(x, weight, eps), (x, weight), dy)
+    got = torch.autograd.grad(answer.rms_norm(x, weight, eps), (x, weight), dy, allow_unused=True)
+    for name, gradient in zip(("x", "weight"), got, strict=True):
+        expect(gradient is not None, f"`backward` returns no gradient for {name}")
     return got, want
 
 

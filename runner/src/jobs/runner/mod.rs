@@ -143,6 +143,11 @@ impl Runner {
             ready: self.python.is_ok(),
             devices: self.devices(),
             torch,
+            hip_compiler: self
+                .python
+                .as_ref()
+                .ok()
+                .and_then(|python| python.hip_compiler.clone()),
             variants: self.variants().to_vec(),
             isolation: self.isolation.clone(),
             wall_limit_s: self.settings.wall_limit.as_secs(),

@@ -20,6 +20,8 @@ pub(super) struct Python {
     pub(super) package: PathBuf,
     /// The version of PyTorch.
     pub(super) torch: Option<String>,
+    /// The compiler for HIP sources.
+    pub(super) hip_compiler: Option<String>,
     pub(super) devices: Vec<Device>,
     /// The variants of the harness, in ladder order.
     pub(super) variants: Vec<Variant>,
@@ -46,6 +48,7 @@ impl Python {
             interpreter,
             package,
             torch: probe.torch,
+            hip_compiler: probe.hip_compiler,
             devices: probe.devices,
             variants: probe.variants,
         })

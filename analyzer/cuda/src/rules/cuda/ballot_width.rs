@@ -50,7 +50,7 @@ declare_rule! {
         severity: Warning,
         applicability: Unsafe,
         targets: "targets with wavefronts of 64 lanes",
-        lesson: None,
+        lesson: Some("port/lanes"),
         cuda: check,
     }
 }

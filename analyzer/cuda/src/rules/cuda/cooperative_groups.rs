@@ -55,7 +55,7 @@ declare_rule! {
         also: [Advice "for correct tiles that are narrower than a wavefront"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/lanes"),
         cuda: check,
     }
 }

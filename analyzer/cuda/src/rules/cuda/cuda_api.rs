@@ -72,7 +72,7 @@ declare_rule! {
         also: [Info "for names that PyTorch's hipify renames"],
         applicability: Safe,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }

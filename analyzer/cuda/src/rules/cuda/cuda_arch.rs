@@ -67,7 +67,7 @@ declare_rule! {
         ],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }

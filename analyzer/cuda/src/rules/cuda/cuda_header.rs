@@ -46,7 +46,7 @@ declare_rule! {
         severity: Error,
         applicability: Safe,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }

@@ -46,7 +46,7 @@ declare_rule! {
         severity: Error,
         applicability: Unsafe,
         targets: "every ROCm target; the format depends on the architecture",
-        lesson: None,
+        lesson: Some("optimize/eight-bits"),
         cuda: check,
     }
 }

@@ -57,7 +57,7 @@ declare_rule! {
         severity: Info,
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         on_request: true,
         cuda: check,
     }

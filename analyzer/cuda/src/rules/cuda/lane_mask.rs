@@ -55,7 +55,7 @@ declare_rule! {
         severity: Error,
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/lanes"),
         cuda: check,
     }
 }

@@ -49,7 +49,7 @@ declare_rule! {
         also: [Error "for more threads than a block can have"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/lanes"),
         cuda: check,
     }
 }

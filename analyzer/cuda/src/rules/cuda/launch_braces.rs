@@ -50,7 +50,7 @@ declare_rule! {
         severity: Error,
         applicability: Safe,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }

@@ -45,7 +45,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }

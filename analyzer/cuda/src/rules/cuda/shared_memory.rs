@@ -50,7 +50,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target; the limit depends on the architecture",
-        lesson: None,
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }

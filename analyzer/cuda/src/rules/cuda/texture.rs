@@ -47,7 +47,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "CDNA GPUs",
-        lesson: None,
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }

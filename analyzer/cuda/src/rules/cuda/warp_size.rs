@@ -60,7 +60,7 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "targets with wavefronts of 64 lanes",
-        lesson: None,
+        lesson: Some("port/lanes"),
         cuda: check,
     }
 }

@@ -61,7 +61,7 @@ declare_rule! {
         severity: Error,
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }

@@ -61,7 +61,7 @@ declare_rule! {
         ],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         files: [Cmake] check,
     }
 }

@@ -49,7 +49,7 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         files: [Cmake, Shell, Dockerfile, Yaml] check,
     }
 }

@@ -57,7 +57,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         files: [Yaml, Shell, Dockerfile] check,
     }
 }

@@ -45,7 +45,7 @@ declare_rule! {
         severity: Error,
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check,
     }
 }

@@ -44,7 +44,7 @@ declare_rule! {
         also: [Info "for a variable that does not change the results"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         files: [Dockerfile, Shell, Yaml] check,
     }
 }

@@ -63,7 +63,7 @@ declare_rule! {
         ],
         applicability: Unsafe,
         targets: "every ROCm target; the index depends on the ROCm version",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check,
     }
 }

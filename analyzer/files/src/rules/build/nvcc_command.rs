@@ -42,7 +42,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         files: [Shell, Dockerfile, Yaml] check,
     }
 }

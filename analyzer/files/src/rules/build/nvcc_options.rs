@@ -46,7 +46,7 @@ declare_rule! {
         also: [Info "behind a condition on CUDA"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         files: [Cmake] check,
     }
 }

@@ -59,7 +59,7 @@ declare_rule! {
         severity: Error,
         applicability: Unsafe,
         targets: "every ROCm target; the tag depends on the ROCm version",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         files: [Dockerfile, Yaml, Shell] check,
     }
 }

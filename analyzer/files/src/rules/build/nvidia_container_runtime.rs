@@ -61,7 +61,7 @@ declare_rule! {
         also: [Info "for a variable that only NVIDIA's toolkit reads"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         files: [Dockerfile, Shell, Yaml] check,
     }
 }

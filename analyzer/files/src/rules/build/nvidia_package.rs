@@ -47,7 +47,7 @@ declare_rule! {
         also: [Warning "for a package that installs but has no use on ROCm"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/right-pytorch"),
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check,
     }
 }

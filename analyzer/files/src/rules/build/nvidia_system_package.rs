@@ -43,7 +43,7 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         files: [Dockerfile, Shell, Yaml] check,
     }
 }

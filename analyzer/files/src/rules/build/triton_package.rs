@@ -47,7 +47,7 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every ROCm target; the name depends on PyTorch's version",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check,
     }
 }

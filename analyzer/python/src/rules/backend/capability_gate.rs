@@ -61,7 +61,7 @@ declare_rule! {
         ],
         applicability: DisplayOnly,
         targets: "every ROCm target; the message depends on the architecture",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/nvidia-gates"),
         visit: [ComparisonOperator],
     }
 }

@@ -64,7 +64,7 @@ declare_rule! {
         severity: Warning,
         applicability: Unsafe,
         targets: "every target; it is wrong on every vendor",
-        lesson: None,
+        lesson: Some("optimize/attention-masks"),
         visit: [KeywordArgument],
     }
 }

@@ -51,7 +51,7 @@ declare_rule! {
         also: [Error "for cuDNN's attention as the only backend"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/nvidia-gates"),
         visit: [ComparisonOperator, Attribute],
     }
 }

@@ -55,7 +55,7 @@ declare_rule! {
         ],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/nvidia-gates"),
         visit: [ComparisonOperator, Call],
     }
 }

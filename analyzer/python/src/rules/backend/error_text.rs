@@ -56,7 +56,7 @@ declare_rule! {
         severity: Warning,
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/nvidia-gates"),
         visit: [ComparisonOperator],
     }
 }

@@ -56,7 +56,7 @@ declare_rule! {
         severity: Warning,
         applicability: Unsafe,
         targets: "every ROCm target; the format depends on the architecture",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("optimize/eight-bits"),
         visit: [Attribute],
     }
 }

@@ -64,7 +64,7 @@ declare_rule! {
         also: [Advice "if nothing ran before the capture"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("02-baseline/02-honest-timing"),
+        lesson: Some("optimize/graphs"),
         visit: [WithStatement],
     }
 }

@@ -55,7 +55,7 @@ declare_rule! {
         also: [Info "for a number of threads, which the launch also has on AMD"],
         applicability: DisplayOnly,
         targets: "targets with wavefronts of 64 lanes",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/nvidia-gates"),
         visit: [Assignment, KeywordArgument, DefaultParameter, TypedDefaultParameter, BinaryOperator],
     }
 }

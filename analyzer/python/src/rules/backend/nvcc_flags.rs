@@ -56,7 +56,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/hipify"),
         visit: [String],
     }
 }

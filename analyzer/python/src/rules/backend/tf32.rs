@@ -64,7 +64,7 @@ declare_rule! {
         also: [Error "for Triton's tf32x3"],
         applicability: Unsafe,
         targets: "every target but gfx942; Triton's tf32x3 on all",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("optimize/eight-bits"),
         visit: [Assignment, Call, KeywordArgument],
     }
 }

@@ -53,7 +53,7 @@ declare_rule! {
         also: [Error "where the version is parsed as a string"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/device-abstraction"),
         visit: [
             IfStatement, ElifClause, WhileStatement, AssertStatement, ConditionalExpression,
             NotOperator, BooleanOperator, ComparisonOperator, Call, Subscript,

@@ -51,7 +51,7 @@ declare_rule! {
         severity: Warning,
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("02-baseline/02-honest-timing"),
+        lesson: Some("optimize/compile-options"),
         visit: [KeywordArgument],
     }
 }

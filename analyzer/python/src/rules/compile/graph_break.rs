@@ -59,7 +59,7 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/graph-breaks"),
         visit: [Call],
     }
 }

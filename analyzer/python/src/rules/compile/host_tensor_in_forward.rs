@@ -55,7 +55,7 @@ declare_rule! {
         severity: Advice,
         applicability: Unsafe,
         targets: "every GPU target",
-        lesson: None,
+        lesson: Some("optimize/graphs"),
         visit: [Call],
     }
 }

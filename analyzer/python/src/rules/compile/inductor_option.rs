@@ -57,7 +57,7 @@ declare_rule! {
         severity: Info,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("optimize/compile-options"),
         visit: [Assignment, Pair, KeywordArgument],
     }
 }

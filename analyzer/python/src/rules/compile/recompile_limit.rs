@@ -48,7 +48,7 @@ declare_rule! {
         severity: Info,
         applicability: Safe,
         targets: "PyTorch 2.7 and newer",
-        lesson: None,
+        lesson: Some("optimize/torch-compile"),
         visit: [Attribute, KeywordArgument],
     }
 }

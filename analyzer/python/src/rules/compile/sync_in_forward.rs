@@ -57,7 +57,7 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "every GPU target",
-        lesson: None,
+        lesson: Some("optimize/graph-breaks"),
         visit: [Call, IfStatement],
     }
 }

@@ -51,7 +51,7 @@ declare_rule! {
         also: [Warning "for a workspace far below hipBLAS's default"],
         applicability: DisplayOnly,
         targets: "every ROCm target; the message depends on the architecture",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/environment"),
         visit: [Subscript, Call, Pair, KeywordArgument],
         files: [Dockerfile, Shell, Yaml],
     }

@@ -70,7 +70,7 @@ declare_rule! {
         also: [Info "for a name that still works"],
         applicability: Safe,
         targets: "every ROCm target; the message depends on the PyTorch and ROCm versions",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/environment"),
         visit: [Subscript, Call, Pair, KeywordArgument],
         files: [Dockerfile, Shell, Yaml],
     }

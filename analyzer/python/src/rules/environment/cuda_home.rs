@@ -49,7 +49,7 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/environment"),
         visit: [Subscript, Call, Attribute, ImportFromStatement],
         files: [Dockerfile, Shell, Yaml],
     }

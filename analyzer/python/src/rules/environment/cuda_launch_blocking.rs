@@ -55,7 +55,7 @@ declare_rule! {
         also: [Info "where the variable is read"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/environment"),
         visit: [Subscript, Call, Pair, KeywordArgument],
         files: [Dockerfile, Shell, Yaml],
     }

@@ -53,7 +53,7 @@ declare_rule! {
         also: [Warning "for a variable that changes the code that runs"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/environment"),
         visit: [Subscript, Call, Pair, KeywordArgument],
         files: [Dockerfile, Shell, Yaml],
     }

@@ -51,7 +51,7 @@ declare_rule! {
         also: [Info "where it is set again"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/environment"),
         visit: [Subscript, Call, Pair, KeywordArgument],
         files: [Dockerfile, Shell, Yaml],
     }

@@ -56,7 +56,7 @@ declare_rule! {
         also: [Info "for a container with all devices, or with none"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/environment"),
         visit: [Subscript, Call, Pair, KeywordArgument],
         files: [Dockerfile, Shell, Yaml],
     }

@@ -73,7 +73,7 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "every target whose cache size is known",
-        lesson: Some("02-baseline/02-honest-timing"),
+        lesson: Some("baseline/cold-hot-and-how-sure"),
         visit: [BinaryOperator, Call],
     }
 }

@@ -67,7 +67,7 @@ declare_rule! {
         severity: Advice,
         applicability: Unsafe,
         targets: "every target",
-        lesson: Some("02-baseline/02-honest-timing"),
+        lesson: Some("baseline/cold-hot-and-how-sure"),
         visit: [Call, BinaryOperator],
     }
 }

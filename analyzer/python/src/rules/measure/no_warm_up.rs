@@ -70,7 +70,7 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every GPU target",
-        lesson: Some("02-baseline/02-honest-timing"),
+        lesson: Some("baseline/honest-timing"),
         visit: [BinaryOperator, Call],
     }
 }

@@ -71,7 +71,7 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: Some("02-baseline/01-precision-before-speed"),
+        lesson: Some("baseline/precision-before-speed"),
         visit: [BinaryOperator],
     }
 }

@@ -68,7 +68,7 @@ declare_rule! {
         severity: Warning,
         applicability: Unsafe,
         targets: "every GPU target",
-        lesson: Some("02-baseline/02-honest-timing"),
+        lesson: Some("baseline/honest-timing"),
         visit: [BinaryOperator],
     }
 }

@@ -59,7 +59,7 @@ declare_rule! {
         severity: Info,
         applicability: Safe,
         targets: "every target",
-        lesson: Some("02-baseline/02-honest-timing"),
+        lesson: Some("baseline/honest-timing"),
         visit: [BinaryOperator],
     }
 }

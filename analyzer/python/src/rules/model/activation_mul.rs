@@ -56,7 +56,7 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/more-fusions"),
         visit: [BinaryOperator],
     }
 }

@@ -63,7 +63,7 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/graphs"),
         visit: [Call],
     }
 }

@@ -53,7 +53,7 @@ declare_rule! {
         severity: Advice,
         applicability: Unsafe,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/attention-masks"),
         visit: [Call],
     }
 }

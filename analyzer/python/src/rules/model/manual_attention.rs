@@ -73,7 +73,7 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/attention-memory"),
         visit: [Call],
     }
 }

@@ -55,7 +55,7 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "PyTorch 2.4 and newer",
-        lesson: Some("03-optimize/01-fused-rmsnorm"),
+        lesson: Some("optimize/count-the-bytes"),
         visit: [Call],
     }
 }

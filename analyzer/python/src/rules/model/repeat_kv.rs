@@ -57,7 +57,7 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "PyTorch 2.5 and newer",
-        lesson: None,
+        lesson: Some("optimize/attention-masks"),
         visit: [Call],
     }
 }

@@ -63,7 +63,7 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: Some("03-optimize/01-fused-rmsnorm"),
+        lesson: Some("optimize/one-product"),
         visit: [ClassDefinition],
     }
 }

@@ -47,7 +47,7 @@ declare_rule! {
         severity: Error,
         applicability: Safe,
         targets: "targets with a Python before 3.11",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         visit: [Attribute, ImportFromStatement],
     }
 }

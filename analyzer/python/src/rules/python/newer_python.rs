@@ -55,7 +55,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "targets with a Python before 3.13",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         visit: [Attribute, ImportFromStatement, Identifier, ExceptClause],
     }
 }

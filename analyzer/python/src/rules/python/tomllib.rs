@@ -50,7 +50,7 @@ declare_rule! {
         severity: Error,
         applicability: Unsafe,
         targets: "targets with a Python before 3.11",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         visit: [ImportStatement, ImportFromStatement, Call],
     }
 }

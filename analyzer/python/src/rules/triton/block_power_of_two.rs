@@ -66,7 +66,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/fused-rmsnorm"),
         visit: [Call],
     }
 }

@@ -58,7 +58,7 @@ declare_rule! {
         severity: Error,
         applicability: Safe,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("optimize/fused-rmsnorm"),
         visit: [ImportFromStatement, Call],
     }
 }

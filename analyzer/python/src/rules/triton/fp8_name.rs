@@ -59,7 +59,7 @@ declare_rule! {
         also: [Error "for a format that Triton cannot convert on AMD GPUs"],
         applicability: Unsafe,
         targets: "every ROCm target; the format depends on the architecture",
-        lesson: None,
+        lesson: Some("optimize/eight-bits"),
         visit: [Attribute],
     }
 }

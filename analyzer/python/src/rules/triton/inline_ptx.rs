@@ -56,7 +56,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("optimize/fused-rmsnorm"),
         visit: [Call],
     }
 }

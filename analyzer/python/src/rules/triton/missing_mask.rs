@@ -66,7 +66,7 @@ declare_rule! {
         severity: Warning,
         applicability: Unsafe,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/fused-rmsnorm"),
         visit: [Call],
     }
 }

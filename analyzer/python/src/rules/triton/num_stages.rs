@@ -56,7 +56,7 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "targets with less LDS than an H100: all but gfx1250",
-        lesson: None,
+        lesson: Some("optimize/wavefronts-and-loads"),
         visit: [KeywordArgument],
     }
 }

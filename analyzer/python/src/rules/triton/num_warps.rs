@@ -75,7 +75,7 @@ declare_rule! {
         also: [Warning "in an autotuner's list"],
         applicability: Unsafe,
         targets: "every ROCm target; the limit depends on the wavefront",
-        lesson: None,
+        lesson: Some("optimize/wavefronts-and-loads"),
         visit: [Integer],
     }
 }

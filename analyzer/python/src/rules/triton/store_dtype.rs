@@ -60,7 +60,7 @@ declare_rule! {
         severity: Advice,
         applicability: Unsafe,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/fused-rmsnorm"),
         visit: [Call],
     }
 }

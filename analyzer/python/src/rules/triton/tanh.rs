@@ -62,7 +62,7 @@ declare_rule! {
         severity: Error,
         applicability: Unsafe,
         targets: "PyTorch 2.4 and newer (Triton 3)",
-        lesson: None,
+        lesson: Some("optimize/more-fusions"),
         visit: [Call],
     }
 }

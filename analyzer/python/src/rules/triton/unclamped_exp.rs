@@ -63,7 +63,7 @@ declare_rule! {
         severity: Warning,
         applicability: Unsafe,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/more-fusions"),
         visit: [BinaryOperator],
     }
 }

@@ -53,7 +53,7 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "targets with wavefronts of 64 lanes",
-        lesson: None,
+        lesson: Some("port/lanes"),
         visit: [BinaryOperator, Call],
     }
 }

@@ -104,7 +104,7 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: Some("03-optimize/02-missing-backward"),
+        lesson: Some("optimize/missing-backward"),
         visit: [FunctionDefinition],
     }
 }

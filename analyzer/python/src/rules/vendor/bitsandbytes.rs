@@ -54,7 +54,7 @@ declare_rule! {
         also: [Warning "for a requirement of a release before 0.49"],
         applicability: DisplayOnly,
         targets: "every ROCm target; an error-free import needs a wheel built for its ROCm",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }

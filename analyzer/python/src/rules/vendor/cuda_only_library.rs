@@ -56,7 +56,7 @@ declare_rule! {
         also: [Warning "for a requirement of the package"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }

@@ -48,7 +48,7 @@ declare_rule! {
         severity: Error,
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [Call],
     }
 }

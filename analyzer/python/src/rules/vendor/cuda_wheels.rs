@@ -55,7 +55,7 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [Call, KeywordArgument],
     }
 }

@@ -45,7 +45,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }

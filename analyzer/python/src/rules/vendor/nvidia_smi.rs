@@ -67,7 +67,7 @@ declare_rule! {
         ],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/watch-the-gpu"),
         visit: [Call],
         files: [Dockerfile, Shell, Yaml],
     }

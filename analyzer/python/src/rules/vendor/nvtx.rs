@@ -49,7 +49,7 @@ declare_rule! {
         severity: Info,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }

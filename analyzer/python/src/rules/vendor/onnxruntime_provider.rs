@@ -50,7 +50,7 @@ declare_rule! {
         also: [Info "in a test"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [String],
     }
 }

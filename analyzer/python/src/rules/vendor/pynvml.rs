@@ -76,7 +76,7 @@ declare_rule! {
         also: [Warning "for a requirement of the package"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/watch-the-gpu"),
         visit: [ImportStatement, ImportFromStatement, Call, KeywordArgument],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }

@@ -58,7 +58,7 @@ declare_rule! {
         also: [Error "for an operator that the ROCm build lacks"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call, Attribute],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }
