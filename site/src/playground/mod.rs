@@ -29,7 +29,7 @@ use leptos::ev;
 use leptos::prelude::*;
 use project::{ProjectPanel, ProjectState};
 use session::Session;
-use summary::{NoFindings, Summary};
+use summary::Summary;
 use task::TaskPanel;
 use toolbar::Toolbar;
 
@@ -114,17 +114,18 @@ fn EditorPane(session: Session) -> impl IntoView {
 fn AppliedChange(session: Session) -> impl IntoView {
     move || {
         session.state.applied.with(|applied| {
-            let applied = applied.as_ref()?;
-            let view = view! {
-                <p class="actions">
-                    <span>{inline_code(&applied.sentence)}</span>
-                    <button type="button" id="undo" on:click=move |_| session.undo()>
-                        "Undo"
-                    </button>
-                    <small>"Ctrl-Z"</small>
-                </p>
-            };
-            Some(view)
+            (!applied.is_empty()).then(|| {
+                view! {
+                    <p class="actions">
+                        <span>{inline_code(applied)}</span>
+                        <button type="button" on:click=move |_| session.undo()>
+                            "Undo"
+                        </button>
+                        <small>"Ctrl-Z"</small>
+                    </p>
+                }
+                .into_any()
+            })
         })
     }
 }
@@ -141,7 +142,6 @@ fn ReportPane(session: Session) -> impl IntoView {
             </div>
             <div data-region="findings">
                 <Findings />
-                <NoFindings />
             </div>
             <div data-region="contract">
                 <BenchmarkPanel />
