@@ -3,6 +3,7 @@
 use super::session::Session;
 use super::state::BY_LINE;
 use super::summary::no_findings;
+use crate::browser::client_only::client_only;
 use crate::diff::DiffTable;
 use crate::inline_code::inline_code;
 use hipward_analyzer_core::rule::Family;
@@ -155,7 +156,7 @@ fn controls(session: Session, families: &str) -> Option<AnyView> {
             </label>
         </p>
     };
-    Some(view.into_any())
+    Some(client_only(view))
 }
 
 fn list(session: Session, report: &Report, shown: &[usize]) -> AnyView {
@@ -191,7 +192,7 @@ fn list(session: Session, report: &Report, shown: &[usize]) -> AnyView {
         let text = format!("Silenced by comments: {}.", report.suppressed);
         view! { <p class="hint">{text}</p> }
     });
-    view! {
+    client_only(view! {
         {notes}
         {safe_fixes}
         <ul class="findings" role="list" aria-label="Findings">
@@ -199,8 +200,7 @@ fn list(session: Session, report: &Report, shown: &[usize]) -> AnyView {
         </ul>
         {empty}
         {suppressed}
-    }
-    .into_any()
+    })
 }
 
 /// Whether the finding has a fix that keeps behaviour.
@@ -291,12 +291,12 @@ fn fix_part(session: Session, report: &Report, index: usize, fix: &Fix) -> AnyVi
     };
     if fix.edits.is_empty() {
         let view = view! { <p class="fix">{title} " " <small>{applicability}</small></p> };
-        return view.into_any();
+        return client_only(view);
     }
     let kind = of_one_kind(report, index);
     let rule = report.findings[index].rule.clone();
     let lines = RwSignal::new(Vec::new());
-    view! {
+    client_only(view! {
         <p class="fix">
             <button type="button" id=fix_id(index) on:click=move |_| session.choose_fix(index)>
                 {title}
@@ -310,8 +310,7 @@ fn fix_part(session: Session, report: &Report, index: usize, fix: &Fix) -> AnyVi
             </summary>
             {move || lines.with(|lines| changes(session, index, lines, &kind, &rule))}
         </details>
-    }
-    .into_any()
+    })
 }
 
 /// The changes of a fix, with the buttons that apply it. `kind` are the findings with the same kind of fix.
@@ -343,7 +342,7 @@ fn changes(
             {all}
         </p>
     };
-    Some(view.into_any())
+    Some(client_only(view))
 }
 
 #[cfg(all(test, feature = "ssr"))]

@@ -20,6 +20,7 @@ mod summary;
 mod task;
 mod toolbar;
 
+use crate::browser::client_only::client_only;
 use crate::code_area::CodeArea;
 use crate::inline_code::inline_code;
 use benchmark::BenchmarkPanel;
@@ -115,16 +116,15 @@ fn AppliedChange(session: Session) -> impl IntoView {
     move || {
         session.state.applied.with(|applied| {
             (!applied.is_empty()).then(|| {
-                view! {
-                    <p class="actions">
-                        <span>{inline_code(applied)}</span>
-                        <button type="button" on:click=move |_| session.undo()>
-                            "Undo"
-                        </button>
-                        <small>"Ctrl-Z"</small>
-                    </p>
-                }
-                .into_any()
+                client_only(view! {
+                                    <p class="actions">
+                                        <span>{inline_code(applied)}</span>
+                                        <button type="button" on:click=move |_| session.undo()>
+                                            "Undo"
+                                        </button>
+                                        <small>"Ctrl-Z"</small>
+                                    </p>
+                })
             })
         })
     }
@@ -153,7 +153,11 @@ fn ReportPane(session: Session) -> impl IntoView {
 /// A sentence, or nothing for an empty text.
 #[component]
 fn Message(text: RwSignal<String>) -> impl IntoView {
-    move || text.with(|text| (!text.is_empty()).then(|| view! { <p>{inline_code(text)}</p> }))
+    move || {
+        text.with(|text| {
+            (!text.is_empty()).then(|| client_only(view! { <p>{inline_code(text)}</p> }))
+        })
+    }
 }
 
 /// `1 file`, `2 files`, `2 fixes`.

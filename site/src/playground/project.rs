@@ -3,6 +3,7 @@
 use super::counted;
 use super::findings::has_safe_fix;
 use super::session::Session;
+use crate::browser::client_only::client_only;
 use crate::inline_code::inline_code;
 use hipward_analyzer_core::{Finding, Report, Severity, Summary};
 use leptos::prelude::*;
@@ -172,7 +173,7 @@ pub(super) fn ProjectPanel() -> impl IntoView {
                 {result}
             </section>
         };
-        Some(view)
+        Some(client_only(view))
     }
 }
 
@@ -185,17 +186,16 @@ fn status(project: &Project) -> AnyView {
         ..
     } = &project.progress;
     match summary {
-        Some(summary) => headline(project, summary).into_any(),
-        None if *total == 0 => "Looking through the folder.".to_owned().into_any(),
-        None => view! {
+        Some(summary) => client_only(headline(project, summary)),
+        None if *total == 0 => client_only("Looking through the folder."),
+        None => client_only(view! {
             {format!("Reading {total} files. ")}
             <progress
                 aria-label="Files read"
                 max=total.to_string()
                 value=done.to_string()
             ></progress>
-        }
-        .into_any(),
+        }),
     }
 }
 
@@ -233,7 +233,7 @@ fn result(session: Session, project: &Project, open: &str) -> AnyView {
             </p>
         }
     });
-    view! {
+    client_only(view! {
         {downloads(session, project)}
         <div class="project-parts">
             {files(session, &progress.files, open)}
@@ -241,8 +241,7 @@ fn result(session: Session, project: &Project, open: &str) -> AnyView {
         </div>
         {skipped(&progress.skipped)}
         {settings}
-    }
-    .into_any()
+    })
 }
 
 /// The downloads; nothing where no file would change.
@@ -308,7 +307,7 @@ fn files(session: Session, files: &[File], open: &str) -> AnyView {
             </details>
         }
     });
-    view! {
+    client_only(view! {
         <div>
             <h3>"Files"</h3>
             <ul class="files scroll" role="list" aria-label="Files with findings">
@@ -316,8 +315,7 @@ fn files(session: Session, files: &[File], open: &str) -> AnyView {
             </ul>
             {quiet}
         </div>
-    }
-    .into_any()
+    })
 }
 
 fn entry(session: Session, file: &File, open: &str) -> impl IntoView + use<> {
@@ -447,7 +445,7 @@ fn families(summary: &Summary) -> Option<impl IntoView + use<>> {
                 .into_iter()
                 .map(|count| view! { <td class="number">{count_or_dash(count)}</td> })
                 .collect();
-            view! { <tr><th scope="row">{family.family.to_string()}</th>{counts}</tr> }.into_any()
+            client_only(view! { <tr><th scope="row">{family.family.to_string()}</th>{counts}</tr> })
         })
         .collect();
     let view = view! {
@@ -542,7 +540,7 @@ fn paths(paths: &[String]) -> Vec<AnyView> {
         .enumerate()
         .map(|(at, path)| {
             let comma = (at > 0).then_some(", ");
-            view! { {comma} <code>{path.clone()}</code> }.into_any()
+            client_only(view! { {comma} <code>{path.clone()}</code> })
         })
         .collect()
 }

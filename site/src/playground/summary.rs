@@ -3,6 +3,7 @@
 use super::counted;
 use super::project::severities;
 use super::session::Session;
+use crate::browser::client_only::client_only;
 use hipward_analyzer_core::{Language, Report};
 use leptos::prelude::*;
 
@@ -30,9 +31,9 @@ pub(super) fn Summary() -> impl IntoView {
         if file.is_empty() && state.project.with(Option::is_some) {
             let sentence =
                 "The text in the editor is not from the folder; open a file from the list above. ";
-            return Some(sentence.into_any());
+            return Some(client_only(sentence));
         }
-        (!file.is_empty()).then(|| view! { <code>{file}</code> " " }.into_any())
+        (!file.is_empty()).then(|| client_only(view! { <code>{file}</code> " " }))
     };
     let findings = move || {
         state.report.with(|report| match report {
