@@ -177,8 +177,8 @@ fn too_many_answers_are_refused_with_a_time_to_retry() {
     let (accepted, refused): (Vec<_>, Vec<_>) = answers
         .into_iter()
         .partition(|(status, _, _)| *status == 200);
-    // A place that becomes free meanwhile is used again.
-    assert!((16..20).contains(&accepted.len()), "{}", accepted.len());
+    // There are 16 places. The first answer may still hold one, and a place that becomes free meanwhile is used again.
+    assert!((15..20).contains(&accepted.len()), "{}", accepted.len());
     for (status, body, retry) in refused {
         assert_eq!(
             (status, &body["code"]),

@@ -11,7 +11,7 @@ use hipward_site::{
 };
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use support::{BLOCKS, assets, attribute, count, folder, hashed, real_content, site};
+use support::{BLOCKS, assets, attribute, count, folder, hashed, real_content, real_ops, site};
 
 fn pages(site: &Site) -> BTreeMap<String, String> {
     site.routes()
@@ -24,8 +24,13 @@ fn pages(site: &Site) -> BTreeMap<String, String> {
 fn sites() -> Vec<Site> {
     ["/", "/x/"]
         .into_iter()
-        .flat_map(|base| [site(folder(BLOCKS), base), site(real_content(), base)])
+        .flat_map(|base| [site(folder(BLOCKS), base), real_site(base)])
         .collect()
+}
+
+fn real_site(base: &str) -> Site {
+    let content = Content::parse(real_content()).expect("the content has no errors");
+    Site::new(content, real_ops(), assets(), base)
 }
 
 #[test]

@@ -185,6 +185,27 @@ pub(crate) fn site(files: Vec<(String, String)>, base: &str) -> Site {
     Site::new(content, Ops::default(), assets(), base)
 }
 
+/// The ops of the kernels package, so that links of lessons to their pages resolve.
+pub(crate) fn real_ops() -> Ops {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
+    let mut files = Vec::new();
+    for folder in ["ops", "attention", "linear", "projections", "quantization"] {
+        read_below(&kernels, &format!("hipward_kernels/{folder}"), &mut files);
+    }
+    Ops::parse(files)
+}
+
+fn read_below(root: &Path, folder: &str, files: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(root.join(folder)).expect("a folder").flatten() {
+        let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
+        if entry.path().is_dir() {
+            read_below(root, &path, files);
+        } else if let Ok(text) = fs::read_to_string(entry.path()) {
+            files.push((path, text));
+        }
+    }
+}
+
 /// A manifest as the bundle writes it.
 pub(crate) fn assets() -> Assets {
     let names = [

@@ -244,6 +244,8 @@ fn compilers_question(source: &Source<'_>, at: u32, word: &str) -> Option<Replac
     let line = source.directive_of(at)?;
     let name = line.start + 1;
     match source.directive_name(line) {
+        // Not a valid condition; the replacement would remove what is between the two.
+        "ifdef" | "ifndef" if at != name + 1 => None,
         "ifdef" => Some((source.span(name..at + 1), format!("if {EITHER}"))),
         "ifndef" => Some((
             source.span(name..at + 1),
