@@ -244,6 +244,8 @@ fn compilers_question(source: &Source<'_>, at: u32, word: &str) -> Option<Replac
     let line = source.directive_of(at)?;
     let name = line.start + 1;
     match source.directive_name(line) {
+        // In malformed code there may be tokens before the macro.
+        "ifdef" | "ifndef" if at != name + 1 => None,
         "ifdef" => Some((source.span(name..at + 1), format!("if {EITHER}"))),
         "ifndef" => Some((
             source.span(name..at + 1),
