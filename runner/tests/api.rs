@@ -403,7 +403,7 @@ fn unknown_routes_are_problems_in_the_api_and_pages_elsewhere() {
             "{path}"
         );
     }
-    let (status, body) = server.get("/api/v1/jobs");
+    let (status, body) = server.get("/api/v1/exercises/a/b/c");
     assert_eq!(
         (status, problem(&body).code.as_str()),
         (405, "method-not-allowed")

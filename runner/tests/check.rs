@@ -243,7 +243,7 @@ fn team_rules_work_like_built_in_rules() {
 
 #[test]
 fn examples_of_the_team_lesson_work() {
-    let rules = include_str!("../../content/06-team/01-keep-it-ported/rules.toml");
+    let rules = include_str!("../../content/06-team/02-rules-of-your-own/rules.toml");
     let settings =
         "rules = \"rules\"\n[per-file-ignores]\n\"tools/old_cluster/**\" = [\"pynvml\"]\n";
     let folder = folder(&[

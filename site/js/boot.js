@@ -56,6 +56,14 @@ async function mountEditor(...arguments_) {
   return mount(...arguments_);
 }
 
+// Selects a line (from 1) of a text area.
+function selectLine(area, line) {
+  const lines = area.value.split("\n");
+  const start = lines.slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
+  area.focus();
+  area.setSelectionRange(start, start + (lines[line - 1] ?? "").length);
+}
+
 // Safari has no idle callbacks.
 const idle = () =>
   new Promise((resolve) => (globalThis.requestIdleCallback ?? setTimeout)(resolve, globalThis.requestIdleCallback && { timeout: 1000 }));
@@ -71,6 +79,7 @@ async function hydrate() {
     openProject,
     pack,
     readFile,
+    selectLine,
     unpack,
   };
   for (const island of islands) {

@@ -112,7 +112,7 @@ test('without JavaScript, answers, hints and the solution are folds', async () =
   await page.goto(address());
   const number = page.locator('[data-predict]').first();
   assert.ok(await number.getByRole('button').isHidden());
-  await number.getByText('The answer').click();
+  await number.locator('summary').click();
   assert.ok(await number.getByText('12.5 MB').isVisible());
   const exercise = page.locator('[data-exercise="port/lanes/mask"]');
   assert.ok(await exercise.getByText('Solution').isHidden());

@@ -147,12 +147,12 @@ test('each fix shows its change in its card, marks the changed lines, and is und
   const long = `${two}${'y = 2\n'.repeat(200)}import apex\n`;
   await paste(long);
   const second = () => findings().filter({ hasText: 'Line 4' });
-  await second().getByRole('button', { name: 'Show the change' }).click();
+  await second().getByText('Show the change').click();
   const diff = second().getByRole('table');
   assert.match(await diff.innerText(), /PYTORCH_CUDA_ALLOC_CONF"\] = "a:2"[\s\S]*PYTORCH_ALLOC_CONF"\] = "a:2"/);
   assert.equal(await code(), long, 'nothing is applied');
-  await second().getByRole('button', { name: 'Hide the change' }).click();
-  assert.equal(await diff.count(), 0);
+  await second().getByText('Show the change').click();
+  assert.ok(!(await diff.isVisible()));
 
   // The change is out of sight.
   await findings().filter({ hasText: 'apex' }).getByRole('button', { name: /^Line/ }).click();
@@ -188,7 +188,7 @@ test('the plain editor selects the changed line, and undoes too', async () => {
   await findings().filter({ hasText: 'Line 4' }).getByRole('button', { name: /PYTORCH_ALLOC_CONF/ }).first().click();
   await page.getByRole('button', { name: 'Undo' }).waitFor();
   const selected = await area.evaluate((area) => area.value.slice(area.selectionStart, area.selectionEnd));
-  assert.equal(selected, 'os.environ["PYTORCH_ALLOC_CONF"] = "a:2"\n');
+  assert.equal(selected, 'os.environ["PYTORCH_ALLOC_CONF"] = "a:2"');
   await page.keyboard.press('Control+z');
   assert.equal(await area.inputValue(), two);
   await page.getByLabel(/plain editor/i).uncheck();
@@ -201,11 +201,11 @@ test('errors come first, findings are filtered by family, and all fixes of a rul
   const places = () => findings().getByRole('button', { name: /^Line \d+$/ }).allInnerTexts();
   await findings().filter({ hasText: 'pynvml' }).waitFor();
   assert.deepEqual(await places(), ['Line 5', 'Line 2', 'Line 4']);
-  await page.getByLabel('Order by').selectOption('line');
+  await page.getByLabel('Show', { exact: true }).selectOption({ label: 'All, by line' });
   assert.deepEqual(await places(), ['Line 2', 'Line 4', 'Line 5']);
   await page.getByLabel('Show', { exact: true }).selectOption({ label: 'Environment' });
   assert.deepEqual(await places(), ['Line 2', 'Line 4']);
-  await findings().first().getByRole('button', { name: 'Show the change' }).click();
+  await findings().first().getByText('Show the change').click();
   await findings().first().getByRole('button', { name: 'Apply all 2 of cuda-alloc-conf' }).click();
   await page.getByRole('status').filter({ hasText: 'Applied the fixes of cuda-alloc-conf.' }).waitFor();
   assert.equal(await code(), two.replaceAll('PYTORCH_CUDA_ALLOC_CONF', 'PYTORCH_ALLOC_CONF'));

@@ -196,7 +196,7 @@ test('the editor shows the file with the worst findings, whose fixes show their 
 
   await loud().getByRole('button', { name: 'train.py', exact: true }).click();
   const finding = findings().filter({ hasText: 'cuda-alloc-conf' });
-  await finding.getByRole('button', { name: 'Show the change' }).click();
+  await finding.getByText('Show the change').click();
   assert.match(await finding.getByRole('table').innerText(), /PYTORCH_CUDA_ALLOC_CONF[\s\S]*PYTORCH_ALLOC_CONF/);
   await finding.getByRole('button', { name: 'Apply', exact: true }).click();
   await page.locator('.cm-changed').waitFor();

@@ -2,6 +2,8 @@
 //! server, where it is compiled because event handlers refer to it.
 
 pub(crate) mod api;
+#[cfg(any(feature = "ssr", feature = "island-playground"))]
+pub(crate) mod client_only;
 pub(crate) mod focus;
 pub(crate) mod json;
 pub(crate) mod location;

@@ -3,6 +3,7 @@
 use super::session::Session;
 use super::state::{Runner, State};
 use super::summary::was_read;
+use crate::browser::client_only::client_only;
 use crate::inline_code::inline_code;
 use hipward_analyzer_core::{Contract, Language};
 use leptos::prelude::*;
@@ -22,7 +23,7 @@ pub(super) fn BenchmarkPanel() -> impl IntoView {
                 <small>"of this kernel on an AMD GPU"</small>
             </p>
         };
-        Some(view)
+        Some(client_only(view))
     };
     let benchmark = move || {
         let contract = state.report.with(|report| {
@@ -40,7 +41,7 @@ pub(super) fn BenchmarkPanel() -> impl IntoView {
                 {body}
             </section>
         };
-        Some(view)
+        Some(client_only(view))
     };
     view! {
         {machine_code}
@@ -77,7 +78,7 @@ fn start_button(session: Session) -> AnyView {
             Runner::Sending => "Sending the code.",
         })
     };
-    view! {
+    client_only(view! {
         <p>
             <button
                 type="button"
@@ -90,8 +91,7 @@ fn start_button(session: Session) -> AnyView {
             </button>
         </p>
         <p class="hint">{hint}</p>
-    }
-    .into_any()
+    })
 }
 
 fn missing_parts(session: Session, contract: &Contract) -> AnyView {
@@ -114,7 +114,7 @@ fn missing_parts(session: Session, contract: &Contract) -> AnyView {
         .filter(|(exists, _)| !exists)
         .map(|(_, part)| view! { <li>{inline_code(part)}</li> })
         .collect();
-    view! {
+    client_only(view! {
         <p>"To be benchmarked, the code must also have:"</p>
         <ul>{missing}</ul>
         <p>
@@ -122,6 +122,5 @@ fn missing_parts(session: Session, contract: &Contract) -> AnyView {
                 "Add a skeleton"
             </button>
         </p>
-    }
-    .into_any()
+    })
 }

@@ -1,6 +1,7 @@
 //! The changes of the text as a diff.
 
 use super::session::Session;
+use crate::browser::client_only::client_only;
 use crate::diff::DiffTable;
 use leptos::prelude::*;
 
@@ -10,7 +11,7 @@ pub(super) fn Changes() -> impl IntoView {
     move || {
         let lines = session.state.diff.get();
         (!lines.is_empty()).then(|| {
-            view! {
+            client_only(view! {
                 <section aria-labelledby="changes">
                     <h2 id="changes">"Changes"</h2>
                     <DiffTable caption="From your paste to the text above" lines />
@@ -24,7 +25,7 @@ pub(super) fn Changes() -> impl IntoView {
                         </button>
                     </p>
                 </section>
-            }
+            })
         })
     }
 }

@@ -19,6 +19,10 @@ extern "C" {
         on_fix: JsValue,
     ) -> Result<JsValue, JsValue>;
 
+    /// Selects a line (from 1) of a text area and moves the focus there.
+    #[wasm_bindgen(js_name = selectLine)]
+    fn select_line(area: &web_sys::HtmlTextAreaElement, line: u32);
+
     #[wasm_bindgen(method)]
     fn text(this: &CodeEditor) -> String;
 
@@ -116,14 +120,9 @@ impl Editor {
         }
         let area = self.area();
         area.set_value(text);
-        let Some(first) = lines.first() else { return };
-        // The text area selects the first group of changed lines.
-        let last = (*first..).zip(lines).take_while(|(line, at)| line == *at);
-        let count = last.count();
-        let mut starts = line_starts(text).skip(*first as usize - 1);
-        let from = starts.next().unwrap_or_default();
-        let to = starts.nth(count - 1).unwrap_or(u32::MAX);
-        self.select(from, to);
+        if let Some(line) = lines.first() {
+            select_line(&area, *line);
+        }
     }
 
     /// Undoes the last step of the editor's history. Returns false if the editor has none.
@@ -209,25 +208,5 @@ impl Editor {
         };
         self.kind.set(kind);
         Ok(())
-    }
-}
-
-/// The UTF-16 offset of the start of each line.
-fn line_starts(text: &str) -> impl Iterator<Item = u32> {
-    text.split_inclusive('\n').scan(0, |start, line| {
-        let this = *start;
-        *start += line.encode_utf16().count() as u32;
-        Some(this)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::line_starts;
-
-    #[test]
-    fn lines_start_at_utf16_offsets() {
-        let starts: Vec<u32> = line_starts("a\n😀b\r\n\nlast").collect();
-        assert_eq!(starts, [0, 2, 7, 8]);
     }
 }

@@ -1,13 +1,15 @@
 //! The list of findings, each with its place, rule, message and fix.
 
 use super::session::Session;
-use super::state::{Order, Preview};
-use super::toolbar::Picker;
+use super::state::BY_LINE;
+use super::summary::no_findings;
+use crate::browser::client_only::client_only;
 use crate::diff::DiffTable;
 use crate::inline_code::inline_code;
 use hipward_analyzer_core::rule::Family;
-use hipward_analyzer_core::{Applicability, Finding, Fix, HandledBy, Report, Severity};
+use hipward_analyzer_core::{Applicability, DiffLine, Finding, Fix, HandledBy, Report, Severity};
 use leptos::prelude::*;
+use wasm_bindgen::JsCast;
 
 const FAMILIES: [Family; 10] = [
     Family::BuildFiles,
@@ -38,14 +40,28 @@ fn family_title(family: char) -> &'static str {
     known.map_or("Team rules", Family::title)
 }
 
-/// The indices of the findings to show, in their order. Every finding is shown if none is of `only`.
-fn shown(report: &Report, order: Order, only: Option<char>) -> Vec<usize> {
+/// The indices of the findings to show, in their order. `listing` is as in `State`; every finding is shown if none is of its
+/// family.
+fn shown(report: &Report, listing: &str) -> Vec<usize> {
     let findings = &report.findings;
+    if listing == BY_LINE {
+        return (0..findings.len()).collect();
+    }
+    let only = listing.chars().next();
     let only = only.filter(|only| findings.iter().any(|finding| family(finding) == *only));
-    let is_shown = |index: &usize| only.is_none_or(|only| family(&findings[*index]) == only);
-    let mut indices: Vec<usize> = (0..findings.len()).filter(is_shown).collect();
-    if order == Order::Severity {
-        indices.sort_by_key(|index| findings[*index].severity);
+    let mut indices = Vec::with_capacity(findings.len());
+    // A sort would be more code than this, which every visitor loads.
+    for severity in [
+        Severity::Error,
+        Severity::Warning,
+        Severity::Advice,
+        Severity::Info,
+    ] {
+        for (index, finding) in findings.iter().enumerate() {
+            if finding.severity == severity && only.is_none_or(|only| family(finding) == only) {
+                indices.push(index);
+            }
+        }
     }
     indices
 }
@@ -68,74 +84,79 @@ fn of_one_kind(report: &Report, index: usize) -> Vec<usize> {
 pub(super) fn Findings() -> impl IntoView {
     let session = expect_context::<Session>();
     let state = session.state;
-    view! {
-        <Controls session />
-        {move || {
-            let (order, family) = (state.order.get(), state.family.get());
-            state.report.with(|report| {
-                report.as_ref().map(|report| list(session, report, &shown(report, order, family)))
-            })
-        }}
-    }
-}
-
-/// The order and the family of the findings; nothing for fewer than two findings.
-#[component]
-fn Controls(session: Session) -> impl IntoView {
-    let state = session.state;
-    // Empty for fewer than two findings. A memo, so that a new report with the same families does not replace the pickers.
+    // The families of the findings; empty for fewer than two findings. A memo, so that a new report with the same families
+    // does not replace the select.
     let families = Memo::new(move |_| {
         state.report.with(|report| {
+            let mut families = String::new();
             let findings = report.as_ref().map(|report| &report.findings);
-            let findings = findings.filter(|findings| findings.len() > 1);
-            let mut families: Vec<char> = findings.into_iter().flatten().map(family).collect();
-            families.sort_unstable();
-            families.dedup();
+            for finding in findings
+                .filter(|findings| findings.len() > 1)
+                .into_iter()
+                .flatten()
+            {
+                let family = family(finding);
+                if !families.contains(family) {
+                    families.push(family);
+                }
+            }
             families
         })
     });
-    let order = Signal::derive(move || {
-        let is_by_line = state.order.get() == Order::Line;
-        if is_by_line { "line" } else { "severity" }.to_owned()
-    });
-    let on_order = Callback::new(move |order: String| {
-        let is_by_line = order == "line";
-        state.order.set(if is_by_line {
-            Order::Line
-        } else {
-            Order::Severity
-        });
-    });
-    let chosen = Signal::derive(move || {
-        let family = state.family.get();
-        let family = family.filter(|family| families.with(|families| families.contains(family)));
-        family.map_or_else(String::new, String::from)
-    });
-    let on_family = Callback::new(move |family: String| state.family.set(family.chars().next()));
-    let choice = |value: &str, text: &str| (value.to_owned(), text.to_owned());
-    move || {
-        let families = families.get();
-        if families.is_empty() {
-            return None;
-        }
-        let mut choices = vec![choice("", "All")];
+    let controls = move || families.with(|families| controls(session, families));
+    let list = move || {
+        let listing = state.listing.get();
+        state.report.with(|report| {
+            report
+                .as_ref()
+                .map(|report| list(session, report, &shown(report, &listing)))
+        })
+    };
+    view! {
+        {controls}
+        {list}
+    }
+}
+
+/// The select for the order and the family of the findings.
+fn controls(session: Session, families: &str) -> Option<AnyView> {
+    if families.is_empty() {
+        return None;
+    }
+    let listing = session.state.listing;
+    let mut choices = vec![
+        (String::new(), "All, errors first"),
+        (BY_LINE.to_owned(), "All, by line"),
+    ];
+    if families.chars().nth(1).is_some() {
         choices.extend(
             families
-                .iter()
-                .map(|family| (family.to_string(), family_title(*family).to_owned())),
+                .chars()
+                .map(|family| (family.to_string(), family_title(family))),
         );
-        let family = (families.len() > 1).then(|| {
-            view! { <Picker label="Show" choices chosen on_choose=on_family /> }
-        });
-        let orders = vec![choice("severity", "Severity"), choice("line", "Line")];
-        let view = view! {
-            <p class="actions order">
-                <Picker label="Order by" choices=orders chosen=order on_choose=on_order />
-                {family}
-            </p>
-        };
-        Some(view.into_any())
     }
+    let now = listing.get_untracked();
+    let options: Vec<_> = choices
+        .into_iter()
+        .map(|(value, text)| {
+            let selected = value == now;
+            view! { <option value=value selected=selected>{text}</option> }
+        })
+        .collect();
+    let view = view! {
+        <p class="order">
+            <label>
+                "Show "
+                <select
+                    autocomplete="off"
+                    on:change=move |event| listing.set(event_target_value(&event))
+                >
+                    {options}
+                </select>
+            </label>
+        </p>
+    };
+    Some(client_only(view))
 }
 
 fn list(session: Session, report: &Report, shown: &[usize]) -> AnyView {
@@ -163,19 +184,23 @@ fn list(session: Session, report: &Report, shown: &[usize]) -> AnyView {
         .iter()
         .map(|index| item(session, report, *index, &base))
         .collect();
+    let empty: Vec<_> = no_findings(session, report)
+        .iter()
+        .map(|sentence| view! { <p>{inline_code(sentence)}</p> })
+        .collect();
     let suppressed = (report.suppressed > 0).then(|| {
         let text = format!("Silenced by comments: {}.", report.suppressed);
         view! { <p class="hint">{text}</p> }
     });
-    view! {
+    client_only(view! {
         {notes}
         {safe_fixes}
         <ul class="findings" role="list" aria-label="Findings">
             {findings}
         </ul>
+        {empty}
         {suppressed}
-    }
-    .into_any()
+    })
 }
 
 /// Whether the finding has a fix that keeps behaviour.
@@ -239,12 +264,24 @@ pub(super) fn fix_id(index: usize) -> String {
     format!("fix-{index}")
 }
 
-/// Whether the changes of the fix of a finding are shown.
-pub(super) fn is_open(preview: RwSignal<Option<Preview>>, index: usize) -> bool {
-    preview.with_untracked(|preview| preview.as_ref().is_some_and(|open| open.index == index))
+fn change_id(index: usize) -> String {
+    format!("change-{index}")
 }
 
-/// A fix: a button that applies it if it keeps behaviour, and a button that shows its changes.
+/// Shows the changes of the fix of a finding.
+pub(super) fn open_change(index: usize) {
+    let summary = document().get_element_by_id(&change_id(index));
+    let Some(summary) = summary.and_then(|summary| summary.dyn_into::<web_sys::HtmlElement>().ok())
+    else {
+        return;
+    };
+    let details = summary.parent_element();
+    if details.is_some_and(|details| !details.has_attribute("open")) {
+        summary.click();
+    }
+}
+
+/// A fix: a button that applies it if it keeps behaviour, and its changes.
 fn fix_part(session: Session, report: &Report, index: usize, fix: &Fix) -> AnyView {
     let title = inline_code(&fix.title);
     let applicability = match fix.applicability {
@@ -254,77 +291,58 @@ fn fix_part(session: Session, report: &Report, index: usize, fix: &Fix) -> AnyVi
     };
     if fix.edits.is_empty() {
         let view = view! { <p class="fix">{title} " " <small>{applicability}</small></p> };
-        return view.into_any();
+        return client_only(view);
     }
-    let preview = session.state.preview;
-    let is_open = Memo::new(move |_| {
-        preview.with(|preview| preview.as_ref().is_some_and(|open| open.index == index))
-    });
     let kind = of_one_kind(report, index);
     let rule = report.findings[index].rule.clone();
-    let changes = move || {
-        preview.with(|preview| {
-            let open = preview.as_ref().filter(|open| open.index == index)?;
-            Some(changes(session, open, &kind, &rule))
-        })
-    };
-    view! {
+    let lines = RwSignal::new(Vec::new());
+    client_only(view! {
         <p class="fix">
             <button type="button" id=fix_id(index) on:click=move |_| session.choose_fix(index)>
                 {title}
             </button>
             " "
             <small>{applicability}</small>
-            " "
-            <button
-                type="button"
-                class="link"
-                id=format!("show-{index}")
-                aria-expanded=move || if is_open.get() { "true" } else { "false" }
-                on:click=move |_| session.toggle_preview(index)
-            >
-                {move || if is_open.get() { "Hide the change" } else { "Show the change" }}
-            </button>
         </p>
-        {changes}
-    }
-    .into_any()
+        <details class="change">
+            <summary id=change_id(index) on:click=move |_| session.read_change(index, lines)>
+                "Show the change"
+            </summary>
+            {move || lines.with(|lines| changes(session, index, lines, &kind, &rule))}
+        </details>
+    })
 }
 
 /// The changes of a fix, with the buttons that apply it. `kind` are the findings with the same kind of fix.
-fn changes(session: Session, preview: &Preview, kind: &[usize], rule: &str) -> AnyView {
-    let Preview { index, lines } = preview.clone();
+fn changes(
+    session: Session,
+    index: usize,
+    lines: &[DiffLine],
+    kind: &[usize],
+    rule: &str,
+) -> Option<AnyView> {
     if lines.is_empty() {
-        return view! { <p class="hint">"Reading the change."</p> }.into_any();
+        return None;
     }
     let all = (kind.len() > 1).then(|| {
         let text = format!("Apply all {} of {rule}", kind.len());
         let (kind, rule) = (kind.to_vec(), rule.to_owned());
         view! {
-            <button
-                type="button"
-                id=format!("all-{index}")
-                on:click=move |_| session.apply_fixes(kind.clone(), &rule)
-            >
+            <button type="button" on:click=move |_| session.apply_fixes(kind.clone(), &rule)>
                 {text}
             </button>
         }
     });
-    view! {
-        <DiffTable caption="The change" lines />
+    let view = view! {
+        <DiffTable caption="The change" lines=lines.to_vec() />
         <p class="actions">
-            <button
-                type="button"
-                class="primary"
-                id=format!("apply-{index}")
-                on:click=move |_| session.apply_fix(index)
-            >
+            <button type="button" class="primary" on:click=move |_| session.apply_fix(index)>
                 "Apply"
             </button>
             {all}
         </p>
-    }
-    .into_any()
+    };
+    Some(client_only(view))
 }
 
 #[cfg(all(test, feature = "ssr"))]
@@ -344,9 +362,9 @@ mod tests {
     #[test]
     fn error_precedes_a_warning_of_an_earlier_line() {
         let report = analyze(SOURCE, &Options::default());
-        let by_severity = rules(&report, &shown(&report, Order::Severity, None));
+        let by_severity = rules(&report, &shown(&report, ""));
         assert_eq!(by_severity[0], ("pynvml".to_owned(), 4));
-        let by_line = rules(&report, &shown(&report, Order::Line, None));
+        let by_line = rules(&report, &shown(&report, BY_LINE));
         assert_eq!(
             by_line.iter().map(|(_, line)| *line).collect::<Vec<_>>(),
             [2, 3, 4]
@@ -356,7 +374,7 @@ mod tests {
     #[test]
     fn family_without_findings_hides_nothing() {
         let report = analyze(SOURCE, &Options::default());
-        let environment = rules(&report, &shown(&report, Order::Line, Some('2')));
+        let environment = rules(&report, &shown(&report, "2"));
         assert_eq!(
             environment
                 .iter()
@@ -364,7 +382,7 @@ mod tests {
                 .collect::<Vec<_>>(),
             [2, 3]
         );
-        assert_eq!(shown(&report, Order::Line, Some('9')).len(), 3);
+        assert_eq!(shown(&report, "9").len(), 3);
         assert_eq!(family_title('2'), "Environment");
     }
 

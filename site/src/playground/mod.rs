@@ -20,6 +20,7 @@ mod summary;
 mod task;
 mod toolbar;
 
+use crate::browser::client_only::client_only;
 use crate::code_area::CodeArea;
 use crate::inline_code::inline_code;
 use benchmark::BenchmarkPanel;
@@ -29,7 +30,7 @@ use leptos::ev;
 use leptos::prelude::*;
 use project::{ProjectPanel, ProjectState};
 use session::Session;
-use summary::{NoFindings, Summary};
+use summary::Summary;
 use task::TaskPanel;
 use toolbar::Toolbar;
 
@@ -114,17 +115,17 @@ fn EditorPane(session: Session) -> impl IntoView {
 fn AppliedChange(session: Session) -> impl IntoView {
     move || {
         session.state.applied.with(|applied| {
-            let applied = applied.as_ref()?;
-            let view = view! {
-                <p class="actions">
-                    <span>{inline_code(&applied.sentence)}</span>
-                    <button type="button" id="undo" on:click=move |_| session.undo()>
-                        "Undo"
-                    </button>
-                    <small>"Ctrl-Z"</small>
-                </p>
-            };
-            Some(view)
+            (!applied.is_empty()).then(|| {
+                client_only(view! {
+                                    <p class="actions">
+                                        <span>{inline_code(applied)}</span>
+                                        <button type="button" on:click=move |_| session.undo()>
+                                            "Undo"
+                                        </button>
+                                        <small>"Ctrl-Z"</small>
+                                    </p>
+                })
+            })
         })
     }
 }
@@ -141,7 +142,6 @@ fn ReportPane(session: Session) -> impl IntoView {
             </div>
             <div data-region="findings">
                 <Findings />
-                <NoFindings />
             </div>
             <div data-region="contract">
                 <BenchmarkPanel />
@@ -153,7 +153,11 @@ fn ReportPane(session: Session) -> impl IntoView {
 /// A sentence, or nothing for an empty text.
 #[component]
 fn Message(text: RwSignal<String>) -> impl IntoView {
-    move || text.with(|text| (!text.is_empty()).then(|| view! { <p>{inline_code(text)}</p> }))
+    move || {
+        text.with(|text| {
+            (!text.is_empty()).then(|| client_only(view! { <p>{inline_code(text)}</p> }))
+        })
+    }
 }
 
 /// `1 file`, `2 files`, `2 fixes`.

@@ -3,11 +3,11 @@
 use super::counted;
 use super::findings::has_safe_fix;
 use super::session::Session;
+use crate::browser::client_only::client_only;
 use crate::inline_code::inline_code;
 use hipward_analyzer_core::{Finding, Report, Severity, Summary};
 use leptos::prelude::*;
 use serde::Deserialize;
-use std::cmp::Reverse;
 
 /// An open folder.
 #[derive(Clone, Debug)]
@@ -173,7 +173,7 @@ pub(super) fn ProjectPanel() -> impl IntoView {
                 {result}
             </section>
         };
-        Some(view)
+        Some(client_only(view))
     }
 }
 
@@ -186,17 +186,16 @@ fn status(project: &Project) -> AnyView {
         ..
     } = &project.progress;
     match summary {
-        Some(summary) => headline(project, summary).into_any(),
-        None if *total == 0 => "Looking through the folder.".to_owned().into_any(),
-        None => view! {
+        Some(summary) => client_only(headline(project, summary)),
+        None if *total == 0 => client_only("Looking through the folder."),
+        None => client_only(view! {
             {format!("Reading {total} files. ")}
             <progress
                 aria-label="Files read"
                 max=total.to_string()
                 value=done.to_string()
             ></progress>
-        }
-        .into_any(),
+        }),
     }
 }
 
@@ -234,7 +233,7 @@ fn result(session: Session, project: &Project, open: &str) -> AnyView {
             </p>
         }
     });
-    view! {
+    client_only(view! {
         {downloads(session, project)}
         <div class="project-parts">
             {files(session, &progress.files, open)}
@@ -242,8 +241,7 @@ fn result(session: Session, project: &Project, open: &str) -> AnyView {
         </div>
         {skipped(&progress.skipped)}
         {settings}
-    }
-    .into_any()
+    })
 }
 
 /// The downloads; nothing where no file would change.
@@ -284,8 +282,12 @@ const MARKS: [(&str, &str, &str); 4] = [
 
 /// Files with findings, worst first, each a button that opens it; then the files without.
 fn files(session: Session, files: &[File], open: &str) -> AnyView {
-    let mut order: Vec<&File> = files.iter().collect();
-    order.sort_by_key(|file| Reverse(file.counts));
+    // An insertion is less code than a sort. Most files have no findings, so they are appended.
+    let mut order: Vec<&File> = Vec::with_capacity(files.len());
+    for file in files {
+        let at = order.partition_point(|other| other.counts >= file.counts);
+        order.insert(at, file);
+    }
     let has_findings = |file: &&File| file.counts.iter().any(|count| *count > 0);
     let (with, without): (Vec<&File>, Vec<&File>) = order.into_iter().partition(has_findings);
     let entries = |files: &[&File]| -> Vec<_> {
@@ -305,7 +307,7 @@ fn files(session: Session, files: &[File], open: &str) -> AnyView {
             </details>
         }
     });
-    view! {
+    client_only(view! {
         <div>
             <h3>"Files"</h3>
             <ul class="files scroll" role="list" aria-label="Files with findings">
@@ -313,8 +315,7 @@ fn files(session: Session, files: &[File], open: &str) -> AnyView {
             </ul>
             {quiet}
         </div>
-    }
-    .into_any()
+    })
 }
 
 fn entry(session: Session, file: &File, open: &str) -> impl IntoView + use<> {
@@ -444,7 +445,7 @@ fn families(summary: &Summary) -> Option<impl IntoView + use<>> {
                 .into_iter()
                 .map(|count| view! { <td class="number">{count_or_dash(count)}</td> })
                 .collect();
-            view! { <tr><th scope="row">{family.family.to_string()}</th>{counts}</tr> }.into_any()
+            client_only(view! { <tr><th scope="row">{family.family.to_string()}</th>{counts}</tr> })
         })
         .collect();
     let view = view! {
@@ -539,7 +540,7 @@ fn paths(paths: &[String]) -> Vec<AnyView> {
         .enumerate()
         .map(|(at, path)| {
             let comma = (at > 0).then_some(", ");
-            view! { {comma} <code>{path.clone()}</code> }.into_any()
+            client_only(view! { {comma} <code>{path.clone()}</code> })
         })
         .collect()
 }
@@ -604,7 +605,7 @@ mod tests {
             let session = Session::new();
             files(session, &folder().progress.files, "csrc/<k>.cu").to_html()
         });
-        let shown = "aria-current=\"true\">csrc/&lt;k&gt;.cu<";
+        let shown = "aria-current=\"true\" class=\"link\">csrc/&lt;k&gt;.cu<";
         assert!(html.contains(shown), "{html}");
     }
 

@@ -6,7 +6,7 @@ use super::findings;
 use super::folder::{self, Dropped, Folder, FolderEvent};
 use super::fragment::{Fragment, share_fragment};
 use super::project::Project;
-use super::state::{Applied, Preview, Runner, State, Task, close};
+use super::state::{Runner, State, Task};
 use crate::browser::focus::{self, keep_focus};
 use crate::browser::{api, json, location, script, share, storage};
 use gloo_events::EventListener;
@@ -40,6 +40,8 @@ pub(super) struct Session {
     generation: StoredValue<u64>,
     /// Whether to scroll to the editor when the text of a file of the folder arrives.
     reveals: StoredValue<bool>,
+    /// The text before the last change by fixes.
+    before_fix: StoredValue<String>,
 }
 
 /// The request that judges a text by the conditions of an exercise.
@@ -71,6 +73,7 @@ impl Session {
             folder: StoredValue::new_local(None),
             generation: StoredValue::new(0),
             reveals: StoredValue::new(false),
+            before_fix: StoredValue::new(String::new()),
         }
     }
 
@@ -181,7 +184,7 @@ impl Session {
     /// Selects the place of a finding, and shows its fix if it has to be looked at first.
     pub(super) fn select_finding(self, index: usize, from: u32, to: u32) {
         if self.is_unsafe(index) {
-            self.show_preview(index);
+            findings::open_change(index);
         }
         self.select(from, to);
     }
@@ -195,9 +198,7 @@ impl Session {
         let on_fix = move |index| {
             let index = index as usize;
             self.choose_fix(index);
-            if self.is_unsafe(index) {
-                focus::focus(&findings::fix_id(index));
-            }
+            focus::focus(&findings::fix_id(index));
         };
         let shown = self
             .editor
@@ -381,7 +382,6 @@ impl Session {
                     }
                 });
             }
-            close(self.state.preview);
             self.state.report.set(Some(report));
             self.state.is_fresh.set(true);
         });
@@ -433,7 +433,7 @@ impl Session {
     /// Applies the fix of a finding if it keeps behaviour; otherwise shows its changes.
     pub(super) fn choose_fix(self, index: usize) {
         if self.is_unsafe(index) {
-            self.show_preview(index);
+            findings::open_change(index);
         } else {
             self.apply_fix(index);
         }
@@ -467,33 +467,17 @@ impl Session {
         spawn_local(self.change("skeleton", Vec::new(), sentence));
     }
 
-    /// Shows the changes of a fix in its card, or hides them if they are shown.
-    pub(super) fn toggle_preview(self, index: usize) {
-        if findings::is_open(self.state.preview, index) {
-            self.state.preview.set(None);
-        } else {
-            self.show_preview(index);
-        }
-    }
-
-    fn show_preview(self, index: usize) {
-        if self.fix(index).is_none() || findings::is_open(self.state.preview, index) {
+    /// Reads the changes that the fix of a finding would make into `lines`, unless they are there.
+    pub(super) fn read_change(self, index: usize, lines: RwSignal<Vec<DiffLine>>) {
+        if self.fix(index).is_none() || lines.with_untracked(|lines| !lines.is_empty()) {
             return;
         }
-        self.state.preview.set(Some(Preview {
-            index,
-            lines: Vec::new(),
-        }));
         spawn_local(async move {
             let source = self.source();
-            let answer = analyzer::ask::<Changed>("apply", &source.findings(&[index])).await;
-            match answer {
+            match analyzer::ask::<Changed>("apply", &source.findings(&[index])).await {
+                // The card is gone if the text changed meanwhile.
                 Ok(changed) => {
-                    let lines = difference(&source.source, &changed.source).await;
-                    // The report may have changed meanwhile, which closes the preview.
-                    if findings::is_open(self.state.preview, index) {
-                        self.state.preview.set(Some(Preview { index, lines }));
-                    }
+                    let _ = lines.try_set(difference(&source.source, &changed.source).await);
                 }
                 Err(sentence) => self.state.fail(sentence),
             }
@@ -526,24 +510,20 @@ impl Session {
         keep_focus(|| {
             self.state
                 .change_document(|document| document.apply(changed));
-            self.state.applied.set(Some(Applied {
-                sentence,
-                before: source.source,
-            }));
+            self.before_fix.set_value(source.source);
+            self.state.applied.set(sentence);
         });
         self.analyze_after(0);
     }
 
     /// Undoes the last change by fixes.
     pub(super) fn undo(self) {
-        let Some(applied) = self.state.applied.get_untracked() else {
-            return;
-        };
         keep_focus(|| {
             // The editor reports the text that it restored.
             if !self.editor.undo() {
-                self.editor.set_text(&applied.before);
-                self.edit(applied.before);
+                let before = self.before_fix.get_value();
+                self.editor.set_text(&before);
+                self.edit(before);
             }
         });
     }
@@ -555,7 +535,10 @@ impl Session {
             && event.key().eq_ignore_ascii_case("z");
         if is_undo
             && !event.default_prevented()
-            && self.state.applied.with_untracked(Option::is_some)
+            && self
+                .state
+                .applied
+                .with_untracked(|applied| !applied.is_empty())
         {
             event.prevent_default();
             self.undo();

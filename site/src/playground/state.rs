@@ -26,41 +26,14 @@ pub(super) struct State {
     /// What was done, in a sentence.
     pub(super) notice: RwSignal<String>,
     pub(super) runner: RwSignal<Runner>,
-    pub(super) order: RwSignal<Order>,
-    /// The family whose findings are shown, by [`findings::family`](super::findings::family); `None` for all.
-    pub(super) family: RwSignal<Option<char>>,
-    /// The fix whose changes are shown in its card.
-    pub(super) preview: RwSignal<Option<Preview>>,
-    /// The last change that was not typed, which can be undone.
-    pub(super) applied: RwSignal<Option<Applied>>,
+    /// Which findings are listed and how: empty for all by severity, [`BY_LINE`], or the family of those to show.
+    pub(super) listing: RwSignal<String>,
+    /// The last change by fixes, in a sentence; empty after any other change.
+    pub(super) applied: RwSignal<String>,
 }
 
-/// The order of the findings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Order {
-    /// By severity, then by line.
-    #[default]
-    Severity,
-    Line,
-}
-
-/// The changes that a fix would make.
-#[derive(Clone, Debug)]
-pub(super) struct Preview {
-    /// The index of the finding in the report.
-    pub(super) index: usize,
-    /// The diff; empty until the analyzer has answered.
-    pub(super) lines: Vec<DiffLine>,
-}
-
-/// A change to the text by fixes or by the skeleton.
-#[derive(Clone, Debug)]
-pub(super) struct Applied {
-    /// What was done, in a sentence.
-    pub(super) sentence: String,
-    /// The text before it.
-    pub(super) before: String,
-}
+/// Lists all findings by line.
+pub(super) const BY_LINE: &str = "line";
 
 /// The exercise of a lesson.
 #[derive(Clone, Debug)]
@@ -100,10 +73,8 @@ impl State {
             error: RwSignal::default(),
             notice: RwSignal::default(),
             runner: RwSignal::new(Runner::Unknown),
-            order: RwSignal::default(),
-            family: RwSignal::new(None),
-            preview: RwSignal::new(None),
-            applied: RwSignal::new(None),
+            listing: RwSignal::default(),
+            applied: RwSignal::default(),
         }
     }
 
@@ -112,26 +83,18 @@ impl State {
         self.document.update(change);
         self.is_fresh.set(false);
         self.clear_messages();
-        close(self.preview);
-        close(self.applied);
     }
 
     pub(super) fn clear_messages(&self) {
         clear(self.error);
         clear(self.notice);
+        clear(self.applied);
     }
 
     /// Shows what failed.
     pub(super) fn fail(&self, sentence: impl Into<String>) {
         self.error.set(sentence.into());
         clear(self.notice);
-    }
-}
-
-/// Empties a signal without notifying its readers if it is empty already.
-pub(super) fn close<T: Send + Sync + 'static>(signal: RwSignal<Option<T>>) {
-    if signal.with_untracked(Option::is_some) {
-        signal.set(None);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::counted;
 use super::project::severities;
 use super::session::Session;
-use crate::inline_code::inline_code;
+use crate::browser::client_only::client_only;
 use hipward_analyzer_core::{Language, Report};
 use leptos::prelude::*;
 
@@ -31,9 +31,9 @@ pub(super) fn Summary() -> impl IntoView {
         if file.is_empty() && state.project.with(Option::is_some) {
             let sentence =
                 "The text in the editor is not from the folder; open a file from the list above. ";
-            return Some(sentence.into_any());
+            return Some(client_only(sentence));
         }
-        (!file.is_empty()).then(|| view! { <code>{file}</code> " " }.into_any())
+        (!file.is_empty()).then(|| client_only(view! { <code>{file}</code> " " }))
     };
     let findings = move || {
         state.report.with(|report| match report {
@@ -72,30 +72,17 @@ fn sentence(report: &Report) -> String {
 }
 
 /// What was checked and what to do next, if there are no findings.
-#[component]
-pub(super) fn NoFindings() -> impl IntoView {
-    let state = expect_context::<Session>().state;
-    let is_blank = Memo::new(move |_| {
-        let is_blank = |text: &str| text.trim().is_empty();
-        state.document.with(|document| is_blank(&document.text))
-    });
-    move || {
-        let is_blank = is_blank.get();
-        let sentences = state.report.with(|report| {
-            let report = report.as_ref()?;
-            let is_quiet = report.findings.is_empty();
-            is_quiet.then(|| no_findings(report, is_blank, known_rules(report.language)))
-        })?;
-        let sentences: Vec<_> = sentences
-            .iter()
-            .map(|sentence| view! { <p>{inline_code(sentence)}</p> })
-            .collect();
-        Some(view! { <div class="no-findings">{sentences}</div> })
+pub(super) fn no_findings(session: Session, report: &Report) -> Vec<String> {
+    if !report.findings.is_empty() {
+        return Vec::new();
     }
+    let document = session.state.document;
+    let is_blank = document.with_untracked(|document| document.text.trim().is_empty());
+    sentences(report, is_blank, known_rules(report.language))
 }
 
 /// `rules` is the number of rules for the language, if it is known.
-fn no_findings(report: &Report, is_blank: bool, rules: Option<u32>) -> Vec<String> {
+fn sentences(report: &Report, is_blank: bool, rules: Option<u32>) -> Vec<String> {
     if is_blank {
         return vec![
             "The editor is empty. Paste code, or drop a file or a folder here.".to_owned(),
@@ -160,7 +147,7 @@ mod tests {
     #[test]
     fn clean_code_states_rules_and_target() {
         let report = analyze("x = 1\n", &Options::default());
-        let sentences = no_findings(&report, false, Some(71));
+        let sentences = sentences(&report, false, Some(71));
         assert!(sentences[0].starts_with("Checked with 71 rules for Python, for gfx942 (MI300X"));
         assert!(sentences[1].contains("benchmark"));
     }
@@ -170,7 +157,7 @@ mod tests {
         let prose = "Dear all,\nthis is a letter; it is not a program!\nYours -> truly\n";
         let report = analyze(&prose.repeat(20), &Options::default());
         assert_eq!(sentence(&report), "Nothing was checked.");
-        let help = no_findings(&report, false, None).concat();
+        let help = sentences(&report, false, None).concat();
         assert!(help.ends_with("under “Read as”."), "{help}");
     }
 

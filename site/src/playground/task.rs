@@ -2,6 +2,7 @@
 
 use super::session::Session;
 use super::state::Task;
+use crate::browser::client_only::client_only;
 use crate::inline_code::inline_code;
 use hipward_analyzer_core::{JudgedCondition, Judgement};
 use leptos::prelude::*;
@@ -12,7 +13,7 @@ pub(super) fn TaskPanel() -> impl IntoView {
     move || state.task.with(|task| task.as_ref().map(panel))
 }
 
-fn panel(task: &Task) -> impl IntoView + use<> {
+fn panel(task: &Task) -> AnyView {
     let judgement = task.judgement.as_ref();
     let is_solved = judgement.is_some_and(Judgement::is_solved);
     let (class, label) = match is_solved {
@@ -22,14 +23,13 @@ fn panel(task: &Task) -> impl IntoView + use<> {
     let conditions = match judgement {
         Some(judgement) => {
             let conditions: Vec<_> = judgement.conditions.iter().map(condition).collect();
-            view! {
+            client_only(view! {
                 <ul class="conditions" role="list" aria-label="Conditions">
                     {conditions}
                 </ul>
-            }
-            .into_any()
+            })
         }
-        None => view! { <p class="hint">"Checking the conditions."</p> }.into_any(),
+        None => client_only(view! { <p class="hint">"Checking the conditions."</p> }),
     };
     let back = (!task.lesson.is_empty()).then(|| {
         let class = if is_solved { "button primary" } else { "" };
@@ -41,7 +41,7 @@ fn panel(task: &Task) -> impl IntoView + use<> {
             </p>
         }
     });
-    view! {
+    client_only(view! {
         <aside class=class>
             <p>
                 <strong>{label}</strong>
@@ -51,7 +51,7 @@ fn panel(task: &Task) -> impl IntoView + use<> {
             {conditions}
             {back}
         </aside>
-    }
+    })
 }
 
 fn condition(condition: &JudgedCondition) -> impl IntoView + use<> {

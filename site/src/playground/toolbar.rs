@@ -147,7 +147,7 @@ pub(super) fn Toolbar() -> impl IntoView {
 
 /// A select with a label. `choices` are values with their texts.
 #[component]
-pub(super) fn Picker(
+fn Picker(
     label: &'static str,
     choices: Vec<(String, String)>,
     chosen: Signal<String>,
