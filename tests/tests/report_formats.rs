@@ -93,7 +93,7 @@ fn typescript() -> String {
         comment(&mut code, "", schema);
         let properties = schema["properties"].as_object();
         match properties {
-            None => writeln!(code, "export type {name} = {};", union(schema)),
+            None => writeln!(code, "export type {name} ={};", union(schema)),
             Some(_) => writeln!(code, "export interface {name} {{"),
         }
         .expect("a string");
@@ -118,7 +118,7 @@ fn comment(code: &mut String, indent: &str, schema: &Value) {
 /// An enum, one member on each line with its description; or another type.
 fn union(schema: &Value) -> String {
     match schema["oneOf"].as_array() {
-        None => type_of(schema),
+        None => format!(" {}", type_of(schema)),
         Some(members) => members
             .iter()
             .map(|member| {
