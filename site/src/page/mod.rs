@@ -33,6 +33,10 @@ use std::sync::Arc;
 
 /// What a page shows besides content and rules.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each request, and it is passed by reference"
+)]
 pub enum PageData {
     /// Nothing.
     None,
