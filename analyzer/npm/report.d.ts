@@ -1,7 +1,7 @@
 // Generated from the analyzer's Rust types by tests/tests/report_formats.rs.
 
 /** Whether a fix can be applied without a review. */
-export type Applicability = 
+export type Applicability =
   /** Behavior does not change. */
   | "safe"
   /** Valid code, but behavior may change or a comment may be removed. */
@@ -10,7 +10,7 @@ export type Applicability =
   | "display-only";
 
 /** Architectures of AMD GPUs, from `gpus.toml`. */
-export type Arch = 
+export type Arch =
   /** RDNA 3: Radeon PRO W7900, PRO W7800 48GB. */
   | "gfx1100"
   /** RDNA 3: Radeon RX 7800 XT, PRO W7700. */
@@ -45,7 +45,7 @@ export interface Contract {
 }
 
 /** The kind of change of a line. */
-export type DiffKind = 
+export type DiffKind =
   /** In both. */
   | "equal"
   /** Only before. */
@@ -142,7 +142,7 @@ export interface Fix {
 }
 
 /** Who has to handle a finding. */
-export type HandledBy = 
+export type HandledBy =
   /** The author of the port. */
   | "you"
   /** PyTorch's hipify, at build time. */
@@ -167,7 +167,7 @@ export interface Judgement {
 }
 
 /** A source language, or a kind of file that matters in a port. */
-export type Language = 
+export type Language =
   /** Python, including `setup.py`. */
   | "python"
   /** A Jupyter notebook: the Python in its code cells. */
@@ -238,7 +238,7 @@ export interface Report {
 }
 
 /** The severity of a finding on the target. */
-export type Severity = 
+export type Severity =
   /** Does not run. */
   | "error"
   /** Runs, but with wrong results or slowly. */
