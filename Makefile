@@ -11,6 +11,9 @@ export HIPWARD_ASSETS ?= $(CURDIR)/target/assets
 # The host's PyTorch if HIPWARD_PYTHON is set, otherwise the locked version.
 export HIPWARD_PYTHON ?= $(HIPWARD_CACHE)/python-current/bin/python
 
+# The crates that can be published, and what they depend on.
+PUBLISHED := $(addprefix --package hipward-,gpu-facts analyzer-core analyzer-python analyzer-cuda analyzer-files analyzer-team analyzer)
+
 # The same selection everywhere, so that cargo compiles each crate once, with one set of features.
 ALL := --locked --workspace --features hipward-site/ssr
 
@@ -61,6 +64,12 @@ check: setup-test build python ## Check formatting, lints, types and links
 	cd kernels && $(HIPWARD_PYTHON) -m ruff check . && $(HIPWARD_PYTHON) -m ruff format --check . && $(HIPWARD_PYTHON) -m mypy
 	cd content && $(HIPWARD_PYTHON) -m ruff check . && $(HIPWARD_PYTHON) -m mypy --strict check.py checks
 	cargo $(NEXTEST) $(ALL) --test static_site
+	cargo test $(ALL) --doc --quiet
+	# Without verification, which would compile every dependency again. The steps above compile the same files.
+	cargo publish --dry-run --quiet --no-verify --allow-dirty $(PUBLISHED)
+
+screenshots: setup-test build ## Take screenshots of every page type: target/screenshots
+	cd site && HIPWARD=$(HIPWARD) node ../tests/screenshots.mjs ../target/screenshots
 
 bench: setup-test build python ## Measure speed and size on this machine as one table
 	@tools/bench $(PARTS)
@@ -85,4 +94,4 @@ dist: assets ## Build the optimised binary: dist/hipward
 	cargo build --locked --release --package hipward
 	@install -D $(CARGO_TARGET_DIR)/release/hipward dist/hipward
 
-.PHONY: help setup setup-test python bundler assets build serve test check bench bench-gpu fuzz new-rule lock npm dist
+.PHONY: help setup setup-test python bundler assets build serve test check screenshots bench bench-gpu fuzz new-rule lock npm dist

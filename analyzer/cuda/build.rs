@@ -1,12 +1,12 @@
-//! Packs the table of CUDA's names, which is most of what a browser loads for CUDA C++: of each line only what it does not
-//! share with the one before, and the same of HIP's names. `src/names.rs` unpacks it.
+//! Packs the table of CUDA names, the largest part of the browser module for CUDA C++: each line without the part that it
+//! shares with the line before, and the HIP names likewise. `src/names.rs` unpacks it.
 
 use std::error::Error;
 use std::path::Path;
 use std::{env, fs};
 
 const TABLE: &str = "src/names.txt";
-/// The character for a length of 0, and the most that a character stands for.
+/// The character for a length of 0, and the largest length that a character represents.
 const ZERO: u8 = b'!';
 const MOST: usize = 90;
 

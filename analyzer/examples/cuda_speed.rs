@@ -1,4 +1,4 @@
-//! How fast CUDA C++ is analyzed, on the sources of a folder; with `--findings` also what is found.
+//! Measures the analysis of the CUDA C++ sources in a folder; with `--findings` it also prints the findings.
 //!
 //! Run with `cargo run --release -p hipward-analyzer --example cuda_speed -- DIR [--findings]`.
 
@@ -23,9 +23,10 @@ fn main() -> ExitCode {
         eprintln!("{folder}: {error}");
         return ExitCode::from(2);
     }
-    let options = Options {
-        language: Some(Language::CudaCpp),
-        ..Options::default()
+    let options = {
+        let mut options = Options::default();
+        options.language = Some(Language::CudaCpp);
+        options
     };
     if arguments.next().is_some() {
         for (path, source) in &sources {

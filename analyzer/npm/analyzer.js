@@ -1,10 +1,10 @@
-// The module's functions with values in place of JSON strings. Where the module comes from is for node.js and browser.js.
+// The module's functions, with values instead of JSON strings. node.js and browser.js load the module.
 
 import * as glue from "./glue.js";
 
-const ask = (method, request) => JSON.parse(glue[method](JSON.stringify(request)));
+const call = (method, request) => JSON.parse(glue[method](JSON.stringify(request)));
 
-// Options as the module names them; what is undefined is not sent.
+// Options under the module's names. JSON leaves out undefined ones.
 const named = ({ upTo, pytorchExtension, firstPartyModules, hasAmdSibling, hasHipNames, ...options }) => ({
   ...options,
   up_to: upTo,
@@ -15,26 +15,26 @@ const named = ({ upTo, pytorchExtension, firstPartyModules, hasAmdSibling, hasHi
 });
 
 const analyzer = Object.freeze({
-  analyze: (source, options = {}) => ask("analyze", { ...named(options), source }),
-  apply: (source, indices, options = {}) => ask("apply", { ...named(options), source, indices }),
-  fixAll: (source, options = {}) => ask("fix_all", { ...named(options), source }),
-  project: (files, options = {}) => ask("project", { ...options, files }),
-  diff: (before, after) => ask("diff", { before, after }),
-  patch: (path, before, after) => ask("patch", { path, before, after }),
-  skeleton: (source, options = {}) => ask("skeleton", { ...named(options), source }).source,
-  language: (source, path) => ask("language", { source, path }),
+  analyze: (source, options = {}) => call("analyze", { ...named(options), source }),
+  apply: (source, indices, options = {}) => call("apply", { ...named(options), source, indices }),
+  fixAll: (source, options = {}) => call("fix_all", { ...named(options), source }),
+  project: (files, options = {}) => call("project", { ...options, files }),
+  diff: (before, after) => call("diff", { before, after }),
+  patch: (path, before, after) => call("patch", { path, before, after }),
+  skeleton: (source, options = {}) => call("skeleton", { ...named(options), source }).source,
+  language: (source, path) => call("language", { source, path }),
   rules: () => JSON.parse(glue.rules()),
 });
 
 let loading;
 
-/** Starts the module, once; `read` says where it is. */
+/** Loads the module, once; `read` returns it. */
 export function start(read) {
   loading ??= Promise.resolve(read())
     .then((module) => glue.default({ module_or_path: module }))
     .then(() => analyzer)
     .catch((error) => {
-      // The next call may know better where the module is.
+      // The next call may pass another module.
       loading = undefined;
       throw error;
     });

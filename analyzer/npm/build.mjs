@@ -1,4 +1,4 @@
-// Puts the npm package together: node build.mjs OUT. The module and its glue are the site's, from $HIPWARD_ASSETS.
+// Builds the npm package: node build.mjs OUT. The module and its glue code are the site's, from $HIPWARD_ASSETS.
 
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -15,10 +15,10 @@ const [, version] = readFileSync(join(root, "Cargo.toml"), "utf8").match(/^versi
 
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
-for (const name of ["analyzer.js", "browser.js", "node.js", "index.d.ts", "README.md"]) {
+for (const name of ["analyzer.js", "browser.js", "node.js", "index.d.ts", "report.d.ts", "README.md"]) {
   copyFileSync(join(here, name), join(out, name));
 }
-// Every language, and one module for all: what is installed once need not be small.
+// The module for all languages: size matters less for an installed package.
 copyFileSync(join(assets, manifest["analyzer-all.js"]), join(out, "glue.js"));
 copyFileSync(join(assets, manifest["analyzer-all_bg.wasm"]), join(out, "hipward.wasm"));
 for (const name of ["LICENSE-MIT", "LICENSE-APACHE"]) copyFileSync(join(root, name), join(out, name));

@@ -17,29 +17,38 @@ use crate::embedded_cuda::EmbeddedCuda;
 use crate::registry::RULES;
 use crate::selection::Selection;
 
-/// How to analyze. The default is every rule, for the default target, in the language that the source reads like.
+/// Options of an analysis. The default is every rule and the default target; the language is determined from the source.
+///
+/// ```
+/// use hipward_analyzer::{Arch, Options};
+///
+/// let mut options = Options::default();
+/// options.target.arch = Arch::Gfx1100;
+/// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Options {
-    /// The machine and versions that the code is meant for.
+    /// The GPU architecture and the versions for which the code is analyzed.
     pub target: Target,
-    /// Which rules to run.
+    /// The rules to run.
     pub rules: Selection,
-    /// How to read the source; from its content where nothing is said.
+    /// Language of the source; the default is determined from its content.
     pub language: Option<Language>,
-    /// Whether C++ is built as a PyTorch extension, whose names PyTorch's hipify changes, or by a build that runs hipify; from
-    /// the source's content where nothing is said. A header need not show it: the build files around it do.
+    /// Whether C++ is built as a PyTorch extension, or by another build that runs hipify. Default: determined from the
+    /// source. For headers the build files around the source decide, because their content may not show it.
     pub pytorch_extension: Option<bool>,
-    /// Whether a header of the project's gives CUDA's names for HIP to the source: `using cudaError_t = hipError_t`.
+    /// Whether a header of the project defines CUDA names for HIP: `using cudaError_t = hipError_t`.
     pub has_hip_names: bool,
-    /// Modules that the source's own project is or builds: in flash-attn's repository `flash_attn` needs no port.
+    /// First-party modules: modules that the source's project contains or builds. In flash-attn's repository `flash_attn`
+    /// needs no port.
     pub first_party_modules: Vec<String>,
-    /// Whether AMD has a file of its own beside the source's, which is then for NVIDIA's hosts: what is found is information.
+    /// Whether there is a version of the source for AMD beside it. If so, all findings are information.
     pub has_amd_sibling: bool,
-    /// A team's own rules, beside the built-in ones.
+    /// Team rules, in addition to the built-in rules.
     pub team: TeamRules,
 }
 
-/// Analyzes `source` for the target. It never fails: text that cannot be read is a note in the report.
+/// Analyzes `source` for the target. It returns a report for every text; a note states why a source was not analyzed.
 pub fn analyze(source: &str, options: &Options) -> Report {
     Session::default().analyze(source, options)
 }
@@ -52,7 +61,7 @@ pub fn fix_all(source: &str, options: &Options, up_to: Applicability) -> FixedSo
     })
 }
 
-/// Analyzes a source again and again while it is edited. The reports are those of [`analyze`], sooner.
+/// Analyzes a source repeatedly while it is edited: the same reports as those of [`analyze`], faster.
 #[derive(Default)]
 pub struct Session {
     last: LastParse,
@@ -137,7 +146,7 @@ fn read(
 struct TeamExtension<'a>(&'a Options);
 
 impl PythonExtension for TeamExtension<'_> {
-    fn check(&self, checker: &checker::Checker<'_>, found: &mut Extra) {
+    fn check(&self, checker: &checker::PythonChecker<'_>, found: &mut Extra) {
         let Options { team, rules, .. } = self.0;
         found
             .diagnostics

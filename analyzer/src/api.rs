@@ -10,50 +10,38 @@ use crate::project_context::{InMemoryFiles, ProjectContext, parent};
 use crate::registry::RULES;
 use crate::selection::Selection;
 use crate::summary::Survey;
-use hipward_analyzer_core::json::calls::Completed;
+use hipward_analyzer_core::json::calls::SourceRequest;
 pub use hipward_analyzer_core::json::calls::{diff, language, languages};
-use hipward_analyzer_core::json::{self, Encode, Request, encode};
-use hipward_analyzer_core::{Applicability, Language, Report};
+use hipward_analyzer_core::json::{self, Encode, Request, calls, encode};
+use hipward_analyzer_core::{Language, Report};
 use hipward_analyzer_team::TeamRules;
 
-/// A request that contains a source.
-struct SourceRequest {
-    request: Request,
-    options: Options,
-}
+/// The analyzer of all languages.
+#[derive(Debug)]
+pub struct AllLanguages;
 
-impl SourceRequest {
-    #[inline(never)]
-    fn read(text: &str) -> Result<Self, String> {
-        let known = [
-            "source",
-            "target",
-            "select",
-            "ignore",
-            "rules",
-            "language",
-            "pytorch_extension",
-            "first_party_modules",
-            "has_amd_sibling",
-            "has_hip_names",
-            "path",
-            "indices",
-            "up_to",
-        ];
-        let request = Request::read(text, &known)?;
-        request.text("source")?;
-        Ok(SourceRequest {
-            options: options(&request)?,
-            request,
-        })
+impl calls::Analyzer for AllLanguages {
+    type Options = Options;
+    type Session = Session;
+
+    const FIELDS: &'static [&'static str] = &[
+        "target",
+        "select",
+        "ignore",
+        "rules",
+        "language",
+        "pytorch_extension",
+        "first_party_modules",
+        "has_amd_sibling",
+        "has_hip_names",
+    ];
+
+    fn options(request: &Request) -> Result<Options, String> {
+        options(request)
     }
 
-    fn source(&self) -> &str {
-        self.request.text("source").unwrap_or_default()
-    }
-
-    fn report(&self) -> Report {
-        crate::analyze(self.source(), &self.options)
+    fn analyze(source: &str, options: &Options, session: &mut Session) -> Report {
+        session.analyze(source, options)
     }
 }
 
@@ -78,30 +66,20 @@ fn options(request: &Request) -> Result<Options, String> {
     })
 }
 
-/// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, first_party_modules?, has_amd_sibling?, has_hip_names?}` → `Report`; `rules` are a
-/// team's own.
+/// `{source, target?, select?, ignore?, rules?, language?, pytorch_extension?, first_party_modules?, has_amd_sibling?,
+/// has_hip_names?}` → `Report`; `rules` are team rules.
 pub fn analyze(request: &str, session: &mut Session) -> Result<String, String> {
-    let read = SourceRequest::read(request)?;
-    let report = session.analyze(read.source(), &read.options);
-    Ok(encode(&report))
+    calls::analyze::<AllLanguages>(request, session)
 }
 
 /// `{source, target?, language?, indices: […]}` → `{source, applied: […]}`.
 pub fn apply(request: &str) -> Result<String, String> {
-    let read = SourceRequest::read(request)?;
-    let indices = read.request.indices()?;
-    Ok(encode(&crate::apply_fixes(
-        read.source(),
-        &read.report(),
-        &indices,
-    )))
+    calls::apply::<AllLanguages>(request)
 }
 
 /// `{source, target?, language?, up_to?}` → `{source, applied}`.
 pub fn fix_all(request: &str) -> Result<String, String> {
-    let read = SourceRequest::read(request)?;
-    let up_to = read.request.up_to()?.unwrap_or(Applicability::Safe);
-    Ok(encode(&crate::fix_all(read.source(), &read.options, up_to)))
+    calls::fix_all::<AllLanguages>(request)
 }
 
 /// The answer of [`project`].
@@ -189,11 +167,12 @@ impl Encode for Folder {
     }
 }
 
-/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, with_amd_sibling, with_hip_names}]`, for each folder that
-/// holds one of the files what to tell [`analyze`] of those in it; `hipified` are the C++ files there of which
-/// `pytorch_extension` is true, `not_hipified` those of which it is false, `with_amd_sibling` the files that AMD has its own of,
-/// `with_hip_names` those that a header gives HIP's names. What lies there counts; of Python modules, CMake's files and shell
-/// scripts the text does too, and of C++ the lines that include something or name `hipError_t` or `hipStream_t`.
+/// `{files: [{path, source?}]}` → `[{path, hipified, not_hipified, first_party_modules, with_amd_sibling,
+/// with_hip_names}]`: for each folder that contains one of the files, the options with which [`analyze`] is called for the
+/// files in it. `hipified` are the C++ files for which `pytorch_extension` is true, `not_hipified` those for which it is
+/// false, `with_amd_sibling` the files with a version for AMD beside them, and `with_hip_names` those for which a header
+/// defines CUDA names for HIP. The text is needed of Python modules, CMake files and shell scripts, and, of C++, the lines
+/// that include a file or name `hipError_t` or `hipStream_t`; of other files the path is enough.
 pub fn project_context(request: &str) -> Result<String, String> {
     let given = Request::read(request, &["files"])?.objects("files", &["path", "source"])?;
     let mut files = InMemoryFiles::default();
@@ -245,9 +224,9 @@ pub fn project_context(request: &str) -> Result<String, String> {
 /// Like [`analyze`], with `path`: the file is counted in the summary that [`survey_finish`] returns. One file at a
 /// time, so that a folder of any size needs the memory of one file.
 pub fn survey_add(request: &str, survey: &mut Survey) -> Result<String, String> {
-    let read = SourceRequest::read(request)?;
+    let read = SourceRequest::<AllLanguages>::read(request)?;
     let path = read.request.text("path")?;
-    let report = read.report();
+    let report = read.report(&mut Session::default());
     survey.add(path, &report);
     Ok(encode(&report))
 }
@@ -279,10 +258,8 @@ pub fn patch(request: &str) -> Result<String, String> {
 }
 
 /// `{source, target?}` → `{source}`, completed to the snippet contract.
-pub fn skeleton(request: &str) -> Result<String, String> {
-    let read = SourceRequest::read(request)?;
-    let source = crate::skeleton(read.source(), &read.report());
-    Ok(encode(&Completed { source }))
+pub fn scaffold(request: &str) -> Result<String, String> {
+    calls::complete::<AllLanguages>(request, crate::scaffold)
 }
 
 /// Every rule without its page: `[{id, name, title, family, severity, …}]`.

@@ -5,9 +5,9 @@
 
 use std::ops::Range;
 
-use hipward_analyzer_core::diagnostic::{MAX_FINDINGS, RawDiagnostic, Suggestion};
+use hipward_analyzer_core::diagnostic::{MAX_FINDINGS, RawDiagnostic, RawFix};
 use hipward_analyzer_core::{Applicability, Severity};
-use hipward_analyzer_cuda::{Checker, CudaOptions, Source};
+use hipward_analyzer_cuda::{CudaChecker, CudaOptions, Source};
 use hipward_analyzer_python::semantic::never_runs_on_target;
 use hipward_analyzer_python::syntax::{Kind, Node, Tree};
 use hipward_analyzer_python::{Extra, PythonExtension, checker};
@@ -16,7 +16,7 @@ use hipward_analyzer_python::{Extra, PythonExtension, checker};
 pub(crate) struct EmbeddedCuda<'a>(pub(crate) CudaOptions<'a>);
 
 impl PythonExtension for EmbeddedCuda<'_> {
-    fn check(&self, checker: &checker::Checker<'_>, found: &mut Extra) {
+    fn check(&self, checker: &checker::PythonChecker<'_>, found: &mut Extra) {
         let (semantics, tree) = (&checker.semantics, checker.tree());
         if !has_device_code(tree.source()) {
             return;
@@ -49,7 +49,7 @@ impl PythonExtension for EmbeddedCuda<'_> {
             }
             let literal = Literal::new(tree, node);
             let source = Source::new(&literal.text);
-            for diagnostic in Checker::run(&source, &options) {
+            for diagnostic in CudaChecker::run(&source, &options) {
                 found
                     .diagnostics
                     .push(literal.place(diagnostic, tree.source()));
@@ -227,7 +227,7 @@ impl Literal {
     }
 
     /// The author has to review a fix: the string may be compiled for CUDA as well.
-    fn place_fix(&self, fix: Suggestion, source: &str) -> Suggestion {
+    fn place_fix(&self, fix: RawFix, source: &str) -> RawFix {
         let edits: Option<Vec<_>> = fix
             .edits
             .into_iter()
@@ -238,7 +238,7 @@ impl Literal {
             })
             .collect();
         match edits {
-            Some(edits) if !edits.is_empty() => Suggestion {
+            Some(edits) if !edits.is_empty() => RawFix {
                 title: fix.title,
                 applicability: match fix.applicability {
                     Applicability::Safe => Applicability::Unsafe,
@@ -246,7 +246,7 @@ impl Literal {
                 },
                 edits,
             },
-            _ => Suggestion::display_only(fix.title),
+            _ => RawFix::display_only(fix.title),
         }
     }
 }

@@ -1,10 +1,25 @@
-//! Source text in, [`Report`] out.
+//! Finds what PyTorch and CUDA C++ source needs changed to run on ROCm: source text in, [`Report`] out.
 //!
-//! Pure: no I/O, no clock, no panic, and parsing never fails. Everything that reads files or
-//! prints lives in the command line (`runner/`) or in the browser (`site/`, `analyzer/wasm`).
+//! ```
+//! use hipward_analyzer::{Applicability, Arch, Options, analyze, fix_all};
 //!
-//! The languages are crates of their own; this one selects among them, adds a team's rules and what the files around a
-//! source say about it, and writes the output formats.
+//! let source = "import os\nos.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"max_split_size_mb:64\"\n";
+//! let mut options = Options::default();
+//! options.target.arch = Arch::Gfx950;
+//!
+//! let report = analyze(source, &options);
+//! assert_eq!(report.findings[0].rule, "cuda-alloc-conf");
+//! assert_eq!(report.findings[0].span.start.line, 2);
+//!
+//! let fixed = fix_all(source, &options, Applicability::Unsafe);
+//! assert!(fixed.source.contains("PYTORCH_ALLOC_CONF"));
+//! ```
+//!
+//! An analysis reads only its arguments: no files, no clock, no process-wide state. It returns a report for every text and
+//! does not panic. Callers read files and print: the command line (`runner/`) and the browser (`site/`, `analyzer/wasm`).
+//!
+//! Each language has its own crate. This crate selects among them, adds team rules and the project context of a source,
+//! and writes the output formats.
 
 mod analysis;
 pub mod api;
@@ -26,7 +41,7 @@ pub use hipward_analyzer_core::{
     PortedFile, Position, Report, SCHEMA_VERSION, Severity, Span, Summary, Target, Version,
     apply_fixes, diff, unified_diff,
 };
-pub use hipward_analyzer_python::skeleton;
+pub use hipward_analyzer_python::scaffold;
 pub use hipward_analyzer_team::{ExerciseError, TeamRule, TeamRuleError, TeamRules};
 pub use project_context::{FileSource, ProjectContext};
 pub use registry::{RULES, rule, rule_page};

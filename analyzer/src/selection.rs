@@ -11,15 +11,17 @@ pub struct Selection(pub(crate) RuleFilter);
 
 /// A selected or ignored rule that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no rule `{asked}`")]
+#[error("there is no rule `{entered}`")]
 pub struct UnknownRule {
     /// The name as it was entered.
-    pub asked: String,
+    pub entered: String,
 }
 
 impl From<hipward_analyzer_core::selection::UnknownRule> for UnknownRule {
     fn from(error: hipward_analyzer_core::selection::UnknownRule) -> Self {
-        UnknownRule { asked: error.asked }
+        UnknownRule {
+            entered: error.entered,
+        }
     }
 }
 
@@ -27,7 +29,7 @@ impl UnknownRule {
     /// The name and id of the rule, built in or a team's, that is closest to the one that was entered.
     pub fn nearest<'t>(&self, team: &'t TeamRules) -> Option<(&'t str, &'t str)> {
         let error = hipward_analyzer_core::selection::UnknownRule {
-            asked: self.asked.clone(),
+            entered: self.entered.clone(),
         };
         error.nearest_of(known(team).into_iter())
     }

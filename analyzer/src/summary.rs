@@ -8,7 +8,7 @@ mod ported_siblings;
 use std::collections::BTreeMap;
 
 use crate::registry::rule;
-use effort::Reckoning;
+use effort::EffortEstimate;
 use hipward_analyzer_core::rule::Family;
 use hipward_analyzer_core::{
     FamilyCount, Finding, HandledBy, PortedFile, Report, Severity, Summary,
@@ -45,7 +45,7 @@ struct File {
     path: String,
     families: BTreeMap<Group, [usize; 4]>,
     handled: [usize; 3],
-    reckoning: Reckoning,
+    estimate: EffortEstimate,
 }
 
 impl Survey {
@@ -55,7 +55,7 @@ impl Survey {
             path: path.to_owned(),
             families: BTreeMap::new(),
             handled: [0; 3],
-            reckoning: Reckoning::default(),
+            estimate: EffortEstimate::default(),
         };
         for finding in &report.findings {
             let counts = file.families.entry(Group::of(finding)).or_default();
@@ -66,7 +66,7 @@ impl Survey {
                 HandledBy::RocmWheel => 2,
             }] += 1;
         }
-        file.reckoning.add(&report.findings);
+        file.estimate.add(&report.findings);
         self.files.push(file);
     }
 
@@ -77,7 +77,7 @@ impl Survey {
         let mut families: BTreeMap<Group, [usize; 4]> = BTreeMap::new();
         let mut handled = [0; 3];
         let mut ported = Vec::new();
-        let mut reckoning = Reckoning::default();
+        let mut estimate = EffortEstimate::default();
         let mut with_findings = 0;
         for (file, port) in self.files.iter().zip(ports) {
             let findings: usize = file.families.values().flatten().sum();
@@ -100,7 +100,7 @@ impl Survey {
                 .iter_mut()
                 .zip(file.handled)
                 .for_each(|(sum, count)| *sum += count);
-            reckoning.join(&file.reckoning);
+            estimate.join(&file.estimate);
         }
         let [by_you, by_hipify, by_rocm_wheel] = handled;
         Summary {
@@ -120,7 +120,7 @@ impl Survey {
             by_hipify,
             by_rocm_wheel,
             ported,
-            effort: reckoning.finish(),
+            effort: estimate.finish(),
         }
     }
 }

@@ -65,8 +65,8 @@ fn fix_all_skips_unsafe_fixes_by_default() {
 }
 
 #[test]
-fn skeleton_completes_the_contract() {
-    let answer = parse(api::skeleton(
+fn scaffold_completes_the_contract() {
+    let answer = parse(api::scaffold(
         &json!({ "source": "import torch\n" }).to_string(),
     ));
     let source = answer["source"].as_str().expect("a source");
@@ -118,7 +118,7 @@ fn invalid_request_returns_an_error_message() {
 
 /// The browser modules write JSON without serde.
 #[test]
-fn json_is_written_as_serde_writes_it() {
+fn json_equals_the_output_of_serde() {
     let source = "import pynvml  # \"é\" \\ 🚀 \u{1}\u{1f}\u{7f}\t\nimport os\nos.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'x'\nclass Model(\n";
     let report = analyze(source, &Options::default());
     assert!(!report.findings.is_empty() && !report.notes.is_empty());

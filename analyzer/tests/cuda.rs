@@ -480,9 +480,10 @@ fn any_text_is_analyzed_in_linear_time() {
 fn build_kind_determines_which_names_are_reported() {
     let source = "#include <hip/hip_runtime.h>\nvoid f(void* x) { cudaFree(x); }\n";
     let severities = |pytorch_extension| {
-        let options = Options {
-            pytorch_extension,
-            ..cuda()
+        let options = {
+            let mut options = cuda();
+            options.pytorch_extension = pytorch_extension;
+            options
         };
         analyze(source, &options)
             .findings

@@ -103,12 +103,12 @@ fn invalid_exercise_reports_the_key() {
     let cases = [
         (
             "[]".to_owned(),
-            "``: expected a table with gone, absent, present",
+            "``: expected a table with no_findings, absent, present",
         ),
         ("{}".to_owned(), "`present`: add at least one condition"),
         (
             r#"{"no_findings": ["no-rule"]}"#.to_owned(),
-            "`gone`: there is no rule `no-rule`",
+            "`no_findings`: there is no rule `no-rule`",
         ),
         (
             condition(r#"{"pattern": "f("}"#),

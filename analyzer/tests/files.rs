@@ -8,18 +8,16 @@ use hipward_analyzer::{Applicability, Language, Options, Selection, analyze, fix
 use serde_json::{Value, json};
 
 fn options(language: Language) -> Options {
-    Options {
-        language: Some(language),
-        ..Options::default()
-    }
+    let mut options = Options::default();
+    options.language = Some(language);
+    options
 }
 
 /// The report of a notebook for one rule.
 fn timing() -> Options {
-    Options {
-        rules: Selection::new(&["unsynchronized-timing"], &[]).expect("a rule"),
-        ..options(Language::Notebook)
-    }
+    let mut options = options(Language::Notebook);
+    options.rules = Selection::new(&["unsynchronized-timing"], &[]).expect("a rule");
+    options
 }
 
 fn notebook(cells: &[&[&str]]) -> String {

@@ -8,7 +8,7 @@ use hipward_analyzer::output::{
 };
 use hipward_analyzer::{
     Applicability, DiffKind, Options, RULES, Report, SCHEMA_VERSION, Selection, TeamRules, analyze,
-    apply_fixes, diff, fix_all, skeleton, unified_diff,
+    apply_fixes, diff, fix_all, scaffold, unified_diff,
 };
 use serde_json::Value;
 
@@ -210,9 +210,10 @@ fn first_import_has_the_fix_for_all_uses() {
 
 #[test]
 fn comment_in_the_edited_range_makes_a_safe_fix_unsafe() {
-    let options = Options {
-        target: serde_json::from_str("{\"python\": \"3.10\"}").expect("a target"),
-        ..Options::default()
+    let options = {
+        let mut options = Options::default();
+        options.target = serde_json::from_str("{\"python\": \"3.10\"}").expect("a target");
+        options
     };
     let source = "from datetime import (\n    timezone,\n    UTC,  # since 3.11\n    datetime,\n)\nprint(UTC, timezone, datetime)\n";
     let report = analyze(source, &options);
@@ -226,9 +227,10 @@ fn selection_accepts_names_ids_and_families() {
     let source =
         "import pynvml\nimport flash_attn\nimport os\nos.environ['CUDA_LAUNCH_BLOCKING'] = '1'\n";
     let fired = |select: &[&str], ignore: &[&str]| {
-        let options = Options {
-            rules: Selection::new(select, ignore).expect("rules"),
-            ..Options::default()
+        let options = {
+            let mut options = Options::default();
+            options.rules = Selection::new(select, ignore).expect("rules");
+            options
         };
         let report = analyze(source, &options);
         report
@@ -249,12 +251,12 @@ fn selection_accepts_names_ids_and_families() {
 }
 
 #[test]
-fn skeleton_wraps_the_pasted_code() {
+fn scaffold_wraps_the_pasted_code() {
     let paste = "import torch\nfrom torch import nn\n\n\nclass RMSNorm(nn.Module):\n    def __init__(self, hidden_size, eps=1e-6):\n        super().__init__()\n        self.weight = nn.Parameter(torch.ones(hidden_size))\n\n    def forward(self, x, residual=None):\n        return x * self.weight\n";
     let before = report(paste);
     assert_eq!(before.contract.modules, ["RMSNorm"]);
     assert!(!before.contract.is_complete());
-    let whole = skeleton(paste, &before);
+    let whole = scaffold(paste, &before);
     let after = report(&whole);
     assert!(
         after.contract.is_complete() && after.notes.is_empty(),
@@ -264,7 +266,7 @@ fn skeleton_wraps_the_pasted_code() {
     assert!(whole.contains("self.module = RMSNorm(*args)"));
     assert!(whole.contains("    x = torch.randn(8, 128, 1024)\n    return [x]"));
     assert!(whole.contains("    hidden_size = 1024\n    return [hidden_size]"));
-    assert_eq!(skeleton(&whole, &after), whole);
+    assert_eq!(scaffold(&whole, &after), whole);
 }
 
 /// A file with the report of [`SOURCE`], under a path with special characters.
@@ -352,9 +354,10 @@ fn sarif_output_includes_team_rules() {
              "match": {"import": "acme"}}]"#,
     )
     .expect("a good rule");
-    let options = Options {
-        team: team.clone(),
-        ..Options::default()
+    let options = {
+        let mut options = Options::default();
+        options.team = team.clone();
+        options
     };
     let report = analyze("import acme\n", &options);
     let sarif = Sarif::new([&team, &team]);

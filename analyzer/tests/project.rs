@@ -24,9 +24,10 @@ const FILES: &[(&str, &str)] = &[
 fn summary() -> Summary {
     let mut survey = Survey::default();
     for (path, source) in FILES {
-        let options = Options {
-            language: Language::of_path(path),
-            ..Options::default()
+        let options = {
+            let mut options = Options::default();
+            options.language = Language::of_path(path);
+            options
         };
         survey.add(path, &analyze(source, &options));
     }

@@ -45,9 +45,10 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 
 #[test]
 fn fixing_removes_findings_and_keeps_the_code_valid() {
-    let options = Options {
-        target: serde_json::from_str("{\"python\": \"3.10\"}").expect("a target"),
-        ..Options::default()
+    let options = {
+        let mut options = Options::default();
+        options.target = serde_json::from_str("{\"python\": \"3.10\"}").expect("a target");
+        options
     };
     let examples: String = RULES
         .iter()

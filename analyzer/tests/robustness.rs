@@ -1,4 +1,4 @@
-//! Any text gets a report, quickly, and without a panic.
+//! The analyzer returns a report for any text, quickly and without a panic.
 
 mod common;
 #[path = "common/promises.rs"]
@@ -10,7 +10,7 @@ use common::work::seconds_of;
 use common::{all_fixtures, language, regressions};
 use hipward_analyzer::{
     Applicability, Language, MAX_SOURCE_BYTES, Options, Report, analyze, apply_fixes, diff,
-    fix_all, output, skeleton, unified_diff,
+    fix_all, output, scaffold, unified_diff,
 };
 
 /// Runs everything that the page does with a source.
@@ -20,16 +20,17 @@ fn everything(source: &str) -> Report {
 
 /// The same, in any language.
 fn everything_as(language: Language, source: &str) -> Report {
-    let options = Options {
-        language: Some(language),
-        ..Options::default()
+    let options = {
+        let mut options = Options::default();
+        options.language = Some(language);
+        options
     };
     let report = analyze(source, &options);
     let all: Vec<usize> = (0..report.findings.len()).collect();
     let applied = apply_fixes(source, &report, &all);
     diff(source, &applied.source);
     unified_diff("x.py", source, &applied.source);
-    skeleton(source, &report);
+    scaffold(source, &report);
     let file = output::FileReport {
         path: "x.py",
         source,
@@ -333,9 +334,10 @@ fn too_large_text_is_rejected_in_every_language() {
         let one_line = line.replace('\n', " ").repeat(1_000_000);
         let source = format!("{head}{one_line}{tail}");
         assert!(source.len() > 5_000_000);
-        let options = Options {
-            language: Some(language),
-            ..Options::default()
+        let options = {
+            let mut options = Options::default();
+            options.language = Some(language);
+            options
         };
         let (report, seconds) = seconds_of(|| analyze(&source, &options));
         assert_eq!(report.notes.len(), 1, "{language:?}");

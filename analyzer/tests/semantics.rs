@@ -45,12 +45,13 @@ class Other(unknown.Module): ...
 fn first_party_modules_are_not_reported() {
     let source = "import flash_attn\nimport apex.normalization\nimport pynvml\nimport cupy\n";
     let rules = |first_party_modules: &[&str]| -> Vec<String> {
-        let options = Options {
-            first_party_modules: first_party_modules
+        let options = {
+            let mut options = Options::default();
+            options.first_party_modules = first_party_modules
                 .iter()
                 .map(|&name| name.to_owned())
-                .collect(),
-            ..Options::default()
+                .collect();
+            options
         };
         let findings = analyze(source, &options).findings;
         findings.into_iter().map(|finding| finding.rule).collect()

@@ -44,9 +44,10 @@ fn edit(text: &str, dice: &mut Dice) -> String {
 
 #[test]
 fn incremental_edits_give_the_report_of_a_fresh_analysis() {
-    let options = Options {
-        language: Some(Language::Python),
-        ..Options::default()
+    let options = {
+        let mut options = Options::default();
+        options.language = Some(Language::Python);
+        options
     };
     let start: String = RULES
         .iter()

@@ -25,10 +25,9 @@ fn rule(matching: Value, fix: Value) -> TeamRules {
 }
 
 fn with(team: TeamRules) -> Options {
-    Options {
-        team,
-        ..Options::default()
-    }
+    let mut options = Options::default();
+    options.team = team;
+    options
 }
 
 /// The texts matched by the team's rules.
@@ -262,9 +261,10 @@ fn rule_applies_only_to_its_targets() {
     )
     .expect("a good rule");
     let count = |target: &str| {
-        let options = Options {
-            team: team.clone(),
-            ..options(Language::Python, target)
+        let options = {
+            let mut options = options(Language::Python, target);
+            options.team = team.clone();
+            options
         };
         analyze("import acme\nacme.f()\n", &options).findings.len()
     };
@@ -286,10 +286,11 @@ acme.f()
 ";
     let team = rule(json!({ "call": "acme.f" }), Value::Null);
     let lines = |select: &[&str], ignore: &[&str]| {
-        let options = Options {
-            rules: Selection::with_team(select, ignore, &team).expect("rules"),
-            team: team.clone(),
-            ..Options::default()
+        let options = {
+            let mut options = Options::default();
+            options.rules = Selection::with_team(select, ignore, &team).expect("rules");
+            options.team = team.clone();
+            options
         };
         let report = analyze(source, &options);
         let ours = report.findings.iter().filter(|found| found.rule == "acme");
@@ -425,9 +426,10 @@ fn invalid_rule_reports_the_key() {
 
 /// The matches of a rule with this `match` in a source of another language.
 fn found_in(language: Language, source: &str, matching: Value) -> Vec<String> {
-    let options = Options {
-        language: Some(language),
-        ..with(rule(matching, Value::Null))
+    let options = {
+        let mut options = with(rule(matching, Value::Null));
+        options.language = Some(language);
+        options
     };
     texts(source, &analyze(source, &options))
 }
@@ -527,9 +529,10 @@ fn fix_outside_python_replaces_the_name() {
         ),
     ] {
         let fix = json!({ "title": "Change it", "replace": replace, "applicability": "safe" });
-        let options = Options {
-            language: Some(language),
-            ..with(rule(matching, fix))
+        let options = {
+            let mut options = with(rule(matching, fix));
+            options.language = Some(language);
+            options
         };
         let fixed = fix_all(before, &options, Applicability::Safe).source;
         assert_eq!(fixed, after);

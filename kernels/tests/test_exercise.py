@@ -317,6 +317,17 @@ def test_replaced_comparison_is_detected(tmp_path: Path, trick: str) -> None:
     assert "known to be wrong" in str(result.message)
 
 
+def test_wrong_answer_that_passes_by_chance_is_not_a_sign_of_tampering(tmp_path: Path) -> None:
+    judge = JUDGE + (
+        '\ndef case_sign(answer, random):\n    """A sign"""\n    x = random.choice([-1, 1])\n'
+        '    expect(answer.double(x) == 2 * x, "wrong sign")\n'
+    )
+    positive = "# fails: case_sign\n" + SOLUTION.replace("x * 2", "abs(x) * 2 if isinstance(x, int) else x * 2")
+    exercise = read(write(tmp_path, judge=judge, wrong__positive=positive))
+    for seed in range(4):
+        assert judge_one(exercise, exercise.solution, seed).status == "solved"
+
+
 def test_forged_lines_are_refused(tmp_path: Path) -> None:
     forged: list[Any] = [
         line

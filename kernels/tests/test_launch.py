@@ -212,3 +212,13 @@ def test_hip_tier_passes_too_large_grids_to_the_next_tier(monkeypatch: pytest.Mo
     assert rmsnorm_hip.ready(0, *arguments, most - 1, 4096, 4096, 4096) is not None
     assert rmsnorm_hip.ready(0, *arguments, most, 4096, 4096, 4096) is None
     rmsnorm_hip.ready.cache_clear()
+
+
+@pytest.mark.parametrize(("arch", "lanes"), [("gfx942", 64), ("gfx1100", 32), ("gfx1250", 32), ("sm_90", 32)])
+def test_the_warp_size_is_that_of_the_device(arch: str, lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launching, "get_gfx", lambda _device: arch)
+    launching._warp_size.cache_clear()
+    try:
+        assert launching.warp_size_of(0) == lanes
+    finally:
+        launching._warp_size.cache_clear()

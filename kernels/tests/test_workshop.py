@@ -457,7 +457,7 @@ def test_missing_gpu_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_exercise_has_findings_and_the_solution_has_none() -> None:
-    directory = ROOT.parent / "content/03-optimize/02-missing-backward"
+    directory = ROOT.parent / "content/03-optimize/12-missing-backward"
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, str(directory / "solution.py")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -132,7 +132,7 @@ fn stream_resumes_by_header_or_query_and_ends_with_204() {
     assert_eq!(first_seq(resume(Some("5"), "?after=3")), 6);
     assert_eq!(resume(Some(&last.to_string()), "").status(), 204);
     assert_eq!(resume(Some("18446744073709551615"), "").status(), 204);
-    // Nor is there anything past the end of a log that still grows: what comes is after it.
+    // A position after the current end of a growing log is the end. Later events are sent.
     let waiting = server.submit(WAITS).id;
     let rest = server.follow(&waiting, 1_000_000);
     server.cancel(&waiting);
@@ -182,7 +182,7 @@ fn job_in_any_state_is_cancelled_and_cancelling_is_idempotent() {
         let ends = events.iter().filter(|event| event.body.is_final()).count();
         assert_eq!((state(&events), ends), (JobState::Cancelled, 1));
     }
-    // The device is free again, and nothing of the cancelled one is left.
+    // The device is free again, and no process of the cancelled job is left.
     assert_eq!(state(&server.run("print('next')")), JobState::Done);
     support::assert_nothing_left(server.data.path(), 1);
     assert_eq!(server.cancel("unknown").0, 404);
@@ -288,7 +288,7 @@ fn invalid_or_aborted_compile_requests_use_no_worker() {
         );
     }
     assert_ne!(worker("x"), first, "each worker answers one request");
-    // One is compiled, and seven wait, until they hang up.
+    // One request is compiled, and seven wait until their clients disconnect.
     let busy = thread::scope(|scope| {
         let compile = &compile;
         let request = |source| json!({"language": "hip", "source": source});
@@ -307,7 +307,7 @@ fn invalid_or_aborted_compile_requests_use_no_worker() {
         let (_, body) = slow.join().expect("no panic").expect("answers");
         body["pid"].as_u64().expect("a process id")
     });
-    // The next worker is there for the next who waits.
+    // The next worker serves the next waiting client.
     let next = loop {
         let workers = server.workers();
         let next = workers
@@ -403,7 +403,7 @@ fn unknown_routes_are_problems_in_the_api_and_pages_elsewhere() {
             "{path}"
         );
     }
-    let (status, body) = server.get("/api/v1/jobs");
+    let (status, body) = server.get("/api/v1/exercises/a/b/c");
     assert_eq!(
         (status, problem(&body).code.as_str()),
         (405, "method-not-allowed")
@@ -482,7 +482,7 @@ fn foreign_hosts_and_origins_are_rejected() {
 
 #[test]
 fn everything_except_benchmarks_works_without_torch() {
-    // An interpreter without the scripted package has no PyTorch for us.
+    // Without the scripted package, the interpreter has no PyTorch.
     let server = Server::start(&["--python", "/nonexistent/python"]);
     let (_, body) = server.get("/api/v1/capabilities");
     let capabilities: Value = serde_json::from_str(&body).expect("is JSON");

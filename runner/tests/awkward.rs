@@ -65,7 +65,7 @@ fn circular_and_broken_links_are_ignored() {
 /// A first file that takes long, and a second that is removed by then.
 #[test]
 fn file_removed_during_the_check_is_no_error() {
-    // Seconds of work, so that a late test is early enough.
+    // Takes seconds, so that the test has time to remove the second file.
     let long = "x = f(a, b, c)\n".repeat(60_000);
     let names: Vec<String> = (0..10).map(|at| format!("a{at}.py")).collect();
     let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), &*long)).collect();
@@ -210,7 +210,7 @@ fn explain_shows_team_rules() {
             "{errors}"
         );
     }
-    // A mistake elsewhere does not keep anyone from reading.
+    // An error in another file does not prevent the explanation.
     let broken = folder.path().join("broken");
     assert_eq!(explain(&broken, &["pynvml"]).0, 0);
     let (code, _, errors) = explain(&broken, &["acme-gemm"]);

@@ -19,7 +19,7 @@ for variant in ['eager', 'eager-control']:
 say('precision', variant='model-new', passed=False, outputs=[], seeds=5, reference='float64', reason='It is off.')
 ";
 
-/// `hipward bench` on a snippet, with the scripted measuring package where it starts a server of its own.
+/// `hipward bench` on a snippet, with the scripted measuring package for its own server.
 fn bench(folder: &Path, snippet: &str, flags: &[&str]) -> Command {
     let file = folder.join("snippet.py");
     fs::write(&file, snippet).expect("a file");
@@ -48,7 +48,7 @@ fn exit_code_and_output(output: &Output) -> (Option<i32>, String, String) {
     )
 }
 
-/// Starts it, and waits until the job prints that it is waiting. Returns the rest of the output.
+/// Starts the command, and waits until the job prints that it is waiting. Returns the rest of the output.
 fn waiting(mut bench: Command) -> (Child, Lines<BufReader<ChildStderr>>) {
     let mut child = bench
         .stdout(Stdio::piped())
@@ -78,7 +78,7 @@ fn local_job_is_printed_in_each_format() {
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    // What the snippet prints cannot steer the terminal.
+    // Output of the snippet cannot control the terminal.
     assert!(progress.contains("snippet | hello [31m\n"), "{progress}");
     assert!(progress.contains("Variant compile: 1.00"), "{progress}");
 
@@ -136,7 +136,7 @@ fn job_runs_on_a_running_server_and_is_stored_there() {
     assert_eq!(code, Some(2));
     assert!(errors.contains("Token required"), "{errors}");
 
-    // From a file: every user can read a command line.
+    // From a file, because every user can read a command line.
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("token");
     fs::write(&file, server.token.as_deref().expect("has one")).expect("a file");
@@ -162,7 +162,7 @@ fn job_is_followed_across_a_restart_of_the_server() {
     // An address of its own: at 127.0.0.1 another test may get the port while it is free.
     let mut server = Server::start(&["--bind", "127.0.0.2:0", "--no-token"]);
     let folder = tempfile::tempdir().expect("a folder");
-    // Long enough to be killed in; the second try goes to the end.
+    // Long enough to be interrupted. The second attempt completes.
     let snippet = format!("import time\nprint('waiting', flush=True)\ntime.sleep(3){MEASURES}");
     let port = server.port().to_owned();
     let (child, lines) = waiting(authorized(
@@ -181,7 +181,7 @@ fn ctrl_c_cancels_the_job() {
     let server = Server::start(&[]);
     let folder = tempfile::tempdir().expect("a folder");
     for flags in [vec!["--host", server.url.as_str()], vec![]] {
-        // Not dropped: who cannot tell any more stops.
+        // Not dropped, because the command stops when its output is closed.
         let (mut child, _lines) = waiting(authorized(bench(folder.path(), WAITS, &flags), &server));
         signal(child.id(), "-INT");
         let status = child.wait().expect("ends");
@@ -191,7 +191,7 @@ fn ctrl_c_cancels_the_job() {
         assert_eq!(status.code(), Some(130), "{text}");
         assert!(text.starts_with("Cancelled."), "{text}");
     }
-    // The server is free for the next one.
+    // The server is free for the next job.
     let next = server.submit("environment()").id;
     server.wait_for(&next, |job| {
         job.state == JobState::Done || job.state == JobState::Failed

@@ -126,7 +126,7 @@ fn configuration_errors_have_file_line_key_and_allowed_values() {
         (
             "hipward.toml",
             "[target]\narch = \"sm_90\"\n",
-            "hipward.toml:2: `target.arch`: it must be one of gfx90a, gfx942, gfx950",
+            "hipward.toml:2: `target.arch`: it must be one of gfx908, gfx90a, gfx942, gfx950, gfx1250, gfx1100,",
         ),
         (
             "hipward.toml",
@@ -243,7 +243,7 @@ fn team_rules_work_like_built_in_rules() {
 
 #[test]
 fn examples_of_the_team_lesson_work() {
-    let rules = include_str!("../../content/04-team/01-keep-it-ported/rules.toml");
+    let rules = include_str!("../../content/06-team/02-rules-of-your-own/rules.toml");
     let settings =
         "rules = \"rules\"\n[per-file-ignores]\n\"tools/old_cluster/**\" = [\"pynvml\"]\n";
     let folder = folder(&[
@@ -287,7 +287,7 @@ fn baseline_suppresses_only_known_findings() {
         "{text}"
     );
 
-    // Lines move, the space between words changes: the same findings.
+    // Moved lines and changed whitespace are the same findings.
     let moved = format!(
         "# new\n\n\n{}",
         before.replace("\"] = \"1\"", "\"]  =  \"1\"")
@@ -297,7 +297,7 @@ fn baseline_suppresses_only_known_findings() {
         fired(folder.path(), &["src", "--baseline", "known.json"]),
         [""; 0]
     );
-    // The same line once more is one more finding.
+    // A repeated line is a new finding.
     write(
         folder.path(),
         "src/a.py",
@@ -310,7 +310,7 @@ fn baseline_suppresses_only_known_findings() {
     // From another folder, and from the configuration.
     write(folder.path(), "hipward.toml", "baseline = \"known.json\"\n");
     assert_eq!(fired(&folder.path().join("src"), &["b.py"]), [""; 0]);
-    // Writing it again counts everything, not only what is new.
+    // A new baseline contains all findings, not only new ones.
     let (_, _, errors) = check(folder.path(), &["src", "--write-baseline", "known.json"]);
     assert!(errors.contains("5 findings"), "{errors}");
     write(folder.path(), "known.json", "{}");
@@ -395,7 +395,7 @@ fn order_is_independent_of_the_number_of_threads() {
     assert_eq!(one.2, "", "no progress bar without a terminal");
 }
 
-/// The data that a process may hold is capped at far less than the files have together.
+/// The memory limit of the process is far below the total size of the files.
 #[test]
 fn memory_is_independent_of_the_number_of_files() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -8,7 +8,6 @@ use std::{
     path::Path,
     process::{Command, Output},
     thread,
-    time::Duration,
 };
 use support::{Server, agent, hipward, problem};
 use tempfile::TempDir;
@@ -169,20 +168,25 @@ fn too_many_answers_are_refused_with_a_time_to_retry() {
     let server = Server::start(&["--content", content]);
     let (status, _, _) = post(&server, EXERCISE, &json!({"code": "x = 1"}));
     assert_eq!(status, 200);
-    thread::scope(|scope| {
-        let server = &server;
-        for _ in 0..16 {
-            scope.spawn(|| post(server, EXERCISE, &json!({"code": "slow"})));
-        }
-        thread::sleep(Duration::from_secs(2));
-        let (status, body, retry) = post(server, EXERCISE, &json!({"code": "x"}));
+    let answers: Vec<_> = thread::scope(|scope| {
+        let send = || post(&server, EXERCISE, &json!({"code": "slow"}));
+        let sent: Vec<_> = (0..20).map(|_| scope.spawn(send)).collect();
+        let answers = sent.into_iter().map(|sent| sent.join().expect("no panic"));
+        answers.collect()
+    });
+    let (accepted, refused): (Vec<_>, Vec<_>) = answers
+        .into_iter()
+        .partition(|(status, _, _)| *status == 200);
+    // There are 16 places. The first answer may still hold one, and a place that becomes free meanwhile is used again.
+    assert!((15..20).contains(&accepted.len()), "{}", accepted.len());
+    for (status, body, retry) in refused {
         assert_eq!(
             (status, &body["code"]),
             (429, &json!("exercise-busy")),
             "{body}"
         );
         assert!(retry.is_some_and(|seconds| seconds.parse::<u32>().is_ok()));
-    });
+    }
 }
 
 // hipward try

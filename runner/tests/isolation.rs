@@ -1,5 +1,5 @@
-//! Hostile snippets, executed for real: each ends in the right state with a reason, leaves nothing
-//! behind, and the next job runs.
+//! Hostile snippets: each job ends in the right state with a reason and leaves no process or file, and
+//! the next job runs.
 
 mod support;
 
@@ -18,10 +18,11 @@ use std::{
 };
 use support::{SYSTEM_PYTHON, Server, alive, printed, state, without_privileges};
 
-/// A limit small enough for a test. That on time is not: what another limit ends may take long on a busy machine.
+/// Limits that are small enough for a test. The time limit is not, because other limits may take long to be reached on a
+/// busy machine.
 const STRICT: &[&str] = &["--memory-limit", "512MiB"];
 
-/// The server must be well: the next job runs, and only its next worker is left.
+/// Checks that the server works: the next job runs, and only its next worker is left.
 fn assert_well(server: &Server) {
     assert_eq!(state(&server.run("print('next')")), JobState::Done);
     support::assert_nothing_left(server.data.path(), 1);
@@ -46,7 +47,7 @@ fn snippet_that_sleeps_is_stopped_at_the_time_limit() {
 #[test]
 fn fork_bomb_is_stopped_and_leaves_no_process() {
     let server = Server::start(&[]);
-    // Python and libc both raise when the kernel refuses a fork; a bomb does not care.
+    // Python and libc raise an error when the kernel refuses a fork. A fork bomb ignores it.
     let bomb = "import os, time\nwhile True:\n try: os.fork()\n except OSError: time.sleep(0.01)";
     let (code, message) = server.failure(bomb);
     assert_eq!(code, FailureCode::ProcessLimit, "{message}");
@@ -58,7 +59,7 @@ fn unlimited_allocation_is_stopped() {
     let server = Server::start(STRICT);
     let at_once = "held = []\nwhile True: held.append(bytearray(64 << 20))";
     assert_eq!(server.failure(at_once).0, FailureCode::MemoryLimit);
-    // Spread over processes.
+    // Distributed over processes.
     let spread = "import os, time\nfor _ in range(8):\n if os.fork() == 0:\n  held = bytearray(os.urandom(1)) * (200 << 20)\n  time.sleep(600)\ntime.sleep(600)";
     assert_eq!(server.failure(spread).0, FailureCode::MemoryLimit);
     assert_well(&server);
@@ -67,7 +68,7 @@ fn unlimited_allocation_is_stopped() {
 #[test]
 fn memory_files_count_as_memory() {
     let server = Server::start(STRICT);
-    // Pages of a shared mapping stay when they are mapped no more, so that nothing shows them.
+    // Pages of a shared mapping remain allocated after they are unmapped, and appear in no process's usage.
     let code = "
 import ctypes, mmap, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -145,7 +146,7 @@ time.sleep(600)";
     };
     assert_eq!(failure.code, FailureCode::OutputLimit, "{failure:?}");
     assert_eq!(printed(&events), "");
-    // A temporary file without a name is of use, and is made in the old way.
+    // Unnamed temporary files still work, created as named files and unlinked.
     let temporary =
         "import tempfile\nwith tempfile.TemporaryFile() as f: f.write(b'x'); print('fine')";
     assert_eq!(attempt(&server, temporary).trim(), "fine");
@@ -168,7 +169,7 @@ fn excessive_output_is_stopped_and_its_start_is_stored() {
 #[test]
 fn filling_the_disk_is_stopped() {
     let server = Server::start(&[]);
-    // Sparse at first sight, but really written: many files, each below the limit for one.
+    // Many files, each below the limit for one file.
     let fill = "import os\nfor i in range(250000):\n  open(f'{i}', 'w').close()\n";
     let (code, message) = server.failure(fill);
     assert_eq!(code, FailureCode::OutputLimit, "{message}");
@@ -371,7 +372,7 @@ fn data_folder_is_closed_to_other_users() {
     assert_eq!(attempt(&server, "print(1)").trim(), "1");
     let data = server.data.path().to_owned();
     let mode = |path: &Path| fs::metadata(path).expect("is there").permissions().mode() & 0o777;
-    // Jobs of a root server have users of their own, who pass through.
+    // Jobs of a root server have users of their own, who can traverse the folder.
     let folder_mode = if without_privileges().is_some() {
         0o711
     } else {
@@ -397,7 +398,7 @@ fn data_folder_is_closed_to_other_users() {
     };
     are_closed();
     server.stop();
-    // As versions before this one left it.
+    // As created by earlier versions.
     fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).expect("ours");
     let database = data.join("jobs.sqlite");
     fs::set_permissions(&database, fs::Permissions::from_mode(0o644)).expect("ours");
@@ -413,7 +414,7 @@ fn worker_starts_with_a_low_limit_on_descriptors() {
         .args(["--nofile=256:256", "--pid", &server.pid().to_string()])
         .status();
     assert!(lowered.expect("prlimit runs").success());
-    // The first has a worker that was started before.
+    // The first job runs in a worker that was started before.
     assert_eq!(attempt(&server, "print(1)").trim(), "1");
     let code = "import resource\nprint(resource.getrlimit(resource.RLIMIT_NOFILE))";
     assert_eq!(attempt(&server, code).trim(), "(256, 256)");
@@ -422,7 +423,7 @@ fn worker_starts_with_a_low_limit_on_descriptors() {
 #[test]
 fn dangerous_system_calls_are_denied() {
     let server = Server::start(STRICT);
-    // x86-64 numbers, and the same by the x32 ABI where it exists.
+    // x86-64 numbers, and the same calls in the x32 ABI.
     let code = "
 import ctypes, errno, platform
 libc = ctypes.CDLL(None, use_errno=True)
@@ -511,7 +512,7 @@ print('tried')",
 #[test]
 fn worker_has_user_name_and_home_without_passwd() {
     let server = Server::start(STRICT);
-    // What PyTorch and Triton ask for the folders of their caches.
+    // Functions that PyTorch and Triton call for the folders of their caches.
     let code = "import getpass, os, pathlib
 home = os.environ['HOME']
 print(getpass.getuser(), {home} == {os.path.expanduser('~'), str(pathlib.Path.home())})";
@@ -520,14 +521,14 @@ print(getpass.getuser(), {home} == {os.path.expanduser('~'), str(pathlib.Path.ho
 
 #[test]
 fn environment_is_clean_and_descriptors_are_closed() {
-    // Inherited by the server, and not to be handed on.
+    // Inherited by the server. Jobs must not inherit it.
     let server = Server::start(STRICT);
     let code = "import os\nprint(sorted(os.environ))\nprint(sorted(int(fd) for fd in os.listdir('/proc/self/fd'))[:4], len(os.listdir('/proc/self/fd')))";
     let text = attempt(&server, code);
     for leaked in ["CARGO", "HIPWARD", "SSH", "TOKEN"] {
         assert!(!text.contains(leaked), "{text}");
     }
-    // Three standard ones, the events, and the listing's own.
+    // The three standard descriptors, the events, and the one of the listing itself.
     assert!(text.contains("[0, 1, 2, 3] 5"), "{text}");
 }
 
@@ -610,7 +611,7 @@ fn result_states_the_isolation() {
 #[test]
 fn compilers_work_in_the_sandbox() {
     let server = Server::start(&[]);
-    // What torch.compile does on a processor: files in TMPDIR, a compiler, a library, a load.
+    // The steps of torch.compile on a CPU: files in TMPDIR, a compiler run, a library, loading it.
     let code = "
 import ctypes, os, subprocess, tempfile
 folder = tempfile.mkdtemp()

@@ -23,7 +23,7 @@ fn row<'a>(view: &'a JobView, name: &str) -> &'a hipward_protocol::VariantView {
     row.expect("it has a row")
 }
 
-/// `samples` as the harness has them, without the end of the sampling.
+/// Lines of samples, without the end of the sampling.
 const HELPERS: &str = "
 def warm(variant):
     say('precision', variant=variant, passed=True, outputs=[], seeds=5, reference='float64')
@@ -140,7 +140,7 @@ time.sleep(600)
     assert_eq!(stop("eager-control"), Some(StopReason::Converged));
     let verdict = view.verdict.expect("eager was measured");
     assert_eq!(verdict.comparisons.len(), 1);
-    // Not timed at all: the loop is what to look for.
+    // Not timed at all, so the message must point to the endless loop.
     let (code, message) = server.failure("environment()\nimport time\ntime.sleep(600)");
     assert_eq!(code, FailureCode::Timeout);
     assert!(message.contains("longer than 3 seconds"), "{message}");
@@ -231,7 +231,7 @@ fn device_name_is_that_of_the_lease() {
 fn stopped_worker_loses_no_job() {
     let server = Server::start(&[]);
     let worker = server.idle_worker();
-    // It is ready by then.
+    // The worker is ready by then.
     thread::sleep(Duration::from_secs(2));
     signal(worker, "-STOP");
     let events = server.run("print('done')");
@@ -303,7 +303,7 @@ fn final_event_is_stored_later_and_server_is_not_ready_meanwhile() {
         (status, problem(&body).code.as_str()),
         (503, "store-unavailable")
     );
-    // Longer than the job takes, and than the database is waited for.
+    // Longer than the job, and than the timeout of the database.
     thread::sleep(Duration::from_secs(11).saturating_sub(locked.elapsed()));
     assert_eq!(server.summary(&id).state, JobState::Running);
     database.execute_batch("rollback").expect("is ours");

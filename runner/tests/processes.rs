@@ -1,4 +1,4 @@
-//! What a job can do to other processes, and what ends with it: executed for real, as root and as a plain user, and with an
+//! Effects of a job on other processes, and processes that end with it: as root, as a user without privileges, and with an
 //! older Landlock ABI, which restricts signals only since version 6.
 
 mod support;
@@ -12,7 +12,7 @@ use std::{
 };
 use support::{Server, alive, final_body, printed, signal, state, without_privileges};
 
-/// A process that belongs to no job, of the user that jobs have where the server has no privileges.
+/// A process that belongs to no job, with the user of jobs of a server without privileges.
 struct Bystander(Child);
 
 impl Bystander {
@@ -30,7 +30,7 @@ impl Bystander {
         self.0.id()
     }
 
-    /// Whether it runs, its priority, limits and processors.
+    /// Its state, priority, limits and CPUs.
     fn condition(&self) -> String {
         let read = |file: &str| fs::read_to_string(format!("/proc/{}/{file}", self.pid()));
         let stat = read("stat").expect("it runs");
@@ -99,7 +99,7 @@ attempt('ioprio of the user', lambda: call(IOPRIO, 3, 0, 3 << 13))
 print('tried')
 "#;
 
-/// What programs do with their own processes.
+/// Calls by which programs manage their own processes.
 const OWN_PROCESSES: &str = r#"
 import ctypes, multiprocessing, os, signal, subprocess, sys, threading, time
 handled = []
@@ -131,7 +131,7 @@ os.sched_setaffinity(threading.get_native_id(), os.sched_getaffinity(0))
 os.nice(1)
 "#;
 
-/// The number of a thread, which a signal reaches as well as the process's own.
+/// The id of a thread other than the first. Signals can be sent to it too.
 fn a_thread_of(process: u32) -> u32 {
     let threads = fs::read_dir(format!("/proc/{process}/task")).expect("it runs");
     let numbers = threads
@@ -182,7 +182,7 @@ fn signals_do_not_reach_other_processes_without_root_and_landlock() {
     }
 }
 
-/// A job that leaves a process which is in no way tied to it, but by what it cannot change.
+/// A job that leaves a fully detached process.
 fn with_a_daemon(marker: &str) -> String {
     let (name, value) = marker.split_once('=').expect("is a variable");
     format!(
@@ -197,7 +197,7 @@ time.sleep(600)"
     )
 }
 
-/// Signals the supervisor of a running job, and sees that nothing is left of the job.
+/// Signals the supervisor of a running job, and checks that no process of the job is left.
 fn ends_with_its_supervisor(server: &Server, name: &str, within: Duration) {
     let marker = format!(
         "HIPWARD_TEST_{}={}",

@@ -18,7 +18,7 @@ fn killed_server_loses_no_job_and_no_event() {
     server.kill();
     server.restart(&["--wall-limit", "5"]);
 
-    // The interrupted one was first and goes first again; then the limit ends it.
+    // The interrupted job is first in the queue again. The time limit ends it.
     let job = server.wait_for(&interrupted, |job| job.state.is_final());
     assert_eq!(job.attempt, 2);
     let resumed = server.events(&interrupted, seen.last().expect("seen").seq);
@@ -71,7 +71,7 @@ fn worker_that_dies_before_its_job_loses_no_job() {
         assert_eq!(state(&server.run("print('warm')")), JobState::Done);
         let worker = server.idle_worker();
         signal(worker, "-KILL");
-        // Dead, whether the server has noticed or not.
+        // Dead, even if the server has not noticed yet.
         while fs::read(format!("/proc/{worker}/environ")).is_ok_and(|text| !text.is_empty()) {
             thread::sleep(Duration::from_millis(1));
         }
@@ -105,7 +105,7 @@ fn streams_end_when_the_server_stops() {
     let id = server.submit(WAITS).id;
     server.wait_for(&id, |job| job.state == JobState::Running);
     let mut stream = server.follow(&id, 0);
-    // It is under way, and waits for more.
+    // The stream has started and waits for more events.
     assert!(stream.any(|event| matches!(event.body, EventBody::Log { .. })));
     server.stop();
     stream.for_each(drop);
@@ -130,7 +130,7 @@ fn second_interrupt_does_not_wait_for_clients() {
     let mut server = Server::start(&[]);
     let address = server.url.trim_start_matches("http://").to_owned();
     let mut slow = TcpStream::connect(&address).expect("connects");
-    // The rest of the body never comes.
+    // The rest of the body is never sent.
     let head = format!(
         "POST /api/v1/jobs HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
          content-type: application/json\r\ncontent-length: 9\r\n\r\n{{",

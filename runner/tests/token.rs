@@ -82,7 +82,7 @@ fn address_with_the_token_sets_the_cookie() {
         post(&server, &[("cookie", &among_others), own]).status(),
         202
     );
-    // What another page makes the browser send, and what no page does.
+    // Requests that another site causes, and requests without an origin.
     let foreign = ("origin", "http://localhost:3000");
     assert_eq!(post(&server, &[("cookie", cookie), foreign]).status(), 403);
     assert_eq!(post(&server, &[("cookie", cookie)]).status(), 401);
@@ -94,7 +94,7 @@ fn address_with_the_token_sets_the_cookie() {
     let wrong = open("/?token=guessed");
     assert_eq!(wrong.status(), 401);
     assert!(!wrong.headers().contains_key("set-cookie"));
-    // Not a way to another host.
+    // No redirect to another host.
     let elsewhere = open(&format!("//evil.example/?token={token}"));
     assert_eq!(elsewhere.headers()["location"], "/evil.example/");
 }
@@ -111,7 +111,7 @@ fn request_with_the_token_sets_the_cookie() {
         .to_owned();
     let (cookie, _) = cookie.split_once(';').expect("attributes");
     assert_eq!(post(&server, &[("cookie", cookie), own]).status(), 202);
-    // A program keeps its token itself.
+    // A program stores its token itself, so it gets no cookie.
     let program = post(&server, &[("authorization", &bearer)]);
     assert!(!program.headers().contains_key("set-cookie"));
 }
@@ -120,7 +120,7 @@ fn request_with_the_token_sets_the_cookie() {
 fn no_token_allows_everybody_on_this_machine() {
     let server = Server::start(&["--no-token"]);
     assert_eq!(server.token, None);
-    // Others can send code then, so that files must be fenced off.
+    // Others can send code then, so file restrictions are required.
     let weak = Server::start(&["--no-token", "--newest-landlock", "0"]);
     let answer = post(&weak, &[]);
     assert_eq!(answer.status(), 503);
@@ -196,7 +196,7 @@ fn invalid_token_stops_the_server_at_start() {
     }
 }
 
-/// Looks for the text in all that the kernel shows of processes.
+/// Searches everything in /proc for the text.
 const SEARCH: &str = r#"
 import os
 found = []
@@ -216,7 +216,7 @@ fn job_cannot_read_the_token_from_proc() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("token");
     fs::write(&file, "canary-of-the-test\n").expect("a file");
-    // For the server without privileges.
+    // Readable by the server without privileges.
     for (path, mode) in [(folder.path(), 0o755), (&file, 0o644)] {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("ours");
     }
@@ -233,7 +233,7 @@ fn job_cannot_read_the_token_from_proc() {
         };
         assert_eq!(server.token, None, "a configured token is not printed");
         server.token = Some("canary-of-the-test".to_owned());
-        // Put together, so that the search does not find itself.
+        // Concatenated, so that the search does not find its own source.
         let code = format!("marker = 'canary' + '-of-the-test'\n{SEARCH}");
         assert_eq!(printed(&server.run(&code)).trim(), "found []");
     }

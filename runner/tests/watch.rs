@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use support::{LAUNCH, NVML, folder, hipward, write};
 
-/// A process that is killed when the test ends, however it ends.
+/// A process that is killed on drop, also after a panic.
 struct Watching {
     child: Child,
     lines: mpsc::Receiver<String>,
@@ -43,8 +43,8 @@ impl Watching {
         Watching { child, lines }
     }
 
-    /// Waits for a line; the report that it ends. A file that is written in two steps may have been judged between them,
-    /// which is another report.
+    /// Waits for a line. Returns the report that ends with it. A file that is written in two steps may be checked between them,
+    /// which produces another report.
     fn until(&self, part: &str) -> String {
         let end = Instant::now() + Duration::from_secs(60);
         let (mut printed, mut others) = (String::new(), String::new());
@@ -90,7 +90,7 @@ fn only_changed_files_are_checked_again() {
         "{second}"
     );
 
-    // As most editors save: a new file in the place of the old one.
+    // Most editors replace the file with a new one.
     write(folder.path(), ".b.tmp", "x = 1\n");
     fs::rename(folder.path().join(".b.tmp"), folder.path().join("b.py")).expect("a rename");
     let third = watching.until("0 findings in 1 file.");

@@ -6,7 +6,7 @@ use flate2::read::GzDecoder;
 use std::{io::Read, time::Duration};
 use support::{Server, WAITS, agent};
 
-/// An answer as it was sent: nothing is decompressed.
+/// A response as it was sent, not decompressed.
 struct Answer {
     status: u16,
     headers: Vec<(String, String)>,
@@ -19,7 +19,7 @@ impl Answer {
         headers.find_map(|(key, value)| (key == name).then_some(value.as_str()))
     }
 
-    /// The body after its content coding is undone.
+    /// The decompressed body.
     fn decoded(&self) -> Vec<u8> {
         let mut decoded = Vec::new();
         let read = match self.header("content-encoding") {
@@ -50,7 +50,7 @@ fn get(server: &Server, path: &str, headers: &[(&str, &str)]) -> Answer {
     }
 }
 
-/// Every kind of answer that a browser loads.
+/// Paths of every kind of response that a browser loads.
 fn paths(server: &Server) -> Vec<String> {
     let home = get(server, "/", &[("accept-encoding", "identity")]);
     let html = String::from_utf8(home.body).expect("text");

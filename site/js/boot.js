@@ -6,6 +6,9 @@ import { asset } from "./assets.js";
 import { benchmarkForm } from "./benchmark-form.js";
 import { copyButtons, copyText } from "./copy.js";
 import { readFile } from "./files.js";
+import { jobs } from "./jobs.js";
+import { pathFilter } from "./path-filter.js";
+import { predictions } from "./predict.js";
 import { progress } from "./progress.js";
 import { openProject } from "./project.js";
 import { ruleFilter } from "./rule-filter.js";
@@ -18,7 +21,10 @@ themeToggle();
 searchButton();
 copyButtons();
 benchmarkForm();
+jobs();
+pathFilter();
 progress();
+predictions();
 ruleFilter();
 
 // Only lessons with exercises load the script for them.

@@ -36,6 +36,8 @@ mod inline_code;
 #[cfg(feature = "ssr")]
 mod content;
 #[cfg(feature = "ssr")]
+mod downloads;
+#[cfg(feature = "ssr")]
 mod page;
 #[cfg(feature = "ssr")]
 mod search;
@@ -43,7 +45,7 @@ mod search;
 mod site;
 
 #[cfg(feature = "ssr")]
-pub use content::{Content, ContentError, ContentErrors, Mistake, Ops};
+pub use content::{Content, ContentError, ContentErrors, Mistake, Ops, ReadingPath};
 #[cfg(feature = "ssr")]
 pub use job::{
     benchmark_line, benchmark_markdown, benchmark_sentence, benchmark_table, benchmark_text,

@@ -1,8 +1,8 @@
 //! A site: content, rules and assets under one base path, and the addresses of its pages.
 
 use crate::content::block::{self, Block, Code};
-use crate::content::document::Document;
-use crate::content::{Content, Lesson, Ops, Part};
+use crate::content::document::{Document, Extensions};
+use crate::content::{Content, Lesson, Ops, Part, ReadingPath, glossary};
 use hipward_analyzer::{RULES, RuleMeta, TeamRules};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -58,6 +58,8 @@ pub enum Route {
     Home,
     /// `/learn/`
     Learn,
+    /// `/learn/newcomer/`
+    ReadingPath(ReadingPath),
     /// `/learn/<part>/<lesson>/`
     Lesson {
         /// The part's folder name without its number.
@@ -71,6 +73,10 @@ pub enum Route {
     Benchmark,
     /// `/isa/`
     Isa,
+    /// `/jobs/`
+    Jobs,
+    /// `/jobs/compare/`; needs [`PageData::Compare`](crate::PageData::Compare).
+    Compare,
     /// `/jobs/<id>/`; needs [`PageData::Job`](crate::PageData::Job).
     Job(String),
     /// `/rules/`
@@ -104,10 +110,13 @@ impl Route {
         match self {
             Route::Home => "/".to_owned(),
             Route::Learn => "/learn/".to_owned(),
+            Route::ReadingPath(path) => format!("/learn/{}/", path.slug()),
             Route::Lesson { part, lesson } => format!("/learn/{part}/{lesson}/"),
             Route::Playground => "/playground/".to_owned(),
             Route::Benchmark => "/benchmark/".to_owned(),
             Route::Isa => "/isa/".to_owned(),
+            Route::Jobs => "/jobs/".to_owned(),
+            Route::Compare => "/jobs/compare/".to_owned(),
             Route::Job(id) => format!("/jobs/{id}/"),
             Route::Rules => "/rules/".to_owned(),
             Route::Rule(name) => format!("/rules/{name}/"),
@@ -186,6 +195,7 @@ impl Site {
             Route::Learn,
             Route::Playground,
             Route::Benchmark,
+            Route::Jobs,
             Route::Isa,
             Route::Rules,
             Route::Ops,
@@ -201,6 +211,15 @@ impl Site {
         );
         let ops = self.ops.list.iter();
         routes.extend(ops.map(|op| Route::Op(op.name.clone())));
+        let paths = ReadingPath::ALL.into_iter();
+        routes.extend(
+            paths
+                .filter(|path| self.content.is_on(*path))
+                .map(Route::ReadingPath),
+        );
+        if self.content.glossary.is_some() {
+            routes.push(Route::Reference(glossary::SLUG.to_owned()));
+        }
         let tables = self.content.references.iter();
         routes.extend(tables.map(|table| Route::Reference(table.slug.clone())));
         routes
@@ -221,11 +240,20 @@ impl Site {
             ["ops", name] => self.ops.get(name).map(|_| Route::Op((*name).to_owned())),
             ["models"] => Some(Route::Models),
             ["reference"] => Some(Route::References),
+            ["reference", glossary::SLUG] => {
+                let found = self.content.glossary.as_ref();
+                found.map(|_| Route::Reference(glossary::SLUG.to_owned()))
+            }
             ["reference", slug] => {
                 let table = self.content.reference(slug)?;
                 Some(Route::Reference(table.slug.clone()))
             }
+            ["jobs"] => Some(Route::Jobs),
+            ["jobs", "compare"] => Some(Route::Compare),
             ["jobs", id] => Some(Route::Job((*id).to_owned())),
+            ["learn", path] => ReadingPath::from_slug(path)
+                .filter(|path| self.content.is_on(*path))
+                .map(Route::ReadingPath),
             ["learn", part, lesson] => {
                 let (part, lesson) = self.content.lesson(part, lesson)?;
                 Some(Route::lesson(part, lesson))
@@ -299,8 +327,10 @@ pub(crate) fn bench_id(lesson: &str, bench: &block::Bench) -> String {
 }
 
 fn rule_document(meta: &RuleMeta) -> Document<Code> {
-    Document::parse(&hipward_analyzer::rule_page(meta), |fence| {
-        Ok::<_, Infallible>(block::plain(&fence))
-    })
+    Document::parse(
+        &hipward_analyzer::rule_page(meta),
+        Extensions::default(),
+        |fence| Ok::<_, Infallible>(block::plain(&fence)),
+    )
     .unwrap_or_else(|never| match never {})
 }

@@ -80,6 +80,61 @@ fn a_mistake_names_its_line_and_what_to_do() {
             1,
             "no row with the id `r2`",
         ),
+        (
+            "```predict\nquestion = \"Q\"\nanswer = 3\n```\n",
+            1,
+            "`answer`, a number, with `why`",
+        ),
+        (
+            "```predict\nquestion = \"Q\"\nanswer = 3\nwhy = \"W\"\ntolerance = 2\n```\n",
+            1,
+            "`tolerance` from 0 to below 1",
+        ),
+        (
+            "```predict\nquestion = \"Q\"\n[[option]]\ntext = \"A\"\nwhy = \"W\"\n```\n",
+            1,
+            "correct = true",
+        ),
+        (
+            "```figure\nfile = \"gone.svg\"\ntitle = \"T\"\nconclusion = \"C\"\ncaption = \"C\"\n```\n",
+            1,
+            "no `gone.svg` beside the lesson",
+        ),
+        (
+            "```figure\nfile = \"before.py\"\ntitle = \"T\"\nconclusion = \"C\"\ncaption = \"C\"\n```\n",
+            1,
+            "`before.py`: ",
+        ),
+        (
+            "```figure\nfile = \"lanes.svg\"\ntitle = \"T\"\ncaption = \"C\"\n```\n",
+            2,
+            "missing field `conclusion`",
+        ),
+        (
+            "```run\ncommand = \"python before.py\"\noutput = \"output.txt\"\nrecorded = \"\"\n```\n",
+            1,
+            "state in `recorded` when and where",
+        ),
+        (
+            "```write\ndir = \"../mask\"\ntitle = \"T\"\ntask = \"T\"\nminutes = 5\n```\n",
+            1,
+            "use a-z, 0-9 and -",
+        ),
+        (
+            "```write\ndir = \"gone\"\ntitle = \"T\"\ntask = \"T\"\nminutes = 5\n```\n",
+            1,
+            "no `gone/start.py` beside the lesson",
+        ),
+        (
+            "```write\ndir = \"mask\"\ntitle = \"T\"\ntask = \"T\"\nminutes = 5\n```\n",
+            1,
+            "0 hints; write 3 [[hint]] tables",
+        ),
+        (
+            "text\n\n$\\nosuchcommand$ and more\n",
+            3,
+            "literal dollar sign",
+        ),
         ("text\n\n# Title\n", 3, "use `## …`"),
         ("text\n\n<div>no</div>\n", 3, "HTML is not passed through"),
         (
@@ -130,6 +185,31 @@ fn a_mistake_in_the_folder_is_named_too() {
             "no lesson `port/gone`",
         ),
         (
+            with(LESSON, &format!("{front}paths = [\"expert\"]\n+++\n")),
+            "01-port/01-first/lesson.md:6: unknown variant `expert`, expected one of `newcomer`, `kernel`, `team`",
+        ),
+        (
+            with(
+                "01-port/part.toml",
+                "title = \"P\"\nsummary = \"S\"\nkind = \"essay\"\n",
+            ),
+            "01-port/part.toml:3: unknown variant `essay`, expected one of `tutorial`, `how-to`, `explanation`",
+        ),
+        (
+            with(
+                "reference/glossary.toml",
+                "title = \"G\"\nsummary = \"S\"\n[[term]]\nterm = \"LDS\"\ndefinition = \"D.\"\n[[term]]\nterm = \"lds\"\ndefinition = \"D.\"\n",
+            ),
+            "reference/glossary.toml:7: the glossary has `lds` twice",
+        ),
+        (
+            with(
+                "reference/glossary.toml",
+                "title = \"G\"\nsummary = \"S\"\n[[term]]\nterm = \"LDS\"\ndefinition = \"D.\"\nlink = \"/nowhere/\"\n",
+            ),
+            "`/nowhere/`, which is no page",
+        ),
+        (
             without("01-port/part.toml"),
             "01-port/part.toml:1: the part has no part.toml",
         ),
@@ -149,6 +229,26 @@ fn a_mistake_in_the_folder_is_named_too() {
     for (files, says) in cases {
         let error = Content::parse(files).expect_err(says).to_string();
         assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn an_exercise_needs_a_hole_and_a_case() {
+    let block = "```write\ndir = \"mask\"\ntitle = \"T\"\ntask = \"T\"\nminutes = 5\n```\n";
+    for (file, text, reason) in [
+        ("start.py", "x = 1\n", "`mask/start.py` has no hole"),
+        (
+            "judge.py",
+            "\"\"\"Judge.\"\"\"\n",
+            "`mask/judge.py` has no case",
+        ),
+    ] {
+        let path = format!("01-port/01-first/mask/{file}");
+        let mut files = folder(block);
+        files.retain(|(other, _)| *other != path);
+        files.push((path, text.to_owned()));
+        let error = Content::parse(files).expect_err(reason).to_string();
+        assert!(error.contains(reason), "{error}");
     }
 }
 

@@ -11,7 +11,7 @@ use hipward_site::{
 };
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use support::{BLOCKS, assets, attribute, count, folder, hashed, real_content, site};
+use support::{BLOCKS, assets, attribute, count, folder, hashed, real_content, real_ops, site};
 
 fn pages(site: &Site) -> BTreeMap<String, String> {
     site.routes()
@@ -24,8 +24,13 @@ fn pages(site: &Site) -> BTreeMap<String, String> {
 fn sites() -> Vec<Site> {
     ["/", "/x/"]
         .into_iter()
-        .flat_map(|base| [site(folder(BLOCKS), base), site(real_content(), base)])
+        .flat_map(|base| [site(folder(BLOCKS), base), real_site(base)])
         .collect()
+}
+
+fn real_site(base: &str) -> Site {
+    let content = Content::parse(real_content()).expect("the content has no errors");
+    Site::new(content, real_ops(), assets(), base)
 }
 
 #[test]
@@ -83,6 +88,9 @@ fn all_links_resolve_under_the_base() {
                 } else {
                     let below = address.strip_prefix(site.base());
                     let below = below.unwrap_or_else(|| panic!("{path}: {link} leaves the base"));
+                    if site.download(below).is_some() {
+                        continue;
+                    }
                     if let Some(asset) = below.strip_prefix("assets/") {
                         assert!(
                             asset.contains("-0123456789ab."),
@@ -191,6 +199,142 @@ fn a_lesson_shows_its_blocks_without_a_script() {
 }
 
 #[test]
+fn figures_predictions_transcripts_and_exercises_are_complete_without_a_script() {
+    let site = site(folder(BLOCKS), "/x/");
+    let route = site.resolve("learn/port/first").expect("the lesson");
+    let html = render_page(&site, &route, &PageData::None);
+    for part in [
+        "<svg viewBox=\"0 0 320 80\" width=\"320\" height=\"80\" role=\"img\" aria-labelledby=\"figure-lanes-title figure-lanes-desc\">",
+        "marker-end=\"url(#figure-lanes-a)\"",
+        "<figcaption>Each lane reads 16 bytes.</figcaption>",
+        "<summary>The numbers</summary>",
+        "data-number=\"16\" data-tolerance=\"0.05\"",
+        "<strong>16 bytes. </strong><span>One instruction reads <code>dwordx4</code>.</span>",
+        "<samp>1 &lt; 2</samp>",
+        "Output, recorded: 2026-11-23, 2 cores",
+        "data-exercise=\"port/first/mask\"",
+        "\ndef f(n):\n    # hole: mask\n",
+        "<li>A short row.</li>",
+        "hipward try port/first/mask start.py",
+        "href=\"/x/learn/port/first/files/mask/start.py\" download",
+        "href=\"/x/learn/port/first/files/first.zip\" download",
+        "A <a href=\"/x/reference/glossary/#wavefront\" title=\"64 lanes.\">wavefront</a> has 64 <a href=\"/x/reference/glossary/#lane\" title=\"One of them.\">lanes</a>, and each wavefront <math>",
+        "<code>lane</code>",
+        "<dt>Kind</dt><dd>Tutorial</dd>",
+    ] {
+        assert!(html.contains(part), "{part} is not in {html}");
+    }
+    // Hint 1 contains hint 2, and the last hint contains the solution.
+    let hints: Vec<usize> = ["Hint 1 of 3", "Hint 2 of 3", "Hint 3 of 3", "Solution"]
+        .into_iter()
+        .map(|summary| {
+            html.find(&format!("<summary>{summary}</summary>"))
+                .expect(summary)
+        })
+        .collect();
+    let inside = html
+        .get(hints[0]..hints[3])
+        .expect("the hints and the solution are in order");
+    assert!(!inside.contains("</details>"), "{inside}");
+}
+
+#[test]
+fn files_of_a_lesson_are_downloads_without_answers() {
+    let site = site(folder(BLOCKS), "/");
+    let files = site.downloads();
+    for name in [
+        "before.py",
+        "lanes.csv",
+        "mask/start.py",
+        "mask/judge.py",
+        "first.zip",
+    ] {
+        let path = format!("learn/port/first/files/{name}");
+        assert!(files.contains(&path), "{path} is not in {files:?}");
+        assert!(site.download(&path).is_some(), "{path}");
+    }
+    assert!(
+        !files
+            .iter()
+            .any(|path| path.contains("solution") || path.contains("wrong")),
+        "{files:?}"
+    );
+    for path in [
+        "learn/port/first/files/mask/solution.py",
+        "learn/port/first/files/",
+        "learn/port/first/before.py",
+    ] {
+        assert_eq!(site.download(path), None, "{path}");
+    }
+    let start = site
+        .download("/learn/port/first/files/mask/start.py")
+        .expect("a file");
+    assert!(start.starts_with(b"def f(n):\n    # hole: mask\n"));
+    let zip = site
+        .download("learn/port/first/files/first.zip")
+        .expect("an archive");
+    assert!(zip.starts_with(b"PK"));
+    assert_eq!(
+        Some(zip),
+        site.download("learn/port/first/files/first.zip"),
+        "the bytes are reproducible"
+    );
+}
+
+#[test]
+fn kinds_and_reading_paths_have_their_places() {
+    let mut files = folder("");
+    let front = "+++\ntitle = \"Install\"\nsummary = \"S\"\nminutes = 3\ngoal = \"G\"\nteaches = \"T\"\npaths = [\"team\"]\n+++\n";
+    files.push((
+        "07-how-to/part.toml".into(),
+        "title = \"Guides\"\nsummary = \"P\"\nkind = \"how-to\"\n".into(),
+    ));
+    files.push(("07-how-to/01-install/lesson.md".into(), front.into()));
+    let site = site(files, "/");
+    let learn = render_page(&site, &Route::Learn, &PageData::None);
+    assert!(
+        learn.contains("<h2 id=\"kind-how-to\">How-to guides</h2>"),
+        "{learn}"
+    );
+    assert!(learn.contains("href=\"/learn/team/\""), "{learn}");
+    assert!(!learn.contains("/learn/kernel/"), "no page is on that path");
+    assert!(learn.contains("data-paths=\"team\""), "{learn}");
+    let path = site.resolve("/learn/team/").expect("a reading path");
+    let path = render_page(&site, &path, &PageData::None);
+    assert!(
+        path.contains("href=\"/learn/how-to/install/\"") && !path.contains("/learn/port/first/"),
+        "{path}"
+    );
+    let lesson = render_page(
+        &site,
+        &site.resolve("learn/how-to/install").expect("a page"),
+        &PageData::None,
+    );
+    assert!(lesson.contains("<dd>How-to guide</dd>"), "{lesson}");
+    assert!(
+        !lesson.contains("rel=\"prev\""),
+        "a guide does not follow the tutorial: {lesson}"
+    );
+}
+
+#[test]
+fn the_glossary_shows_each_term_with_nvidias_word() {
+    let site = site(folder(BLOCKS), "/x/");
+    let route = site.resolve("/reference/glossary/").expect("the glossary");
+    let html = render_page(&site, &route, &PageData::None);
+    for part in [
+        "<div id=\"wavefront\"><dt>wavefront",
+        "<span>64 <code>lanes</code>.</span>",
+        "On NVIDIA: ",
+        "href=\"/x/rules/pynvml/\" aria-label=\"More about wavefront\"",
+    ] {
+        assert!(html.contains(part), "{part} is not in {html}");
+    }
+    let index = search_index(&site);
+    assert!(index.contains("64 lanes. warp"), "{index}");
+}
+
+#[test]
 fn the_lessons_are_linked_in_order() {
     let site = site(real_content(), "/");
     let lessons: Vec<Route> = site
@@ -201,6 +345,13 @@ fn the_lessons_are_linked_in_order() {
     assert!(lessons.len() >= 5);
     for pair in lessons.windows(2) {
         let [first, second] = pair else { continue };
+        let kind = |route: &Route| match route {
+            Route::Lesson { part, .. } if part == "how-to" || part == "explanation" => part.clone(),
+            _ => "tutorial".to_owned(),
+        };
+        if kind(first) != kind(second) {
+            continue;
+        }
         let html = render_page(&site, first, &PageData::None);
         let next = html
             .split("<a ")

@@ -1,4 +1,4 @@
-// What `hipward check` writes for programs, against the schemas: ours for JSON, the official one for SARIF.
+// Machine-readable output of `hipward check`, validated with the schemas: Hipward's for JSON, the official one for SARIF.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -32,7 +32,7 @@ before(() => {
 
 after(() => rmSync(folder, { recursive: true }));
 
-/** The reports of the awkward folder and of every fixture of the analyzer. */
+/** Reports of a folder with unusual files and of every fixture of the analyzer. */
 function check(format) {
   const paths = [folder, join(root, 'analyzer/tests/fixtures'), join(root, 'content')];
   const arguments_ = ['check', '--isolated', '--exit-zero', '--format', format, '--rules', folder, ...paths];
@@ -53,7 +53,7 @@ test('JSON output matches the published schema', () => {
   const findings = files.flatMap((file) => file.findings);
   assert.ok(findings.length > 100, `${findings.length} findings are too few to mean much`);
   assert.ok(findings.some((finding) => finding.link) && findings.some((finding) => finding.fix?.edits.length));
-  // A schema that takes anything would prove nothing.
+  // The schema must reject invalid reports.
   for (const spoil of [
     (file) => delete file.target,
     (file) => (file.colour = 'red'),
@@ -91,7 +91,7 @@ test('SARIF output without findings is valid', () => {
   assert.deepEqual(log.runs[0].results, []);
 });
 
-/** OASIS's schema (its patterns are not for the strict flavour of regular expressions), out of the crate that is made from it. Cargo.lock says which; nothing of it is compiled. */
+/** OASIS's schema, from the crate that is generated from it, in the version of Cargo.lock. Its patterns are not valid in strict mode. */
 function sarifSchema() {
   const metadata = execFileSync('cargo', ['metadata', '--format-version=1', '--locked'], {
     cwd: root,

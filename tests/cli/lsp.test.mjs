@@ -1,4 +1,4 @@
-// `hipward lsp` as an editor has it: a child process, and Visual Studio Code's own client library at the other end.
+// `hipward lsp` as a child process of Visual Studio Code's client library.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -12,7 +12,7 @@ import { hipward, require } from '../support/server.mjs';
 const lsp = require('vscode-languageserver-protocol/node');
 
 const servers = [];
-// One whose test failed would keep this process, and so the whole run, from ending.
+// A server whose test failed would prevent this process from ending.
 after(() => servers.forEach((child) => child.kill()));
 
 /** A server in a folder with these files, and a client of it. */
@@ -22,7 +22,7 @@ async function start(files, capabilities = {}, options = {}) {
     mkdirSync(join(folder, name, '..'), { recursive: true });
     writeFileSync(join(folder, name), text);
   };
-  // A repository of its own: what else lies among the temporary files says nothing about it.
+  // A repository of its own, so that other temporary files do not affect it.
   write('.git/HEAD', 'ref: refs/heads/main\n');
   for (const [name, text] of Object.entries(files)) write(name, text);
   const child = spawn(hipward, ['lsp', '--stdio'], { stdio: ['pipe', 'pipe', 'inherit'], cwd: folder });
@@ -43,7 +43,7 @@ async function start(files, capabilities = {}, options = {}) {
   connection.onNotification('window/showMessage', (value) => hear(heard.messages, value));
   connection.onRequest('client/registerCapability', (value) => hear(heard.registrations, value));
   connection.listen();
-  /** The first thing heard that fits, now or later. */
+  /** The first received value that matches, now or later. */
   const until = (list, fits) =>
     new Promise((resolve, reject) => {
       const patience = setTimeout(() => reject(new Error(`heard only ${JSON.stringify(list)}`)), 20_000);
@@ -85,7 +85,7 @@ async function start(files, capabilities = {}, options = {}) {
     rmSync(folder, { recursive: true });
     return code;
   };
-  /** Bytes past the client's library. */
+  /** Sends bytes without the client library. */
   const writeRaw = (text) => child.stdin.write(text);
   return { server, writeRaw, connection, folder, write, uri, open, change, diagnostics, ask, heard, until, stop };
 }
@@ -259,7 +259,7 @@ test('invalid frame gets an error response and the session continues', async () 
   ]) {
     session.heard.errors.length = 0;
     session.writeRaw(frame(text));
-    // How the library tells of an answer that belongs to no request.
+    // The library reports a response without a request like this.
     assert.match(await session.until(session.heard.errors, () => true), new RegExp(`without id[^]*${code}`));
   }
   await session.open('a.py', 'import pynvml\n');
@@ -286,7 +286,7 @@ test('pending edits are checked once', async () => {
   );
   session.writeRaw(edits.join(''));
   await session.diagnostics('a.py', last);
-  // One, or a few where the machine has other things to do; not one for each.
+  // One check, or a few on a busy machine, but not one per edit.
   assert.ok(session.heard.diagnostics.length < 20, `${session.heard.diagnostics.length} times`);
   assert.equal(await session.stop(), 0);
 });

@@ -1,4 +1,4 @@
-// The npm package as its user has it: packed, installed in a fresh folder, used in Node, in a bundle, and by TypeScript.
+// The npm package: packed, installed in a new folder, and used in Node, in a bundle, and from TypeScript.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -73,7 +73,7 @@ const EXPECTED = {
 test('package works in Node', () => {
   const installed = readdirSync(join(folder, 'node_modules/hipward-analyzer')).sort();
   assert.deepEqual(installed, [
-    'LICENSE-APACHE', 'LICENSE-MIT', 'README.md', 'analyzer.js', 'browser.js', 'glue.js', 'hipward.wasm', 'index.d.ts', 'node.js', 'package.json',
+    'LICENSE-APACHE', 'LICENSE-MIT', 'README.md', 'analyzer.js', 'browser.js', 'glue.js', 'hipward.wasm', 'index.d.ts', 'node.js', 'package.json', 'report.d.ts',
   ]);
   writeFileSync(join(folder, 'use.js'), SCRIPT);
   assert.deepEqual(JSON.parse(run(process.execPath, ['use.js'])), EXPECTED);
@@ -88,11 +88,11 @@ test('browser bundle finds the module in its own folder', async () => {
     platform: 'browser',
     outfile: join(out, 'bundle.js'),
   });
-  // What bundlers that know the idiom do; esbuild leaves the address as it is.
+  // Bundlers that support `new URL(…, import.meta.url)` copy the file; esbuild does not.
   cpSync(join(folder, 'node_modules/hipward-analyzer/hipward.wasm'), join(out, 'hipward.wasm'));
   const text = readFileSync(join(out, 'bundle.js'), 'utf8');
   assert.match(text, /new URL\("\.\/hipward\.wasm", import\.meta\.url\)/);
-  // Node's fetch reads no files, so the module is handed over; a browser needs no such line.
+  // Node's fetch cannot read files, so the module is passed. A browser needs no such line.
   writeFileSync(
     join(out, 'run.mjs'),
     `import { readFileSync } from 'node:fs';\nglobalThis.wasm = readFileSync(new URL('./hipward.wasm', import.meta.url));\nawait import('./bundle.js');\n`,
@@ -132,7 +132,7 @@ test('TypeScript checks calls against the types', () => {
   assert.match(check(use.replace('.findings[0]', '.finding[0]')), /finding/);
 });
 
-/** The types say what the module answers: every field of a report, and no other. */
+/** The types list every field of a report, and no other. */
 test('types list all fields of a report', () => {
   const types = readFileSync(join(root, 'analyzer/npm/index.d.ts'), 'utf8');
   const schema = JSON.parse(readFileSync(join(root, 'analyzer/src/output/report.schema.json'), 'utf8'));
@@ -148,7 +148,7 @@ test('types list all fields of a report', () => {
   assert.deepEqual(fields('Report'), Object.keys(report).sort());
 });
 
-/** The module names every key there is when it is given one that is not; the types have the same. */
+/** The module lists all keys in the error for an unknown key. The types must have the same keys. */
 test('types list all fields of requests and team rules', () => {
   writeFileSync(join(folder, 'keys.js'), `
 import { load } from 'hipward-analyzer';
@@ -167,7 +167,7 @@ console.log(JSON.stringify([refusal({ nothing: 1 }), rule({ nothing: 'x' }), ver
   // JavaScript's names are camelCase.
   const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const names = (text) => [...text.matchAll(/^ +(\w+)\??:/gm)].map(([, name]) => snake(name)).sort();
-  // These belong to other functions' arguments.
+  // Arguments of other functions.
   const elsewhere = ['source', 'path', 'indices', 'up_to'];
   assert.deepEqual(names(optionFields), options.filter((name) => !elsewhere.includes(name)).sort());
   assert.deepEqual(names(matchFields), match.sort());

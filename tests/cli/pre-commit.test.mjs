@@ -1,4 +1,4 @@
-// The pre-commit hooks as their user has them: pre-commit itself, a fresh project, and this checkout as the hooks' repository.
+// The pre-commit hooks, run by pre-commit in a new project, with this checkout as the hooks' repository.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -43,7 +43,7 @@ before(() => {
     execFileSync(join(environment, 'bin/pip'), ['install', '--quiet', `pre-commit==${VERSION}`]);
   }
   folder = mkdtempSync(join(tmpdir(), 'hipward-pre-commit-'));
-  // The files as they are now, committed or not.
+  // The present files, with uncommitted changes.
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
   const paths = listed.split('\0').filter((path) => path && existsSync(join(root, path)));
   hooks = repository('hooks', Object.fromEntries(paths.map((path) => [path, (to) => cpSync(join(root, path), to)])));

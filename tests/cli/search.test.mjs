@@ -1,5 +1,5 @@
-// What people type into the search, and the page they expect first: the index that `hipward build` writes, looked
-// through by the code that the browser runs.
+// Queries and the page that must rank first, in the index that `hipward build` writes, with the search code of the
+// browser.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

@@ -24,13 +24,13 @@ def get_init_inputs():
     return [2]
 "#;
 
-/// What writes the harness's lines, with the job's secret on them.
+/// Code that writes lines like the harness, with the job's secret.
 const LINES: &str = "
 import gc
 lines = [thing for thing in gc.get_objects() if type(thing).__name__ == 'Lines'][0]
 ";
 
-/// A record that was never measured, in the order of a real one.
+/// Forged results in the order of real ones.
 const FORGED: &str = "
 from hipward_kernels.harness.lines import Precision
 for variant, ms in (('eager', 10.0), ('eager-control', 10.0), ('model-new', 1.0)):
@@ -48,7 +48,7 @@ struct Case {
     code: String,
     /// `None`: the job itself is done, and a variant is rejected.
     fails_with: Option<&'static [FailureCode]>,
-    /// Words that the message must hold.
+    /// Words that the message must contain.
     message: &'static str,
 }
 
@@ -216,7 +216,7 @@ fn cases() -> Vec<Case> {
 #[test]
 fn bad_snippets_fail_with_a_reason_and_the_next_job_runs() {
     let data = tempfile::tempdir().expect("a folder");
-    // The limit on time is for the one that sleeps: on a busy machine the others take long to come to theirs.
+    // The time limit is for the case that sleeps. Other cases need longer to reach their limits on a busy machine.
     let flags = [
         "--wall-limit",
         "60",

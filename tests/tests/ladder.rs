@@ -2,7 +2,8 @@
 //! measured on top of each other, and those that cannot run have a reason.
 
 use hipward_protocol::{
-    Capabilities, EventBody, JobState, JobView, Measurement, VariantId, VariantStatus, VariantView,
+    Capabilities, EventBody, JobState, JobView, Measurement, Step, VariantId, VariantStatus,
+    VariantView,
 };
 use hipward_tests::{Server, root};
 use serde_json::json;
@@ -30,7 +31,7 @@ fn variants_are_streamed_in_announced_order_with_their_steps() {
 
     let example = root().join("kernels/examples/attention_block.py");
     let code = fs::read_to_string(example).expect("the example is there");
-    // Without torch.compile, which is another test's, and takes long.
+    // Without torch.compile, which takes long and has its own test.
     let variants = [
         "gemm-routing",
         "fused-projections",
@@ -57,8 +58,33 @@ fn variants_are_streamed_in_announced_order_with_their_steps() {
     ];
     assert_eq!(announced, requested);
 
+    let steps: Vec<(Step, Option<&str>)> = events
+        .iter()
+        .filter_map(|event| match &event.body {
+            EventBody::Measured(Measurement::Step { step, variant }) => {
+                Some((*step, variant.as_ref().map(VariantId::name)))
+            }
+            _ => None,
+        })
+        .collect();
+    let first = [
+        (Step::Load, None),
+        (Step::Reference, None),
+        (Step::Roofline, None),
+        (Step::Compile, Some("eager")),
+        (Step::Precision, Some("eager")),
+        (Step::WarmUp, Some("eager")),
+        (Step::Compile, Some("eager-control")),
+    ];
+    assert_eq!(steps[..first.len()], first);
+    assert_eq!(steps.last(), Some(&(Step::Timing, None)));
+
     let view = JobView::from_events(&events);
     assert_eq!(view.state, JobState::Done, "{:?}", view.failure);
+    assert_eq!(view.pending().count(), 0);
+    assert!(view.started_at.is_some() && view.step.is_none());
+    let environment = view.environment.as_ref().expect("has conditions");
+    assert!(environment.time_limit_s.is_some_and(|limit| limit > 0.0));
     let rows: Vec<&str> = view.variants.iter().map(|row| row.variant.name()).collect();
     assert_eq!(rows, requested);
     let row = |name: &str| -> &VariantView {

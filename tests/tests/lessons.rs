@@ -1,11 +1,11 @@
-//! The exercises of lessons can be solved, their conditions distinguish right from wrong answers, and what a lesson calls
-//! portable has no findings.
+//! The exercises of lessons can be solved, their conditions distinguish correct from wrong answers, and code that a lesson
+//! calls portable has no findings.
 
 #[path = "lessons/answers.rs"]
 mod answers;
 
 use answers::{ANSWERS, Answer, From};
-use hipward_analyzer::{Exercise, Language, Options, Target, analyze};
+use hipward_analyzer::{Exercise, Language, Options, RULES, Target, analyze};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// An exercise of a lesson.
 struct Task {
-    /// Its file's name, which no other exercise has.
+    /// The name of its file, unique among exercises.
     file: String,
     start: String,
     solution: String,
@@ -76,7 +76,7 @@ fn tasks() -> Vec<Task> {
     tasks
 }
 
-/// What is missing of a solution: the message of each condition that is not met.
+/// The messages of the conditions that are not met.
 fn missing(task: &Task, source: &str) -> Vec<String> {
     let judgement = task.exercise.judge(source, &Target::default());
     let conditions = judgement.conditions.into_iter();
@@ -233,7 +233,7 @@ fn portable_code_of_the_first_lesson_has_no_findings() {
     {
         assert!(sample.contains(code), "portable.py does not have `{code}`");
     }
-    let team = read(&content().join("04-team/01-keep-it-ported/lesson.md"));
+    let team = read(&content().join("06-team/01-keep-it-ported/lesson.md"));
     let mention = sample
         .lines()
         .filter(|line| line.to_lowercase().contains("cuda"))
@@ -242,7 +242,7 @@ fn portable_code_of_the_first_lesson_has_no_findings() {
     assert!(team.contains(&sentence), "{sentence}");
 }
 
-/// How each library of the reference table is used, where one of the rules could see it.
+/// A typical use of each library of the reference table that a rule could find.
 const LIBRARIES: &[(&str, Language, &str)] = &[
     ("pynvml", Language::Python, "import pynvml\n"),
     (
@@ -313,7 +313,7 @@ fn library_tables_name_the_rules() {
     let rows: Vec<Vec<String>> =
         serde_json::from_value(json!(reference["rows"])).expect("rows of strings");
     assert_eq!(rows.len(), LIBRARIES.len(), "each row has its sample");
-    let page = read(&content().join("01-port/02-vendor-libraries/lesson.md"));
+    let page = read(&content().join("01-port/06-vendor-libraries/lesson.md"));
     let taught = table(&page, "## The table");
     let first = |cell: &str| {
         cell.replace('`', "")
@@ -323,9 +323,10 @@ fn library_tables_name_the_rules() {
             .to_lowercase()
     };
     for (name, language, sample) in LIBRARIES {
-        let options = Options {
-            language: Some(*language),
-            ..Options::default()
+        let options = {
+            let mut options = Options::default();
+            options.language = Some(*language);
+            options
         };
         let report = analyze(sample, &options);
         let rules: BTreeSet<&str> = report.findings.iter().map(|found| &*found.rule).collect();
@@ -350,4 +351,34 @@ fn library_tables_name_the_rules() {
             "{name}: the lesson states that nothing has to change, and {rules:?} have findings"
         );
     }
+}
+
+#[test]
+fn rules_name_lessons_that_exist() {
+    let addresses: BTreeSet<String> = lessons()
+        .iter()
+        .map(|page| {
+            let folders = page.strip_prefix(content()).expect("below content/");
+            let slugs = folders.iter().take(2).map(|folder| {
+                let folder = folder.to_str().expect("UTF-8");
+                folder.split_once('-').expect("a number").1
+            });
+            slugs.collect::<Vec<_>>().join("/")
+        })
+        .collect();
+    for rule in RULES {
+        if let Some(lesson) = rule.lesson {
+            assert!(
+                addresses.contains(lesson),
+                "{}: no lesson {lesson}",
+                rule.name
+            );
+        }
+    }
+    let without: Vec<&str> = RULES
+        .iter()
+        .filter(|rule| rule.lesson.is_none())
+        .map(|rule| rule.name)
+        .collect();
+    assert_eq!(without, ["expert-loop"], "rules without a lesson");
 }

@@ -9,7 +9,7 @@ fn job_over_its_time_limit_ends_with_its_measurements() {
     let data = tempfile::tempdir().expect("a folder");
     let flags = ["--wall-limit", "75", "--time-cap", "600"];
     let server = Server::start(data.path(), &flags);
-    // Every call of ModelNew takes another time, so its interval does not get narrow.
+    // Each call of ModelNew has another duration, so its interval stays wide.
     let code = "
 import random
 import time

@@ -1,8 +1,8 @@
-//! From what a language found in a source to its report: suppression comments, order, and positions.
+//! Builds the report from the diagnostics of a language: suppression comments, order, and positions.
 
 use std::ops::Range;
 
-use crate::diagnostic::{MAX_FINDINGS, RawDiagnostic, RuleRef, Suggestion};
+use crate::diagnostic::{MAX_FINDINGS, RawDiagnostic, RawFix, RuleRef};
 use crate::position::LineIndex;
 use crate::report::{
     Applicability, Contract, Edit, Finding, Fix, Language, Note, Report, SCHEMA_VERSION, Target,
@@ -157,8 +157,8 @@ fn place(diagnostic: RawDiagnostic, lines: &LineIndex<'_>, comments: &[Range<usi
     }
 }
 
-fn place_fix(suggestion: Suggestion, lines: &LineIndex<'_>, comments: &[Range<usize>]) -> Fix {
-    let Suggestion {
+fn place_fix(suggestion: RawFix, lines: &LineIndex<'_>, comments: &[Range<usize>]) -> Fix {
+    let RawFix {
         title,
         mut applicability,
         edits,

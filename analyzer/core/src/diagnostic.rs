@@ -1,4 +1,4 @@
-//! Findings and fixes before their byte ranges get positions: what every language's checker makes.
+//! Diagnostics and fixes with byte ranges, as the checkers of all languages create them.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -6,41 +6,41 @@ use std::ops::Range;
 use crate::report::{Applicability, HandledBy, Severity};
 use crate::rule::Rule;
 
-/// More findings than anyone reads; past it the analysis stops, so that no text can make it long.
+/// Limit for the number of findings. The analysis stops there, which bounds its time for any text.
 pub const MAX_FINDINGS: usize = 1000;
 
 /// A replacement of a byte range.
 pub type Replacement = (Range<usize>, String);
 
-/// A fix before its ranges get positions.
-pub struct Suggestion {
+/// A fix with byte ranges; the report has it with positions.
+pub struct RawFix {
     pub title: String,
     pub applicability: Applicability,
     pub edits: Vec<Replacement>,
 }
 
-impl Suggestion {
-    /// For a person to carry out.
+impl RawFix {
+    /// To be done by hand.
     pub fn display_only(title: impl Into<String>) -> Self {
-        Suggestion {
+        RawFix {
             title: title.into(),
             applicability: Applicability::DisplayOnly,
             edits: Vec::new(),
         }
     }
 
-    /// Valid code, but behaviour may change.
+    /// Valid code, but behavior may change.
     pub fn unsafe_edits(title: impl Into<String>, edits: Vec<Replacement>) -> Self {
-        Suggestion {
+        RawFix {
             title: title.into(),
             applicability: Applicability::Unsafe,
             edits,
         }
     }
 
-    /// Behaviour is kept.
+    /// Behavior does not change.
     pub fn safe_edits(title: impl Into<String>, edits: Vec<Replacement>) -> Self {
-        Suggestion {
+        RawFix {
             title: title.into(),
             applicability: Applicability::Safe,
             edits,
@@ -53,20 +53,20 @@ impl Suggestion {
 pub enum RuleRef {
     /// A built-in rule.
     BuiltIn(&'static Rule),
-    /// One of a team's rules.
+    /// A team rule.
     Team(Box<TeamRuleRef>),
 }
 
-/// A team's rule, as its findings refer to it.
+/// A reference to a team rule.
 #[derive(Debug)]
 pub struct TeamRuleRef {
     /// Its id.
     pub id: String,
     /// Its name.
     pub name: String,
-    /// The page where the team explains it.
+    /// URL of its documentation.
     pub link: Option<String>,
-    /// Its position among the team's rules.
+    /// Its index among the team rules.
     pub index: usize,
 }
 
@@ -93,7 +93,7 @@ impl RuleRef {
         }
     }
 
-    /// The page where a team explains its rule.
+    /// URL of a team rule's documentation.
     pub fn link(&self) -> Option<&str> {
         match self {
             RuleRef::BuiltIn(_) => None,
@@ -102,17 +102,17 @@ impl RuleRef {
     }
 }
 
-/// A finding before its ranges get positions.
+/// A finding with byte ranges; the report has it with positions.
 pub struct RawDiagnostic {
     pub rule: RuleRef,
     pub span: Range<usize>,
     pub message: String,
     pub severity: Severity,
     pub handled_by: HandledBy,
-    pub fix: Option<Suggestion>,
+    pub fix: Option<RawFix>,
 }
 
-/// Where a checker puts what its rules find.
+/// Collects the diagnostics of a checker.
 #[derive(Default)]
 pub struct DiagnosticSink {
     found: RefCell<Vec<RawDiagnostic>>,
@@ -124,17 +124,17 @@ impl DiagnosticSink {
         self.found.borrow_mut().push(diagnostic);
     }
 
-    /// True when there are as many as anyone reads.
+    /// True if the limit is reached.
     pub fn is_full(&self) -> bool {
         self.found.borrow().len() >= MAX_FINDINGS
     }
 
-    /// True when one of them is so.
+    /// True if `is_so` is true for a diagnostic.
     pub fn any(&self, is_so: impl FnMut(&RawDiagnostic) -> bool) -> bool {
         self.found.borrow().iter().any(is_so)
     }
 
-    /// All of them, in the order they were found.
+    /// All diagnostics, in the order in which they were added.
     pub fn finish(self) -> Vec<RawDiagnostic> {
         self.found.into_inner()
     }

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_is_shortest_and_holds_both_texts() {
+    fn diff_is_minimal_and_contains_both_texts() {
         let mut state: u64 = 7;
         let mut random = |below: u64| {
             state = state
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_with_nothing_in_common_are_replaced_whole() {
+    fn unrelated_texts_are_replaced_entirely() {
         let before: String = (0..20_000).map(|line| format!("a{line}\n")).collect();
         let after: String = (0..20_000).map(|line| format!("b{line}\n")).collect();
         assert_eq!(Comparison::new(&before, &after).runs.len(), 1);

@@ -3,7 +3,16 @@
 //!
 //! Use the crate `hipward-analyzer`; it re-exports what is public. Items that are hidden from this documentation are
 //! shared between the analyzer's crates and change without notice.
+//!
+//! ```
+//! use hipward_analyzer_core::{Arch, Target};
+//!
+//! let target = Target { arch: Arch::Gfx1100, ..Target::default() };
+//! assert_eq!(target.arch.wavefront(), 32);
+//! assert_eq!(target.arch.matrix_instructions(), "WMMA");
+//! ```
 
+mod arch;
 mod diff;
 mod fix;
 mod language;

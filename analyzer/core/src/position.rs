@@ -151,20 +151,20 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_is_counted_and_not_shown() {
+    fn byte_order_mark_is_counted_but_not_part_of_the_line() {
         assert_eq!(at("\u{feff}ab", "b"), (4, 2, 1, 2));
         assert_eq!(LineIndex::new("\u{feff}ab\n").text(1), "ab");
     }
 
     #[test]
-    fn counts_bytes_utf16_units_and_characters_apart() {
+    fn bytes_utf16_units_and_characters_are_counted_separately() {
         // é: 2 bytes, 1 unit. 名: 3 bytes, 1 unit. 🚀: 4 bytes, 2 units.
         assert_eq!(at("é名🚀x", "x"), (9, 4, 1, 4));
     }
 
     /// Compares with a count from the beginning: before, at and after each mark, and within characters.
     #[test]
-    fn a_long_line_is_counted_from_the_mark_before() {
+    fn long_line_is_counted_from_the_previous_mark() {
         let source = format!("\u{feff}one\n{}", "aé名🚀".repeat(700));
         let index = LineIndex::new(&source);
         for byte in (0..=source.len()).step_by(7) {
@@ -181,21 +181,21 @@ mod tests {
     }
 
     #[test]
-    fn every_line_ending_ends_one_line() {
+    fn each_line_ending_ends_one_line() {
         assert_eq!(at("a\nb\r\nc\rd", "b"), (2, 2, 2, 1));
         assert_eq!(at("a\nb\r\nc\rd", "c"), (5, 5, 3, 1));
         assert_eq!(at("a\nb\r\nc\rd", "d"), (7, 7, 4, 1));
     }
 
     #[test]
-    fn the_end_of_the_text_and_beyond_has_a_position() {
+    fn offsets_at_and_beyond_the_end_have_a_position() {
         let index = LineIndex::new("a\n");
         assert_eq!(index.position(2).line, 2);
         assert_eq!(index.position(99).byte, 2);
     }
 
     #[test]
-    fn a_line_is_given_without_its_end() {
+    fn line_is_returned_without_its_ending() {
         let index = LineIndex::new("one\r\ntwo");
         assert_eq!(
             (index.text(1), index.text(2), index.text(3)),

@@ -1,16 +1,20 @@
 //! The result of an analysis: the `Report` that the browser, the command line and the tests share.
 //!
-//! Pure data. Available without the `engine` feature, so that the site's islands can read a report without a parser.
+//! Pure data, without a parser.
 
 use serde::{Deserialize, Serialize};
+
+pub use crate::arch::{Arch, Fp8Format};
 
 /// Version of this format; increased when a field changes its meaning or is removed.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// The result of analyzing one source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
-    /// [`SCHEMA_VERSION`].
+    /// Version of this format; increased when a field changes its meaning or is removed.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA_VERSION)))]
     pub schema: u32,
     /// The language of the source.
     pub language: Language,
@@ -28,7 +32,9 @@ pub struct Report {
 
 /// A source language, or a kind of file that matters in a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Language {
     /// Python, including `setup.py`.
     Python,
@@ -109,6 +115,7 @@ impl Language {
 
 /// The machine and versions for which the code is analyzed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Target {
     /// GPU architecture.
@@ -142,41 +149,6 @@ impl Default for Target {
     }
 }
 
-/// AMD Instinct architectures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Arch {
-    /// MI210, MI250, MI250X.
-    Gfx90a,
-    /// MI300A, MI300X, MI325X.
-    Gfx942,
-    /// MI350X, MI355X.
-    Gfx950,
-}
-
-impl Arch {
-    /// Every architecture, oldest first.
-    pub const ALL: [Arch; 3] = [Arch::Gfx90a, Arch::Gfx942, Arch::Gfx950];
-
-    /// `gfx942`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Arch::Gfx90a => "gfx90a",
-            Arch::Gfx942 => "gfx942",
-            Arch::Gfx950 => "gfx950",
-        }
-    }
-
-    /// The products with this architecture.
-    pub fn products(self) -> &'static str {
-        match self {
-            Arch::Gfx90a => "MI210, MI250X",
-            Arch::Gfx942 => "MI300X, MI325X",
-            Arch::Gfx950 => "MI350X, MI355X",
-        }
-    }
-}
-
 /// A `major.minor` version, serialized as a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -197,6 +169,21 @@ impl Version {
 impl std::fmt::Display for Version {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Version {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Version".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A `major.minor` version.",
+            "type": "string",
+            "pattern": "^[0-9]+\\.[0-9]+$",
+        })
     }
 }
 
@@ -223,10 +210,13 @@ impl TryFrom<String> for Version {
 
 /// A finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
-    /// `HW101`.
+    /// `HW` and three digits, or the id of a team rule.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^[A-Z][A-Z0-9]{2,}$")))]
     pub id: String,
     /// The rule's name, as in suppression comments: `pynvml`.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^[a-z0-9][a-z0-9-]*$")))]
     pub rule: String,
     /// The severity on the target.
     pub severity: Severity,
@@ -244,6 +234,7 @@ pub struct Finding {
 
 /// The severity of a finding on the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Does not run.
@@ -270,6 +261,7 @@ impl Severity {
 
 /// Who has to handle a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum HandledBy {
     /// The author of the port.
@@ -282,6 +274,7 @@ pub enum HandledBy {
 
 /// A change that removes a finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fix {
     /// Imperative: `Import amdsmi instead of pynvml`.
     pub title: String,
@@ -293,6 +286,7 @@ pub struct Fix {
 
 /// Whether a fix can be applied without a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Applicability {
     /// Behavior does not change.
@@ -305,6 +299,7 @@ pub enum Applicability {
 
 /// Replace `span` by `text`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Edit {
     /// The range to replace; empty for an insertion.
     pub span: Span,
@@ -314,6 +309,7 @@ pub struct Edit {
 
 /// A half-open range of the source, in all units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Span {
     /// First position.
     pub start: Position,
@@ -323,21 +319,26 @@ pub struct Span {
 
 /// A position in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Position {
     /// UTF-8 bytes from the start.
     pub byte: u32,
     /// UTF-16 code units from the start: JavaScript's and CodeMirror's offset.
     pub utf16: u32,
     /// Line, from 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub line: u32,
     /// Column in Unicode scalar values, from 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub column: u32,
 }
 
 /// A note about the whole source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Note {
     /// Stable: `not-python`, `syntax-error`, `too-large`, `binary`, `counterpart`.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^[a-z-]+$")))]
     pub code: String,
     /// One sentence.
     pub message: String,
@@ -347,6 +348,7 @@ pub struct Note {
 
 /// The progress of a source towards an exercise's solution: the result of each condition, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judgement {
     /// A sentence that is true once every condition is met.
     pub conditions: Vec<JudgedCondition>,
@@ -361,6 +363,7 @@ impl Judgement {
 
 /// One condition of an exercise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JudgedCondition {
     /// A sentence that is true once the condition is met.
     pub title: String,
@@ -372,6 +375,7 @@ pub struct JudgedCondition {
 
 /// The parts of the snippet contract in a source (`Model`, `get_inputs`, `get_init_inputs`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contract {
     /// `class Model(nn.Module)`.
     pub model: bool,
@@ -394,6 +398,7 @@ impl Contract {
 
 /// The summary of a project's reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// The number of files.
     pub files: usize,
@@ -415,6 +420,7 @@ pub struct Summary {
 
 /// Findings of one family by severity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FamilyCount {
     /// Its heading: `Vendor libraries`.
     pub family: String,
@@ -437,6 +443,7 @@ impl FamilyCount {
 
 /// A file and its ported version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PortedFile {
     /// The file for CUDA.
     pub path: String,
@@ -448,6 +455,7 @@ pub struct PortedFile {
 
 /// An estimate of a port's effort: a range, and the table it is computed from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Effort {
     /// The minimum and maximum, in minutes.
     pub minutes: (u32, u32),
@@ -459,6 +467,7 @@ pub struct Effort {
 
 /// One kind of work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EffortItem {
     /// A description of the work.
     pub kind: String,
@@ -472,6 +481,7 @@ pub struct EffortItem {
 
 /// A line of a diff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiffLine {
     /// The kind of change.
     pub kind: DiffKind,
@@ -485,6 +495,7 @@ pub struct DiffLine {
 
 /// The kind of change of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum DiffKind {
     /// In both.
@@ -495,4 +506,32 @@ pub enum DiffKind {
     Added,
     /// Represents omitted equal lines.
     Gap,
+}
+
+/// Calls a macro with the fields of each struct of the report, in their order in JSON. The encoder of the browser modules,
+/// which does without serde because of its size, is generated from this list. A test compares it with serde.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! report_structs {
+    ($generate:ident) => {
+        $generate! {
+            Report { schema, language, target, findings, suppressed, notes, contract }
+            Target { arch, rocm, torch, python }
+            Finding { id, rule, severity, message, span, handled_by, link, fix }
+            Fix { title, applicability, edits }
+            Edit { span, text }
+            Span { start, end }
+            Position { byte, utf16, line, column }
+            Note { code, message, line }
+            Contract { model, model_new, get_inputs, get_init_inputs, modules }
+            DiffLine { kind, old, new, text }
+            Judgement { conditions }
+            JudgedCondition { title, met, message }
+            Summary { files, files_with_findings, families, by_you, by_hipify, by_rocm_wheel, ported, effort }
+            FamilyCount { family, error, warning, advice, info }
+            PortedFile { path, port, findings }
+            Effort { minutes, items, note }
+            EffortItem { kind, findings, minutes_each, minutes }
+        }
+    };
 }

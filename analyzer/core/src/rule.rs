@@ -1,4 +1,4 @@
-//! Rules: what is needed to run one ([`Rule`]) and what is published about it ([`RuleMeta`]).
+//! Rules: the data to run one ([`Rule`]), and its metadata ([`RuleMeta`]).
 //!
 //! The two are separate statics, so that a build that never lists rules does not contain their texts.
 
@@ -98,7 +98,7 @@ pub struct RuleMeta {
     pub targets: &'static str,
     /// The best applicability of its fixes.
     pub applicability: Applicability,
-    /// The lesson about it: `01-port/02-vendor-libraries`.
+    /// The lesson about it, as in the address of its page: `port/vendor-libraries`.
     pub lesson: Option<&'static str>,
     /// True for a rewrite that is only a matter of taste: it runs only when it is selected by name.
     #[serde(skip)]
@@ -147,7 +147,7 @@ impl RuleMeta {
     }
 }
 
-/// The page of a rule. It is a static of its own, so that a build that shows no pages does not contain them.
+/// The page of a rule. It is a separate static, so that a build that shows no pages does not contain them.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct RulePage {
@@ -220,7 +220,7 @@ macro_rules! list_rules {
 }
 
 /// Declares the statics `RULE` ([`Rule`]), `METADATA` ([`RuleMeta`]) and `PAGE` ([`RulePage`]) of a rule's module from its doc comment and its
-/// facts. The language crates wrap it and add what runs the rule.
+/// facts. The language crates wrap it and add the check.
 ///
 /// `also: [Info "in a test"]` lists severities that some findings have instead, and which those are.
 #[doc(hidden)]

@@ -19,10 +19,10 @@ pub struct KnownRule<'r> {
 
 /// A selected or ignored rule that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no rule `{asked}`")]
+#[error("there is no rule `{entered}`")]
 pub struct UnknownRule {
     /// The name as it was entered.
-    pub asked: String,
+    pub entered: String,
 }
 
 impl UnknownRule {
@@ -31,7 +31,7 @@ impl UnknownRule {
         &self,
         known: impl Iterator<Item = KnownRule<'r>>,
     ) -> Option<(&'r str, &'r str)> {
-        let wanted = self.asked.to_ascii_lowercase();
+        let wanted = self.entered.to_ascii_lowercase();
         let distance = |rule: &KnownRule<'_>| {
             let by_id = edit_distance(&wanted, &rule.id.to_ascii_lowercase());
             edit_distance(&wanted, rule.name).min(by_id)
@@ -71,8 +71,8 @@ impl RuleFilter {
         known: &[KnownRule<'_>],
     ) -> Result<Self, UnknownRule> {
         let mut filter = RuleFilter::default();
-        for asked in select {
-            expand(asked.as_ref(), known, &mut filter.select)?;
+        for entered in select {
+            expand(entered.as_ref(), known, &mut filter.select)?;
         }
         filter.without(ignore, known)
     }
@@ -86,8 +86,8 @@ impl RuleFilter {
         ignore: &[T],
         known: &[KnownRule<'_>],
     ) -> Result<Self, UnknownRule> {
-        for asked in ignore {
-            expand(asked.as_ref(), known, &mut self.ignore)?;
+        for entered in ignore {
+            expand(entered.as_ref(), known, &mut self.ignore)?;
         }
         Ok(self)
     }
@@ -100,23 +100,27 @@ impl RuleFilter {
     }
 }
 
-/// Adds the ids that `asked` stands for: a rule's id or name, or the first characters of ids.
+/// Adds the ids that `entered` selects: a rule's id or name, or the first characters of ids.
 #[inline(never)]
-fn expand(asked: &str, known: &[KnownRule<'_>], ids: &mut Vec<String>) -> Result<(), UnknownRule> {
-    let asked = asked.trim();
+fn expand(
+    entered: &str,
+    known: &[KnownRule<'_>],
+    ids: &mut Vec<String>,
+) -> Result<(), UnknownRule> {
+    let entered = entered.trim();
     let before = ids.len();
     if let Some(rule) = known
         .iter()
-        .find(|rule| rule.id.eq_ignore_ascii_case(asked) || rule.name == asked)
+        .find(|rule| rule.id.eq_ignore_ascii_case(entered) || rule.name == entered)
     {
         ids.push(rule.id.to_owned());
-    } else if asked.len() > 2 {
+    } else if entered.len() > 2 {
         // A family: `HW1`, or the letters that a team's ids begin with.
         for rule in known {
             let is_start = rule
                 .id
-                .get(..asked.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(asked));
+                .get(..entered.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(entered));
             if is_start && !rule.on_request {
                 ids.push(rule.id.to_owned());
             }
@@ -124,7 +128,7 @@ fn expand(asked: &str, known: &[KnownRule<'_>], ids: &mut Vec<String>) -> Result
     }
     if ids.len() == before {
         return Err(UnknownRule {
-            asked: asked.to_owned(),
+            entered: entered.to_owned(),
         });
     }
     Ok(())

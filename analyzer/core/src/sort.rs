@@ -1,6 +1,6 @@
 //! Sorting by position.
 //!
-//! One sort of plain numbers serves every type: a sort of its own for each was a tenth of the browser module's code.
+//! All types are sorted through one sort of numbers: a separate sort for each type was a tenth of the browser module's code.
 
 /// `items` in the order of their keys; equal keys stay as they are.
 pub fn by_key<T>(items: Vec<T>, key: impl Fn(&T) -> [usize; 3]) -> Vec<T> {

@@ -6,7 +6,7 @@ use super::source::Source;
 use super::token_stream::Tokens;
 use crate::CudaOptions;
 use crate::rules::{CudaRule, RULES};
-use hipward_analyzer_core::diagnostic::{DiagnosticSink, RawDiagnostic, Suggestion};
+use hipward_analyzer_core::diagnostic::{DiagnosticSink, RawDiagnostic, RawFix};
 use hipward_analyzer_core::rule::Rule;
 use hipward_analyzer_core::{HandledBy, Severity, Target};
 
@@ -20,7 +20,7 @@ pub enum Setting {
 }
 
 /// The source, and its findings so far.
-pub struct Checker<'a> {
+pub struct CudaChecker<'a> {
     pub source: &'a Source<'a>,
     pub target: &'a Target,
     pub setting: Setting,
@@ -31,7 +31,7 @@ pub struct Checker<'a> {
     diagnostics: DiagnosticSink,
 }
 
-impl<'a> Checker<'a> {
+impl<'a> CudaChecker<'a> {
     /// The findings of the selected rules in `source`.
     pub fn run(source: &'a Source<'a>, options: &CudaOptions<'a>) -> Vec<RawDiagnostic> {
         // CUDA's own header would be missing.
@@ -39,7 +39,7 @@ impl<'a> Checker<'a> {
             && !source.includes().any(|(header, token)| {
                 hip_header(header).is_some() && source.vendors(token) == Vendors::Both
             });
-        let checker = Checker {
+        let checker = CudaChecker {
             source,
             target: options.target,
             has_hip_names,
@@ -76,7 +76,7 @@ impl<'a> Checker<'a> {
         rule: &'static Rule,
         tokens: Tokens,
         message: impl Into<String>,
-        fix: impl Into<Option<Suggestion>>,
+        fix: impl Into<Option<RawFix>>,
     ) {
         let severity = match rule.severity {
             Severity::Error if self.knows_amd => Severity::Info,
@@ -85,7 +85,7 @@ impl<'a> Checker<'a> {
         self.report_as(rule, severity, HandledBy::You, tokens, message, fix);
     }
 
-    /// [`Checker::report`] with a different severity and handler.
+    /// [`CudaChecker::report`] with a different severity and handler.
     pub fn report_as(
         &self,
         rule: &'static Rule,
@@ -93,7 +93,7 @@ impl<'a> Checker<'a> {
         handled_by: HandledBy,
         tokens: Tokens,
         message: impl Into<String>,
-        fix: impl Into<Option<Suggestion>>,
+        fix: impl Into<Option<RawFix>>,
     ) {
         if self.diagnostics.is_full() || !self.is_for_both(tokens.start) {
             return;

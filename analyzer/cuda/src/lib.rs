@@ -5,6 +5,14 @@
 //! grammar produces error nodes in exactly the code that a port has to change, and tree-sitter's CUDA grammar is 4 MB
 //! of wasm. The rules check which name is called with which arguments under which `#if`. This needs only tokens and one
 //! pass over the text, and it works for any text.
+//!
+//! Use the crate `hipward-analyzer`. Items that are hidden from this documentation change without notice.
+//!
+//! ```
+//! use hipward_analyzer_cuda::rules::METADATA;
+//!
+//! assert!(METADATA.iter().any(|rule| rule.name == "warp-size"));
+//! ```
 
 #[doc(hidden)]
 pub mod checker;
@@ -22,7 +30,7 @@ pub mod source;
 #[doc(hidden)]
 pub mod token_stream;
 
-pub use checker::{Checker, Setting};
+pub use checker::{CudaChecker, Setting};
 pub(crate) use conditions::{CUDA_NUMBERS, CudaArch, chains, evaluate, names_amd};
 pub use headers::hip_header;
 pub(crate) use lexer::Kind;
@@ -47,13 +55,13 @@ pub struct CudaOptions<'a> {
     /// Whether a header of the project defines CUDA's names as HIP's.
     pub has_hip_names: bool,
     /// More checks of the source: a team's rules.
-    pub extension: &'a dyn Fn(&Checker<'_>) -> Vec<RawDiagnostic>,
+    pub extension: &'a dyn Fn(&CudaChecker<'_>) -> Vec<RawDiagnostic>,
 }
 
 /// Analyzes `source` as CUDA C++.
 pub fn read(source: &str, options: &CudaOptions<'_>) -> ParsedFile {
     let source = Source::new(source);
-    let diagnostics = Checker::run(&source, options);
+    let diagnostics = CudaChecker::run(&source, options);
     // Comments before the first token that is not a preprocessor line may apply to the whole file.
     let code_start =
         source.directives.iter().fold(

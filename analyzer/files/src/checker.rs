@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use super::facts::{Facts, names_rocm};
 use crate::{FileOptions, rules};
-use hipward_analyzer_core::diagnostic::{DiagnosticSink, RawDiagnostic, Suggestion};
+use hipward_analyzer_core::diagnostic::{DiagnosticSink, RawDiagnostic, RawFix};
 use hipward_analyzer_core::rule::Rule;
 use hipward_analyzer_core::{HandledBy, Language, Severity, Target};
 
 /// The file, its facts, and its findings so far.
-pub struct Checker<'a> {
+pub struct FileChecker<'a> {
     pub source: &'a str,
     pub language: Language,
     pub target: &'a Target,
@@ -20,7 +20,7 @@ pub struct Checker<'a> {
     diagnostics: DiagnosticSink,
 }
 
-impl<'a> Checker<'a> {
+impl<'a> FileChecker<'a> {
     /// The findings of the selected rules for `language` in `source`.
     pub fn run(
         source: &'a str,
@@ -28,7 +28,7 @@ impl<'a> Checker<'a> {
         facts: Facts<'a>,
         options: &FileOptions<'a>,
     ) -> Vec<RawDiagnostic> {
-        let checker = Checker {
+        let checker = FileChecker {
             source,
             language,
             target: options.target,
@@ -60,7 +60,7 @@ impl<'a> Checker<'a> {
         severity: Severity,
         span: Range<usize>,
         message: impl Into<String>,
-        fix: impl Into<Option<Suggestion>>,
+        fix: impl Into<Option<RawFix>>,
     ) {
         if self.diagnostics.is_full() {
             return;

@@ -129,7 +129,7 @@ pub fn names_a_vendor(text: &str) -> bool {
 /// write do not count, because one fix would otherwise hide other findings.
 pub fn names_rocm(text: &str) -> bool {
     let words = [
-        "rocm", "amdgpu", "gfx9", "hipcc", "hipify", "hipblas", "miopen",
+        "rocm", "amdgpu", "gfx9", "gfx1", "hipcc", "hipify", "hipblas", "miopen",
     ];
     words.iter().any(|word| contains(text, word)) || has_word(text, "hip")
 }

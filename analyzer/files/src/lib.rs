@@ -2,6 +2,13 @@
 //!
 //! A small parser for each kind extracts [`facts`]; the rules on those are in `rules/build/`, and in the Python rules
 //! that check the same fact. This module contains no rules.
+//!
+//! Use the crate `hipward-analyzer`. Items that are hidden from this documentation change without notice.
+//!
+//! ```
+//! let calls = hipward_analyzer_files::cmake_calls("project(acme LANGUAGES CUDA)");
+//! assert_eq!(calls.len(), 1);
+//! ```
 
 #[doc(hidden)]
 pub mod checker;
@@ -27,7 +34,7 @@ use hipward_analyzer_core::diagnostic::RawDiagnostic;
 use hipward_analyzer_core::selection::RuleFilter;
 use hipward_analyzer_python::PythonOptions;
 
-use checker::Checker;
+use checker::FileChecker;
 use facts::Facts;
 use text::Text;
 
@@ -55,7 +62,7 @@ pub fn read(source: &str, language: Language, options: &FileOptions<'_>) -> Pars
     let comments = std::mem::take(&mut facts.comments);
     ParsedFile {
         code_start: code_start(source, &comments),
-        diagnostics: Checker::run(
+        diagnostics: FileChecker::run(
             source,
             language,
             Facts {
@@ -90,7 +97,7 @@ fn facts(source: &str, language: Language) -> Facts<'_> {
         Language::Cmake => cmake::read(text, &mut facts),
         Language::Shell => shell::read(text, &mut facts),
         Language::Yaml => yaml::read(text, &mut facts),
-        Language::Python | Language::Notebook | Language::CudaCpp => {}
+        _ => {}
     }
     facts
 }

@@ -7,7 +7,7 @@ mod cells;
 mod magics;
 mod module;
 
-use super::checker::Checker;
+use super::checker::FileChecker;
 use super::facts::Facts;
 use super::shell;
 use super::text::Text;
@@ -102,7 +102,7 @@ fn commands(module: &Module, options: &FileOptions<'_>) -> Vec<RawDiagnostic> {
     if facts.commands.is_empty() && facts.settings.is_empty() {
         return Vec::new();
     }
-    Checker::run(&module.commands, Language::Shell, facts, options)
+    FileChecker::run(&module.commands, Language::Shell, facts, options)
 }
 
 fn place(diagnostic: RawDiagnostic, module: &Module) -> RawDiagnostic {

@@ -8,11 +8,11 @@ use std::rc::Rc;
 use crate::PythonOptions;
 use crate::rules::PythonRule;
 use crate::semantic::{
-    QualifiedName, Semantics, is_asked_of_both, never_called, never_runs_on_target,
+    QualifiedName, Semantics, is_checked_for_both, never_called, never_runs_on_target,
 };
 use crate::syntax::{KIND_COUNT, Kind, Node, Tree};
 use hipward_analyzer_core::diagnostic::{DiagnosticSink, RawDiagnostic};
-pub use hipward_analyzer_core::diagnostic::{Replacement, Suggestion};
+pub use hipward_analyzer_core::diagnostic::{RawFix, Replacement};
 use hipward_analyzer_core::rule::{Family, Rule};
 use hipward_analyzer_core::{HandledBy, Severity, Target};
 
@@ -20,13 +20,13 @@ use hipward_analyzer_core::{HandledBy, Severity, Target};
 const LOOKS_PER_NODE: usize = 200;
 
 /// The check of a rule for a node of one of its kinds.
-type Check = fn(&Checker<'_>, Node);
+type Check = fn(&PythonChecker<'_>, Node);
 
 /// The cached results of searches, by key.
 type Found = (&'static str, Rc<[Node]>);
 
 /// The source, and its findings so far.
-pub struct Checker<'a> {
+pub struct PythonChecker<'a> {
     pub semantics: Semantics<'a>,
     diagnostics: DiagnosticSink,
     found_once: RefCell<Vec<Found>>,
@@ -35,7 +35,7 @@ pub struct Checker<'a> {
     first_party_modules: &'a [String],
 }
 
-impl<'a> Checker<'a> {
+impl<'a> PythonChecker<'a> {
     /// Runs the selected rules on a source.
     pub fn run(semantics: Semantics<'a>, options: &PythonOptions<'a>) -> Self {
         let mut by_kind: [Vec<Check>; KIND_COUNT] = [const { Vec::new() }; KIND_COUNT];
@@ -49,7 +49,7 @@ impl<'a> Checker<'a> {
                 }
             }
         }
-        let checker = Checker {
+        let checker = PythonChecker {
             semantics,
             diagnostics: DiagnosticSink::default(),
             found_once: RefCell::default(),
@@ -117,19 +117,19 @@ impl<'a> Checker<'a> {
         rule: &'static Rule,
         node: Node,
         message: impl Into<String>,
-        fix: impl Into<Option<Suggestion>>,
+        fix: impl Into<Option<RawFix>>,
     ) {
         self.report_as(rule, rule.severity, node, message, fix);
     }
 
-    /// [`Checker::report`] with a different severity.
+    /// [`PythonChecker::report`] with a different severity.
     pub fn report_as(
         &self,
         rule: &'static Rule,
         severity: Severity,
         node: Node,
         message: impl Into<String>,
-        fix: impl Into<Option<Suggestion>>,
+        fix: impl Into<Option<RawFix>>,
     ) {
         self.push(
             RawDiagnostic {
@@ -204,7 +204,7 @@ impl<'a> Checker<'a> {
                         && self
                             .resolve(*node)
                             .is_some_and(|name| name.is("torch.version.hip"))
-                        && !is_asked_of_both(&self.semantics, *node)
+                        && !is_checked_for_both(&self.semantics, *node)
                 })
                 .into_iter()
                 .collect()

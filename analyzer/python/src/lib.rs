@@ -3,6 +3,12 @@
 //!
 //! Use the crate `hipward-analyzer`; it re-exports what is public. Items that are hidden from this documentation are
 //! shared between the analyzer's crates and change without notice.
+//!
+//! ```
+//! use hipward_analyzer_python::rules::METADATA;
+//!
+//! assert!(METADATA.iter().any(|rule| rule.name == "pynvml"));
+//! ```
 
 #[doc(hidden)]
 pub mod checker;
@@ -18,4 +24,4 @@ pub mod syntax;
 
 #[doc(hidden)]
 pub use read::{Extra, PythonExtension, PythonOptions, read};
-pub use scaffold::skeleton;
+pub use scaffold::scaffold;

@@ -10,7 +10,7 @@ use hipward_analyzer_core::diagnostic::RawDiagnostic;
 use hipward_analyzer_core::position::LineIndex;
 use hipward_analyzer_core::selection::RuleFilter;
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::PythonRule;
 use crate::semantic::Semantics;
 use crate::snippet_contract;
@@ -33,8 +33,8 @@ pub struct PythonOptions<'a> {
 
 /// More checks of a Python source: a team's rules, the CUDA C++ in its strings.
 pub trait PythonExtension {
-    /// Adds what it finds.
-    fn check(&self, checker: &Checker<'_>, found: &mut Extra);
+    /// Adds its findings.
+    fn check(&self, checker: &PythonChecker<'_>, found: &mut Extra);
 }
 
 /// The result of the [`PythonExtension`]s.
@@ -70,7 +70,7 @@ pub fn read(
         };
     }
     let semantics = Semantics::new(tree, options.target.clone());
-    let checker = Checker::run(semantics, options);
+    let checker = PythonChecker::run(semantics, options);
     let mut extra = Extra::default();
     for extension in options.extensions {
         extension.check(&checker, &mut extra);
@@ -85,7 +85,7 @@ pub fn read(
             .iter_mut()
             .filter_map(|diagnostic| diagnostic.fix.as_mut())
         {
-            *fix = Suggestion::display_only(mem::take(&mut fix.title));
+            *fix = RawFix::display_only(mem::take(&mut fix.title));
         }
     }
     let mut comments: Vec<_> = tree
@@ -118,7 +118,7 @@ fn too_deep(line: u32) -> Note {
     }
 }
 
-/// Where the first statement is; a docstring may stand before it.
+/// The start of the first statement; a docstring may precede it.
 fn code_start(tree: &Tree<'_>) -> usize {
     tree.parts(tree.root())
         .find(|child| {

@@ -9,7 +9,7 @@ use hipward_analyzer_core::{Report, Target};
 /// `get_inputs` and `get_init_inputs` for it.
 ///
 /// A source that is complete or cannot be parsed is returned unchanged.
-pub fn skeleton(source: &str, report: &Report) -> String {
+pub fn scaffold(source: &str, report: &Report) -> String {
     if report.contract.is_complete() {
         return source.to_owned();
     }

@@ -1,11 +1,11 @@
-//! JSON: an array of files, each with its report. Its form is published as a JSON Schema.
+//! JSON: an array of files, each with its report. It is described by a JSON Schema.
 
 use serde::Serialize;
 
 use super::{FileReport, Format, Statistics, indented, whole};
 use hipward_analyzer_core::Report;
 
-/// The JSON Schema (diagnostic 2020-12) of what [`Json`] writes.
+/// The JSON Schema (draft 2020-12) of the output of [`Json`].
 pub const REPORT_SCHEMA: &str = include_str!("report.schema.json");
 
 /// `[{"path": …, "schema": 1, "findings": […], …}]`

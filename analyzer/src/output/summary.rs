@@ -42,7 +42,7 @@ pub fn summary_text(summary: &Summary) -> String {
     }
     let _ = writeln!(out, "\nPorting effort: {}", range(effort.minutes));
     for item in &effort.items {
-        let _ = writeln!(out, "  {}: {}", item.kind, reckoned(item));
+        let _ = writeln!(out, "  {}: {}", item.kind, estimated(item));
     }
     let _ = writeln!(out, "{}\n", effort.note);
     out
@@ -129,7 +129,7 @@ fn counts(family: &FamilyCount) -> Vec<String> {
     .collect()
 }
 
-fn reckoned(item: &EffortItem) -> String {
+fn estimated(item: &EffortItem) -> String {
     let (least, most) = item.minutes_each;
     match item.findings {
         0 => format!("{least}–{most} min"),

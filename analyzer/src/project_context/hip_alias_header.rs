@@ -40,7 +40,7 @@ pub(super) fn read(files: &dyn FileSource, path: &str) -> Header {
     }
 }
 
-/// Whether the source at `path` gets such names from one of the headers that `header` reads.
+/// Whether the source at `path` includes such names from one of the headers that `header` reads.
 pub(super) fn is_given<T: AsRef<Header>>(path: &str, header: impl Fn(&str) -> T) -> bool {
     let mut seen = vec![path.to_owned()];
     let mut from = 0;

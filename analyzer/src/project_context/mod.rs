@@ -216,20 +216,20 @@ mod tests {
     const SETUP: &str = "from torch.utils.cpp_extension import CUDAExtension\n\nCUDAExtension('ops', sources=['csrc/x.cu', f'csrc/{name}_bwd.cu'])";
     const SETUP_OF_ALL: &str = "from torch.utils.cpp_extension import CUDAExtension\n\nCUDAExtension('ops', sources=sources())";
 
-    /// The tool that renames CUDA's names: `hipify`, `nobody`, or `?`.
+    /// The tool that renames CUDA names: `hipify`, `none`, or `?`.
     fn who(files: &[(&str, &str)], path: &str) -> &'static str {
         let all = project_context(files);
         let first = all.pytorch_extension(path);
         assert_eq!(all.pytorch_extension(path), first);
         match first {
             Some(true) => "hipify",
-            Some(false) => "nobody",
+            Some(false) => "none",
             None => "?",
         }
     }
 
     #[test]
-    fn an_extension_is_hipified_within_its_repository() {
+    fn extension_is_hipified_within_its_repository() {
         let files = [
             ("setup.py", SETUP_OF_ALL),
             ("ours/.git/HEAD", ""),
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_build_file_that_names_a_source_decides() {
+    fn nearest_build_file_that_names_a_source_decides() {
         let files = [
             ("a/.git", ""),
             ("a/setup.py", SETUP_OF_ALL),
@@ -305,29 +305,29 @@ mod tests {
         ];
         for (path, wanted) in [
             ("a/csrc/x.cu", "hipify"),
-            ("a/demo/main.cu", "nobody"),
-            ("a/demo/other.cu", "nobody"),
-            ("a/demo/helper.cuh", "nobody"),
-            ("a/tool/src/x.cu", "nobody"),
-            ("a/tool/src/x.cuh", "nobody"),
-            ("a/host/host.cpp", "nobody"),
-            ("a/bench/bench.cu", "nobody"),
-            ("a/run/x.cu", "nobody"),
+            ("a/demo/main.cu", "none"),
+            ("a/demo/other.cu", "none"),
+            ("a/demo/helper.cuh", "none"),
+            ("a/tool/src/x.cu", "none"),
+            ("a/tool/src/x.cuh", "none"),
+            ("a/host/host.cpp", "none"),
+            ("a/bench/bench.cu", "none"),
+            ("a/run/x.cu", "none"),
             ("b/csrc/x.cu", "hipify"),
             // No build file names it.
-            ("b/csrc/x.cuh", "nobody"),
+            ("b/csrc/x.cuh", "none"),
             ("c/csrc/x.cu", "hipify"),
             ("c/sub/part.cu", "hipify"),
-            ("c/demo/demo.cu", "nobody"),
+            ("c/demo/demo.cu", "none"),
             // Both build it.
-            ("d/csrc/x.cu", "nobody"),
+            ("d/csrc/x.cu", "none"),
         ] {
             assert_eq!(who(&files, path), wanted, "{path}");
         }
     }
 
     #[test]
-    fn a_word_in_a_script_is_no_build() {
+    fn mention_in_a_script_is_not_a_build() {
         for (name, text) in [
             (
                 "tools/check.py",
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_nvidias_has_amds_counterpart_within_its_repository() {
+    fn amd_sibling_is_found_within_the_repository() {
         let all = project_context(&[
             ("a/.git/HEAD", ""),
             ("a/docker/cuda/Dockerfile", ""),
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_gives_hips_names_to_what_includes_it() {
+    fn header_with_hip_aliases_applies_to_including_sources() {
         let all = project_context(&[
             ("a/.git/HEAD", ""),
             ("a/include/mine/gpu.hpp", "using cudaError_t = hipError_t;"),
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_belongs_to_the_projects_that_hold_the_file_within_its_repository() {
+    fn first_party_modules_are_limited_to_the_repository() {
         let all = project_context(&[
             ("b.py", ""),
             ("a/.git/HEAD", ""),

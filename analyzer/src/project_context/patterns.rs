@@ -18,7 +18,7 @@ impl Pattern {
         if !is_source(text) || text.len() > 400 || text.contains(char::is_whitespace) {
             return None;
         }
-        // A variable or `**` may stand for several parent folders.
+        // A variable or `**` may represent several parent folders.
         let known = ["}/", ")/", "**/", "./"]
             .iter()
             .filter_map(|mark| text.rfind(mark).map(|at| at + mark.len()))
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_source_is_known_by_the_end_of_its_path() {
+    fn source_is_found_by_path_suffix() {
         let fits = |pattern, path| Pattern::of(pattern).is_some_and(|pattern| pattern.fits(path));
         for (pattern, path) in [
             ("csrc/x.cu", "csrc/x.cu"),

@@ -4,7 +4,7 @@ use crate::registry::rule;
 use hipward_analyzer_core::rule::Family;
 use hipward_analyzer_core::{Applicability, Effort, EffortItem, Finding, HandledBy, Severity};
 
-/// A kind of work, and the minutes that one finding takes: from an experienced person to one who has to read up on it.
+/// A kind of work, and the minutes that one finding takes: the minimum with experience, the maximum without.
 struct Kind {
     title: &'static str,
     least: u32,
@@ -62,16 +62,16 @@ const BASE: Kind = Kind {
 const REPEAT: u32 = 4;
 
 /// A description of the figures.
-const NOTE: &str = "Estimated from a table, not measured: minutes for each kind of finding, from an experienced person to one who has to read up on it. \
+const NOTE: &str = "Estimated from a table, not measured: minutes for each kind of finding, the minimum with experience, the maximum without. \
 Further findings of one rule in one file count as a quarter. Performance advice and problems found by tests are not included.";
 
 /// Findings by kind of work: those that count in full, and those that count in part.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Reckoning {
+pub(super) struct EffortEstimate {
     kinds: [[u32; 2]; KINDS.len()],
 }
 
-impl Reckoning {
+impl EffortEstimate {
     /// Adds a file's findings.
     pub(super) fn add(&mut self, findings: &[Finding]) {
         let mut seen: Vec<&str> = Vec::new();
@@ -87,7 +87,7 @@ impl Reckoning {
         }
     }
 
-    pub(super) fn join(&mut self, other: &Reckoning) {
+    pub(super) fn join(&mut self, other: &EffortEstimate) {
         let sums = self.kinds.iter_mut().flatten();
         sums.zip(other.kinds.iter().flatten())
             .for_each(|(sum, count)| *sum += count);

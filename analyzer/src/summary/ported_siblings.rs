@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_is_known_by_its_name() {
+    fn ported_file_is_recognized_by_its_name() {
         let paths = [
             "docker/Dockerfile",
             "docker/Dockerfile.rocm",

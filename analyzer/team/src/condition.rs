@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bound_compares_as_much_as_it_says() {
+    fn bound_compares_only_its_written_components() {
         let holds = |text: &str, major, minor| {
             Bound::parse_all(text)
                 .expect("bounds")

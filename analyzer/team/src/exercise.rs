@@ -13,7 +13,7 @@ use hipward_analyzer_core::rule::RuleMeta;
 use hipward_analyzer_core::selection::RuleFilter;
 use hipward_analyzer_core::{JudgedCondition, Judgement, Report, Target};
 use hipward_analyzer_python::PythonOptions;
-use hipward_analyzer_python::checker::Checker;
+use hipward_analyzer_python::checker::PythonChecker;
 use hipward_analyzer_python::semantic::{Semantics, never_runs_on_target};
 use hipward_analyzer_python::syntax::{LastParse, Node, parse};
 
@@ -133,13 +133,14 @@ impl Exercise {
             first_party_modules: &[],
             extensions: &[],
         };
-        let checker = tree.map(|tree| Checker::run(Semantics::new(tree, target.clone()), &options));
+        let checker =
+            tree.map(|tree| PythonChecker::run(Semantics::new(tree, target.clone()), &options));
         for search in &self.searches {
             let is_present = matches!(search.wanted, Wanted::Present);
             let found = checker.as_ref().map(|checker| search.is_found(checker));
             conditions.push(JudgedCondition {
                 title: search.title.clone(),
-                // No condition holds for a text that the parser rejected.
+                // No condition is met by a text that the parser rejected.
                 met: found == Some(is_present),
                 message: search.message.clone(),
             });
@@ -149,7 +150,7 @@ impl Exercise {
 }
 
 impl Search {
-    fn is_found(&self, cx: &Checker<'_>) -> bool {
+    fn is_found(&self, cx: &PythonChecker<'_>) -> bool {
         let mut found = matches_of(&self.matchers, cx);
         if let Wanted::Absent { unless_inside } = &self.wanted {
             found.retain(|(node, _)| !never_runs_on_target(&cx.semantics, *node));
@@ -162,7 +163,7 @@ impl Search {
 }
 
 /// The positions at which one of the matchers matches, up to the maximum number of findings.
-fn matches_of(matchers: &[Matcher], cx: &Checker<'_>) -> Vec<(Node, Range<usize>)> {
+fn matches_of(matchers: &[Matcher], cx: &PythonChecker<'_>) -> Vec<(Node, Range<usize>)> {
     let mut found = Vec::new();
     for matcher in matchers {
         for node in cx.tree().nodes() {

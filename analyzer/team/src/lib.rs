@@ -3,6 +3,13 @@
 //! A rule contains a matcher (an import, a use or a call of a qualified name, a Python pattern with metavariables, a
 //! name in CUDA C++, a package, an image, a variable), a message and a replacement. The command line reads files and
 //! TOML; this module reads rules as JSON.
+//!
+//! ```
+//! use hipward_analyzer_team::TeamRules;
+//!
+//! let rules = r#"[{"id": "ACME001", "name": "acme", "message": "Not on ROCm.", "match": {"call": "acme.f"}}]"#;
+//! assert!(TeamRules::parse(rules).is_ok());
+//! ```
 
 mod condition;
 mod exercise;
@@ -19,12 +26,12 @@ use std::sync::Arc;
 use condition::Condition;
 pub use exercise::{Exercise, ExerciseError};
 use hipward_analyzer_core::diagnostic::{
-    MAX_FINDINGS, RawDiagnostic, Replacement, RuleRef, Suggestion, TeamRuleRef,
+    MAX_FINDINGS, RawDiagnostic, RawFix, Replacement, RuleRef, TeamRuleRef,
 };
 use hipward_analyzer_core::rule::RuleMeta;
 use hipward_analyzer_core::selection::RuleFilter;
 use hipward_analyzer_core::{Applicability, HandledBy, Severity, Target};
-use hipward_analyzer_python::checker::Checker;
+use hipward_analyzer_python::checker::PythonChecker;
 use hipward_analyzer_python::semantic::never_runs_on_target;
 use hipward_analyzer_python::syntax::{KIND_COUNT, Kind, Node};
 use matching::Match;
@@ -152,7 +159,7 @@ fn wanted<'r>(
 pub fn check_python(
     rules: &TeamRules,
     filter: &RuleFilter,
-    cx: &Checker<'_>,
+    cx: &PythonChecker<'_>,
 ) -> Vec<RawDiagnostic> {
     let mut by_kind: [Vec<(usize, &TeamRule, &Matcher)>; KIND_COUNT] =
         [const { Vec::new() }; KIND_COUNT];
@@ -201,7 +208,7 @@ impl Matcher {
         }
     }
 
-    fn find<'a>(&self, cx: &Checker<'a>, node: Node) -> Option<Match<'a>> {
+    fn find<'a>(&self, cx: &PythonChecker<'a>, node: Node) -> Option<Match<'a>> {
         match self {
             Matcher::Name(name) => name.find(cx, node),
             Matcher::Pattern(pattern) => matching::find(cx, pattern, node),
@@ -212,7 +219,7 @@ impl Matcher {
 
 impl TeamFix {
     /// The fix for a match; display-only if the edit would break the code.
-    fn suggest(&self, cx: &Checker<'_>, found: &Match<'_>) -> Suggestion {
+    fn suggest(&self, cx: &PythonChecker<'_>, found: &Match<'_>) -> RawFix {
         let edits = match &self.replace {
             Some(Writing::Python(template)) => self.python_edits(template, cx, found),
             Some(Writing::Name(_)) | None => None,
@@ -223,7 +230,7 @@ impl TeamFix {
     fn python_edits(
         &self,
         template: &Template,
-        cx: &Checker<'_>,
+        cx: &PythonChecker<'_>,
         found: &Match<'_>,
     ) -> Option<Vec<Replacement>> {
         let mut edits = vec![(found.span.clone(), template.fill(cx.tree(), found)?)];
@@ -234,21 +241,21 @@ impl TeamFix {
     }
 
     /// The fix for a name in languages other than Python.
-    fn replace_name(&self, span: Range<usize>) -> Suggestion {
+    fn replace_name(&self, span: Range<usize>) -> RawFix {
         self.suggestion(match &self.replace {
             Some(Writing::Name(name)) => Some(vec![(span, name.clone())]),
             Some(Writing::Python(_)) | None => None,
         })
     }
 
-    fn suggestion(&self, edits: Option<Vec<Replacement>>) -> Suggestion {
+    fn suggestion(&self, edits: Option<Vec<Replacement>>) -> RawFix {
         match edits {
-            Some(edits) if self.applicability != Applicability::DisplayOnly => Suggestion {
+            Some(edits) if self.applicability != Applicability::DisplayOnly => RawFix {
                 title: self.title.clone(),
                 applicability: self.applicability,
                 edits,
             },
-            _ => Suggestion::display_only(self.title.clone()),
+            _ => RawFix::display_only(self.title.clone()),
         }
     }
 }

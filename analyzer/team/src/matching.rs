@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::pattern::{Element, Form, Pattern, gaps};
-use hipward_analyzer_python::checker::Checker;
+use hipward_analyzer_python::checker::PythonChecker;
 use hipward_analyzer_python::semantic::literal_text;
 use hipward_analyzer_python::syntax::{Kind, Node};
 
@@ -43,7 +43,7 @@ impl Match<'_> {
 }
 
 /// The match of `pattern` at `node`.
-pub(super) fn find<'a>(cx: &Checker<'a>, pattern: &Pattern, node: Node) -> Option<Match<'a>> {
+pub(super) fn find<'a>(cx: &PythonChecker<'a>, pattern: &Pattern, node: Node) -> Option<Match<'a>> {
     // `a` in `a.b` or in `import a` is not an expression.
     if matches!(pattern.root.form, Form::Name(_)) && !stands_alone(cx, node) {
         return None;
@@ -61,7 +61,7 @@ pub(super) fn find<'a>(cx: &Checker<'a>, pattern: &Pattern, node: Node) -> Optio
     })
 }
 
-fn stands_alone(cx: &Checker<'_>, node: Node) -> bool {
+fn stands_alone(cx: &PythonChecker<'_>, node: Node) -> bool {
     cx.tree().parent(node).is_some_and(|parent| {
         !matches!(
             cx.tree().kind(parent),
@@ -71,7 +71,7 @@ fn stands_alone(cx: &Checker<'_>, node: Node) -> bool {
 }
 
 struct Matcher<'c, 'p, 'a> {
-    cx: &'c Checker<'a>,
+    cx: &'c PythonChecker<'a>,
     pattern: &'p Pattern,
     fillings: Vec<Option<Filling<'a>>>,
     steps: u32,

@@ -1,7 +1,7 @@
 //! Matchers for qualified names: an import of a module, a use of a name, a call of a function with certain arguments.
 
 use crate::matching::Match;
-use hipward_analyzer_python::checker::{Checker, Replacement};
+use hipward_analyzer_python::checker::{PythonChecker, Replacement};
 use hipward_analyzer_python::rules::helpers::edits::add_import;
 use hipward_analyzer_python::semantic::{Value, integer, is_import_guarded, string};
 use hipward_analyzer_python::syntax::{Field, Kind, Node};
@@ -52,7 +52,7 @@ impl NameMatcher {
     }
 
     /// The match at `node`; its span is the name, which a fix replaces.
-    pub(super) fn find<'a>(&self, cx: &Checker<'a>, node: Node) -> Option<Match<'a>> {
+    pub(super) fn find<'a>(&self, cx: &PythonChecker<'a>, node: Node) -> Option<Match<'a>> {
         let name = match self.usage {
             Usage::Import => {
                 // As in the built-in rules, an import whose failure is handled is not reported.
@@ -81,7 +81,7 @@ impl NameMatcher {
 }
 
 /// The part of an import statement that names `path` or a submodule.
-fn imported(cx: &Checker<'_>, statement: Node, path: &str) -> Option<Node> {
+fn imported(cx: &PythonChecker<'_>, statement: Node, path: &str) -> Option<Node> {
     let tree = cx.tree();
     let is_in = |text: &str| {
         text.strip_prefix(path)
@@ -102,7 +102,7 @@ fn imported(cx: &Checker<'_>, statement: Node, path: &str) -> Option<Node> {
 }
 
 /// True for a whole expression that reads a name: not a part of a longer name, an import or a definition.
-fn is_read(cx: &Checker<'_>, node: Node) -> bool {
+fn is_read(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let Some(parent) = tree.parent(node) else {
         return false;
@@ -129,7 +129,7 @@ fn is_read(cx: &Checker<'_>, node: Node) -> bool {
     }
 }
 
-fn has_argument(cx: &Checker<'_>, arguments: Node, slot: &Slot, constant: &Constant) -> bool {
+fn has_argument(cx: &PythonChecker<'_>, arguments: Node, slot: &Slot, constant: &Constant) -> bool {
     let tree = cx.tree();
     let value = match slot {
         Slot::Keyword(keyword) => tree
@@ -161,7 +161,7 @@ fn has_argument(cx: &Checker<'_>, arguments: Node, slot: &Slot, constant: &Const
 }
 
 /// The edit that imports `module` if the source does not; `None` if its name is used for something else.
-pub(super) fn import(cx: &Checker<'_>, module: &str) -> Option<Option<Replacement>> {
+pub(super) fn import(cx: &PythonChecker<'_>, module: &str) -> Option<Option<Replacement>> {
     let root = module.split('.').next().unwrap_or(module);
     let names = &cx.semantics.names;
     let bindings = names.at_top_level(root);
@@ -180,7 +180,7 @@ pub(super) fn import(cx: &Checker<'_>, module: &str) -> Option<Option<Replacemen
 }
 
 /// True if an import statement of the source names `module` itself.
-fn names_submodule(cx: &Checker<'_>, module: &str) -> bool {
+fn names_submodule(cx: &PythonChecker<'_>, module: &str) -> bool {
     let tree = cx.tree();
     tree.nodes().any(|node| {
         tree.kind(node) == Kind::DottedName

@@ -72,7 +72,7 @@ impl ThingMatcher {
         Ok(ThingMatcher { thing, name })
     }
 
-    fn in_cuda(&self, cx: &hipward_analyzer_cuda::Checker<'_>) -> Vec<Range<usize>> {
+    fn in_cuda(&self, cx: &hipward_analyzer_cuda::CudaChecker<'_>) -> Vec<Range<usize>> {
         match self.thing {
             Thing::Cuda => {
                 let parts: Vec<&str> = self.name.split("::").collect();
@@ -152,7 +152,7 @@ impl ThingMatcher {
 pub fn check_cuda(
     rules: &TeamRules,
     filter: &RuleFilter,
-    cx: &hipward_analyzer_cuda::Checker<'_>,
+    cx: &hipward_analyzer_cuda::CudaChecker<'_>,
 ) -> Vec<RawDiagnostic> {
     diagnostics(rules, filter, cx.target, |matcher| matcher.in_cuda(cx))
 }

@@ -200,7 +200,7 @@ fn read_when(table: &Table<'_>) -> Result<Condition, Wrong> {
     };
     let mut condition = Condition::default();
     for asked in when.texts("arch")? {
-        match Arch::ALL.into_iter().find(|arch| arch.name() == asked) {
+        match Arch::of_name(asked) {
             Some(arch) => condition.arch.push(arch),
             None => {
                 let known = Arch::ALL.map(Arch::name).join(", ");

@@ -23,21 +23,17 @@ pub(crate) fn options(language: Language, words: &str) -> Options {
             "torch" => target.torch = version(),
             "rocm" => target.rocm = version(),
             "arch" => {
-                target.arch = Arch::ALL
-                    .into_iter()
-                    .find(|arch| arch.name() == value)
-                    .expect("an architecture");
+                target.arch = Arch::of_name(value).expect("an architecture");
             }
             "select" => rules = Selection::new(&[value], &[]).expect("a rule"),
             _ => panic!("{key} is not a key of a target"),
         }
     }
-    Options {
-        target,
-        rules,
-        language: Some(language),
-        ..Options::default()
-    }
+    let mut options = Options::default();
+    options.target = target;
+    options.rules = rules;
+    options.language = Some(language);
+    options
 }
 
 /// A code block of a rule's page: its language, the words after it, and the code.

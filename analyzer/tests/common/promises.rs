@@ -4,9 +4,10 @@ use hipward_analyzer::{Applicability, Language, Options, Report, analyze, apply_
 
 /// Analyzes and fixes `source`, and panics if an invariant of the analyzer is violated.
 pub fn judge(source: &str, language: Language) {
-    let options = Options {
-        language: Some(language),
-        ..Options::default()
+    let options = {
+        let mut options = Options::default();
+        options.language = Some(language);
+        options
     };
     let report = analyze(source, &options);
     for finding in &report.findings {

@@ -29,7 +29,7 @@ ARCHS = ("gfx90a", "gfx942", "gfx950")
 KNOWN_ARCHS = tuple(name for name, arch in archs().items() if arch.vendor == "amd")
 """Targets whose limits are known. Others compile too, if the compiler has them."""
 
-MOST_ARCHS = 8
+MOST_ARCHS = 16
 MOST_SOURCE = 256 * 1024
 
 _HELP = "See hipward_kernels/compile/request.py for the fields and an example of each."

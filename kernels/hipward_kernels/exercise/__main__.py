@@ -44,7 +44,9 @@ def main() -> None:
     parser.usage = "python -m hipward_kernels.exercise [options] DIR [FILE] | DIR…"
     parser.add_argument("--seed", type=int, help="seed of the values (default: a new one; 1 for a check)")
     parser.add_argument("--json", action="store_true", help="print JSON lines; see result.py and fixture.py")
-    parser.add_argument("--seconds", type=float, default=Limits.seconds, help="time limit of an answer (%(default)s)")
+    parser.add_argument(
+        "--seconds", type=float, help=f"time limit of an answer (default: {Limits.seconds:g}; in a check 60)"
+    )
     parser.add_argument("--memory", type=int, default=Limits.memory_mb, help="memory of an answer in MB (%(default)s)")
     parser.add_argument(
         "--processes", type=int, default=os.cpu_count() or 1, help="answers at the same time, in a check"
@@ -57,7 +59,8 @@ def main() -> None:
     folders = [found for path in paths for found in find(path.resolve())]
     if not folders:
         parser.error(f"{paths[0]} contains no judge.py")
-    limits = Limits(options.seconds, options.memory)
+    # A check may run beside other work of a build machine.
+    limits = Limits(options.seconds or (60.0 if file is None else Limits.seconds), options.memory)
     if file is None:
         sys.exit(_check(folders, options.seed or 1, limits, options.processes, as_json=options.json))
     if len(folders) > 1:

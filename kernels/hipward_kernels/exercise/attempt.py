@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import importlib.util
+import itertools
 import json
 import os
 import random
@@ -30,11 +31,16 @@ _LIBRARIES = ("torch", "triton", "numpy", "transformers", "hipward_kernels")
 """A judge that cannot import one of these is unavailable; any other missing module is an error of its author."""
 
 
+CONTROL_RUNS = 20
+"""Runs of wrong answers that a case must accept before it counts as changed by the answer."""
+
 NOT_LOADED = 3
 """Exit code of a case's process if the answer did not load."""
 
 
-def run(exercise: Exercise, answer: Path, seed: int, controls: dict[str, Path], write: Callable[[bytes], None]) -> None:
+def run(
+    exercise: Exercise, answer: Path, seed: int, controls: dict[str, list[Path]], write: Callable[[bytes], None]
+) -> None:
     """Judges an answer: this process loads the judge and forks one for each case, which loads the answer.
 
     A case has a process of its own because an answer can corrupt memory: Triton's interpreter loads from and stores to
@@ -44,7 +50,7 @@ def run(exercise: Exercise, answer: Path, seed: int, controls: dict[str, Path], 
         exercise: The exercise.
         answer: The learner's file.
         seed: Seed of the cases' values.
-        controls: Wrong answers, by the case that each must fail.
+        controls: Wrong answers, by the case that they must fail.
         write: Receives the lines.
     """
     encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -63,7 +69,7 @@ def run(exercise: Exercise, answer: Path, seed: int, controls: dict[str, Path], 
             code = 1
             try:
                 code = _judge_case(
-                    functions[name], answer, controls.get(name), f"{seed}:{name}", tell, first=position == 0
+                    functions[name], answer, controls.get(name, []), f"{seed}:{name}", tell, first=position == 0
                 )
                 for stream in (sys.stdout, sys.stderr):
                     stream.flush()
@@ -80,13 +86,13 @@ def run(exercise: Exercise, answer: Path, seed: int, controls: dict[str, Path], 
 def _judge_case(
     function: Callable[[ModuleType, random.Random], object],
     answer: Path,
-    control: Path | None,
+    controls: list[Path],
     seed: str,
     tell: Callable[..., None],
     *,
     first: bool,
 ) -> int:
-    """Runs one case on the answer and, if it passes, on its control. Returns the exit code."""
+    """Runs one case on the answer and, if it passes, on its controls. Returns the exit code."""
     try:
         # Each case imports the file; what it prints then appears once.
         with contextlib.nullcontext() if first else _silence():
@@ -97,14 +103,25 @@ def _judge_case(
     tell("answer", message=None, line=None)
     status, message, line = _run_case(function, module, answer, seed)
     tell("case", status=status, message=message and shortened(message), line=line)
-    if status == "passed" and control is not None:
+    if status == "passed" and controls:
+        tell("control", status="passed" if _accepts(function, controls, seed) else "failed")
+    return 0
+
+
+def _accepts(function: Callable[[ModuleType, random.Random], object], controls: list[Path], seed: str) -> bool:
+    """Whether a case accepts wrong answers.
+
+    One of them may pass by chance with some values, so it must accept each of several runs.
+    """
+    for run, control in zip(range(CONTROL_RUNS), itertools.cycle(controls), strict=False):
         try:
             with _silence():
-                status, _, _ = _run_case(function, _load(control, ANSWER), control, seed)
+                status, _, _ = _run_case(function, _load(control, ANSWER), control, f"{seed}:{run}")
         except BaseException:  # noqa: BLE001 - a wrong answer that no longer loads fails, too
-            status = "failed"
-        tell("control", status=status)
-    return 0
+            return False
+        if status != "passed":
+            return False
+    return True
 
 
 @contextlib.contextmanager

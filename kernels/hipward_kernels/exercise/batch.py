@@ -5,7 +5,7 @@ judge, ends the process at the time limit, and requires every case's line and th
 
 An answer shares a process with the judge, so it could replace the functions that the judge compares with, and an answer
 that writes to the pipe itself can forge lines. Therefore a case that passes is not sufficient. The same process then
-runs the case on a *control*: a wrong answer of the exercise that must fail it. If the judge now accepts that, the
+runs the case on *controls*: wrong answers of the exercise that must fail it. If the judge now accepts them, the
 verdict is not `solved`. This detects replaced comparisons; cases that no wrong answer fails are not protected. It does
 not detect code that finds the pipe and writes every line itself: nothing can within one process, and a judge in another
 process could not call the answer's functions with tensors and inspect its modules. The results are for the learner. Do
@@ -14,7 +14,9 @@ not base a grade on them.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -66,11 +68,17 @@ def warm_up() -> None:
     os.environ["TRITON_INTERPRET"] = "1"
     # Threads compete for the cores of a small host and make times vary; sizes of exercises are small.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    for name in ("torch", "numpy", "triton", "triton.language"):
+    # PyTorch imports Dynamo at the first use of many functions, which would take seconds in each forked process.
+    for name in ("torch", "torch._dynamo", "numpy", "triton", "triton.language"):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(1)
+    # A collection in a forked process would write to, and so copy, the memory of all objects that were imported.
+    gc.collect()
+    gc.freeze()
+    # Otherwise extension modules report leaks at the exit.
+    atexit.register(gc.unfreeze)
 
 
 def judge_one(exercise: Exercise, answer: Path, seed: int, limits: Limits | None = None) -> Result:
@@ -121,7 +129,7 @@ class _Process:
     output: int
     """Descriptor of the pipe with what the answer prints."""
     directory: Path
-    controls: dict[str, Path]
+    controls: dict[str, list[Path]]
     limits: Limits
     started: float
     deadline: float
@@ -239,7 +247,7 @@ class _Process:
 class _Log:
     """The lines of one answer's processes, checked in order."""
 
-    def __init__(self, exercise: Exercise, controls: dict[str, Path]) -> None:
+    def __init__(self, exercise: Exercise, controls: dict[str, list[Path]]) -> None:
         self.cases = [Case(name, title) for name, title in exercise.cases]
         self.controls = controls
         self.judge: tuple[str, str | None] | None = None
@@ -321,10 +329,10 @@ class _Log:
             return "did_not_load", *self.not_loaded
         if timeout is not None and not self.complete:
             return "timeout", f"No result after {timeout:g} s, {self._while()}. A loop may not end.", None
+        if self.complete and not self.invalid and any(case.status == "failed" for case in self.cases):
+            return "not_yet", None, None
         if problem := self._problem():
             return "not_yet", problem, None
-        if any(case.status == "failed" for case in self.cases):
-            return "not_yet", None, None
         missing = next((case for case in self.cases if case.status == "unavailable"), None)
         return ("unavailable", missing.message, None) if missing else ("solved", None, None)
 
@@ -350,13 +358,15 @@ class _Log:
         return f"in the case “{self._current().title}”" if self.position < len(self.cases) else "after the last case"
 
 
-def _controls(exercise: Exercise) -> dict[str, Path]:
-    """For each case that a wrong answer fails, one such answer."""
+def _controls(exercise: Exercise) -> dict[str, list[Path]]:
+    """For each case that a wrong answer fails, these answers in random order."""
     found: dict[str, list[Path]] = {}
     for wrong in exercise.wrong:
         for name in wrong.fails:
             found.setdefault(name, []).append(wrong.path)
-    return {name: random.SystemRandom().choice(paths) for name, paths in found.items()}
+    for paths in found.values():
+        random.SystemRandom().shuffle(paths)
+    return found
 
 
 def _read(fd: int) -> bytes | None:

@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 
 from hipward_kernels.dispatch.cache import DispatchCache
+from hipward_kernels.gpu.arch import get_gfx
+from hipward_kernels.gpu.facts import wavefront_of
 from hipward_kernels.jit.grid import check_grid
 
 if TYPE_CHECKING:
@@ -26,9 +28,6 @@ ELEMENTS_PER_THREAD = 16
 """Two 16-byte loads of bfloat16 per thread. More threads would make the loads narrower."""
 
 MAX_THREADS = 1024
-
-WARP_SIZE = 64 if torch.version.hip else 32
-"""Threads of a warp: 64 on AMD Instinct, 32 on NVIDIA. It sizes launches; no result depends on it."""
 
 INTERPRETING = os.environ.get("TRITON_INTERPRET") == "1"
 
@@ -47,6 +46,20 @@ def warps(block: int, warp_size: int) -> int:
     """Warps (AMD: wavefronts) for `block` elements: the most threads with which loads are 16 bytes wide."""
     threads = min(max(block // ELEMENTS_PER_THREAD, warp_size), MAX_THREADS)
     return threads // warp_size
+
+
+@lru_cache(maxsize=64)
+def _warp_size(device_index: int) -> int:
+    return wavefront_of(get_gfx(device_index))
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def warp_size_of(device_index: int) -> int:
+    """Threads of a warp of a GPU, from `gpus.toml`: 64 on CDNA GPUs up to gfx950, 32 on other AMD and NVIDIA GPUs.
+
+    It sizes launches; no result depends on it. It is 32 for the CPU, whose index is -1.
+    """
+    return _warp_size(device_index)
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
@@ -137,8 +150,8 @@ def launch(
     if torch.compiler.is_compiling() or INTERPRETING:
         kernel[grid](*arguments, **constants, num_warps=num_warps)
         return
-    check_grid(grid, num_warps * WARP_SIZE)
     device = torch._C._cuda_getDevice()  # noqa: SLF001 - torch.cuda.current_device(), without its check
+    check_grid(grid, num_warps * _warp_size(device))
     asks = _specialization()
     key: list[Any] = [kernel, device, num_warps, *constants.values()]
     values: list[Any] = []

@@ -8,7 +8,15 @@ import triton.language as tl
 from torch import Tensor
 
 from hipward_kernels.gpu.arch import fp8_dtype, get_gfx
-from hipward_kernels.ops.launch import COLUMN_BLOCK, WARP_SIZE, as_rows, launch, launch_device, next_power_of_two, warps
+from hipward_kernels.ops.launch import (
+    COLUMN_BLOCK,
+    as_rows,
+    launch,
+    launch_device,
+    next_power_of_two,
+    warp_size_of,
+    warps,
+)
 from hipward_kernels.quantization.eager import SMALLEST_SCALE
 
 
@@ -55,6 +63,6 @@ def quantize_rows(x: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
             (count,),
             (rows, values, scales, rows.stride(0), columns, torch.finfo(dtype).max, SMALLEST_SCALE),
             {"BLOCK": block},
-            warps(block, WARP_SIZE),
+            warps(block, warp_size_of(x.get_device())),
         )
     return values, scales

@@ -78,3 +78,15 @@ pub struct JobSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
 }
+
+/// A job in a list of jobs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ListedJob {
+    /// The job.
+    #[serde(flatten)]
+    pub job: JobSummary,
+    /// The result in one sentence, once there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headline: Option<String>,
+}

@@ -117,17 +117,37 @@ impl AccessControl {
         ))
     }
 
+    /// Checks that the request may see the jobs of others: as [`check_token`](Self::check_token), but the cookie is also
+    /// accepted if the browser states that a page of this server, or the reader, sent the request.
+    pub(crate) fn check_reader(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let sent_by = headers
+            .get("sec-fetch-site")
+            .and_then(|site| site.to_str().ok());
+        match &self.access.token {
+            Some(token)
+                if matches!(sent_by, Some("same-origin" | "none"))
+                    && self.sends_cookie(headers, token) =>
+            {
+                Ok(())
+            }
+            _ => self.check_token(headers),
+        }
+    }
+
     /// Whether the request has the cookie. Browsers send cookies with requests of any page, so the request must also have an `Origin`, which was compared
     /// with `Host` before. Browsers always send it with requests that change something.
     fn has_cookie(&self, headers: &HeaderMap, token: &str) -> bool {
+        headers.contains_key(header::ORIGIN) && self.sends_cookie(headers, token)
+    }
+
+    fn sends_cookie(&self, headers: &HeaderMap, token: &str) -> bool {
         let ours = self.cookie(token);
-        headers.contains_key(header::ORIGIN)
-            && headers
-                .get_all(header::COOKIE)
-                .iter()
-                .filter_map(|cookies| cookies.to_str().ok())
-                .flat_map(|cookies| cookies.split(';'))
-                .any(|cookie| equal_in_constant_time(cookie.trim(), &ours))
+        headers
+            .get_all(header::COOKIE)
+            .iter()
+            .filter_map(|cookies| cookies.to_str().ok())
+            .flat_map(|cookies| cookies.split(';'))
+            .any(|cookie| equal_in_constant_time(cookie.trim(), &ours))
     }
 
     /// The cookie's name and value. The name contains the port, because browsers share cookies between ports. The value is a hash, because not every token is a valid value.

@@ -5,22 +5,25 @@ use super::{
     job_id::JobId,
     problem::{ApiError, ApiResult},
 };
-use crate::jobs::{CancelOutcome, NewJob, Runner, Settings};
+use crate::jobs::{CancelOutcome, NewJob, Runner, Settings, StoreError};
 use axum::{
     Json,
     body::Body,
-    extract::State,
+    extract::{Query, State, rejection::QueryRejection},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use data_encoding::HEXLOWER;
 use futures_util::StreamExt;
-use hipward_protocol::{JobRequest, JobSummary, Problem, Variant, VariantId};
+use hipward_protocol::{JobRequest, JobSummary, ListedJob, Problem, Variant, VariantId};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
+use utoipa::IntoParams;
 
+/// Maximum number of jobs in a list.
+const MAX_LISTED: usize = 200;
 /// Maximum length of a title, characters.
 const TITLE_CHARACTERS: usize = 120;
 /// Maximum size of a body. More than the largest snippet, because JSON may escape a byte as six.
@@ -63,6 +66,47 @@ pub(crate) async fn submit(
         response.headers_mut().insert(header::LOCATION, location);
     }
     Ok(response)
+}
+
+/// The number of jobs in a list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListLimit {
+    /// At most 200; without it, 50.
+    limit: Option<usize>,
+}
+
+/// The newest jobs of all clients.
+///
+/// Requires the token, because titles and results of others are in it. A job whose id is known can be read without it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs",
+    params(ListLimit),
+    responses(ApiError, (status = 200, description = "The newest first.", body = Vec<ListedJob>)),
+    security((), ("token" = []))
+)]
+pub(crate) async fn list(
+    State(app): State<App>,
+    headers: HeaderMap,
+    query: Result<Query<ListLimit>, QueryRejection>,
+) -> ApiResult<Json<Vec<ListedJob>>> {
+    app.access.check_reader(&headers)?;
+    let Query(ListLimit { limit }) = query.map_err(|error| {
+        ApiError::bad_request(
+            "invalid-query",
+            "The query is invalid",
+            format!("{error}."),
+            "Send limit=50, a number up to 200.",
+        )
+    })?;
+    Ok(Json(newest(&app, limit.unwrap_or(50)).await?))
+}
+
+/// Up to `limit` of the newest jobs.
+pub(super) async fn newest(app: &App, limit: usize) -> Result<Vec<ListedJob>, StoreError> {
+    let limit = limit.min(MAX_LISTED);
+    app.store.with(move |store| store.newest(limit)).await
 }
 
 /// The state of a job.

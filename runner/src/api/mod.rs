@@ -73,7 +73,7 @@ impl FromRef<App> for Arc<AccessControl> {
 /// document is generated from this list.
 fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(openapi::Document::openapi())
-        .routes(routes!(jobs::submit))
+        .routes(routes!(jobs::submit, jobs::list))
         .routes(routes!(jobs::show, jobs::cancel))
         .routes(routes!(jobs::code))
         .routes(routes!(events::stream))

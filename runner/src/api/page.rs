@@ -1,12 +1,15 @@
 //! Everything that is not the API: the site's pages, and each job's page.
 
-use super::{App, problem::ApiError, report};
+use super::{App, jobs, problem::ApiError, report};
 use crate::web::pages::SECURITY_POLICY;
 use axum::{
-    extract::{Request, State},
-    http::{Method, StatusCode, header},
+    extract::{Query, Request, State},
+    http::{HeaderMap, Method, StatusCode, Uri, header},
     response::{Html, IntoResponse, Redirect, Response},
 };
+
+/// Maximum number of jobs side by side.
+const MAX_COMPARED: usize = 6;
 
 /// The handler of all paths without a route.
 pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
@@ -22,6 +25,8 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
     }
     if let Some(job) = path.strip_prefix("/jobs/") {
         return match job.split_once('/') {
+            None if job.is_empty() => jobs_page(&app, request.headers()).await,
+            Some(("compare", "")) => compare_page(&app, request.uri()).await,
             Some((id, "")) => job_page(&app, id.to_owned()).await,
             None if !job.is_empty() => {
                 Redirect::permanent(&format!("/jobs/{job}/")).into_response()
@@ -32,6 +37,9 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
     let pages = app.pages.current();
     if let Some(html) = pages.content_error_page(path) {
         return page(StatusCode::INTERNAL_SERVER_ERROR, html);
+    }
+    if let Some(bytes) = pages.download(path) {
+        return download(path, bytes);
     }
     let capabilities = if pages.needs_runner(path) {
         Some(app.runner.settled().await.capabilities())
@@ -54,12 +62,57 @@ pub(crate) async fn search(State(app): State<App>) -> Response {
     (headers, app.pages.current().search().to_owned()).into_response()
 }
 
+/// The list of jobs. Those of others are in it only for requests that may see them.
+async fn jobs_page(app: &App, headers: &HeaderMap) -> Response {
+    let jobs = match app.access.check_reader(headers) {
+        Ok(()) => match jobs::newest(app, usize::MAX).await {
+            Ok(jobs) => Some(jobs),
+            Err(error) => return ApiError::from(error).into_response(),
+        },
+        Err(_) => None,
+    };
+    page(StatusCode::OK, app.pages.current().jobs(jobs))
+}
+
+/// Jobs side by side: `?job=…&job=…`.
+async fn compare_page(app: &App, uri: &Uri) -> Response {
+    let query = Query::<Vec<(String, String)>>::try_from_uri(uri);
+    let names = query.map_or_else(|_| Vec::new(), |Query(names)| names);
+    let mut jobs = Vec::new();
+    for (_, id) in names
+        .into_iter()
+        .filter(|(name, _)| name == "job")
+        .take(MAX_COMPARED)
+    {
+        match report::find(app, id).await {
+            Ok(found) => jobs.extend(found),
+            Err(error) => return ApiError::from(error).into_response(),
+        }
+    }
+    page(StatusCode::OK, app.pages.current().compare(jobs))
+}
+
 async fn job_page(app: &App, id: String) -> Response {
     match report::find(app, id).await {
         Ok(Some(job)) => page(StatusCode::OK, app.pages.current().job(job)),
         Ok(None) => not_found(app),
         Err(error) => ApiError::from(error).into_response(),
     }
+}
+
+/// A file of a lesson. It is saved, never shown: its text is a program.
+fn download(path: &str, bytes: Vec<u8>) -> Response {
+    let kind = if path.ends_with(".zip") {
+        "application/zip"
+    } else {
+        "text/plain; charset=utf-8"
+    };
+    let headers = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_DISPOSITION, "attachment"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    (headers, bytes).into_response()
 }
 
 pub(super) fn not_found(app: &App) -> Response {

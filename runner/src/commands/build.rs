@@ -54,6 +54,9 @@ fn build(args: &Args) -> Result<usize, Box<dyn Error>> {
     for (name, text) in pages.data() {
         write(&out.join(name), text.as_bytes())?;
     }
+    for (path, bytes) in pages.downloads() {
+        write(&out.join(path), &bytes)?;
+    }
     for name in Assets::iter() {
         if let Some(file) = Assets::get(&name) {
             write(&out.join("assets").join(name.as_ref()), &file.data)?;

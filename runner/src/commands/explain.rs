@@ -66,7 +66,7 @@ fn of_team(asked: &str, rules: Option<PathBuf>) -> (String, Option<String>) {
         Some(index) => (rule_pages::team_page(&project.team, index), None),
         None => {
             let error = UnknownRule {
-                asked: asked.to_owned(),
+                entered: asked.to_owned(),
             };
             (
                 String::new(),

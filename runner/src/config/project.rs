@@ -156,7 +156,10 @@ impl Projects {
         };
         let wrong = |error: &UnknownRule, written: &[Written]| -> ProjectError {
             let message = rule_pages::unknown(error, &team.rules);
-            match written.iter().find(|name| name.text.trim() == error.asked) {
+            match written
+                .iter()
+                .find(|name| name.text.trim() == error.entered)
+            {
                 Some(name) => name.error(message).into(),
                 None => ProjectError::Rule(message),
             }
@@ -180,11 +183,12 @@ impl Projects {
             python: over.python.or(settings.python).unwrap_or(default.python),
         };
         Ok(Project {
-            options: Options {
-                target,
-                rules: selection,
-                team: team.rules.clone(),
-                ..Options::default()
+            options: {
+                let mut options = Options::default();
+                options.target = target;
+                options.rules = selection;
+                options.team = team.rules.clone();
+                options
             },
             exclude: settings.exclude,
             per_file_ignores: settings.per_file_ignores,

@@ -6,7 +6,7 @@ use crate::{
     exercise::Exercises,
 };
 use hipward_analyzer::output::REPORT_SCHEMA;
-use hipward_protocol::{Capabilities, JobSummary, JobView};
+use hipward_protocol::{Capabilities, JobSummary, JobView, ListedJob};
 use hipward_site::{
     Assets, AssetsError, CONTENT_SECURITY_POLICY, Content, ContentError, ContentErrors, JobPage,
     Ops, PageData, Route, Site, TEAM_RULES, benchmark_markdown, render_content_errors, render_page,
@@ -23,7 +23,8 @@ use std::{
 
 #[derive(RustEmbed)]
 #[folder = "$CARGO_MANIFEST_DIR/../content"]
-#[exclude = "*cache*"]
+#[exclude = "*_cache/*"]
+#[exclude = "*__pycache__/*"]
 struct OwnContent;
 
 #[derive(RustEmbed)]
@@ -179,6 +180,22 @@ impl Pages {
         data
     }
 
+    /// The files of lessons that readers can download, with their paths below the output folder.
+    pub(crate) fn downloads(&self) -> Vec<(String, Vec<u8>)> {
+        let paths = self.site.downloads().into_iter();
+        paths
+            .filter_map(|path| {
+                let bytes = self.site.download(&path)?;
+                Some((path, bytes))
+            })
+            .collect()
+    }
+
+    /// The download at a path.
+    pub(crate) fn download(&self, path: &str) -> Option<Vec<u8>> {
+        self.site.download(path)
+    }
+
     /// Whether the page at a path shows what the runner can do.
     pub(crate) fn needs_runner(&self, path: &str) -> bool {
         matches!(self.site.resolve(path), Some(Route::Benchmark | Route::Isa))
@@ -206,7 +223,7 @@ impl Pages {
     ) -> Option<(String, String)> {
         let route = self.site.resolve(path)?;
         let data = match route {
-            Route::Job(_) | Route::NotFound => return None,
+            Route::Compare | Route::Job(_) | Route::NotFound => return None,
             Route::Benchmark | Route::Isa => PageData::Runner(capabilities),
             _ => PageData::None,
         };
@@ -217,6 +234,17 @@ impl Pages {
     pub(crate) fn job(&self, job: Job) -> String {
         let route = Route::Job(job.summary.id.clone());
         render_page(&self.site, &route, &PageData::Job(Box::new(job.into())))
+    }
+
+    /// The list of jobs. `jobs` is None for a request that may not see the jobs of others.
+    pub(crate) fn jobs(&self, jobs: Option<Vec<ListedJob>>) -> String {
+        render_page(&self.site, &Route::Jobs, &PageData::Jobs(jobs))
+    }
+
+    /// Jobs side by side.
+    pub(crate) fn compare(&self, jobs: Vec<Job>) -> String {
+        let jobs = jobs.into_iter().map(JobPage::from).collect();
+        render_page(&self.site, &Route::Compare, &PageData::Compare(jobs))
     }
 
     /// The page for unknown addresses.

@@ -1,10 +1,14 @@
-//! What a code fence in a lesson means: code, a diff, or one of the blocks with a body of TOML
-//! (try, bench, quiz, claim). Reading only; the page's HTML is made in `page/block.rs`.
+//! The code fences of a lesson: code, a diff, or a block whose body is TOML (try, write, bench, quiz, predict, claim,
+//! figure, run). This module parses them; `page/blocks.rs` renders them.
 
 use super::document::Fence;
+use super::figure::{Figure, FigureBody};
 use super::highlight::highlight;
+use super::question::{Prediction, PredictionBody, Quiz};
 use super::results::Results;
 use super::source::Folder;
+use super::transcript::{Transcript, TranscriptBody};
+use super::written::{Written, WrittenBody};
 use super::{ContentError, Mistake};
 use hipward_analyzer::{DiffLine, Exercise, RULES, diff};
 use serde::Deserialize;
@@ -29,8 +33,16 @@ pub(crate) enum Block {
     Bench(Bench),
     /// A question.
     Quiz(Quiz),
+    /// A question that the reader answers before the answer shows.
+    Predict(Prediction),
     /// A claim, and what is known of it.
     Claim(Claim),
+    /// A figure.
+    Figure(Figure),
+    /// A command with its recorded output.
+    Run(Transcript),
+    /// An exercise whose answer is a program.
+    Write(Written),
 }
 
 /// Code to read and copy.
@@ -72,29 +84,6 @@ pub(crate) struct Bench {
     pub(crate) code: String,
     /// Ids of rows in results.csv.
     pub(crate) results: Vec<String>,
-}
-
-/// A question with its answers.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Quiz {
-    /// The question.
-    pub(crate) question: String,
-    /// Answers to choose from.
-    pub(crate) option: Vec<QuizOption>,
-}
-
-/// One answer.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct QuizOption {
-    /// The answer.
-    pub(crate) text: String,
-    /// Whether it is right.
-    #[serde(default)]
-    pub(crate) correct: bool,
-    /// Why it is or is not.
-    pub(crate) why: String,
 }
 
 /// A claim, and what is known of it.
@@ -258,11 +247,23 @@ pub(crate) fn read(fence: &Fence<'_>, around: &Around<'_>) -> Result<Block, Cont
         }
         "quiz" => {
             let quiz: Quiz = toml_body(fence, around.path, line)?;
-            if quiz.option.iter().any(|option| option.correct) {
-                Ok(Block::Quiz(quiz))
-            } else {
-                Err(at(Mistake::NoCorrectOption))
-            }
+            quiz.checked().map(Block::Quiz).map_err(at)
+        }
+        "predict" => {
+            let body: PredictionBody = toml_body(fence, around.path, line)?;
+            body.read().map(Block::Predict).map_err(at)
+        }
+        "figure" => {
+            let body: FigureBody = toml_body(fence, around.path, line)?;
+            body.read(folder).map(Block::Figure).map_err(at)
+        }
+        "run" => {
+            let body: TranscriptBody = toml_body(fence, around.path, line)?;
+            body.read(folder).map(Block::Run).map_err(at)
+        }
+        "write" => {
+            let body: WrittenBody = toml_body(fence, around.path, line)?;
+            body.read(folder).map(Block::Write).map_err(at)
         }
         "claim" => {
             let body: ClaimBody = toml_body(fence, around.path, line)?;

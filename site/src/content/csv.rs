@@ -31,6 +31,16 @@ impl Table {
         }
     }
 
+    /// The names of the columns.
+    pub(crate) fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// The rows, each as long as [`Table::columns`].
+    pub(crate) fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
     /// The number of rows.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()

@@ -1,11 +1,14 @@
-//! Markdown to a [`Document`]: prose as parser events, code fences as whatever their reader
-//! makes of them, and the headings of the table of contents.
+//! Markdown to a [`Document`]: prose as parser events, code fences as their reader returns them, and headings.
+//! Formulas become MathML, and the first use of each glossary term becomes a link.
 //!
-//! Knows nothing of lessons, rules, files or addresses.
+//! This module is independent of lessons, rules, files and addresses.
 
+use super::glossary::TermLinker;
+use super::math::mathml;
 use crate::escape::escape;
 use pulldown_cmark::{
-    BlockQuoteKind, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html,
+    BlockQuoteKind, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag,
+    TagEnd, html,
 };
 use std::collections::BTreeMap;
 
@@ -21,18 +24,57 @@ pub(crate) struct Document<B> {
     pub(crate) html: Vec<usize>,
     /// See [`Document::html`].
     pub(crate) titles: Vec<usize>,
+    /// Formulas that cannot be converted: the reason, and the line.
+    pub(crate) bad_math: Vec<(String, usize)>,
 }
 
 #[derive(Clone, Debug)]
 enum Part<B> {
     Prose(Vec<Event<'static>>),
+    Heading {
+        level: HeadingLevel,
+        heading: Heading,
+        inside: Vec<Event<'static>>,
+    },
     Block(B),
+}
+
+/// What a document may contain besides plain Markdown.
+#[derive(Default)]
+pub(crate) struct Extensions<'a> {
+    /// Whether `$…$` and `$$…$$` are formulas.
+    pub(crate) math: bool,
+    /// Links glossary terms.
+    pub(crate) terms: Option<TermLinker<'a>>,
+}
+
+/// The text below a heading, for the search. The first section of a page has no heading.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Section {
+    /// The fragment; empty for the first section.
+    pub(crate) id: String,
+    pub(crate) title: String,
+    /// Words, separated by single spaces.
+    pub(crate) text: String,
+}
+
+impl Section {
+    /// Adds a text, with one space for any white space.
+    pub(crate) fn push(&mut self, text: &str) {
+        for character in text.chars() {
+            if !character.is_whitespace() {
+                self.text.push(character);
+            } else if !self.text.is_empty() && !self.text.ends_with(' ') {
+                self.text.push(' ');
+            }
+        }
+    }
 }
 
 /// An entry of the table of contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Heading {
-    /// 2 or 3.
+    /// 1 to 6.
     pub(crate) level: u8,
     /// The fragment.
     pub(crate) id: String,
@@ -51,12 +93,17 @@ pub(crate) struct Fence<'a> {
 }
 
 impl<B> Document<B> {
-    /// Parses Markdown; `read_fence` makes a block of each code fence.
+    /// Parses Markdown; `read_fence` returns a block for each code fence.
     pub(crate) fn parse<E>(
         markdown: &str,
+        mut extensions: Extensions<'_>,
         mut read_fence: impl FnMut(Fence<'_>) -> Result<B, E>,
     ) -> Result<Self, E> {
-        let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_GFM;
+        let mut options =
+            Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_GFM;
+        options.set(Options::ENABLE_MATH, extensions.math);
+        // Links and the head of a table contain no links to the glossary.
+        let mut without_terms = 0_usize;
         let lines = LineIndex::new(markdown);
         let mut reader = Reader {
             document: Document {
@@ -65,6 +112,7 @@ impl<B> Document<B> {
                 links: Vec::new(),
                 html: Vec::new(),
                 titles: Vec::new(),
+                bad_math: Vec::new(),
             },
             ids: BTreeMap::new(),
         };
@@ -89,9 +137,9 @@ impl<B> Document<B> {
                     if level == HeadingLevel::H1 {
                         reader.document.titles.push(line);
                     }
-                    let inside: Vec<Event<'_>> = events
+                    let inside: Vec<Event<'static>> = events
                         .by_ref()
-                        .map(|(event, _)| event)
+                        .map(|(event, _)| event.into_static())
                         .take_while(|event| !matches!(event, Event::End(TagEnd::Heading(_))))
                         .collect();
                     reader.heading(level, inside);
@@ -105,6 +153,7 @@ impl<B> Document<B> {
                     if dest_url.starts_with('/') {
                         reader.document.links.push((dest_url.to_string(), line));
                     }
+                    without_terms += 1;
                     reader.push(Event::Start(Tag::Link {
                         link_type,
                         dest_url,
@@ -112,6 +161,19 @@ impl<B> Document<B> {
                         id,
                     }));
                 }
+                Event::Start(Tag::TableHead) => {
+                    without_terms += 1;
+                    reader.push(event);
+                }
+                Event::End(TagEnd::Link | TagEnd::TableHead) => {
+                    without_terms = without_terms.saturating_sub(1);
+                    reader.push(event);
+                }
+                Event::Text(text) if without_terms == 0 => {
+                    reader.text(&text, extensions.terms.as_mut());
+                }
+                Event::InlineMath(latex) => reader.math(&latex, false, line),
+                Event::DisplayMath(latex) => reader.math(&latex, true, line),
                 Event::Html(text) | Event::InlineHtml(text) => {
                     reader.document.html.push(line);
                     reader.push(Event::Text(text));
@@ -130,24 +192,86 @@ impl<B> Document<B> {
                 Part::Prose(events) => {
                     html::push_html(&mut out, events.iter().map(|event| based(event, base)));
                 }
+                Part::Heading {
+                    level,
+                    heading: Heading { id, .. },
+                    inside,
+                } => {
+                    // A heading is its own link.
+                    out.push_str(&format!(
+                        "<{level} id=\"{id}\"><a class=\"anchor\" href=\"#{id}\">"
+                    ));
+                    html::push_html(&mut out, inside.iter().map(|event| based(event, base)));
+                    out.push_str(&format!("</a></{level}>\n"));
+                }
                 Part::Block(block) => out.push_str(&render_block(block)),
             }
         }
         out
     }
 
+    /// The text of each section, for the search. Formulas are left out; `block_text` returns the text of a block.
+    pub(crate) fn sections(&self, mut block_text: impl FnMut(&B) -> String) -> Vec<Section> {
+        let mut sections = vec![Section::default()];
+        for part in &self.parts {
+            if let Part::Heading { heading, .. } = part
+                && matches!(heading.level, 2 | 3)
+            {
+                sections.push(Section {
+                    id: heading.id.clone(),
+                    title: heading.text.clone(),
+                    text: String::new(),
+                });
+                continue;
+            }
+            // The list is never empty.
+            let Some(section) = sections.last_mut() else {
+                continue;
+            };
+            match part {
+                Part::Prose(events) => push_text(section, events),
+                Part::Heading { inside, .. } => push_text(section, inside),
+                Part::Block(block) => {
+                    section.push(" ");
+                    section.push(&block_text(block));
+                    section.push(" ");
+                }
+            }
+        }
+        sections.retain(|section| !(section.title.is_empty() && section.text.is_empty()));
+        sections
+    }
+
     /// The blocks, in order.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = &B> {
         self.parts.iter().filter_map(|part| match part {
             Part::Block(block) => Some(block),
-            Part::Prose(_) => None,
+            Part::Prose(_) | Part::Heading { .. } => None,
         })
+    }
+}
+
+fn push_text(section: &mut Section, events: &[Event<'_>]) {
+    for event in events {
+        match event {
+            Event::Text(text) | Event::Code(text) => section.push(text),
+            Event::SoftBreak | Event::HardBreak | Event::Html(_) => section.push(" "),
+            Event::End(
+                TagEnd::Paragraph
+                | TagEnd::Item
+                | TagEnd::TableCell
+                | TagEnd::BlockQuote(_)
+                | TagEnd::Heading(_),
+            ) => section.push(" "),
+            _ => {}
+        }
     }
 }
 
 /// One line of Markdown as HTML without a paragraph around it: code, emphasis, links.
 pub(crate) fn inline(markdown: &str, base: &str) -> String {
-    let events = Parser::new_ext(markdown, Options::ENABLE_STRIKETHROUGH)
+    let options = Options::ENABLE_STRIKETHROUGH | Options::ENABLE_MATH;
+    let events = Parser::new_ext(markdown, options)
         .filter(|event| {
             !matches!(
                 event,
@@ -156,11 +280,21 @@ pub(crate) fn inline(markdown: &str, base: &str) -> String {
         })
         .map(|event| match event {
             Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+            Event::InlineMath(latex) => formula(latex, false),
+            Event::DisplayMath(latex) => formula(latex, true),
             event => based(&event, base).into_static(),
         });
     let mut out = String::new();
     html::push_html(&mut out, events);
     out
+}
+
+/// A formula, or its source if it cannot be converted.
+fn formula(latex: CowStr<'_>, is_display: bool) -> Event<'_> {
+    match mathml(&latex, is_display) {
+        Ok(html) => Event::InlineHtml(html.into()),
+        Err(_) => Event::Code(latex),
+    }
 }
 
 /// The same line for a place that shows plain text, such as `<title>`.
@@ -209,8 +343,42 @@ impl<B> Reader<B> {
         }
     }
 
-    /// A heading gets an id and is its own link.
-    fn heading(&mut self, level: HeadingLevel, inside: Vec<Event<'_>>) {
+    /// A text, with links to the glossary entries of the terms that it uses first.
+    fn text(&mut self, text: &str, mut terms: Option<&mut TermLinker<'_>>) {
+        let mut rest = text;
+        while let Some(used) = terms.as_mut().and_then(|terms| terms.next(rest)) {
+            let (Some(before), Some(word), Some(after)) = (
+                rest.get(..used.start),
+                rest.get(used.start..used.end),
+                rest.get(used.end..),
+            ) else {
+                break;
+            };
+            if !before.is_empty() {
+                self.push(Event::Text(before.into()));
+            }
+            self.push(Event::Start(Tag::Link {
+                link_type: LinkType::Inline,
+                dest_url: used.href.into(),
+                title: used.definition.into(),
+                id: "".into(),
+            }));
+            self.push(Event::Text(word.into()));
+            self.push(Event::End(TagEnd::Link));
+            rest = after;
+        }
+        self.push(Event::Text(rest.into()));
+    }
+
+    fn math(&mut self, latex: &str, is_display: bool, line: usize) {
+        match mathml(latex, is_display) {
+            Ok(html) => self.push_static(Event::InlineHtml(html.into())),
+            Err(reason) => self.document.bad_math.push((reason, line)),
+        }
+    }
+
+    /// A heading gets an id.
+    fn heading(&mut self, level: HeadingLevel, inside: Vec<Event<'static>>) {
         let text: String = inside
             .iter()
             .filter_map(|event| match event {
@@ -219,20 +387,19 @@ impl<B> Reader<B> {
             })
             .collect();
         let id = self.unique(slug(&text));
-        self.push_static(Event::Html(
-            format!("<{level} id=\"{id}\"><a class=\"anchor\" href=\"#{id}\">").into(),
-        ));
-        for event in inside {
-            self.push(event);
-        }
-        self.push_static(Event::Html(format!("</a></{level}>\n").into()));
+        let heading = Heading {
+            level: level as u8,
+            id,
+            text,
+        };
         if matches!(level, HeadingLevel::H2 | HeadingLevel::H3) {
-            self.document.headings.push(Heading {
-                level: level as u8,
-                id,
-                text,
-            });
+            self.document.headings.push(heading.clone());
         }
+        self.document.parts.push(Part::Heading {
+            level,
+            heading,
+            inside,
+        });
     }
 
     fn unique(&mut self, id: String) -> String {
@@ -335,7 +502,7 @@ mod tests {
     use std::convert::Infallible;
 
     fn parse(markdown: &str) -> Document<String> {
-        Document::parse(markdown, |fence| {
+        Document::parse(markdown, Extensions::default(), |fence| {
             Ok::<_, Infallible>(format!("[{}:{}]", fence.line, fence.info))
         })
         .unwrap_or_else(|never| match never {})

@@ -83,9 +83,47 @@ pub enum Mistake {
         /// The anchor.
         anchor: String,
     },
-    /// A quiz without a correct option.
-    #[error("the quiz has no option with `correct = true`")]
+    /// A question without a correct option.
+    #[error("the question has no option with `correct = true`")]
     NoCorrectOption,
+    /// A `predict` block with fields that do not belong together.
+    #[error(
+        "a prediction needs either [[option]] tables, or `answer`, a number, with `why`, and optionally `unit` and a relative `tolerance` from 0 to below 1"
+    )]
+    Prediction,
+    /// A figure that cannot be shown.
+    #[error("`{file}`: {reason}")]
+    Figure {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A `run` block without an output or without its conditions.
+    #[error("record the output of the command in `{0}`, and state in `recorded` when and where")]
+    Transcript(String),
+    /// A `write` block whose folder has no usable name.
+    #[error("`{0}` is not a name for the folder of an exercise; use a-z, 0-9 and -")]
+    ExerciseFolder(String),
+    /// The start of an exercise that leaves nothing to write.
+    #[error("`{0}` has no hole; mark one with the lines `# hole: NAME` and `# end: NAME`")]
+    NoHole(String),
+    /// A judge without cases.
+    #[error(
+        "`{0}` has no case; define `def case_NAME(answer, random)` with its title as docstring"
+    )]
+    NoCase(String),
+    /// An exercise with too few or too many hints.
+    #[error(
+        "the exercise has {0} hints; write 3 [[hint]] tables: a question, the idea, and the line with one gap"
+    )]
+    Hints(usize),
+    /// A formula that cannot be converted.
+    #[error("the formula cannot be converted ({0}); write a literal dollar sign as `\\$`")]
+    Math(String),
+    /// A term that is in the glossary twice.
+    #[error("the glossary has `{0}` twice; remove one of them")]
+    TermTwice(String),
     /// A row of a reference table with too many or too few cells.
     #[error("row {0} does not have as many cells as there are columns")]
     RowLength(usize),

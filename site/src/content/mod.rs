@@ -1,4 +1,4 @@
-//! The words: a folder of parts and lessons, parsed and checked once.
+//! The content folder: parts and lessons, reference tables and the glossary, parsed and checked once.
 //!
 //! No I/O and no HTML pages here: text goes in, [`Content`] comes out, or [`ContentErrors`]
 //! with file, line and what to do.
@@ -7,19 +7,29 @@ pub(crate) mod block;
 pub(crate) mod csv;
 pub(crate) mod document;
 mod error;
+pub(crate) mod figure;
+pub(crate) mod glossary;
 mod gpu_table;
 pub(crate) mod highlight;
+mod math;
 pub(crate) mod models;
 pub(crate) mod ops;
+mod order;
+pub(crate) mod question;
 pub(crate) mod reference;
 pub(crate) mod results;
 mod source;
+pub(crate) mod transcript;
+pub(crate) mod written;
 
 pub use error::{ContentError, ContentErrors, Mistake};
 pub use ops::Ops;
+pub(crate) use order::Kind;
+pub use order::ReadingPath;
 
 use block::Block;
-use document::Document;
+use document::{Document, Extensions};
+use glossary::Glossary;
 use hipward_analyzer::RULES;
 use reference::{RULE_COLUMN, Reference};
 use results::Results;
@@ -33,6 +43,7 @@ use std::convert::Infallible;
 pub struct Content {
     pub(crate) parts: Vec<Part>,
     pub(crate) references: Vec<Reference>,
+    pub(crate) glossary: Option<Glossary>,
     pub(crate) results: Results,
     /// Lessons, as `part/lesson`, and reference tables, as `reference/table`, that could not be parsed. Links to
     /// them are not broken.
@@ -45,6 +56,7 @@ pub(crate) struct Part {
     pub(crate) slug: String,
     pub(crate) title: String,
     pub(crate) summary: String,
+    pub(crate) kind: Kind,
     pub(crate) lessons: Vec<Lesson>,
 }
 
@@ -63,6 +75,8 @@ pub(crate) struct Lesson {
     pub(crate) slug: String,
     pub(crate) meta: FrontMatter,
     pub(crate) body: Document<Block>,
+    /// Names and texts of the files that readers can download.
+    pub(crate) files: Vec<(String, String)>,
 }
 
 /// The TOML at the top of a lesson.
@@ -81,6 +95,12 @@ pub(crate) struct FrontMatter {
     /// Versions that the page was checked with.
     #[serde(default)]
     pub(crate) checked: Vec<String>,
+    /// The one idea of the page.
+    #[serde(default)]
+    pub(crate) teaches: String,
+    /// Reading paths that the page is on.
+    #[serde(default)]
+    pub(crate) paths: Vec<ReadingPath>,
 }
 
 #[derive(Deserialize)]
@@ -88,6 +108,8 @@ pub(crate) struct FrontMatter {
 struct PartFile {
     title: String,
     summary: String,
+    #[serde(default)]
+    kind: Kind,
 }
 
 impl Content {
@@ -119,6 +141,18 @@ impl Content {
             }
         }
         let results_are_valid = errors.is_empty();
+        let glossary = format!("reference/{}.toml", glossary::SLUG);
+        if let Some(text) = files.get(&glossary) {
+            match Glossary::parse(&glossary, text) {
+                Ok(parsed) => content.glossary = Some(parsed),
+                Err(error) => {
+                    content
+                        .unparsed
+                        .push(format!("reference/{}", glossary::SLUG));
+                    errors.push(error);
+                }
+            }
+        }
         for (path, text) in &files {
             if let Some(folder) = path.strip_suffix("/lesson.md")
                 && let Err(error) = content.add_lesson(&files, path, folder, text, &mut errors)
@@ -128,7 +162,7 @@ impl Content {
             let name = path
                 .strip_prefix("reference/")
                 .and_then(|name| name.strip_suffix(".toml"));
-            if let Some(slug) = name {
+            if let Some(slug) = name.filter(|slug| ![glossary::SLUG, "coverage"].contains(slug)) {
                 match Reference::parse(path, slug, text) {
                     Ok(table) => content.references.push(table),
                     Err(error) => {
@@ -177,7 +211,12 @@ impl Content {
         if part.lessons.iter().any(|other| other.slug == slug) {
             return Err(Mistake::Twice(slug).at(path, 1));
         }
-        match Lesson::parse(files, &self.results, path, slug.clone(), text, errors) {
+        let shared = Shared {
+            files,
+            results: &self.results,
+            glossary: self.glossary.as_ref(),
+        };
+        match Lesson::parse(&shared, path, slug.clone(), text, errors) {
             Ok(lesson) => part.lessons.push(lesson),
             Err(error) => {
                 self.unparsed.push(format!("{}/{slug}", part.slug));
@@ -206,6 +245,12 @@ impl Content {
         self.lesson(part, lesson)
     }
 
+    /// Whether a reading path has a page.
+    pub(crate) fn is_on(&self, path: ReadingPath) -> bool {
+        self.lessons()
+            .any(|(_, lesson)| lesson.meta.paths.contains(&path))
+    }
+
     /// A reference table by the name in its address.
     pub(crate) fn reference(&self, slug: &str) -> Option<&Reference> {
         self.references.iter().find(|table| table.slug == slug)
@@ -223,6 +268,13 @@ impl Content {
                 if !self.has_page(link) {
                     errors.push(Mistake::DeadLink(link.clone()).at(&lesson.path, *line));
                 }
+            }
+        }
+        for term in self.glossary.iter().flat_map(|glossary| &glossary.terms) {
+            let link = term.link.iter().find(|link| link.starts_with('/'));
+            if let Some(link) = link.filter(|link| !self.has_page(link)) {
+                let path = format!("reference/{}.toml", glossary::SLUG);
+                errors.push(Mistake::DeadLink(link.clone()).at(&path, 1));
             }
         }
         for table in &self.references {
@@ -250,10 +302,14 @@ impl Content {
             | ["playground" | "benchmark" | "isa" | "rules" | "ops" | "models" | "reference"] => {
                 true
             }
+            ["reference", glossary::SLUG] if self.glossary.is_some() => true,
             ["reference", slug] => {
                 self.reference(slug).is_some()
                     || self.unparsed.contains(&format!("reference/{slug}"))
             }
+            // The ops are parsed separately; a test of the whole site follows these links.
+            ["ops", _] => true,
+            ["learn", path] => ReadingPath::from_slug(path).is_some_and(|path| self.is_on(path)),
             ["rules", name] => RULES.iter().any(|rule| rule.name == *name),
             ["learn", part, lesson] => {
                 self.lesson(part, lesson).is_some()
@@ -275,6 +331,7 @@ impl Part {
             slug,
             title: file.title,
             summary: file.summary,
+            kind: file.kind,
             lessons: Vec::new(),
         })
     }
@@ -285,16 +342,23 @@ impl Part {
             title: slug.clone(),
             slug,
             summary: String::new(),
+            kind: Kind::default(),
             lessons: Vec::new(),
         }
     }
 }
 
+/// What the parsing of each lesson refers to.
+struct Shared<'a> {
+    files: &'a Files,
+    results: &'a Results,
+    glossary: Option<&'a Glossary>,
+}
+
 impl Lesson {
     /// Parses a lesson. Errors after the front matter are added to `errors`.
     fn parse(
-        files: &Files,
-        results: &Results,
+        shared: &Shared<'_>,
         path: &str,
         slug: String,
         text: &str,
@@ -308,14 +372,18 @@ impl Lesson {
         let offset = text[..text.len() - markdown.len()].matches('\n').count();
         let around = block::Around {
             folder: Folder {
-                files,
+                files: shared.files,
                 path: path.trim_end_matches("/lesson.md"),
             },
-            results,
+            results: shared.results,
             path,
             offset,
         };
-        let mut body = Document::parse(markdown, |fence| {
+        let extensions = Extensions {
+            math: true,
+            terms: shared.glossary.map(Glossary::linker),
+        };
+        let mut body = Document::parse(markdown, extensions, |fence| {
             let block = block::read(&fence, &around).unwrap_or_else(|error| {
                 errors.push(error);
                 Block::Code(block::plain(&fence))
@@ -325,9 +393,12 @@ impl Lesson {
         .unwrap_or_else(|never| match never {});
         let titles = body.titles.iter().map(|line| (Mistake::SecondTitle, line));
         let html = body.html.iter().map(|line| (Mistake::Html, line));
+        let math = body.bad_math.iter();
+        let math = math.map(|(reason, line)| (Mistake::Math(reason.clone()), line));
         errors.extend(
             titles
                 .chain(html)
+                .chain(math)
                 .map(|(mistake, line)| mistake.at(path, line + offset)),
         );
         for (_, line) in &mut body.links {
@@ -338,6 +409,7 @@ impl Lesson {
             slug,
             meta,
             body,
+            files: around.folder.downloads(),
         })
     }
 }

@@ -20,6 +20,46 @@ impl Folder<'_> {
         Ok(tidy(kept))
     }
 
+    /// A file as it is.
+    pub(crate) fn text(&self, name: &str) -> Result<&str, Mistake> {
+        self.files
+            .get(&format!("{}/{name}", self.path))
+            .map(String::as_str)
+            .ok_or_else(|| Mistake::NoFile(name.to_owned()))
+    }
+
+    /// A file without the line that states how it is tested. Markers are retained.
+    pub(crate) fn program(&self, name: &str) -> Result<String, Mistake> {
+        Ok(without_test_line(self.text(name)?).to_owned())
+    }
+
+    /// The files of a lesson that readers can download, as names and texts. The page itself, the answers of exercises
+    /// and scripts that draw figures are not among them.
+    pub(crate) fn downloads(&self) -> Vec<(String, String)> {
+        let prefix = format!("{}/", self.path);
+        self.files
+            .range(prefix.clone()..)
+            .map_while(|(path, text)| Some((path.strip_prefix(&prefix)?, text)))
+            .filter(|(name, text)| self.is_download(name, text))
+            .map(|(name, text)| (name.to_owned(), without_test_line(text).to_owned()))
+            .collect()
+    }
+
+    fn is_download(&self, name: &str, text: &str) -> bool {
+        if name == "lesson.md" || name.ends_with(".svg") || text.starts_with("# test: figure ") {
+            return false;
+        }
+        match name.split_once('/') {
+            Some((folder, file)) => {
+                let is_exercise = self
+                    .files
+                    .contains_key(&format!("{}/{folder}/judge.py", self.path));
+                !is_exercise || matches!(file, "start.py" | "judge.py")
+            }
+            None => true,
+        }
+    }
+
     /// The region of a file between `# anchor: name` and `# end: name`, moved to the left edge.
     pub(crate) fn region(&self, name: &str, anchor: &str) -> Result<String, Mistake> {
         let missing = || Mistake::NoAnchor {
@@ -42,12 +82,14 @@ impl Folder<'_> {
     }
 
     fn lines(&self, name: &str) -> Result<impl Iterator<Item = &str>, Mistake> {
-        let text = self
-            .files
-            .get(&format!("{}/{name}", self.path))
-            .ok_or_else(|| Mistake::NoFile(name.to_owned()))?;
-        let says_how_it_is_tested = text.starts_with("# test:");
-        Ok(text.lines().skip(usize::from(says_how_it_is_tested)))
+        Ok(without_test_line(self.text(name)?).lines())
+    }
+}
+
+fn without_test_line(text: &str) -> &str {
+    match text.split_once('\n') {
+        Some((first, rest)) if first.starts_with("# test:") => rest,
+        _ => text,
     }
 }
 

@@ -127,3 +127,11 @@ pub(crate) struct Recorded {
     pub(crate) source: String,
     pub(crate) answer: Answer,
 }
+
+#[cfg(feature = "ssr")]
+impl Recorded {
+    /// Whether the example was compiled for this architecture.
+    pub(crate) fn includes(&self, arch: &str) -> bool {
+        self.answer.targets.iter().any(|target| target.arch == arch)
+    }
+}

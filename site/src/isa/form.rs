@@ -25,13 +25,13 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    pub(super) fn new(archs: &[(String, String)]) -> Self {
+    pub(super) fn new(archs: &[(String, String, bool)]) -> Self {
         Fields {
             language: NodeRef::new(),
             source: NodeRef::new(),
             archs: archs
                 .iter()
-                .map(|(name, _)| (name.clone(), NodeRef::new()))
+                .map(|(name, ..)| (name.clone(), NodeRef::new()))
                 .collect(),
             arguments: NodeRef::new(),
             kernel: NodeRef::new(),
@@ -145,27 +145,28 @@ fn value(value: &Option<String>) -> String {
     value.clone().unwrap_or_default()
 }
 
-/// `source` and `arguments` are the values at first; `archs` are targets with their products.
+/// `source` and `arguments` are the values at first; `archs` are targets with their products, and
+/// whether they are selected at first.
 #[component]
 pub(super) fn CompileForm(
     fields: Fields,
     source: String,
     arguments: String,
-    archs: Vec<(String, String)>,
+    archs: Vec<(String, String, bool)>,
     is_busy: Signal<bool>,
     on_submit: Callback<()>,
 ) -> impl IntoView {
     let boxes: Vec<_> = archs
         .into_iter()
         .zip(&fields.archs)
-        .map(|((name, products), (_, node))| {
+        .map(|((name, products, is_selected), (_, node))| {
             view! {
                 <label class="switch">
                     <input
                         type="checkbox"
                         name="arch"
                         value=name.clone()
-                        checked
+                        checked=is_selected
                         autocomplete="off"
                         node_ref=*node
                     />

@@ -33,7 +33,7 @@ pub(crate) fn MachineCode(
     base: String,
     source: String,
     arguments: String,
-    archs: Vec<(String, String)>,
+    archs: Vec<(String, String, bool)>,
     children: Children,
 ) -> impl IntoView {
     let fields = Fields::new(&archs);

@@ -112,11 +112,7 @@ fn parameters<'a>(source: &'a str, kernel: &str) -> Option<Vec<Parameter<'a>>> {
         };
         if kernel.is_empty() || name.trim() == kernel {
             // A function that another one calls is no kernel of its own.
-            let uses = source.match_indices(&format!("{}(", name.trim()));
-            let is_called = uses
-                .filter(|(at, _)| !source[..*at].ends_with(is_word))
-                .count()
-                > 1;
+            let is_called = calls(source, name.trim()) > 1;
             if found.is_none() || !is_called {
                 found = Some(rest);
             }
@@ -126,6 +122,14 @@ fn parameters<'a>(source: &'a str, kernel: &str) -> Option<Vec<Parameter<'a>>> {
         }
     }
     Some(split(found?).into_iter().filter_map(parameter).collect())
+}
+
+/// The number of times that a name is followed by a bracket, its definition among them.
+fn calls(source: &str, name: &str) -> usize {
+    source
+        .match_indices(&format!("{name}("))
+        .filter(|(at, _)| !source[..*at].ends_with(is_word))
+        .count()
 }
 
 /// The texts between the commas of a list up to its closing bracket.

@@ -6,8 +6,8 @@ use crate::browser::{api, focus::keep_focus};
 use crate::inline_code::inline_code;
 use gloo_events::EventListener;
 use gloo_net::http::Method;
-use gloo_timers::callback::Timeout;
-use hipward_protocol::{Event, JobView};
+use gloo_timers::callback::{Interval, Timeout};
+use hipward_protocol::{Event, JobState, JobView};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,9 @@ use web_sys::{EventSource, MessageEvent};
 
 /// Milliseconds between two updates. Samples arrive in bursts, and more updates than this are not visible.
 const UPDATE_INTERVAL: u32 = 16;
+
+/// The id of the links to the reports, which the page hides until the job has ended.
+pub(crate) const DOWNLOADS: &str = "downloads";
 
 /// The job of a page in its island's properties.
 ///
@@ -43,8 +46,13 @@ pub(crate) fn JobLive(view: Served, api: String, title: String) -> impl IntoView
         let after = view.with_untracked(|view| view.last_seq);
         follow(&format!("{api}/events?after={after}"), set_view, set_error);
         Effect::new(move || {
-            let word = view.with(|view| state_word(view.state));
-            document().set_title(&format!("{title}: {word} · Hipward"));
+            let state = view.with(|view| view.state);
+            document().set_title(&format!("{title}: {} · Hipward", state_word(state)));
+            if state.is_final()
+                && let Some(links) = document().get_element_by_id(DOWNLOADS)
+            {
+                let _ = links.remove_attribute("hidden");
+            }
         });
     }
     let on_cancel = Callback::new(move |()| {
@@ -59,8 +67,36 @@ pub(crate) fn JobLive(view: Served, api: String, title: String) -> impl IntoView
         <div data-region="trouble" role="alert">
             {move || error.with(|error| inline_code(error))}
         </div>
+        <Elapsed view />
         <JobResult view=view.into() on_cancel />
     }
+}
+
+/// How long a running job has taken, and its limit. It changes each second, so screen readers do not announce it.
+#[component]
+fn Elapsed(view: ReadSignal<JobView>) -> impl IntoView {
+    let now = RwSignal::new(None::<f64>);
+    if cfg!(feature = "island-job") {
+        Interval::new(1000, move || now.set(Some(js_sys::Date::now()))).forget();
+    }
+    move || {
+        let now = now.get()?;
+        view.with(|view| {
+            let started = js_sys::Date::parse(view.started_at.as_deref()?);
+            let limit = view.environment.as_ref()?.time_limit_s?;
+            (view.state == JobState::Running).then(|| {
+                let passed = ((now - started) / 1000.0).clamp(0.0, limit);
+                let text = format!("{} of at most {}", clock(passed), clock(limit));
+                view! { <p class="hint number">{text}</p> }
+            })
+        })
+    }
+}
+
+/// `1:05` for 65 seconds.
+fn clock(seconds: f64) -> String {
+    let seconds = seconds as u32;
+    format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
 /// Applies each event to the view until the last one. The browser reconnects by itself and sends the `seq` of the last

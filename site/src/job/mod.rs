@@ -15,10 +15,14 @@ mod text;
 mod view;
 
 #[cfg(feature = "ssr")]
-pub(crate) use live::{JobLive, Served};
+pub(crate) use live::{DOWNLOADS, JobLive, Served};
 #[cfg(feature = "ssr")]
 pub use markdown::benchmark_markdown;
 #[cfg(feature = "ssr")]
 pub use text::{benchmark_line, benchmark_sentence, benchmark_table, benchmark_text};
 #[cfg(feature = "ssr")]
-pub(crate) use {conditions::level as isolation_level, status::state_word, view::JobResult};
+pub(crate) use {
+    conditions::{conditions, level as isolation_level},
+    status::state_word,
+    view::JobResult,
+};

@@ -1,6 +1,6 @@
 //! Where a job stands, in words.
 
-use hipward_protocol::{JobState, JobView, VariantStatus};
+use hipward_protocol::{JobState, JobView, Step};
 
 /// One word for a badge.
 pub(crate) fn state_word(state: JobState) -> &'static str {
@@ -51,23 +51,28 @@ fn running(view: &JobView) -> String {
         Some(device) => format!("Running on {}", device.name),
         None => "Running".to_owned(),
     };
-    let timing = view.variants.iter().any(|row| {
-        matches!(
-            row.status,
-            VariantStatus::Sampling | VariantStatus::Measured
-        )
-    });
-    let stage = if timing {
-        "timing the variants in turn"
-    } else if view.variants.iter().any(|row| row.precision.is_some()) {
-        let (done, all) = (view.variants.len(), view.all_variants.len());
-        return format!(
-            "{device}: checking precision and compiling, {done} of {all} variants so far."
-        );
-    } else if view.environment.is_some() {
-        "running the snippet for the first time"
-    } else {
-        "starting Python"
+    let Some(current) = &view.step else {
+        return format!("{device}: starting Python.");
     };
-    format!("{device}: {stage}.")
+    let step = step_name(current.step);
+    match &current.variant {
+        Some(variant) => format!("{device}: {step}, {}.", view.label(variant)),
+        None => format!("{device}: {step}."),
+    }
+}
+
+/// What a job does in a step.
+fn step_name(step: Step) -> &'static str {
+    match step {
+        Step::Load => "importing the snippet",
+        Step::Reference => "computing the reference results",
+        Step::Roofline => "measuring the bandwidth of the device",
+        Step::Compile => "building and compiling",
+        Step::Precision => "checking precision",
+        Step::WarmUp => "warming up",
+        Step::StepCost => "measuring the cost of a step",
+        Step::InputDependence => "checking that results depend on the inputs",
+        Step::Timing => "timing the variants in turn",
+        Step::WarmCaches => "timing with warm caches",
+    }
 }

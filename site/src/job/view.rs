@@ -8,7 +8,7 @@ use super::status::{sentence, state_word};
 use super::table::variants_table;
 use crate::format::number;
 use crate::inline_code::inline_code;
-use hipward_protocol::{Advice, JobView, LogStream, VariantView};
+use hipward_protocol::{Advice, JobState, JobView, LogStream, VariantView};
 use leptos::prelude::*;
 
 /// Everything about a job that changes while it runs: state, table, plot, conditions and output.
@@ -21,6 +21,7 @@ pub(crate) fn JobResult(view: Signal<JobView>, on_cancel: Callback<()>) -> impl 
     let region = move |draw: fn(&JobView) -> AnyView| move || view.with(draw);
     view! {
         <div data-region="state" role="status">{region(state)}</div>
+        <div data-region="remaining">{region(remaining)}</div>
         <div data-region="cancel">
             <Show when=move || view.with(|view| !view.state.is_final())>
                 <CancelButton on_cancel />
@@ -58,6 +59,18 @@ fn state(view: &JobView) -> AnyView {
         </p>
     }
     .into_any()
+}
+
+/// The variants that a running job has not finished. The live page adds the time (`live.rs`).
+fn remaining(view: &JobView) -> AnyView {
+    let names: Vec<&str> = view
+        .pending()
+        .map(|variant| variant.label.as_str())
+        .collect();
+    if view.state != JobState::Running || names.is_empty() {
+        return ().into_any();
+    }
+    view! { <p class="hint">"Not finished: "{names.join(", ")}"."</p> }.into_any()
 }
 
 fn failure(view: &JobView) -> AnyView {

@@ -1,8 +1,14 @@
 //! The blocks of a lesson as HTML.
 
-use crate::content::block::{Bench, Block, Claim, ClaimVerdict, Code, Quiz, Statement, Try};
-use crate::content::document::{code_figure, inline};
+use super::exercise;
+use crate::content::block::{Bench, Block, Claim, ClaimVerdict, Code, Statement, Try};
+use crate::content::csv::Table;
+use crate::content::document::{code_figure, inline, plain};
+use crate::content::figure::Figure;
 use crate::content::highlight::highlight;
+use crate::content::question::{PredictedAnswer, Prediction, Quiz, QuizOption};
+use crate::content::transcript::Transcript;
+use crate::content::{Lesson, Part};
 use crate::diff::DiffTable;
 use crate::escape::escape;
 use crate::playground::{ExerciseLink, lesson_fragment};
@@ -11,17 +17,21 @@ use crate::{Route, Site};
 use hipward_analyzer_core::Language;
 use leptos::prelude::*;
 
-/// One block of the lesson `lesson` of the part `part`.
-pub(super) fn html(site: &Site, part: &str, lesson: &str, block: &Block) -> String {
+/// One block of a lesson.
+pub(super) fn html(site: &Site, part: &Part, lesson: &Lesson, block: &Block) -> String {
     match block {
         Block::Code(block) => code(block),
         Block::Diff { caption, lines } => {
             view! { <DiffTable caption=caption.clone() lines=lines.clone() /> }.to_html()
         }
-        Block::Try(block) => task(site, &format!("{part}/{lesson}"), block).to_html(),
-        Block::Bench(block) => bench(site, lesson, block).to_html(),
+        Block::Try(block) => task(site, &part.address(lesson), block).to_html(),
+        Block::Bench(block) => bench(site, &lesson.slug, block).to_html(),
         Block::Quiz(block) => quiz(site, block).to_html(),
+        Block::Predict(block) => prediction(site, block).to_html(),
         Block::Claim(block) => claim(site, block).to_html(),
+        Block::Figure(block) => figure(site, block).to_html(),
+        Block::Run(block) => transcript(block).to_html(),
+        Block::Write(block) => exercise::view(site, part, lesson, block).to_html(),
     }
 }
 
@@ -30,7 +40,7 @@ pub(super) fn code(code: &Code) -> String {
     code_figure(code.caption.as_deref(), &code.language, &code.html)
 }
 
-fn python(caption: Option<&str>, source: &str) -> String {
+pub(super) fn python(caption: Option<&str>, source: &str) -> String {
     code_figure(caption, "python", &highlight(source, "python"))
 }
 
@@ -150,11 +160,7 @@ fn quiz(site: &Site, quiz: &Quiz) -> AnyView {
         .option
         .iter()
         .map(|option| {
-            let (class, word) = if option.correct {
-                ("right", "Right. ")
-            } else {
-                ("wrong", "Not quite. ")
-            };
+            let (class, word) = verdict(option);
             view! {
                 <details class=class>
                     <summary inner_html=inline(&option.text, site.base())></summary>
@@ -172,6 +178,203 @@ fn quiz(site: &Site, quiz: &Quiz) -> AnyView {
         </div>
     }
     .into_any()
+}
+
+/// Class and first word of an option's explanation.
+fn verdict(option: &QuizOption) -> (&'static str, &'static str) {
+    if option.correct {
+        ("right", "Right. ")
+    } else {
+        ("wrong", "Not quite. ")
+    }
+}
+
+/// A question whose answer js/predict.js shows after the reader has committed to one. Without the script it is a fold.
+fn prediction(site: &Site, prediction: &Prediction) -> AnyView {
+    let (form, answer) = match &prediction.answer {
+        PredictedAnswer::Choice(options) => (choices(site, options), reasons(site, options)),
+        PredictedAnswer::Number {
+            value,
+            tolerance,
+            unit,
+            why,
+        } => (
+            number_field(*value, *tolerance, unit),
+            view! {
+                <p><strong>{format!("{value} {unit}").trim_end().to_owned() + ". "}</strong><span inner_html=inline(why, site.base())></span></p>
+            }
+            .into_any(),
+        ),
+    };
+    view! {
+        <div class="block predict" data-predict>
+            <p class="block-title">"Predict"</p>
+            <p inner_html=inline(&prediction.question, site.base())></p>
+            <form>
+                {form}
+                <button type="submit" class="needs-js">"Show the answer"</button>
+            </form>
+            <p role="status" data-verdict></p>
+            <details data-answer>
+                <summary>"The answer"</summary>
+                {answer}
+            </details>
+        </div>
+    }
+    .into_any()
+}
+
+fn choices(site: &Site, options: &[QuizOption]) -> AnyView {
+    let options: Vec<AnyView> = options
+        .iter()
+        .map(|option| {
+            let correct = option.correct.then_some("");
+            view! {
+                <label>
+                    <input type="radio" name="answer" required data-correct=correct />
+                    <span inner_html=inline(&option.text, site.base())></span>
+                </label>
+            }
+            .into_any()
+        })
+        .collect();
+    view! { <fieldset><legend class="visually-hidden">"Your answer"</legend>{options}</fieldset> }
+        .into_any()
+}
+
+fn reasons(site: &Site, options: &[QuizOption]) -> AnyView {
+    let reasons: Vec<AnyView> = options
+        .iter()
+        .map(|option| {
+            let (class, word) = verdict(option);
+            view! {
+                <li class=class>
+                    <span inner_html=inline(&option.text, site.base())></span>
+                    " "
+                    <strong>{word}</strong>
+                    <span inner_html=inline(&option.why, site.base())></span>
+                </li>
+            }
+            .into_any()
+        })
+        .collect();
+    view! { <ul>{reasons}</ul> }.into_any()
+}
+
+fn number_field(value: f64, tolerance: f64, unit: &str) -> AnyView {
+    view! {
+        <label>
+            "Your answer "
+            <input
+                type="text"
+                inputmode="decimal"
+                autocomplete="off"
+                size="8"
+                required
+                data-number=value.to_string()
+                data-tolerance=tolerance.to_string()
+            />
+            {format!(" {unit}")}
+        </label>
+    }
+    .into_any()
+}
+
+fn figure(site: &Site, figure: &Figure) -> AnyView {
+    let table = figure
+        .table
+        .as_ref()
+        .map(|table| numbers(&figure.title, table));
+    let label = format!("Figure: {}", figure.title);
+    view! {
+        <figure class="figure">
+            <div class="scroll" tabindex="0" role="group" aria-label=label inner_html=figure.svg.clone()></div>
+            <figcaption inner_html=inline(&figure.caption, site.base())></figcaption>
+            {table}
+        </figure>
+    }
+    .into_any()
+}
+
+/// The numbers of a figure, folded.
+fn numbers(title: &str, table: &Table) -> AnyView {
+    let head: Vec<AnyView> = table
+        .columns()
+        .iter()
+        .map(|column| view! { <th scope="col">{column.clone()}</th> }.into_any())
+        .collect();
+    let rows: Vec<AnyView> = table
+        .rows()
+        .iter()
+        .map(|row| {
+            let cells: Vec<AnyView> = row
+                .iter()
+                .map(|field| view! { <td>{field.clone()}</td> }.into_any())
+                .collect();
+            view! { <tr>{cells}</tr> }.into_any()
+        })
+        .collect();
+    view! {
+        <details>
+            <summary>"The numbers"</summary>
+            <div class="scroll" tabindex="0" role="group" aria-label=format!("Numbers: {title}")>
+                <table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>
+            </div>
+        </details>
+    }
+    .into_any()
+}
+
+fn transcript(transcript: &Transcript) -> AnyView {
+    let command = code_figure(None, "sh", &escape(&transcript.command));
+    view! {
+        <div class="block run">
+            <p class="block-title">"Run it"</p>
+            <div inner_html=command></div>
+            <p class="hint">{format!("Output, recorded: {}", transcript.recorded)}</p>
+            <pre class="transcript" tabindex="0"><samp>{transcript.output.clone()}</samp></pre>
+        </div>
+    }
+    .into_any()
+}
+
+/// The text of a block, for the search. Code is left out.
+pub(super) fn search_text(block: &Block) -> String {
+    let statement = |statement: &Statement| format!("{} {}", statement.text, statement.source);
+    let options = |options: &[QuizOption]| -> String {
+        let texts = options.iter();
+        texts
+            .map(|option| format!("{} {} ", option.text, option.why))
+            .collect()
+    };
+    let markdown = match block {
+        Block::Code(code) => code.caption.clone().unwrap_or_default(),
+        Block::Diff { caption, .. } => caption.clone(),
+        Block::Try(exercise) => exercise.task.clone(),
+        Block::Bench(bench) => format!("{} {}", bench.title, bench.note),
+        Block::Quiz(quiz) => format!("{} {}", quiz.question, options(&quiz.option)),
+        Block::Predict(prediction) => match &prediction.answer {
+            PredictedAnswer::Choice(choices) => {
+                format!("{} {}", prediction.question, options(choices))
+            }
+            PredictedAnswer::Number { why, .. } => format!("{} {why}", prediction.question),
+        },
+        Block::Claim(claim) => {
+            let evidence = match &claim.verdict {
+                ClaimVerdict::Holds(found)
+                | ClaimVerdict::Depends(found)
+                | ClaimVerdict::Wrong(found) => statement(found),
+                ClaimVerdict::Unmeasured => String::new(),
+            };
+            format!("{} {evidence}", statement(&claim.statement))
+        }
+        Block::Figure(figure) => {
+            format!("{} {} {}", figure.title, figure.caption, figure.conclusion)
+        }
+        Block::Run(transcript) => transcript.command.clone(),
+        Block::Write(exercise) => format!("{} {}", exercise.title, exercise.task),
+    };
+    plain(&markdown)
 }
 
 fn claim(site: &Site, claim: &Claim) -> AnyView {

@@ -1,5 +1,6 @@
 //! What all pages share: head, header, footer, and where scripts come from.
 
+use crate::content::glossary;
 use crate::{CONTENT_CHANGES, Route, Site};
 use leptos::prelude::*;
 
@@ -67,10 +68,16 @@ pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
                 <a class="skip" href="#main">"Skip to the content"</a>
                 <header class="top">
                     {menu}
-                    <a class="brand" href=site.base().to_owned()>"Hipward"</a>
-                    <nav aria-label="Site">
-                        <ul role="list">{navigation(site, route)}</ul>
-                    </nav>
+                    <a class="brand" href=site.base().to_owned()>{mark()}"Hipward"</a>
+                    <div id="site-menu" class="site-menu" popover>
+                        <nav aria-label="Site">
+                            <ul role="list">{navigation(site, route)}</ul>
+                        </nav>
+                        <button type="button" class="theme needs-js" data-theme-toggle>
+                            <span>"Theme: "</span>
+                            <span data-theme-name>"auto"</span>
+                        </button>
+                    </div>
                     <button
                         type="button"
                         class="search needs-js"
@@ -81,9 +88,8 @@ pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
                         "Search "
                         <kbd aria-hidden="true">"/"</kbd>
                     </button>
-                    <button type="button" class="theme needs-js" data-theme-toggle>
-                        <span>"Theme: "</span>
-                        <span data-theme-name>"auto"</span>
+                    <button type="button" class="menu" popovertarget="site-menu">
+                        "Menu"
                     </button>
                 </header>
                 <div class=layout>
@@ -91,15 +97,45 @@ pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
                     <main id="main" tabindex="-1">{page.main}</main>
                 </div>
                 <footer class="bottom">
-                    <p>
-                        "Hipward "{env!("CARGO_PKG_VERSION")}
-                        ", open source under MIT or Apache-2.0. Numbers on this site carry the device, versions and conditions they were measured under."
-                    </p>
+                    <div>
+                        <p>
+                            "Hipward "{env!("CARGO_PKG_VERSION")}
+                            ", open source under MIT or Apache-2.0. Each number on this site states its device, versions and conditions."
+                        </p>
+                        <ul role="list">{footer_links(site)}</ul>
+                    </div>
                 </footer>
             </body>
         </html>
     };
     format!("<!DOCTYPE html>{}", document.to_html())
+}
+
+/// The mark: an H whose right leg is an arrow, as in the icon.
+fn mark() -> impl IntoView {
+    view! {
+        <svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
+            <rect width="32" height="32" rx="7"></rect>
+            <path d="M9 7v18M9 16h9M18 7v9l6 9"></path>
+        </svg>
+    }
+}
+
+fn footer_links(site: &Site) -> Vec<AnyView> {
+    let mut links = vec![
+        (site.href(&Route::Learn), "Learn"),
+        (site.href(&Route::Rules), "Rules"),
+        (site.href(&Route::Models), "Measurements"),
+        (site.href(&Route::References), "Reference"),
+    ];
+    if site.content.glossary.is_some() {
+        let glossary = Route::Reference(glossary::SLUG.to_owned());
+        links.push((site.href(&glossary), "Glossary"));
+    }
+    links
+        .into_iter()
+        .map(|(href, label)| view! { <li><a href=href>{label}</a></li> }.into_any())
+        .collect()
 }
 
 fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
@@ -109,7 +145,10 @@ fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
         (
             learn,
             "Learn",
-            matches!(route, Route::Learn | Route::Lesson { .. }),
+            matches!(
+                route,
+                Route::Learn | Route::ReadingPath(_) | Route::Lesson { .. }
+            ),
         ),
         (
             Some(Route::Playground),
@@ -119,7 +158,10 @@ fn navigation(site: &Site, route: &Route) -> Vec<AnyView> {
         (
             Some(Route::Benchmark),
             "Benchmark",
-            matches!(route, Route::Benchmark | Route::Job(_)),
+            matches!(
+                route,
+                Route::Benchmark | Route::Jobs | Route::Compare | Route::Job(_)
+            ),
         ),
         (
             Some(Route::Rules),

@@ -15,9 +15,17 @@ pub(super) fn page(site: &Site, capabilities: Option<&Capabilities>) -> Page {
     };
     let source = field(|recorded| &recorded.source);
     let arguments = field(|recorded| &recorded.arguments);
-    let archs: Vec<(String, String)> = Arch::ALL
+    // Selected at first are the targets of the example.
+    let archs: Vec<(String, String, bool)> = Arch::ALL
         .into_iter()
-        .map(|arch| (arch.name().to_owned(), arch.products().to_owned()))
+        .map(|arch| {
+            let is_selected = recorded.is_none_or(|recorded| recorded.includes(arch.name()));
+            (
+                arch.name().to_owned(),
+                arch.products().to_owned(),
+                is_selected,
+            )
+        })
         .collect();
     let example = recorded.map(example);
     let main = view! {

@@ -2,14 +2,14 @@
 
 use super::frame::Page;
 use super::{JobPage, blocks};
-use crate::Site;
 use crate::content::document::code_figure;
 use crate::content::highlight::highlight;
-use crate::job::{JobLive, JobResult, Served, state_word};
+use crate::job::{DOWNLOADS, JobLive, JobResult, Served, state_word};
+use crate::{Route, Site};
 use leptos::prelude::*;
 
 /// `2026-11-22T05:49:35.607Z` → `2026-11-22 05:49 UTC`.
-fn minute(time: &str) -> String {
+pub(super) fn minute(time: &str) -> String {
     let minute = time.get(..16).unwrap_or(time);
     format!("{} UTC", minute.replacen('T', " ", 1))
 }
@@ -37,18 +37,28 @@ pub(super) fn page(site: &Site, job: &JobPage) -> Page {
         let view = Served::Job(job.view.clone());
         view! { <JobLive view api=api.clone() title=title.clone() /> }.into_any()
     };
+    // A job that has not ended has no result to download; the island shows the links at its end.
+    let downloads = view! {
+        <span id=DOWNLOADS class="actions" hidden=!job.view.state.is_final()>
+            <a class="button" href=format!("{api}/report.md") download="benchmark.md">
+                "Download benchmark.md"
+            </a>
+            <a class="button" href=format!("{api}/report.json") download="benchmark.json">
+                "Download JSON"
+            </a>
+        </span>
+    };
     let main = view! {
-        <h1>{title.clone()}</h1>
+        <h1 data-job=summary.id.clone() data-title=title.clone()>{title.clone()}</h1>
         <div>{result}</div>
         <section aria-labelledby="keep">
             <h2 id="keep">"Keep it"</h2>
             <p class="actions">
-                <a class="button" href=format!("{api}/report.md") download="benchmark.md">
-                    "Download benchmark.md"
-                </a>
-                <a class="button" href=format!("{api}/report.json") download="benchmark.json">
-                    "Download JSON"
-                </a>
+                {downloads}
+                <button type="button" class="needs-js" data-run-again=api.clone()>
+                    "Run it again"
+                </button>
+                <a class="button" href=site.href(&Route::Jobs)>"Compare with other jobs"</a>
                 <button type="button" class="needs-js" data-copy-address>
                     "Copy the permalink"
                 </button>
@@ -56,7 +66,7 @@ pub(super) fn page(site: &Site, job: &JobPage) -> Page {
             <dl class="facts">
                 <div><dt>"Job"</dt><dd><code>{summary.id.clone()}</code></dd></div>
                 <div>
-                    <dt>"Asked at"</dt>
+                    <dt>"Submitted"</dt>
                     <dd><time datetime=summary.created_at.clone()>{minute(&summary.created_at)}</time></dd>
                 </div>
                 {is_named.then(|| view! { <div><dt>"Variants"</dt><dd>{requested}</dd></div> })}

@@ -2,17 +2,18 @@
 
 use super::blocks;
 use super::frame::Page;
-use crate::content::document::{Heading, inline, plain};
-use crate::content::{Lesson, Part};
+use crate::content::document::{Heading, Section, inline, plain};
+use crate::content::{Kind, Lesson, Part};
+use crate::downloads::{archive_href, file_href};
 use crate::{Route, Site};
 use leptos::prelude::*;
 
 pub(super) fn page(site: &Site, part: &str, lesson: &str) -> Option<Page> {
     let (part, lesson) = site.content.lesson(part, lesson)?;
     let meta = &lesson.meta;
-    let body = lesson.body.html(site.base(), |block| {
-        blocks::html(site, &part.slug, &lesson.slug, block)
-    });
+    let body = lesson
+        .body
+        .html(site.base(), |block| blocks::html(site, part, lesson, block));
     let main = view! {
         <article class="lesson" data-lesson=part.address(lesson)>
             <nav aria-label="Breadcrumbs">
@@ -24,9 +25,10 @@ pub(super) fn page(site: &Site, part: &str, lesson: &str) -> Option<Page> {
             </nav>
             <h1 inner_html=inline(&meta.title, site.base())></h1>
             <p class="lead" inner_html=inline(&meta.summary, site.base())></p>
-            {facts(site, lesson)}
+            {facts(site, part, lesson)}
             {contents(&lesson.body.headings)}
             <div class="prose" inner_html=body></div>
+            {files(site, part, lesson)}
             {neighbours(site, part, lesson)}
         </article>
     };
@@ -42,8 +44,8 @@ fn href(site: &Site, part: &Part, lesson: &Lesson) -> String {
     site.href(&Route::lesson(part, lesson))
 }
 
-/// Goal, time, prerequisites, versions.
-fn facts(site: &Site, lesson: &Lesson) -> impl IntoView {
+/// Goal, time, kind, prerequisites, versions.
+fn facts(site: &Site, part: &Part, lesson: &Lesson) -> impl IntoView {
     let meta = &lesson.meta;
     let before: Vec<AnyView> = meta
         .prerequisites
@@ -62,10 +64,37 @@ fn facts(site: &Site, lesson: &Lesson) -> impl IntoView {
         <dl class="facts">
             <div><dt>"Goal"</dt><dd inner_html=inline(&meta.goal, site.base())></dd></div>
             <div><dt>"Time"</dt><dd>{meta.minutes}" minutes"</dd></div>
+            <div><dt>"Kind"</dt><dd>{part.kind.name()}</dd></div>
             {before}
             {checked}
         </dl>
     }
+}
+
+/// Links to the files of the page and to an archive of them.
+fn files(site: &Site, part: &Part, lesson: &Lesson) -> Option<AnyView> {
+    if lesson.files.is_empty() {
+        return None;
+    }
+    let entries: Vec<AnyView> = lesson
+        .files
+        .iter()
+        .map(|(name, _)| {
+            let href = file_href(site, part, lesson, name);
+            view! { <li><a href=href download>{name.clone()}</a></li> }.into_any()
+        })
+        .collect();
+    let archive = archive_href(site, part, lesson);
+    Some(
+        view! {
+            <details class="files">
+                <summary>"Files of this page"</summary>
+                <ul>{entries}</ul>
+                <p><a href=archive download>"All files (zip)"</a></p>
+            </details>
+        }
+        .into_any(),
+    )
 }
 
 /// The table of contents of one page; nothing for a short one.
@@ -96,7 +125,10 @@ pub(super) fn on_this_page(entries: Vec<AnyView>) -> AnyView {
 }
 
 fn neighbours(site: &Site, part: &Part, lesson: &Lesson) -> impl IntoView {
-    let all: Vec<(&Part, &Lesson)> = site.content.lessons().collect();
+    let lessons = site.content.lessons();
+    let all: Vec<(&Part, &Lesson)> = lessons
+        .filter(|(other, _)| other.kind == part.kind)
+        .collect();
     let at = all
         .iter()
         .position(|(p, l)| p.slug == part.slug && l.slug == lesson.slug)
@@ -138,41 +170,66 @@ pub(super) fn in_order(
     .into_any()
 }
 
-/// All lessons; a drawer on a narrow screen, by the popover attribute and without a script.
+/// All lessons, grouped by kind; a drawer on a narrow screen, by the popover attribute and without a script.
 pub(super) fn sidebar(site: &Site, current: Option<&Lesson>) -> AnyView {
-    let parts: Vec<AnyView> = site
-        .content
-        .parts
+    let groups: Vec<AnyView> = Kind::ALL
+        .into_iter()
+        .filter_map(|kind| {
+            let parts = site.content.parts.iter().filter(|part| part.kind == kind);
+            let parts: Vec<AnyView> = parts.map(|part| entry(site, part, current)).collect();
+            let heading =
+                (kind != Kind::Tutorial).then(|| view! { <p class="group">{kind.group()}</p> });
+            (!parts.is_empty()).then(|| view! { {heading}<ol>{parts}</ol> }.into_any())
+        })
+        .collect();
+    view! {
+        <nav id="lessons" class="sidebar" aria-label="Lessons" popover="auto">{groups}</nav>
+    }
+    .into_any()
+}
+
+/// A part with its lessons.
+fn entry(site: &Site, part: &Part, current: Option<&Lesson>) -> AnyView {
+    let lessons: Vec<AnyView> = part
+        .lessons
         .iter()
-        .map(|part| {
-            let lessons: Vec<AnyView> = part
-                .lessons
-                .iter()
-                .map(|lesson| {
-                    let here = current.is_some_and(|current| std::ptr::eq(current, lesson));
-                    view! {
-                        <li data-lesson=part.address(lesson)>
-                            <a href=href(site, part, lesson) aria-current=here.then_some("page")>
-                                {plain(&lesson.meta.title)}
-                            </a>
-                        </li>
-                    }
-                    .into_any()
-                })
-                .collect();
+        .map(|lesson| {
+            let here = current.is_some_and(|current| std::ptr::eq(current, lesson));
             view! {
-                <li>
-                    <span class="part" title=plain(&part.summary)>{part.title.clone()}</span>
-                    <ol>{lessons}</ol>
+                <li data-lesson=part.address(lesson)>
+                    <a href=href(site, part, lesson) aria-current=here.then_some("page")>
+                        {plain(&lesson.meta.title)}
+                    </a>
                 </li>
             }
             .into_any()
         })
         .collect();
     view! {
-        <nav id="lessons" class="sidebar" aria-label="Lessons" popover="auto">
-            <ol>{parts}</ol>
-        </nav>
+        <li>
+            <span class="part" title=plain(&part.summary)>{part.title.clone()}</span>
+            <ol>{lessons}</ol>
+        </li>
     }
     .into_any()
+}
+
+/// The text of a lesson by headings, for the search.
+pub(super) fn search_sections(part: &Part, lesson: &Lesson) -> Vec<Section> {
+    let meta = &lesson.meta;
+    let mut first = Section::default();
+    first.push(&plain(&format!(
+        "{} {} {} {}",
+        part.title, meta.summary, meta.goal, meta.teaches
+    )));
+    let mut sections = lesson.body.sections(blocks::search_text);
+    match sections.first_mut() {
+        Some(section) if section.id.is_empty() => {
+            first.push(" ");
+            first.push(&section.text);
+            *section = first;
+        }
+        _ => sections.insert(0, first),
+    }
+    sections
 }

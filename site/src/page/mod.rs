@@ -4,10 +4,13 @@
 mod benchmark;
 mod blocks;
 mod content_errors;
+mod exercise;
 mod frame;
 mod home;
 mod isa;
 mod job;
+mod job_comparison;
+mod jobs;
 mod learn;
 mod lesson;
 mod models;
@@ -20,20 +23,29 @@ mod rules;
 
 pub use frame::CONTENT_SECURITY_POLICY;
 
+use crate::content::document::Section;
 use crate::{ContentError, Route, Site};
 use frame::Page;
-use hipward_protocol::{Capabilities, JobSummary, JobView};
+use hipward_protocol::{Capabilities, JobSummary, JobView, ListedJob};
 use hydration_context::SsrSharedContext;
 use leptos::prelude::*;
 use std::sync::Arc;
 
 /// What a page shows besides content and rules.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each request, and it is passed by reference"
+)]
 pub enum PageData {
     /// Nothing.
     None,
     /// What the runner can do; `None` on a site without one.
     Runner(Option<Capabilities>),
+    /// The newest jobs; `None` if the reader may not see the jobs of others.
+    Jobs(Option<Vec<ListedJob>>),
+    /// Jobs to compare.
+    Compare(Vec<JobPage>),
     /// A job.
     Job(Box<JobPage>),
 }
@@ -49,15 +61,15 @@ pub struct JobPage {
     pub code: String,
 }
 
-/// What a page says, for the search.
+/// What the search knows about a page.
 pub(crate) struct Contents {
     pub(crate) title: String,
     pub(crate) description: String,
-    /// What `<main>` holds.
-    pub(crate) html: String,
+    /// The text by headings; empty for tools and lists of pages, which are found by their titles.
+    pub(crate) sections: Vec<Section>,
 }
 
-/// What a page says where nothing is known but content and rules.
+/// What the search knows about a page.
 pub(crate) fn contents(site: &Site, route: &Route) -> Contents {
     let owner = root();
     let contents = owner.with(|| {
@@ -65,11 +77,32 @@ pub(crate) fn contents(site: &Site, route: &Route) -> Contents {
         Contents {
             title: page.title,
             description: page.description,
-            html: page.main.to_html(),
+            sections: sections(site, route),
         }
     });
     owner.unset();
     contents
+}
+
+fn sections(site: &Site, route: &Route) -> Vec<Section> {
+    match route {
+        Route::Lesson { part, lesson } => {
+            let found = site.content.lesson(part, lesson);
+            found.map_or_else(Vec::new, |(part, lesson)| {
+                lesson::search_sections(part, lesson)
+            })
+        }
+        Route::Rule(name) => site
+            .rule(name)
+            .map_or_else(Vec::new, rules::search_sections),
+        Route::Reference(slug) => reference::search_sections(site, slug),
+        Route::Op(name) => site
+            .ops
+            .get(name)
+            .map_or_else(Vec::new, ops::search_sections),
+        Route::Models => models::search_sections(site),
+        _ => Vec::new(),
+    }
 }
 
 /// The owner of a page's signals. The shared context marks the contents of an island that the server alone renders.
@@ -104,6 +137,7 @@ fn page(site: &Site, route: &Route, data: &PageData) -> Page {
     let found = match (route, data) {
         (Route::Home, _) => Some(home::page(site)),
         (Route::Learn, _) => Some(learn::page(site)),
+        (Route::ReadingPath(path), _) => Some(learn::path(site, *path)),
         (Route::Lesson { part, lesson }, _) => lesson::page(site, part, lesson),
         (Route::Playground, _) => Some(playground::page(site)),
         (Route::Benchmark, PageData::Runner(capabilities)) => {
@@ -121,8 +155,11 @@ fn page(site: &Site, route: &Route, data: &PageData) -> Page {
         (Route::Models, _) => Some(models::page(site)),
         (Route::References, _) => Some(reference::index(site)),
         (Route::Reference(slug), _) => reference::page(site, slug),
+        (Route::Jobs, PageData::Jobs(jobs)) => Some(jobs::page(site, jobs.as_deref())),
+        (Route::Jobs, _) => Some(jobs::page(site, None)),
+        (Route::Compare, PageData::Compare(jobs)) => Some(job_comparison::page(site, jobs)),
         (Route::Job(_), PageData::Job(job)) => Some(job::page(site, job)),
-        (Route::Job(_) | Route::NotFound, _) => None,
+        (Route::Compare | Route::Job(_) | Route::NotFound, _) => None,
     };
     found.unwrap_or_else(|| not_found::page(site))
 }

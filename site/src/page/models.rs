@@ -2,7 +2,7 @@
 
 use super::frame::Page;
 use super::ops::conditions;
-use crate::content::document::slug;
+use crate::content::document::{Section, slug};
 use crate::content::models::{Comparison, Figure, Run, Study};
 use crate::{Route, Site};
 use leptos::prelude::*;
@@ -84,13 +84,34 @@ pub(super) fn page(site: &Site) -> Page {
     }
 }
 
-fn section(study: &Study) -> AnyView {
-    let (title, says) = STUDIES
+/// The heading of a study, and the paragraph below it.
+fn described(study: &Study) -> (&str, Option<&'static str>) {
+    STUDIES
         .iter()
         .find(|(name, ..)| *name == study.name)
-        .map_or((study.name.as_str(), None), |(_, title, says)| {
-            (*title, Some(*says))
-        });
+        .map_or((study.name.as_str(), None), |(_, title, about)| {
+            (*title, Some(*about))
+        })
+}
+
+/// The text of the page by headings, for the search. Tables of figures are left out.
+pub(super) fn search_sections(site: &Site) -> Vec<Section> {
+    let studies = site.ops.models.iter().map(described);
+    studies
+        .map(|(title, about)| {
+            let mut section = Section {
+                id: slug(title),
+                title: title.to_owned(),
+                text: String::new(),
+            };
+            section.push(about.unwrap_or_default());
+            section
+        })
+        .collect()
+}
+
+fn section(study: &Study) -> AnyView {
+    let (title, says) = described(study);
     let tables: Vec<AnyView> = study
         .comparisons
         .iter()

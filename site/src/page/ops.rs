@@ -3,7 +3,7 @@
 use super::frame::Page;
 use super::lesson::on_this_page;
 use crate::content::csv::Table;
-use crate::content::document::code_figure;
+use crate::content::document::{Section, code_figure};
 use crate::content::ops::{Op, Source};
 use crate::{Route, Site};
 use leptos::prelude::*;
@@ -135,6 +135,36 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
     })
 }
 
+/// The text of an op's page by headings, for the search. Tables of figures are left out.
+pub(super) fn search_sections(op: &Op) -> Vec<Section> {
+    let section = |id: &str, title: &str, text: &str| {
+        let mut section = Section {
+            id: id.to_owned(),
+            title: title.to_owned(),
+            text: String::new(),
+        };
+        section.push(text);
+        section
+    };
+    let backends: Vec<&str> = op.backends.iter().map(title).collect();
+    let mut sections = vec![
+        section("", "", &op.summary),
+        section("contract", "Contract", ""),
+        section("backends", "Backends", &backends.join(" ")),
+    ];
+    if op.measured.len() > 0 {
+        let text = outcomes(&op.measured).unwrap_or_default();
+        sections.push(section("measured", "Measured", &text));
+    }
+    if op.sweep.len() > 0 {
+        sections.push(section("routes", "Routes over rows", ""));
+    }
+    if op.machine_code.len() > 0 {
+        sections.push(section("machine-code", "Machine code on AMD", ""));
+    }
+    sections
+}
+
 /// The parts that the page has: its tables are long.
 fn contents(op: &Op) -> AnyView {
     let entries = [
@@ -168,14 +198,19 @@ fn linked(sentence: &str) -> AnyView {
 }
 
 fn backend(source: &Source) -> AnyView {
-    let title = match source.file.as_str() {
+    view! { <details><summary>{title(source).to_owned()}</summary>{code(source)}</details> }
+        .into_any()
+}
+
+/// The title of a backend.
+fn title(source: &Source) -> &str {
+    match source.file.as_str() {
         "eager.py" => "Eager, the reference",
         "triton.py" => "Triton",
         "backward.hip" => "HIP, the backward",
         "hip.hip" => "HIP, one source for AMD and NVIDIA",
         _ => source.summary.as_str(),
-    };
-    view! { <details><summary>{title.to_owned()}</summary>{code(source)}</details> }.into_any()
+    }
 }
 
 fn code(source: &Source) -> AnyView {

@@ -1,21 +1,25 @@
 //! The list of reference tables, and each table's page.
 
 use super::frame::Page;
+use crate::content::document::{Section, inline, plain};
+use crate::content::glossary::{self, Glossary, Term};
 use crate::content::reference::{RULE_COLUMN, Reference};
 use crate::{Route, Site};
 use leptos::prelude::*;
 
 pub(super) fn index(site: &Site) -> Page {
-    let entries: Vec<AnyView> = site
-        .content
-        .references
-        .iter()
-        .map(|table| {
-            let href = site.href(&Route::Reference(table.slug.clone()));
+    let glossary = site.content.glossary.iter();
+    let glossary = glossary.map(|glossary| (glossary::SLUG, &glossary.title, &glossary.summary));
+    let tables = site.content.references.iter();
+    let tables = tables.map(|table| (table.slug.as_str(), &table.title, &table.summary));
+    let entries: Vec<AnyView> = glossary
+        .chain(tables)
+        .map(|(slug, title, summary)| {
+            let href = site.href(&Route::Reference(slug.to_owned()));
             view! {
                 <li>
-                    <a href=href>{table.title.clone()}</a>
-                    <p>{table.summary.clone()}</p>
+                    <a href=href>{title.clone()}</a>
+                    <p>{summary.clone()}</p>
                 </li>
             }
             .into_any()
@@ -36,6 +40,9 @@ pub(super) fn index(site: &Site) -> Page {
 }
 
 pub(super) fn page(site: &Site, slug: &str) -> Option<Page> {
+    if slug == glossary::SLUG {
+        return Some(glossary_page(site, site.content.glossary.as_ref()?));
+    }
     let table = site.content.reference(slug)?;
     let head: Vec<AnyView> = table
         .columns
@@ -78,6 +85,88 @@ pub(super) fn page(site: &Site, slug: &str) -> Option<Page> {
         .into_any(),
         sidebar: None,
     })
+}
+
+fn glossary_page(site: &Site, glossary: &Glossary) -> Page {
+    let terms: Vec<AnyView> = glossary
+        .terms
+        .iter()
+        .map(|term| entry(site, term))
+        .collect();
+    Page {
+        title: glossary.title.clone(),
+        description: glossary.summary.clone(),
+        main: view! {
+            <nav aria-label="Breadcrumbs">
+                <ol class="breadcrumbs" role="list">
+                    <li><a href=site.href(&Route::References)>"Reference"</a></li>
+                    <li aria-current="page">{glossary.title.clone()}</li>
+                </ol>
+            </nav>
+            <h1>{glossary.title.clone()}</h1>
+            <p class="lead">{glossary.summary.clone()}</p>
+            <dl class="glossary">{terms}</dl>
+        }
+        .into_any(),
+        sidebar: None,
+    }
+}
+
+fn entry(site: &Site, term: &Term) -> AnyView {
+    let also = (!term.also.is_empty()).then(|| format!(" ({})", term.also.join(", ")));
+    let cuda = term
+        .cuda
+        .as_ref()
+        .map(|word| view! { <p class="hint">"On NVIDIA: "{word.clone()}</p> });
+    let more = term.link.as_ref().map(|link| {
+        let href = match link.strip_prefix('/') {
+            Some(_) => site.below(link),
+            None => link.clone(),
+        };
+        view! { " "<a href=href aria-label=format!("More about {}", term.term)>"More"</a> }
+    });
+    view! {
+        <div id=term.id()>
+            <dt>{term.term.clone()}{also}</dt>
+            <dd>
+                <p><span inner_html=inline(&term.definition, site.base())></span>{more}</p>
+                {cuda}
+            </dd>
+        </div>
+    }
+    .into_any()
+}
+
+/// The text of a table or of the glossary, for the search. Each term is a section.
+pub(super) fn search_sections(site: &Site, slug: &str) -> Vec<Section> {
+    if slug == glossary::SLUG {
+        let terms = site.content.glossary.iter();
+        return terms
+            .flat_map(|glossary| &glossary.terms)
+            .map(|term| {
+                let mut section = Section {
+                    id: term.id(),
+                    title: term.term.clone(),
+                    text: String::new(),
+                };
+                section.push(&term.also.join(" "));
+                section.push(" ");
+                section.push(&plain(&term.definition));
+                section.push(" ");
+                section.push(term.cuda.as_deref().unwrap_or_default());
+                section
+            })
+            .collect();
+    }
+    let mut section = Section::default();
+    let table = site.content.reference(slug);
+    let cells = table.iter().flat_map(|table| table.rows.iter().flatten());
+    let sources = table.iter().flat_map(|table| &table.sources);
+    for text in cells.chain(sources.map(|source| &source.name)) {
+        section.push(text);
+        section.push(" ");
+    }
+    vec![section]
 }
 
 /// The first cell names the row.

@@ -3,7 +3,7 @@
 use super::blocks;
 use super::frame::Page;
 use super::lesson::{Neighbour, contents, in_order, on_this_page};
-use crate::content::document::{inline, plain};
+use crate::content::document::{Section, inline, plain};
 use crate::site::RulePage;
 use crate::{Route, Site};
 use hipward_analyzer::{Applicability, Language, RuleMeta, Severity, TeamRule};
@@ -144,7 +144,7 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
         });
     let lesson = meta
         .lesson
-        .and_then(|reference| site.content.lesson_at(&without_numbers(reference)))
+        .and_then(|reference| site.content.lesson_at(reference))
         .map(|(part, lesson)| {
             let route = Route::lesson(part, lesson);
             view! {
@@ -182,6 +182,15 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
     })
 }
 
+/// The text of a rule by headings, for the search.
+pub(super) fn search_sections(rule: &RulePage) -> Vec<Section> {
+    let mut title = Section::default();
+    title.push(&plain(rule.meta.title));
+    let mut sections = vec![title];
+    sections.extend(rule.doc.sections(|_| String::new()));
+    sections
+}
+
 /// The rules before and after this one, in the order of the list.
 fn neighbours(site: &Site, rule: &RulePage) -> impl IntoView {
     let at = site
@@ -200,15 +209,6 @@ fn neighbours(site: &Site, rule: &RulePage) -> impl IntoView {
             .map(neighbour),
         site.rules.get(at + 1).map(neighbour),
     )
-}
-
-/// Rules name lessons by their folders: `01-port/02-vendor-libraries`.
-fn without_numbers(reference: &str) -> String {
-    reference
-        .split('/')
-        .map(|folder| folder.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-'))
-        .collect::<Vec<_>>()
-        .join("/")
 }
 
 /// The usual severity, then the others with the findings that have them.

@@ -605,7 +605,7 @@ mod tests {
             let session = Session::new();
             files(session, &folder().progress.files, "csrc/<k>.cu").to_html()
         });
-        let shown = "aria-current=\"true\">csrc/&lt;k&gt;.cu<";
+        let shown = "aria-current=\"true\" class=\"link\">csrc/&lt;k&gt;.cu<";
         assert!(html.contains(shown), "{html}");
     }
 

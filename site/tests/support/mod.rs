@@ -27,11 +27,34 @@ pub(crate) fn folder(markdown: &str) -> Vec<(String, String)> {
             "# test: run\nimport torch\n# anchor: one\nx = 2\n# end: one\n".to_owned(),
         ),
         ("results.csv", "id,what,ms\nr1,a < b,0.5\n".to_owned()),
+        ("01-port/01-first/lanes.svg", FIGURE.to_owned()),
+        ("01-port/01-first/lanes.csv", "lane,bytes\n0,16\n".to_owned()),
+        ("01-port/01-first/output.txt", "1 < 2\n".to_owned()),
+        (
+            "01-port/01-first/mask/start.py",
+            "# test: run\ndef f(n):\n    # hole: mask\n    mask = ...\n    # end: mask\n    return mask\n".to_owned(),
+        ),
+        (
+            "01-port/01-first/mask/solution.py",
+            "def f(n):\n    # hole: mask\n    mask = 0 < n\n    # end: mask\n    return mask\n".to_owned(),
+        ),
+        (
+            "01-port/01-first/mask/judge.py",
+            "\"\"\"Judge.\"\"\"\n\n\ndef case_tail(answer, random):\n    \"\"\"A short row.\"\"\"\n".to_owned(),
+        ),
+        ("01-port/01-first/mask/wrong/none.py", "# fails: case_tail\n".to_owned()),
+        ("reference/glossary.toml", GLOSSARY.to_owned()),
     ]
     .into_iter()
     .map(|(path, text)| (path.to_owned(), text))
     .collect()
 }
+
+/// A figure with an arrow.
+pub(crate) const FIGURE: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 320 80\">\n  <line class=\"line-a arrow\" x1=\"0\" y1=\"9\" x2=\"99\" y2=\"9\"/>\n  <text class=\"mid\" x=\"99\" y=\"40\">Lane 0</text>\n</svg>\n";
+
+/// A glossary of two terms.
+pub(crate) const GLOSSARY: &str = "title = \"Glossary\"\nsummary = \"Terms.\"\n\n[[term]]\nterm = \"wavefront\"\ndefinition = \"64 `lanes`.\"\ncuda = \"warp\"\nlink = \"/rules/pynvml/\"\n\n[[term]]\nterm = \"lane\"\ndefinition = \"One of them.\"\n";
 
 /// The lines of [`folder`] before the Markdown.
 pub(crate) const FRONT_LINES: usize = 6;
@@ -101,6 +124,54 @@ source = "The manual"
 url = "https://example.com/manual"
 ```
 
+```predict
+question = "How many bytes does a lane read?"
+answer = 16
+unit = "bytes"
+why = "One instruction reads `dwordx4`."
+```
+
+```predict
+question = "Is it fast?"
+[[option]]
+text = "No"
+why = "It is."
+[[option]]
+text = "Yes"
+correct = true
+why = "Count."
+```
+
+```figure
+file = "lanes.svg"
+title = "The lanes"
+conclusion = "Lane 0 reads first."
+caption = "Each lane reads 16 bytes."
+table = "lanes.csv"
+```
+
+```run
+command = "python before.py"
+output = "output.txt"
+recorded = "2026-11-23, 2 cores"
+exact = true
+```
+
+```write
+dir = "mask"
+title = "Write the `mask`"
+task = "Fill the hole."
+minutes = 5
+[[hint]]
+text = "Which lanes are left?"
+[[hint]]
+text = "Those below `n`."
+[[hint]]
+text = "`mask = … < n`"
+```
+
+A wavefront has 64 lanes, and each wavefront $x^2$ more. [Lanes](/rules/pynvml/) `lane`
+
 > [!WARNING]
 > Hot.
 
@@ -112,6 +183,27 @@ url = "https://example.com/manual"
 pub(crate) fn site(files: Vec<(String, String)>, base: &str) -> Site {
     let content = Content::parse(files).expect("the content is well-formed");
     Site::new(content, Ops::default(), assets(), base)
+}
+
+/// The ops of the kernels package, so that links of lessons to their pages resolve.
+pub(crate) fn real_ops() -> Ops {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
+    let mut files = Vec::new();
+    for folder in ["ops", "attention", "linear", "projections", "quantization"] {
+        read_below(&kernels, &format!("hipward_kernels/{folder}"), &mut files);
+    }
+    Ops::parse(files)
+}
+
+fn read_below(root: &Path, folder: &str, files: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(root.join(folder)).expect("a folder").flatten() {
+        let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
+        if entry.path().is_dir() {
+            read_below(root, &path, files);
+        } else if let Ok(text) = fs::read_to_string(entry.path()) {
+            files.push((path, text));
+        }
+    }
 }
 
 /// A manifest as the bundle writes it.

@@ -5,11 +5,11 @@
 pub(crate) struct Answer {
     /// The exercise's file.
     pub(crate) file: &'static str,
-    /// What it does.
+    /// A description of the answer.
     pub(crate) what: &'static str,
     /// The text that is edited.
     pub(crate) from: From,
-    /// What is replaced by what, once each, in order.
+    /// Replacements, applied once each, in order.
     pub(crate) edits: &'static [(&'static str, &'static str)],
     /// Parts of the messages about it. Empty for a correct answer.
     pub(crate) messages: &'static [&'static str],
@@ -231,6 +231,19 @@ pub(crate) const ANSWERS: &[Answer] = &[
             "return x * self.weight",
         )],
         messages: &["No `forward` of a module returns"],
+    },
+    Answer {
+        file: "quickstart_before.py",
+        what: "removes the check instead of correcting it",
+        from: From::Solution,
+        edits: &[(
+            "if torch.version.cuda is None and torch.version.hip is None:\n    raise SystemExit(\"no CUDA, nothing to run on\")\n",
+            "",
+        )],
+        messages: &[
+            "Nothing raises `SystemExit` any more",
+            "checks neither `torch.version.hip` ",
+        ],
     },
     Answer {
         file: "log_before.py",

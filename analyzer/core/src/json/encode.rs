@@ -4,8 +4,8 @@
 
 use crate::fix::{Applied, FixedSource};
 use crate::report::{
-    Applicability, Contract, DiffKind, DiffLine, Edit, Finding, Fix, HandledBy, Language, Note,
-    Position, Report, Severity, Span, Target, Version,
+    Applicability, Arch, Contract, DiffKind, DiffLine, Edit, Finding, Fix, HandledBy, Language,
+    Note, Position, Report, Severity, Span, Target, Version,
 };
 use crate::report::{
     Effort, EffortItem, FamilyCount, JudgedCondition, Judgement, PortedFile, Summary,
@@ -149,28 +149,10 @@ macro_rules! words {
     };
 }
 
+crate::report_structs!(objects);
 objects! {
-    Report { schema, language, target, findings, suppressed, notes, contract }
-    Finding { id, rule, severity, message, span, handled_by, link, fix }
-    Fix { title, applicability, edits }
-    Edit { span, text }
-    Span { start, end }
-    Position { byte, utf16, line, column }
-    Note { code, message, line }
-    Contract { model, model_new, get_inputs, get_init_inputs, modules }
     Applied { source, applied }
     FixedSource { source, applied }
-    DiffLine { kind, old, new, text }
-}
-
-objects! {
-    Summary { files, files_with_findings, families, by_you, by_hipify, by_rocm_wheel, ported, effort }
-    FamilyCount { family, error, warning, advice, info }
-    PortedFile { path, port, findings }
-    Effort { minutes, items, note }
-    EffortItem { kind, findings, minutes_each, minutes }
-    Judgement { conditions }
-    JudgedCondition { title, met, message }
 }
 
 /// The minimum and maximum.
@@ -214,16 +196,9 @@ impl Encode for Version {
     }
 }
 
-impl Encode for Target {
+impl Encode for Arch {
     fn encode(&self, out: &mut String) {
-        let arch = self.arch.name();
-        let fields: [(&str, &dyn Encode); 4] = [
-            ("arch", &arch),
-            ("rocm", &self.rocm),
-            ("torch", &self.torch),
-            ("python", &self.python),
-        ];
-        object(out, &fields);
+        self.name().encode(out);
     }
 }
 

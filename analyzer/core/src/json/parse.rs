@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_are_what_serde_json_writes() {
+    fn strings_are_encoded_like_serde_json() {
         for text in [
             "",
             "plain",
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn values_nest() {
+    fn nested_values_are_parsed() {
         let value = parse(" { \"a\" : [ 1 , \"b\" , null ] , \"c\" : { } , \"d\" : -0.5e3 } ");
         let Ok(Json::Object(fields)) = value else {
             panic!("{value:?}");
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_has_a_place() {
+    fn invalid_json_reports_its_position() {
         for (text, at) in [
             ("", 0),
             ("{", 1),

@@ -143,12 +143,9 @@ impl Request {
                 "torch" => target.torch = version()?,
                 "python" => target.python = version()?,
                 _ => {
-                    target.arch = Arch::ALL
-                        .into_iter()
-                        .find(|arch| arch.name() == text)
-                        .ok_or_else(|| {
-                            format!("There is no architecture `{text}` here; gfx942 is one.")
-                        })?;
+                    target.arch = Arch::of_name(text).ok_or_else(|| {
+                        format!("There is no architecture `{text}` here; gfx942 is one.")
+                    })?;
                 }
             }
         }

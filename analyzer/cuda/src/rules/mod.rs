@@ -5,13 +5,13 @@
 
 use hipward_analyzer_core::rule::{Rule, RuleMeta, RulePage};
 
-use crate::checker::Checker;
+use crate::checker::CudaChecker;
 
 /// A rule and its check.
 #[derive(Debug)]
 pub struct CudaRule {
     pub rule: &'static Rule,
-    pub check: fn(&Checker<'_>),
+    pub check: fn(&CudaChecker<'_>),
 }
 
 /// Declares a rule's statics from its doc comment and its facts (see `declare_rule_metadata!`). `cuda: f` is the check.

@@ -6,14 +6,14 @@
 use hipward_analyzer_core::Language;
 use hipward_analyzer_core::rule::{Rule, RuleMeta, RulePage};
 
-use crate::checker::Checker;
+use crate::checker::FileChecker;
 
 /// A rule, the files that it checks, and how.
 #[derive(Debug)]
 pub struct FileRule {
     pub rule: &'static Rule,
     pub languages: &'static [Language],
-    pub check: fn(&Checker<'_>),
+    pub check: fn(&FileChecker<'_>),
 }
 
 /// Declares a rule's statics from its doc comment and its facts (see `declare_rule_metadata!`). `files: [Dockerfile, …] f`

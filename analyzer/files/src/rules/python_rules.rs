@@ -2,7 +2,7 @@
 //!
 //! Their pages and their checks of Python are in the crate `hipward-analyzer-python`.
 
-use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::rule::Rule;
 use hipward_analyzer_core::{Language, Severity};
 use hipward_analyzer_python::rules::environment::{
@@ -17,7 +17,7 @@ use hipward_analyzer_python::rules::vendor::{
 
 use super::FileRule;
 use super::helpers::{packages, variables};
-use crate::checker::Checker;
+use crate::checker::FileChecker;
 
 /// Declares a [`FileRule`] for `$rule` of the Python crate.
 macro_rules! package {
@@ -40,7 +40,7 @@ const PACKAGE_LANGUAGES: &[Language] = &[
 
 const SCRIPT_LANGUAGES: &[Language] = &[Language::Dockerfile, Language::Shell, Language::Yaml];
 
-const fn script(rule: &'static Rule, check: fn(&Checker<'_>)) -> FileRule {
+const fn script(rule: &'static Rule, check: fn(&FileChecker<'_>)) -> FileRule {
     FileRule {
         rule,
         languages: SCRIPT_LANGUAGES,
@@ -73,7 +73,7 @@ pub(super) static RULES: &[FileRule] = &[
             cx,
             &rccl_variable::RULE,
             rccl_variable::ALIASES,
-            rccl_variable::said,
+            rccl_variable::message_of,
         );
     }),
     script(&torch_cuda_arch_list::RULE, check_torch_cuda_arch_list),
@@ -106,19 +106,19 @@ pub(super) static RULES: &[FileRule] = &[
     }),
 ];
 
-fn check_visible_devices(cx: &Checker<'_>) {
+fn check_visible_devices(cx: &FileChecker<'_>) {
     if !cx.is_ported {
         variables::uses(cx, &visible_devices::RULE, visible_devices::USES);
     }
 }
 
-fn check_torch_cuda_arch_list(cx: &Checker<'_>) {
+fn check_torch_cuda_arch_list(cx: &FileChecker<'_>) {
     if !cx.is_ported && !variables::sets(cx, "PYTORCH_ROCM_ARCH") {
         variables::uses(cx, &torch_cuda_arch_list::RULE, torch_cuda_arch_list::USES);
     }
 }
 
-fn check_nvidia_smi(cx: &Checker<'_>) {
+fn check_nvidia_smi(cx: &FileChecker<'_>) {
     if cx.is_ported {
         return;
     }
@@ -132,9 +132,9 @@ fn check_nvidia_smi(cx: &Checker<'_>) {
         }
         let fix = if arguments.is_empty() {
             let edits = vec![(command.range(), "amd-smi monitor".to_owned())];
-            Suggestion::unsafe_edits("Run amd-smi monitor", edits)
+            RawFix::unsafe_edits("Run amd-smi monitor", edits)
         } else {
-            Suggestion::display_only(nvidia_smi::counterpart(arguments))
+            RawFix::display_only(nvidia_smi::counterpart(arguments))
         };
         cx.report(
             &nvidia_smi::RULE,

@@ -5,7 +5,7 @@
 
 use hipward_analyzer_core::rule::{Rule, RuleMeta, RulePage, concat, count};
 
-use crate::checker::Checker;
+use crate::checker::PythonChecker;
 use crate::syntax::{Kind, Node};
 
 /// A rule and the nodes that it checks.
@@ -13,12 +13,12 @@ use crate::syntax::{Kind, Node};
 pub struct PythonRule {
     pub rule: &'static Rule,
     pub visit: &'static [Kind],
-    pub check: fn(&Checker<'_>, Node),
+    pub check: fn(&PythonChecker<'_>, Node),
 }
 
 /// Declares a rule's statics from its doc comment and its facts (see `declare_rule_metadata!`):
 ///
-/// * `visit: [Call, …]`: `check(&Checker, Node)` runs on each node of those kinds;
+/// * `visit: [Call, …]`: `check(&PythonChecker, Node)` runs on each node of those kinds;
 /// * `files: [Dockerfile, …]`: the rule also checks those files, in the crate `hipward-analyzer-files`.
 macro_rules! declare_rule {
     (

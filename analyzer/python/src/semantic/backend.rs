@@ -148,7 +148,7 @@ fn vendor(word: &str) -> Option<bool> {
     match word.to_ascii_lowercase().as_str() {
         "amd" | "rocm" | "hip" | "amdgpu" | "instinct" => Some(true),
         "nvidia" => Some(false),
-        word if word.starts_with("gfx9") => Some(true),
+        word if word.starts_with("gfx9") || word.starts_with("gfx1") => Some(true),
         _ => None,
     }
 }
@@ -183,9 +183,9 @@ fn call_truth(semantics: &Semantics<'_>, call: Node, depth: u8) -> Option<bool> 
         return Some(false);
     }
     // Convention of Triton and SGLang: `is_cuda()` next to `is_hip()`, or imported from a module that has both.
-    let asks_for_cuda =
+    let requests_cuda =
         tree.text(function).trim_start_matches('_') == "is_cuda" && arguments.is_empty();
-    if asks_for_cuda {
+    if requests_cuda {
         let imported = matches!(
             semantics.binding(function).map(|binding| binding.value),
             Some(Value::Member(..))
@@ -255,7 +255,9 @@ pub fn names_rocm(semantics: &Semantics<'_>, condition: Node) -> bool {
 
 /// True if code at or within `node` handles ROCm separately, with such a flag.
 pub fn tells_rocm_apart(semantics: &Semantics<'_>, node: Node) -> bool {
-    rocms_flag(semantics, node, &|flag| !is_asked_of_both(semantics, flag))
+    rocms_flag(semantics, node, &|flag| {
+        !is_checked_for_both(semantics, flag)
+    })
 }
 
 fn rocms_flag(semantics: &Semantics<'_>, node: Node, counts: &dyn Fn(Node) -> bool) -> bool {
@@ -272,7 +274,7 @@ fn rocms_flag(semantics: &Semantics<'_>, node: Node, counts: &dyn Fn(Node) -> bo
 
 /// True for `torch.version.hip` in `torch.version.cuda or torch.version.hip`, and in the same test with `is None` and
 /// `and`: it accepts every GPU, and does not show how ROCm is handled.
-pub fn is_asked_of_both(semantics: &Semantics<'_>, hip: Node) -> bool {
+pub fn is_checked_for_both(semantics: &Semantics<'_>, hip: Node) -> bool {
     let tree = &semantics.tree;
     let mut side = hip;
     for parent in tree.ancestors(hip) {

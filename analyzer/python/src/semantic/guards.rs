@@ -241,7 +241,7 @@ pub fn is_import_guarded(semantics: &Semantics<'_>, node: Node, errors: &[&str])
             Kind::IfStatement | Kind::ElifClause if tree.field(child) == Field::Consequence => {
                 let asks = tree
                     .child(parent, Field::Condition)
-                    .is_some_and(|condition| asks_for_availability(semantics, condition, node));
+                    .is_some_and(|condition| checks_availability(semantics, condition, node));
                 if asks {
                     return true;
                 }
@@ -255,7 +255,7 @@ pub fn is_import_guarded(semantics: &Semantics<'_>, node: Node, errors: &[&str])
                             tree.kind(statement) == Kind::IfStatement
                                 && exits(semantics, statement)
                                 && tree.child(statement, Field::Condition).is_some_and(
-                                    |condition| asks_for_availability(semantics, condition, node),
+                                    |condition| checks_availability(semantics, condition, node),
                                 )
                         });
                 if left_before {
@@ -299,7 +299,7 @@ fn catches(semantics: &Semantics<'_>, handler: Node, errors: &[&str]) -> bool {
 
 /// `if is_flash_attn_available():`, `if importlib.util.find_spec("flash_attn"):`, `if HAS_APEX:`, and conditions that
 /// name the module: `if xformers_enabled():`, `if backend == Backend.XFORMERS:` before `import xformers`.
-fn asks_for_availability(semantics: &Semantics<'_>, condition: Node, import: Node) -> bool {
+fn checks_availability(semantics: &Semantics<'_>, condition: Node, import: Node) -> bool {
     let tree = &semantics.tree;
     let module = tree
         .text(import)

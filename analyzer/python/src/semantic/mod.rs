@@ -12,7 +12,7 @@ mod names;
 mod resolve;
 mod variable;
 
-pub use backend::{is_asked_of_both, names_rocm, tells_rocm_apart};
+pub use backend::{is_checked_for_both, names_rocm, tells_rocm_apart};
 pub use classes::is_nn_module;
 pub use constants::{folded, integer, string, string_parts};
 pub use environment::environment_variable;

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::syntax::{Node, Tree};
 
-/// How a name gets its value.
+/// The assignment of a value to a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
     /// `import module` (its first part), `import module as x`.

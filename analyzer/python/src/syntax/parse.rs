@@ -69,9 +69,9 @@ fn edited(mut tree: tree_sitter::Tree, before: &str, after: &str) -> tree_sitter
     let same = |(a, b): &(&u8, &u8)| a == b;
     let start = old.iter().zip(new).take_while(same).count();
     let (old_rest, new_rest) = (&old[start..], &new[start..]);
-    let kept = old_rest.iter().rev().zip(new_rest.iter().rev());
-    let kept = kept.take_while(same).count();
-    let (old_end, new_end) = (old.len() - kept, new.len() - kept);
+    let tail = old_rest.iter().rev().zip(new_rest.iter().rev());
+    let tail = tail.take_while(same).count();
+    let (old_end, new_end) = (old.len() - tail, new.len() - tail);
     tree.edit(&InputEdit {
         start_byte: start,
         old_end_byte: old_end,

@@ -2,6 +2,7 @@
 
 import importlib.abc
 import importlib.machinery
+import inspect
 import sys
 
 import torch
@@ -22,29 +23,31 @@ def case_norm(answer, random):
     expect(len(weights) == 1, f"the norm has {len(weights)} parameters of shape ({width},), expected 1")
 
 
-def adam(weight, gradients, lr):
-    """Three steps of Adam without weight decay, in float64."""
+def adam(weight, gradients, lr, betas, eps, weight_decay, **others):
+    """Three steps of AdamW in float64. Arguments such as `fused` do not change the result."""
     weight, m, v = weight.double(), 0.0, 0.0
     for step, gradient in enumerate(gradients, 1):
         gradient = gradient.double()
-        m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient.square()
-        unbiased = v / (1 - 0.999**step)
-        weight = weight - lr * (m / (1 - 0.9**step)) / (unbiased.sqrt() + 1e-8)
+        m = betas[0] * m + (1 - betas[0]) * gradient
+        v = betas[1] * v + (1 - betas[1]) * gradient.square()
+        weight = weight * (1 - lr * weight_decay)
+        unbiased = v / (1 - betas[1] ** step)
+        weight = weight - lr * (m / (1 - betas[0] ** step)) / (unbiased.sqrt() + eps)
     return weight
 
 
 def case_optimizer(answer, random):
-    """Three steps are those of Adam without weight decay"""
+    """Three steps with these arguments are those of FusedAdam"""
     lr = random.choice([0.1, 0.01])
-    weight = torch.nn.Parameter(tensor(random, 9) * 10)
-    gradients = [tensor(random, 9) for _ in range(3)]
-    expected = adam(weight.detach().clone(), gradients, lr)
-    optimizer = answer.make_optimizer([weight], lr)
-    for gradient in gradients:
-        weight.grad = gradient.clone()
-        optimizer.step()
-    # float32 rounding of values near 10; a decay of 0.01 would change them by 0.003 and more
-    expect_close(weight.detach(), expected, atol=2e-4, rtol=1e-5)
+    weight, gradients = tensor(random, 9) * 10, [tensor(random, 9) for _ in range(3)]
+    expected = adam(weight, gradients, lr, (0.9, 0.999), 1e-8, 0.0)
+    arguments = answer.optimizer_arguments(lr)
+    expect(isinstance(arguments, dict), f"got {arguments!r}, expected a dictionary")
+    given = inspect.signature(torch.optim.AdamW).bind([weight], **arguments)
+    given.apply_defaults()
+    given.arguments.pop("params")
+    # both sides are float64; a decay of 0.01 changes values near 10 by 0.001 and more
+    expect_close(adam(weight, gradients, **given.arguments), expected, atol=1e-9, rtol=1e-9)
 
 
 class Library(importlib.abc.MetaPathFinder, importlib.abc.Loader):

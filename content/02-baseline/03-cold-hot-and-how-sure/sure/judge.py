@@ -52,7 +52,7 @@ def case_tail(answer, random):
             expect(got == want, f"the {share:.0%} of 1 to {n} is {got}, expected {want}")
 
 
-def ask(answer, baseline, control, candidate, want, why=""):
+def check(answer, baseline, control, candidate, want, why=""):
     got = answer.verdict(*(answer.Median(*each) for each in (baseline, control, candidate)))
     expect(got == want, f"baseline {baseline}, control {control}, candidate {candidate}: {got}, expected {want}{why}")
 
@@ -62,22 +62,22 @@ BASELINE, CONTROL = (99.9, 100.2, 100.5), (98.6, 98.9, 99.2)
 
 def case_page(answer, random):
     """The five candidates of the drawing"""
-    ask(answer, BASELINE, CONTROL, (98.1, 98.4, 98.7), "SAME")
-    ask(answer, BASELINE, CONTROL, (89.0, 89.5, 90.1), "FASTER")
-    ask(answer, BASELINE, CONTROL, (84.0, 97.0, 112.0), "AMBIGUOUS")
-    ask(answer, BASELINE, CONTROL, (101.2, 101.5, 101.8), "SAME")
-    ask(answer, BASELINE, CONTROL, (109.5, 110.0, 110.4), "SLOWER")
+    check(answer, BASELINE, CONTROL, (98.1, 98.4, 98.7), "SAME")
+    check(answer, BASELINE, CONTROL, (89.0, 89.5, 90.1), "FASTER")
+    check(answer, BASELINE, CONTROL, (84.0, 97.0, 112.0), "AMBIGUOUS")
+    check(answer, BASELINE, CONTROL, (101.2, 101.5, 101.8), "SAME")
+    check(answer, BASELINE, CONTROL, (109.5, 110.0, 110.4), "SLOWER")
 
 
 def case_noisy_control(answer, random):
     """The control differs by more than the gain"""
     scale = random.uniform(0.1, 50)
     base, control, fast = ((scale * a, scale * b, scale * c) for a, b, c in ((99, 100, 101), (119, 120, 121), (84, 85, 86)))
-    ask(answer, base, control, fast, "AMBIGUOUS")
+    check(answer, base, control, fast, "AMBIGUOUS")
 
 
 def case_wide(answer, random):
     """A wide interval is no evidence for SAME"""
     scale = random.uniform(0.1, 50)
     base, wide = ((scale * a, scale * b, scale * c) for a, b, c in ((99, 100, 101), (80, 100, 120)))
-    ask(answer, base, base, wide, "AMBIGUOUS")
+    check(answer, base, base, wide, "AMBIGUOUS")

@@ -14,11 +14,11 @@ PAGE = {
 
 def check(answer, steps, times, want_kept, remarks=None, refused=None, calls=None):
     """`times` has a (low, median, high) for each combination that a right answer measures."""
-    asked = []
+    measured = []
 
     def measure(names):
         names = tuple(names)
-        asked.append(names)
+        measured.append(names)
         if refused and names and names[-1] in refused:
             raise answer.RefusedError(refused[names[-1]])
         expect(names in times, f"measured {list(names)}, which this climb never needs")
@@ -39,7 +39,7 @@ def check(answer, steps, times, want_kept, remarks=None, refused=None, calls=Non
             expect_close(row.speedup, base / times[here][1], rtol=1e-12)
             below = here if row.name in want_kept else below
     if calls is not None:
-        expect(len(asked) == calls, f"measured {len(asked)} times; {calls} are enough")
+        expect(len(measured) == calls, f"measured {len(measured)} times; {calls} are enough")
 
 
 def around(median, half=0.005):

@@ -86,7 +86,7 @@ def case_interaction(answer, random):
 
 
 def case_simplest(answer, random):
-    """The simplest combination that cannot be told from the fastest, on the page"""
+    """The simplest combination whose interval overlaps that of the fastest, on the page"""
     found = answer.simplest(page(answer))
     expect(found == frozenset("fc"), f"the simplest is {sorted(found)}, expected flash attention and compile")
 

@@ -14,7 +14,15 @@ from torch import Tensor
 
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.cross_entropy.autograd import function
-from hipward_kernels.ops.launch import COLUMN_BLOCK, WARP_SIZE, as_rows, launch, launch_device, next_power_of_two, warps
+from hipward_kernels.ops.launch import (
+    COLUMN_BLOCK,
+    as_rows,
+    launch,
+    launch_device,
+    next_power_of_two,
+    warp_size_of,
+    warps,
+)
 
 
 @triton.jit
@@ -87,7 +95,7 @@ def forward(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, 
             (rows,),
             (logits, labels, losses, normalizers, logits.stride(0), columns, ignore_index),
             {"BLOCK": block},
-            warps(block, WARP_SIZE),
+            warps(block, warp_size_of(logits.get_device())),
         )
     return losses, normalizers
 
@@ -105,7 +113,7 @@ def backward(dlosses: Tensor, logits: Tensor, labels: Tensor, normalizers: Tenso
             (rows, triton.cdiv(columns, block)),
             (dlosses, logits, labels, normalizers, dlogits, dlosses.stride(0), logits.stride(0), columns, ignore_index),
             {"BLOCK": block},
-            warps(block, WARP_SIZE),
+            warps(block, warp_size_of(logits.get_device())),
         )
     return dlogits
 

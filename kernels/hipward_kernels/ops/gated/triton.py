@@ -21,7 +21,15 @@ from torch import Tensor
 
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.gated.autograd import function
-from hipward_kernels.ops.launch import COLUMN_BLOCK, WARP_SIZE, as_rows, launch, launch_device, next_power_of_two, warps
+from hipward_kernels.ops.launch import (
+    COLUMN_BLOCK,
+    as_rows,
+    launch,
+    launch_device,
+    next_power_of_two,
+    warp_size_of,
+    warps,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,7 +108,7 @@ def forward(gate: Tensor, up: Tensor, gelu: bool) -> Tensor:
             (rows, triton.cdiv(columns, block)),
             (gate, up, y, gate.stride(0), up.stride(0), columns),
             {"GELU": gelu, "BLOCK": block},
-            warps(block, WARP_SIZE),
+            warps(block, warp_size_of(gate.get_device())),
         )
     return y
 
@@ -120,7 +128,7 @@ def backward(dy: Tensor, gate: Tensor, up: Tensor, gelu: bool) -> tuple[Tensor, 
             (rows, triton.cdiv(columns, block)),
             (dy, gate, up, dgate, dup, dy.stride(0), gate.stride(0), up.stride(0), columns),
             {"GELU": gelu, "BLOCK": block},
-            warps(block, WARP_SIZE),
+            warps(block, warp_size_of(gate.get_device())),
         )
     return dgate, dup
 

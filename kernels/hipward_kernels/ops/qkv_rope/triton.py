@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 
 from hipward_kernels.ops.autograd import trains
-from hipward_kernels.ops.launch import WARP_SIZE, launch, launch_device
+from hipward_kernels.ops.launch import launch, launch_device, warp_size_of
 from hipward_kernels.ops.qkv_rope.autograd import function
 from hipward_kernels.ops.rope.triton import table_row, tile, tile_warps, turn, with_features
 
@@ -152,7 +152,7 @@ def run(
                 pairs,
             ),
             constants,
-            tile_warps(constants, WARP_SIZE),
+            tile_warps(constants, warp_size_of(qkv.get_device())),
         )
 
 

@@ -28,12 +28,12 @@ from hipward_kernels.gpu.arch import get_gfx
 from hipward_kernels.ops.autograd import trains
 from hipward_kernels.ops.launch import (
     INTERPRETING,
-    WARP_SIZE,
     as_rows,
     compute_units,
     launch,
     launch_device,
     row_block,
+    warp_size_of,
     warps,
 )
 from hipward_kernels.ops.rmsnorm.autograd import functions
@@ -259,7 +259,7 @@ def backward_blocked_kernel(
 def forward_plan(op: str, x: Tensor, rows: int, columns: int) -> tuple[int, int, bool]:
     """Columns per iteration, warps, and whether a row is read twice; from the tuned table if it has the shape."""
     if torch.compiler.is_compiling() or INTERPRETING:
-        block, num_warps = default_plan(columns, WARP_SIZE)
+        block, num_warps = default_plan(columns, warp_size_of(x.get_device()))
         return block, num_warps, block < columns
     return _tuned_plan(tuning.generation, op, x.get_device(), x.dtype, rows, columns)
 
@@ -276,7 +276,7 @@ def _tuned_plan(
 ) -> tuple[int, int, bool]:
     choice = tuning.choice(get_gfx(device), op, dtype, rows, columns)
     numbers = choice.numbers() if choice is not None and choice.tier == "triton" else {}
-    block, num_warps = default_plan(columns, WARP_SIZE)
+    block, num_warps = default_plan(columns, warp_size_of(device))
     block, num_warps = numbers.get("block", block), numbers.get("warps", num_warps)
     return block, num_warps, block < columns or bool(numbers.get("again", 0))
 
@@ -324,7 +324,7 @@ def backward(
     block = row_block(columns, BACKWARD_ROW_LIMIT)
     strides = (dy.stride(0), x.stride(0))
     constants = {"ADD": dtotal is not None, "HAS_WEIGHT": has_weight, "BLOCK": block}
-    num_warps = warps(block, WARP_SIZE)
+    num_warps = warps(block, warp_size_of(x.get_device()))
     with launch_device(x):
         if columns <= BACKWARD_ROW_LIMIT:
             arguments = (dy, x, scale, more, dx, parts, *strides, more.stride(0), count, columns, eps)

@@ -14,7 +14,7 @@ import triton.language as tl
 from torch import Tensor
 
 from hipward_kernels.ops.autograd import trains
-from hipward_kernels.ops.launch import WARP_SIZE, launch, launch_device, next_power_of_two
+from hipward_kernels.ops.launch import launch, launch_device, next_power_of_two, warp_size_of
 from hipward_kernels.ops.rope.autograd import function
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout, inverse: bool) -
                 pairs,
             ),
             constants,
-            tile_warps(constants, WARP_SIZE),
+            tile_warps(constants, warp_size_of(x.get_device())),
         )
     return y
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from hipward_kernels.ops.autograd import refuse_second_derivative
 from hipward_kernels.ops.gated.triton import activation, column_block
 from hipward_kernels.ops.gated.triton import forward as gated_forward
-from hipward_kernels.ops.launch import WARP_SIZE, as_rows, launch, launch_device, warps
+from hipward_kernels.ops.launch import as_rows, launch, launch_device, warp_size_of, warps
 
 
 @triton.jit
@@ -57,7 +57,7 @@ def backward(dy: Tensor, gate_up: Tensor) -> Tensor:
             (rows, triton.cdiv(columns, block)),
             (dy, x, dx, dy.stride(0), x.stride(0), columns),
             {"BLOCK": block},
-            warps(block, WARP_SIZE),
+            warps(block, warp_size_of(x.get_device())),
         )
     return dx
 

@@ -1,7 +1,7 @@
 //! Queries: everything that reads the store without changing it.
 
 use super::{Store, error::Result, log};
-use hipward_protocol::{Event, JobState, JobSummary};
+use hipward_protocol::{Event, JobState, JobSummary, ListedJob};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::de::DeserializeOwned;
 
@@ -20,6 +20,23 @@ impl Store {
     /// A job without its events.
     pub(crate) fn summary(&self, id: &str) -> Result<Option<JobSummary>> {
         summary(&self.connection(), id)
+    }
+
+    /// Up to `limit` jobs, the newest first.
+    pub(crate) fn newest(&self, limit: usize) -> Result<Vec<ListedJob>> {
+        let connection = self.connection();
+        let mut query =
+            connection.prepare_cached("select id from jobs order by number desc limit ?1")?;
+        let ids = query.query_map([limit as i64], |row| row.get::<_, String>(0))?;
+        let ids: Vec<String> = ids.collect::<std::result::Result<_, _>>()?;
+        let mut listed = Vec::with_capacity(ids.len());
+        for id in ids {
+            if let Some(job) = summary(&connection, &id)? {
+                let headline = headline(&connection, &job)?;
+                listed.push(ListedJob { job, headline });
+            }
+        }
+        Ok(listed)
     }
 
     /// A job's snippet.
@@ -96,6 +113,17 @@ pub(super) fn summary(connection: &Connection, id: &str) -> Result<Option<JobSum
         .map(|event| serde_json::from_str(&event))
         .transpose()?;
     Ok(Some(summary))
+}
+
+/// The sentence of a job's verdict, which is among its last events.
+fn headline(connection: &Connection, job: &JobSummary) -> Result<Option<String>> {
+    Ok(connection
+        .prepare_cached(
+            "select json_extract(body, '$.summary') from events
+             where job = ?1 and seq > ?2 and json_extract(body, '$.type') = 'verdict' order by seq desc limit 1",
+        )?
+        .query_row(params![job.id, job.last_seq.saturating_sub(4) as i64], |row| row.get(0))
+        .optional()?)
 }
 
 /// The summary without the three columns that need parsing: state, variants, and the final event of a failed job.

@@ -1,7 +1,7 @@
 //! HW907: the 64-bit result of a ballot in 32 bits.
 
-use crate::{Checker, Source, Tokens};
-use hipward_analyzer_core::diagnostic::{Replacement, Suggestion};
+use crate::{CudaChecker, Source, Tokens};
+use hipward_analyzer_core::diagnostic::{RawFix, Replacement};
 
 declare_rule! {
     /// ## What it does
@@ -11,7 +11,7 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// The result has one bit per lane: 64 bits on a wavefront of 64. An `unsigned` or `int` stores the votes of the
+    /// The result has one bit per lane: 64 bits on a wavefront of 64 (CDNA). An `unsigned` or `int` stores the votes of the
     /// lower 32 lanes and drops the rest without a warning, and `__popc` counts half of them.
     ///
     /// ## Example
@@ -49,8 +49,8 @@ declare_rule! {
         family: CudaCpp,
         severity: Warning,
         applicability: Unsafe,
-        targets: "gfx90a, gfx942, gfx950",
-        lesson: None,
+        targets: "targets with wavefronts of 64 lanes",
+        lesson: Some("port/lanes"),
         cuda: check,
     }
 }
@@ -71,7 +71,10 @@ const COUNTERS: &[(&str, &str)] = &[
     ("__brev", "__brevll"),
 ];
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
+    if cx.target.arch.wavefront() != 64 {
+        return;
+    }
     let source = cx.source;
     for function in FUNCTIONS {
         for at in cx.uses(function) {
@@ -90,7 +93,7 @@ fn check(cx: &Checker<'_>) {
     }
 }
 
-fn report(cx: &Checker<'_>, function: &str, tokens: Tokens, edits: Vec<Replacement>) {
+fn report(cx: &CudaChecker<'_>, function: &str, tokens: Tokens, edits: Vec<Replacement>) {
     let message = format!(
         "`{function}` has 64 bits on {}; the upper 32 lanes are lost here.",
         cx.target.arch.name()
@@ -99,13 +102,13 @@ fn report(cx: &Checker<'_>, function: &str, tokens: Tokens, edits: Vec<Replaceme
         &RULE,
         tokens,
         message,
-        Suggestion::unsafe_edits("Use 64 bits", edits),
+        RawFix::unsafe_edits("Use 64 bits", edits),
     );
 }
 
 /// `unsigned name = __ballot(…)`: the type, and the functions that count the bits of `name` in the same block. `auto`
 /// already has 64 bits, but the functions that count do not.
-fn declared(cx: &Checker<'_>, function: &str, at: u32) {
+fn declared(cx: &CudaChecker<'_>, function: &str, at: u32) {
     let source = cx.source;
     let Some(name) = at.checked_sub(2) else {
         return;

@@ -1,7 +1,7 @@
 //! HW908: parts of cooperative groups that HIP lacks.
 
-use crate::Checker;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::CudaChecker;
+use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{HandledBy, Severity};
 
 declare_rule! {
@@ -14,7 +14,7 @@ declare_rule! {
     ///
     /// HIP has thread blocks, grids, tiles, and coalesced groups with their shuffles and votes. The headers for
     /// collectives and asynchronous copies do not exist, and no AMD GPU has clusters of thread blocks. A tile of 32
-    /// lanes is correct on AMD, but uses half of a wavefront: the severity is advice.
+    /// lanes is correct on AMD, but uses half of a wavefront of 64: the severity is advice.
     ///
     /// ## Example
     ///
@@ -55,7 +55,7 @@ declare_rule! {
         also: [Advice "for correct tiles that are narrower than a wavefront"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/lanes"),
         cuda: check,
     }
 }
@@ -98,7 +98,7 @@ const MEMBERS: &[(&str, &str)] = &[
     ),
 ];
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     for (header, token) in source.includes() {
         if header
@@ -109,7 +109,7 @@ fn check(cx: &Checker<'_>) {
                 &RULE,
                 token..token + 1,
                 format!("HIP has no `{header}`."),
-                Suggestion::display_only("Use the tile's shuffles, or hipCUB"),
+                RawFix::display_only("Use the tile's shuffles, or hipCUB"),
             );
         }
     }
@@ -128,7 +128,7 @@ fn check(cx: &Checker<'_>) {
                     &RULE,
                     at - 2..at + 1,
                     format!("HIP's cooperative groups have no `{member}`."),
-                    Suggestion::display_only(*fix),
+                    RawFix::display_only(*fix),
                 );
             }
         }
@@ -138,7 +138,9 @@ fn check(cx: &Checker<'_>) {
         .flat_map(|word| source.places(word))
         .filter(|at| source.reads(**at + 1, &["<", "32"]) && cx.is_for_both(**at))
         .min();
-    if let Some(at) = tile {
+    if let Some(at) = tile
+        && cx.target.arch.wavefront() == 64
+    {
         cx.report_as(
             &RULE,
             Severity::Advice,
@@ -148,7 +150,7 @@ fn check(cx: &Checker<'_>) {
                 "Tiles of 32 are correct on {}, but each uses half of a wavefront's 64 lanes.",
                 cx.target.arch.name()
             ),
-            Suggestion::display_only("Try tiles of 64 and measure"),
+            RawFix::display_only("Try tiles of 64 and measure"),
         );
     }
 }

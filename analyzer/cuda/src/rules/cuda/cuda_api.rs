@@ -6,8 +6,8 @@ use std::collections::HashSet;
 
 use calls::Call;
 
-use crate::{Checker, Name, Setting, Source, is_the_projects, name, names_amd};
-use hipward_analyzer_core::diagnostic::{Replacement, Suggestion};
+use crate::{CudaChecker, Name, Setting, Source, is_the_projects, name, names_amd};
+use hipward_analyzer_core::diagnostic::{RawFix, Replacement};
 use hipward_analyzer_core::{HandledBy, Severity};
 
 declare_rule! {
@@ -72,12 +72,12 @@ declare_rule! {
         also: [Info "for names that PyTorch's hipify renames"],
         applicability: Safe,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     if cx.has_hip_names {
         return;
     }
@@ -133,21 +133,21 @@ fn check(cx: &Checker<'_>) {
         }
         let fix = if in_extension {
             // The source is also built for NVIDIA.
-            Suggestion::display_only(format!("{title} under `#ifdef USE_ROCM`"))
+            RawFix::display_only(format!("{title} under `#ifdef USE_ROCM`"))
         } else if by_hand.is_some() {
-            Suggestion::display_only(title)
+            RawFix::display_only(title)
         } else if let Some(edit) = compilers_question(cx.source, at, word) {
-            Suggestion::safe_edits("Test for `__HIPCC__` too", vec![edit])
+            RawFix::safe_edits("Test for `__HIPCC__` too", vec![edit])
         } else {
             let name = (cx.source.span(at..at + 1), hip);
-            Suggestion::safe_edits(title, [vec![name], edits].concat())
+            RawFix::safe_edits(title, [vec![name], edits].concat())
         };
         cx.report(&RULE, at..at + 1, message, fix);
     }
 }
 
 /// One finding for everything that PyTorch's hipify renames.
-fn by_hipify(cx: &Checker<'_>, found: &[(u32, &str, String, bool)]) {
+fn by_hipify(cx: &CudaChecker<'_>, found: &[(u32, &str, String, bool)]) {
     let mut seen = HashSet::new();
     let names: Vec<&str> = found
         .iter()
@@ -176,7 +176,7 @@ fn by_hipify(cx: &Checker<'_>, found: &[(u32, &str, String, bool)]) {
         HandledBy::Hipify,
         *at..at + 1,
         message,
-        Suggestion::display_only("Leave the names unchanged"),
+        RawFix::display_only("Leave the names unchanged"),
     );
 }
 
@@ -244,6 +244,8 @@ fn compilers_question(source: &Source<'_>, at: u32, word: &str) -> Option<Replac
     let line = source.directive_of(at)?;
     let name = line.start + 1;
     match source.directive_name(line) {
+        // Not a valid condition; the replacement would remove what is between the two.
+        "ifdef" | "ifndef" if at != name + 1 => None,
         "ifdef" => Some((source.span(name..at + 1), format!("if {EITHER}"))),
         "ifndef" => Some((
             source.span(name..at + 1),

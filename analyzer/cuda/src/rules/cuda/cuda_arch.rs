@@ -1,7 +1,7 @@
 //! HW912: branches that test `__CUDA_ARCH__` or CUDA's version.
 
-use crate::{CUDA_NUMBERS, Checker, CudaArch, Setting, chains, evaluate};
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::{CUDA_NUMBERS, CudaArch, CudaChecker, Setting, chains, evaluate};
+use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{HandledBy, Severity};
 
 declare_rule! {
@@ -67,12 +67,12 @@ declare_rule! {
         ],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     if CUDA_NUMBERS
         .iter()
@@ -131,7 +131,7 @@ fn check(cx: &Checker<'_>) {
                 HandledBy::You,
                 line.clone(),
                 "`__CUDA_ARCH__` is never defined on AMD, so this treats device code as host code.",
-                Suggestion::unsafe_edits("Test for `__HIP_DEVICE_COMPILE__` too", edits),
+                RawFix::unsafe_edits("Test for `__HIP_DEVICE_COMPILE__` too", edits),
             );
             continue;
         }
@@ -153,7 +153,7 @@ fn check(cx: &Checker<'_>) {
             HandledBy::You,
             line.clone(),
             format!("`{number}` is not defined on AMD: {arch} {takes}."),
-            Suggestion::display_only(format!("Define the AMD case: `|| defined({who})`")),
+            RawFix::display_only(format!("Define the AMD case: `|| defined({who})`")),
         );
     }
 }

@@ -1,7 +1,7 @@
 //! HW902: CUDA headers.
 
-use crate::{Checker, Setting, hip_header};
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::{CudaChecker, Setting, hip_header};
+use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::position::newline;
 use hipward_analyzer_core::{HandledBy, Severity};
 
@@ -46,12 +46,12 @@ declare_rule! {
         severity: Error,
         applicability: Safe,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     if cx.setting == Setting::PyTorchExtension {
         return;
     }
@@ -81,9 +81,9 @@ fn check(cx: &Checker<'_>) {
             let title = "Remove the include";
             let fix = if token + 1 == line.end {
                 let whole = whole_line(source.text, source.span(line.clone()));
-                Suggestion::safe_edits(title, vec![(whole, String::new())])
+                RawFix::safe_edits(title, vec![(whole, String::new())])
             } else {
-                Suggestion::display_only(title)
+                RawFix::display_only(title)
             };
             (message, fix)
         } else {
@@ -91,7 +91,7 @@ fn check(cx: &Checker<'_>) {
             let edits = vec![(source.span(token..token + 1), format!("<{hip}>"))];
             (
                 format!("`{header}` is `{hip}` in HIP."),
-                Suggestion::safe_edits(format!("Include `{hip}`"), edits),
+                RawFix::safe_edits(format!("Include `{hip}`"), edits),
             )
         };
         cx.report(&RULE, token..token + 1, message, fix);
@@ -105,7 +105,7 @@ fn check(cx: &Checker<'_>) {
 }
 
 /// Launches without a header that declares the runtime. A header of the project may declare it.
-fn without_header(cx: &Checker<'_>) {
+fn without_header(cx: &CudaChecker<'_>) {
     let source = cx.source;
     let own = source.includes().any(|(header, _)| {
         // C++ standard headers have no extension.
@@ -135,7 +135,7 @@ fn without_header(cx: &Checker<'_>) {
         HandledBy::You,
         launch..launch + 1,
         "nvcc includes `cuda_runtime.h` implicitly; a HIP compiler needs `hip/hip_runtime.h`.",
-        Suggestion::safe_edits("Include `hip/hip_runtime.h`", vec![(at..at, include)]),
+        RawFix::safe_edits("Include `hip/hip_runtime.h`", vec![(at..at, include)]),
     );
 }
 

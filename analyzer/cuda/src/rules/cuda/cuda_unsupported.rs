@@ -1,7 +1,7 @@
 //! HW903: CUDA names without a HIP equivalent.
 
-use crate::{Checker, Name, is_the_projects, name};
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::{CudaChecker, Name, is_the_projects, name};
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -47,12 +47,12 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let mut found: Vec<_> = cx
         .source
         .words()
@@ -66,7 +66,7 @@ fn check(cx: &Checker<'_>) {
             &RULE,
             at..at + 1,
             format!("HIP has no equivalent of `{word}`."),
-            Suggestion::display_only("Guard it with `#ifndef USE_ROCM` and write AMD's path"),
+            RawFix::display_only("Guard it with `#ifndef USE_ROCM` and write AMD's path"),
         );
     }
 }

@@ -1,7 +1,7 @@
 //! HW916: kernels that launch kernels.
 
-use crate::{Checker, Tokens};
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::{CudaChecker, Tokens};
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -54,12 +54,12 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     let mut bodies: Vec<Tokens> = ["__global__", "__device__"]
         .iter()
@@ -76,7 +76,7 @@ fn check(cx: &Checker<'_>) {
                 &RULE,
                 launch.name..launch.configuration.start + 1,
                 "HIP has no dynamic parallelism: only the host launches kernels.",
-                Suggestion::display_only("Launch from the host"),
+                RawFix::display_only("Launch from the host"),
             );
         }
     }

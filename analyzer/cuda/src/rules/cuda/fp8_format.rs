@@ -1,8 +1,8 @@
 //! HW918: CUDA's fp8 types, whose equivalent depends on the target.
 
-use crate::{Checker, Setting};
-use hipward_analyzer_core::Arch;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::{CudaChecker, Setting};
+use hipward_analyzer_core::Fp8Format;
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -12,9 +12,9 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// There are two formats of each type. gfx942 computes in the FNUZ formats (one zero, `e4m3` up to 240), gfx950 in
-    /// the same OCP formats as NVIDIA (`e4m3` up to 448), and gfx90a in neither. The same bits represent a different
-    /// number in the other format: twice as large or half.
+    /// There are two formats of each type. gfx942 computes in the FNUZ formats (one zero, `e4m3` up to 240); gfx950,
+    /// gfx1200, gfx1201 and gfx1250 in the same OCP formats as NVIDIA (`e4m3` up to 448); other AMD GPUs in neither.
+    /// The same bits represent a different number in the other format: twice as large or half.
     ///
     /// ## Example
     ///
@@ -34,8 +34,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe on gfx942: scales and checkpoints made for 448 have to be converted. On gfx950 the format is the same,
-    /// and the fix is safe. On gfx90a no library supports such a format, so `CUDA_R_8F_E4M3` is not changed.
+    /// Unsafe on gfx942: scales and checkpoints made for 448 have to be converted. On targets with the OCP formats the
+    /// fix is safe. On targets without fp8 no library supports such a format, so `CUDA_R_8F_E4M3` is not changed.
     ///
     /// ## References
     ///
@@ -45,8 +45,8 @@ declare_rule! {
         family: CudaCpp,
         severity: Error,
         applicability: Unsafe,
-        targets: "gfx90a, gfx942, gfx950",
-        lesson: None,
+        targets: "every ROCm target; the format depends on the architecture",
+        lesson: Some("optimize/eight-bits"),
         cuda: check,
     }
 }
@@ -68,47 +68,48 @@ const TYPES: &[(&str, &str)] = &[
 /// The constant that PyTorch's hipify replaces by its OCP form.
 const HIPIFIED: &str = "CUDA_R_8F_E4M3";
 
-fn check(cx: &Checker<'_>) {
-    let arch = cx.target.arch;
+fn check(cx: &CudaChecker<'_>) {
+    let arch = cx.target.arch.name();
+    let format = cx.target.arch.fp8();
     let in_extension = cx.setting == Setting::PyTorchExtension;
     for (cuda, ocp) in TYPES {
         if cx.source.definition(cuda).is_some() || cx.has_hip_names {
             continue;
         }
-        if in_extension && arch == Arch::Gfx950 && *cuda == HIPIFIED {
+        if in_extension && format == Some(Fp8Format::Ocp) && *cuda == HIPIFIED {
             continue;
         }
         // The type of an operand, as a library argument.
         let is_for_a_library = cuda.starts_with("CUDA_R");
         let is_type = cuda.starts_with("__nv");
         let fnuz = if is_type { "_fnuz" } else { "_FNUZ" };
-        let hip = match arch {
-            Arch::Gfx90a | Arch::Gfx942 => format!("{ocp}{fnuz}"),
-            Arch::Gfx950 => (*ocp).to_owned(),
+        let hip = match format {
+            Some(Fp8Format::Ocp) => (*ocp).to_owned(),
+            _ => format!("{ocp}{fnuz}"),
         };
         for at in cx.uses(cuda) {
             let edits = vec![(cx.source.span(at..at + 1), hip.clone())];
             let title = format!("Write `{hip}`");
-            let (message, fix) = match arch {
-                Arch::Gfx90a if is_for_a_library => (
-                    format!("gfx90a has no fp8: no ROCm library multiplies `{cuda}` on it."),
-                    Suggestion::display_only("Use `HIP_R_16BF` or `HIP_R_16F` on this target"),
+            let (message, fix) = match format {
+                None if is_for_a_library => (
+                    format!("{arch} has no fp8: no ROCm library multiplies `{cuda}` on it."),
+                    RawFix::display_only("Use `HIP_R_16BF` or `HIP_R_16F` on this target"),
                 ),
-                Arch::Gfx90a => (
-                    format!("gfx90a has no fp8: `{hip}` converts in software."),
-                    Suggestion::unsafe_edits(title, edits),
+                None => (
+                    format!("{arch} has no fp8: `{hip}` converts in software."),
+                    RawFix::unsafe_edits(title, edits),
                 ),
-                Arch::Gfx942 => (
-                    format!("`{cuda}` is `{hip}` on gfx942: the FNUZ format, half the range."),
-                    Suggestion::unsafe_edits(title, edits),
+                Some(Fp8Format::Fnuz) => (
+                    format!("`{cuda}` is `{hip}` on {arch}: the FNUZ format, half the range."),
+                    RawFix::unsafe_edits(title, edits),
                 ),
-                Arch::Gfx950 => (
-                    format!("`{cuda}` is `{hip}` on gfx950: the same OCP format."),
-                    Suggestion::safe_edits(title, edits),
+                Some(_) => (
+                    format!("`{cuda}` is `{hip}` on {arch}: the same OCP format."),
+                    RawFix::safe_edits(title, edits),
                 ),
             };
             let fix = if in_extension {
-                Suggestion::display_only(format!(
+                RawFix::display_only(format!(
                     "Use `{hip}`, or `c10::Float8_…`, under `#ifdef USE_ROCM`"
                 ))
             } else {

@@ -1,7 +1,7 @@
 //! HW909: NVIDIA assembly in `asm`.
 
-use crate::{Checker, Kind, Source, Tokens};
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::{CudaChecker, Kind, Source, Tokens};
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -52,7 +52,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }
@@ -202,7 +202,7 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     (".reg", "C++"),
 ];
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     for keyword in ["asm", "__asm__", "__asm"] {
         for at in source.places(keyword) {
@@ -217,11 +217,19 @@ fn check(cx: &Checker<'_>) {
                     &RULE,
                     *at..template.end.max(at + 1),
                     format!("`{name}` is PTX, which no AMD GPU supports."),
-                    Suggestion::display_only(format!("AMD has: {amd}")),
+                    RawFix::display_only(format!("AMD has: {}", for_matrix_units(cx, amd))),
                 );
             }
         }
     }
+}
+
+/// An equivalent that names MFMA, with the matrix instructions of the target.
+fn for_matrix_units(cx: &CudaChecker<'_>, equivalent: &str) -> String {
+    let name = cx.target.arch.matrix_instructions();
+    equivalent
+        .replace("MFMA", name)
+        .replace("mfma", &name.to_ascii_lowercase())
 }
 
 /// The strings of an `asm` statement up to its first operand.

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::{Checker, Setting};
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::{CudaChecker, Setting};
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -57,13 +57,13 @@ declare_rule! {
         severity: Info,
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         on_request: true,
         cuda: check,
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     if cx.setting == Setting::PyTorchExtension {
         return;
     }
@@ -122,7 +122,7 @@ fn check(cx: &Checker<'_>) {
             &RULE,
             launch.name..launch.arguments.end,
             "A HIP compiler accepts this launch; other compilers need the macro.",
-            Suggestion::unsafe_edits("Call `hipLaunchKernelGGL`", vec![(whole, call)]),
+            RawFix::unsafe_edits("Call `hipLaunchKernelGGL`", vec![(whole, call)]),
         );
     }
 }

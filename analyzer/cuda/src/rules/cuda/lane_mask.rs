@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::{Checker, Kind, Source, Tokens};
+use crate::{CudaChecker, Kind, Source, Tokens};
 use hipward_analyzer_core::Version;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -14,8 +14,8 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// A mask has one bit per lane, and a wavefront has 64 lanes. HIP's functions check the type of the mask at compile
-    /// time: `0xffffffff` is a 32-bit number and stops the build with "The mask must be a 64-bit integer". The
+    /// A mask has one bit per lane, and a wavefront has up to 64 lanes. HIP's functions check the type of the mask at
+    /// compile time, on every target: `0xffffffff` is a 32-bit number and stops the build with "The mask must be a 64-bit integer". The
     /// functions are available by default since ROCm 7.0; before, `HIP_ENABLE_WARP_SYNC_BUILTINS` enables them.
     ///
     /// ## Example
@@ -43,8 +43,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: a full mask becomes the full mask of 64 lanes, and any other mask is only made wider. Check that the
-    /// surrounding code supports 64 lanes.
+    /// Unsafe: a full mask becomes the full mask of 64 lanes, and any other mask is only made wider. On targets with 64
+    /// lanes, check that the surrounding code supports them. On targets with 32, HIP ignores the upper half.
     ///
     /// ## References
     ///
@@ -54,8 +54,8 @@ declare_rule! {
         family: CudaCpp,
         severity: Error,
         applicability: Unsafe,
-        targets: "gfx90a, gfx942, gfx950",
-        lesson: None,
+        targets: "every ROCm target",
+        lesson: Some("port/lanes"),
         cuda: check,
     }
 }
@@ -82,7 +82,7 @@ const FUNCTIONS: &[&str] = &[
     "__syncwarp",
 ];
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     let mut named = HashSet::new();
     for function in FUNCTIONS {
@@ -114,7 +114,7 @@ fn check(cx: &Checker<'_>) {
                     } else if is_narrow_variable(source, name, at) {
                         let message = format!("{} `{name}` has 32.", sentence(cx, function));
                         let fix = format!("Make `{name}` a `uint64_t`");
-                        cx.report(&RULE, mask, message, Suggestion::display_only(fix));
+                        cx.report(&RULE, mask, message, RawFix::display_only(fix));
                     }
                 }
                 _ => {
@@ -125,7 +125,7 @@ fn check(cx: &Checker<'_>) {
                     ) {
                         let message = format!("{} `{text}` has 32.", sentence(cx, function));
                         let edits = vec![(source.span(mask.clone()), FULL.to_owned())];
-                        let fix = Suggestion::unsafe_edits(format!("Write `{FULL}`"), edits);
+                        let fix = RawFix::unsafe_edits(format!("Write `{FULL}`"), edits);
                         cx.report(&RULE, mask, message, fix);
                     }
                 }
@@ -134,7 +134,7 @@ fn check(cx: &Checker<'_>) {
     }
 }
 
-fn sentence(cx: &Checker<'_>, function: &str) -> String {
+fn sentence(cx: &CudaChecker<'_>, function: &str) -> String {
     let since = if cx.target.rocm < Version::new(7, 0) {
         " (with `HIP_ENABLE_WARP_SYNC_BUILTINS`)"
     } else {
@@ -147,7 +147,7 @@ fn sentence(cx: &Checker<'_>, function: &str) -> String {
 }
 
 /// A number from `first` (its sign) to `last`, unless it has 64 bits already.
-fn report(cx: &Checker<'_>, function: &str, first: u32, last: u32) {
+fn report(cx: &CudaChecker<'_>, function: &str, first: u32, last: u32) {
     let source = cx.source;
     let Some((value, is_long)) = integer(source.token_text(last)) else {
         return;
@@ -163,7 +163,7 @@ fn report(cx: &Checker<'_>, function: &str, first: u32, last: u32) {
         &RULE,
         first..last + 1,
         message,
-        Suggestion::unsafe_edits(format!("Write `{wide}`"), edits),
+        RawFix::unsafe_edits(format!("Write `{wide}`"), edits),
     );
 }
 
@@ -209,7 +209,7 @@ fn narrow_constant(source: &Source<'_>, name: &str) -> Option<Tokens> {
     (is_number && first < at && given.next().is_none()).then_some(first..at + 3)
 }
 
-fn report_constant(cx: &Checker<'_>, function: &str, declaration: Tokens) {
+fn report_constant(cx: &CudaChecker<'_>, function: &str, declaration: Tokens) {
     let source = cx.source;
     let number = declaration.end - 1;
     let text = source.token_text(number);
@@ -233,7 +233,7 @@ fn report_constant(cx: &Checker<'_>, function: &str, declaration: Tokens) {
         &RULE,
         declaration,
         message,
-        Suggestion::unsafe_edits("Use a 64-bit type", edits),
+        RawFix::unsafe_edits("Use a 64-bit type", edits),
     );
 }
 

@@ -1,7 +1,7 @@
 //! HW913: the second argument of `__launch_bounds__`.
 
-use crate::Checker;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::CudaChecker;
+use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{HandledBy, Severity};
 
 declare_rule! {
@@ -32,8 +32,8 @@ declare_rule! {
     /// __global__ void __launch_bounds__(256) k(float* x);
     /// ```
     ///
-    /// Blocks × threads ÷ (64 lanes × 4 execution units) is the number for the same occupancy: 4 blocks of 256 threads
-    /// are 4 wavefronts on each. Measure before setting it.
+    /// Blocks × threads ÷ (lanes of a wavefront × 4 execution units) is the number for the same occupancy: 4 blocks of 256 threads
+    /// are 4 wavefronts of 64 lanes on each. Measure before setting it.
     ///
     /// ## Fix safety
     ///
@@ -49,12 +49,15 @@ declare_rule! {
         also: [Error "for more threads than a block can have"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/lanes"),
         cuda: check,
     }
 }
 
-fn check(cx: &Checker<'_>) {
+/// SIMDs of a compute unit; on RDNA, of a workgroup processor.
+const EXECUTION_UNITS: u64 = 4;
+
+fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     let mut with_second = Vec::new();
     for at in cx.uses("__launch_bounds__") {
@@ -70,7 +73,7 @@ fn check(cx: &Checker<'_>) {
                 "A block has at most 1024 threads on {}.",
                 cx.target.arch.name()
             );
-            let fix = Suggestion::display_only("Launch smaller blocks");
+            let fix = RawFix::display_only("Launch smaller blocks");
             cx.report_as(
                 &RULE,
                 Severity::Error,
@@ -90,8 +93,9 @@ fn check(cx: &Checker<'_>) {
     let Some((first, same)) = with_second.first().cloned() else {
         return;
     };
-    let same = same.map_or(String::new(), |lanes| {
-        format!(" (the same occupancy is {})", lanes.div_ceil(256))
+    let lanes = EXECUTION_UNITS * u64::from(cx.target.arch.wavefront());
+    let same = same.map_or(String::new(), |threads| {
+        format!(" (the same occupancy is {})", threads.div_ceil(lanes))
     });
     let more = match with_second.len() {
         1 => String::new(),
@@ -104,6 +108,6 @@ fn check(cx: &Checker<'_>) {
         &RULE,
         first,
         message,
-        Suggestion::display_only("Remove it, or measure the best value"),
+        RawFix::display_only("Remove it, or measure the best value"),
     );
 }

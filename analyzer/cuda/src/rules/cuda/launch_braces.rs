@@ -1,7 +1,7 @@
 //! HW920: grid and block in braces without a type.
 
-use crate::Checker;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::CudaChecker;
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -50,12 +50,12 @@ declare_rule! {
         severity: Error,
         applicability: Safe,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     for launch in source.launches() {
         let parts = source.arguments(&launch.configuration);
@@ -72,7 +72,7 @@ fn check(cx: &Checker<'_>) {
                 &RULE,
                 part,
                 "clang and hipcc reject braces without a type in a launch.",
-                Suggestion::safe_edits("Write the type: `dim3`", edits),
+                RawFix::safe_edits("Write the type: `dim3`", edits),
             );
         }
     }

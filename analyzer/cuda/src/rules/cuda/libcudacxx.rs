@@ -1,7 +1,7 @@
 //! HW917: libcu++, CUDA's standard library for the device.
 
-use crate::Checker;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::CudaChecker;
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -40,12 +40,12 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     for (header, token) in source.includes() {
         let Some(rest) = header.strip_prefix("cuda/") else {
@@ -66,7 +66,7 @@ fn check(cx: &Checker<'_>) {
             &RULE,
             token..token + 1,
             format!("`{header}` is part of libcu++, which ROCm does not have."),
-            Suggestion::display_only(fix),
+            RawFix::display_only(fix),
         );
     }
 }

@@ -1,7 +1,7 @@
 //! HW911: NVIDIA libraries whose AMD equivalent has another interface.
 
-use crate::Checker;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::CudaChecker;
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -45,7 +45,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }
@@ -80,7 +80,7 @@ const LIBRARIES: &[(&str, &str, &str)] = &[
     ("nvcuvid", "the video decoder", "rocDecode"),
 ];
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let mut seen: Vec<&str> = Vec::new();
     for (header, token) in cx.source.includes() {
         let file = header.rsplit('/').next().unwrap_or_default();
@@ -110,7 +110,7 @@ fn check(cx: &Checker<'_>) {
             &RULE,
             token..token + 1,
             format!("{name} is NVIDIA's; AMD has {amd}, with a different interface."),
-            Suggestion::display_only(format!("Write a path for AMD with {amd}")),
+            RawFix::display_only(format!("Write a path for AMD with {amd}")),
         );
     }
 }

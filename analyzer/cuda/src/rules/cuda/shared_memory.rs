@@ -1,8 +1,7 @@
 //! HW914: more shared memory than a block can use.
 
-use crate::{Checker, Kind, Source, Tokens};
-use hipward_analyzer_core::Arch;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::{CudaChecker, Kind, Source, Tokens};
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -12,7 +11,7 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// A block has 64 KB of shared memory (LDS) on gfx90a and gfx942, and 160 KB on gfx950. NVIDIA's data-center GPUs
+    /// A block has 64 KB of shared memory (LDS) on most AMD GPUs, 160 KB on gfx950 and 320 KB on gfx1250. NVIDIA's data-center GPUs
     /// allow up to 227 KB in a kernel that opts in. Above the limit a static array does not compile, and a launch with
     /// more dynamic memory fails.
     ///
@@ -46,22 +45,19 @@ declare_rule! {
     ///
     /// * [AMD GPU hardware specifications](https://rocm.docs.amd.com/en/latest/reference/gpu-arch-specs.html)
     "HW914" "shared-memory" {
-        title: "A block has 64 KB of shared memory",
+        title: "More shared memory than a block has",
         family: CudaCpp,
         severity: Error,
         applicability: DisplayOnly,
-        targets: "gfx90a and gfx942: 64 KB; gfx950: 160 KB",
-        lesson: None,
+        targets: "every ROCm target; the limit depends on the architecture",
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
-    let limit = match cx.target.arch {
-        Arch::Gfx90a | Arch::Gfx942 => 64 * 1024,
-        Arch::Gfx950 => 160 * 1024,
-    };
+    let limit = 1024 * u64::from(cx.target.arch.lds_kib());
     let report = |tokens: Tokens, bytes: u64| {
         let message = format!(
             "This takes {} KB of shared memory; a block has {} KB on {}.",
@@ -73,7 +69,7 @@ fn check(cx: &Checker<'_>) {
             &RULE,
             tokens,
             message,
-            Suggestion::display_only("Use smaller tiles or fewer stages"),
+            RawFix::display_only("Use smaller tiles or fewer stages"),
         );
     };
     for at in source.places("__shared__") {

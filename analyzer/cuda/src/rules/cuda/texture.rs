@@ -1,7 +1,7 @@
 //! HW915: textures.
 
-use crate::{Checker, Kind};
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::{CudaChecker, Kind};
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -11,7 +11,7 @@ declare_rule! {
     /// ## Why on ROCm
     ///
     /// CUDA 12 removed texture references, and HIP has deprecated them. In addition, CDNA GPUs have no texture units.
-    /// On gfx90a, gfx942 and gfx950 the device attribute for images is 0, creating a texture object fails, and HIP's
+    /// On them the device attribute for images is 0, creating a texture object fails, and HIP's
     /// headers disable the functions (`__HIP_NO_IMAGE_SUPPORT`).
     ///
     /// ## Example
@@ -46,8 +46,8 @@ declare_rule! {
         family: CudaCpp,
         severity: Error,
         applicability: DisplayOnly,
-        targets: "gfx90a, gfx942, gfx950",
-        lesson: None,
+        targets: "CDNA GPUs",
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }
@@ -76,10 +76,13 @@ const READS: &[&str] = &[
     "surf2DLayeredwrite",
 ];
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     let arch = cx.target.arch.name();
-    let fix = || Suggestion::display_only("Read from a buffer");
+    if !cx.target.arch.is_cdna() {
+        return;
+    }
+    let fix = || RawFix::display_only("Read from a buffer");
     for at in cx.uses("texture") {
         // `texture<type, dimensions, mode> name;`.
         let is_reference = source.token_text(at + 1) == "<"

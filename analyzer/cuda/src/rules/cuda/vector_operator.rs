@@ -1,7 +1,7 @@
 //! HW919: operators for vector types that HIP already has.
 
-use crate::{Checker, Source};
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::{CudaChecker, Source};
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -50,12 +50,12 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     let mut found = Vec::new();
     for at in cx.uses("operator") {
@@ -97,7 +97,7 @@ fn check(cx: &Checker<'_>) {
     let message = format!(
         "HIP's vector types already have this operator, so that every use is ambiguous.{more}"
     );
-    let fix = Suggestion::display_only("Put `#ifndef __HIP_PLATFORM_AMD__` around the operators");
+    let fix = RawFix::display_only("Put `#ifndef __HIP_PLATFORM_AMD__` around the operators");
     cx.report(&RULE, first, message, fix);
 }
 

@@ -1,7 +1,7 @@
 //! HW905: the number 32 as the number of lanes.
 
-use crate::{Checker, Kind, Source};
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::{CudaChecker, Kind, Source};
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -40,7 +40,7 @@ declare_rule! {
     /// }
     /// ```
     ///
-    /// `warpSize` is 64 on every Instinct GPU and is not a compile-time constant since ROCm 7. If a constant is needed,
+    /// `warpSize` is 64 on CDNA GPUs up to gfx950, 32 on Radeon GPUs and gfx1250, and is not a compile-time constant since ROCm 7. If a constant is needed,
     /// define 64 under `#ifdef USE_ROCM` (or `__HIP_PLATFORM_AMD__`) and 32 in the other branch. Such a definition is
     /// not reported, and neither is a source with AMD's own instructions (`__builtin_amdgcn_…`). An algorithm for 32
     /// lanes still works if the shuffles have a width of 32, or if the source checks for AMD elsewhere and exchanges no
@@ -59,18 +59,18 @@ declare_rule! {
         family: CudaCpp,
         severity: Warning,
         applicability: DisplayOnly,
-        targets: "gfx90a, gfx942, gfx950",
-        lesson: None,
+        targets: "targets with wavefronts of 64 lanes",
+        lesson: Some("port/lanes"),
         cuda: check,
     }
 }
 
 const FIX: &str = "Use `warpSize`, or a constant that is 64 on AMD";
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     let arch = cx.target.arch.name();
-    if knows_amds_lanes(source) {
+    if cx.target.arch.wavefront() != 64 || knows_amds_lanes(source) {
         return;
     }
     let in_halves = works_on_halves(source);
@@ -92,12 +92,7 @@ fn check(cx: &Checker<'_>) {
                     let text = source.token_text(name);
                     let message =
                         format!("`{text}` is 32 here; a wavefront of {arch} has 64 lanes.");
-                    cx.report(
-                        &RULE,
-                        name..name + 1,
-                        message,
-                        Suggestion::display_only(FIX),
-                    );
+                    cx.report(&RULE, name..name + 1, message, RawFix::display_only(FIX));
                     continue;
                 }
                 if has_lanes && matches!(source.before(number, 1), "%" | "/") {
@@ -205,7 +200,7 @@ fn means_warp_size(name: &str) -> bool {
 }
 
 /// A lane or warp number computed from the thread index, or a number of warps computed from any value.
-fn lane(cx: &Checker<'_>, number: u32) {
+fn lane(cx: &CudaChecker<'_>, number: u32) {
     let source = cx.source;
     let takes_rest = matches!(source.before(number, 1), "%" | "&");
     // An upper limit for the length of an expression; keeps the time for a text of numbers linear.
@@ -243,18 +238,13 @@ fn lane(cx: &Checker<'_>, number: u32) {
     }
 }
 
-fn report_lane(cx: &Checker<'_>, from: u32, number: u32) {
+fn report_lane(cx: &CudaChecker<'_>, from: u32, number: u32) {
     let text = cx.source.token_text(number);
     let message = format!(
         "This assumes a warp of 32 threads (`{text}`); a wavefront of {} has 64 lanes.",
         cx.target.arch.name()
     );
-    cx.report(
-        &RULE,
-        from..number + 1,
-        message,
-        Suggestion::display_only(FIX),
-    );
+    cx.report(&RULE, from..number + 1, message, RawFix::display_only(FIX));
 }
 
 fn means_thread(word: &str) -> bool {
@@ -274,7 +264,7 @@ fn means_thread(word: &str) -> bool {
 }
 
 /// `for (int offset = 16; offset > 0; offset /= 2)` around shuffles of full width.
-fn shuffles(cx: &Checker<'_>, number: u32) {
+fn shuffles(cx: &CudaChecker<'_>, number: u32) {
     let source = cx.source;
     let open = (number.saturating_sub(6)..number)
         .rev()
@@ -312,7 +302,7 @@ fn shuffles(cx: &Checker<'_>, number: u32) {
             &RULE,
             name..number + 1,
             message,
-            Suggestion::display_only("Begin at `warpSize / 2`"),
+            RawFix::display_only("Begin at `warpSize / 2`"),
         );
     }
 }

@@ -1,7 +1,7 @@
 //! HW910: NVIDIA's warp matrix functions.
 
-use crate::{Checker, Setting};
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::{CudaChecker, Setting};
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -10,7 +10,8 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// They use NVIDIA's tensor cores. The matrix units of an Instinct GPU execute MFMA instructions. rocWMMA is a
+    /// They use NVIDIA's tensor cores. The matrix units of an AMD GPU execute MFMA instructions (gfx9) or WMMA
+    /// instructions (gfx11 and later). rocWMMA is a
     /// header library that provides fragments, `load_matrix_sync`, `mma_sync` and `store_matrix_sync` on top of them,
     /// with the same names in the namespace `rocwmma`. The available tile shapes differ: 16×16×16 and 32×32×8 for
     /// halves on CDNA, no 8×32×16.
@@ -47,8 +48,8 @@ declare_rule! {
     ///
     /// ## Fix safety
     ///
-    /// Unsafe: a tile needs a wavefront of 64 lanes instead of a warp of 32, so launches change, and the elements of a
-    /// fragment are distributed differently over the lanes.
+    /// Unsafe: the elements of a fragment are distributed differently over the lanes, and on gfx9 a tile needs a
+    /// wavefront of 64 lanes instead of a warp of 32, so launches change.
     ///
     /// ## References
     ///
@@ -59,13 +60,13 @@ declare_rule! {
         family: CudaCpp,
         severity: Error,
         applicability: Unsafe,
-        targets: "gfx90a, gfx942, gfx950",
-        lesson: None,
+        targets: "every ROCm target",
+        lesson: Some("port/hipify"),
         cuda: check,
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &CudaChecker<'_>) {
     let source = cx.source;
     let mut edits = Vec::new();
     let mut first = None;
@@ -100,14 +101,15 @@ fn check(cx: &Checker<'_>) {
         return;
     };
     let message = format!(
-        "`nvcuda::wmma` is for NVIDIA's tensor cores; on {} rocWMMA has its functions, using MFMA.",
-        cx.target.arch.name()
+        "`nvcuda::wmma` is for NVIDIA's tensor cores; on {} rocWMMA has its functions, using {}.",
+        cx.target.arch.name(),
+        cx.target.arch.matrix_instructions(),
     );
     let fix = if cx.setting == Setting::PyTorchExtension || !all {
         // An extension is also built for NVIDIA.
-        Suggestion::display_only("Use rocWMMA under `#ifdef USE_ROCM`")
+        RawFix::display_only("Use rocWMMA under `#ifdef USE_ROCM`")
     } else {
-        Suggestion::unsafe_edits("Use rocWMMA", edits)
+        RawFix::unsafe_edits("Use rocWMMA", edits)
     };
     cx.report(&RULE, first..first + 1, message, fix);
 }

@@ -1,10 +1,10 @@
 //! HW007: CMake commands that require CUDA.
 
-use crate::checker::Checker;
+use crate::checker::FileChecker;
 use crate::facts::CmakeCall;
 use crate::text::Text;
 use hipward_analyzer_core::Severity;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -61,7 +61,7 @@ declare_rule! {
         ],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         files: [Cmake] check,
     }
 }
@@ -76,7 +76,7 @@ const PACKAGES: &[&str] = &[
     "TensorRT",
 ];
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &FileChecker<'_>) {
     if cx.is_ported {
         return;
     }
@@ -112,7 +112,7 @@ fn check(cx: &Checker<'_>) {
             severity,
             at.range(),
             message,
-            Suggestion::display_only(instead),
+            RawFix::display_only(instead),
         );
     }
 }

@@ -1,7 +1,7 @@
 //! HW008: compute capabilities in CMake.
 
-use crate::checker::Checker;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use crate::checker::FileChecker;
+use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{Language, Severity};
 
 declare_rule! {
@@ -49,7 +49,7 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         files: [Cmake, Shell, Dockerfile, Yaml] check,
     }
 }
@@ -60,13 +60,12 @@ const NAMES: &[&str] = &[
     "TORCH_CUDA_ARCH_LIST",
 ];
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &FileChecker<'_>) {
     if cx.is_ported {
         return;
     }
     let arch = cx.target.arch.name();
-    let advice =
-        || Suggestion::display_only(format!("For HIP: CMAKE_HIP_ARCHITECTURES, with {arch}"));
+    let advice = || RawFix::display_only(format!("For HIP: CMAKE_HIP_ARCHITECTURES, with {arch}"));
     let message =
         "These are compute capabilities of NVIDIA GPUs; HIP sources are not compiled for them.";
     if cx.language == Language::Cmake {

@@ -1,9 +1,9 @@
 //! HW011: CUDA packages from conda.
 
-use crate::checker::Checker;
+use crate::checker::FileChecker;
 use crate::facts::Installer;
 use hipward_analyzer_core::Severity;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -57,7 +57,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         files: [Yaml, Shell, Dockerfile] check,
     }
 }
@@ -78,7 +78,7 @@ const PACKAGES: &[&str] = &[
     "cupy",
 ];
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &FileChecker<'_>) {
     if cx.is_ported {
         return;
     }
@@ -95,7 +95,7 @@ fn check(cx: &Checker<'_>) {
                 format!(
                     "{name} is CUDA or selects a CUDA build; conda has no ROCm build under this name."
                 ),
-                Suggestion::display_only(
+                RawFix::display_only(
                     "Remove it, and install PyTorch with pip from a ROCm index",
                 ),
             );

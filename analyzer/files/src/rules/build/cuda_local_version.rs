@@ -1,9 +1,9 @@
 //! HW002: a version pinned to a CUDA build, such as `torch==2.4.0+cu124`.
 
-use crate::checker::Checker;
+use crate::checker::FileChecker;
 use crate::rules::helpers::wheels;
 use hipward_analyzer_core::Severity;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -45,12 +45,12 @@ declare_rule! {
         severity: Error,
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check,
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &FileChecker<'_>) {
     let is_rocm = |specifier: &str| specifier.contains("+rocm");
     let requirements = &cx.facts.requirements;
     if cx.is_ported
@@ -76,7 +76,7 @@ fn check(cx: &Checker<'_>) {
         let is_address = specifier.as_str().contains("://");
         let name = requirement.name.as_str();
         let fix = if is_address {
-            Suggestion::display_only(format!(
+            RawFix::display_only(format!(
                 "Install {name}'s wheel for ROCm, or build it from source"
             ))
         } else {
@@ -84,7 +84,7 @@ fn check(cx: &Checker<'_>) {
                 specifier.part(plus..plus + 1 + length).range(),
                 String::new(),
             );
-            Suggestion::unsafe_edits(
+            RawFix::unsafe_edits(
                 "Remove the +cu suffix: the index selects the build",
                 vec![edit],
             )

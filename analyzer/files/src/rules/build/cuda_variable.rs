@@ -1,6 +1,6 @@
 //! HW013: variables of the CUDA runtime and toolkit.
 
-use crate::checker::Checker;
+use crate::checker::FileChecker;
 use crate::rules::helpers::variables;
 
 declare_rule! {
@@ -44,11 +44,11 @@ declare_rule! {
         also: [Info "for a variable that does not change the results"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         files: [Dockerfile, Shell, Yaml] check,
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &FileChecker<'_>) {
     variables::check(cx, &RULE);
 }

@@ -1,9 +1,9 @@
 //! HW001: a package index that serves CUDA wheels.
 
-use crate::checker::Checker;
+use crate::checker::FileChecker;
 use crate::rules::helpers::wheels;
 use crate::text::Text;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{Language, Severity, Version};
 
 declare_rule! {
@@ -63,7 +63,7 @@ declare_rule! {
         ],
         applicability: Unsafe,
         targets: "every ROCm target; the index depends on the ROCm version",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check,
     }
 }
@@ -71,7 +71,7 @@ declare_rule! {
 /// Hosts whose index contains only NVIDIA packages.
 const NVIDIA: &[&str] = &["//pypi.nvidia.com", "//pypi.ngc.nvidia.com"];
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &FileChecker<'_>) {
     let is_rocm = |index: &Text<'_>| index.as_str().contains("rocm");
     if cx.facts.indexes.iter().any(is_rocm) || cx.is_ported {
         return;
@@ -91,7 +91,7 @@ fn check(cx: &Checker<'_>) {
                 Severity::Warning,
                 index.range(),
                 "This index contains NVIDIA packages; none of them is for an AMD GPU.",
-                Suggestion::display_only("Remove it on ROCm, with the packages from it"),
+                RawFix::display_only("Remove it on ROCm, with the packages from it"),
             );
             continue;
         }
@@ -104,7 +104,7 @@ fn check(cx: &Checker<'_>) {
                 Severity::Info,
                 index.range(),
                 "One of the alternative indexes is for NVIDIA GPUs; none is for AMD's.",
-                Suggestion::display_only(format!("Add one for {}", wheels::index(cx.target))),
+                RawFix::display_only(format!("Add one for {}", wheels::index(cx.target))),
             );
             continue;
         }
@@ -118,17 +118,17 @@ fn check(cx: &Checker<'_>) {
     }
 }
 
-fn fix(cx: &Checker<'_>, index: Text<'_>, segment: std::ops::Range<usize>) -> Suggestion {
+fn fix(cx: &FileChecker<'_>, index: Text<'_>, segment: std::ops::Range<usize>) -> RawFix {
     let rocm = wheels::index(cx.target);
     let title = format!("Use the index {rocm}");
     let is_literal = !index.as_str().contains(['$', '{']);
     if is_literal && index.as_str().contains("//download.pytorch.org/whl/") {
-        return Suggestion::unsafe_edits(title, vec![(index.part(segment).range(), rocm)]);
+        return RawFix::unsafe_edits(title, vec![(index.part(segment).range(), rocm)]);
     }
     if index.as_str().contains("//download.pytorch.org/") {
-        return Suggestion::display_only(title);
+        return RawFix::display_only(title);
     }
-    Suggestion::display_only(if cx.target.rocm >= Version::new(7, 13) {
+    RawFix::display_only(if cx.target.rocm >= Version::new(7, 13) {
         "Look for the project's ROCm wheels, also in AMD's index (https://repo.amd.com/rocm/whl-multi-arch/), or build it"
     } else {
         "Look for the project's ROCm wheels, or build it from source"

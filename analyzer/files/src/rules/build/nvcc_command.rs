@@ -1,8 +1,8 @@
 //! HW009: running nvcc and NVIDIA's other tools.
 
-use crate::checker::Checker;
+use crate::checker::FileChecker;
 use hipward_analyzer_core::Severity;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -42,7 +42,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         files: [Shell, Dockerfile, Yaml] check,
     }
 }
@@ -71,7 +71,7 @@ const TOOLS: &[(&str, &str)] = &[
     ),
 ];
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &FileChecker<'_>) {
     if cx.is_ported {
         return;
     }
@@ -83,7 +83,7 @@ fn check(cx: &Checker<'_>) {
                 Severity::Error,
                 command.range(),
                 format!("{tool} is part of the CUDA toolkit; a ROCm host does not have it."),
-                Suggestion::display_only(*instead),
+                RawFix::display_only(*instead),
             );
         }
     }

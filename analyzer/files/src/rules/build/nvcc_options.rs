@@ -1,9 +1,9 @@
 //! HW006: options of nvcc in CMake.
 
-use crate::checker::Checker;
+use crate::checker::FileChecker;
 use crate::text::Text;
 use hipward_analyzer_core::Severity;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -46,18 +46,18 @@ declare_rule! {
         also: [Info "behind a condition on CUDA"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         files: [Cmake] check,
     }
 }
 
 /// Prefixes of the options for which clang 22 prints `unknown argument` when it compiles HIP, with their equivalents.
 const UNKNOWN: &[(&str, &str)] = &[
-    ("-gencode", "--offload-arch=gfx942"),
-    ("--generate-code", "--offload-arch=gfx942"),
-    ("-arch=sm_", "--offload-arch=gfx942"),
-    ("-arch=compute_", "--offload-arch=gfx942"),
-    ("--gpu-architecture", "--offload-arch=gfx942"),
+    ("-gencode", "--offload-arch={arch}"),
+    ("--generate-code", "--offload-arch={arch}"),
+    ("-arch=sm_", "--offload-arch={arch}"),
+    ("-arch=compute_", "--offload-arch={arch}"),
+    ("--gpu-architecture", "--offload-arch={arch}"),
     ("--use_fast_math", "-ffast-math"),
     ("--expt-relaxed-constexpr", "nothing: clang supports it"),
     ("-expt-relaxed-constexpr", "nothing: clang supports it"),
@@ -101,7 +101,7 @@ const CMAKE: &[&str] = &[
     "set_source_files_properties",
 ];
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &FileChecker<'_>) {
     if cx.is_ported {
         return;
     }
@@ -115,18 +115,18 @@ fn check(cx: &Checker<'_>) {
                 Severity::Error
             };
             // CACHE is followed by a type and a description.
-            let said = call
+            let cache = call
                 .arguments
                 .iter()
                 .position(|word| word.as_str() == "CACHE");
-            let options = said.unwrap_or(call.arguments.len());
+            let options = cache.unwrap_or(call.arguments.len());
             first(cx, severity, &call.arguments[..options]);
         }
     }
 }
 
 /// One finding per call, at its first option.
-fn first(cx: &Checker<'_>, severity: Severity, arguments: &[Text<'_>]) {
+fn first(cx: &FileChecker<'_>, severity: Severity, arguments: &[Text<'_>]) {
     for argument in arguments {
         for word in argument
             .unquoted()
@@ -150,7 +150,10 @@ fn first(cx: &Checker<'_>, severity: Severity, arguments: &[Text<'_>]) {
                     severity,
                     word.range(),
                     message,
-                    Suggestion::display_only(format!("For HIP: {instead}")),
+                    RawFix::display_only(format!(
+                        "For HIP: {}",
+                        instead.replace("{arch}", cx.target.arch.name())
+                    )),
                 );
                 return;
             }

@@ -1,8 +1,8 @@
 //! HW004: a container image that contains CUDA.
 
-use crate::checker::Checker;
+use crate::checker::FileChecker;
 use crate::text::Text;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{Severity, Target, Version};
 
 declare_rule! {
@@ -59,12 +59,12 @@ declare_rule! {
         severity: Error,
         applicability: Unsafe,
         targets: "every ROCm target; the tag depends on the ROCm version",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         files: [Dockerfile, Yaml, Shell] check,
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &FileChecker<'_>) {
     let images = &cx.facts.images;
     let is_rocm = |name: Text<'_>| name.as_str().contains("rocm");
     if cx.is_ported || images.iter().any(|image| is_rocm(image.name)) {
@@ -85,7 +85,7 @@ fn check(cx: &Checker<'_>) {
     }
 }
 
-fn report(cx: &Checker<'_>, image: Text<'_>) {
+fn report(cx: &FileChecker<'_>, image: Text<'_>) {
     let name = image
         .as_str()
         .trim_start_matches("docker://")
@@ -106,13 +106,13 @@ fn report(cx: &Checker<'_>, image: Text<'_>) {
     };
     let fix = match instead {
         // Replacing the line would leave the stage's own build arguments unused.
-        Some(instead) if name.contains('$') => Suggestion::display_only(format!("Use {instead}")),
+        Some(instead) if name.contains('$') => RawFix::display_only(format!("ApiRule {instead}")),
         Some(instead) => {
-            Suggestion::unsafe_edits(format!("Use {instead}"), vec![(image.range(), instead)])
+            RawFix::unsafe_edits(format!("ApiRule {instead}"), vec![(image.range(), instead)])
         }
-        None => Suggestion::display_only(
-            "Look for an equivalent AMD image, https://hub.docker.com/u/rocm",
-        ),
+        None => {
+            RawFix::display_only("Look for an equivalent AMD image, https://hub.docker.com/u/rocm")
+        }
     };
     cx.report(
         &RULE,

@@ -1,10 +1,10 @@
 //! HW005: making NVIDIA GPUs available in a container.
 
-use crate::checker::Checker;
+use crate::checker::FileChecker;
 use crate::facts::Command;
 use crate::text::Text;
 use hipward_analyzer_core::Severity;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -61,7 +61,7 @@ declare_rule! {
         also: [Info "for a variable that only NVIDIA's toolkit reads"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         files: [Dockerfile, Shell, Yaml] check,
     }
 }
@@ -71,7 +71,7 @@ const TITLE: &str = "Pass /dev/kfd and /dev/dri to the container";
 const MESSAGE: &str =
     "This needs NVIDIA's container toolkit; on a host without it the container does not start.";
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &FileChecker<'_>) {
     if cx.is_ported || cx.source.contains("/dev/kfd") {
         return;
     }
@@ -105,9 +105,9 @@ fn check(cx: &Checker<'_>) {
             TITLE
         };
         let fix = if key == "nvidia.com/gpu" {
-            Suggestion::unsafe_edits(title, vec![(entry.key.range(), "amd.com/gpu".to_owned())])
+            RawFix::unsafe_edits(title, vec![(entry.key.range(), "amd.com/gpu".to_owned())])
         } else {
-            Suggestion::display_only(title)
+            RawFix::display_only(title)
         };
         cx.report(
             &RULE,
@@ -124,14 +124,14 @@ fn check(cx: &Checker<'_>) {
                 Severity::Info,
                 setting.key.range(),
                 "Only NVIDIA's container toolkit reads this variable; it does nothing for AMD GPUs.",
-                Suggestion::display_only("Start the container with /dev/kfd and /dev/dri"),
+                RawFix::display_only("Start the container with /dev/kfd and /dev/dri"),
             );
         }
     }
 }
 
 /// `--gpus all`, `--gpus=all`, `--runtime nvidia`
-fn options(cx: &Checker<'_>, words: &[Text<'_>]) {
+fn options(cx: &FileChecker<'_>, words: &[Text<'_>]) {
     let mut is_first = true;
     for (at, word) in words.iter().enumerate() {
         let (option, inline) = match word.split_once('=') {
@@ -158,9 +158,9 @@ fn options(cx: &Checker<'_>, words: &[Text<'_>]) {
                 .get(end..)
                 .is_some_and(|rest| rest.starts_with(['"', '\'']));
         let fix = if is_plain && is_first && option == "--gpus" {
-            Suggestion::unsafe_edits(TITLE, vec![(word.range().start..end, DEVICES.to_owned())])
+            RawFix::unsafe_edits(TITLE, vec![(word.range().start..end, DEVICES.to_owned())])
         } else {
-            Suggestion::display_only(TITLE)
+            RawFix::display_only(TITLE)
         };
         is_first = false;
         cx.report(

@@ -1,6 +1,6 @@
 //! HW003: a required package that is for NVIDIA GPUs.
 
-use crate::checker::Checker;
+use crate::checker::FileChecker;
 use crate::rules::helpers::packages;
 
 declare_rule! {
@@ -47,11 +47,11 @@ declare_rule! {
         also: [Warning "for a package that installs but has no use on ROCm"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/right-pytorch"),
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check,
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &FileChecker<'_>) {
     packages::check(cx, &RULE);
 }

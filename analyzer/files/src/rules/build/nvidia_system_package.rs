@@ -1,8 +1,8 @@
 //! HW010: NVIDIA packages from the system's package manager.
 
-use crate::checker::Checker;
+use crate::checker::FileChecker;
 use hipward_analyzer_core::Severity;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::diagnostic::RawFix;
 
 declare_rule! {
     /// ## What it does
@@ -43,7 +43,7 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         files: [Dockerfile, Shell, Yaml] check,
     }
 }
@@ -70,7 +70,7 @@ const PACKAGES: &[(&str, &str)] = &[
 
 const HOST: &str = "developer.download.nvidia.com";
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &FileChecker<'_>) {
     if cx.is_ported {
         return;
     }
@@ -89,7 +89,7 @@ fn check(cx: &Checker<'_>) {
                         Severity::Warning,
                         download.range(),
                         "NVIDIA's package server has nothing for an AMD GPU.",
-                        Suggestion::display_only(
+                        RawFix::display_only(
                             "Install ROCm from AMD's repository, or use an image that contains it",
                         ),
                     );
@@ -111,7 +111,7 @@ fn check(cx: &Checker<'_>) {
                 Severity::Warning,
                 word.range(),
                 "This package is part of NVIDIA's stack; an AMD GPU cannot use it.",
-                Suggestion::display_only(format!("On ROCm: {instead}")),
+                RawFix::display_only(format!("On ROCm: {instead}")),
             );
         }
     }

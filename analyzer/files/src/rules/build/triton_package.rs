@@ -1,8 +1,8 @@
 //! HW014: Triton as a requirement, in addition to the one that PyTorch installs.
 
-use crate::checker::Checker;
+use crate::checker::FileChecker;
 use crate::facts::Installer;
-use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::{Severity, Version};
 
 declare_rule! {
@@ -47,12 +47,12 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every ROCm target; the name depends on PyTorch's version",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml] check,
     }
 }
 
-fn check(cx: &Checker<'_>) {
+fn check(cx: &FileChecker<'_>) {
     if cx.is_ported {
         return;
     }
@@ -74,14 +74,14 @@ fn check(cx: &Checker<'_>) {
                 format!(
                     "PyTorch's ROCm wheels install Triton as {own}; pip puts this one into the same folder, over it."
                 ),
-                Suggestion::display_only("Let PyTorch select the version"),
+                RawFix::display_only("Let PyTorch select the version"),
             ),
             "pytorch-triton-rocm" if renamed => cx.report(
                 &RULE,
                 Severity::Warning,
                 range,
                 "Since PyTorch 2.10 this package is triton-rocm; the old one installs into the same folder.",
-                Suggestion::display_only("Let PyTorch install it"),
+                RawFix::display_only("Let PyTorch install it"),
             ),
             _ => {}
         }

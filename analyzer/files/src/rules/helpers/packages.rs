@@ -1,9 +1,9 @@
 //! Packages that matter in a port, by the name of the requirement. One table for the rules on imports that also check
 //! requirements, and for `build/nvidia_package.rs` if there is no such rule.
 
-use crate::checker::Checker;
+use crate::checker::FileChecker;
 use crate::facts::{Installer, Requirement, names_rocm};
-use hipward_analyzer_core::diagnostic::Suggestion;
+use hipward_analyzer_core::diagnostic::RawFix;
 use hipward_analyzer_core::rule::Rule;
 use hipward_analyzer_core::{Language, Severity, Version};
 
@@ -23,7 +23,7 @@ struct Package {
     fine_from: Option<Version>,
 }
 
-const fn gone(
+const fn unavailable(
     name: &'static str,
     owner: &'static str,
     message: &'static str,
@@ -48,7 +48,7 @@ const fn other_build(
 ) -> Package {
     Package {
         severity: Severity::Warning,
-        ..gone(name, owner, message, advice)
+        ..unavailable(name, owner, message, advice)
     }
 }
 
@@ -69,7 +69,7 @@ const OWN: &str = "nvidia-package";
 const PACKAGES: &[Package] = &[
     Package {
         instead: Some("amdsmi"),
-        ..gone(
+        ..unavailable(
             "nvidia-ml-py",
             "pynvml",
             "NVML reads NVIDIA's driver only; on a ROCm host its calls fail.",
@@ -78,7 +78,7 @@ const PACKAGES: &[Package] = &[
     },
     Package {
         instead: Some("amdsmi"),
-        ..gone(
+        ..unavailable(
             "pynvml",
             "pynvml",
             "NVML reads NVIDIA's driver only; on a ROCm host its calls fail.",
@@ -99,7 +99,7 @@ const PACKAGES: &[Package] = &[
     ),
     Package {
         instead: Some("cupy-rocm-7-0"),
-        ..gone(
+        ..unavailable(
             "cupy-cuda*",
             "cupy",
             "This CuPy wheel is built for CUDA and does not import on a ROCm host.",
@@ -139,43 +139,43 @@ const PACKAGES: &[Package] = &[
             "Require a current bitsandbytes",
         )
     },
-    gone(
+    unavailable(
         "tensorrt*",
         "tensorrt",
         "TensorRT runs on NVIDIA GPUs only.",
         "Use MIGraphX or torch.compile",
     ),
-    gone(
+    unavailable(
         "torch-tensorrt",
         "tensorrt",
         "TensorRT runs on NVIDIA GPUs only.",
         "Use torch_migraphx or torch.compile",
     ),
-    gone(
+    unavailable(
         "nvidia-dali-*",
         "dali",
         "DALI runs on NVIDIA GPUs only.",
         "Use rocAL, or a data loader on the CPU",
     ),
-    gone(
+    unavailable(
         "cuda-python",
         "cuda-python",
         "cuda-python binds NVIDIA's driver and runtime; a ROCm host has neither.",
         "Use hip-python",
     ),
-    gone(
+    unavailable(
         "cuda-bindings",
         "cuda-python",
         "cuda-python binds NVIDIA's driver and runtime; a ROCm host has neither.",
         "Use hip-python",
     ),
-    gone(
+    unavailable(
         "pycuda",
         "cuda-python",
         "PyCUDA binds NVIDIA's driver; a ROCm host does not have it.",
         "Use hip-python, or a PyTorch extension",
     ),
-    gone(
+    unavailable(
         "numba-cuda",
         "cuda-python",
         "numba-cuda compiles for NVIDIA GPUs only.",
@@ -183,56 +183,56 @@ const PACKAGES: &[Package] = &[
     ),
     Package {
         instead: Some("onnxruntime-migraphx"),
-        ..gone(
+        ..unavailable(
             "onnxruntime-gpu",
             OWN,
             "onnxruntime-gpu has the CUDA and TensorRT providers; on a ROCm host it falls back to the CPU or does not load.",
             "Require onnxruntime-migraphx",
         )
     },
-    gone(
+    unavailable(
         "transformer-engine*",
         "cuda-only-library",
         "PyPI's Transformer Engine is built for CUDA.",
         "Build https://github.com/ROCm/TransformerEngine",
     ),
-    gone(
+    unavailable(
         "flashinfer-python",
         "cuda-only-library",
         "FlashInfer's kernels are CUDA.",
         "Use aiter, or your server's attention backend for ROCm",
     ),
-    gone(
+    unavailable(
         "flashinfer-cubin",
         "cuda-only-library",
         "FlashInfer's kernels are CUDA.",
         "Use aiter, or your server's attention backend for ROCm",
     ),
-    gone(
+    unavailable(
         "flashinfer-jit-cache",
         "cuda-only-library",
         "FlashInfer's kernels are CUDA.",
         "Use aiter, or your server's attention backend for ROCm",
     ),
-    gone(
+    unavailable(
         "flash-attn-3",
         "flash-attn",
         "FlashAttention-3 is for Hopper GPUs.",
         "Use flash-attn's ROCm build or aiter",
     ),
-    gone(
+    unavailable(
         "flash-attn-4",
         "flash-attn",
         "FlashAttention-4 is for NVIDIA GPUs.",
         "Use flash-attn's ROCm build or aiter",
     ),
-    gone(
+    unavailable(
         "nvidia-modelopt*",
         OWN,
         "ModelOpt's kernels and export are for NVIDIA GPUs.",
         "Use AMD Quark (amd-quark)",
     ),
-    gone(
+    unavailable(
         "nvidia-cutlass*",
         "cuda-only-library",
         "CUTLASS compiles for NVIDIA GPUs only.",
@@ -256,37 +256,37 @@ const PACKAGES: &[Package] = &[
     libraries("nvidia-nvtx*"),
     libraries("nvidia-nvvm*"),
     libraries("nvidia-mathdx*"),
-    gone(
+    unavailable(
         "cudf-cu*",
         "cuda-only-library",
         "RAPIDS is built for CUDA.",
         "Use hipDF, or pandas",
     ),
-    gone(
+    unavailable(
         "cuml-cu*",
         "cuda-only-library",
         "RAPIDS is built for CUDA.",
         "Use scikit-learn",
     ),
-    gone(
+    unavailable(
         "cugraph-cu*",
         "cuda-only-library",
         "RAPIDS is built for CUDA.",
         "Use a graph library for the CPU",
     ),
-    gone(
+    unavailable(
         "rmm-cu*",
         "cuda-only-library",
         "RAPIDS is built for CUDA.",
         "Use hipMM",
     ),
-    gone(
+    unavailable(
         "faiss-gpu*",
         OWN,
         "PyPI's faiss-gpu is built for CUDA.",
         "Build faiss with -DFAISS_ENABLE_ROCM=ON, or use faiss-cpu",
     ),
-    gone(
+    unavailable(
         "spconv-cu*",
         "cuda-only-library",
         "This spconv wheel is built for CUDA.",
@@ -294,38 +294,38 @@ const PACKAGES: &[Package] = &[
     ),
     Package {
         instead: Some("tensorflow-rocm"),
-        ..gone(
+        ..unavailable(
             "tensorflow-gpu",
             OWN,
             "tensorflow-gpu is built for CUDA.",
             "Require tensorflow-rocm",
         )
     },
-    gone(
+    unavailable(
         "paddlepaddle-gpu",
         OWN,
         "paddlepaddle-gpu is built for CUDA.",
         "Install PaddlePaddle's build for ROCm",
     ),
-    gone(
+    unavailable(
         "jax-cuda*",
         OWN,
         "This is JAX's plugin for CUDA.",
         "Require the jax-rocm7 plugin",
     ),
-    gone(
+    unavailable(
         "deep-ep",
         "cuda-only-library",
         "DeepEP is built on NVSHMEM.",
         "Use mori, AMD's expert-parallel communication",
     ),
-    gone(
+    unavailable(
         "deep-gemm",
         "cuda-only-library",
         "DeepGEMM's kernels are for NVIDIA GPUs.",
         "Use aiter's FP8 GEMM",
     ),
-    gone(
+    unavailable(
         "sgl-kernel",
         OWN,
         "PyPI's sgl-kernel is built for CUDA.",
@@ -347,7 +347,7 @@ const EXTRAS: &[(&str, &str)] = &[
 ];
 
 /// Reports the packages of the rule `of`.
-pub(crate) fn check(cx: &Checker<'_>, of: &'static Rule) {
+pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
     // A list is installed as a whole: a package that is useless on ROCm is also useless next to `torch==2.6.0+rocm6.2`.
     let only_errors = cx.is_ported && cx.language == Language::Requirements;
     if cx.is_ported && !only_errors {
@@ -384,7 +384,7 @@ pub(crate) fn check(cx: &Checker<'_>, of: &'static Rule) {
                 Severity::Error,
                 requirement.name.range().start..requirement.extras.range().end,
                 "This extra requires NVIDIA's libraries and a CUDA build.",
-                Suggestion::display_only(*advice),
+                RawFix::display_only(*advice),
             );
         }
     }
@@ -413,7 +413,7 @@ fn is_fine(package: &Package, requirement: &Requirement<'_>) -> bool {
 }
 
 /// `pip install flash-attn --no-build-isolation` in an image for ROCm: the recommended command.
-fn is_built_here(cx: &Checker<'_>, package: &Package, requirement: &Requirement<'_>) -> bool {
+fn is_built_here(cx: &FileChecker<'_>, package: &Package, requirement: &Requirement<'_>) -> bool {
     let images = &cx.facts.images;
     package.advice.contains("--no-build-isolation")
         && images.iter().any(|image| names_rocm(image.name.as_str()))
@@ -427,19 +427,19 @@ fn is_built_here(cx: &Checker<'_>, package: &Package, requirement: &Requirement<
         })
 }
 
-fn fix(cx: &Checker<'_>, package: &Package, requirement: &Requirement<'_>) -> Suggestion {
+fn fix(cx: &FileChecker<'_>, package: &Package, requirement: &Requirement<'_>) -> RawFix {
     let fits = !package.advice.contains("rocm-7") || cx.target.rocm.major >= 7;
     match package.instead {
         // The replacement has different versions.
         Some(instead)
             if requirement.specifier.is_empty() && requirement.extras.is_empty() && fits =>
         {
-            Suggestion::unsafe_edits(
+            RawFix::unsafe_edits(
                 package.advice,
                 vec![(requirement.name.range(), instead.to_owned())],
             )
         }
-        _ => Suggestion::display_only(package.advice),
+        _ => RawFix::display_only(package.advice),
     }
 }
 

@@ -2,15 +2,15 @@
 //!
 //! The rules in `environment/` use it for such files; each row names the rule that reports it.
 
-use crate::checker::Checker;
+use crate::checker::FileChecker;
 use crate::facts::Setting;
-use hipward_analyzer_core::diagnostic::{Replacement, Suggestion};
+use hipward_analyzer_core::diagnostic::{RawFix, Replacement};
 use hipward_analyzer_core::rule::Rule;
 use hipward_analyzer_core::{Severity, Version};
-use hipward_analyzer_python::rules::helpers::table_rules::{Use, What, filled};
+use hipward_analyzer_python::rules::helpers::table_rules::{ApiPattern, ApiRule, filled};
 
 /// The allocator's variable: its name by version, and `expandable_segments` where it does nothing.
-pub(crate) fn allocator(cx: &Checker<'_>, rule: &'static Rule) {
+pub(crate) fn allocator(cx: &FileChecker<'_>, rule: &'static Rule) {
     let torch = cx.target.torch;
     let is_new = torch >= Version::new(2, 9);
     let current = if is_new {
@@ -31,9 +31,9 @@ pub(crate) fn allocator(cx: &Checker<'_>, rule: &'static Rule) {
             let title = format!("Rename it to {current}");
             let edits = vec![(setting.key.range(), current.to_owned())];
             let fix = if is_new {
-                Suggestion::safe_edits(title, edits)
+                RawFix::safe_edits(title, edits)
             } else {
-                Suggestion::unsafe_edits(title, edits)
+                RawFix::unsafe_edits(title, edits)
             };
             cx.report(rule, Severity::Info, setting.key.range(), why, fix);
         }
@@ -49,14 +49,14 @@ pub(crate) fn allocator(cx: &Checker<'_>, rule: &'static Rule) {
                     "expandable_segments needs ROCm 7 and PyTorch 2.11; ROCm {} with PyTorch {torch} prints a warning and ignores it.",
                     cx.target.rocm
                 ),
-                Suggestion::display_only("Remove the option for this target"),
+                RawFix::display_only("Remove the option for this target"),
             );
         }
     }
 }
 
 /// `CUDA_LAUNCH_BLOCKING=1`, unless HIP's variable is also set.
-pub(crate) fn launch_blocking(cx: &Checker<'_>, rule: &'static Rule) {
+pub(crate) fn launch_blocking(cx: &FileChecker<'_>, rule: &'static Rule) {
     let counterparts = ["AMD_SERIALIZE_KERNEL", "HIP_LAUNCH_BLOCKING"];
     if settings(cx).any(|setting| counterparts.contains(&setting.key.as_str())) {
         return;
@@ -72,9 +72,9 @@ pub(crate) fn launch_blocking(cx: &Checker<'_>, rule: &'static Rule) {
                 (setting.key.range(), "AMD_SERIALIZE_KERNEL".to_owned()),
                 (setting.value.range(), "3".to_owned()),
             ];
-            Suggestion::unsafe_edits(title, edits)
+            RawFix::unsafe_edits(title, edits)
         } else {
-            Suggestion::display_only(title)
+            RawFix::display_only(title)
         };
         cx.report(
             rule,
@@ -172,7 +172,7 @@ const VARIABLES: &[Variable] = &[
 ];
 
 /// Reports the variables of the rule `of` in the table.
-pub(crate) fn check(cx: &Checker<'_>, of: &'static Rule) {
+pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
     if cx.is_ported {
         return;
     }
@@ -182,7 +182,7 @@ pub(crate) fn check(cx: &Checker<'_>, of: &'static Rule) {
         }
         // Only the first is reported: scripts set one in each of many branches.
         if let Some(setting) = given(cx, variable.name).next() {
-            let advice = Suggestion::display_only(variable.advice);
+            let advice = RawFix::display_only(variable.advice);
             cx.report(
                 of,
                 variable.severity,
@@ -196,10 +196,10 @@ pub(crate) fn check(cx: &Checker<'_>, of: &'static Rule) {
 
 /// Reports the variables of the table that the rule uses for code: `ENV X=1` and `os.environ["X"] = "1"` are
 /// equivalent.
-pub(crate) fn uses(cx: &Checker<'_>, of: &'static Rule, uses: &[Use]) {
+pub(crate) fn uses(cx: &FileChecker<'_>, of: &'static Rule, uses: &[ApiRule]) {
     let mut seen: Vec<&str> = Vec::new();
     for found in uses.iter().filter(|found| found.when.holds(cx.target)) {
-        let What::Variable(name, values) = found.what else {
+        let ApiPattern::Variable(name, values) = found.pattern else {
             continue;
         };
         let fits = |setting: &&Setting<'_>| {
@@ -213,12 +213,12 @@ pub(crate) fn uses(cx: &Checker<'_>, of: &'static Rule, uses: &[Use]) {
             seen.push(name);
             let title = filled(found.fix.title, cx.target);
             let fix = match edits(cx, setting, &filled(found.fix.instead, cx.target)) {
-                Some(edits) => Suggestion {
+                Some(edits) => RawFix {
                     title,
                     applicability: found.fix.applicability,
                     edits,
                 },
-                None => Suggestion::display_only(title),
+                None => RawFix::display_only(title),
             };
             let message = filled(found.message, cx.target);
             cx.report(of, found.severity, setting.key.range(), message, fix);
@@ -227,7 +227,7 @@ pub(crate) fn uses(cx: &Checker<'_>, of: &'static Rule, uses: &[Use]) {
 }
 
 /// Edits that replace a setting by `NAME=value`; `None` if the name also appears elsewhere, where it may be read.
-fn edits(cx: &Checker<'_>, setting: &Setting<'_>, instead: &str) -> Option<Vec<Replacement>> {
+fn edits(cx: &FileChecker<'_>, setting: &Setting<'_>, instead: &str) -> Option<Vec<Replacement>> {
     let (name, value) = instead.split_once('=')?;
     let key = setting.key.as_str();
     if name != key && cx.source.matches(key).count() > 1 {
@@ -241,26 +241,26 @@ fn edits(cx: &Checker<'_>, setting: &Setting<'_>, instead: &str) -> Option<Vec<R
 
 /// Reports a variable with a name that no program reads, and renames it.
 pub(crate) fn renamed(
-    cx: &Checker<'_>,
+    cx: &FileChecker<'_>,
     rule: &'static Rule,
     names: &[&str],
     say: fn(&str) -> (String, String),
 ) {
     for setting in settings(cx).filter(|setting| names.contains(&setting.key.as_str())) {
         let (message, name) = say(setting.key.as_str());
-        let fix = Suggestion::safe_edits(format!("Set {name}"), vec![(setting.key.range(), name)]);
+        let fix = RawFix::safe_edits(format!("Set {name}"), vec![(setting.key.range(), name)]);
         cx.report(rule, Severity::Warning, setting.key.range(), message, fix);
     }
 }
 
 /// True if the file sets `name`, to any value.
-pub(crate) fn sets(cx: &Checker<'_>, name: &str) -> bool {
+pub(crate) fn sets(cx: &FileChecker<'_>, name: &str) -> bool {
     settings(cx).any(|setting| setting.key.as_str() == name)
 }
 
 /// The positions where `name` is set; `ENV X=$X` passes on a value that is set elsewhere.
 pub(crate) fn given<'c, 'a>(
-    cx: &'c Checker<'a>,
+    cx: &'c FileChecker<'a>,
     name: &'c str,
 ) -> impl Iterator<Item = &'c Setting<'a>> {
     let is_own = |value: &str| !value.is_empty() && !value.starts_with('$');
@@ -269,6 +269,6 @@ pub(crate) fn given<'c, 'a>(
     })
 }
 
-fn settings<'c, 'a>(cx: &'c Checker<'a>) -> impl Iterator<Item = &'c Setting<'a>> {
+fn settings<'c, 'a>(cx: &'c FileChecker<'a>) -> impl Iterator<Item = &'c Setting<'a>> {
     cx.facts.settings.iter().filter(|setting| !setting.guarded)
 }

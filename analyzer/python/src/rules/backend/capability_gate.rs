@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{decides_a_skip, is_named_after_amd};
 use crate::semantic::{Value, integer, string_parts};
 use crate::syntax::{Field, Kind, Node};
-use hipward_analyzer_core::{Arch, Severity};
+use hipward_analyzer_core::Severity;
 
 declare_rule! {
     /// ## What it does
@@ -17,8 +17,8 @@ declare_rule! {
     /// ## Why on ROCm
     ///
     /// On ROCm the capability is the number of the gfx architecture: (9, 0) on gfx90a, (9, 4) on gfx942, (9, 5) on
-    /// gfx950. If it is interpreted as an SM version, each of them looks like Hopper. A gate for Hopper then selects
-    /// kernels that cannot run on the AMD GPU. A gate on the names `sm_80` and `sm_90` is never true, because the list
+    /// gfx950, (12, 0) on gfx1201. If it is interpreted as an SM version, gfx9 looks like Hopper, and later architectures
+    /// look like Blackwell. A gate for these then selects kernels that cannot run on the AMD GPU. A gate on the names `sm_80` and `sm_90` is never true, because the list
     /// contains names such as `gfx942`. A list of supported GPUs such as `[(8, 0), (9, 0)]` does not include (9, 4).
     ///
     /// ## Example
@@ -61,7 +61,7 @@ declare_rule! {
         ],
         applicability: DisplayOnly,
         targets: "every ROCm target; the message depends on the architecture",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/nvidia-gates"),
         visit: [ComparisonOperator],
     }
 }
@@ -69,15 +69,16 @@ declare_rule! {
 /// The value of `get_device_capability()`.
 type Capability = (i64, i64);
 
-/// NVIDIA's generations: the two before Hopper, and Hopper.
+/// NVIDIA's generations: the two before Hopper, Hopper, and Blackwell.
 const AMPERE: Capability = (8, 0);
 const ADA: Capability = (8, 9);
 const HOPPER: Capability = (9, 0);
+const BLACKWELL: Capability = (10, 0);
 
 /// How many levels of an expression such as `major * 10 + minor` are evaluated.
 const MAX_DEPTH: u8 = 6;
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     let parts: Vec<_> = tree.parts(node).collect();
     let arch = cx.target().arch;
@@ -97,7 +98,8 @@ fn check(cx: &Checker<'_>, node: Node) {
     if !parts.iter().step_by(2).any(reads_capability) {
         return;
     }
-    let capability = capability(arch);
+    let (major, minor) = arch.capability();
+    let capability = (i64::from(major), i64::from(minor));
     let answers = [capability, HOPPER, AMPERE, ADA].map(|device| answer(cx, &parts, device));
     let [Some(answer), Some(on_hopper), on_ampere, on_ada] = answers else {
         return;
@@ -113,13 +115,21 @@ fn check(cx: &Checker<'_>, node: Node) {
         Some(Kind::NotEqual | Kind::NotIn) => !answer,
         _ => ![on_ampere, on_ada].contains(&Some(answer)),
     };
+    let answer_on_blackwell = self::answer(cx, &parts, BLACKWELL);
     let is_taken_for_hopper = singles_out && answer == on_hopper;
     // A list of old and new generations lists all supported GPUs; a list of new ones only is for Hopper's kernels.
     let is_left_out = matches!(operator, Some(Kind::In | Kind::NotIn))
         && answer != on_hopper
         && [on_ampere, on_ada].contains(&Some(on_hopper));
+    // Later than gfx9, an AMD GPU is also taken for a GPU after Hopper.
+    let is_taken_for_blackwell = capability >= BLACKWELL
+        && singles_out
+        && answer != on_hopper
+        && answer_on_blackwell == Some(answer);
     let meaning = if is_taken_for_hopper {
         "as on a Hopper GPU"
+    } else if is_taken_for_blackwell {
+        "as on a Blackwell GPU"
     } else if is_left_out {
         "as on an unlisted GPU"
     } else {
@@ -130,7 +140,6 @@ fn check(cx: &Checker<'_>, node: Node) {
     } else {
         Severity::Warning
     };
-    let (major, minor) = capability;
     let message = format!(
         "get_device_capability() returns ({major}, {minor}) on {}, the number of its architecture, so this test is {answer}, {meaning}.",
         arch.name()
@@ -139,7 +148,7 @@ fn check(cx: &Checker<'_>, node: Node) {
 }
 
 /// The result of a comparison on `device`; `parts` are its operands with the operators between them.
-fn answer(cx: &Checker<'_>, parts: &[Node], device: Capability) -> Option<bool> {
+fn answer(cx: &PythonChecker<'_>, parts: &[Node], device: Capability) -> Option<bool> {
     let mut all = true;
     let mut rest = parts;
     while let [left, operator, right, ..] = *rest {
@@ -160,7 +169,12 @@ fn answer(cx: &Checker<'_>, parts: &[Node], device: Capability) -> Option<bool> 
 }
 
 /// `major in (8, 9)`, `capability in [(8, 0), (9, 0)]`
-fn is_listed(cx: &Checker<'_>, wanted: &[i64], list: Node, device: Capability) -> Option<bool> {
+fn is_listed(
+    cx: &PythonChecker<'_>,
+    wanted: &[i64],
+    list: Node,
+    device: Capability,
+) -> Option<bool> {
     let tree = cx.tree();
     let list = cx.semantics.expression(list);
     if !matches!(tree.kind(list), Kind::Tuple | Kind::List | Kind::Set) {
@@ -173,7 +187,7 @@ fn is_listed(cx: &Checker<'_>, wanted: &[i64], list: Node, device: Capability) -
     Some(found)
 }
 
-fn report(cx: &Checker<'_>, node: Node, severity: Severity, message: String) {
+fn report(cx: &PythonChecker<'_>, node: Node, severity: Severity, message: String) {
     if is_named_after_amd(cx, node) {
         return;
     }
@@ -184,21 +198,7 @@ fn report(cx: &Checker<'_>, node: Node, severity: Severity, message: String) {
         severity
     };
     let title = "Test for the feature (torch.cuda.is_bf16_supported()), or add `torch.version.hip is None and`";
-    cx.report_as(
-        &RULE,
-        severity,
-        node,
-        message,
-        Suggestion::display_only(title),
-    );
-}
-
-fn capability(arch: Arch) -> Capability {
-    match arch {
-        Arch::Gfx90a => (9, 0),
-        Arch::Gfx942 => (9, 4),
-        Arch::Gfx950 => (9, 5),
-    }
+    cx.report_as(&RULE, severity, node, message, RawFix::display_only(title));
 }
 
 /// A number or a tuple of numbers, with its value on some device.
@@ -216,7 +216,7 @@ impl Number {
     }
 }
 
-fn evaluate(cx: &Checker<'_>, node: Node, device: Capability, depth: u8) -> Option<Number> {
+fn evaluate(cx: &PythonChecker<'_>, node: Node, device: Capability, depth: u8) -> Option<Number> {
     let depth = depth.checked_sub(1)?;
     let tree = cx.tree();
     if let Some(Value::Unpacked(value, index)) =
@@ -301,7 +301,7 @@ fn compare(operator: Kind, left: &[i64], right: &[i64]) -> Option<bool> {
 }
 
 /// `"sm_90" in torch.cuda.get_arch_list()`, `f"sm_{major}{minor}" == "sm_90"`
-fn compares_arch_names(cx: &Checker<'_>, left: Node, right: Node) -> bool {
+fn compares_arch_names(cx: &PythonChecker<'_>, left: Node, right: Node) -> bool {
     let tree = cx.tree();
     let is_sm = |node| {
         string_parts(&cx.semantics, node)

@@ -1,6 +1,6 @@
 //! HW309: a causal mask with a key-value cache.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
     argument, called, contains_any, function_around, own_attribute, receiver,
 };
@@ -64,11 +64,11 @@ declare_rule! {
         severity: Warning,
         applicability: Unsafe,
         targets: "every target; it is wrong on every vendor",
-        lesson: None,
+        lesson: Some("optimize/attention-masks"),
         visit: [KeywordArgument],
     }
 }
-fn check(cx: &Checker<'_>, setting: Node) {
+fn check(cx: &PythonChecker<'_>, setting: Node) {
     let tree = cx.tree();
     let Some((name, value)) = tree
         .child(setting, Field::Name)
@@ -119,9 +119,9 @@ fn check(cx: &Checker<'_>, setting: Node) {
         );
         let mut edits = vec![(tree.span(setting), text)];
         edits.extend(import);
-        Suggestion::unsafe_edits(title, edits)
+        RawFix::unsafe_edits(title, edits)
     } else {
-        Suggestion::display_only(title)
+        RawFix::display_only(title)
     };
     cx.report(
         &RULE,
@@ -135,7 +135,7 @@ fn check(cx: &Checker<'_>, setting: Node) {
 const MAX_DEPTH: u8 = 6;
 
 /// True if an earlier value of the keys is a cache, or is concatenated with earlier keys.
-fn comes_from_cache(cx: &Checker<'_>, keys: Node, depth: u8) -> bool {
+fn comes_from_cache(cx: &PythonChecker<'_>, keys: Node, depth: u8) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return false;
     };
@@ -179,14 +179,14 @@ fn comes_from_cache(cx: &Checker<'_>, keys: Node, depth: u8) -> bool {
 const MAX_BINDINGS: usize = 8;
 
 /// `if cache is None or q.size(-2) == k.size(-2):`: the mask is correct where the lengths are equal.
-fn is_chosen_by_length(cx: &Checker<'_>, argument: Node) -> bool {
+fn is_chosen_by_length(cx: &PythonChecker<'_>, argument: Node) -> bool {
     let tree = cx.tree();
     let around = function_around(cx, argument);
     let encloses = tree
         .ancestors(argument)
         .take_while(|ancestor| Some(*ancestor) != around)
         .filter_map(|ancestor| tree.child(ancestor, Field::Condition))
-        .any(|condition| asks_for_length(cx, condition));
+        .any(|condition| checks_length(cx, condition));
     // `if q_len == 1: return …` before it
     encloses
         || around.is_some_and(|function| {
@@ -197,12 +197,12 @@ fn is_chosen_by_length(cx: &Checker<'_>, argument: Node) -> bool {
                     let branch = tree.parent(tree.block(leave))?;
                     tree.child(branch, Field::Condition)
                 })
-                .any(|condition| asks_for_length(cx, condition))
+                .any(|condition| checks_length(cx, condition))
         })
 }
 
 /// True if each alternative of the condition tests a length, or whether there is a cache.
-fn asks_for_length(cx: &Checker<'_>, condition: Node) -> bool {
+fn checks_length(cx: &PythonChecker<'_>, condition: Node) -> bool {
     let tree = cx.tree();
     let condition = tree.unparenthesized(condition);
     let sides = [Field::Left, Field::Right].map(|side| tree.child(condition, side));
@@ -212,7 +212,7 @@ fn asks_for_length(cx: &Checker<'_>, condition: Node) -> bool {
             .children(condition)
             .any(|word| tree.kind(word) == Kind::Or)
     {
-        return asks_for_length(cx, left) && asks_for_length(cx, right);
+        return checks_length(cx, left) && checks_length(cx, right);
     }
     // `flash_attn_with_kvcache is None`: whether a package is installed is independent of the lengths.
     let first = tree.parts(condition).next().unwrap_or(condition);
@@ -231,7 +231,7 @@ fn asks_for_length(cx: &Checker<'_>, condition: Node) -> bool {
 }
 
 /// `torch.cat([past_k, k])`, `cache.update(k, v)`, `self._update_kv_cache(kv)`, `self.k_cache[:, :end]`
-fn is_cached(cx: &Checker<'_>, value: Node) -> bool {
+fn is_cached(cx: &PythonChecker<'_>, value: Node) -> bool {
     let tree = cx.tree();
     let joins = match tree.kind(value) {
         Kind::Call => {

@@ -1,6 +1,6 @@
 //! HW303: cuDNN by name, where PyTorch uses MIOpen.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
 
@@ -51,11 +51,11 @@ declare_rule! {
         also: [Error "for cuDNN's attention as the only backend"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/nvidia-gates"),
         visit: [ComparisonOperator, Attribute],
     }
 }
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     if tree.kind(node) == Kind::Attribute {
         attention(cx, node);
@@ -76,12 +76,12 @@ fn check(cx: &Checker<'_>, node: Node) {
             &RULE,
             node,
             "On ROCm this is MIOpen's version, such as 3005001, which is larger than any of cuDNN's: the test is meaningless.",
-            Suggestion::display_only("Test for the feature, or add `torch.version.hip is None and`"),
+            RawFix::display_only("Test for the feature, or add `torch.version.hip is None and`"),
         );
     }
 }
 
-fn attention(cx: &Checker<'_>, node: Node) {
+fn attention(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     let Some(member) = tree
         .child(node, Field::Attribute)
@@ -112,7 +112,7 @@ fn attention(cx: &Checker<'_>, node: Node) {
             Severity::Error,
             node,
             "ROCm has no cuDNN attention: with this backend alone scaled_dot_product_attention raises.",
-            Suggestion::unsafe_edits(
+            RawFix::unsafe_edits(
                 "Use the flash attention backend",
                 vec![(tree.span(member), "FLASH_ATTENTION".to_owned())],
             ),

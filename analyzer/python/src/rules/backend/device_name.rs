@@ -1,6 +1,6 @@
 //! HW306: testing a GPU's name for NVIDIA's products.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{contains_any, decides_a_skip};
 use crate::semantic::string;
 use crate::syntax::{Field, Kind, Node};
@@ -55,7 +55,7 @@ declare_rule! {
         ],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/nvidia-gates"),
         visit: [ComparisonOperator, Call],
     }
 }
@@ -81,9 +81,9 @@ const PRODUCTS: &[&str] = &[
 ];
 
 /// Substrings of AMD product names.
-const PRODUCTS_OF_AMD: &[&str] = &["mi2", "mi3", "instinct", "radeon", "gfx9"];
+const PRODUCTS_OF_AMD: &[&str] = &["mi2", "mi3", "instinct", "radeon", "gfx9", "gfx1"];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     let (subject, words) = match tree.kind(node) {
         Kind::ComparisonOperator => {
@@ -124,13 +124,13 @@ fn check(cx: &Checker<'_>, node: Node) {
             severity,
             node,
             format!("On ROCm the device's name is such as \"AMD Instinct MI300X\": no device is called \"{word}\"."),
-            Suggestion::display_only("Test for the feature, or for AMD's products as well"),
+            RawFix::display_only("Test for the feature, or for AMD's products as well"),
         );
     }
 }
 
 /// `elif "A100" in name:`, or the second of `"H100" in name or "H800" in name`
-fn is_further_branch(cx: &Checker<'_>, node: Node) -> bool {
+fn is_further_branch(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let is_second = tree.field(node) == Field::Right
         && tree
@@ -143,7 +143,7 @@ fn is_further_branch(cx: &Checker<'_>, node: Node) -> bool {
             .any(|ancestor| tree.kind(ancestor) == Kind::ElifClause)
 }
 
-fn starts_with(cx: &Checker<'_>, call: Node) -> Option<(Node, Node)> {
+fn starts_with(cx: &PythonChecker<'_>, call: Node) -> Option<(Node, Node)> {
     let tree = cx.tree();
     let function = tree.child(call, Field::Function)?;
     let method = tree.text(tree.child(function, Field::Attribute)?);
@@ -153,7 +153,7 @@ fn starts_with(cx: &Checker<'_>, call: Node) -> Option<(Node, Node)> {
 }
 
 /// `torch.cuda.get_device_name()`, `torch.cuda.get_device_properties(0).name`, in lower case or unchanged.
-fn is_device_name(cx: &Checker<'_>, node: Node) -> bool {
+fn is_device_name(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let mut node = cx.semantics.expression(node);
     for _ in 0..4 {
@@ -196,7 +196,7 @@ fn is_device_name(cx: &Checker<'_>, node: Node) -> bool {
 ///
 /// A string anywhere is not enough: `os.environ["AMD_SERIALIZE_KERNEL"]` names a variable, and another rule's fix
 /// inserts it.
-fn knows_amd(cx: &Checker<'_>) -> bool {
+fn knows_amd(cx: &PythonChecker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
         tree.nodes()
@@ -220,7 +220,7 @@ fn is_amds(text: &str) -> bool {
 /// True for a string that is an operand of a comparison or an entry of a table: `"MI300X" in name`,
 /// `{"MI300X": 1307e12}`, `name.startswith("AMD")`, `any(word in name for word in ("MI300", "MI250"))`,
 /// `case "MI300X":`.
-fn is_looked_for(cx: &Checker<'_>, content: Node) -> bool {
+fn is_looked_for(cx: &PythonChecker<'_>, content: Node) -> bool {
     let tree = cx.tree();
     let mut child = content;
     for parent in tree.ancestors(content) {

@@ -1,6 +1,6 @@
 //! HW311: searching an error message for CUDA.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::syntax::{Kind, Node};
 
 declare_rule! {
@@ -56,12 +56,12 @@ declare_rule! {
         severity: Warning,
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/nvidia-gates"),
         visit: [ComparisonOperator],
     }
 }
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     let parts: Vec<_> = tree.parts(node).collect();
     let [text, operator, _] = parts[..] else {
@@ -83,12 +83,12 @@ fn check(cx: &Checker<'_>, node: Node) {
     let fix = match memory {
         Some(at) => {
             let cuda = tree.span(text).start + at;
-            Suggestion::unsafe_edits(
+            RawFix::unsafe_edits(
                 "Search for the text that both builds have in common",
                 vec![(cuda..cuda + "cuda ".len(), String::new())],
             )
         }
-        None => Suggestion::display_only("Search for \"HIP error\" as well"),
+        None => RawFix::display_only("Search for \"HIP error\" as well"),
     };
     cx.report(
         &RULE,
@@ -99,7 +99,7 @@ fn check(cx: &Checker<'_>, node: Node) {
 }
 
 /// True within `assert`: the test's own text.
-fn is_asserted(cx: &Checker<'_>, node: Node) -> bool {
+fn is_asserted(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(node)
         .any(|around| tree.kind(around) == Kind::AssertStatement)

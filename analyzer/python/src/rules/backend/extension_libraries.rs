@@ -1,6 +1,6 @@
 //! HW012: an extension that links CUDA libraries by name.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::semantic::string;
 use crate::syntax::{Field, Kind, Node};
 
@@ -48,7 +48,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("port/hipify"),
         visit: [KeywordArgument],
     }
 }
@@ -76,7 +76,7 @@ const EXTENSIONS: &[&str] = &[
     "torch.utils.cpp_extension.load_inline",
 ];
 
-fn check(cx: &Checker<'_>, argument: Node) {
+fn check(cx: &PythonChecker<'_>, argument: Node) {
     let tree = cx.tree();
     let name = tree
         .child(argument, Field::Name)
@@ -114,7 +114,7 @@ fn check(cx: &Checker<'_>, argument: Node) {
                 &RULE,
                 item,
                 format!("A ROCm host has no lib{library}, and PyTorch does not replace it: the link fails."),
-                Suggestion::display_only(format!("On ROCm: {instead}")),
+                RawFix::display_only(format!("On ROCm: {instead}")),
             );
         }
     }

@@ -1,9 +1,9 @@
 //! HW308: the FP8 format that the target's matrix units support.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::contains_any;
 use crate::syntax::{Field, Kind, Node};
-use hipward_analyzer_core::Arch;
+use hipward_analyzer_core::Fp8Format;
 
 declare_rule! {
     /// ## What it does
@@ -14,9 +14,9 @@ declare_rule! {
     /// ## Why on ROCm
     ///
     /// There are two families. gfx942 multiplies `float8_e4m3fnuz` and `float8_e5m2fnuz`, which have a different bias
-    /// and a largest e4m3 value of 240. gfx950 multiplies the same formats as NVIDIA, `float8_e4m3fn` and
-    /// `float8_e5m2`, with values up to 448. gfx90a does not multiply FP8. With the wrong format `torch._scaled_mm`
-    /// raises, Triton emulates, and a scale computed with 448 overflows 240.
+    /// and a largest e4m3 value of 240. gfx950, gfx1200, gfx1201 and gfx1250 multiply the same formats as NVIDIA,
+    /// `float8_e4m3fn` and `float8_e5m2`, with values up to 448. Other AMD GPUs, such as gfx90a, do not multiply FP8.
+    /// With the wrong format `torch._scaled_mm` raises, Triton emulates, and a scale computed with 448 overflows 240.
     ///
     /// ## Example
     ///
@@ -56,7 +56,7 @@ declare_rule! {
         severity: Warning,
         applicability: Unsafe,
         targets: "every ROCm target; the format depends on the architecture",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("optimize/eight-bits"),
         visit: [Attribute],
     }
 }
@@ -64,7 +64,7 @@ declare_rule! {
 const OCP: [&str; 2] = ["float8_e4m3fn", "float8_e5m2"];
 const FNUZ: [&str; 2] = ["float8_e4m3fnuz", "float8_e5m2fnuz"];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     let Some(member) = tree.child(node, Field::Attribute) else {
         return;
@@ -73,10 +73,10 @@ fn check(cx: &Checker<'_>, node: Node) {
     if !text.starts_with("float8_e") || !is_made(cx, node) {
         return;
     }
-    let (wrong, right) = match cx.target().arch {
-        Arch::Gfx942 => (&OCP, Some(&FNUZ)),
-        Arch::Gfx950 => (&FNUZ, Some(&OCP)),
-        Arch::Gfx90a => (&OCP, None),
+    let (wrong, right) = match cx.target().arch.fp8() {
+        Some(Fp8Format::Fnuz) => (&OCP, Some(&FNUZ)),
+        Some(_) => (&FNUZ, Some(&OCP)),
+        None => (&OCP, None),
     };
     let Some(index) = wrong.iter().position(|format| *format == text) else {
         return;
@@ -96,7 +96,7 @@ fn check(cx: &Checker<'_>, node: Node) {
                 &RULE,
                 node,
                 format!("The matrix units of {arch} use {right}, not {text}: a scaled matmul with this raises, and the range differs."),
-                Suggestion::unsafe_edits(
+                RawFix::unsafe_edits(
                     format!("Use torch.{right}"),
                     vec![(tree.span(member), right.to_owned())],
                 ),
@@ -106,13 +106,13 @@ fn check(cx: &Checker<'_>, node: Node) {
             &RULE,
             node,
             format!("{arch} has no FP8 matrix units: a scaled matmul raises, and other operations convert first."),
-            Suggestion::display_only("Use bfloat16 on this target"),
+            RawFix::display_only("Use bfloat16 on this target"),
         ),
     }
 }
 
 /// True if the dtype creates a tensor, or numbers that depend on it: not in a comparison, a table or a default.
-fn is_made(cx: &Checker<'_>, node: Node) -> bool {
+fn is_made(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let Some(parent) = tree.parent(node) else {
         return false;
@@ -145,7 +145,7 @@ fn is_made(cx: &Checker<'_>, node: Node) -> bool {
 }
 
 /// The whole source is checked once, at its first FP8 type.
-fn is_settled(cx: &Checker<'_>, node: Node) -> bool {
+fn is_settled(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     // `FP8_DTYPE = …`: other sources compute with it.
     let is_named = tree
@@ -163,7 +163,7 @@ fn is_settled(cx: &Checker<'_>, node: Node) -> bool {
     cx.mentions_hip() || !cx.once(RULE.id, find).is_empty()
 }
 
-fn is_finfo(cx: &Checker<'_>, arguments: Node) -> bool {
+fn is_finfo(cx: &PythonChecker<'_>, arguments: Node) -> bool {
     cx.tree()
         .parent(arguments)
         .and_then(|call| cx.callee(call))
@@ -175,7 +175,7 @@ const NVIDIAS: &[&str] = &["sm90", "sm100", "hopper", "blackwell"];
 
 /// True if the source uses both families, stores scales of block-scaled formats (whose type is the same everywhere), or
 /// neither multiplies nor scales on a GPU: then the format only reduces the size.
-fn is_right_as_it_is(cx: &Checker<'_>, is_named: bool) -> bool {
+fn is_right_as_it_is(cx: &PythonChecker<'_>, is_named: bool) -> bool {
     let tree = cx.tree();
     let mut has_ocp = false;
     let mut has_fnuz = false;

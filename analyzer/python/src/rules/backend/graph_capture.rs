@@ -1,6 +1,6 @@
 //! HW310: operations that are not allowed while a graph is captured.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{called, function_around, mentions, name_of, own_attribute};
 use crate::semantic::Value;
 use crate::syntax::{Field, Kind, Node};
@@ -64,11 +64,11 @@ declare_rule! {
         also: [Advice "if nothing ran before the capture"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("02-baseline/02-honest-timing"),
+        lesson: Some("optimize/graphs"),
         visit: [WithStatement],
     }
 }
-fn check(cx: &Checker<'_>, statement: Node) {
+fn check(cx: &PythonChecker<'_>, statement: Node) {
     let tree = cx.tree();
     let Some(body) = tree.child(statement, Field::Body) else {
         return;
@@ -100,7 +100,7 @@ fn check(cx: &Checker<'_>, statement: Node) {
                 Severity::Advice,
                 call,
                 "This did not run before: compilation, tuning or allocation on first use happens while the graph is captured, and may break it.",
-                Suggestion::display_only("Run it a few times on a side stream before the capture"),
+                RawFix::display_only("Run it a few times on a side stream before the capture"),
             );
         } else if let Some((what, line)) = forbidden_within(cx, call) {
             report(
@@ -114,13 +114,13 @@ fn check(cx: &Checker<'_>, statement: Node) {
     }
 }
 
-fn report(cx: &Checker<'_>, call: Node, message: String) {
+fn report(cx: &PythonChecker<'_>, call: Node, message: String) {
     let title = "Move it before the capture, or after the replay";
-    cx.report(&RULE, call, message, Suggestion::display_only(title));
+    cx.report(&RULE, call, message, RawFix::display_only(title));
 }
 
 /// True for an object that is created next to the capture and called there for the first time.
-fn never_ran(cx: &Checker<'_>, statement: Node, call: Node) -> bool {
+fn never_ran(cx: &PythonChecker<'_>, statement: Node, call: Node) -> bool {
     let tree = cx.tree();
     let Some(function) = tree.child(call, Field::Function) else {
         return false;
@@ -144,7 +144,7 @@ fn never_ran(cx: &Checker<'_>, statement: Node, call: Node) -> bool {
 }
 
 /// The first unconditional operation in a function or method of this source that is not allowed in a capture.
-fn forbidden_within<'a>(cx: &Checker<'a>, call: Node) -> Option<(&'static str, &'a str)> {
+fn forbidden_within<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<(&'static str, &'a str)> {
     let tree = cx.tree();
     let function = tree.child(call, Field::Function)?;
     let definition = match cx.semantics.binding(function).map(|binding| binding.value) {
@@ -174,7 +174,7 @@ fn forbidden_within<'a>(cx: &Checker<'a>, call: Node) -> Option<(&'static str, &
 }
 
 /// The definition of `self.method` in the enclosing class.
-fn own_method(cx: &Checker<'_>, function: Node) -> Option<Node> {
+fn own_method(cx: &PythonChecker<'_>, function: Node) -> Option<Node> {
     let tree = cx.tree();
     let name = own_attribute(cx, function)?;
     let class = tree
@@ -186,7 +186,7 @@ fn own_method(cx: &Checker<'_>, function: Node) -> Option<Node> {
 }
 
 /// Describes the call if it is not allowed in a capture.
-fn forbidden(cx: &Checker<'_>, call: Node) -> Option<&'static str> {
+fn forbidden(cx: &PythonChecker<'_>, call: Node) -> Option<&'static str> {
     let tree = cx.tree();
     let function = tree.child(call, Field::Function)?;
     let arguments = tree.child(call, Field::Arguments)?;

@@ -1,6 +1,6 @@
 //! HW307: 32 threads in a warp, in Python.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{contains_any, has_text};
 use crate::rules::helpers::table_rules::imported;
 use crate::syntax::{Field, Kind, Node};
@@ -14,7 +14,7 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// On gfx90a, gfx942 and gfx950 a warp is a wavefront of 64 threads. A block computed as `num_warps * 32` has half
+    /// On CDNA GPUs up to gfx950 a warp is a wavefront of 64 threads. A block computed as `num_warps * 32` has half
     /// the threads of `num_warps` warps, and a limit such as `65536 // 32` admits twice as many warps as fit: Triton's
     /// `num_warps=32` is 2048 threads, over the limit of 1024. PyTorch provides the number as
     /// `torch.cuda.get_device_properties(device).warp_size`.
@@ -49,17 +49,20 @@ declare_rule! {
     /// * [HIP: warp size](https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html)
     /// * [torch.cuda.get_device_properties](https://docs.pytorch.org/docs/stable/generated/torch.cuda.get_device_properties.html)
     "HW307" "launch-warp-size" {
-        title: "A warp has 64 threads on Instinct GPUs",
+        title: "A warp of 32 threads in launch code",
         family: BackendCode,
         severity: Warning,
         also: [Info "for a number of threads, which the launch also has on AMD"],
         applicability: DisplayOnly,
-        targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        targets: "targets with wavefronts of 64 lanes",
+        lesson: Some("port/nvidia-gates"),
         visit: [Assignment, KeywordArgument, DefaultParameter, TypedDefaultParameter, BinaryOperator],
     }
 }
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
+    if cx.target().arch.wavefront() != 64 {
+        return;
+    }
     let tree = cx.tree();
     let (name, value) = match tree.kind(node) {
         Kind::Assignment => (
@@ -108,12 +111,12 @@ fn check(cx: &Checker<'_>, node: Node) {
         severity,
         node,
         format!("A warp has 64 threads on {arch}, so a value computed with 32 is off by a factor of two."),
-        Suggestion::display_only("Read torch.cuda.get_device_properties(device).warp_size"),
+        RawFix::display_only("Read torch.cuda.get_device_properties(device).warp_size"),
     );
 }
 
 /// The name and the number of `32 * num_warps`.
-fn product(cx: &Checker<'_>, node: Node) -> (Option<Node>, Option<Node>) {
+fn product(cx: &PythonChecker<'_>, node: Node) -> (Option<Node>, Option<Node>) {
     let tree = cx.tree();
     let left = tree.child(node, Field::Left);
     let right = tree.child(node, Field::Right);
@@ -142,7 +145,7 @@ fn counts_warps(name: &str) -> bool {
 
 /// True in code that is written in NVIDIA's own kernel language or for its tensor cores, which has to be replaced as a
 /// whole, and in code for AMD's matrix cores, whose author uses the correct width.
-fn is_for_nvidia(cx: &Checker<'_>) -> bool {
+fn is_for_nvidia(cx: &PythonChecker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
         tree.nodes()

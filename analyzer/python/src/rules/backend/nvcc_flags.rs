@@ -1,6 +1,6 @@
 //! HW305: nvcc options in a build script written in Python.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::semantic::tells_rocm_apart;
 use crate::syntax::{Field, Kind, Node};
 
@@ -56,7 +56,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/hipify"),
         visit: [String],
     }
 }
@@ -75,7 +75,7 @@ const UNKNOWN: &[&str] = &[
     "--generate-line-info",
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     if !is_unknown(cx, node) || cx.mentions_hip() {
         return;
     }
@@ -116,11 +116,11 @@ fn check(cx: &Checker<'_>, node: Node) {
         &RULE,
         node,
         format!("On ROCm hipcc gets this option. hipcc is clang and stops at {option}."),
-        Suggestion::display_only("Omit nvcc's options if torch.version.hip is set"),
+        RawFix::display_only("Omit nvcc's options if torch.version.hip is set"),
     );
 }
 
-fn is_unknown(cx: &Checker<'_>, node: Node) -> bool {
+fn is_unknown(cx: &PythonChecker<'_>, node: Node) -> bool {
     let text = cx.tree().text(node);
     text.len() < 120
         && text

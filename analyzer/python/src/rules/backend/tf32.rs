@@ -1,10 +1,10 @@
-//! HW304: TF32, which only one of the three architectures supports.
+//! HW304: TF32, which few AMD architectures support.
 
-use crate::checker::{Checker, Suggestion};
-use crate::rules::helpers::table_rules::{self, Condition, Fix, Use, What, filled};
+use crate::checker::{PythonChecker, RawFix};
+use crate::rules::helpers::table_rules::{self, ApiFix, ApiPattern, ApiRule, Condition, filled};
 use crate::semantic::string;
 use crate::syntax::{Field, Kind, Node};
-use hipward_analyzer_core::{Arch, Severity};
+use hipward_analyzer_core::Severity;
 
 declare_rule! {
     /// ## What it does
@@ -15,9 +15,9 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// gfx942 multiplies TF32 in its matrix units, and PyTorch uses them through hipBLASLt. gfx90a never had TF32, and
-    /// gfx950 removed it from the hardware. PyTorch silently accepts the setting on all three: without TF32, float32
-    /// products keep full precision and do not get faster. Triton is stricter: `tl.dot` with a precision that the
+    /// gfx942 multiplies TF32 in its matrix units, and PyTorch uses them through hipBLASLt. gfx90a and Radeon GPUs never
+    /// had TF32, and gfx950 removed it from the hardware. PyTorch silently accepts the setting on every GPU: without
+    /// TF32, float32 products keep full precision and do not get faster. Triton is stricter: `tl.dot` with a precision that the
     /// target lacks does not compile.
     ///
     /// ## Example
@@ -63,39 +63,37 @@ declare_rule! {
         severity: Info,
         also: [Error "for Triton's tf32x3"],
         applicability: Unsafe,
-        targets: "gfx90a and gfx950; Triton's tf32x3 on all",
-        lesson: Some("01-port/01-device-abstraction"),
+        targets: "every target but gfx942; Triton's tf32x3 on all",
+        lesson: Some("optimize/eight-bits"),
         visit: [Assignment, Call, KeywordArgument],
     }
 }
-const WITHOUT: &[Arch] = &[Arch::Gfx90a, Arch::Gfx950];
-
 const TITLE: &str = "Use torch.autocast with bfloat16 where speed matters";
 
-const fn dot(precision: &'static [&'static str], when: Condition) -> Use {
-    Use {
-        what: What::Keyword("triton.language.dot", "input_precision", precision),
+const fn dot(precision: &'static [&'static str], when: Condition) -> ApiRule {
+    ApiRule {
+        pattern: ApiPattern::Keyword("triton.language.dot", "input_precision", precision),
         when,
         severity: Severity::Error,
         message: "Triton has no such precision on {arch}, and the kernel does not compile.",
-        fix: Fix::unsafe_edit("Use \"ieee\", or \"bf16x3\"", "\"ieee\""),
+        fix: ApiFix::unsafe_edit("Use \"ieee\", or \"bf16x3\"", "\"ieee\""),
     }
 }
 
-const USES: &[Use] = &[
-    dot(&["tf32"], Condition::on(WITHOUT)),
+const USES: &[ApiRule] = &[
+    dot(&["tf32"], Condition::on(|arch| !arch.has_xf32())),
     dot(&["tf32x3"], Condition::ALWAYS),
 ];
 
 const SETTING: &str = "{arch} has no TF32 in hardware: the setting is silently accepted, and float32 products get no faster.";
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     match tree.kind(node) {
         Kind::KeywordArgument => table_rules::check(cx, &RULE, USES, node),
-        _ if !WITHOUT.contains(&cx.target().arch) => {}
+        _ if cx.target().arch.has_xf32() => {}
         Kind::Assignment => {
-            if asks_for_tf32(cx, node) == Some(true) {
+            if requests_tf32(cx, node) == Some(true) {
                 report(cx, node);
             }
         }
@@ -115,13 +113,13 @@ fn check(cx: &Checker<'_>, node: Node) {
     }
 }
 
-fn report(cx: &Checker<'_>, node: Node) {
+fn report(cx: &PythonChecker<'_>, node: Node) {
     let message = filled(SETTING, cx.target());
-    cx.report(&RULE, node, message, Suggestion::display_only(TITLE));
+    cx.report(&RULE, node, message, RawFix::display_only(TITLE));
 }
 
 /// `torch.backends.cuda.matmul.allow_tf32 = True`, `torch.backends.cuda.matmul.fp32_precision = "tf32"`
-fn asks_for_tf32(cx: &Checker<'_>, assignment: Node) -> Option<bool> {
+fn requests_tf32(cx: &PythonChecker<'_>, assignment: Node) -> Option<bool> {
     let tree = cx.tree();
     let left = tree.child(assignment, Field::Left)?;
     let right = tree.child(assignment, Field::Right)?;

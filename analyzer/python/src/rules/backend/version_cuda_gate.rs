@@ -1,6 +1,6 @@
 //! HW301: using `torch.version.cuda` to test whether there is a GPU.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{function_around, name_of};
 use crate::semantic::{follows_an_exit, names_rocm, string};
 use crate::syntax::{Field, Kind, Node};
@@ -53,7 +53,7 @@ declare_rule! {
         also: [Error "where the version is parsed as a string"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/device-abstraction"),
         visit: [
             IfStatement, ElifClause, WhileStatement, AssertStatement, ConditionalExpression,
             NotOperator, BooleanOperator, ComparisonOperator, Call, Subscript,
@@ -64,7 +64,7 @@ declare_rule! {
 /// How many operators around a test count as part of its condition: `a and b and …` is nested.
 const MAX_DEPTH: usize = 64;
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     match tree.kind(node) {
         Kind::IfStatement | Kind::ElifClause | Kind::WhileStatement => {
@@ -127,7 +127,7 @@ fn mentions_digit(text: &str) -> bool {
     text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-fn is_cuda_version(cx: &Checker<'_>, node: Node) -> bool {
+fn is_cuda_version(cx: &PythonChecker<'_>, node: Node) -> bool {
     matches!(
         cx.tree().kind(node),
         Kind::Attribute | Kind::Identifier | Kind::Call | Kind::ParenthesizedExpression
@@ -137,10 +137,10 @@ fn is_cuda_version(cx: &Checker<'_>, node: Node) -> bool {
 }
 
 /// `if torch.version.cuda:`
-fn truthiness(cx: &Checker<'_>, operand: Node) {
+fn truthiness(cx: &PythonChecker<'_>, operand: Node) {
     if !is_cuda_version(cx, operand)
         || deals_with_rocm(cx, operand)
-        || asks_something_else(cx, operand, operand)
+        || checks_something_else(cx, operand, operand)
     {
         return;
     }
@@ -150,7 +150,7 @@ fn truthiness(cx: &Checker<'_>, operand: Node) {
 }
 
 /// `torch.version.cuda is not None`, `torch.version.cuda >= "12"`
-fn comparison(cx: &Checker<'_>, node: Node) {
+fn comparison(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     let parts: Vec<_> = tree.parts(node).collect();
     let [left, operator, right] = parts[..] else {
@@ -167,7 +167,7 @@ fn comparison(cx: &Checker<'_>, node: Node) {
         as_text(cx, node, subject);
         return;
     }
-    if deals_with_rocm(cx, node) || asks_something_else(cx, node, subject) {
+    if deals_with_rocm(cx, node) || checks_something_else(cx, node, subject) {
         return;
     }
     let with_none = tree.kind(right) == Kind::None;
@@ -198,7 +198,7 @@ fn comparison(cx: &Checker<'_>, node: Node) {
 }
 
 /// `torch.version.cuda.split(".")`, `Version(torch.version.cuda)`
-fn call(cx: &Checker<'_>, node: Node) {
+fn call(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     let Some(function) = tree.child(node, Field::Function) else {
         return;
@@ -228,7 +228,7 @@ fn call(cx: &Checker<'_>, node: Node) {
 }
 
 /// The outermost operator whose result depends on `node`, including comparisons if `compares`.
-fn condition_around(cx: &Checker<'_>, node: Node, compares: bool) -> Option<Node> {
+fn condition_around(cx: &PythonChecker<'_>, node: Node, compares: bool) -> Option<Node> {
     let tree = cx.tree();
     tree.ancestors(node)
         .take(MAX_DEPTH)
@@ -246,7 +246,7 @@ fn condition_around(cx: &Checker<'_>, node: Node, compares: bool) -> Option<Node
 /// True if the condition is not whether there is a GPU:
 /// `torch.version.cuda and int(torch.version.cuda.split(".")[0]) >= 12` tests CUDA's version, and
 /// `torch.cuda.is_available() and torch.version.cuda`, or a capability next to it, tests the vendor.
-fn asks_something_else(cx: &Checker<'_>, node: Node, subject: Node) -> bool {
+fn checks_something_else(cx: &PythonChecker<'_>, node: Node, subject: Node) -> bool {
     let tree = cx.tree();
     let whole = condition_around(cx, node, false);
     let text = tree.text(subject);
@@ -272,7 +272,7 @@ fn asks_something_else(cx: &Checker<'_>, node: Node, subject: Node) -> bool {
 }
 
 /// `if version is not None: major = version.split(".")[0]`: the code behind the test uses the version.
-fn body_uses(cx: &Checker<'_>, condition: Node, text: &str) -> bool {
+fn body_uses(cx: &PythonChecker<'_>, condition: Node, text: &str) -> bool {
     let tree = cx.tree();
     tree.parent(condition)
         .filter(|_| tree.field(condition) == Field::Condition)
@@ -285,7 +285,7 @@ fn body_uses(cx: &Checker<'_>, condition: Node, text: &str) -> bool {
         })
 }
 
-fn gate(cx: &Checker<'_>, node: Node, on_rocm: bool, fix: Option<(String, Kind)>) {
+fn gate(cx: &PythonChecker<'_>, node: Node, on_rocm: bool, fix: Option<(String, Kind)>) {
     // `def is_nvidia(): return torch.version.cuda is not None` is correct as written.
     if function_around(cx, node).is_some_and(|function| name_of(cx, function).contains("nvidia")) {
         return;
@@ -299,11 +299,11 @@ fn gate(cx: &Checker<'_>, node: Node, on_rocm: bool, fix: Option<(String, Kind)>
             } else {
                 format!("({text})")
             };
-            Suggestion::unsafe_edits(title, vec![(cx.tree().span(node), text)])
+            RawFix::unsafe_edits(title, vec![(cx.tree().span(node), text)])
         }
-        None => Suggestion::display_only(
-            "Check torch.version.hip as well, or torch.cuda.is_available()",
-        ),
+        None => {
+            RawFix::display_only("Check torch.version.hip as well, or torch.cuda.is_available()")
+        }
     };
     cx.report(
         &RULE,
@@ -315,7 +315,7 @@ fn gate(cx: &Checker<'_>, node: Node, on_rocm: bool, fix: Option<(String, Kind)>
     );
 }
 
-fn as_text(cx: &Checker<'_>, node: Node, subject: Node) {
+fn as_text(cx: &PythonChecker<'_>, node: Node, subject: Node) {
     // After a test of the value (`if torch.version.cuda:` …, `torch.version.cuda and …`) nothing is reported: the code
     // does not run on a ROCm host.
     if follows_an_exit(&cx.semantics, node) {
@@ -329,26 +329,26 @@ fn as_text(cx: &Checker<'_>, node: Node, subject: Node) {
             "{} is None on ROCm, so using it as a version string raises.",
             cx.tree().text(subject)
         ),
-        Suggestion::display_only("Do this only if torch.version.hip is None"),
+        RawFix::display_only("Do this only if torch.version.hip is None"),
     );
 }
 
 /// True if the source, or the condition around `node`, also checks for ROCm.
-fn deals_with_rocm(cx: &Checker<'_>, node: Node) -> bool {
+fn deals_with_rocm(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let whole = condition_around(cx, node, true).unwrap_or(node);
     cx.mentions_hip() || !cx.may_look_at(tree.size(whole)) || names_rocm(&cx.semantics, whole)
 }
 
 /// `torch.version.hip`, written in the same way as `torch.version.cuda` in the source.
-fn hip_of(cx: &Checker<'_>, node: Node) -> Option<String> {
+fn hip_of(cx: &PythonChecker<'_>, node: Node) -> Option<String> {
     let tree = cx.tree();
     let prefix = tree.text(node).strip_suffix("cuda")?;
     (tree.kind(node) == Kind::Attribute).then(|| format!("{prefix}hip"))
 }
 
 /// True if `a or b` (or `and`) needs no parentheses in place of `node`.
-fn stands_alone(cx: &Checker<'_>, node: Node, operator: Kind) -> bool {
+fn stands_alone(cx: &PythonChecker<'_>, node: Node, operator: Kind) -> bool {
     let tree = cx.tree();
     let Some(parent) = tree.parent(node) else {
         return true;

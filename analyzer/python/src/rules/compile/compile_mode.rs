@@ -1,6 +1,6 @@
 //! HW501: `torch.compile` modes with mixed results on ROCm.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::semantic::string;
 use crate::syntax::{Field, Kind, Node};
 
@@ -51,12 +51,12 @@ declare_rule! {
         severity: Warning,
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("02-baseline/02-honest-timing"),
+        lesson: Some("optimize/compile-options"),
         visit: [KeywordArgument],
     }
 }
 
-fn check(cx: &Checker<'_>, argument: Node) {
+fn check(cx: &PythonChecker<'_>, argument: Node) {
     let tree = cx.tree();
     let Some((name, value)) = tree
         .child(argument, Field::Name)
@@ -81,12 +81,12 @@ fn check(cx: &Checker<'_>, argument: Node) {
         &RULE,
         argument,
         message,
-        Suggestion::unsafe_edits("Start with mode=\"default\" and measure", edits),
+        RawFix::unsafe_edits("Start with mode=\"default\" and measure", edits),
     );
 }
 
 /// True if `argument` is passed to `torch.compile`.
-fn is_compile(cx: &Checker<'_>, argument: Node) -> bool {
+fn is_compile(cx: &PythonChecker<'_>, argument: Node) -> bool {
     let tree = cx.tree();
     let Some(call) = tree
         .parent(argument)

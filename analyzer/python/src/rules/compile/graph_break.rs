@@ -1,6 +1,6 @@
 //! HW506: calls that break the graph in compiled code.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{called, function_around, receiver, values};
 use crate::rules::helpers::modules::{is_compiled, is_guarded_off, is_tensor};
 use crate::syntax::{Field, Kind, Node};
@@ -59,7 +59,7 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/graph-breaks"),
         visit: [Call],
     }
 }
@@ -104,7 +104,7 @@ const FUNCTIONS: &[&str] = &[
 
 const LOG_METHODS: &[&str] = &["debug", "info", "warning", "error", "exception", "critical"];
 
-fn check(cx: &Checker<'_>, call: Node) {
+fn check(cx: &PythonChecker<'_>, call: Node) {
     if !breaks(cx, call) {
         return;
     }
@@ -117,10 +117,10 @@ fn check(cx: &Checker<'_>, call: Node) {
         called(cx, call)
     );
     let title = "Remove it, or run it only if not torch.compiler.is_compiling()";
-    cx.report(&RULE, call, message, Suggestion::display_only(title));
+    cx.report(&RULE, call, message, RawFix::display_only(title));
 }
 
-fn breaks(cx: &Checker<'_>, call: Node) -> bool {
+fn breaks(cx: &PythonChecker<'_>, call: Node) -> bool {
     let tree = cx.tree();
     let name = called(cx, call);
     let Some(function) = tree.child(call, Field::Function) else {

@@ -1,6 +1,6 @@
 //! HW504: a tensor that `forward` creates on the host and copies to the GPU.
 
-use crate::checker::{Checker, Replacement, Suggestion};
+use crate::checker::{PythonChecker, RawFix, Replacement};
 use crate::rules::helpers::calls::{argument, arguments, called, keyword, mentions_any, receiver};
 use crate::rules::helpers::modules::{forward_around, is_guarded_off, is_tensor};
 use crate::syntax::{Field, Kind, Node};
@@ -55,7 +55,7 @@ declare_rule! {
         severity: Advice,
         applicability: Unsafe,
         targets: "every GPU target",
-        lesson: None,
+        lesson: Some("optimize/graphs"),
         visit: [Call],
     }
 }
@@ -75,7 +75,7 @@ const OTHER: &[&str] = &[
     "randperm",
 ];
 
-fn check(cx: &Checker<'_>, call: Node) {
+fn check(cx: &PythonChecker<'_>, call: Node) {
     let name = called(cx, call);
     if !ON_DEVICE.contains(&name) && !OTHER.contains(&name) {
         return;
@@ -97,7 +97,7 @@ fn check(cx: &Checker<'_>, call: Node) {
                 &RULE,
                 call,
                 "torch.tensor builds this on the host and copies it to the GPU in each call.",
-                Suggestion::display_only(title),
+                RawFix::display_only(title),
             );
         }
         return;
@@ -106,8 +106,8 @@ fn check(cx: &Checker<'_>, call: Node) {
         return;
     };
     let fix = match edits(cx, name, call, moved) {
-        Some(edits) => Suggestion::unsafe_edits(title, edits),
-        None => Suggestion::display_only(title),
+        Some(edits) => RawFix::unsafe_edits(title, edits),
+        None => RawFix::display_only(title),
     };
     cx.report(
         &RULE,
@@ -119,7 +119,7 @@ fn check(cx: &Checker<'_>, call: Node) {
 
 /// `if not torch.is_tensor(timestep): timestep = torch.tensor(…)` runs only if the caller passes a number, and
 /// `if self.mask is None: self.mask = torch.ones(…)` runs once.
-fn is_conversion(cx: &Checker<'_>, call: Node) -> bool {
+fn is_conversion(cx: &PythonChecker<'_>, call: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(call)
         .filter(|ancestor| {
@@ -142,7 +142,7 @@ fn is_conversion(cx: &Checker<'_>, call: Node) -> bool {
 }
 
 /// Numbers and lists: `torch.tensor(x)` of a tensor is a copy on its own device.
-fn holds_python_values(cx: &Checker<'_>, call: Node) -> bool {
+fn holds_python_values(cx: &PythonChecker<'_>, call: Node) -> bool {
     argument(cx, call, 0, "data").is_some_and(|data| {
         // An empty list has nothing to copy.
         cx.tree().text(data) != "[]"
@@ -161,7 +161,7 @@ fn holds_python_values(cx: &Checker<'_>, call: Node) -> bool {
 }
 
 /// The `.to(device)` or `.cuda()` that follows, directly or after other methods.
-fn moved(cx: &Checker<'_>, call: Node) -> Option<Node> {
+fn moved(cx: &PythonChecker<'_>, call: Node) -> Option<Node> {
     let tree = cx.tree();
     let mut current = call;
     for _ in 0..4 {
@@ -184,7 +184,7 @@ fn moved(cx: &Checker<'_>, call: Node) -> Option<Node> {
 }
 
 /// The argument of `.to(…)` that is a device: `x.device`, `device`, `"cuda"`, another tensor.
-fn device_argument(cx: &Checker<'_>, to: Node) -> Option<Node> {
+fn device_argument(cx: &PythonChecker<'_>, to: Node) -> Option<Node> {
     let tree = cx.tree();
     let first = argument(cx, to, 0, "device")?;
     let text = tree.text(first);
@@ -193,7 +193,7 @@ fn device_argument(cx: &Checker<'_>, to: Node) -> Option<Node> {
     (is_device || is_tensor(cx, first)).then_some(first)
 }
 
-fn edits(cx: &Checker<'_>, name: &str, call: Node, moved: Node) -> Option<Vec<Replacement>> {
+fn edits(cx: &PythonChecker<'_>, name: &str, call: Node, moved: Node) -> Option<Vec<Replacement>> {
     let tree = cx.tree();
     if !ON_DEVICE.contains(&name) || receiver(cx, moved) != Some(call) {
         return None;

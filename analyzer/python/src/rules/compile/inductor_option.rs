@@ -1,6 +1,6 @@
 //! HW507: Inductor options without effect.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{called, has_text};
 use crate::semantic::{string, string_parts};
 use crate::syntax::{Field, Kind, Node};
@@ -57,14 +57,14 @@ declare_rule! {
         severity: Info,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("optimize/compile-options"),
         visit: [Assignment, Pair, KeywordArgument],
     }
 }
 
 const CONFIG: &str = "torch._inductor.config";
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     if !has_text(cx, "torch") {
         return;
     }
@@ -74,11 +74,11 @@ fn check(cx: &Checker<'_>, node: Node) {
     let Some(why) = without_effect(cx, &option, value) else {
         return;
     };
-    cx.report(&RULE, node, why, Suggestion::display_only("Remove it"));
+    cx.report(&RULE, node, why, RawFix::display_only("Remove it"));
 }
 
 /// The option that `node` sets, such as `triton.cudagraphs`, and its value.
-fn option(cx: &Checker<'_>, node: Node) -> Option<(String, Node)> {
+fn option(cx: &PythonChecker<'_>, node: Node) -> Option<(String, Node)> {
     let tree = cx.tree();
     if tree.kind(node) == Kind::Assignment {
         let left = tree.child(node, Field::Left)?;
@@ -121,7 +121,7 @@ fn option(cx: &Checker<'_>, node: Node) -> Option<(String, Node)> {
     Some((string(&cx.semantics, key)?.to_owned(), value))
 }
 
-fn without_effect(cx: &Checker<'_>, option: &str, value: Node) -> Option<&'static str> {
+fn without_effect(cx: &PythonChecker<'_>, option: &str, value: Node) -> Option<&'static str> {
     let is_false = cx.tree().kind(value) == Kind::False;
     let is_true = cx.tree().kind(value) == Kind::True;
     match option {
@@ -155,7 +155,7 @@ fn without_effect(cx: &Checker<'_>, option: &str, value: Node) -> Option<&'stati
 }
 
 /// True if anything in the source may enable autotuning: another option, a mode, an environment variable.
-fn turns_autotune_on(cx: &Checker<'_>) -> bool {
+fn turns_autotune_on(cx: &PythonChecker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
         let is_switch = |text: &str| {

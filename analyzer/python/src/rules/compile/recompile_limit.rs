@@ -1,6 +1,6 @@
 //! HW502: Dynamo's recompilation limit under its old name.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{called, contains_any};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Version;
@@ -48,7 +48,7 @@ declare_rule! {
         severity: Info,
         applicability: Safe,
         targets: "PyTorch 2.7 and newer",
-        lesson: None,
+        lesson: Some("optimize/torch-compile"),
         visit: [Attribute, KeywordArgument],
     }
 }
@@ -62,7 +62,7 @@ const NAMES: [(&str, &str); 3] = [
     ("fail_on_cache_limit_hit", "fail_on_recompile_limit_hit"),
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     let field = match tree.kind(node) {
         Kind::Attribute => Field::Attribute,
@@ -84,11 +84,11 @@ fn check(cx: &Checker<'_>, node: Node) {
         &RULE,
         name,
         "Since PyTorch 2.7 this is an alias; past the limit Dynamo runs the function eagerly, so look for the cause with TORCH_LOGS=recompiles.",
-        Suggestion::safe_edits("Use the new name", vec![(tree.span(name), (*new).to_owned())]),
+        RawFix::safe_edits("Use the new name", vec![(tree.span(name), (*new).to_owned())]),
     );
 }
 
-fn is_dynamo_config(cx: &Checker<'_>, node: Node) -> bool {
+fn is_dynamo_config(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     if tree.kind(node) == Kind::Attribute {
         return cx
@@ -107,7 +107,7 @@ fn is_dynamo_config(cx: &Checker<'_>, node: Node) -> bool {
 }
 
 /// The author selects the name that this PyTorch has: `if hasattr(config, "recompile_limit")`.
-fn is_by_version(cx: &Checker<'_>, node: Node) -> bool {
+fn is_by_version(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(node)
         .filter(|ancestor| matches!(tree.kind(*ancestor), Kind::IfStatement | Kind::TryStatement))

@@ -1,6 +1,6 @@
 //! HW505: a `forward` that waits for the GPU.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{called, has_text, receiver, values};
 use crate::rules::helpers::modules::{
     forward_around, is_guarded_off, is_made_on_host, is_tensor, tests_a_tensor,
@@ -57,12 +57,12 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "every GPU target",
-        lesson: None,
+        lesson: Some("optimize/graph-breaks"),
         visit: [Call, IfStatement],
     }
 }
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     if !has_text(cx, "torch") {
         return;
     }
@@ -82,11 +82,11 @@ fn check(cx: &Checker<'_>, node: Node) {
             "Keep the value on the GPU, or read it after the step",
         ),
     };
-    cx.report(&RULE, place, message, Suggestion::display_only(title));
+    cx.report(&RULE, place, message, RawFix::display_only(title));
 }
 
 /// The part of `node` that makes the host wait.
-fn waiting(cx: &Checker<'_>, node: Node) -> Option<Node> {
+fn waiting(cx: &PythonChecker<'_>, node: Node) -> Option<Node> {
     let tree = cx.tree();
     if tree.kind(node) == Kind::IfStatement {
         let condition = tree.child(node, Field::Condition)?;
@@ -115,7 +115,7 @@ fn waiting(cx: &Checker<'_>, node: Node) -> Option<Node> {
 }
 
 /// Not a NumPy array, a NumPy scalar, or a tensor that an earlier `.cpu()` copied to the host.
-fn may_be_on_gpu(cx: &Checker<'_>, object: Node) -> bool {
+fn may_be_on_gpu(cx: &PythonChecker<'_>, object: Node) -> bool {
     let tree = cx.tree();
     let value = cx.semantics.expression(object);
     let from_host = |node: Node| {

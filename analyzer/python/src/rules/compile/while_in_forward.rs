@@ -1,6 +1,6 @@
 //! HW503: a `while` loop in compiled code.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{function_around, mentions_any, name_of};
 use crate::rules::helpers::modules::{forward_around, is_compiled, is_guarded_off, tests_a_tensor};
 use crate::syntax::{Field, Kind, Node};
@@ -59,12 +59,12 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/graph-breaks"),
         visit: [WhileStatement],
     }
 }
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     let Some((condition, function)) = tree
         .child(node, Field::Condition)
@@ -91,6 +91,6 @@ fn check(cx: &Checker<'_>, node: Node) {
         &RULE,
         condition,
         message,
-        Suggestion::display_only("Loop a fixed number of times, or use torch.while_loop"),
+        RawFix::display_only("Loop a fixed number of times, or use torch.while_loop"),
     );
 }

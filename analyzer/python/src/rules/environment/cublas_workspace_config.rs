@@ -1,7 +1,7 @@
 //! HW207: cuBLAS's workspace setting, which only sets a size on ROCm.
 
-use crate::checker::Checker;
-use crate::rules::helpers::table_rules::{self, Condition, Fix, Use, What};
+use crate::checker::PythonChecker;
+use crate::rules::helpers::table_rules::{self, ApiFix, ApiPattern, ApiRule, Condition};
 use crate::syntax::Node;
 use hipward_analyzer_core::{Arch, Severity};
 
@@ -51,37 +51,37 @@ declare_rule! {
         also: [Warning "for a workspace far below hipBLAS's default"],
         applicability: DisplayOnly,
         targets: "every ROCm target; the message depends on the architecture",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/environment"),
         visit: [Subscript, Call, Pair, KeywordArgument],
         files: [Dockerfile, Shell, Yaml],
     }
 }
 const TITLE: &str = "Set it only if torch.version.hip is None";
 
-pub const USES: &[Use] = &[
-    Use {
-        what: What::Variable("CUBLAS_WORKSPACE_CONFIG", &[":16:8"]),
+pub const USES: &[ApiRule] = &[
+    ApiRule {
+        pattern: ApiPattern::Variable("CUBLAS_WORKSPACE_CONFIG", &[":16:8"]),
         when: Condition::ALWAYS,
         severity: Severity::Warning,
         message: "On ROCm this sets hipBLAS's workspace to 128 KiB, far below the default, and does not affect determinism.",
-        fix: Fix::described(TITLE),
+        fix: ApiFix::described(TITLE),
     },
-    Use {
-        what: What::Variable("CUBLAS_WORKSPACE_CONFIG", &[":4096:8"]),
-        when: Condition::on(&[Arch::Gfx942, Arch::Gfx950]),
+    ApiRule {
+        pattern: ApiPattern::Variable("CUBLAS_WORKSPACE_CONFIG", &[":4096:8"]),
+        when: Condition::on(|arch| matches!(arch, Arch::Gfx942 | Arch::Gfx950)),
         severity: Severity::Info,
         message: "On ROCm this reduces hipBLAS's workspace from 128 to 32 MiB on {arch}, and does not affect determinism.",
-        fix: Fix::described(TITLE),
+        fix: ApiFix::described(TITLE),
     },
-    Use {
-        what: What::Variable("CUBLAS_WORKSPACE_CONFIG", &[":4096:8"]),
+    ApiRule {
+        pattern: ApiPattern::Variable("CUBLAS_WORKSPACE_CONFIG", &[":4096:8"]),
         when: Condition::ALWAYS,
         severity: Severity::Info,
         message: "On ROCm this sets hipBLAS's workspace to 32 MiB, the default on {arch}, and does not affect determinism.",
-        fix: Fix::described(TITLE),
+        fix: ApiFix::described(TITLE),
     },
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     table_rules::check(cx, &RULE, USES, node);
 }

@@ -1,6 +1,6 @@
 //! HW201: configuring the caching allocator.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::semantic::{Access, environment_variable, string_parts};
 use crate::syntax::{Kind, Node};
 use hipward_analyzer_core::{Severity, Version};
@@ -70,7 +70,7 @@ declare_rule! {
         also: [Info "for a name that still works"],
         applicability: Safe,
         targets: "every ROCm target; the message depends on the PyTorch and ROCm versions",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/environment"),
         visit: [Subscript, Call, Pair, KeywordArgument],
         files: [Dockerfile, Shell, Yaml],
     }
@@ -82,7 +82,7 @@ const NAMES: &[&str] = &[
     "PYTORCH_ALLOC_CONF",
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let Some(variable) = environment_variable(&cx.semantics, node, NAMES) else {
         return;
     };
@@ -114,13 +114,13 @@ fn check(cx: &Checker<'_>, node: Node) {
                 let edits = vec![(tree.span(variable.key), name)];
                 // A CUDA build did not read the HIP name, but reads the common one.
                 if is_nvidias && is_former {
-                    Suggestion::safe_edits(title, edits)
+                    RawFix::safe_edits(title, edits)
                 } else {
-                    Suggestion::unsafe_edits(title, edits)
+                    RawFix::unsafe_edits(title, edits)
                 }
             }
             // The name is a constant defined elsewhere, which other code may use too, or a keyword.
-            _ => Suggestion::display_only(title),
+            _ => RawFix::display_only(title),
         };
         cx.report_as(&RULE, Severity::Info, variable.key, why, fix);
     }
@@ -137,7 +137,7 @@ fn check(cx: &Checker<'_>, node: Node) {
                     "expandable_segments needs ROCm 7 and PyTorch 2.11; ROCm {} with PyTorch {torch} prints a warning and ignores it.",
                     cx.target().rocm
                 ),
-                Suggestion::display_only("Remove the option for this target"),
+                RawFix::display_only("Remove the option for this target"),
             );
         }
     }
@@ -149,15 +149,13 @@ fn check(cx: &Checker<'_>, node: Node) {
                 "{} is set after `import torch`; the allocator reads it once, when it starts.",
                 variable.name
             ),
-            Suggestion::display_only(
-                "Set it before Python starts, or above the first import of torch",
-            ),
+            RawFix::display_only("Set it before Python starts, or above the first import of torch"),
         );
     }
 }
 
 /// True if the module imports torch at its top level before `node`.
-fn comes_after_torch(cx: &Checker<'_>, node: Node) -> bool {
+fn comes_after_torch(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     tree.parts(tree.root())
         .take_while(|statement| *statement < node && !tree.contains(*statement, node))

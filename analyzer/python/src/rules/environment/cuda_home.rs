@@ -1,6 +1,6 @@
 //! HW206: the path of the CUDA toolkit.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::semantic::{Access, environment_variable, string};
 use crate::syntax::{Field, Kind, Node};
 
@@ -49,14 +49,14 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/environment"),
         visit: [Subscript, Call, Attribute, ImportFromStatement],
         files: [Dockerfile, Shell, Yaml],
     }
 }
 const VARIABLES: &[&str] = &["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     let used = match tree.kind(node) {
         Kind::Attribute => tree
@@ -81,17 +81,17 @@ fn check(cx: &Checker<'_>, node: Node) {
             &RULE,
             used,
             "CUDA_HOME is None in a ROCm build of PyTorch; the toolkit's path is ROCM_HOME.",
-            Suggestion::display_only("Use ROCM_HOME if torch.version.hip is set"),
+            RawFix::display_only("Use ROCM_HOME if torch.version.hip is set"),
         );
     }
 }
 
-fn is_it(cx: &Checker<'_>, node: Node) -> bool {
+fn is_it(cx: &PythonChecker<'_>, node: Node) -> bool {
     cx.resolve(node)
         .is_some_and(|name| name.is("torch.utils.cpp_extension.CUDA_HOME"))
 }
 
-fn check_variable(cx: &Checker<'_>, node: Node) {
+fn check_variable(cx: &PythonChecker<'_>, node: Node) {
     let Some(variable) = environment_variable(&cx.semantics, node, VARIABLES) else {
         return;
     };
@@ -102,18 +102,18 @@ fn check_variable(cx: &Checker<'_>, node: Node) {
             &RULE,
             node,
             format!("A ROCm host has no CUDA toolkit, and {name} is not set there."),
-            Suggestion::display_only("Read ROCM_PATH or ROCM_HOME if torch.version.hip is set"),
+            RawFix::display_only("Read ROCM_PATH or ROCM_HOME if torch.version.hip is set"),
         );
     }
 }
 
 /// Only the first use is reported.
-fn is_reported(cx: &Checker<'_>) -> bool {
+fn is_reported(cx: &PythonChecker<'_>) -> bool {
     cx.has_reported(&RULE, &|_, _| true)
 }
 
 /// `os.environ.get("CUDA_HOME")` without a default path: the code handles a missing toolkit.
-fn may_be_missing(cx: &Checker<'_>, node: Node) -> bool {
+fn may_be_missing(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let fallback = tree
         .child(node, Field::Arguments)
@@ -130,7 +130,7 @@ fn may_be_missing(cx: &Checker<'_>, node: Node) -> bool {
 }
 
 /// True if the source also looks for ROCm's folder.
-fn knows_rocm(cx: &Checker<'_>) -> bool {
+fn knows_rocm(cx: &PythonChecker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
         tree.nodes()

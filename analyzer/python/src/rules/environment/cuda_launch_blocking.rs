@@ -1,6 +1,6 @@
 //! HW202: synchronous kernel launches for debugging.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::counterparts::sets_any;
 use crate::semantic::{Access, environment_variable, string};
 use crate::syntax::{Kind, Node};
@@ -55,7 +55,7 @@ declare_rule! {
         also: [Info "where the variable is read"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/environment"),
         visit: [Subscript, Call, Pair, KeywordArgument],
         files: [Dockerfile, Shell, Yaml],
     }
@@ -64,7 +64,7 @@ declare_rule! {
 /// The HIP runtime variables with the same effect; a source that sets one is not reported.
 const COUNTERPARTS: &[&str] = &["AMD_SERIALIZE_KERNEL", "HIP_LAUNCH_BLOCKING"];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let Some(variable) = environment_variable(&cx.semantics, node, &["CUDA_LAUNCH_BLOCKING"])
     else {
         return;
@@ -76,7 +76,7 @@ fn check(cx: &Checker<'_>, node: Node) {
             Severity::Info,
             node,
             "HIP does not read CUDA_LAUNCH_BLOCKING, so its value has no meaning on ROCm.",
-            Suggestion::display_only("Check AMD_SERIALIZE_KERNEL or HIP_LAUNCH_BLOCKING as well"),
+            RawFix::display_only("Check AMD_SERIALIZE_KERNEL or HIP_LAUNCH_BLOCKING as well"),
         );
         return;
     }
@@ -96,7 +96,7 @@ fn check(cx: &Checker<'_>, node: Node) {
             let renamed = tree
                 .text(variable.key)
                 .replace("CUDA_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL");
-            Suggestion::unsafe_edits(
+            RawFix::unsafe_edits(
                 title,
                 vec![
                     (tree.span(variable.key), renamed),
@@ -104,7 +104,7 @@ fn check(cx: &Checker<'_>, node: Node) {
                 ],
             )
         }
-        _ => Suggestion::display_only(title),
+        _ => RawFix::display_only(title),
     };
     cx.report(
         &RULE,

@@ -1,7 +1,7 @@
 //! HW208: max-autotune for every compilation, set by environment variable.
 
-use crate::checker::Checker;
-use crate::rules::helpers::table_rules::{self, Condition, Fix, Use, What};
+use crate::checker::PythonChecker;
+use crate::rules::helpers::table_rules::{self, ApiFix, ApiPattern, ApiRule, Condition};
 use crate::syntax::Node;
 use hipward_analyzer_core::Severity;
 
@@ -51,22 +51,22 @@ declare_rule! {
         severity: Advice,
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("02-baseline/02-honest-timing"),
+        lesson: Some("optimize/compile-options"),
         visit: [Subscript, Call, Pair, KeywordArgument],
         files: [Dockerfile, Shell, Yaml],
     }
 }
-const fn variable(name: &'static str, off: &'static str) -> Use {
-    Use {
-        what: What::Variable(name, &["1"]),
+const fn variable(name: &'static str, off: &'static str) -> ApiRule {
+    ApiRule {
+        pattern: ApiPattern::Variable(name, &["1"]),
         when: Condition::ALWAYS,
         severity: Severity::Advice,
         message: "This makes every torch.compile of the process autotune: far longer compilations, with gains and losses reported on ROCm.",
-        fix: Fix::unsafe_edit("Start with 0 and measure both", off),
+        fix: ApiFix::unsafe_edit("Start with 0 and measure both", off),
     }
 }
 
-pub const USES: &[Use] = &[
+pub const USES: &[ApiRule] = &[
     variable("TORCHINDUCTOR_MAX_AUTOTUNE", "TORCHINDUCTOR_MAX_AUTOTUNE=0"),
     variable(
         "TORCHINDUCTOR_MAX_AUTOTUNE_GEMM",
@@ -78,6 +78,6 @@ pub const USES: &[Use] = &[
     ),
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     table_rules::check(cx, &RULE, USES, node);
 }

@@ -1,7 +1,7 @@
 //! HW210: how MIOpen selects a convolution kernel.
 
-use crate::checker::Checker;
-use crate::rules::helpers::table_rules::{self, Condition, Fix, Use, What};
+use crate::checker::PythonChecker;
+use crate::rules::helpers::table_rules::{self, ApiFix, ApiPattern, ApiRule, Condition};
 use crate::syntax::Node;
 use hipward_analyzer_core::Severity;
 
@@ -48,25 +48,25 @@ declare_rule! {
         severity: Advice,
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/environment"),
         visit: [Subscript, Call, Pair, KeywordArgument],
         files: [Dockerfile, Shell, Yaml],
     }
 }
-const fn mode(values: &'static [&'static str], message: &'static str) -> Use {
-    Use {
-        what: What::Variable("MIOPEN_FIND_MODE", values),
+const fn mode(values: &'static [&'static str], message: &'static str) -> ApiRule {
+    ApiRule {
+        pattern: ApiPattern::Variable("MIOPEN_FIND_MODE", values),
         when: Condition::ALWAYS,
         severity: Severity::Advice,
         message,
-        fix: Fix::unsafe_edit(
+        fix: ApiFix::unsafe_edit(
             "Use the default, DYNAMIC_HYBRID, and measure",
             "MIOPEN_FIND_MODE=DYNAMIC_HYBRID",
         ),
     }
 }
 
-pub const USES: &[Use] = &[
+pub const USES: &[ApiRule] = &[
     mode(
         &["FAST", "fast", "2"],
         "In this mode MIOpen uses the kernel selected by a heuristic: a quick start, and often slower convolutions after it.",
@@ -77,6 +77,6 @@ pub const USES: &[Use] = &[
     ),
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     table_rules::check(cx, &RULE, USES, node);
 }

@@ -1,6 +1,6 @@
 //! HW204: NCCL variables under a name that RCCL does not read.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::semantic::{Access, environment_variable};
 use crate::syntax::{Kind, Node};
 
@@ -45,7 +45,7 @@ declare_rule! {
         severity: Warning,
         applicability: Safe,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/environment"),
         visit: [Subscript, Call, Pair, KeywordArgument],
         files: [Dockerfile, Shell, Yaml],
     }
@@ -76,7 +76,7 @@ pub const ALIASES: &[&str] = &[
     "RCCL_ASYNC_ERROR_HANDLING",
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let Some(variable) = environment_variable(&cx.semantics, node, ALIASES) else {
         return;
     };
@@ -85,19 +85,19 @@ fn check(cx: &Checker<'_>, node: Node) {
     }
     let tree = cx.tree();
     let name = &*variable.name;
-    let (message, renamed) = said(name);
+    let (message, renamed) = message_of(name);
     let title = format!("Set {renamed}");
     let fix = if tree.kind(variable.key) == Kind::String {
         let text = tree.text(variable.key).replace(name, &renamed);
-        Suggestion::safe_edits(title, vec![(tree.span(variable.key), text)])
+        RawFix::safe_edits(title, vec![(tree.span(variable.key), text)])
     } else {
-        Suggestion::display_only(title)
+        RawFix::display_only(title)
     };
     cx.report(&RULE, variable.key, message, fix);
 }
 
 /// The message for a name, and the correct name.
-pub fn said(name: &str) -> (String, String) {
+pub fn message_of(name: &str) -> (String, String) {
     let renamed = name.replacen("RCCL_", "NCCL_", 1);
     let message = format!("RCCL does not read {name}; it uses NCCL's names, here {renamed}.");
     (message, renamed)

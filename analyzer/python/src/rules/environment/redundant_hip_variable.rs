@@ -1,7 +1,7 @@
 //! HW209: HIP variables that repeat a default, or are rarely useful.
 
-use crate::checker::Checker;
-use crate::rules::helpers::table_rules::{self, Use, What, row};
+use crate::checker::PythonChecker;
+use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
 use crate::semantic::environment_variable;
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
@@ -53,7 +53,7 @@ declare_rule! {
         also: [Warning "for a variable that changes the code that runs"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/environment"),
         visit: [Subscript, Call, Pair, KeywordArgument],
         files: [Dockerfile, Shell, Yaml],
     }
@@ -62,42 +62,42 @@ const OVERRIDE: &str = "HSA_OVERRIDE_GFX_VERSION";
 
 const LEAVE: &str = "Remove it, or measure with and without it";
 
-const fn default(name: &'static str) -> Use {
-    row(
-        What::Variable(name, &["1"]),
+const fn default(name: &'static str) -> ApiRule {
+    api_rule(
+        ApiPattern::Variable(name, &["1"]),
         Severity::Info,
         "This is the default on {arch} with ROCm {rocm}.",
         LEAVE,
     )
 }
 
-pub const USES: &[Use] = &[
+pub const USES: &[ApiRule] = &[
     default("HIP_FORCE_DEV_KERNARG"),
     default("TORCH_BLAS_PREFER_HIPBLASLT"),
     default("AMD_DIRECT_DISPATCH"),
     default("HSA_ENABLE_SDMA"),
-    row(
-        What::Variable("GPU_MAX_HW_QUEUES", &["2"]),
+    api_rule(
+        ApiPattern::Variable("GPU_MAX_HW_QUEUES", &["2"]),
         Severity::Info,
         "AMD recommends two hardware queues for some multi-node training; elsewhere it halves the default of four.",
         LEAVE,
     ),
-    row(
-        What::Variable(OVERRIDE, &[]),
+    api_rule(
+        ApiPattern::Variable(OVERRIDE, &[]),
         Severity::Warning,
         "This makes ROCm load code for another GPU; {arch} is supported without it.",
         "Remove it",
     ),
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     if !is_for_some_cards(cx, node) {
         table_rules::check(cx, &RULE, USES, node);
     }
 }
 
 /// `if card == "gfx1031": os.environ["HSA_OVERRIDE_GFX_VERSION"] = "10.3.0"`: an Instinct GPU does not get it.
-fn is_for_some_cards(cx: &Checker<'_>, node: Node) -> bool {
+fn is_for_some_cards(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     environment_variable(&cx.semantics, node, &[OVERRIDE]).is_some()
         && tree.ancestors(node).any(|around| {

@@ -1,6 +1,6 @@
 //! HW211: a variable that is set after HIP has read it.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::semantic::{Access, environment_variable};
 use crate::syntax::{Field, Kind, Node};
 
@@ -52,7 +52,7 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/environment"),
         visit: [Subscript, Call, Pair, KeywordArgument],
     }
 }
@@ -88,7 +88,7 @@ const STARTS: &[&str] = &[
     "torch.cuda.Stream",
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let Some(variable) = environment_variable(&cx.semantics, node, VARIABLES) else {
         return;
     };
@@ -114,17 +114,17 @@ fn check(cx: &Checker<'_>, node: Node) {
             &RULE,
             tree.statement(node),
             format!("HIP reads {name} once, when it starts, and an earlier call has started it: this line has no effect."),
-            Suggestion::display_only("Set it before the first use of the GPU, or before Python starts"),
+            RawFix::display_only("Set it before the first use of the GPU, or before Python starts"),
         );
     }
 }
 
-fn starts_runtime(cx: &Checker<'_>, call: Node) -> bool {
+fn starts_runtime(cx: &PythonChecker<'_>, call: Node) -> bool {
     cx.callee(call).is_some_and(|name| name.is_any(STARTS))
 }
 
 /// True unless the two are in different branches of one `if` or `try`.
-fn runs_before(cx: &Checker<'_>, start: Node, node: Node) -> bool {
+fn runs_before(cx: &PythonChecker<'_>, start: Node, node: Node) -> bool {
     let tree = cx.tree();
     // The branch of `start` has to contain `node` too; a condition is evaluated for every branch.
     let mut child = start;

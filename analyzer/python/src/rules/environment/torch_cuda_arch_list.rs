@@ -1,8 +1,8 @@
 //! HW205: the architectures for which an extension is built.
 
-use crate::checker::Checker;
+use crate::checker::PythonChecker;
 use crate::rules::helpers::counterparts::sets_any;
-use crate::rules::helpers::table_rules::{self, Condition, Fix, Use, What};
+use crate::rules::helpers::table_rules::{self, ApiFix, ApiPattern, ApiRule, Condition};
 use crate::semantic::{environment_variable, string};
 use crate::syntax::{Field, Node};
 use hipward_analyzer_core::Severity;
@@ -51,31 +51,31 @@ declare_rule! {
         also: [Info "where it is set again"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/environment"),
         visit: [Subscript, Call, Pair, KeywordArgument],
         files: [Dockerfile, Shell, Yaml],
     }
 }
 const NAMES: &[&str] = &["TORCH_CUDA_ARCH_LIST"];
 
-const fn variable(severity: Severity) -> Use {
-    Use {
-        what: What::Variable("TORCH_CUDA_ARCH_LIST", &[]),
+const fn variable(severity: Severity) -> ApiRule {
+    ApiRule {
+        pattern: ApiPattern::Variable("TORCH_CUDA_ARCH_LIST", &[]),
         when: Condition::ALWAYS,
         severity,
         message: "A ROCm build does not read TORCH_CUDA_ARCH_LIST; PYTORCH_ROCM_ARCH sets the architectures of extensions.",
-        fix: Fix::unsafe_edit(
+        fix: ApiFix::unsafe_edit(
             "Set PYTORCH_ROCM_ARCH to {arch}",
             "PYTORCH_ROCM_ARCH={arch}",
         ),
     }
 }
 
-pub const USES: &[Use] = &[variable(Severity::Warning)];
+pub const USES: &[ApiRule] = &[variable(Severity::Warning)];
 /// Further assignments, such as one in each branch of a `setup.py`.
-const AGAIN: &[Use] = &[variable(Severity::Info)];
+const AGAIN: &[ApiRule] = &[variable(Severity::Info)];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     // An empty list selects the visible GPUs, as it does on ROCm.
     let asks = environment_variable(&cx.semantics, node, NAMES)
         .and_then(|variable| variable.value)
@@ -90,7 +90,7 @@ fn check(cx: &Checker<'_>, node: Node) {
 }
 
 /// `if arch_list:` around it, where the user provided the list and the code only corrects it.
-fn corrects(cx: &Checker<'_>, node: Node) -> bool {
+fn corrects(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(node)
         .filter_map(|ancestor| tree.child(ancestor, Field::Condition))

@@ -1,8 +1,8 @@
 //! HW203: selecting GPUs through the environment.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::counterparts::sets_any;
-use crate::rules::helpers::table_rules::{self, Use, What, row};
+use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
 use crate::semantic::{Access, environment_variable, string_parts};
 use crate::syntax::Node;
 use hipward_analyzer_core::Severity;
@@ -56,26 +56,26 @@ declare_rule! {
         also: [Info "for a container with all devices, or with none"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/01-device-abstraction"),
+        lesson: Some("port/environment"),
         visit: [Subscript, Call, Pair, KeywordArgument],
         files: [Dockerfile, Shell, Yaml],
     }
 }
-const fn container(values: &'static [&'static str], severity: Severity) -> Use {
-    row(
-        What::Variable("NVIDIA_VISIBLE_DEVICES", values),
+const fn container(values: &'static [&'static str], severity: Severity) -> ApiRule {
+    api_rule(
+        ApiPattern::Variable("NVIDIA_VISIBLE_DEVICES", values),
         severity,
         "NVIDIA_VISIBLE_DEVICES is for NVIDIA's container runtime; AMD's reads AMD_VISIBLE_DEVICES.",
         "Set AMD_VISIBLE_DEVICES, or pass --device=/dev/kfd --device=/dev/dri",
     )
 }
 
-pub const USES: &[Use] = &[
+pub const USES: &[ApiRule] = &[
     container(&["all", "none", "void"], Severity::Info),
     container(&[], Severity::Warning),
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     table_rules::check(cx, &RULE, USES, node);
     let names = ["CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"];
     let Some(variable) = environment_variable(&cx.semantics, node, &names) else {
@@ -92,7 +92,7 @@ fn check(cx: &Checker<'_>, node: Node) {
             &RULE,
             value,
             "No AMD GPU has this name, so no device is visible.",
-            Suggestion::display_only("Use the GPU's index"),
+            RawFix::display_only("Use the GPU's index"),
         );
     } else if variable.name == "HIP_VISIBLE_DEVICES"
         && sets_any(cx, RULE.id, &["ROCR_VISIBLE_DEVICES"])
@@ -101,7 +101,7 @@ fn check(cx: &Checker<'_>, node: Node) {
             &RULE,
             variable.key,
             "HIP_VISIBLE_DEVICES counts the devices that ROCR_VISIBLE_DEVICES selects, from 0.",
-            Suggestion::display_only("Set one of the two"),
+            RawFix::display_only("Set one of the two"),
         );
     }
 }

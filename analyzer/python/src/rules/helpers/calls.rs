@@ -1,13 +1,13 @@
 //! The syntax of a call: its arguments, the method and its receiver. Independent of any library.
 
-use crate::checker::Checker;
+use crate::checker::PythonChecker;
 use crate::semantic::Value;
 use crate::syntax::{Field, Kind, Node};
 
 /// The last name of the callee of `call`: `exp` of `tl.exp(x)` and of `exp(x)`. Empty for any other node.
 ///
 /// Cheap: rules compare it before they resolve the name.
-pub(crate) fn called<'a>(cx: &Checker<'a>, call: Node) -> &'a str {
+pub(crate) fn called<'a>(cx: &PythonChecker<'a>, call: Node) -> &'a str {
     let tree = cx.tree();
     let Some(function) = tree.child(call, Field::Function) else {
         return "";
@@ -22,13 +22,13 @@ pub(crate) fn called<'a>(cx: &Checker<'a>, call: Node) -> &'a str {
 }
 
 /// The receiver of `receiver.method(…)`.
-pub(crate) fn receiver(cx: &Checker<'_>, call: Node) -> Option<Node> {
+pub(crate) fn receiver(cx: &PythonChecker<'_>, call: Node) -> Option<Node> {
     let tree = cx.tree();
     tree.child(tree.child(call, Field::Function)?, Field::Object)
 }
 
 /// The arguments of `call`, keywords included.
-pub(crate) fn arguments(cx: &Checker<'_>, call: Node) -> Vec<Node> {
+pub(crate) fn arguments(cx: &PythonChecker<'_>, call: Node) -> Vec<Node> {
     let tree = cx.tree();
     tree.child(call, Field::Arguments)
         .map(|arguments| tree.parts(arguments).collect())
@@ -36,7 +36,7 @@ pub(crate) fn arguments(cx: &Checker<'_>, call: Node) -> Vec<Node> {
 }
 
 /// The values of all arguments of `call`.
-pub(crate) fn values(cx: &Checker<'_>, call: Node) -> Vec<Node> {
+pub(crate) fn values(cx: &PythonChecker<'_>, call: Node) -> Vec<Node> {
     let tree = cx.tree();
     let mut values = arguments(cx, call);
     for value in &mut values {
@@ -48,7 +48,7 @@ pub(crate) fn values(cx: &Checker<'_>, call: Node) -> Vec<Node> {
 }
 
 /// The value of the argument `name`.
-pub(crate) fn keyword(cx: &Checker<'_>, call: Node, name: &str) -> Option<Node> {
+pub(crate) fn keyword(cx: &PythonChecker<'_>, call: Node, name: &str) -> Option<Node> {
     let tree = cx.tree();
     arguments(cx, call)
         .into_iter()
@@ -61,7 +61,12 @@ pub(crate) fn keyword(cx: &Checker<'_>, call: Node, name: &str) -> Option<Node> 
 }
 
 /// The argument at `position`, or the argument with this name.
-pub(crate) fn argument(cx: &Checker<'_>, call: Node, position: usize, name: &str) -> Option<Node> {
+pub(crate) fn argument(
+    cx: &PythonChecker<'_>,
+    call: Node,
+    position: usize,
+    name: &str,
+) -> Option<Node> {
     arguments(cx, call)
         .get(position)
         .copied()
@@ -76,7 +81,7 @@ pub(crate) fn argument(cx: &Checker<'_>, call: Node, position: usize, name: &str
 
 /// The name of the keyword argument, dictionary pair, assignment or default whose value is `value`, through
 /// `a if b else c`, parentheses, lists and tuples.
-pub(crate) fn given_to<'a>(cx: &Checker<'a>, value: Node) -> Option<&'a str> {
+pub(crate) fn given_to<'a>(cx: &PythonChecker<'a>, value: Node) -> Option<&'a str> {
     let tree = cx.tree();
     let mut child = value;
     for parent in tree.ancestors(value) {
@@ -108,7 +113,7 @@ pub(crate) fn given_to<'a>(cx: &Checker<'a>, value: Node) -> Option<&'a str> {
 }
 
 /// The `x` of `self.x`.
-pub(crate) fn own_attribute<'a>(cx: &Checker<'a>, node: Node) -> Option<&'a str> {
+pub(crate) fn own_attribute<'a>(cx: &PythonChecker<'a>, node: Node) -> Option<&'a str> {
     let tree = cx.tree();
     let object = tree.child(node, Field::Object)?;
     if tree.text(object) != "self" {
@@ -119,14 +124,14 @@ pub(crate) fn own_attribute<'a>(cx: &Checker<'a>, node: Node) -> Option<&'a str>
 }
 
 /// The function around `node`, lambdas excluded.
-pub(crate) fn function_around(cx: &Checker<'_>, node: Node) -> Option<Node> {
+pub(crate) fn function_around(cx: &PythonChecker<'_>, node: Node) -> Option<Node> {
     let tree = cx.tree();
     tree.ancestors(node)
         .find(|ancestor| tree.kind(*ancestor) == Kind::FunctionDefinition)
 }
 
 /// The class in which the method `function` is defined.
-pub(crate) fn class_of(cx: &Checker<'_>, function: Node) -> Option<Node> {
+pub(crate) fn class_of(cx: &PythonChecker<'_>, function: Node) -> Option<Node> {
     let tree = cx.tree();
     let mut around = tree
         .ancestors(function)
@@ -137,14 +142,14 @@ pub(crate) fn class_of(cx: &Checker<'_>, function: Node) -> Option<Node> {
 }
 
 /// The name of a function or class.
-pub(crate) fn name_of<'a>(cx: &Checker<'a>, definition: Node) -> &'a str {
+pub(crate) fn name_of<'a>(cx: &PythonChecker<'a>, definition: Node) -> &'a str {
     let tree = cx.tree();
     tree.child(definition, Field::Name)
         .map_or("", |name| tree.text(name))
 }
 
 /// The decorators of a function or class: the name, or the name that is called.
-pub(crate) fn decorators(cx: &Checker<'_>, definition: Node) -> Vec<Node> {
+pub(crate) fn decorators(cx: &PythonChecker<'_>, definition: Node) -> Vec<Node> {
     let tree = cx.tree();
     tree.parent(definition)
         .filter(|parent| tree.kind(*parent) == Kind::DecoratedDefinition)
@@ -158,14 +163,14 @@ pub(crate) fn decorators(cx: &Checker<'_>, definition: Node) -> Vec<Node> {
 }
 
 /// True if `within` contains an identifier with the text `name`.
-pub(crate) fn mentions(cx: &Checker<'_>, within: Node, name: &str) -> bool {
+pub(crate) fn mentions(cx: &PythonChecker<'_>, within: Node, name: &str) -> bool {
     let tree = cx.tree();
     cx.within(within)
         .any(|node| tree.kind(node) == Kind::Identifier && tree.text(node) == name)
 }
 
 /// True if any identifier in `within` contains one of `parts`.
-pub(crate) fn mentions_any(cx: &Checker<'_>, within: Node, parts: &[&str]) -> bool {
+pub(crate) fn mentions_any(cx: &PythonChecker<'_>, within: Node, parts: &[&str]) -> bool {
     let tree = cx.tree();
     cx.within(within)
         .filter(|node| tree.kind(*node) == Kind::Identifier)
@@ -180,7 +185,7 @@ pub(crate) fn contains_any(text: &str, parts: &[&str]) -> bool {
 /// The operator between the sides of a binary operation or an augmented assignment, such as `@` or `+=`.
 ///
 /// Read from the text between them, because most operators are not in the tree.
-pub(crate) fn operator<'a>(cx: &Checker<'a>, node: Node) -> &'a str {
+pub(crate) fn operator<'a>(cx: &PythonChecker<'a>, node: Node) -> &'a str {
     let tree = cx.tree();
     if !matches!(
         tree.kind(node),
@@ -203,7 +208,7 @@ pub(crate) fn operator<'a>(cx: &Checker<'a>, node: Node) -> &'a str {
 }
 
 /// The two sides of `left operator right`, if the operator is `wanted`.
-pub(crate) fn sides(cx: &Checker<'_>, node: Node, wanted: &str) -> Option<(Node, Node)> {
+pub(crate) fn sides(cx: &PythonChecker<'_>, node: Node, wanted: &str) -> Option<(Node, Node)> {
     let tree = cx.tree();
     if tree.kind(node) != Kind::BinaryOperator || operator(cx, node) != wanted {
         return None;
@@ -218,7 +223,7 @@ pub(crate) fn sides(cx: &Checker<'_>, node: Node, wanted: &str) -> Option<(Node,
 ///
 /// Unlike the semantic layer's `expression`, it accepts the latest assignment even if a branch may skip it. This is
 /// enough to recognize a formula, but not to prove a value.
-pub(crate) fn latest(cx: &Checker<'_>, node: Node) -> Node {
+pub(crate) fn latest(cx: &PythonChecker<'_>, node: Node) -> Node {
     let tree = cx.tree();
     let node = tree.unparenthesized(node);
     if tree.kind(node) != Kind::Identifier {
@@ -231,7 +236,7 @@ pub(crate) fn latest(cx: &Checker<'_>, node: Node) -> Node {
 const MAX_EARLIER: usize = 16;
 
 /// The values assigned to the name at `node` before it, in its scope, oldest first.
-pub(crate) fn earlier(cx: &Checker<'_>, node: Node) -> Vec<Node> {
+pub(crate) fn earlier(cx: &PythonChecker<'_>, node: Node) -> Vec<Node> {
     let tree = cx.tree();
     let names = &cx.semantics.names;
     let Some((_, bindings)) = names.lookup(names.scope_of(node), tree.text(node)) else {
@@ -254,7 +259,7 @@ pub(crate) fn earlier(cx: &Checker<'_>, node: Node) -> Vec<Node> {
 }
 
 /// True if the source contains `word` anywhere. A cheap filter before exact checks; the text is searched once.
-pub(crate) fn has_text(cx: &Checker<'_>, word: &'static str) -> bool {
+pub(crate) fn has_text(cx: &PythonChecker<'_>, word: &'static str) -> bool {
     let root = cx.tree().root();
     let find = || {
         let found = cx.tree().source().contains(word);
@@ -264,7 +269,7 @@ pub(crate) fn has_text(cx: &Checker<'_>, word: &'static str) -> bool {
 }
 
 /// True in a condition that skips a test: `@pytest.mark.skipif(…)`, `if …: self.skipTest("…")`.
-pub(crate) fn decides_a_skip(cx: &Checker<'_>, node: Node) -> bool {
+pub(crate) fn decides_a_skip(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let mut child = node;
     for ancestor in tree.ancestors(node) {
@@ -286,14 +291,18 @@ pub(crate) fn decides_a_skip(cx: &Checker<'_>, node: Node) -> bool {
 }
 
 /// True in a function or class with a name that refers to AMD: `class ROCmAttention`.
-pub(crate) fn is_named_after_amd(cx: &Checker<'_>, node: Node) -> bool {
+pub(crate) fn is_named_after_amd(cx: &PythonChecker<'_>, node: Node) -> bool {
     is_within_name(cx, node, &|name| {
         contains_any(name, &["rocm", "_hip", "hip_", "amd"])
     })
 }
 
 /// True in a function or class whose name, in lower case, is accepted by `is_such`.
-pub(crate) fn is_within_name(cx: &Checker<'_>, node: Node, is_such: &dyn Fn(&str) -> bool) -> bool {
+pub(crate) fn is_within_name(
+    cx: &PythonChecker<'_>,
+    node: Node,
+    is_such: &dyn Fn(&str) -> bool,
+) -> bool {
     let tree = cx.tree();
     tree.ancestors(node)
         .filter(|ancestor| {

@@ -1,7 +1,7 @@
 //! Commands that a source runs, through `subprocess`, `os.system` and similar functions. The rules interpret the
 //! commands.
 
-use crate::checker::Checker;
+use crate::checker::PythonChecker;
 use crate::semantic::{string, string_parts};
 use crate::syntax::{Field, Kind, Node};
 
@@ -38,7 +38,7 @@ pub(crate) struct Command<'a> {
 }
 
 /// The command that `call` runs, if the source contains it.
-pub(crate) fn command<'a>(cx: &Checker<'a>, call: Node) -> Option<Command<'a>> {
+pub(crate) fn command<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<Command<'a>> {
     let tree = cx.tree();
     let arguments = tree.child(call, Field::Arguments)?;
     let first = tree

@@ -4,12 +4,12 @@ use hipward_analyzer_core::position::newline;
 use std::ops::Range;
 use std::slice::SliceIndex;
 
-use crate::checker::{Checker, Replacement};
+use crate::checker::{PythonChecker, Replacement};
 use crate::semantic::Value;
 use crate::syntax::{Field, Kind, Node};
 
 /// Adds an import after the module's docstring and its first imports.
-pub fn add_import(cx: &Checker<'_>, statement: &str) -> Replacement {
+pub fn add_import(cx: &PythonChecker<'_>, statement: &str) -> Replacement {
     let tree = cx.tree();
     let source = tree.source();
     let newline = newline(source);
@@ -55,7 +55,7 @@ pub fn add_import(cx: &Checker<'_>, statement: &str) -> Replacement {
 
 /// The expression for the module `path` at `node`, with the import it needs if there is none yet.
 pub fn module_expression(
-    cx: &Checker<'_>,
+    cx: &PythonChecker<'_>,
     path: &str,
     node: Node,
 ) -> (String, Option<Replacement>) {
@@ -90,7 +90,7 @@ pub fn module_expression(
 
 /// The range that removes `item` from the list of an import statement, including its comma; the whole statement with
 /// its line if nothing else is imported.
-pub fn import_item_range(cx: &Checker<'_>, item: Node) -> Option<Range<usize>> {
+pub fn import_item_range(cx: &PythonChecker<'_>, item: Node) -> Option<Range<usize>> {
     let tree = cx.tree();
     let statement = tree.parent(item)?;
     let items: Vec<_> = tree.children_in(statement, Field::Name).collect();

@@ -1,12 +1,12 @@
 //! Shared helpers for Triton rules: kernels, their launches and configurations.
 
 use super::calls::{argument, called, decorators, function_around, has_text, keyword, name_of};
-use crate::checker::Checker;
+use crate::checker::PythonChecker;
 use crate::semantic::Value;
 use crate::syntax::{Field, Kind, Node};
 
 /// True for a function that Triton compiles.
-pub(crate) fn is_kernel(cx: &Checker<'_>, function: Node) -> bool {
+pub(crate) fn is_kernel(cx: &PythonChecker<'_>, function: Node) -> bool {
     decorators(cx, function).into_iter().any(|decorator| {
         let tree = cx.tree();
         let name = tree.child(decorator, Field::Function).unwrap_or(decorator);
@@ -17,7 +17,7 @@ pub(crate) fn is_kernel(cx: &Checker<'_>, function: Node) -> bool {
 }
 
 /// The kernel that contains `node`.
-pub(crate) fn kernel_around(cx: &Checker<'_>, node: Node) -> Option<Node> {
+pub(crate) fn kernel_around(cx: &PythonChecker<'_>, node: Node) -> Option<Node> {
     if !has_text(cx, "triton") {
         return None;
     }
@@ -25,7 +25,7 @@ pub(crate) fn kernel_around(cx: &Checker<'_>, node: Node) -> Option<Node> {
 }
 
 /// True if `call` calls the function `name` of `triton.language`.
-pub(crate) fn is_tl(cx: &Checker<'_>, call: Node, name: &str) -> bool {
+pub(crate) fn is_tl(cx: &PythonChecker<'_>, call: Node, name: &str) -> bool {
     cx.tree().kind(call) == Kind::Call
         && called(cx, call) == name
         && cx
@@ -34,7 +34,7 @@ pub(crate) fn is_tl(cx: &Checker<'_>, call: Node, name: &str) -> bool {
 }
 
 /// The calls `kernel[grid](…)` of the source.
-pub(crate) fn launches(cx: &Checker<'_>) -> std::rc::Rc<[Node]> {
+pub(crate) fn launches(cx: &PythonChecker<'_>) -> std::rc::Rc<[Node]> {
     let tree = cx.tree();
     cx.once("launches", || {
         if !has_text(cx, "triton") {
@@ -47,7 +47,7 @@ pub(crate) fn launches(cx: &Checker<'_>) -> std::rc::Rc<[Node]> {
 }
 
 /// The kernel of this source that `call` launches.
-pub(crate) fn launched(cx: &Checker<'_>, call: Node) -> Option<Node> {
+pub(crate) fn launched(cx: &PythonChecker<'_>, call: Node) -> Option<Node> {
     let tree = cx.tree();
     let function = tree.child(call, Field::Function)?;
     if tree.kind(function) != Kind::Subscript {
@@ -61,7 +61,7 @@ pub(crate) fn launched(cx: &Checker<'_>, call: Node) -> Option<Node> {
 }
 
 /// The name nodes of a kernel's parameters.
-pub(crate) fn parameters(cx: &Checker<'_>, kernel: Node) -> Vec<Node> {
+pub(crate) fn parameters(cx: &PythonChecker<'_>, kernel: Node) -> Vec<Node> {
     let tree = cx.tree();
     tree.child(kernel, Field::Parameters)
         .map(|list| {
@@ -77,7 +77,12 @@ pub(crate) fn parameters(cx: &Checker<'_>, kernel: Node) -> Vec<Node> {
 }
 
 /// The value that `launch` passes for the parameter `name` of `kernel`.
-pub(crate) fn given(cx: &Checker<'_>, kernel: Node, launch: Node, name: &str) -> Option<Node> {
+pub(crate) fn given(
+    cx: &PythonChecker<'_>,
+    kernel: Node,
+    launch: Node,
+    name: &str,
+) -> Option<Node> {
     let position = parameters(cx, kernel)
         .iter()
         .position(|parameter| cx.tree().text(*parameter) == name)?;
@@ -86,7 +91,7 @@ pub(crate) fn given(cx: &Checker<'_>, kernel: Node, launch: Node, name: &str) ->
 
 /// The integers that the source sets for the compile-time parameter `name` of `kernel`: in launches, in its
 /// `triton.Config`s, as its default.
-pub(crate) fn constants(cx: &Checker<'_>, kernel: Node, name: &str) -> Vec<(Node, i64)> {
+pub(crate) fn constants(cx: &PythonChecker<'_>, kernel: Node, name: &str) -> Vec<(Node, i64)> {
     let tree = cx.tree();
     let mut given_values: Vec<Node> = launches(cx)
         .iter()
@@ -112,7 +117,7 @@ pub(crate) fn constants(cx: &Checker<'_>, kernel: Node, name: &str) -> Vec<(Node
 }
 
 /// True if `call` is a launch, or creates a `triton.Config`.
-pub(crate) fn takes_launch_options(cx: &Checker<'_>, call: Node) -> bool {
+pub(crate) fn takes_launch_options(cx: &PythonChecker<'_>, call: Node) -> bool {
     let tree = cx.tree();
     if tree.kind(call) != Kind::Call {
         return false;
@@ -127,7 +132,7 @@ pub(crate) fn takes_launch_options(cx: &Checker<'_>, call: Node) -> bool {
 }
 
 /// True for code with a name that refers to one NVIDIA architecture: `get_cuda_autotune_config`, `_hopper_configs`.
-pub(crate) fn is_named_after_nvidia(cx: &Checker<'_>, node: Node) -> bool {
+pub(crate) fn is_named_after_nvidia(cx: &PythonChecker<'_>, node: Node) -> bool {
     const SIGNS: &[&str] = &[
         "cuda",
         "nvidia",
@@ -167,18 +172,18 @@ fn has_word(text: &str, words: &[&str]) -> bool {
 }
 
 /// The pointer of a `tl.load` or `tl.store`.
-pub(crate) fn pointer(cx: &Checker<'_>, access: Node) -> Option<Node> {
+pub(crate) fn pointer(cx: &PythonChecker<'_>, access: Node) -> Option<Node> {
     argument(cx, access, 0, "pointer")
 }
 
 /// The mask of a `tl.load` or `tl.store`.
-pub(crate) fn mask(cx: &Checker<'_>, access: Node) -> Option<Node> {
+pub(crate) fn mask(cx: &PythonChecker<'_>, access: Node) -> Option<Node> {
     let position = if called(cx, access) == "store" { 2 } else { 1 };
     argument(cx, access, position, "mask").or_else(|| keyword(cx, access, "boundary_check"))
 }
 
 /// True for a branch or a source for another vendor's Triton: Intel's, Huawei's, Moore Threads'.
-pub(crate) fn is_for_other_vendor(cx: &Checker<'_>, node: Node) -> bool {
+pub(crate) fn is_for_other_vendor(cx: &PythonChecker<'_>, node: Node) -> bool {
     const VENDORS: &[&str] = &["xpu", "npu", "musa", "hpu", "gaudi", "ascend", "mlu"];
     if has_text(cx, "ascend") || has_text(cx, "Ascend") || has_text(cx, "MUSA") {
         return true;

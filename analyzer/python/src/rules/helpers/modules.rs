@@ -4,7 +4,7 @@ use super::calls::{
     called, class_of, contains_any, decorators, earlier, function_around, is_within_name, keyword,
     name_of, own_attribute, receiver, values,
 };
-use crate::checker::Checker;
+use crate::checker::PythonChecker;
 use crate::semantic::Value;
 use crate::syntax::{Field, Kind, Node};
 
@@ -14,7 +14,7 @@ const MAX_DEPTH: u8 = 6;
 ///
 /// A base class in another file is not available, so the check uses the form of the code: a method called `forward`
 /// with the parameter `self`, in a class with a base. The `forward` of an `autograd.Function` has the parameter `ctx`.
-pub(crate) fn forward_around(cx: &Checker<'_>, node: Node) -> Option<Node> {
+pub(crate) fn forward_around(cx: &PythonChecker<'_>, node: Node) -> Option<Node> {
     if !super::calls::has_text(cx, "torch") {
         return None;
     }
@@ -23,7 +23,7 @@ pub(crate) fn forward_around(cx: &Checker<'_>, node: Node) -> Option<Node> {
         .then_some(function)
 }
 
-fn is_method_of_derived_class(cx: &Checker<'_>, function: Node) -> bool {
+fn is_method_of_derived_class(cx: &PythonChecker<'_>, function: Node) -> bool {
     let tree = cx.tree();
     let takes_self = tree
         .child(function, Field::Parameters)
@@ -36,7 +36,7 @@ fn is_method_of_derived_class(cx: &Checker<'_>, function: Node) -> bool {
 
 /// True if Dynamo traces `function`: it is decorated with or passed to `torch.compile`, or it is the `forward` of a
 /// module in a source that compiles one.
-pub(crate) fn is_compiled(cx: &Checker<'_>, function: Node) -> bool {
+pub(crate) fn is_compiled(cx: &PythonChecker<'_>, function: Node) -> bool {
     let tree = cx.tree();
     if !super::calls::has_text(cx, "torch") {
         return false;
@@ -79,7 +79,7 @@ pub(crate) fn is_compiled(cx: &Checker<'_>, function: Node) -> bool {
 }
 
 /// The argument of `torch.compile`, as `torch.compile(x)` or `x.compile()`.
-fn compiled_expressions(cx: &Checker<'_>) -> Vec<Node> {
+fn compiled_expressions(cx: &PythonChecker<'_>) -> Vec<Node> {
     let tree = cx.tree();
     let mut found = Vec::new();
     for call in tree
@@ -98,7 +98,7 @@ fn compiled_expressions(cx: &Checker<'_>) -> Vec<Node> {
     found
 }
 
-fn is_torch_compile(cx: &Checker<'_>, decorator: Node) -> bool {
+fn is_torch_compile(cx: &PythonChecker<'_>, decorator: Node) -> bool {
     let is = |node: Node| {
         cx.resolve(node)
             .is_some_and(|name| name.is("torch.compile"))
@@ -114,7 +114,7 @@ fn is_torch_compile(cx: &Checker<'_>, decorator: Node) -> bool {
 }
 
 /// True for a source that the benchmark compiles: `Model` with `get_inputs`.
-fn has_snippet_contract(cx: &Checker<'_>) -> bool {
+fn has_snippet_contract(cx: &PythonChecker<'_>) -> bool {
     let names = &cx.semantics.names;
     let has = |name: &str| !names.at_top_level(name).is_empty();
     has("Model") && has("get_inputs")
@@ -122,7 +122,7 @@ fn has_snippet_contract(cx: &Checker<'_>) -> bool {
 
 /// True if a condition around `node`, inside its function, excludes compiled or production code:
 /// `if not torch.compiler.is_compiling()`, `if self.debug`.
-pub(crate) fn is_guarded_off(cx: &Checker<'_>, node: Node) -> bool {
+pub(crate) fn is_guarded_off(cx: &PythonChecker<'_>, node: Node) -> bool {
     const SIGNS: &[&str] = &[
         "is_compiling",
         "is_tracing",
@@ -162,7 +162,7 @@ pub(crate) fn is_guarded_off(cx: &Checker<'_>, node: Node) -> bool {
 }
 
 /// True for a reference implementation or a fallback: `eager_attention_forward`, `class RefNorm`.
-pub(crate) fn is_reference(cx: &Checker<'_>, node: Node) -> bool {
+pub(crate) fn is_reference(cx: &PythonChecker<'_>, node: Node) -> bool {
     const SIGNS: &[&str] = &[
         "native",
         "eager",
@@ -187,11 +187,11 @@ pub(crate) fn is_reference(cx: &Checker<'_>, node: Node) -> bool {
 }
 
 /// True if the expression at `node` is a tensor, as far as the source shows.
-pub(crate) fn is_tensor(cx: &Checker<'_>, node: Node) -> bool {
+pub(crate) fn is_tensor(cx: &PythonChecker<'_>, node: Node) -> bool {
     is_tensor_within(cx, node, MAX_DEPTH)
 }
 
-fn is_tensor_within(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
+fn is_tensor_within(cx: &PythonChecker<'_>, node: Node, depth: u8) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return false;
     };
@@ -231,7 +231,7 @@ fn is_tensor_within(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
     }
 }
 
-fn is_tensor_call(cx: &Checker<'_>, call: Node, depth: u8) -> bool {
+fn is_tensor_call(cx: &PythonChecker<'_>, call: Node, depth: u8) -> bool {
     const NOT_TENSORS: &[&str] = &[
         "size",
         "dim",
@@ -295,7 +295,7 @@ fn is_tensor_call(cx: &Checker<'_>, call: Node, depth: u8) -> bool {
 }
 
 /// A parameter annotated as a tensor, or a parameter of a `forward` without annotation.
-fn is_tensor_parameter(cx: &Checker<'_>, node: Node) -> bool {
+fn is_tensor_parameter(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let names = &cx.semantics.names;
     let Some(parameter) = names
@@ -338,7 +338,7 @@ fn is_tensor_parameter(cx: &Checker<'_>, node: Node) -> bool {
 }
 
 /// `torch.randint(0, n, (1,))`, directly or through a name: without a device it is on the CPU.
-pub(crate) fn is_made_on_host(cx: &Checker<'_>, node: Node) -> bool {
+pub(crate) fn is_made_on_host(cx: &PythonChecker<'_>, node: Node) -> bool {
     let call = cx.semantics.expression(node);
     matches!(
         called(cx, call),
@@ -348,7 +348,7 @@ pub(crate) fn is_made_on_host(cx: &Checker<'_>, node: Node) -> bool {
 }
 
 /// The condition uses the truth value of a tensor: `mask.any()`, `not torch.isnan(x).all()`, `x.sum() > 0`.
-pub(crate) fn tests_a_tensor(cx: &Checker<'_>, condition: Node) -> bool {
+pub(crate) fn tests_a_tensor(cx: &PythonChecker<'_>, condition: Node) -> bool {
     const REDUCTIONS: &[&str] = &["any", "all", "sum", "max", "min", "mean", "norm", "item"];
     let tree = cx.tree();
     let mut rest = vec![condition];
@@ -397,7 +397,7 @@ pub(crate) fn tests_a_tensor(cx: &Checker<'_>, condition: Node) -> bool {
 }
 
 /// The `torch.nn.Linear` that a class stores as `self.name`: the attribute that is assigned, and the call.
-pub(crate) fn linear<'a>(cx: &Checker<'a>, class: Node, name: &str) -> Option<(Node, Node)> {
+pub(crate) fn linear<'a>(cx: &PythonChecker<'a>, class: Node, name: &str) -> Option<(Node, Node)> {
     let tree = cx.tree();
     cx.within(class)
         .filter(|node| tree.kind(*node) == Kind::Assignment)
@@ -410,7 +410,7 @@ pub(crate) fn linear<'a>(cx: &Checker<'a>, class: Node, name: &str) -> Option<(N
 }
 
 /// True if the source already contains a path with PyTorch's or a library's fused attention.
-pub(crate) fn has_fused_attention(cx: &Checker<'_>) -> bool {
+pub(crate) fn has_fused_attention(cx: &PythonChecker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
         tree.nodes()
@@ -437,7 +437,7 @@ pub(crate) fn has_fused_attention(cx: &Checker<'_>) -> bool {
 }
 
 /// True in a class that a kernel of the `kernels` package replaces: `@use_kernel_forward_from_hub("RMSNorm")`.
-pub(crate) fn has_kernel(cx: &Checker<'_>, node: Node) -> bool {
+pub(crate) fn has_kernel(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(node)
         .filter(|ancestor| {

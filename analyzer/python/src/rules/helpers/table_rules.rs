@@ -1,9 +1,9 @@
 //! Rules defined as data: an import, a name, a call, a keyword or an environment variable, and the message for it.
 //!
-//! A row of such a table is a [`Use`]. This file contains no rule text and no checks of more than one node.
+//! A row of such a table is an [`ApiRule`]. This file contains no rule text and no checks of more than one node.
 
 use super::edits::module_expression;
-use crate::checker::{Checker, Replacement, Suggestion};
+use crate::checker::{PythonChecker, RawFix, Replacement};
 use crate::semantic::{
     Access, QualifiedName, environment_variable, folded, is_import_guarded, string,
 };
@@ -12,18 +12,19 @@ use hipward_analyzer_core::rule::Rule;
 use hipward_analyzer_core::{Applicability, Arch, Severity, Target, Version};
 
 /// A pattern, its targets, and the message.
-pub struct Use {
-    pub what: What,
+pub struct ApiRule {
+    pub pattern: ApiPattern,
     pub when: Condition,
     pub severity: Severity,
-    /// One sentence. `{arch}`, `{rocm}`, `{torch}` and `{python}` are replaced by the target's values.
+    /// One sentence. `{arch}`, `{wavefront}` (its lanes), `{rocm}`, `{torch}` and `{python}` are replaced by the
+    /// target's values.
     pub message: &'static str,
-    pub fix: Fix,
+    pub fix: ApiFix,
 }
 
 /// The pattern of a row.
 #[derive(Clone, Copy)]
-pub enum What {
+pub enum ApiPattern {
     /// `import module` and `from module import …`, including its submodules, unless the code handles the failure.
     Import(&'static str),
     /// A qualified name, wherever it is used or imported.
@@ -37,7 +38,7 @@ pub enum What {
 }
 
 /// The fix of a row.
-pub struct Fix {
+pub struct ApiFix {
     /// Title, in the imperative.
     pub title: &'static str,
     pub applicability: Applicability,
@@ -46,10 +47,10 @@ pub struct Fix {
     pub instead: &'static str,
 }
 
-impl Fix {
+impl ApiFix {
     /// To be done by hand.
-    pub const fn described(title: &'static str) -> Fix {
-        Fix {
+    pub const fn described(title: &'static str) -> ApiFix {
+        ApiFix {
             title,
             applicability: Applicability::DisplayOnly,
             instead: "",
@@ -57,8 +58,8 @@ impl Fix {
     }
 
     /// Valid code, but behavior may change.
-    pub const fn unsafe_edit(title: &'static str, instead: &'static str) -> Fix {
-        Fix {
+    pub const fn unsafe_edit(title: &'static str, instead: &'static str) -> ApiFix {
+        ApiFix {
             title,
             applicability: Applicability::Unsafe,
             instead,
@@ -69,8 +70,7 @@ impl Fix {
 /// The targets of a row.
 #[derive(Clone, Copy)]
 pub struct Condition {
-    /// Empty for every architecture.
-    pub arches: &'static [Arch],
+    pub arch: fn(Arch) -> bool,
     pub rocm: Versions,
     pub torch: Versions,
     pub python: Versions,
@@ -105,22 +105,22 @@ impl Versions {
 impl Condition {
     /// Every target.
     pub const ALWAYS: Condition = Condition {
-        arches: &[],
+        arch: |_| true,
         rocm: Versions::ALL,
         torch: Versions::ALL,
         python: Versions::ALL,
     };
 
-    /// Targets with one of the architectures.
-    pub const fn on(arches: &'static [Arch]) -> Condition {
+    /// Targets with an architecture for which `arch` is true.
+    pub const fn on(arch: fn(Arch) -> bool) -> Condition {
         Condition {
-            arches,
+            arch,
             ..Condition::ALWAYS
         }
     }
 
     pub fn holds(&self, target: &Target) -> bool {
-        (self.arches.is_empty() || self.arches.contains(&target.arch))
+        (self.arch)(target.arch)
             && self.rocm.include(target.rocm)
             && self.torch.include(target.torch)
             && self.python.include(target.python)
@@ -128,36 +128,36 @@ impl Condition {
 }
 
 /// A row for every target with a display-only fix.
-pub const fn row(
-    what: What,
+pub const fn api_rule(
+    pattern: ApiPattern,
     severity: Severity,
     message: &'static str,
     title: &'static str,
-) -> Use {
-    Use {
-        what,
+) -> ApiRule {
+    ApiRule {
+        pattern,
         when: Condition::ALWAYS,
         severity,
         message,
-        fix: Fix::described(title),
+        fix: ApiFix::described(title),
     }
 }
 
 /// Reports the first row that matches `node`. A rule with names visits `Attribute` and `ImportFromStatement`, one with
 /// imports the import statements and `Call`, one with variables `Subscript`, `Call`, `Pair` and `KeywordArgument`.
-pub(crate) fn check(cx: &Checker<'_>, rule: &'static Rule, uses: &[Use], node: Node) {
+pub(crate) fn check(cx: &PythonChecker<'_>, rule: &'static Rule, uses: &[ApiRule], node: Node) {
     let may_import = may_import(cx, node);
     for found in uses {
-        if matches!(found.what, What::Import(_)) && !may_import {
+        if matches!(found.pattern, ApiPattern::Import(_)) && !may_import {
             continue;
         }
-        let Some(place) = find(cx, found.what, node) else {
+        let Some(place) = find(cx, found.pattern, node) else {
             continue;
         };
         if found.when.holds(cx.target()) {
             let message = filled(found.message, cx.target());
             // Only the first import of a module is reported, unless each has its own edit.
-            if let What::Import(module) = found.what
+            if let ApiPattern::Import(module) = found.pattern
                 && found.fix.instead.is_empty()
                 && is_reported(cx, rule, module, &message)
             {
@@ -171,10 +171,10 @@ pub(crate) fn check(cx: &Checker<'_>, rule: &'static Rule, uses: &[Use], node: N
 }
 
 /// True if `rule` has already reported another import of `module`.
-fn is_reported(cx: &Checker<'_>, rule: &Rule, module: &str, message: &str) -> bool {
+fn is_reported(cx: &PythonChecker<'_>, rule: &Rule, module: &str, message: &str) -> bool {
     let last = module.rsplit('.').next().unwrap_or(module);
-    cx.has_reported(rule, &|text, said| {
-        said == message
+    cx.has_reported(rule, &|text, reported| {
+        reported == message
             && text
                 .strip_prefix(module)
                 .or_else(|| text.strip_prefix(last))
@@ -190,18 +190,20 @@ struct Place {
     value: Option<Node>,
 }
 
-fn find(cx: &Checker<'_>, what: What, node: Node) -> Option<Place> {
+fn find(cx: &PythonChecker<'_>, pattern: ApiPattern, node: Node) -> Option<Place> {
     let tree = cx.tree();
     let at = |node| Place { node, value: None };
-    match (what, tree.kind(node)) {
-        (What::Import(module), _) => imported(cx, node, module).map(at),
-        (What::Name(name), Kind::ImportFromStatement) => imported_name(cx, node, name).map(at),
-        (What::Name(name), Kind::Attribute) => {
+    match (pattern, tree.kind(node)) {
+        (ApiPattern::Import(module), _) => imported(cx, node, module).map(at),
+        (ApiPattern::Name(name), Kind::ImportFromStatement) => {
+            imported_name(cx, node, name).map(at)
+        }
+        (ApiPattern::Name(name), Kind::Attribute) => {
             let last = tree.text(tree.child(node, Field::Attribute)?);
             (name.ends_with(last) && cx.resolve(node)?.is(name)).then(|| at(node))
         }
-        (What::Call(name), Kind::Call) => cx.callee(node)?.is(name).then(|| at(node)),
-        (What::Keyword(function, keyword, values), Kind::KeywordArgument) => {
+        (ApiPattern::Call(name), Kind::Call) => cx.callee(node)?.is(name).then(|| at(node)),
+        (ApiPattern::Keyword(function, keyword, values), Kind::KeywordArgument) => {
             if tree.text(tree.child(node, Field::Name)?) != keyword {
                 return None;
             }
@@ -213,7 +215,7 @@ fn find(cx: &Checker<'_>, what: What, node: Node) -> Option<Place> {
             })
         }
         (
-            What::Variable(name, values),
+            ApiPattern::Variable(name, values),
             Kind::Subscript | Kind::Call | Kind::Pair | Kind::KeywordArgument,
         ) => {
             let variable = environment_variable(&cx.semantics, node, &[name])?;
@@ -228,7 +230,7 @@ fn find(cx: &Checker<'_>, what: What, node: Node) -> Option<Place> {
     }
 }
 
-fn is_one_of(cx: &Checker<'_>, value: Node, values: &[&str]) -> bool {
+fn is_one_of(cx: &PythonChecker<'_>, value: Node, values: &[&str]) -> bool {
     if values.is_empty() {
         return true;
     }
@@ -239,7 +241,7 @@ fn is_one_of(cx: &Checker<'_>, value: Node, values: &[&str]) -> bool {
 }
 
 /// True for an import statement, and for a call that imports by name.
-pub(crate) fn may_import(cx: &Checker<'_>, node: Node) -> bool {
+pub(crate) fn may_import(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     match tree.kind(node) {
         Kind::ImportStatement | Kind::ImportFromStatement => true,
@@ -252,7 +254,7 @@ pub(crate) fn may_import(cx: &Checker<'_>, node: Node) -> bool {
 }
 
 /// The part of `statement` that imports `module` or a submodule, if no code handles its failure.
-pub(crate) fn imported(cx: &Checker<'_>, statement: Node, module: &str) -> Option<Node> {
+pub(crate) fn imported(cx: &PythonChecker<'_>, statement: Node, module: &str) -> Option<Node> {
     let tree = cx.tree();
     let covers = |path: &str| {
         path.strip_prefix(module)
@@ -284,7 +286,7 @@ pub(crate) fn imported(cx: &Checker<'_>, statement: Node, module: &str) -> Optio
 }
 
 /// True if `statement` requires a third-party module: no code handles its failure, and the project does not contain it.
-pub(crate) fn is_unguarded_import(cx: &Checker<'_>, statement: Node, module: &str) -> bool {
+pub(crate) fn is_unguarded_import(cx: &PythonChecker<'_>, statement: Node, module: &str) -> bool {
     let errors = ["ImportError", "ModuleNotFoundError"];
     !cx.is_first_party(module) && !is_import_guarded(&cx.semantics, statement, &errors)
 }
@@ -294,7 +296,7 @@ fn within(name: &QualifiedName<'_>, module: &str) -> bool {
 }
 
 /// The item of `from module import name` that imports the qualified name.
-fn imported_name(cx: &Checker<'_>, statement: Node, name: &str) -> Option<Node> {
+fn imported_name(cx: &PythonChecker<'_>, statement: Node, name: &str) -> Option<Node> {
     let tree = cx.tree();
     let module = tree.text(tree.child(statement, Field::ModuleName)?);
     let member = name.strip_prefix(module)?.strip_prefix('.')?;
@@ -304,8 +306,8 @@ fn imported_name(cx: &Checker<'_>, statement: Node, name: &str) -> Option<Node> 
     is_unguarded_import(cx, statement, module).then_some(item)
 }
 
-fn suggestion(cx: &Checker<'_>, found: &Use, place: &Place) -> Suggestion {
-    let Fix {
+fn suggestion(cx: &PythonChecker<'_>, found: &ApiRule, place: &Place) -> RawFix {
+    let ApiFix {
         title,
         applicability,
         instead,
@@ -313,23 +315,28 @@ fn suggestion(cx: &Checker<'_>, found: &Use, place: &Place) -> Suggestion {
     let edits = if instead.is_empty() {
         None
     } else {
-        edits(cx, found.what, instead, place)
+        edits(cx, found.pattern, instead, place)
     };
     match edits {
-        Some(edits) => Suggestion {
+        Some(edits) => RawFix {
             title: filled(title, cx.target()),
             applicability,
             edits,
         },
-        None => Suggestion::display_only(filled(title, cx.target())),
+        None => RawFix::display_only(filled(title, cx.target())),
     }
 }
 
-fn edits(cx: &Checker<'_>, what: What, instead: &str, place: &Place) -> Option<Vec<Replacement>> {
+fn edits(
+    cx: &PythonChecker<'_>,
+    pattern: ApiPattern,
+    instead: &str,
+    place: &Place,
+) -> Option<Vec<Replacement>> {
     let tree = cx.tree();
     let node = place.node;
-    match what {
-        What::Import(module) => {
+    match pattern {
+        ApiPattern::Import(module) => {
             let text = match tree.kind(node) {
                 // The local name stays the same, so its uses do not change.
                 Kind::DottedName if tree.field(node) == Field::Name => {
@@ -348,7 +355,7 @@ fn edits(cx: &Checker<'_>, what: What, instead: &str, place: &Place) -> Option<V
             };
             Some(vec![(tree.span(node), text)])
         }
-        What::Name(old) | What::Call(old) => {
+        ApiPattern::Name(old) | ApiPattern::Call(old) => {
             let name = tree.child(node, Field::Function).unwrap_or(node);
             let member = tree.child(name, Field::Attribute)?;
             // Another name in the same module is written in the same way as in the source.
@@ -367,8 +374,8 @@ fn edits(cx: &Checker<'_>, what: What, instead: &str, place: &Place) -> Option<V
                     .collect(),
             )
         }
-        What::Keyword(..) => Some(vec![(tree.span(place.value?), instead.to_owned())]),
-        What::Variable(name, _) => {
+        ApiPattern::Keyword(..) => Some(vec![(tree.span(place.value?), instead.to_owned())]),
+        ApiPattern::Variable(name, _) => {
             // A name that is a constant elsewhere may have other uses.
             if tree.kind(node) != Kind::String || !tree.text(node).contains(name) {
                 return None;
@@ -404,6 +411,7 @@ pub fn filled(text: &str, target: &Target) -> String {
         match key {
             "arch" => filled.push_str(target.arch.name()),
             "rocm" => filled.push_str(&target.rocm.to_string()),
+            "wavefront" => filled.push_str(&target.arch.wavefront().to_string()),
             "torch" => filled.push_str(&target.torch.to_string()),
             _ => filled.push_str(&target.python.to_string()),
         }

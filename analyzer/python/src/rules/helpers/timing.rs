@@ -1,7 +1,7 @@
 //! Timed regions, and the GPU work in them: shared by the rules on measurements.
 
 use super::calls::{called, contains_any, function_around, name_of, receiver};
-use crate::checker::Checker;
+use crate::checker::PythonChecker;
 use crate::semantic::{Value, string_parts};
 use crate::syntax::{Field, Kind, Node};
 
@@ -65,7 +65,7 @@ const MAX_REGION: usize = 10_000;
 pub(crate) const MAX_DEPTH: u8 = 6;
 
 /// The calls that read the clock, for `clock() - start` or `end - start`.
-pub(crate) fn clock_readings(cx: &Checker<'_>, difference: Node) -> Option<(Node, Node)> {
+pub(crate) fn clock_readings(cx: &PythonChecker<'_>, difference: Node) -> Option<(Node, Node)> {
     let tree = cx.tree();
     if tree.kind(tree.child(difference, Field::Operator)?) != Kind::Minus {
         return None;
@@ -86,21 +86,25 @@ pub(crate) fn clock_readings(cx: &Checker<'_>, difference: Node) -> Option<(Node
 }
 
 /// The nodes after `start` and before `end`, unless there are too many or the budget is used up.
-fn between(cx: &Checker<'_>, start: Node, end: Node) -> Option<impl Iterator<Item = Node> + use<>> {
+fn between(
+    cx: &PythonChecker<'_>,
+    start: Node,
+    end: Node,
+) -> Option<impl Iterator<Item = Node> + use<>> {
     let count = end.index().saturating_sub(start.index() + 1);
     let may_look = count <= MAX_REGION && cx.may_look_at(count);
     may_look.then(|| cx.tree().between(start, end))
 }
 
 /// The last call or operator between the readings that launches GPU work.
-pub(crate) fn last_gpu_work(cx: &Checker<'_>, start: Node, end: Node) -> Option<Node> {
+pub(crate) fn last_gpu_work(cx: &PythonChecker<'_>, start: Node, end: Node) -> Option<Node> {
     between(cx, start, end)?
         .filter(|node| is_gpu_work(cx, *node) && runs_here(cx, start, *node))
         .last()
 }
 
 /// False if `node` is in a function that is only defined there.
-pub(crate) fn runs_here(cx: &Checker<'_>, start: Node, node: Node) -> bool {
+pub(crate) fn runs_here(cx: &PythonChecker<'_>, start: Node, node: Node) -> bool {
     let tree = cx.tree();
     let function = |node: Node| {
         tree.ancestors(node).find(|ancestor| {
@@ -113,7 +117,7 @@ pub(crate) fn runs_here(cx: &Checker<'_>, start: Node, node: Node) -> bool {
     function(start) == function(node)
 }
 
-pub(crate) fn is_gpu_work(cx: &Checker<'_>, call: Node) -> bool {
+pub(crate) fn is_gpu_work(cx: &PythonChecker<'_>, call: Node) -> bool {
     let tree = cx.tree();
     // `x @ y`
     if tree.kind(call) == Kind::BinaryOperator {
@@ -142,7 +146,7 @@ pub(crate) fn is_gpu_work(cx: &Checker<'_>, call: Node) -> bool {
     is_torch && arguments(cx, call).any(|argument| is_on_gpu(cx, argument, MAX_DEPTH))
 }
 
-fn arguments<'c>(cx: &'c Checker<'_>, call: Node) -> impl Iterator<Item = Node> + 'c {
+fn arguments<'c>(cx: &'c PythonChecker<'_>, call: Node) -> impl Iterator<Item = Node> + 'c {
     let tree = cx.tree();
     tree.child(call, Field::Arguments)
         .into_iter()
@@ -151,7 +155,7 @@ fn arguments<'c>(cx: &'c Checker<'_>, call: Node) -> impl Iterator<Item = Node> 
 }
 
 /// True if the source moves this value to the GPU.
-fn is_on_gpu(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
+fn is_on_gpu(cx: &PythonChecker<'_>, node: Node, depth: u8) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return false;
     };
@@ -219,7 +223,7 @@ fn is_on_gpu(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
 }
 
 /// `model.cuda()` or `model.to("cuda")` as a statement of its own: a module is moved in place.
-fn is_moved_in_place(cx: &Checker<'_>, name: Node, depth: u8) -> bool {
+fn is_moved_in_place(cx: &PythonChecker<'_>, name: Node, depth: u8) -> bool {
     let tree = cx.tree();
     let scope_of = |node: Node| {
         let names = &cx.semantics.names;
@@ -237,7 +241,7 @@ fn is_moved_in_place(cx: &Checker<'_>, name: Node, depth: u8) -> bool {
 }
 
 /// The names that are moved in place anywhere.
-fn moved_names(cx: &Checker<'_>, depth: u8) -> Vec<Node> {
+fn moved_names(cx: &PythonChecker<'_>, depth: u8) -> Vec<Node> {
     let tree = cx.tree();
     tree.nodes()
         .filter(|node| tree.kind(*node) == Kind::ExpressionStatement)
@@ -259,7 +263,7 @@ fn moved_names(cx: &Checker<'_>, depth: u8) -> Vec<Node> {
 }
 
 /// `"cuda"`, `"cuda:0"`, `torch.device("cuda")`, `"cuda" if … else "cpu"`, through names and defaults.
-fn is_gpu_device(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
+fn is_gpu_device(cx: &PythonChecker<'_>, node: Node, depth: u8) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return false;
     };
@@ -289,7 +293,7 @@ fn is_gpu_device(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
 }
 
 /// True if an operation from the end of `work` to the last reading makes the host wait.
-pub(crate) fn waits_after(cx: &Checker<'_>, work: Node, end: Node) -> bool {
+pub(crate) fn waits_after(cx: &PythonChecker<'_>, work: Node, end: Node) -> bool {
     let tree = cx.tree();
     // A call around the work, such as `float(model(x))`, is in the same statement.
     tree.between(tree.statement(work), end)
@@ -300,7 +304,7 @@ pub(crate) fn waits_after(cx: &Checker<'_>, work: Node, end: Node) -> bool {
         .any(|call| waits(cx, call, MAX_DEPTH))
 }
 
-pub(crate) fn waits(cx: &Checker<'_>, call: Node, depth: u8) -> bool {
+pub(crate) fn waits(cx: &PythonChecker<'_>, call: Node, depth: u8) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return false;
     };
@@ -343,7 +347,7 @@ pub(crate) fn waits(cx: &Checker<'_>, call: Node, depth: u8) -> bool {
 }
 
 /// The readings around the timed work, for a difference of clocks or `start.elapsed_time(end)`.
-pub(crate) fn region(cx: &Checker<'_>, node: Node) -> Option<(Node, Node)> {
+pub(crate) fn region(cx: &PythonChecker<'_>, node: Node) -> Option<(Node, Node)> {
     match cx.tree().kind(node) {
         Kind::BinaryOperator => clock_readings(cx, node),
         Kind::Call if called(cx, node) == "elapsed_time" => event_readings(cx, node),
@@ -352,7 +356,7 @@ pub(crate) fn region(cx: &Checker<'_>, node: Node) -> Option<(Node, Node)> {
 }
 
 /// `start.record()` and `end.record()` of `start.elapsed_time(end)`.
-fn event_readings(cx: &Checker<'_>, call: Node) -> Option<(Node, Node)> {
+fn event_readings(cx: &PythonChecker<'_>, call: Node) -> Option<(Node, Node)> {
     let tree = cx.tree();
     let start = receiver(cx, call)?;
     let end = super::calls::arguments(cx, call).first().copied()?;
@@ -369,7 +373,7 @@ fn event_readings(cx: &Checker<'_>, call: Node) -> Option<(Node, Node)> {
 }
 
 /// The calls between two readings that are executed there.
-pub(crate) fn calls_between(cx: &Checker<'_>, start: Node, end: Node) -> Vec<Node> {
+pub(crate) fn calls_between(cx: &PythonChecker<'_>, start: Node, end: Node) -> Vec<Node> {
     let tree = cx.tree();
     between(cx, start, end)
         .into_iter()
@@ -380,7 +384,7 @@ pub(crate) fn calls_between(cx: &Checker<'_>, start: Node, end: Node) -> Vec<Nod
 }
 
 /// True if the timed work runs on a GPU, as far as the source shows: known GPU work, or a synchronization near it.
-pub(crate) fn is_gpu_timing(cx: &Checker<'_>, start: Node, end: Node) -> bool {
+pub(crate) fn is_gpu_timing(cx: &PythonChecker<'_>, start: Node, end: Node) -> bool {
     called(cx, start) == "record"
         || calls_between(cx, start, end)
             .into_iter()
@@ -388,7 +392,7 @@ pub(crate) fn is_gpu_timing(cx: &Checker<'_>, start: Node, end: Node) -> bool {
 }
 
 /// The loop between two readings that repeats the work: `for _ in range(iterations):`.
-pub(crate) fn repeating_loop(cx: &Checker<'_>, start: Node, end: Node) -> Option<Node> {
+pub(crate) fn repeating_loop(cx: &PythonChecker<'_>, start: Node, end: Node) -> Option<Node> {
     let tree = cx.tree();
     between(cx, start, end)?
         .filter(|node| tree.kind(*node) == Kind::ForStatement && runs_here(cx, start, *node))
@@ -399,7 +403,7 @@ pub(crate) fn repeating_loop(cx: &Checker<'_>, start: Node, end: Node) -> Option
 }
 
 /// The calls in a timed loop that are the timed work: not synchronization, clocks or bookkeeping.
-pub(crate) fn subjects(cx: &Checker<'_>, body: Node) -> Vec<Node> {
+pub(crate) fn subjects(cx: &PythonChecker<'_>, body: Node) -> Vec<Node> {
     const BOOKKEEPING: &[&str] = &[
         "range",
         "print",
@@ -436,7 +440,7 @@ pub(crate) fn subjects(cx: &Checker<'_>, body: Node) -> Vec<Node> {
 
 /// True if the time is a measurement, not a progress message: it is divided by a count, or read in a function that is
 /// named after measuring, without a training step.
-pub(crate) fn is_benchmark(cx: &Checker<'_>, node: Node, start: Node, end: Node) -> bool {
+pub(crate) fn is_benchmark(cx: &PythonChecker<'_>, node: Node, start: Node, end: Node) -> bool {
     let trains = calls_between(cx, start, end)
         .into_iter()
         .any(|call| matches!(called(cx, call), "step" | "clip_grad_norm_" | "unscale_"));
@@ -455,7 +459,7 @@ pub(crate) fn is_benchmark(cx: &Checker<'_>, node: Node, start: Node, end: Node)
 }
 
 /// `(end - start) / n`, directly or through the name it is assigned to.
-fn is_divided(cx: &Checker<'_>, node: Node) -> bool {
+fn is_divided(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let mut current = node;
     for parent in tree.ancestors(node) {

@@ -1,13 +1,12 @@
 //! HW806: a benchmark whose inputs stay in the cache.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{arguments, called, has_text, keyword, values};
 use crate::rules::helpers::timing::{
     is_benchmark, is_gpu_timing, region, repeating_loop, subjects,
 };
 use crate::semantic::{Value, integer};
 use crate::syntax::{Field, Kind, Node};
-use hipward_analyzer_core::Arch;
 
 declare_rule! {
     /// ## What it does
@@ -17,8 +16,8 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// MI300 and MI350 have 256 MB of Infinity Cache, MI200 has 8 MB of L2 on each of its two dies, and an H100 has 50
-    /// MB. From the second iteration on, the inputs come from the cache instead of memory, and a memory-bound kernel
+    /// MI300 and MI350 have 256 MB of Infinity Cache, MI200 has 8 MB of L2 on each of its two dies, Radeon GPUs have
+    /// 32 to 96 MB of Infinity Cache, and an H100 has 50 MB of L2. From the second iteration on, the inputs come from the cache instead of memory, and a memory-bound kernel
     /// looks faster than it is in a model, where other layers run in between. A comparison of GPUs with different cache
     /// sizes then compares the caches. Such a number is valid if it is labelled as a hot-cache result.
     ///
@@ -73,15 +72,15 @@ declare_rule! {
         family: Measuring,
         severity: Advice,
         applicability: DisplayOnly,
-        targets: "by target: 256 MB on gfx942 and gfx950, 8 MB on gfx90a",
-        lesson: Some("02-baseline/02-honest-timing"),
+        targets: "every target whose cache size is known",
+        lesson: Some("baseline/cold-hot-and-how-sure"),
         visit: [BinaryOperator, Call],
     }
 }
 
 const FACTORIES: &[&str] = &["randn", "rand", "zeros", "ones", "empty", "full", "randint"];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     if !has_text(cx, "torch") {
         return;
     }
@@ -97,10 +96,10 @@ fn check(cx: &Checker<'_>, node: Node) {
     if !is_gpu_timing(cx, start, end) {
         return;
     }
-    let cache: i64 = match cx.target().arch {
-        Arch::Gfx90a => 8 << 20,
-        Arch::Gfx942 | Arch::Gfx950 => 256 << 20,
+    let Some(megabytes) = cx.target().arch.cache_mib() else {
+        return;
     };
+    let cache = i64::from(megabytes) << 20;
     // The author clears the cache or rotates the inputs.
     if has_text(cx, "flush") || has_text(cx, "cache.zero_") || has_text(cx, "rotat") {
         return;
@@ -137,14 +136,14 @@ fn check(cx: &Checker<'_>, node: Node) {
         &RULE,
         call,
         message,
-        Suggestion::display_only(
+        RawFix::display_only(
             "Rotate inputs that together exceed the cache, or label the result as hot",
         ),
     );
 }
 
 /// The operation of a loop whose body is that single statement.
-fn operation(cx: &Checker<'_>, body: Node) -> Option<Node> {
+fn operation(cx: &PythonChecker<'_>, body: Node) -> Option<Node> {
     let tree = cx.tree();
     let mut statements = tree.parts(body);
     let only = statements.next().filter(|_| statements.next().is_none())?;
@@ -160,7 +159,7 @@ fn operation(cx: &Checker<'_>, body: Node) -> Option<Node> {
 
 /// The bytes of all tensors that a call or an operation gets, if their sizes are known; `None` if one is not created
 /// here, or if the weights of a module are used.
-fn input_bytes(cx: &Checker<'_>, call: Node) -> Option<Option<i64>> {
+fn input_bytes(cx: &PythonChecker<'_>, call: Node) -> Option<Option<i64>> {
     let tree = cx.tree();
     let inputs = if tree.kind(call) == Kind::BinaryOperator {
         vec![
@@ -198,7 +197,7 @@ fn input_bytes(cx: &Checker<'_>, call: Node) -> Option<Option<i64>> {
 }
 
 /// The value assigned to a name, also as one of several: `a, b = torch.randn(64, 64), torch.randn(64, 64)`.
-fn element(cx: &Checker<'_>, name: Node) -> Node {
+fn element(cx: &PythonChecker<'_>, name: Node) -> Node {
     let tree = cx.tree();
     match cx.semantics.binding(name).map(|binding| binding.value) {
         Some(Value::Unpacked(list, at))
@@ -211,7 +210,7 @@ fn element(cx: &Checker<'_>, name: Node) -> Node {
 }
 
 /// `torch.randn(4096, 4096, dtype=torch.bfloat16, device="cuda")`, optionally moved afterwards.
-fn tensor_bytes(cx: &Checker<'_>, made: Node) -> Option<Option<i64>> {
+fn tensor_bytes(cx: &PythonChecker<'_>, made: Node) -> Option<Option<i64>> {
     let tree = cx.tree();
     if matches!(
         called(cx, made),
@@ -240,7 +239,7 @@ fn tensor_bytes(cx: &Checker<'_>, made: Node) -> Option<Option<i64>> {
     Some(elements(cx, made).and_then(|elements| elements.checked_mul(width)))
 }
 
-fn elements(cx: &Checker<'_>, made: Node) -> Option<i64> {
+fn elements(cx: &PythonChecker<'_>, made: Node) -> Option<i64> {
     let tree = cx.tree();
     let mut elements: i64 = 1;
     for argument in arguments(cx, made) {

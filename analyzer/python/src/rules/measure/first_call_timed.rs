@@ -1,6 +1,6 @@
 //! HW804: compilation inside a measured time.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{contains_any, function_around, has_text};
 use crate::rules::helpers::modules::is_compiled;
 use crate::rules::helpers::timing::{calls_between, region};
@@ -65,12 +65,12 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: Some("02-baseline/02-honest-timing"),
+        lesson: Some("baseline/honest-timing"),
         visit: [BinaryOperator, Call],
     }
 }
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     if !has_text(cx, "torch") || !has_text(cx, "compile") {
         return;
     }
@@ -107,14 +107,14 @@ fn check(cx: &Checker<'_>, node: Node) {
                 "This is the first call of {}: the time includes its compilation.",
                 tree.text(function)
             ),
-            Suggestion::display_only("Call it once, and synchronize, before the clock starts"),
+            RawFix::display_only("Call it once, and synchronize, before the clock starts"),
         );
         return;
     }
 }
 
 /// `model = torch.compile(…)`, or a function decorated with it.
-fn is_compiled_name(cx: &Checker<'_>, function: Node) -> bool {
+fn is_compiled_name(cx: &PythonChecker<'_>, function: Node) -> bool {
     match cx.semantics.binding(function).map(|binding| binding.value) {
         Some(Value::Expression(made)) => {
             cx.callee(made).is_some_and(|name| name.is("torch.compile"))
@@ -125,7 +125,7 @@ fn is_compiled_name(cx: &Checker<'_>, function: Node) -> bool {
 }
 
 /// The region is meant to time compilation, or is timed repeatedly, and its first iteration may be dropped.
-fn is_about_compiling(cx: &Checker<'_>, node: Node, start: Node) -> bool {
+fn is_about_compiling(cx: &PythonChecker<'_>, node: Node, start: Node) -> bool {
     let tree = cx.tree();
     let statement = tree.statement(node);
     let text = tree.text(statement).to_ascii_lowercase();

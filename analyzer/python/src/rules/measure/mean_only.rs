@@ -1,6 +1,6 @@
 //! HW805: repeated measurements summarized by the mean only.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
     arguments, called, contains_any, function_around, mentions, receiver, sides, values,
 };
@@ -67,12 +67,12 @@ declare_rule! {
         severity: Advice,
         applicability: Unsafe,
         targets: "every target",
-        lesson: Some("02-baseline/02-honest-timing"),
+        lesson: Some("baseline/cold-hot-and-how-sure"),
         visit: [Call, BinaryOperator],
     }
 }
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let Some(times) = averaged(cx, node) else {
         return;
     };
@@ -88,8 +88,8 @@ fn check(cx: &Checker<'_>, node: Node) {
     }
     let title = "Report the median, and a spread";
     let fix = match mean_name(cx, node) {
-        Some(name) => Suggestion::unsafe_edits(title, vec![(tree.span(name), "median".to_owned())]),
-        None => Suggestion::display_only(title),
+        Some(name) => RawFix::unsafe_edits(title, vec![(tree.span(name), "median".to_owned())]),
+        None => RawFix::display_only(title),
     };
     cx.report(
         &RULE,
@@ -100,7 +100,7 @@ fn check(cx: &Checker<'_>, node: Node) {
 }
 
 /// The list of which `node` computes the mean.
-fn averaged<'a>(cx: &Checker<'a>, node: Node) -> Option<&'a str> {
+fn averaged<'a>(cx: &PythonChecker<'a>, node: Node) -> Option<&'a str> {
     let tree = cx.tree();
     let list = if tree.kind(node) == Kind::Call {
         if !matches!(called(cx, node), "mean" | "fmean" | "average") {
@@ -134,7 +134,7 @@ fn averaged<'a>(cx: &Checker<'a>, node: Node) -> Option<&'a str> {
 }
 
 /// The `mean` of `np.mean`, which the fix replaces.
-fn mean_name(cx: &Checker<'_>, node: Node) -> Option<Node> {
+fn mean_name(cx: &PythonChecker<'_>, node: Node) -> Option<Node> {
     let tree = cx.tree();
     let function = tree.child(node, Field::Function)?;
     tree.child(function, Field::Attribute)
@@ -142,7 +142,7 @@ fn mean_name(cx: &Checker<'_>, node: Node) -> Option<Node> {
 }
 
 /// `times.append(clock() - start)`, `times.append(start.elapsed_time(end))`, or the same with a name assigned from one.
-fn holds_times(cx: &Checker<'_>, around: Node, list: &str) -> bool {
+fn holds_times(cx: &PythonChecker<'_>, around: Node, list: &str) -> bool {
     let tree = cx.tree();
     let is_time = |value: Node| {
         cx.within(value).any(|inner| match tree.kind(inner) {
@@ -162,7 +162,7 @@ fn holds_times(cx: &Checker<'_>, around: Node, list: &str) -> bool {
 }
 
 /// The list has another use: a median, a deviation or a minimum is computed, or the list itself is returned or stored.
-fn has_spread(cx: &Checker<'_>, around: Node, list: &str) -> bool {
+fn has_spread(cx: &PythonChecker<'_>, around: Node, list: &str) -> bool {
     const OTHER: &[&str] = &[
         "median",
         "percentile",

@@ -1,6 +1,6 @@
 //! HW803: a timed loop whose first iteration is slower than the others.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{called, function_around, has_text};
 use crate::rules::helpers::timing::{
     is_benchmark, is_gpu_timing, region, repeating_loop, subjects,
@@ -70,19 +70,20 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every GPU target",
-        lesson: Some("02-baseline/02-honest-timing"),
+        lesson: Some("baseline/honest-timing"),
         visit: [BinaryOperator, Call],
     }
 }
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     if !has_text(cx, "torch") {
         return;
     }
     let Some((start, end)) = region(cx, node) else {
         return;
     };
-    if says_warm_up(cx) || !is_gpu_timing(cx, start, end) || !is_benchmark(cx, node, start, end) {
+    if mentions_warm_up(cx) || !is_gpu_timing(cx, start, end) || !is_benchmark(cx, node, start, end)
+    {
         return;
     }
     let tree = cx.tree();
@@ -113,17 +114,17 @@ fn check(cx: &Checker<'_>, node: Node) {
         &RULE,
         start,
         "Nothing ran before the clock starts: the first iteration includes loading, searching and rising clocks.",
-        Suggestion::display_only("Run the work a few times, and synchronize, before the clock starts"),
+        RawFix::display_only("Run the work a few times, and synchronize, before the clock starts"),
     );
 }
 
 /// The source contains the word: its author warms up, here or in the caller.
-fn says_warm_up(cx: &Checker<'_>) -> bool {
+fn mentions_warm_up(cx: &PythonChecker<'_>) -> bool {
     has_text(cx, "warm") || has_text(cx, "WARM") || has_text(cx, "Warm") || has_text(cx, "dry_run")
 }
 
 /// A function returned by `torch.compile`.
-fn is_compiled(cx: &Checker<'_>, call: Node) -> bool {
+fn is_compiled(cx: &PythonChecker<'_>, call: Node) -> bool {
     cx.tree()
         .child(call, Field::Function)
         .and_then(|function| cx.semantics.binding(function))

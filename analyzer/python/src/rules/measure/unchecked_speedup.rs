@@ -1,6 +1,6 @@
 //! HW807: a speedup without a check of the results.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{called, contains_any, has_text, sides};
 use crate::rules::helpers::timing::CLOCKS;
 use crate::syntax::{Field, Kind, Node};
@@ -71,7 +71,7 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: Some("02-baseline/01-precision-before-speed"),
+        lesson: Some("baseline/precision-before-speed"),
         visit: [BinaryOperator],
     }
 }
@@ -107,7 +107,7 @@ const CHECKS: &[&str] = &[
     "mismatch",
 ];
 
-fn check(cx: &Checker<'_>, quotient: Node) {
+fn check(cx: &PythonChecker<'_>, quotient: Node) {
     if sides(cx, quotient, "/").is_none() {
         return;
     }
@@ -132,14 +132,14 @@ fn check(cx: &Checker<'_>, quotient: Node) {
         &RULE,
         quotient,
         "Nothing in this source checks the results of the code that it reports as faster.",
-        Suggestion::display_only(
+        RawFix::display_only(
             "Compare the results first, for example with torch.testing.assert_close",
         ),
     );
 }
 
 /// The source measures times, rather than reading measurements.
-fn times(cx: &Checker<'_>) -> bool {
+fn times(cx: &PythonChecker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
         tree.nodes()
@@ -156,7 +156,7 @@ fn times(cx: &Checker<'_>) -> bool {
     !cx.once("times", find).is_empty()
 }
 
-fn checks(cx: &Checker<'_>) -> bool {
+fn checks(cx: &PythonChecker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
         tree.nodes()

@@ -1,6 +1,6 @@
 //! HW801: reading a clock around GPU work without waiting for the GPU.
 
-use crate::checker::{Checker, Replacement, Suggestion};
+use crate::checker::{PythonChecker, RawFix, Replacement};
 use crate::rules::helpers::edits::indentation;
 use crate::rules::helpers::timing::{MAX_DEPTH, clock_readings, last_gpu_work, waits, waits_after};
 use crate::semantic::Value;
@@ -68,12 +68,12 @@ declare_rule! {
         severity: Warning,
         applicability: Unsafe,
         targets: "every GPU target",
-        lesson: Some("02-baseline/02-honest-timing"),
+        lesson: Some("baseline/honest-timing"),
         visit: [BinaryOperator],
     }
 }
 
-fn check(cx: &Checker<'_>, difference: Node) {
+fn check(cx: &PythonChecker<'_>, difference: Node) {
     let Some((start, end)) = clock_readings(cx, difference) else {
         return;
     };
@@ -85,8 +85,8 @@ fn check(cx: &Checker<'_>, difference: Node) {
     }
     let title = "Synchronize before each reading of the clock";
     let fix = match synchronizing_edits(cx, start, end) {
-        Some(edits) => Suggestion::unsafe_edits(title, edits),
-        None => Suggestion::display_only(title),
+        Some(edits) => RawFix::unsafe_edits(title, edits),
+        None => RawFix::display_only(title),
     };
     let line = cx
         .tree()
@@ -104,7 +104,7 @@ fn check(cx: &Checker<'_>, difference: Node) {
 }
 
 /// `torch.cuda.synchronize()` on a line of its own before each reading.
-fn synchronizing_edits(cx: &Checker<'_>, start: Node, end: Node) -> Option<Vec<Replacement>> {
+fn synchronizing_edits(cx: &PythonChecker<'_>, start: Node, end: Node) -> Option<Vec<Replacement>> {
     let tree = cx.tree();
     let source = tree.source();
     let torch = cx

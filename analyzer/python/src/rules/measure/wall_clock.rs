@@ -1,6 +1,6 @@
 //! HW802: durations from a clock that can jump.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{function_around, has_text};
 use crate::rules::helpers::timing::{calls_between, clock_readings, is_benchmark, is_gpu_timing};
 use crate::syntax::{Field, Kind, Node};
@@ -59,12 +59,12 @@ declare_rule! {
         severity: Info,
         applicability: Safe,
         targets: "every target",
-        lesson: Some("02-baseline/02-honest-timing"),
+        lesson: Some("baseline/honest-timing"),
         visit: [BinaryOperator],
     }
 }
 
-fn check(cx: &Checker<'_>, difference: Node) {
+fn check(cx: &PythonChecker<'_>, difference: Node) {
     let tree = cx.tree();
     let is_minus = tree
         .child(difference, Field::Operator)
@@ -92,9 +92,9 @@ fn check(cx: &Checker<'_>, difference: Node) {
                 && serves_once(cx, tree.child(difference, Field::Left), end) =>
         {
             let edit = |name| (tree.span(name), "perf_counter".to_owned());
-            Suggestion::safe_edits(title, vec![edit(first), edit(last)])
+            RawFix::safe_edits(title, vec![edit(first), edit(last)])
         }
-        _ => Suggestion::display_only(title),
+        _ => RawFix::display_only(title),
     };
     cx.report(
         &RULE,
@@ -105,7 +105,7 @@ fn check(cx: &Checker<'_>, difference: Node) {
 }
 
 /// GPU work, or PyTorch work in a benchmark; a progress message may use the time of day.
-fn is_measurement(cx: &Checker<'_>, difference: Node, start: Node, end: Node) -> bool {
+fn is_measurement(cx: &PythonChecker<'_>, difference: Node, start: Node, end: Node) -> bool {
     let calls_torch = || {
         calls_between(cx, start, end)
             .into_iter()
@@ -115,12 +115,12 @@ fn is_measurement(cx: &Checker<'_>, difference: Node, start: Node, end: Node) ->
 }
 
 /// The reading is an operand of the difference, or in a name that only the difference uses.
-fn serves_once(cx: &Checker<'_>, side: Option<Node>, reading: Node) -> bool {
+fn serves_once(cx: &PythonChecker<'_>, side: Option<Node>, reading: Node) -> bool {
     let tree = cx.tree();
     let Some(name) = side.filter(|side| *side != reading) else {
         return true;
     };
-    let Some(kept) = cx.semantics.binding(name) else {
+    let Some(stored) = cx.semantics.binding(name) else {
         return false;
     };
     // In a loop, an assignment further down also reaches the difference.
@@ -128,13 +128,13 @@ fn serves_once(cx: &Checker<'_>, side: Option<Node>, reading: Node) -> bool {
         tree.ancestors(name).any(|around| {
             matches!(tree.kind(around), Kind::ForStatement | Kind::WhileStatement)
                 && tree.contains(around, other)
-                && !tree.contains(around, kept.node)
+                && !tree.contains(around, stored.node)
         })
     };
     let around = function_around(cx, reading).unwrap_or(tree.root());
     cx.within(around)
         .filter(|node| tree.kind(*node) == Kind::Identifier && tree.text(*node) == tree.text(name))
-        .filter(|node| *node != name && *node != kept.node)
+        .filter(|node| *node != name && *node != stored.node)
         .all(|other| {
             // Another assignment, or a read of another one; if it may read either, the result is unknown.
             let is_target = tree.field(other) == Field::Left
@@ -146,7 +146,7 @@ fn serves_once(cx: &Checker<'_>, side: Option<Node>, reading: Node) -> bool {
             } else {
                 cx.semantics
                     .binding(other)
-                    .is_some_and(|binding| binding.node != kept.node)
+                    .is_some_and(|binding| binding.node != stored.node)
             }
         })
 }

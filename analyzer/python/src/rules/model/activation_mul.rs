@@ -1,6 +1,6 @@
 //! HW605: an activation followed by a product.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
     called, contains_any, function_around, has_text, latest, mentions_any, own_attribute, receiver,
     sides, values,
@@ -56,12 +56,12 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/more-fusions"),
         visit: [BinaryOperator],
     }
 }
 
-fn check(cx: &Checker<'_>, product: Node) {
+fn check(cx: &PythonChecker<'_>, product: Node) {
     let Some((left, right)) = sides(cx, product, "*") else {
         return;
     };
@@ -103,12 +103,12 @@ fn check(cx: &Checker<'_>, product: Node) {
         &RULE,
         product,
         format!("In eager mode {name} writes a tensor that the product reads again; one fused kernel, or torch.compile, does both."),
-        Suggestion::display_only("Use a fused kernel such as silu_and_mul, or compile the module, and measure"),
+        RawFix::display_only("Use a fused kernel such as silu_and_mul, or compile the module, and measure"),
     );
 }
 
 /// `gate` is an activation, and `other` another tensor that is multiplied with it.
-fn gates(cx: &Checker<'_>, gate: Node, other: Node) -> bool {
+fn gates(cx: &PythonChecker<'_>, gate: Node, other: Node) -> bool {
     let tree = cx.tree();
     let activation = latest(cx, gate);
     if !is_activation(cx, activation) {
@@ -142,7 +142,7 @@ fn gates(cx: &Checker<'_>, gate: Node, other: Node) -> bool {
     is_other_tensor && tree.text(argument) != tree.text(other)
 }
 
-fn is_activation(cx: &Checker<'_>, call: Node) -> bool {
+fn is_activation(cx: &PythonChecker<'_>, call: Node) -> bool {
     let tree = cx.tree();
     if tree.kind(call) != Kind::Call {
         return false;

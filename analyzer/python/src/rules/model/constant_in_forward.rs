@@ -1,6 +1,6 @@
 //! HW608: a constant tensor that each `forward` creates again.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{arguments, called, own_attribute, values};
 use crate::rules::helpers::modules::forward_around;
 use crate::semantic::Value;
@@ -63,7 +63,7 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/graphs"),
         visit: [Call],
     }
 }
@@ -78,7 +78,7 @@ const FACTORIES: &[&str] = &[
     "torch.blackman_window",
 ];
 
-fn check(cx: &Checker<'_>, call: Node) {
+fn check(cx: &PythonChecker<'_>, call: Node) {
     let name = called(cx, call);
     let is_triangle = matches!(name, "tril" | "triu");
     if !is_triangle && !FACTORIES.iter().any(|path| path.ends_with(name)) || name.is_empty() {
@@ -101,21 +101,21 @@ fn check(cx: &Checker<'_>, call: Node) {
     let Some(forward) = forward_around(cx, call) else {
         return;
     };
-    if !is_constant_call(cx, made) || is_kept(cx, call, forward) || is_host_copy(cx, call) {
+    if !is_constant_call(cx, made) || is_stored(cx, call, forward) || is_host_copy(cx, call) {
         return;
     }
     cx.report(
         &RULE,
         call,
         "Each call of forward builds this tensor again, with the same values.",
-        Suggestion::display_only(
+        RawFix::display_only(
             "Build it once and store it with register_buffer(…, persistent=False)",
         ),
     );
 }
 
 /// Every argument that affects the value is a constant; `device` and `dtype` may come from the input.
-fn is_constant_call(cx: &Checker<'_>, call: Node) -> bool {
+fn is_constant_call(cx: &PythonChecker<'_>, call: Node) -> bool {
     let tree = cx.tree();
     let given = arguments(cx, call);
     !given.is_empty()
@@ -131,7 +131,7 @@ fn is_constant_call(cx: &Checker<'_>, call: Node) -> bool {
         })
 }
 
-fn is_constant(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
+fn is_constant(cx: &PythonChecker<'_>, node: Node, depth: u8) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return false;
     };
@@ -179,7 +179,7 @@ fn is_state(name: &str) -> bool {
 }
 
 /// The author stores it already: it is assigned to an attribute, or created only if it is missing.
-fn is_kept(cx: &Checker<'_>, call: Node, forward: Node) -> bool {
+fn is_stored(cx: &PythonChecker<'_>, call: Node, forward: Node) -> bool {
     let tree = cx.tree();
     let statement = tree.statement(call);
     let to_attribute = tree
@@ -200,7 +200,7 @@ fn is_kept(cx: &Checker<'_>, call: Node, forward: Node) -> bool {
 }
 
 /// `torch.arange(n).to(device)` is reported by `host-tensor-in-forward`.
-fn is_host_copy(cx: &Checker<'_>, call: Node) -> bool {
+fn is_host_copy(cx: &PythonChecker<'_>, call: Node) -> bool {
     let tree = cx.tree();
     crate::rules::helpers::calls::keyword(cx, call, "device").is_none()
         && tree

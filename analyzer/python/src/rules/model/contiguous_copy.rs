@@ -1,6 +1,6 @@
 //! HW607: a transposed tensor copied for an operation that accepts strides.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
     called, earlier, function_around, has_text, operator, receiver, values,
 };
@@ -53,7 +53,7 @@ declare_rule! {
         severity: Advice,
         applicability: Unsafe,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/attention-masks"),
         visit: [Call],
     }
 }
@@ -66,7 +66,7 @@ const TAKES_STRIDES: &[&str] = &[
     "torch.nn.functional.scaled_dot_product_attention",
 ];
 
-fn check(cx: &Checker<'_>, call: Node) {
+fn check(cx: &PythonChecker<'_>, call: Node) {
     if called(cx, call) != "contiguous" || !has_text(cx, "torch") {
         return;
     }
@@ -82,11 +82,11 @@ fn check(cx: &Checker<'_>, call: Node) {
         &RULE,
         call,
         "This copies the whole tensor for an operation that accepts the transposed one.",
-        Suggestion::unsafe_edits("Remove .contiguous() and measure", edits),
+        RawFix::unsafe_edits("Remove .contiguous() and measure", edits),
     );
 }
 
-fn is_transposed(cx: &Checker<'_>, node: Node) -> bool {
+fn is_transposed(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     match tree.kind(node) {
         Kind::Call => matches!(
@@ -101,7 +101,7 @@ fn is_transposed(cx: &Checker<'_>, node: Node) -> bool {
 }
 
 /// True if each use of the copy is an operand of an operation that accepts strides.
-fn only_multiplied(cx: &Checker<'_>, call: Node) -> bool {
+fn only_multiplied(cx: &PythonChecker<'_>, call: Node) -> bool {
     if takes_strides(cx, call) {
         return true;
     }
@@ -139,7 +139,7 @@ fn only_multiplied(cx: &Checker<'_>, call: Node) -> bool {
 }
 
 /// True if `node` is an operand of a matrix product or of attention.
-fn takes_strides(cx: &Checker<'_>, node: Node) -> bool {
+fn takes_strides(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let Some(parent) = tree.parent(node) else {
         return false;

@@ -1,6 +1,6 @@
 //! HW609: a mixture of experts that runs one expert at a time.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
     class_of, contains_any, decorators, function_around, has_text, mentions, mentions_any,
 };
@@ -76,7 +76,7 @@ declare_rule! {
     }
 }
 
-fn check(cx: &Checker<'_>, loop_: Node) {
+fn check(cx: &PythonChecker<'_>, loop_: Node) {
     let tree = cx.tree();
     let (Some(left), Some(over), Some(body)) = (
         tree.child(loop_, Field::Left),
@@ -111,12 +111,12 @@ fn check(cx: &Checker<'_>, loop_: Node) {
         &RULE,
         over,
         "Each iteration launches the small products of one expert; a grouped product runs all of them at once.",
-        Suggestion::display_only("Use torch.nn.functional.grouped_mm or aiter's fused_moe, and measure"),
+        RawFix::display_only("Use torch.nn.functional.grouped_mm or aiter's fused_moe, and measure"),
     );
 }
 
 /// `expert(x)`, `self.experts[i](x)`, `F.linear(x, self.up[i])`, with a variable of the loop.
-fn runs_expert(cx: &Checker<'_>, call: Node, body: Node, variables: &[&str]) -> bool {
+fn runs_expert(cx: &PythonChecker<'_>, call: Node, body: Node, variables: &[&str]) -> bool {
     let tree = cx.tree();
     let Some(function) = tree.child(call, Field::Function) else {
         return false;
@@ -159,7 +159,7 @@ fn runs_expert(cx: &Checker<'_>, call: Node, body: Node, variables: &[&str]) -> 
 }
 
 /// The author has a grouped kernel as an alternative to the loop.
-fn has_other_way(cx: &Checker<'_>, function: Node) -> bool {
+fn has_other_way(cx: &PythonChecker<'_>, function: Node) -> bool {
     const SIGNS: &[&str] = &[
         "use_experts_implementation",
         "use_kernel",

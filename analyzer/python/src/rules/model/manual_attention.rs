@@ -1,6 +1,6 @@
 //! HW603: attention written as product, softmax, product.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
     argument, called, contains_any, earlier, function_around, has_text, latest, mentions, name_of,
     operator, receiver, sides, values,
@@ -73,12 +73,12 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/attention-memory"),
         visit: [Call],
     }
 }
 
-fn check(cx: &Checker<'_>, softmax: Node) {
+fn check(cx: &PythonChecker<'_>, softmax: Node) {
     let name = called(cx, softmax);
     if !matches!(name, "softmax" | "Softmax") && !name.ends_with("softmax") || name.contains("log")
     {
@@ -104,12 +104,12 @@ fn check(cx: &Checker<'_>, softmax: Node) {
         &RULE,
         softmax,
         format!("Written out like this ({mask}), attention stores its scores in memory; F.scaled_dot_product_attention can avoid it.{returned}"),
-        Suggestion::display_only(title),
+        RawFix::display_only(title),
     );
 }
 
 /// The function around an attention's softmax, and the name of its weights.
-fn attention<'a>(cx: &Checker<'a>, softmax: Node) -> Option<(Node, &'a str)> {
+fn attention<'a>(cx: &PythonChecker<'a>, softmax: Node) -> Option<(Node, &'a str)> {
     let tree = cx.tree();
     let function = function_around(cx, softmax)?;
     let is_method = receiver(cx, softmax).is_some_and(|object| cx.resolve(object).is_none())
@@ -137,7 +137,7 @@ fn attention<'a>(cx: &Checker<'a>, softmax: Node) -> Option<(Node, &'a str)> {
 }
 
 /// True if the scores are a product with a transposed operand, or computed from one.
-fn comes_from_scores(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
+fn comes_from_scores(cx: &PythonChecker<'_>, node: Node, depth: u8) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return false;
     };
@@ -169,7 +169,7 @@ fn comes_from_scores(cx: &Checker<'_>, node: Node, depth: u8) -> bool {
 }
 
 /// `q @ k.transpose(-2, -1)`, `torch.matmul(q, k.mT)`, `torch.einsum("bhid,bhjd->bhij", q, k)`.
-fn is_score_product(cx: &Checker<'_>, node: Node) -> bool {
+fn is_score_product(cx: &PythonChecker<'_>, node: Node) -> bool {
     let Some((_, right)) = operands(cx, node) else {
         return called(cx, node) == "einsum" && cx.tree().text(node).contains("->");
     };
@@ -191,7 +191,7 @@ fn is_score_product(cx: &Checker<'_>, node: Node) -> bool {
 }
 
 /// The operands of a matrix product.
-fn operands(cx: &Checker<'_>, node: Node) -> Option<(Node, Node)> {
+fn operands(cx: &PythonChecker<'_>, node: Node) -> Option<(Node, Node)> {
     if let Some(sides) = sides(cx, node, "@") {
         return Some(sides);
     }
@@ -204,7 +204,7 @@ fn operands(cx: &Checker<'_>, node: Node) -> Option<(Node, Node)> {
 }
 
 /// The product of the result of `softmax` with another value, later in `function`, and the name of that result.
-fn weigh<'a>(cx: &Checker<'a>, function: Node, softmax: Node) -> Option<(Node, &'a str)> {
+fn weigh<'a>(cx: &PythonChecker<'a>, function: Node, softmax: Node) -> Option<(Node, &'a str)> {
     let tree = cx.tree();
     let statement = tree.statement(softmax);
     let mut carriers: Vec<&str> = Vec::new();
@@ -246,12 +246,12 @@ fn weigh<'a>(cx: &Checker<'a>, function: Node, softmax: Node) -> Option<(Node, &
 }
 
 /// Any product.
-fn is_product(cx: &Checker<'_>, node: Node) -> bool {
+fn is_product(cx: &PythonChecker<'_>, node: Node) -> bool {
     operands(cx, node).is_some() || called(cx, node) == "einsum"
 }
 
 /// True if `function` returns `name` itself, not only a product with it.
-fn is_returned(cx: &Checker<'_>, function: Node, name: &str) -> bool {
+fn is_returned(cx: &PythonChecker<'_>, function: Node, name: &str) -> bool {
     let tree = cx.tree();
     cx.within(function)
         .filter(|node| tree.kind(*node) == Kind::ReturnStatement)
@@ -266,7 +266,7 @@ fn is_returned(cx: &Checker<'_>, function: Node, name: &str) -> bool {
 }
 
 /// The mask that is applied before the softmax, and the replacement for the whole.
-fn classify(cx: &Checker<'_>, function: Node, softmax: Node) -> (&'static str, &'static str) {
+fn classify(cx: &PythonChecker<'_>, function: Node, softmax: Node) -> (&'static str, &'static str) {
     let tree = cx.tree();
     let mut fills = false;
     let mut adds = false;

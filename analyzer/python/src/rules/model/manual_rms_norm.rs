@@ -1,6 +1,6 @@
 //! HW604: RMS normalization written out.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{called, has_text, latest, operator, receiver, sides, values};
 use crate::rules::helpers::modules::{has_kernel, is_reference};
 use crate::syntax::{Kind, Node};
@@ -55,12 +55,12 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "PyTorch 2.4 and newer",
-        lesson: Some("03-optimize/01-fused-rmsnorm"),
+        lesson: Some("optimize/count-the-bytes"),
         visit: [Call],
     }
 }
 
-fn check(cx: &Checker<'_>, root: Node) {
+fn check(cx: &PythonChecker<'_>, root: Node) {
     let name = called(cx, root);
     if !matches!(name, "rsqrt" | "sqrt") || !has_text(cx, "torch") {
         return;
@@ -80,12 +80,12 @@ fn check(cx: &Checker<'_>, root: Node) {
         &RULE,
         mean,
         "In eager mode each step of this normalization reads and writes the whole tensor; torch.nn.functional.rms_norm is one kernel.",
-        Suggestion::display_only("Call F.rms_norm(x, (x.shape[-1],), weight, eps) and measure"),
+        RawFix::display_only("Call F.rms_norm(x, (x.shape[-1],), weight, eps) and measure"),
     );
 }
 
 /// The mean of squares under the root, over the last dimension, with a small constant added to it.
-fn mean_square(cx: &Checker<'_>, root: Node) -> Option<Node> {
+fn mean_square(cx: &PythonChecker<'_>, root: Node) -> Option<Node> {
     let tree = cx.tree();
     let resolved = cx.callee(root);
     if resolved.is_some_and(|name| name.root() != "torch") {
@@ -110,7 +110,7 @@ fn mean_square(cx: &Checker<'_>, root: Node) -> Option<Node> {
 }
 
 /// `x.pow(2)`, `torch.square(x)`, `x ** 2`, `x * x`; not of a difference, which would be a variance.
-fn is_square(cx: &Checker<'_>, node: Node) -> bool {
+fn is_square(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     if sides(cx, node, "**")
         .is_some_and(|(base, power)| tree.text(power) == "2" && !is_difference(cx, base))
@@ -132,12 +132,12 @@ fn is_square(cx: &Checker<'_>, node: Node) -> bool {
     is_power && base.is_some_and(|base| !is_difference(cx, base))
 }
 
-fn is_difference(cx: &Checker<'_>, node: Node) -> bool {
+fn is_difference(cx: &PythonChecker<'_>, node: Node) -> bool {
     sides(cx, latest(cx, node), "-").is_some()
 }
 
 /// The root is used in `x * rsqrt(…)` or `x / sqrt(…)`, directly or through a name.
-fn divides(cx: &Checker<'_>, root: Node, name: &str) -> bool {
+fn divides(cx: &PythonChecker<'_>, root: Node, name: &str) -> bool {
     let tree = cx.tree();
     let Some(parent) = tree.parent(root) else {
         return false;
@@ -152,7 +152,7 @@ fn divides(cx: &Checker<'_>, root: Node, name: &str) -> bool {
 }
 
 /// The source also calls PyTorch's or another fused kernel.
-fn has_fused(cx: &Checker<'_>) -> bool {
+fn has_fused(cx: &PythonChecker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
         tree.nodes()

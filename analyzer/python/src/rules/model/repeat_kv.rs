@@ -1,6 +1,6 @@
 //! HW606: key and value heads copied for grouped-query attention.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
     called, function_around, has_text, mentions, mentions_any, operator, receiver, values,
 };
@@ -57,12 +57,12 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "PyTorch 2.5 and newer",
-        lesson: None,
+        lesson: Some("optimize/attention-masks"),
         visit: [Call],
     }
 }
 
-fn check(cx: &Checker<'_>, call: Node) {
+fn check(cx: &PythonChecker<'_>, call: Node) {
     if !repeats(cx, call) || cx.target().torch < Version::new(2, 5) || is_reference(cx, call) {
         return;
     }
@@ -87,11 +87,11 @@ fn check(cx: &Checker<'_>, call: Node) {
         &RULE,
         call,
         format!("{name} is copied once for each query head of its group; fused attention accepts fewer key and value heads without a copy."),
-        Suggestion::display_only("Remove the copy, pass enable_gqa=True, and measure"),
+        RawFix::display_only("Remove the copy, pass enable_gqa=True, and measure"),
     );
 }
 
-fn repeats(cx: &Checker<'_>, call: Node) -> bool {
+fn repeats(cx: &PythonChecker<'_>, call: Node) -> bool {
     let subject = match called(cx, call) {
         "repeat_kv" => return true,
         "repeat_interleave" if has_text(cx, "torch") => match cx.callee(call) {
@@ -105,7 +105,7 @@ fn repeats(cx: &Checker<'_>, call: Node) -> bool {
 }
 
 /// `k`, `xv`, `key_states`, `self.keys`; not `g_values`.
-fn is_key_or_value(cx: &Checker<'_>, node: Node) -> bool {
+fn is_key_or_value(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let name = tree.text(tree.child(node, Field::Attribute).unwrap_or(node));
     let first = name
@@ -119,7 +119,7 @@ fn is_key_or_value(cx: &Checker<'_>, node: Node) -> bool {
     )
 }
 
-fn assigned_name<'a>(cx: &Checker<'a>, call: Node) -> Option<&'a str> {
+fn assigned_name<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<&'a str> {
     let tree = cx.tree();
     let statement = tree.statement(call);
     let assignment = tree.parts(statement).next()?;
@@ -131,7 +131,7 @@ fn assigned_name<'a>(cx: &Checker<'a>, call: Node) -> Option<&'a str> {
 }
 
 /// A later call of a fused attention, or a product, uses the copy.
-fn goes_into_attention(cx: &Checker<'_>, function: Node, call: Node, name: &str) -> bool {
+fn goes_into_attention(cx: &PythonChecker<'_>, function: Node, call: Node, name: &str) -> bool {
     const ATTENTION: &[&str] = &[
         "scaled_dot_product_attention",
         "flash_attn_func",

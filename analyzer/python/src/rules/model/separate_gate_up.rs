@@ -1,6 +1,6 @@
 //! HW602: the two projections of a gated MLP.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
     argument, class_of, function_around, latest, own_attribute, sides, values,
 };
@@ -71,12 +71,12 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/one-product"),
         visit: [BinaryOperator],
     }
 }
 
-fn check(cx: &Checker<'_>, product: Node) {
+fn check(cx: &PythonChecker<'_>, product: Node) {
     let Some((left, right)) = sides(cx, product, "*") else {
         return;
     };
@@ -97,13 +97,17 @@ fn check(cx: &Checker<'_>, product: Node) {
             &RULE,
             attribute,
             format!("{gate} and {up} both multiply {input}: one nn.Linear with the weights stacked reads it once."),
-            Suggestion::display_only("Stack the two weights in one nn.Linear and split its output"),
+            RawFix::display_only("Stack the two weights in one nn.Linear and split its output"),
         );
     }
 }
 
 /// `act(self.gate(x))` and `self.up(x)`, directly or through names: the two layers and the input.
-fn pair<'a>(cx: &Checker<'a>, gated: Node, plain: Node) -> Option<(&'a str, &'a str, &'a str)> {
+fn pair<'a>(
+    cx: &PythonChecker<'a>,
+    gated: Node,
+    plain: Node,
+) -> Option<(&'a str, &'a str, &'a str)> {
     let (up, input) = projection(cx, latest(cx, plain))?;
     let tree = cx.tree();
     let activation = latest(cx, gated);
@@ -120,7 +124,7 @@ fn pair<'a>(cx: &Checker<'a>, gated: Node, plain: Node) -> Option<(&'a str, &'a 
 }
 
 /// `self.layer(x)`: the layer and the name of its single argument.
-fn projection<'a>(cx: &Checker<'a>, call: Node) -> Option<(&'a str, &'a str)> {
+fn projection<'a>(cx: &PythonChecker<'a>, call: Node) -> Option<(&'a str, &'a str)> {
     let tree = cx.tree();
     if tree.kind(call) != Kind::Call {
         return None;

@@ -1,6 +1,6 @@
 //! HW601: three projections of one tensor.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::own_attribute;
 use crate::syntax::{Field, Kind, Node};
 
@@ -63,7 +63,7 @@ declare_rule! {
         severity: Advice,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: Some("03-optimize/01-fused-rmsnorm"),
+        lesson: Some("optimize/one-product"),
         visit: [ClassDefinition],
     }
 }
@@ -84,7 +84,7 @@ struct Projection<'a> {
     node: Node,
 }
 
-fn check(cx: &Checker<'_>, class: Node) {
+fn check(cx: &PythonChecker<'_>, class: Node) {
     let tree = cx.tree();
     let Some(body) = tree.child(class, Field::Body) else {
         return;
@@ -123,14 +123,14 @@ fn check(cx: &Checker<'_>, class: Node) {
                     "{}, {} and {} each multiply {input}: one nn.Linear with the weights stacked reads it once.",
                     query.name, key.name, value.name
                 ),
-                Suggestion::display_only("Stack the three weights in one nn.Linear and split its output"),
+                RawFix::display_only("Stack the three weights in one nn.Linear and split its output"),
             );
         }
     }
 }
 
 /// The attributes of a class that are `nn.Linear` and named after query, key or value.
-fn projections<'a>(cx: &Checker<'a>, body: Node) -> Vec<Projection<'a>> {
+fn projections<'a>(cx: &PythonChecker<'a>, body: Node) -> Vec<Projection<'a>> {
     let tree = cx.tree();
     let mut found = Vec::new();
     for node in tree
@@ -178,7 +178,7 @@ fn role(name: &str) -> Option<(Role, String)> {
 }
 
 /// The name that all three are called with in one function, if it is not reassigned in between.
-fn common_input<'a>(cx: &Checker<'a>, body: Node, names: [&str; 3]) -> Option<&'a str> {
+fn common_input<'a>(cx: &PythonChecker<'a>, body: Node, names: [&str; 3]) -> Option<&'a str> {
     let tree = cx.tree();
     for method in tree.parts(body) {
         let mut calls: [Option<(Node, &str)>; 3] = [None; 3];

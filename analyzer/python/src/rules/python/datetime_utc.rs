@@ -1,6 +1,6 @@
 //! HW401: `datetime.UTC` before Python 3.11.
 
-use crate::checker::{Checker, Replacement, Suggestion};
+use crate::checker::{PythonChecker, RawFix, Replacement};
 use crate::rules::helpers::edits::import_item_range;
 use crate::semantic::{Value, is_import_guarded};
 use crate::syntax::{Field, Kind, Node};
@@ -47,12 +47,12 @@ declare_rule! {
         severity: Error,
         applicability: Safe,
         targets: "targets with a Python before 3.11",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         visit: [Attribute, ImportFromStatement],
     }
 }
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     if cx.target().python >= Version::new(3, 11) {
         return;
     }
@@ -64,7 +64,7 @@ fn check(cx: &Checker<'_>, node: Node) {
 }
 
 /// `datetime.UTC`, after `import datetime`
-fn attribute(cx: &Checker<'_>, node: Node) {
+fn attribute(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     let Some(name) = tree
         .child(node, Field::Attribute)
@@ -83,12 +83,12 @@ fn attribute(cx: &Checker<'_>, node: Node) {
         &RULE,
         node,
         message(cx),
-        Suggestion::safe_edits("Use datetime.timezone.utc", edits),
+        RawFix::safe_edits("Use datetime.timezone.utc", edits),
     );
 }
 
 /// `from datetime import UTC`
-fn import(cx: &Checker<'_>, statement: Node) {
+fn import(cx: &PythonChecker<'_>, statement: Node) {
     let tree = cx.tree();
     if tree
         .child(statement, Field::ModuleName)
@@ -107,13 +107,13 @@ fn import(cx: &Checker<'_>, statement: Node) {
     }
     let title = "Import timezone and use timezone.utc";
     let fix = match import_edits(cx, item) {
-        Some(edits) => Suggestion::safe_edits(title, edits),
-        None => Suggestion::display_only(title),
+        Some(edits) => RawFix::safe_edits(title, edits),
+        None => RawFix::display_only(title),
     };
     cx.report(&RULE, item, message(cx), fix);
 }
 
-fn message(cx: &Checker<'_>) -> String {
+fn message(cx: &PythonChecker<'_>) -> String {
     format!(
         "datetime.UTC was added in Python 3.11; Python {} does not have it.",
         cx.target().python
@@ -121,7 +121,7 @@ fn message(cx: &Checker<'_>) -> String {
 }
 
 /// Replaces the imported name and each of its uses; `None` if the new name would clash.
-fn import_edits(cx: &Checker<'_>, item: Node) -> Option<Vec<Replacement>> {
+fn import_edits(cx: &PythonChecker<'_>, item: Node) -> Option<Vec<Replacement>> {
     let tree = cx.tree();
     let names = &cx.semantics.names;
     let local = tree.child(item, Field::Alias).unwrap_or(item);

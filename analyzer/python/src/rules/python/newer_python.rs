@@ -1,6 +1,6 @@
 //! HW403: additions of later Python releases to the library and the language.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::semantic::is_import_guarded;
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Version;
@@ -55,7 +55,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "targets with a Python before 3.13",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         visit: [Attribute, ImportFromStatement, Identifier, ExceptClause],
     }
 }
@@ -165,7 +165,7 @@ const ADDED: &[Added] = &[
     },
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let python = cx.target().python;
     if python >= Version::new(3, 13) {
         return;
@@ -206,7 +206,7 @@ fn check(cx: &Checker<'_>, node: Node) {
 }
 
 /// True for a name that the source reads and never binds.
-fn is_builtin_use(cx: &Checker<'_>, node: Node) -> bool {
+fn is_builtin_use(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let names = &cx.semantics.names;
     let is_read = !matches!(tree.field(node), Field::Attribute | Field::Name)
@@ -223,14 +223,14 @@ fn is_builtin_use(cx: &Checker<'_>, node: Node) -> bool {
 }
 
 /// The entry for a name that the target's Python lacks, in any module.
-fn added(cx: &Checker<'_>, name: &str) -> Option<&'static Added> {
+fn added(cx: &PythonChecker<'_>, name: &str) -> Option<&'static Added> {
     let python = cx.target().python;
     ADDED
         .iter()
         .find(|added| python < Version::new(3, added.minor) && added.names.contains(&name))
 }
 
-fn imports(cx: &Checker<'_>, statement: Node) {
+fn imports(cx: &PythonChecker<'_>, statement: Node) {
     let tree = cx.tree();
     let Some(module) = tree.child(statement, Field::ModuleName) else {
         return;
@@ -245,7 +245,7 @@ fn imports(cx: &Checker<'_>, statement: Node) {
     }
 }
 
-fn report(cx: &Checker<'_>, node: Node, minor: u16, instead: &'static str) {
+fn report(cx: &PythonChecker<'_>, node: Node, minor: u16, instead: &'static str) {
     if is_import_guarded(
         &cx.semantics,
         node,
@@ -263,6 +263,6 @@ fn report(cx: &Checker<'_>, node: Node, minor: u16, instead: &'static str) {
         &RULE,
         node,
         format!("{what} was added in Python 3.{minor}; Python {python} does not have it."),
-        Suggestion::display_only(instead),
+        RawFix::display_only(instead),
     );
 }

@@ -1,7 +1,7 @@
 //! HW402: tomllib before Python 3.11.
 
-use crate::checker::Checker;
-use crate::rules::helpers::table_rules::{self, Condition, Fix, Use, Versions, What};
+use crate::checker::PythonChecker;
+use crate::rules::helpers::table_rules::{self, ApiFix, ApiPattern, ApiRule, Condition, Versions};
 use crate::syntax::Node;
 use hipward_analyzer_core::Severity;
 
@@ -50,21 +50,21 @@ declare_rule! {
         severity: Error,
         applicability: Unsafe,
         targets: "targets with a Python before 3.11",
-        lesson: None,
+        lesson: Some("port/right-pytorch"),
         visit: [ImportStatement, ImportFromStatement, Call],
     }
 }
-const USES: &[Use] = &[Use {
-    what: What::Import("tomllib"),
+const USES: &[ApiRule] = &[ApiRule {
+    pattern: ApiPattern::Import("tomllib"),
     when: Condition {
         python: Versions::before(3, 11),
         ..Condition::ALWAYS
     },
     severity: Severity::Error,
     message: "tomllib was added in Python 3.11; Python {python} does not have it.",
-    fix: Fix::unsafe_edit("Import tomli instead", "tomli"),
+    fix: ApiFix::unsafe_edit("Import tomli instead", "tomli"),
 }];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     table_rules::check(cx, &RULE, USES, node);
 }

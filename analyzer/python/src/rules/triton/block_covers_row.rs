@@ -1,6 +1,6 @@
 //! HW706: a fixed block size for rows of any length.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
     called, function_around, mentions, mentions_any, sides, values,
 };
@@ -73,12 +73,12 @@ declare_rule! {
         severity: Warning,
         applicability: Unsafe,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/fused-rmsnorm"),
         visit: [Call],
     }
 }
 
-fn check(cx: &Checker<'_>, call: Node) {
+fn check(cx: &PythonChecker<'_>, call: Node) {
     if !is_tl(cx, call, "arange") {
         return;
     }
@@ -127,9 +127,9 @@ fn check(cx: &Checker<'_>, call: Node) {
         let has_triton = cx.semantics.names.at_top_level("triton").len() == 1;
         let fix = if has_triton && tree.contains(launch, value) {
             let text = format!("triton.next_power_of_2({})", tree.text(given_length));
-            Suggestion::unsafe_edits(title, vec![(tree.span(value), text)])
+            RawFix::unsafe_edits(title, vec![(tree.span(value), text)])
         } else {
-            Suggestion::display_only(title)
+            RawFix::display_only(title)
         };
         cx.report(
             &RULE,
@@ -141,7 +141,7 @@ fn check(cx: &Checker<'_>, call: Node) {
 }
 
 /// The 1024 of `min(1024, triton.next_power_of_2(n))`.
-fn most(cx: &Checker<'_>, value: Node) -> Option<i64> {
+fn most(cx: &PythonChecker<'_>, value: Node) -> Option<i64> {
     let value = cx.semantics.expression(value);
     if called(cx, value) != "min" || !mentions(cx, value, "next_power_of_2") {
         return None;
@@ -152,7 +152,12 @@ fn most(cx: &Checker<'_>, value: Node) -> Option<i64> {
 }
 
 /// The parameter that masks the columns, for a kernel that reduces a single block of columns without a loop.
-fn row_length<'a>(cx: &Checker<'a>, kernel: Node, arange: Node, block: &str) -> Option<&'a str> {
+fn row_length<'a>(
+    cx: &PythonChecker<'a>,
+    kernel: Node,
+    arange: Node,
+    block: &str,
+) -> Option<&'a str> {
     let tree = cx.tree();
     // `tl.program_id(1) * BLOCK`: other programs process the rest of the row.
     let moves_on = cx.within(kernel).any(|node| {
@@ -189,7 +194,7 @@ fn row_length<'a>(cx: &Checker<'a>, kernel: Node, arange: Node, block: &str) -> 
 }
 
 /// The function that launches the kernel checks the length first: `assert n <= 1024`.
-fn is_checked(cx: &Checker<'_>, launch: Node, length: Node) -> bool {
+fn is_checked(cx: &PythonChecker<'_>, launch: Node, length: Node) -> bool {
     let tree = cx.tree();
     let Some(function) = function_around(cx, launch) else {
         return false;

@@ -1,6 +1,6 @@
 //! HW705: a block whose size is not a power of two.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::values;
 use crate::rules::helpers::kernels::{constants, is_tl, kernel_around};
 use crate::semantic::integer;
@@ -66,12 +66,12 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/fused-rmsnorm"),
         visit: [Call],
     }
 }
 
-fn check(cx: &Checker<'_>, call: Node) {
+fn check(cx: &PythonChecker<'_>, call: Node) {
     if !is_tl(cx, call, "arange") {
         return;
     }
@@ -118,7 +118,7 @@ fn check(cx: &Checker<'_>, call: Node) {
             format!(
                 "tl.arange needs a power of two, and {size} is not one: the kernel does not compile."
             ),
-            Suggestion::display_only("Use the next power of two, and mask the offsets beyond the end"),
+            RawFix::display_only("Use the next power of two, and mask the offsets beyond the end"),
         );
     }
 }

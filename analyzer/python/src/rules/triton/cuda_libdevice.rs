@@ -1,6 +1,6 @@
 //! HW710: the CUDA backend's libdevice, and functions that AMD's backend does not have.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{called, has_text};
 use crate::semantic::is_import_guarded;
 use crate::syntax::{Field, Kind, Node};
@@ -58,7 +58,7 @@ declare_rule! {
         severity: Error,
         applicability: Safe,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("optimize/fused-rmsnorm"),
         visit: [ImportFromStatement, Call],
     }
 }
@@ -128,7 +128,7 @@ const ON_AMD: &[&str] = &[
     "y1",
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     if !has_text(cx, "libdevice") && !has_text(cx, "extra.cuda") {
         return;
     }
@@ -138,7 +138,7 @@ fn check(cx: &Checker<'_>, node: Node) {
     }
 }
 
-fn check_import(cx: &Checker<'_>, statement: Node) {
+fn check_import(cx: &PythonChecker<'_>, statement: Node) {
     let tree = cx.tree();
     let Some(module) = tree.child(statement, Field::ModuleName) else {
         return;
@@ -162,7 +162,7 @@ fn check_import(cx: &Checker<'_>, statement: Node) {
             &RULE,
             module,
             "Except for libdevice, the contents of this module exist on NVIDIA GPUs only.",
-            Suggestion::display_only("Import it only if torch.version.hip is None"),
+            RawFix::display_only("Import it only if torch.version.hip is None"),
         );
         return;
     }
@@ -171,11 +171,11 @@ fn check_import(cx: &Checker<'_>, statement: Node) {
         &RULE,
         module,
         "This is the CUDA backend's libdevice: a kernel that uses it does not compile for AMD GPUs.",
-        Suggestion::safe_edits("Import the libdevice that selects the backend", edits),
+        RawFix::safe_edits("Import the libdevice that selects the backend", edits),
     );
 }
 
-fn check_call(cx: &Checker<'_>, call: Node) {
+fn check_call(cx: &PythonChecker<'_>, call: Node) {
     if called(cx, call).is_empty() {
         return;
     }
@@ -192,6 +192,6 @@ fn check_call(cx: &Checker<'_>, call: Node) {
         &RULE,
         call,
         format!("AMD's libdevice has no {name}: the kernel does not compile."),
-        Suggestion::display_only("Write it with functions of triton.language"),
+        RawFix::display_only("Write it with functions of triton.language"),
     );
 }

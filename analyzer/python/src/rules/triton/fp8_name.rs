@@ -1,10 +1,10 @@
 //! HW711: Triton's names of FP8 formats, by target.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::given_to;
 use crate::rules::helpers::kernels::kernel_around;
 use crate::syntax::{Field, Kind, Node};
-use hipward_analyzer_core::{Arch, Severity};
+use hipward_analyzer_core::{Fp8Format, Severity};
 
 declare_rule! {
     /// ## What it does
@@ -15,8 +15,8 @@ declare_rule! {
     /// ## Why on ROCm
     ///
     /// MI300 (gfx942) multiplies the FNUZ formats, `float8e4b8` and `float8e5b16`, whose largest E4M3 value is 240.
-    /// MI350 (gfx950) multiplies the OCP formats, `float8e4nv` and `float8e5`, up to 448, as NVIDIA does. MI200
-    /// (gfx90a) has no FP8. Triton converts the other formats in software: the result is correct, but a matrix product
+    /// MI350 (gfx950), RDNA 4 (gfx1200, gfx1201) and gfx1250 multiply the OCP formats, `float8e4nv` and `float8e5`, up to
+    /// 448, as NVIDIA does. MI200 (gfx90a) and RDNA 3 have no FP8. Triton converts the other formats in software: the result is correct, but a matrix product
     /// is slow. `float8e4b15` is a format of NVIDIA's older GPUs and does not compile for AMD.
     ///
     /// ## Example
@@ -58,13 +58,13 @@ declare_rule! {
         severity: Warning,
         also: [Error "for a format that Triton cannot convert on AMD GPUs"],
         applicability: Unsafe,
-        targets: "by target: gfx942 has FNUZ, gfx950 has OCP, gfx90a has none",
-        lesson: None,
+        targets: "every ROCm target; the format depends on the architecture",
+        lesson: Some("optimize/eight-bits"),
         visit: [Attribute],
     }
 }
 
-fn check(cx: &Checker<'_>, attribute: Node) {
+fn check(cx: &PythonChecker<'_>, attribute: Node) {
     let tree = cx.tree();
     let Some(member) = tree.child(attribute, Field::Attribute) else {
         return;
@@ -77,7 +77,7 @@ fn check(cx: &Checker<'_>, attribute: Node) {
         .resolve(attribute)
         .is_some_and(|path| path.is_in("triton.language"));
     // `x.dtype == tl.float8e4nv` is a test, not a selection.
-    let is_asked = tree
+    let is_tested = tree
         .ancestors(attribute)
         .take_while(|node| tree.kind(*node) != Kind::Block)
         .any(|node| {
@@ -88,7 +88,7 @@ fn check(cx: &Checker<'_>, attribute: Node) {
         });
     // In a kernel, or passed to one; a table of types on the host only lists them.
     let is_used = kernel_around(cx, attribute).is_some() || given_to(cx, attribute).is_some();
-    if !is_triton || is_asked || !is_used {
+    if !is_triton || is_tested || !is_used {
         return;
     }
     if name.starts_with("float8e4b15") {
@@ -97,42 +97,40 @@ fn check(cx: &Checker<'_>, attribute: Node) {
             Severity::Error,
             member,
             "Triton has no conversion to this format on AMD GPUs: the kernel does not compile.",
-            Suggestion::display_only("Use float8e4b8 on gfx942, float8e4nv on gfx950"),
+            RawFix::display_only("Use float8e4b8 on gfx942, float8e4nv on gfx950 and gfx12"),
         );
         return;
     }
-    let (message, instead) = match (cx.target().arch, name) {
-        (Arch::Gfx90a, _) => ("gfx90a has no FP8: Triton converts it in software.", None),
-        (Arch::Gfx942, "float8e4nv") => (
-            "gfx942 has the FNUZ formats: Triton converts this one in software.",
-            Some("float8e4b8"),
-        ),
-        (Arch::Gfx950, "float8e4b8") => (
-            "gfx950 has the OCP formats: Triton converts this one in software.",
-            Some("float8e4nv"),
-        ),
-        (Arch::Gfx950, "float8e5b16") => (
-            "gfx950 has the OCP formats: Triton converts this one in software.",
-            Some("float8e5"),
-        ),
+    let (formats, instead) = match (cx.target().arch.fp8(), name) {
+        (None, _) => (None, None),
+        (Some(Fp8Format::Fnuz), "float8e4nv") => (Some("FNUZ"), Some("float8e4b8")),
+        (Some(Fp8Format::Ocp), "float8e4b8") => (Some("OCP"), Some("float8e4nv")),
+        (Some(Fp8Format::Ocp), "float8e5b16") => (Some("OCP"), Some("float8e5")),
         _ => return,
+    };
+    let arch = cx.target().arch.name();
+    let message = match formats {
+        None => format!("{arch} has no FP8: Triton converts it in software."),
+        Some(formats) => {
+            format!("{arch} has the {formats} formats: Triton converts this one in software.")
+        }
     };
     if chooses(cx) {
         return;
     }
     let fix = match instead {
-        Some(instead) => Suggestion::unsafe_edits(
+        Some(instead) => RawFix::unsafe_edits(
             format!("Use tl.{instead}, with scales for its range"),
             vec![(tree.span(member), instead.to_owned())],
         ),
-        None => Suggestion::display_only("Use bfloat16 or int8"),
+        None => RawFix::display_only("Use bfloat16 or int8"),
     };
     cx.report(&RULE, member, message, fix);
 }
 
 /// The source names Triton's formats of both kinds, or checks for FNUZ: its author selects between them. PyTorch's FNUZ
 /// types do not show that the kernel handles them.
-fn chooses(cx: &Checker<'_>) -> bool {
+fn chooses(cx: &PythonChecker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
         let names = |is_such: &dyn Fn(&str) -> bool| {

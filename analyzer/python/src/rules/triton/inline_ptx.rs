@@ -1,6 +1,6 @@
 //! HW709: NVIDIA's assembly inside a Triton kernel.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{argument, called, contains_any};
 use crate::semantic::string_parts;
 use crate::syntax::{Kind, Node};
@@ -56,7 +56,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: None,
+        lesson: Some("optimize/fused-rmsnorm"),
         visit: [Call],
     }
 }
@@ -100,13 +100,13 @@ const EQUIVALENTS: &[(&str, &str)] = &[
         "cp",
         "There is no equivalent; tl.load pipelines by num_stages",
     ),
-    ("mma", "Use tl.dot, which becomes MFMA instructions"),
+    ("mma", "Use tl.dot, which becomes matrix instructions"),
     ("nanosleep", "AMD's instruction is s_sleep"),
     ("max", "Use tl.maximum"),
     ("min", "Use tl.minimum"),
 ];
 
-fn check(cx: &Checker<'_>, call: Node) {
+fn check(cx: &PythonChecker<'_>, call: Node) {
     if called(cx, call) != "inline_asm_elementwise" {
         return;
     }
@@ -149,7 +149,7 @@ fn check(cx: &Checker<'_>, call: Node) {
         &RULE,
         place,
         format!("{what} is PTX, which AMD's assembler does not support."),
-        Suggestion::display_only(title),
+        RawFix::display_only(title),
     );
 }
 

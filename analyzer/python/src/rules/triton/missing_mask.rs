@@ -1,6 +1,6 @@
 //! HW707: a load or store without a mask.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{called, function_around, mentions, values};
 use crate::rules::helpers::kernels::{
     is_tl, kernel_around, launched, launches, mask, parameters, pointer,
@@ -66,12 +66,12 @@ declare_rule! {
         severity: Warning,
         applicability: Unsafe,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/fused-rmsnorm"),
         visit: [Call],
     }
 }
 
-fn check(cx: &Checker<'_>, access: Node) {
+fn check(cx: &PythonChecker<'_>, access: Node) {
     if !matches!(called(cx, access), "load" | "store") || mask(cx, access).is_some() {
         return;
     }
@@ -116,12 +116,12 @@ fn check(cx: &Checker<'_>, access: Node) {
     let is_in_scope = tree.kind(mask) == Kind::Identifier && is_bound_before(cx, mask, access);
     let fix = if is_in_scope {
         let end = tree.end(access) - 1;
-        Suggestion::unsafe_edits(
+        RawFix::unsafe_edits(
             title,
             vec![(end..end, format!(", mask={}", tree.text(mask)))],
         )
     } else {
-        Suggestion::display_only(title)
+        RawFix::display_only(title)
     };
     cx.report(
         &RULE,
@@ -135,7 +135,7 @@ fn check(cx: &Checker<'_>, access: Node) {
 }
 
 /// A kernel without masks, launched with a grid that is rounded up.
-fn check_rounded_grid(cx: &Checker<'_>, kernel: Node, access: Node) {
+fn check_rounded_grid(cx: &PythonChecker<'_>, kernel: Node, access: Node) {
     let tree = cx.tree();
     let accesses: Vec<Node> = cx
         .within(kernel)
@@ -161,19 +161,17 @@ fn check_rounded_grid(cx: &Checker<'_>, kernel: Node, access: Node) {
             &RULE,
             access,
             "The grid is rounded up with cdiv, so the last program reads and writes past the end.",
-            Suggestion::display_only(
-                "Compare the offsets with the length, and pass that as the mask",
-            ),
+            RawFix::display_only("Compare the offsets with the length, and pass that as the mask"),
         );
     }
 }
 
-fn is_access(cx: &Checker<'_>, call: Node) -> bool {
+fn is_access(cx: &PythonChecker<'_>, call: Node) -> bool {
     is_tl(cx, call, "load") || is_tl(cx, call, "store")
 }
 
 /// `ptr + offsets`: a parameter, and the single name that is added to it.
-fn base_and_offsets(cx: &Checker<'_>, kernel: Node, pointer: Node) -> Option<(Node, Node)> {
+fn base_and_offsets(cx: &PythonChecker<'_>, kernel: Node, pointer: Node) -> Option<(Node, Node)> {
     let tree = cx.tree();
     let (base, offsets) = crate::rules::helpers::calls::sides(cx, pointer, "+")?;
     let is_parameter = parameters(cx, kernel)
@@ -187,7 +185,7 @@ fn base_and_offsets(cx: &Checker<'_>, kernel: Node, pointer: Node) -> Option<(No
 /// The offsets are different for each program: `tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)`.
 ///
 /// A range without the program id may index a buffer of exactly that size.
-fn has_range(cx: &Checker<'_>, value: Node) -> bool {
+fn has_range(cx: &PythonChecker<'_>, value: Node) -> bool {
     let tree = cx.tree();
     let by_program = |node: Node| {
         cx.within(node).any(|inner| {
@@ -208,13 +206,13 @@ fn has_range(cx: &Checker<'_>, value: Node) -> bool {
 }
 
 /// Both names have the value of the same assignment.
-fn same_value(cx: &Checker<'_>, a: Node, b: Node) -> bool {
+fn same_value(cx: &PythonChecker<'_>, a: Node, b: Node) -> bool {
     let value = |node| cx.semantics.binding(node).map(|binding| binding.node);
     value(a) == value(b)
 }
 
 /// The mask limits `offsets`.
-fn compares(cx: &Checker<'_>, mask: Node, offsets: &str) -> bool {
+fn compares(cx: &PythonChecker<'_>, mask: Node, offsets: &str) -> bool {
     let tree = cx.tree();
     let mask = cx.semantics.expression(mask);
     cx.within(mask).any(|node| {
@@ -226,7 +224,7 @@ fn compares(cx: &Checker<'_>, mask: Node, offsets: &str) -> bool {
     })
 }
 
-fn is_bound_before(cx: &Checker<'_>, mask: Node, access: Node) -> bool {
+fn is_bound_before(cx: &PythonChecker<'_>, mask: Node, access: Node) -> bool {
     let tree = cx.tree();
     let is_positional_only = values(cx, access).len() <= 2
         && tree.child(access, Field::Arguments).is_some_and(|list| {

@@ -1,6 +1,6 @@
 //! HW702: deep software pipelines tuned for NVIDIA GPUs.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::keyword;
 use crate::rules::helpers::kernels::{is_named_after_nvidia, takes_launch_options};
 use crate::semantic::integer;
@@ -14,8 +14,8 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// `num_stages` is the number of tiles of a loop that are in flight. Each stage uses LDS: a compute unit has 64 KB
-    /// on MI200 and MI300 and 160 KB on MI350, while an H100 has more than 200 KB. AMD's guide recommends 2 for a
+    /// `num_stages` is the number of tiles of a loop that are in flight. Each stage uses LDS: a workgroup has at most 64
+    /// KB on most AMD GPUs, 160 KB on MI350 and 320 KB on gfx1250, while an H100 has more than 200 KB. AMD's guide recommends 2 for a
     /// kernel with one matrix product, and 1 for two fused ones, such as attention. A configuration that does not fit
     /// fails; one that fits may leave room for only one workgroup. An autotuner selects from its list of
     /// configurations: add 1 and 2 as well, and let it measure.
@@ -55,8 +55,8 @@ declare_rule! {
         family: Triton,
         severity: Advice,
         applicability: DisplayOnly,
-        targets: "gfx90a, gfx942, gfx950",
-        lesson: None,
+        targets: "targets with less LDS than an H100: all but gfx1250",
+        lesson: Some("optimize/wavefronts-and-loads"),
         visit: [KeywordArgument],
     }
 }
@@ -64,12 +64,16 @@ declare_rule! {
 /// The largest number of stages that AMD's guide recommends.
 const MOST: i64 = 2;
 
-fn check(cx: &Checker<'_>, stages: Node) {
+/// Shared memory of a thread block on an H100, in KiB (CUDA programming guide: 227).
+const LDS_OF_H100: u32 = 227;
+
+fn check(cx: &PythonChecker<'_>, stages: Node) {
     let tree = cx.tree();
     let is_named = tree
         .child(stages, Field::Name)
         .is_some_and(|name| tree.text(name) == "num_stages");
     if !is_named
+        || cx.target().arch.lds_kib() >= LDS_OF_H100
         || !tree
             .child(stages, Field::Value)
             .is_some_and(|value| is_deep(cx, value))
@@ -93,17 +97,21 @@ fn check(cx: &Checker<'_>, stages: Node) {
     cx.report(
         &RULE,
         stages,
-        "AMD's guide recommends num_stages=2 for one matrix product and 1 for two; more stages need more LDS, which Instinct GPUs have less of.",
-        Suggestion::display_only("Add 1 and 2 as well, and measure"),
+        format!(
+            "AMD's guide recommends num_stages=2 for one matrix product and 1 for two; more stages need more LDS, of which a workgroup has {} KB on {}.",
+            cx.target().arch.lds_kib(),
+            cx.target().arch.name(),
+        ),
+        RawFix::display_only("Add 1 and 2 as well, and measure"),
     );
 }
 
-fn is_deep(cx: &Checker<'_>, value: Node) -> bool {
+fn is_deep(cx: &PythonChecker<'_>, value: Node) -> bool {
     integer(&cx.semantics, value).is_some_and(|stages| stages > MOST)
 }
 
 /// Every configuration of the list is deep, and `call` is its first.
-fn is_first_of_deep_list(cx: &Checker<'_>, list: Node, call: Node) -> bool {
+fn is_first_of_deep_list(cx: &PythonChecker<'_>, list: Node, call: Node) -> bool {
     let tree = cx.tree();
     let all_deep = tree.parts(list).all(|config| {
         tree.kind(config) == Kind::Call

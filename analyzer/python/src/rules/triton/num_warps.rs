@@ -1,6 +1,6 @@
 //! HW701: more warps than fit into a workgroup of an AMD GPU.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{given_to, has_text};
 use crate::rules::helpers::kernels::{
     is_for_other_vendor, is_named_after_nvidia, takes_launch_options,
@@ -11,11 +11,12 @@ use hipward_analyzer_core::Severity;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds Triton kernels with `num_warps=32` or more.
+    /// Finds Triton kernels with more warps than a workgroup can have: `num_warps=32` or more, and 64 or more on targets
+    /// with wavefronts of 32 lanes.
     ///
     /// ## Why on ROCm
     ///
-    /// A warp of an Instinct GPU has 64 lanes, so 32 warps are 2048 threads, and a workgroup is limited to 1024. The
+    /// A warp of a CDNA GPU up to gfx950 has 64 lanes, so 32 warps are 2048 threads, and a workgroup is limited to 1024. The
     /// kernel compiles, and its launch raises `OutOfResources: … threads`. In an autotuner's list such a configuration
     /// is compiled, fails, and is skipped, which only costs time unless it is the only configuration. 16 warps of 64
     /// lanes are as many threads as 32 warps of 32.
@@ -73,16 +74,21 @@ declare_rule! {
         severity: Error,
         also: [Warning "in an autotuner's list"],
         applicability: Unsafe,
-        targets: "gfx90a, gfx942, gfx950 (wavefronts of 64)",
-        lesson: None,
+        targets: "every ROCm target; the limit depends on the wavefront",
+        lesson: Some("optimize/wavefronts-and-loads"),
         visit: [Integer],
     }
 }
 
-fn check(cx: &Checker<'_>, number: Node) {
+/// Threads of a workgroup.
+const MOST_THREADS: u32 = 1024;
+
+fn check(cx: &PythonChecker<'_>, number: Node) {
     let tree = cx.tree();
     let text = tree.text(number);
-    if !matches!(text, "32" | "64" | "128") {
+    let lanes = cx.target().arch.wavefront();
+    let most = MOST_THREADS / lanes;
+    if !matches!(text, "32" | "64" | "128") || text.parse().is_ok_and(|warps: u32| warps <= most) {
         return;
     }
     if !given_to(cx, number).is_some_and(|name| name.eq_ignore_ascii_case("num_warps")) {
@@ -101,21 +107,21 @@ fn check(cx: &Checker<'_>, number: Node) {
             &RULE,
             Severity::Warning,
             number,
-            format!("{text} warps of 64 lanes are more than the 1024 threads of a workgroup: the autotuner compiles this configuration and then skips it."),
-            Suggestion::display_only("Remove it on AMD GPUs"),
+            format!("{text} warps of {lanes} lanes are more than the 1024 threads of a workgroup: the autotuner compiles this configuration and then skips it."),
+            RawFix::display_only("Remove it on AMD GPUs"),
         );
         return;
     }
     cx.report(
         &RULE,
         number,
-        format!("{text} warps of 64 lanes are more than the 1024 threads of a workgroup: the launch raises OutOfResources."),
-        Suggestion::unsafe_edits("Use 16 warps", vec![(tree.span(number), "16".to_owned())]),
+        format!("{text} warps of {lanes} lanes are more than the 1024 threads of a workgroup: the launch raises OutOfResources."),
+        RawFix::unsafe_edits(format!("ApiRule {most} warps"), vec![(tree.span(number), most.to_string())]),
     );
 }
 
 /// `for num_warps in [32]`: there is no other value.
-fn is_only_candidate(cx: &Checker<'_>, number: Node) -> bool {
+fn is_only_candidate(cx: &PythonChecker<'_>, number: Node) -> bool {
     let tree = cx.tree();
     tree.parent(number).is_some_and(|list| {
         tree.kind(list) == Kind::List
@@ -127,7 +133,7 @@ fn is_only_candidate(cx: &Checker<'_>, number: Node) -> bool {
 }
 
 /// One of several values: in a `triton.Config`, or in a list from which configurations are built.
-fn is_candidate(cx: &Checker<'_>, number: Node) -> bool {
+fn is_candidate(cx: &PythonChecker<'_>, number: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(number)
         .take_while(|node| !matches!(tree.kind(*node), Kind::Block | Kind::Module))

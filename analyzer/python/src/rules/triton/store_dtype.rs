@@ -1,6 +1,6 @@
 //! HW708: a store that converts to a fixed type.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
     argument, called, contains_any, keyword, latest, name_of, receiver, values,
 };
@@ -60,12 +60,12 @@ declare_rule! {
         severity: Advice,
         applicability: Unsafe,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/fused-rmsnorm"),
         visit: [Call],
     }
 }
 
-fn check(cx: &Checker<'_>, store: Node) {
+fn check(cx: &PythonChecker<'_>, store: Node) {
     let tree = cx.tree();
     let Some(dtype) = fixed_dtype(cx, store) else {
         return;
@@ -85,11 +85,11 @@ fn check(cx: &Checker<'_>, store: Node) {
     }
     let title = "Use the type of the pointer";
     let fix = match output(cx, kernel, store) {
-        Some(name) => Suggestion::unsafe_edits(
+        Some(name) => RawFix::unsafe_edits(
             title,
             vec![(tree.span(dtype), format!("{name}.dtype.element_ty"))],
         ),
-        None => Suggestion::display_only(title),
+        None => RawFix::display_only(title),
     };
     cx.report(
         &RULE,
@@ -100,7 +100,7 @@ fn check(cx: &Checker<'_>, store: Node) {
 }
 
 /// The `tl.bfloat16` of `tl.store(…, value.to(tl.bfloat16))`, directly or through a name.
-fn fixed_dtype(cx: &Checker<'_>, store: Node) -> Option<Node> {
+fn fixed_dtype(cx: &PythonChecker<'_>, store: Node) -> Option<Node> {
     if !is_tl(cx, store, "store") {
         return None;
     }
@@ -118,7 +118,7 @@ fn fixed_dtype(cx: &Checker<'_>, store: Node) -> Option<Node> {
 }
 
 /// The parameter at the start of the store's pointer expression.
-fn output<'a>(cx: &Checker<'a>, kernel: Node, store: Node) -> Option<&'a str> {
+fn output<'a>(cx: &PythonChecker<'a>, kernel: Node, store: Node) -> Option<&'a str> {
     let tree = cx.tree();
     let mut base = tree.unparenthesized(pointer(cx, store)?);
     for _ in 0..12 {

@@ -1,6 +1,6 @@
 //! HW703: tanh, which `triton.language` does not have.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{called, values};
 use crate::rules::helpers::kernels::is_for_other_vendor;
 use crate::syntax::{Field, Kind, Node};
@@ -62,12 +62,12 @@ declare_rule! {
         severity: Error,
         applicability: Unsafe,
         targets: "PyTorch 2.4 and newer (Triton 3)",
-        lesson: None,
+        lesson: Some("optimize/more-fusions"),
         visit: [Call],
     }
 }
 
-fn check(cx: &Checker<'_>, call: Node) {
+fn check(cx: &PythonChecker<'_>, call: Node) {
     if called(cx, call) != "tanh" || cx.target().torch < Version::new(2, 4) {
         return;
     }
@@ -79,8 +79,8 @@ fn check(cx: &Checker<'_>, call: Node) {
     }
     let title = "Write it as 2 * tl.sigmoid(2 * x) - 1";
     let fix = match edit(cx, call) {
-        Some(text) => Suggestion::unsafe_edits(title, vec![(cx.tree().span(call), text)]),
-        None => Suggestion::display_only(title),
+        Some(text) => RawFix::unsafe_edits(title, vec![(cx.tree().span(call), text)]),
+        None => RawFix::display_only(title),
     };
     cx.report(
         &RULE,
@@ -90,7 +90,7 @@ fn check(cx: &Checker<'_>, call: Node) {
     );
 }
 
-fn edit(cx: &Checker<'_>, call: Node) -> Option<String> {
+fn edit(cx: &PythonChecker<'_>, call: Node) -> Option<String> {
     let tree = cx.tree();
     let [argument] = values(cx, call)[..] else {
         return None;

@@ -1,6 +1,6 @@
 //! HW704: quotients of exponentials that overflow to NaN.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{contains_any, latest, sides, values};
 use crate::rules::helpers::kernels::{is_tl, kernel_around};
 use crate::syntax::{Field, Kind, Node};
@@ -63,7 +63,7 @@ declare_rule! {
         severity: Warning,
         applicability: Unsafe,
         targets: "every target",
-        lesson: None,
+        lesson: Some("optimize/more-fusions"),
         visit: [BinaryOperator],
     }
 }
@@ -73,7 +73,7 @@ const BOUNDS: &[&str] = &[
     "minimum", "maximum", "clamp", "min", "max", "abs", "where", "clip",
 ];
 
-fn check(cx: &Checker<'_>, quotient: Node) {
+fn check(cx: &PythonChecker<'_>, quotient: Node) {
     let tree = cx.tree();
     let Some((above, below)) = sides(cx, quotient, "/") else {
         return;
@@ -86,9 +86,9 @@ fn check(cx: &Checker<'_>, quotient: Node) {
         let fix = if is_one(cx, other) {
             let edit = format!("(1 - 2 / ({} + 1))", tree.text(e));
             let edits = vec![(tree.span(quotient), edit)];
-            Suggestion::unsafe_edits("Write it as 1 - 2 / (e + 1)", edits)
+            RawFix::unsafe_edits("Write it as 1 - 2 / (e + 1)", edits)
         } else {
-            Suggestion::display_only("Write it as 2 * tl.sigmoid(2 * x) - 1")
+            RawFix::display_only("Write it as 2 * tl.sigmoid(2 * x) - 1")
         };
         cx.report(
             &RULE,
@@ -101,14 +101,14 @@ fn check(cx: &Checker<'_>, quotient: Node) {
             &RULE,
             quotient,
             "This softmax does not subtract the maximum: one large input makes it inf / inf, NaN.",
-            Suggestion::display_only("Use tl.exp(x - tl.max(x, axis=0))"),
+            RawFix::display_only("Use tl.exp(x - tl.max(x, axis=0))"),
         );
     }
 }
 
 /// `(e - 1) / (e + 1)` and `(e - f) / (e + f)`: the `e`, if it is an unbounded exponential, and the value subtracted
 /// from it.
-fn tanh_form(cx: &Checker<'_>, above: Node, below: Node) -> Option<(Node, Node)> {
+fn tanh_form(cx: &PythonChecker<'_>, above: Node, below: Node) -> Option<(Node, Node)> {
     let tree = cx.tree();
     let (e, other) = sides(cx, above, "-")?;
     let (left, right) = sides(cx, below, "+")?;
@@ -117,12 +117,12 @@ fn tanh_form(cx: &Checker<'_>, above: Node, below: Node) -> Option<(Node, Node)>
     (is_it && is_unbounded(cx, e)).then_some((e, other))
 }
 
-fn is_one(cx: &Checker<'_>, node: Node) -> bool {
+fn is_one(cx: &PythonChecker<'_>, node: Node) -> bool {
     matches!(cx.tree().text(node), "1" | "1.0" | "1.")
 }
 
 /// `exp(x) / sum(exp(x))` where `x` is not a difference.
-fn is_plain_softmax(cx: &Checker<'_>, above: Node, below: Node) -> bool {
+fn is_plain_softmax(cx: &PythonChecker<'_>, above: Node, below: Node) -> bool {
     let tree = cx.tree();
     let is_sum_of_it = is_tl(cx, below, "sum")
         && values(cx, below).first().is_some_and(|summed| {
@@ -139,7 +139,7 @@ fn is_plain_softmax(cx: &Checker<'_>, above: Node, below: Node) -> bool {
 }
 
 /// An `exp` or `exp2` with an unbounded argument.
-fn is_unbounded(cx: &Checker<'_>, node: Node) -> bool {
+fn is_unbounded(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let call = latest(cx, node);
     if !is_tl(cx, call, "exp") && !is_tl(cx, call, "exp2") {

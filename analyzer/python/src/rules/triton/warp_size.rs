@@ -1,6 +1,6 @@
 //! HW712: Triton code that assumes warps of 32 threads.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{argument, called, function_around, has_text, mentions, sides};
 use crate::rules::helpers::kernels::is_named_after_nvidia;
 use crate::semantic::integer;
@@ -14,7 +14,7 @@ declare_rule! {
     ///
     /// ## Why on ROCm
     ///
-    /// Instinct GPUs have warps of 64 lanes. `num_warps * 32` is half of the number of threads, so elements per thread,
+    /// CDNA GPUs up to gfx950 have warps of 64 lanes. `num_warps * 32` is half of the number of threads, so elements per thread,
     /// register needs and partial sums per thread are off by a factor of two. `block // 32` requests twice the threads,
     /// and with more than 16 warps the launch fails. A Gluon layout for 32 lanes does not compile for 64.
     ///
@@ -52,35 +52,40 @@ declare_rule! {
         family: Triton,
         severity: Warning,
         applicability: DisplayOnly,
-        targets: "gfx90a, gfx942, gfx950 (wavefronts of 64)",
-        lesson: None,
+        targets: "targets with wavefronts of 64 lanes",
+        lesson: Some("port/lanes"),
         visit: [BinaryOperator, Call],
     }
 }
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let assumes = match cx.tree().kind(node) {
         Kind::Call => is_layout_of_32(cx, node),
         _ => is_maths_with_32(cx, node),
     };
-    let is_triton = assumes && (has_text(cx, "import triton") || has_text(cx, "from triton"));
-    if !is_triton || is_named_after_nvidia(cx, node) || asks_elsewhere(cx, node) {
+    let is_triton = assumes
+        && cx.target().arch.wavefront() == 64
+        && (has_text(cx, "import triton") || has_text(cx, "from triton"));
+    if !is_triton || is_named_after_nvidia(cx, node) || reads_warp_size(cx, node) {
         return;
     }
     cx.report(
         &RULE,
         node,
-        "This assumes 32 lanes in a warp; Instinct GPUs have 64.",
-        Suggestion::display_only("Read the warp size from the target"),
+        format!(
+            "This assumes 32 lanes in a warp; {} has 64.",
+            cx.target().arch.name()
+        ),
+        RawFix::display_only("Read the warp size from the target"),
     );
 }
 
 /// `return num_warps * (properties.warp_size or 32)` in the same source: 32 is only the default.
-fn asks_elsewhere(cx: &Checker<'_>, node: Node) -> bool {
+fn reads_warp_size(cx: &PythonChecker<'_>, node: Node) -> bool {
     function_around(cx, node).is_some_and(|function| mentions(cx, function, "warp_size"))
 }
 
-fn is_maths_with_32(cx: &Checker<'_>, node: Node) -> bool {
+fn is_maths_with_32(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let is_warps = |node: Node| {
         let name = tree.text(tree.child(node, Field::Attribute).unwrap_or(node));
@@ -107,7 +112,7 @@ fn is_maths_with_32(cx: &Checker<'_>, node: Node) -> bool {
 }
 
 /// `gl.BlockedLayout([1, 4], [1, 32], …)`
-fn is_layout_of_32(cx: &Checker<'_>, call: Node) -> bool {
+fn is_layout_of_32(cx: &PythonChecker<'_>, call: Node) -> bool {
     if called(cx, call) != "BlockedLayout" {
         return false;
     }

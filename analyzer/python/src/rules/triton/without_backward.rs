@@ -1,6 +1,6 @@
 //! HW713: a kernel's result without a gradient.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{
     arguments, called, class_of, contains_any, decorators, function_around, mentions, name_of,
     own_attribute, values,
@@ -104,12 +104,12 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every target",
-        lesson: Some("03-optimize/02-missing-backward"),
+        lesson: Some("optimize/missing-backward"),
         visit: [FunctionDefinition],
     }
 }
 
-fn check(cx: &Checker<'_>, forward: Node) {
+fn check(cx: &PythonChecker<'_>, forward: Node) {
     if name_of(cx, forward) != "forward" {
         return;
     }
@@ -131,12 +131,12 @@ fn check(cx: &Checker<'_>, forward: Node) {
         &RULE,
         launch,
         "Autograd does not record this launch: this layer's parameters and all layers before it get no gradient.",
-        Suggestion::display_only("Wrap the launch in a torch.autograd.Function with a backward"),
+        RawFix::display_only("Wrap the launch in a torch.autograd.Function with a backward"),
     );
 }
 
 /// A launch in `function` with a new tensor as an argument that `function` returns.
-fn launch_that_is_returned(cx: &Checker<'_>, function: Node) -> Option<Node> {
+fn launch_that_is_returned(cx: &PythonChecker<'_>, function: Node) -> Option<Node> {
     let tree = cx.tree();
     let launches = launches(cx);
     if !cx.may_look_at(launches.len()) {
@@ -156,7 +156,7 @@ fn launch_that_is_returned(cx: &Checker<'_>, function: Node) -> Option<Node> {
 }
 
 /// `y = torch.empty_like(x)`, possibly reshaped.
-fn is_fresh(cx: &Checker<'_>, name: Node) -> bool {
+fn is_fresh(cx: &PythonChecker<'_>, name: Node) -> bool {
     let tree = cx.tree();
     let value = cx.semantics.expression(name);
     cx.within(value)
@@ -170,7 +170,7 @@ fn is_fresh(cx: &Checker<'_>, name: Node) -> bool {
 }
 
 /// `return y`, `return y.view(…)`, or of a name computed from it.
-fn flows_to_return(cx: &Checker<'_>, function: Node, name: &str) -> bool {
+fn flows_to_return(cx: &PythonChecker<'_>, function: Node, name: &str) -> bool {
     let tree = cx.tree();
     let mut carriers = vec![name];
     for node in cx.within(function) {
@@ -197,7 +197,7 @@ fn flows_to_return(cx: &Checker<'_>, function: Node, name: &str) -> bool {
 
 /// A function of this source that `forward` calls with one of its module's parameters, and that launches the kernel and
 /// returns its output.
-fn launch_in_helper(cx: &Checker<'_>, forward: Node) -> Option<Node> {
+fn launch_in_helper(cx: &PythonChecker<'_>, forward: Node) -> Option<Node> {
     let tree = cx.tree();
     if launches(cx).is_empty() {
         return None;
@@ -219,14 +219,14 @@ fn launch_in_helper(cx: &Checker<'_>, forward: Node) -> Option<Node> {
         })
 }
 
-fn is_autograd_function(cx: &Checker<'_>, class: Node) -> bool {
+fn is_autograd_function(cx: &PythonChecker<'_>, class: Node) -> bool {
     let tree = cx.tree();
     tree.child(class, Field::Superclasses)
         .is_some_and(|bases| tree.text(bases).contains("Function"))
 }
 
 /// `self.weight = nn.Parameter(…)` that is not frozen where it is created, or a PyTorch layer that has one.
-fn has_trainable_parameter(cx: &Checker<'_>, class: Node) -> bool {
+fn has_trainable_parameter(cx: &PythonChecker<'_>, class: Node) -> bool {
     let tree = cx.tree();
     cx.within(class).any(|node| {
         tree.kind(node) == Kind::Call
@@ -241,7 +241,7 @@ fn has_trainable_parameter(cx: &Checker<'_>, class: Node) -> bool {
 
 /// `@torch.no_grad()`, `with torch.inference_mode():`, a registered operator, or an exception if gradients are
 /// required.
-fn runs_without_gradients(cx: &Checker<'_>, function: Node) -> bool {
+fn runs_without_gradients(cx: &PythonChecker<'_>, function: Node) -> bool {
     const SIGNS: &[&str] = &[
         "no_grad",
         "inference_mode",

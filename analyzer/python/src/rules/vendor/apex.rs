@@ -1,6 +1,6 @@
 //! HW104: importing NVIDIA's apex.
 
-use crate::checker::{Checker, Replacement, Suggestion};
+use crate::checker::{PythonChecker, RawFix, Replacement};
 use crate::rules::helpers::edits::{import_item_range, module_expression};
 use crate::rules::helpers::table_rules::is_unguarded_import;
 use crate::semantic::Value;
@@ -62,7 +62,7 @@ declare_rule! {
         also: [Warning "for a requirement of the package"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }
@@ -78,7 +78,7 @@ const EXTENSIONS: &[&str] = &[
     "scaled_upper_triang_masked_softmax_cuda",
 ];
 
-fn check(cx: &Checker<'_>, statement: Node) {
+fn check(cx: &PythonChecker<'_>, statement: Node) {
     let tree = cx.tree();
     let is_apex = |name: Node| {
         let root = tree.text(name).split('.').next().map(str::trim);
@@ -107,8 +107,8 @@ fn check(cx: &Checker<'_>, statement: Node) {
         .then(|| norm_edits(cx, statement))
         .flatten()
         .map_or_else(
-            || Suggestion::display_only(counterpart(tree.text(statement))),
-            |edits| Suggestion::unsafe_edits("Use PyTorch's own norm", edits),
+            || RawFix::display_only(counterpart(tree.text(statement))),
+            |edits| RawFix::unsafe_edits("Use PyTorch's own norm", edits),
         );
     cx.report(
         &RULE,
@@ -137,7 +137,7 @@ fn counterpart(statement: &str) -> &'static str {
 }
 
 /// Edits for `from apex.normalization import …` if every imported name has an exact equivalent.
-fn norm_edits(cx: &Checker<'_>, statement: Node) -> Option<Vec<Replacement>> {
+fn norm_edits(cx: &PythonChecker<'_>, statement: Node) -> Option<Vec<Replacement>> {
     let tree = cx.tree();
     if tree.text(tree.child(statement, Field::ModuleName)?) != "apex.normalization" {
         return None;
@@ -174,7 +174,7 @@ fn norm_edits(cx: &Checker<'_>, statement: Node) -> Option<Vec<Replacement>> {
 }
 
 /// Replaces every use of an imported name; `None` if one of the uses cannot be replaced.
-fn uses<'a>(cx: &Checker<'a>, name: &'a str, replacement: &str) -> Option<Vec<Replacement>> {
+fn uses<'a>(cx: &PythonChecker<'a>, name: &'a str, replacement: &str) -> Option<Vec<Replacement>> {
     let tree = cx.tree();
     let mut edits = Vec::new();
     if cx.semantics.names.at_top_level(name).len() != 1 {

@@ -1,7 +1,7 @@
 //! HW107: bitsandbytes, whose recent wheels contain ROCm libraries.
 
-use crate::checker::Checker;
-use crate::rules::helpers::table_rules::{self, Use, What, row};
+use crate::checker::PythonChecker;
+use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
 use crate::syntax::Node;
 use hipward_analyzer_core::Severity;
 
@@ -54,18 +54,18 @@ declare_rule! {
         also: [Warning "for a requirement of a release before 0.49"],
         applicability: DisplayOnly,
         targets: "every ROCm target; an error-free import needs a wheel built for its ROCm",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }
 }
-const USES: &[Use] = &[row(
-    What::Import("bitsandbytes"),
+const USES: &[ApiRule] = &[api_rule(
+    ApiPattern::Import("bitsandbytes"),
     Severity::Info,
     "bitsandbytes runs on {arch} from 0.50 on, with the wheel's library for ROCm {rocm} or a build from source; older wheels contain CUDA only.",
     "Require bitsandbytes>=0.50",
 )];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     table_rules::check(cx, &RULE, USES, node);
 }

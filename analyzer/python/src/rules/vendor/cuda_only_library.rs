@@ -1,7 +1,7 @@
 //! HW112: other libraries of NVIDIA's stack.
 
-use crate::checker::Checker;
-use crate::rules::helpers::table_rules::{self, Use, What, row};
+use crate::checker::PythonChecker;
+use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
 use crate::syntax::Node;
 use hipward_analyzer_core::Severity;
 
@@ -56,32 +56,32 @@ declare_rule! {
         also: [Warning "for a requirement of the package"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }
 }
-const fn missing(module: &'static str, title: &'static str) -> Use {
-    row(
-        What::Import(module),
+const fn missing(module: &'static str, title: &'static str) -> ApiRule {
+    api_rule(
+        ApiPattern::Import(module),
         Severity::Error,
         "This library is CUDA code without a ROCm release, so the import, or its first kernel, fails on a ROCm host.",
         title,
     )
 }
 
-const fn ported(module: &'static str, title: &'static str) -> Use {
-    row(
-        What::Import(module),
+const fn ported(module: &'static str, title: &'static str) -> ApiRule {
+    api_rule(
+        ApiPattern::Import(module),
         Severity::Warning,
         "The releases of this library on the package index are CUDA code; AMD has a separate port for ROCm.",
         title,
     )
 }
 
-const fn monitor(module: &'static str) -> Use {
-    row(
-        What::Import(module),
+const fn monitor(module: &'static str) -> ApiRule {
+    api_rule(
+        ApiPattern::Import(module),
         Severity::Error,
         "This library queries NVIDIA's driver or nvidia-smi, so on a ROCm host it raises or finds no GPU.",
         "Use amdsmi, or torch.cuda.mem_get_info() and torch.cuda.utilization()",
@@ -90,7 +90,7 @@ const fn monitor(module: &'static str) -> Use {
 
 const RAPIDS: &str = "Use AMD's ROCm-DS (hipDF for cuDF), or pandas and scikit-learn";
 
-const USES: &[Use] = &[
+const USES: &[ApiRule] = &[
     ported(
         "transformer_engine",
         "Build AMD's fork, ROCm/TransformerEngine",
@@ -135,6 +135,6 @@ const USES: &[Use] = &[
     monitor("nvsmi"),
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     table_rules::check(cx, &RULE, USES, node);
 }

@@ -1,8 +1,10 @@
 //! HW111: Python bindings of CUDA itself: cuda-python, PyCUDA, numba.cuda.
 
 use super::cuda_wheels::installed;
-use crate::checker::Checker;
-use crate::rules::helpers::table_rules::{self, Use, What, imported, may_import, row};
+use crate::checker::PythonChecker;
+use crate::rules::helpers::table_rules::{
+    self, ApiPattern, ApiRule, api_rule, imported, may_import,
+};
 use crate::syntax::Node;
 use hipward_analyzer_core::Severity;
 
@@ -52,41 +54,41 @@ declare_rule! {
         also: [Warning "for a requirement of the package"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call, KeywordArgument],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }
 }
-const fn binding(module: &'static str) -> Use {
-    row(
-        What::Import(module),
+const fn binding(module: &'static str) -> ApiRule {
+    api_rule(
+        ApiPattern::Import(module),
         Severity::Error,
         "cuda-python binds NVIDIA's driver and compilers, which a ROCm host does not have.",
         "Use hip-python (hip.hip, hip.hiprtc); hip-python-interop keeps the CUDA names",
     )
 }
 
-const USES: &[Use] = &[
+const USES: &[ApiRule] = &[
     binding("cuda.bindings"),
     binding("cuda.core"),
     binding("cuda.cuda"),
     binding("cuda.cudart"),
     binding("cuda.nvrtc"),
-    row(
-        What::Import("pycuda"),
+    api_rule(
+        ApiPattern::Import("pycuda"),
         Severity::Error,
         "PyCUDA loads NVIDIA's driver and runs nvcc, neither of which a ROCm host has.",
         "Use hip-python with hipRTC, or write the kernel in Triton",
     ),
-    row(
-        What::Import("numba.cuda"),
+    api_rule(
+        ApiPattern::Import("numba.cuda"),
         Severity::Error,
         "numba.cuda compiles for NVIDIA GPUs; on a ROCm host it finds no device.",
         "Use AMD's numba-hip (`from numba import hip; hip.pose_as_cuda()`), or Triton",
     ),
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     installed(cx, &RULE, node);
     if !may_import(cx, node) {
         return;
@@ -100,7 +102,7 @@ fn check(cx: &Checker<'_>, node: Node) {
             .collect()
     };
     let is_import = USES.iter().any(
-        |found| matches!(found.what, What::Import(module) if imported(cx, node, module).is_some()),
+        |found| matches!(found.pattern, ApiPattern::Import(module) if imported(cx, node, module).is_some()),
     );
     if is_import && cx.once(RULE.id, with_cutlass).is_empty() {
         table_rules::check(cx, &RULE, USES, node);

@@ -1,6 +1,6 @@
 //! HW114: loading CUDA shared libraries by name.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::semantic::{folded, is_import_guarded};
 use crate::syntax::{Field, Kind, Node};
 
@@ -48,7 +48,7 @@ declare_rule! {
         severity: Error,
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [Call],
     }
 }
@@ -78,7 +78,7 @@ const LIBRARIES: &[(&str, &str)] = &[
     ("cufile", "libhipfile.so"),
 ];
 
-fn check(cx: &Checker<'_>, call: Node) {
+fn check(cx: &PythonChecker<'_>, call: Node) {
     let Some(function) = cx.callee(call).filter(|name| name.is_any(LOADERS)) else {
         return;
     };
@@ -108,9 +108,9 @@ fn check(cx: &Checker<'_>, call: Node) {
     let title = format!("Load {rocm}");
     let fix = if *rocm == "librccl.so.1" && bare.is_some() && tree.kind(argument) == Kind::String {
         let text = tree.text(argument).replace(file, rocm);
-        Suggestion::unsafe_edits(title, vec![(tree.span(argument), text)])
+        RawFix::unsafe_edits(title, vec![(tree.span(argument), text)])
     } else {
-        Suggestion::display_only(title)
+        RawFix::display_only(title)
     };
     cx.report(
         &RULE,

@@ -1,6 +1,6 @@
 //! HW115: CUDA packages that Python code installs or requires.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::values;
 use crate::rules::helpers::commands::{RUNNERS, command};
 use crate::semantic::{string, string_parts};
@@ -55,7 +55,7 @@ declare_rule! {
         severity: Warning,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [Call, KeywordArgument],
     }
 }
@@ -83,12 +83,12 @@ const PACKAGES: &[(&str, &str, &str)] = &[
     ("pycuda", "cuda-python", "Install hip-python"),
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     installed(cx, &RULE, node);
 }
 
 /// Reports the packages of the rule `of` that Python code installs or requires at `node`.
-pub(in crate::rules) fn installed(cx: &Checker<'_>, of: &'static Rule, node: Node) {
+pub(in crate::rules) fn installed(cx: &PythonChecker<'_>, of: &'static Rule, node: Node) {
     let tree = cx.tree();
     if tree.kind(node) == Kind::KeywordArgument {
         requirements(cx, of, node);
@@ -117,7 +117,7 @@ pub(in crate::rules) fn installed(cx: &Checker<'_>, of: &'static Rule, node: Nod
 }
 
 /// `os.environ.get("TORCH_COMMAND", "pip install torch --index-url https://download.pytorch.org/whl/cu121")`
-fn default(cx: &Checker<'_>, of: &'static Rule, call: Node) {
+fn default(cx: &PythonChecker<'_>, of: &'static Rule, call: Node) {
     if let Some(text) = values(cx, call)
         .get(1)
         .and_then(|value| string(&cx.semantics, *value))
@@ -132,7 +132,7 @@ fn default(cx: &Checker<'_>, of: &'static Rule, call: Node) {
 }
 
 /// `install_requires=["nvidia-cublas-cu12"]` of `setup()`
-fn requirements(cx: &Checker<'_>, of: &'static Rule, argument: Node) {
+fn requirements(cx: &PythonChecker<'_>, of: &'static Rule, argument: Node) {
     let tree = cx.tree();
     let is_requirements = tree.child(argument, Field::Name).is_some_and(|name| {
         matches!(
@@ -159,7 +159,7 @@ fn requirements(cx: &Checker<'_>, of: &'static Rule, argument: Node) {
 }
 
 /// Reports `word` if it is a package of the rule `of`.
-fn report(cx: &Checker<'_>, of: &'static Rule, node: Node, word: &str) -> bool {
+fn report(cx: &PythonChecker<'_>, of: &'static Rule, node: Node, word: &str) -> bool {
     let Some((_, title)) = for_cuda(word).filter(|(owner, _)| *owner == of.name) else {
         return false;
     };
@@ -168,7 +168,7 @@ fn report(cx: &Checker<'_>, of: &'static Rule, node: Node, word: &str) -> bool {
         Severity::Warning,
         node,
         format!("{word} is for CUDA: on a ROCm host it has no use, or replaces the ROCm build."),
-        Suggestion::display_only(title),
+        RawFix::display_only(title),
     );
     true
 }

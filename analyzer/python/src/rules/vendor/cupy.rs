@@ -1,8 +1,8 @@
 //! HW105: CuPy, and the CUDA source that it compiles.
 
 use super::cuda_wheels::installed;
-use crate::checker::Checker;
-use crate::rules::helpers::table_rules::{self, Use, What, row};
+use crate::checker::PythonChecker;
+use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
 use crate::syntax::Node;
 use hipward_analyzer_core::Severity;
 
@@ -68,38 +68,48 @@ declare_rule! {
         also: [Warning "for a requirement of its source", Info "for kernels that it compiles"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call, KeywordArgument],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }
 }
-const SOURCE: &str = "On ROCm this source is compiled by hipRTC for {arch}, unconverted: a warp has 64 lanes, and inline PTX is an error.";
+const SOURCE: &str = "On ROCm this source is compiled by hipRTC for {arch}, unconverted: a warp has {wavefront} lanes, and inline PTX is an error.";
 const CHECK: &str = "Check the source for warp size, lane masks and PTX, or write it in Triton";
 
-const USES: &[Use] = &[
-    row(
-        What::Import("cupy"),
+const USES: &[ApiRule] = &[
+    api_rule(
+        ApiPattern::Import("cupy"),
         Severity::Error,
         "The usual wheels of cupy need CUDA's libraries, so this import fails on a ROCm host; its ROCm wheels are a separate package.",
         "Install cupy-rocm-7-0 or AMD's amd-cupy",
     ),
-    row(What::Call("cupy.RawKernel"), Severity::Info, SOURCE, CHECK),
-    row(What::Call("cupy.RawModule"), Severity::Info, SOURCE, CHECK),
-    row(
-        What::Call("cupy.ElementwiseKernel"),
+    api_rule(
+        ApiPattern::Call("cupy.RawKernel"),
         Severity::Info,
         SOURCE,
         CHECK,
     ),
-    row(
-        What::Call("cupy.ReductionKernel"),
+    api_rule(
+        ApiPattern::Call("cupy.RawModule"),
+        Severity::Info,
+        SOURCE,
+        CHECK,
+    ),
+    api_rule(
+        ApiPattern::Call("cupy.ElementwiseKernel"),
+        Severity::Info,
+        SOURCE,
+        CHECK,
+    ),
+    api_rule(
+        ApiPattern::Call("cupy.ReductionKernel"),
         Severity::Info,
         SOURCE,
         CHECK,
     ),
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     installed(cx, &RULE, node);
     table_rules::check(cx, &RULE, USES, node);
 }

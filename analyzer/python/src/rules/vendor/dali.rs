@@ -1,7 +1,7 @@
 //! HW109: NVIDIA DALI, the data loader.
 
-use crate::checker::Checker;
-use crate::rules::helpers::table_rules::{self, Use, What, row};
+use crate::checker::PythonChecker;
+use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
 use crate::syntax::Node;
 use hipward_analyzer_core::Severity;
 
@@ -45,18 +45,18 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }
 }
-const USES: &[Use] = &[row(
-    What::Import("nvidia.dali"),
+const USES: &[ApiRule] = &[api_rule(
+    ApiPattern::Import("nvidia.dali"),
     Severity::Error,
     "DALI is built on CUDA and NVIDIA's decoders, so this import fails on a ROCm host.",
     "Use rocAL (amd.rocal), whose pipelines are similar, or torchvision's transforms",
 )];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     table_rules::check(cx, &RULE, USES, node);
 }

@@ -1,7 +1,7 @@
 //! HW103: importing flash-attn.
 
-use crate::checker::Checker;
-use crate::rules::helpers::table_rules::{self, Use, What, row};
+use crate::checker::PythonChecker;
+use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
 use crate::syntax::Node;
 use hipward_analyzer_core::Severity;
 
@@ -72,7 +72,7 @@ declare_rule! {
         also: [Warning "for a requirement of the package"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/attention-anywhere"),
         visit: [ImportStatement, ImportFromStatement, Call],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }
@@ -80,33 +80,33 @@ declare_rule! {
 
 const REBUILD: &str = "Build flash-attn for ROCm (Composable Kernel or Triton backend), use aiter's flash_attn_func, or PyTorch's scaled_dot_product_attention";
 
-const fn for_hopper(module: &'static str) -> Use {
-    row(
-        What::Import(module),
+const fn for_hopper(module: &'static str) -> ApiRule {
+    api_rule(
+        ApiPattern::Import(module),
         Severity::Error,
         "This is FlashAttention for Hopper and later NVIDIA GPUs only; there is no ROCm build of it.",
         "Use FlashAttention 2 built for ROCm, or aiter's flash_attn_func",
     )
 }
 
-const USES: &[Use] = &[
+const USES: &[ApiRule] = &[
     for_hopper("flash_attn_interface"),
     for_hopper("flash_attn_3"),
     for_hopper("flash_attn.cute"),
-    row(
-        What::Import("flash_attn"),
+    api_rule(
+        ApiPattern::Import("flash_attn"),
         Severity::Error,
         "flash-attn's prebuilt wheels are for CUDA; for {arch} it has to be built from source, and this import fails without that.",
         REBUILD,
     ),
-    row(
-        What::Import("flash_attn_2_cuda"),
+    api_rule(
+        ApiPattern::Import("flash_attn_2_cuda"),
         Severity::Error,
         "This is flash-attn's CUDA extension; a ROCm build with the Triton backend does not have it.",
         "Import flash_attn, whose interface covers every backend",
     ),
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     table_rules::check(cx, &RULE, USES, node);
 }

@@ -1,6 +1,6 @@
 //! HW102: running the command `nvidia-smi`.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::{contains_any, function_around, has_text};
 use crate::rules::helpers::commands::{Command, LENIENT_RUNNERS, RUNNERS, command};
 use crate::semantic::is_import_guarded;
@@ -67,13 +67,13 @@ declare_rule! {
         ],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/watch-the-gpu"),
         visit: [Call],
         files: [Dockerfile, Shell, Yaml],
     }
 }
 
-fn check(cx: &Checker<'_>, call: Node) {
+fn check(cx: &PythonChecker<'_>, call: Node) {
     let Some(function) = cx.callee(call) else {
         return;
     };
@@ -114,7 +114,7 @@ fn check(cx: &Checker<'_>, call: Node) {
 }
 
 /// True if `if not shutil.which("nvidia-smi"): return` is in the same function.
-fn is_looked_for(cx: &Checker<'_>, call: Node) -> bool {
+fn is_looked_for(cx: &PythonChecker<'_>, call: Node) -> bool {
     function_around(cx, call).is_some_and(|function| {
         let text = cx.tree().text(function);
         contains_any(text, &["which(\"nvidia-smi\"", "which('nvidia-smi'"])
@@ -139,7 +139,7 @@ fn runs_nvidia_smi(command: &Command<'_>) -> bool {
         .any(|word| is_nvidia_smi(word))
 }
 
-fn fix(cx: &Checker<'_>, command: &Command<'_>) -> Suggestion {
+fn fix(cx: &PythonChecker<'_>, command: &Command<'_>) -> RawFix {
     if let Some((literal, in_list)) = command.bare {
         let quote = cx.tree().text(literal).chars().last().unwrap_or('"');
         let text = if in_list {
@@ -148,9 +148,9 @@ fn fix(cx: &Checker<'_>, command: &Command<'_>) -> Suggestion {
             format!("{quote}amd-smi monitor{quote}")
         };
         let title = "Run amd-smi monitor";
-        return Suggestion::unsafe_edits(title, vec![(cx.tree().span(literal), text)]);
+        return RawFix::unsafe_edits(title, vec![(cx.tree().span(literal), text)]);
     }
-    Suggestion::display_only(counterpart(&command.words))
+    RawFix::display_only(counterpart(&command.words))
 }
 
 /// The equivalent of a command with options.

@@ -1,7 +1,7 @@
 //! HW110: the nvtx package, as opposed to torch.cuda.nvtx.
 
-use crate::checker::Checker;
-use crate::rules::helpers::table_rules::{self, Use, What, row};
+use crate::checker::PythonChecker;
+use crate::rules::helpers::table_rules::{self, ApiPattern, ApiRule, api_rule};
 use crate::syntax::Node;
 use hipward_analyzer_core::Severity;
 
@@ -49,18 +49,18 @@ declare_rule! {
         severity: Info,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }
 }
-const USES: &[Use] = &[row(
-    What::Import("nvtx"),
+const USES: &[ApiRule] = &[api_rule(
+    ApiPattern::Import("nvtx"),
     Severity::Info,
     "The nvtx package supports NVIDIA's profilers only: its ranges do not appear in a trace on ROCm.",
     "Use torch.cuda.nvtx (range, range_push, range_pop, mark), which is roctx on ROCm",
 )];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     table_rules::check(cx, &RULE, USES, node);
 }

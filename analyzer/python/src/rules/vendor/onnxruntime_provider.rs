@@ -1,6 +1,6 @@
 //! HW113: ONNX Runtime's execution providers for NVIDIA GPUs.
 
-use crate::checker::{Checker, Suggestion};
+use crate::checker::{PythonChecker, RawFix};
 use crate::rules::helpers::calls::name_of;
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
@@ -50,14 +50,14 @@ declare_rule! {
         also: [Info "in a test"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [String],
     }
 }
 const CUDA: &[&str] = &["CUDAExecutionProvider", "TensorrtExecutionProvider"];
 const MIGRAPHX: &str = "MIGraphXExecutionProvider";
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     let tree = cx.tree();
     let text = tree.text(node);
     let Some(name) = text
@@ -68,7 +68,7 @@ fn check(cx: &Checker<'_>, node: Node) {
         return;
     };
     // `"CUDAExecutionProvider" in onnxruntime.get_available_providers()` is only a query.
-    if only_asks(cx, node) || knows_migraphx(cx) {
+    if only_queries(cx, node) || knows_migraphx(cx) {
         return;
     }
     // A test of NVIDIA's provider stays unchanged, and AMD's provider gets a test of its own.
@@ -82,7 +82,7 @@ fn check(cx: &Checker<'_>, node: Node) {
         severity,
         node,
         format!("ONNX Runtime for ROCm has no {name}: it prints a warning, and the model runs on the CPU."),
-        Suggestion::unsafe_edits(
+        RawFix::unsafe_edits(
             "Use MIGraphXExecutionProvider",
             vec![(tree.span(node), text.replace(name, MIGRAPHX))],
         ),
@@ -90,7 +90,7 @@ fn check(cx: &Checker<'_>, node: Node) {
 }
 
 /// True for a comparison or an assertion with the name, or with a list that contains it, and for a key.
-fn only_asks(cx: &Checker<'_>, node: Node) -> bool {
+fn only_queries(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     for parent in tree.ancestors(node) {
         match tree.kind(parent) {
@@ -118,7 +118,7 @@ fn only_asks(cx: &Checker<'_>, node: Node) -> bool {
 }
 
 /// True within `def test_…` and its decorators.
-fn is_in_a_test(cx: &Checker<'_>, node: Node) -> bool {
+fn is_in_a_test(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     tree.ancestors(node)
         .map(|around| match tree.kind(around) {
@@ -130,7 +130,7 @@ fn is_in_a_test(cx: &Checker<'_>, node: Node) -> bool {
         })
 }
 
-fn knows_migraphx(cx: &Checker<'_>) -> bool {
+fn knows_migraphx(cx: &PythonChecker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
         tree.nodes()

@@ -4,11 +4,10 @@ mod counterparts;
 
 use self::counterparts::{CALLS, COUNTERPARTS, GPU_TEMPERATURE, WITHOUT_ARGUMENT};
 use super::cuda_wheels::installed;
-use crate::checker::{Checker, Replacement, Suggestion};
+use crate::checker::{PythonChecker, RawFix, Replacement};
 use crate::rules::helpers::table_rules::is_unguarded_import;
 use crate::semantic::{Value, integer};
 use crate::syntax::{Field, Kind, Node};
-use hipward_analyzer_core::Arch;
 
 declare_rule! {
     /// ## What it does
@@ -77,13 +76,13 @@ declare_rule! {
         also: [Warning "for a requirement of the package"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/watch-the-gpu"),
         visit: [ImportStatement, ImportFromStatement, Call, KeywordArgument],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }
 }
 
-fn check(cx: &Checker<'_>, statement: Node) {
+fn check(cx: &PythonChecker<'_>, statement: Node) {
     installed(cx, &RULE, statement);
     let Some(import) = pynvml_item(cx, statement) else {
         return;
@@ -99,31 +98,26 @@ fn check(cx: &Checker<'_>, statement: Node) {
     });
     if !first.contains(&statement) {
         let title = "Port it together with the first import of pynvml";
-        cx.report(&RULE, import, message, Suggestion::display_only(title));
+        cx.report(&RULE, import, message, RawFix::display_only(title));
         return;
     }
     let plan = Plan::of(cx);
     let fix = if plan.unmapped.is_empty() {
-        Suggestion::unsafe_edits(
+        RawFix::unsafe_edits(
             "Use amdsmi instead of pynvml, here and in every call",
             plan.edits,
         )
     } else {
-        Suggestion::display_only("Port the calls below to amdsmi, then import amdsmi instead")
+        RawFix::display_only("Port the calls below to amdsmi, then import amdsmi instead")
     };
     cx.report(&RULE, import, message, fix);
     for (node, hint) in plan.unmapped {
-        cx.report(
-            &RULE,
-            node,
-            hint.message,
-            Suggestion::display_only(hint.title),
-        );
+        cx.report(&RULE, node, hint.message, RawFix::display_only(hint.title));
     }
 }
 
 /// The imported item of a statement: the item of an `import`, or the whole `from pynvml import`.
-fn pynvml_item(cx: &Checker<'_>, statement: Node) -> Option<Node> {
+fn pynvml_item(cx: &PythonChecker<'_>, statement: Node) -> Option<Node> {
     let tree = cx.tree();
     let is_pynvml = |name: Node| tree.text(name).split('.').next().map(str::trim) == Some("pynvml");
     match tree.kind(statement) {
@@ -152,7 +146,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(cx: &Checker<'_>) -> Plan {
+    fn of(cx: &PythonChecker<'_>) -> Plan {
         let tree = cx.tree();
         let mut plan = Plan::default();
         for node in tree.nodes() {
@@ -174,7 +168,7 @@ impl Plan {
         plan
     }
 
-    fn reference(&mut self, cx: &Checker<'_>, node: Node) {
+    fn reference(&mut self, cx: &PythonChecker<'_>, node: Node) {
         let tree = cx.tree();
         if !is_use(cx, node) {
             return;
@@ -247,11 +241,11 @@ impl Plan {
     }
 
     /// Edits for a call of `member` at `function`; false if the use has an unsupported form.
-    fn call(&mut self, cx: &Checker<'_>, function: Node, member: &str) -> bool {
+    fn call(&mut self, cx: &PythonChecker<'_>, function: Node, member: &str) -> bool {
         self.try_call(cx, function, member).is_some()
     }
 
-    fn try_call(&mut self, cx: &Checker<'_>, function: Node, member: &str) -> Option<()> {
+    fn try_call(&mut self, cx: &PythonChecker<'_>, function: Node, member: &str) -> Option<()> {
         let tree = cx.tree();
         let call = tree.parent(function).filter(|call| {
             tree.kind(*call) == Kind::Call && tree.field(function) == Field::Function
@@ -301,9 +295,10 @@ impl Plan {
             (*prefix).to_owned(),
         ));
         // The value that a GPU measures depends on its generation; the other value is "N/A" there.
-        let measured = match cx.target().arch {
-            Arch::Gfx90a => "average",
-            Arch::Gfx942 | Arch::Gfx950 => "current",
+        let measured = match cx.target().arch.generation() {
+            "CDNA" | "CDNA 2" => "average",
+            generation if generation.starts_with("RDNA") => "average",
+            _ => "current",
         };
         let suffix = suffix.replace("{measured}", measured);
         self.edits.push((tree.end(arguments[0])..end, suffix));
@@ -313,7 +308,7 @@ impl Plan {
     /// A call that returns an object with fields, used directly (`f(h).used`) or through a name (`m = f(h)`, `m.used`).
     fn record(
         &mut self,
-        cx: &Checker<'_>,
+        cx: &PythonChecker<'_>,
         call: Node,
         argument: Node,
         prefix: &str,
@@ -394,7 +389,7 @@ impl Plan {
 }
 
 /// A name or chain that is read: not an import, a binding, a keyword or the `b` of `a.b`.
-fn is_use(cx: &Checker<'_>, node: Node) -> bool {
+fn is_use(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let Some(parent) = tree.parent(node) else {
         return false;
@@ -411,7 +406,7 @@ fn is_use(cx: &Checker<'_>, node: Node) -> bool {
 }
 
 /// True for the second argument of a call that [`CALLS`] maps together with it.
-fn is_mapped_argument(cx: &Checker<'_>, node: Node, member: &str) -> bool {
+fn is_mapped_argument(cx: &PythonChecker<'_>, node: Node, member: &str) -> bool {
     let tree = cx.tree();
     tree.parent(node)
         .and_then(|arguments| tree.parent(arguments))
@@ -424,14 +419,14 @@ fn is_mapped_argument(cx: &Checker<'_>, node: Node, member: &str) -> bool {
 }
 
 /// True if the expression at `node` is pynvml's `constant`, by name; the GPU's temperature also by its number.
-fn is_constant(cx: &Checker<'_>, node: Node, constant: &str) -> bool {
+fn is_constant(cx: &PythonChecker<'_>, node: Node, constant: &str) -> bool {
     cx.resolve(node)
         .is_some_and(|name| name.root() == "pynvml" && name.last() == constant)
         || constant == GPU_TEMPERATURE && integer(&cx.semantics, node) == Some(0)
 }
 
 /// The end of `call.decode(…)`, if the result is used in this way.
-fn decoded(cx: &Checker<'_>, call: Node) -> Option<usize> {
+fn decoded(cx: &PythonChecker<'_>, call: Node) -> Option<usize> {
     let tree = cx.tree();
     let access = tree
         .parent(call)

@@ -1,8 +1,8 @@
 //! HW108: TensorRT in its various packages.
 
 use super::cuda_wheels::installed;
-use crate::checker::Checker;
-use crate::rules::helpers::table_rules::{self, Condition, Fix, Use, What, row};
+use crate::checker::PythonChecker;
+use crate::rules::helpers::table_rules::{self, ApiFix, ApiPattern, ApiRule, Condition, api_rule};
 use crate::syntax::Node;
 use hipward_analyzer_core::Severity;
 
@@ -52,7 +52,7 @@ declare_rule! {
         also: [Warning "for a requirement of the package"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call, KeywordArgument],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }
@@ -61,39 +61,44 @@ const MISSING: &str = "TensorRT exists for NVIDIA GPUs only, so this import fail
 const MIGRAPHX: &str =
     "Use MIGraphX (migraphx, torch_migraphx, ONNX Runtime's provider) or torch.compile";
 
-const USES: &[Use] = &[
-    Use {
-        what: What::Keyword("torch.compile", "backend", &["tensorrt", "torch_tensorrt"]),
+const USES: &[ApiRule] = &[
+    ApiRule {
+        pattern: ApiPattern::Keyword("torch.compile", "backend", &["tensorrt", "torch_tensorrt"]),
         when: Condition::ALWAYS,
         severity: Severity::Error,
         message: "The TensorRT backend exists for NVIDIA GPUs only, so torch.compile raises on a ROCm host.",
-        fix: Fix::unsafe_edit(
+        fix: ApiFix::unsafe_edit(
             "Use Inductor, or \"migraphx\" with torch_migraphx",
             "\"inductor\"",
         ),
     },
-    row(
-        What::Import("tensorrt_llm"),
+    api_rule(
+        ApiPattern::Import("tensorrt_llm"),
         Severity::Error,
         "TensorRT-LLM exists for NVIDIA GPUs only, so this import fails on a ROCm host.",
         "Serve the model with vLLM or SGLang",
     ),
-    row(What::Import("tensorrt"), Severity::Error, MISSING, MIGRAPHX),
-    row(
-        What::Import("torch_tensorrt"),
+    api_rule(
+        ApiPattern::Import("tensorrt"),
         Severity::Error,
         MISSING,
         MIGRAPHX,
     ),
-    row(
-        What::Import("torch2trt"),
+    api_rule(
+        ApiPattern::Import("torch_tensorrt"),
+        Severity::Error,
+        MISSING,
+        MIGRAPHX,
+    ),
+    api_rule(
+        ApiPattern::Import("torch2trt"),
         Severity::Error,
         MISSING,
         MIGRAPHX,
     ),
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     installed(cx, &RULE, node);
     table_rules::check(cx, &RULE, USES, node);
 }

@@ -1,7 +1,7 @@
 //! HW106: xFormers wheels, and its attention operators for NVIDIA GPUs only.
 
-use crate::checker::Checker;
-use crate::rules::helpers::table_rules::{self, Condition, Fix, Use, What, row};
+use crate::checker::PythonChecker;
+use crate::rules::helpers::table_rules::{self, ApiFix, ApiPattern, ApiRule, Condition, api_rule};
 use crate::syntax::Node;
 use hipward_analyzer_core::Severity;
 
@@ -58,36 +58,36 @@ declare_rule! {
         also: [Error "for an operator that the ROCm build lacks"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("01-port/02-vendor-libraries"),
+        lesson: Some("port/vendor-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call, Attribute],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }
 }
-const fn operator(name: &'static str) -> Use {
-    Use {
-        what: What::Name(name),
+const fn operator(name: &'static str) -> ApiRule {
+    ApiRule {
+        pattern: ApiPattern::Name(name),
         when: Condition::ALWAYS,
         severity: Severity::Error,
         message: "xFormers' ROCm build does not have this operator; its attention there comes from Composable Kernel.",
-        fix: Fix::unsafe_edit(
+        fix: ApiFix::unsafe_edit(
             "Use the Composable Kernel operator, or omit `op`",
             "xformers.ops.MemoryEfficientAttentionCkOp",
         ),
     }
 }
 
-const USES: &[Use] = &[
+const USES: &[ApiRule] = &[
     operator("xformers.ops.MemoryEfficientAttentionCutlassOp"),
     operator("xformers.ops.MemoryEfficientAttentionCutlassFwdFlashBwOp"),
     operator("xformers.ops.MemoryEfficientAttentionFlashAttentionOp"),
-    row(
-        What::Import("xformers"),
+    api_rule(
+        ApiPattern::Import("xformers"),
         Severity::Warning,
         "The xformers wheel on the package index contains CUDA kernels; the experimental ROCm one is on PyTorch's own index.",
         "Install it from PyTorch's ROCm index, or use scaled_dot_product_attention",
     ),
 ];
 
-fn check(cx: &Checker<'_>, node: Node) {
+fn check(cx: &PythonChecker<'_>, node: Node) {
     table_rules::check(cx, &RULE, USES, node);
 }

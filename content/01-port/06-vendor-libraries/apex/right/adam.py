@@ -22,10 +22,10 @@ def make_norm(width: int) -> nn.Module:
     # end: norm
 
 
-def make_optimizer(parameters, lr: float) -> torch.optim.Optimizer:
-    """Replaces `apex.optimizers.FusedAdam(parameters, lr=lr)`, whose weight_decay is 0."""
+def optimizer_arguments(lr: float) -> dict:
+    """Arguments with which `torch.optim.AdamW` replaces `apex.optimizers.FusedAdam(parameters, lr=lr)`."""
     # hole: optimizer
-    return torch.optim.Adam(list(parameters), lr, fused=True)
+    return {"lr": lr, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0}
     # end: optimizer
 
 

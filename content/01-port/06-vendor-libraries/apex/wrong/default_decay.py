@@ -5,7 +5,6 @@
 import importlib
 from types import ModuleType
 
-import torch
 from torch import nn
 
 
@@ -17,10 +16,10 @@ def make_norm(width: int) -> nn.Module:
     # end: norm
 
 
-def make_optimizer(parameters, lr: float) -> torch.optim.Optimizer:
-    """Replaces `apex.optimizers.FusedAdam(parameters, lr=lr)`, whose weight_decay is 0."""
+def optimizer_arguments(lr: float) -> dict:
+    """Arguments with which `torch.optim.AdamW` replaces `apex.optimizers.FusedAdam(parameters, lr=lr)`."""
     # hole: optimizer
-    return torch.optim.AdamW(parameters, lr=lr)
+    return {"lr": lr, "fused": True}
     # end: optimizer
 
 

@@ -8,15 +8,15 @@ their heads serves the same number of neighbouring query heads. If `causal`, the
 every key, the one before it every key but the last, and so on.
 """
 
-import torch.nn.attention.bias
+import torch
 from torch.nn import functional as F
 
 
 def attention(q, k, v, *, causal: bool, scale: float) -> torch.Tensor:
     # hole: mask
-    # is_causal=True would align to the top left. A single query sees everything: no mask.
-    lower_right = torch.nn.attention.bias.causal_lower_right(q.shape[1], k.shape[1])
-    mask = lower_right if causal and q.shape[1] > 1 else None
+    # is_causal=True would align to the top left. The diagonal moves right by the older keys.
+    seen = torch.ones(q.shape[1], k.shape[1], dtype=torch.bool, device=q.device)
+    mask = seen.tril(k.shape[1] - q.shape[1]) if causal else None
     # end: mask
     y = F.scaled_dot_product_attention(
         q.transpose(1, 2),

@@ -8,7 +8,7 @@ their heads serves the same number of neighbouring query heads. If `causal`, the
 every key, the one before it every key but the last, and so on.
 """
 
-import torch.nn.attention.bias
+import torch
 from torch.nn import functional as F
 
 

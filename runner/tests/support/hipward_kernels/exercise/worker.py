@@ -13,7 +13,7 @@ answers.write(json.dumps({"type": "ready"}) + "\n")
 request = json.loads(sys.stdin.readline())
 code = request["code"]
 if code == "slow":
-    time.sleep(5)
+    time.sleep(2)
 if code == "silent":
     sys.exit()
 case = {"name": "case_one", "title": "One", "status": "failed", "message": "1 is not 2", "line": 3}

@@ -1,0 +1,7 @@
+cmake_minimum_required(VERSION 3.21)
+project(scale LANGUAGES CXX HIP)
+find_package(hip REQUIRED)
+find_package(hipblas REQUIRED)
+add_library(scale scale.hip)
+set_target_properties(scale PROPERTIES HIP_ARCHITECTURES "gfx90a;gfx942;gfx950")
+target_link_libraries(scale roc::hipblas)

@@ -1,0 +1,6 @@
+cmake_minimum_required(VERSION 3.21)
+project(scale LANGUAGES CXX CUDA)
+find_package(CUDAToolkit REQUIRED)
+add_library(scale scale.cu)
+set_target_properties(scale PROPERTIES CUDA_ARCHITECTURES 90)
+target_link_libraries(scale CUDA::cublas)

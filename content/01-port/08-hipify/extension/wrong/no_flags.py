@@ -1,0 +1,24 @@
+# fails: case_definitions
+# fails: case_fast_math
+# message: Options that both compilers accept must stay, and fast math has another name in clang.
+"""The part of a setup.py that PyTorch's hipify does not translate."""
+
+
+def extension(hip: str | None, version: str) -> dict:
+    """Arguments of `CUDAExtension`; `hip` is `torch.version.hip`, None on a CUDA build."""
+    # hole: libraries
+    # hipify renames the calls in ops.cu, not the library that the linker needs for them.
+    libraries = ["hipblas", "rccl"] if hip else ["cublas", "nccl"]
+    # end: libraries
+    # hole: flags
+    flags = [] if hip else ["-O3", f"-DOPS_VERSION={version}", "--use_fast_math", "-gencode", "arch=compute_90,code=sm_90"]
+    # end: flags
+    return {
+        "name": "ops",
+        # hole: sources
+        # The name stays: hipify finds the CUDA source and writes the HIP one beside it.
+        "sources": ["ops.cpp", "ops.cu"],
+        # end: sources
+        "libraries": libraries,
+        "extra_compile_args": {"cxx": ["-O3"], "nvcc": flags},
+    }

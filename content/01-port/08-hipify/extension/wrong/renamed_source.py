@@ -1,0 +1,27 @@
+# fails: case_sources
+# message: There is no ops.hip before the build. hipify writes the HIP source itself.
+"""The part of a setup.py that PyTorch's hipify does not translate."""
+
+
+def extension(hip: str | None, version: str) -> dict:
+    """Arguments of `CUDAExtension`; `hip` is `torch.version.hip`, None on a CUDA build."""
+    # hole: libraries
+    # hipify renames the calls in ops.cu, not the library that the linker needs for them.
+    libraries = ["hipblas", "rccl"] if hip else ["cublas", "nccl"]
+    # end: libraries
+    # hole: flags
+    # hipcc is clang: it stops at options of nvcc. PYTORCH_ROCM_ARCH chooses its architectures.
+    flags = ["-O3", f"-DOPS_VERSION={version}"]
+    if hip:
+        flags += ["-ffast-math"]
+    else:
+        flags += ["--use_fast_math", "-gencode", "arch=compute_90,code=sm_90"]
+    # end: flags
+    return {
+        "name": "ops",
+        # hole: sources
+        "sources": ["ops.cpp", "ops.hip" if hip else "ops.cu"],
+        # end: sources
+        "libraries": libraries,
+        "extra_compile_args": {"cxx": ["-O3"], "nvcc": flags},
+    }

@@ -1,0 +1,25 @@
+# fails: case_fast_math
+# message: The kernels were built with fast math. hipcc's name for it is -ffast-math.
+"""The part of a setup.py that PyTorch's hipify does not translate."""
+
+
+def extension(hip: str | None, version: str) -> dict:
+    """Arguments of `CUDAExtension`; `hip` is `torch.version.hip`, None on a CUDA build."""
+    # hole: libraries
+    # hipify renames the calls in ops.cu, not the library that the linker needs for them.
+    libraries = ["hipblas", "rccl"] if hip else ["cublas", "nccl"]
+    # end: libraries
+    # hole: flags
+    flags = ["-O3", f"-DOPS_VERSION={version}"]
+    if not hip:
+        flags += ["--use_fast_math", "-gencode", "arch=compute_90,code=sm_90"]
+    # end: flags
+    return {
+        "name": "ops",
+        # hole: sources
+        # The name stays: hipify finds the CUDA source and writes the HIP one beside it.
+        "sources": ["ops.cpp", "ops.cu"],
+        # end: sources
+        "libraries": libraries,
+        "extra_compile_args": {"cxx": ["-O3"], "nvcc": flags},
+    }

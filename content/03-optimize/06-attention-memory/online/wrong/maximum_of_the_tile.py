@@ -1,0 +1,20 @@
+# fails: case_falling
+# message: The maximum of this tile replaces a larger one of an earlier tile, and the factor overflows.
+import torch
+from torch import Tensor
+
+
+def attention(q: Tensor, k: Tensor, v: Tensor, tile: int) -> Tensor:
+    queries, width = q.shape
+    m = torch.full((queries, 1), float("-inf"))
+    l = torch.zeros(queries, 1)
+    o = torch.zeros(queries, width)
+    for start in range(0, k.shape[0], tile):
+        scores = q @ k[start : start + tile].T * width**-0.5
+        new_m = scores.amax(-1, keepdim=True)
+        factor = torch.exp(m - new_m)
+        weights = torch.exp(scores - new_m)
+        l = l * factor + weights.sum(-1, keepdim=True)
+        o = o * factor + weights @ v[start : start + tile]
+        m = new_m
+    return o / l

@@ -1,0 +1,26 @@
+# fails: case_full, case_causal, case_decode
+# message: The mask is passed although its pattern is full or causal. A flash kernel then cannot be used.
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def kind(mask: Tensor | None, queries: int, keys: int) -> str:
+    if mask is None or bool(mask.all()):
+        return "full"
+    lower_right = torch.ones(queries, keys, dtype=torch.bool).tril(keys - queries)
+    return "causal" if torch.equal(mask, lower_right) else "other"
+
+
+def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    queries, keys = q.shape[-2], k.shape[-2]
+    found = kind(mask, queries, keys)
+    square = found == "causal" and queries == keys
+    return F.scaled_dot_product_attention(
+        q,
+        k,
+        v,
+        attn_mask=mask,
+        is_causal=False,
+        enable_gqa=k.shape[1] != q.shape[1],
+    )

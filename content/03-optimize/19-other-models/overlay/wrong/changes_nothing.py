@@ -1,0 +1,23 @@
+# fails: case_replaced, case_original, case_error
+# message: The method is not replaced.
+import inspect
+from contextlib import contextmanager
+
+
+class OverlayError(RuntimeError):
+    pass
+
+
+@contextmanager
+def patched(library, owner, name, make, versions, parameters):
+    installed = tuple(int(part) for part in library.__version__.split(".")[:2])
+    if not versions[0] <= installed < versions[1]:
+        raise OverlayError(f"version {library.__version__} is not from {versions[0]} up to {versions[1]}")
+    original = getattr(owner, name)
+    found = list(inspect.signature(original).parameters)
+    if found != list(parameters):
+        raise OverlayError(f"{name} has the parameters {found}, expected {list(parameters)}")
+    try:
+        yield
+    finally:
+        setattr(owner, name, original)

@@ -1,0 +1,234 @@
+//! Two or more jobs side by side: the time of each variant, its ratio to the first job's, and the conditions that differ.
+
+use super::JobPage;
+use super::frame::Page;
+use super::job::minute;
+use crate::format::{fixed, number};
+use crate::job::{conditions, state_word};
+use crate::{Route, Site};
+use hipward_protocol::{Stats, VariantId};
+use leptos::prelude::*;
+
+/// Conditions whose difference forbids a conclusion about the code.
+const DECISIVE: [&str; 2] = ["Device", "PyTorch"];
+
+/// The first job is the one that the others are compared with.
+pub(super) fn page(site: &Site, jobs: &[JobPage]) -> Page {
+    let main = match jobs {
+        [] | [_] => view! {
+            <h1>"Compare jobs"</h1>
+            <p>
+                "Select two or more jobs in the "<a href=site.href(&Route::Jobs)>"list of jobs"</a>
+                " first. A job that no longer exists is left out."
+            </p>
+        }
+        .into_any(),
+        [first, others @ ..] => comparison(site, jobs, first, others),
+    };
+    Page {
+        title: "Compare jobs".to_owned(),
+        description:
+            "Benchmarks side by side: times, ratios with intervals, and conditions that differ."
+                .to_owned(),
+        main,
+        sidebar: None,
+    }
+}
+
+fn comparison(site: &Site, jobs: &[JobPage], first: &JobPage, others: &[JobPage]) -> AnyView {
+    let differing = differing(jobs);
+    let decisive = differing
+        .iter()
+        .any(|(name, _)| DECISIVE.contains(&name.as_str()));
+    let warning = decisive.then(|| {
+        view! {
+            <p class="admonition warning">
+                "The jobs ran on different devices or versions of PyTorch. A ratio between them is not only the effect of the code."
+            </p>
+        }
+    });
+    let heads: Vec<AnyView> = jobs
+        .iter()
+        .enumerate()
+        .map(|(at, job)| head(site, at, job))
+        .collect();
+    let rows: Vec<AnyView> = variants(jobs)
+        .iter()
+        .map(|variant| variant_row(variant, first, others))
+        .collect();
+    view! {
+        <h1>"Compare jobs"</h1>
+        {warning}
+        <div class="scroll">
+            <table class="comparison">
+                <thead><tr><th scope="col">"Variant"</th>{heads}</tr></thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </div>
+        <p class="hint">
+            "Each cell has the median in milliseconds with its 95 % interval, and how many times as fast it is as in the first job. The interval of that ratio divides the ends of the two intervals, so it is wider than an interval of a direct comparison: the jobs were not timed in turn. If it contains 1, the jobs cannot be told apart."
+        </p>
+        {conditions_table(jobs, &differing)}
+    }
+    .into_any()
+}
+
+fn head(site: &Site, at: usize, job: &JobPage) -> AnyView {
+    let summary = &job.summary;
+    let title = summary
+        .title
+        .clone()
+        .unwrap_or_else(|| "Benchmark".to_owned());
+    let letter = letter(at);
+    view! {
+        <th scope="col">
+            {letter}": "<a href=site.href(&Route::Job(summary.id.clone()))>{title}</a>
+            <br />
+            <span class="hint">{minute(&summary.created_at)}", "{state_word(job.view.state)}</span>
+        </th>
+    }
+    .into_any()
+}
+
+/// `A`, `B`, …
+fn letter(at: usize) -> char {
+    u8::try_from(at).map_or('?', |at| char::from(b'A' + at))
+}
+
+/// Every variant that one of the jobs measured, in the order of the ladder of the first job that has it.
+fn variants(jobs: &[JobPage]) -> Vec<(VariantId, String)> {
+    let mut found: Vec<(VariantId, String)> = Vec::new();
+    for job in jobs {
+        for row in &job.view.variants {
+            if row.stats.is_some() && !found.iter().any(|(id, _)| *id == row.variant) {
+                let label = job.view.label(&row.variant).to_owned();
+                found.push((row.variant.clone(), label));
+            }
+        }
+    }
+    found
+}
+
+fn stats<'a>(job: &'a JobPage, variant: &VariantId) -> Option<&'a Stats> {
+    let row = job
+        .view
+        .variants
+        .iter()
+        .find(|row| row.variant == *variant)?;
+    row.stats.as_ref()
+}
+
+fn variant_row((id, label): &(VariantId, String), first: &JobPage, others: &[JobPage]) -> AnyView {
+    let reference = stats(first, id);
+    let cells: Vec<AnyView> = others
+        .iter()
+        .map(|job| cell(stats(job, id), reference))
+        .collect();
+    view! {
+        <tr>
+            <th scope="row">{label.clone()}</th>
+            {cell(reference, None)}
+            {cells}
+        </tr>
+    }
+    .into_any()
+}
+
+fn cell(stats: Option<&Stats>, reference: Option<&Stats>) -> AnyView {
+    let Some(stats) = stats else {
+        return view! { <td class="hint">"not measured"</td> }.into_any();
+    };
+    let time = format!(
+        "{} [{}, {}]",
+        number(stats.median),
+        number(stats.ci_low),
+        number(stats.ci_high)
+    );
+    let ratio = reference.map(|reference| {
+        let [ratio, low, high] = ratio(reference, stats);
+        let text = format!(
+            "{}× [{}, {}]",
+            fixed(ratio, 2),
+            fixed(low, 2),
+            fixed(high, 2)
+        );
+        let class = if low > 1.0 {
+            "faster"
+        } else if high < 1.0 {
+            "slower"
+        } else {
+            "hint"
+        };
+        view! { <br /><strong class=class>{text}</strong> }
+    });
+    view! { <td class="number">{time}{ratio}</td> }.into_any()
+}
+
+/// How many times as fast `stats` is as `reference`, with the ends of the interval. Both medians lie in their 95 %
+/// intervals, so the ratio lies between the quotients of opposite ends.
+fn ratio(reference: &Stats, stats: &Stats) -> [f64; 3] {
+    [
+        reference.median / stats.median,
+        reference.ci_low / stats.ci_high,
+        reference.ci_high / stats.ci_low,
+    ]
+}
+
+/// The conditions that are not the same in all jobs: name, and the value of each job.
+fn differing(jobs: &[JobPage]) -> Vec<(String, Vec<String>)> {
+    let all: Vec<Vec<(&str, String)>> = jobs.iter().map(|job| conditions(&job.view)).collect();
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in all.iter().flatten() {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    names
+        .into_iter()
+        .filter_map(|name| {
+            let values: Vec<String> = all
+                .iter()
+                .map(|conditions| {
+                    let values = conditions.iter().filter(|(other, _)| *other == name);
+                    values
+                        .map(|(_, value)| value.as_str())
+                        .collect::<Vec<_>>()
+                        .join("; ")
+                })
+                .collect();
+            let differ = values.windows(2).any(|pair| pair[0] != pair[1]);
+            differ.then(|| (name.to_owned(), values))
+        })
+        .collect()
+}
+
+fn conditions_table(jobs: &[JobPage], differing: &[(String, Vec<String>)]) -> AnyView {
+    if differing.is_empty() {
+        return view! { <p>"All conditions are the same."</p> }.into_any();
+    }
+    let heads: Vec<AnyView> = (0..jobs.len())
+        .map(|at| view! { <th scope="col">{letter(at)}</th> }.into_any())
+        .collect();
+    let rows: Vec<AnyView> = differing
+        .iter()
+        .map(|(name, values)| {
+            let cells: Vec<AnyView> = values
+                .iter()
+                .map(|value| view! { <td>{value.clone()}</td> }.into_any())
+                .collect();
+            view! { <tr><th scope="row">{name.clone()}</th>{cells}</tr> }.into_any()
+        })
+        .collect();
+    view! {
+        <section aria-labelledby="differences">
+            <h2 id="differences">"Conditions that differ"</h2>
+            <div class="scroll">
+                <table>
+                    <thead><tr><th scope="col">"Condition"</th>{heads}</tr></thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+        </section>
+    }
+    .into_any()
+}

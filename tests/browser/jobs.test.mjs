@@ -1,0 +1,104 @@
+// Jobs: the list of this browser and of the runner, the running job, run again, and the comparison.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { finished, startBrowser, startServer } from '../support/server.mjs';
+
+const snippet = (width) => `import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x.softmax(-1)
+
+def get_inputs():
+    return [torch.rand(64, ${width})]
+
+def get_init_inputs():
+    return []
+`;
+
+let server;
+let browser;
+let page;
+before(async () => {
+  server = await startServer();
+  browser = await startBrowser();
+  page = await browser.newPage();
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+async function submit(title, width) {
+  const answer = await fetch(`${server.url}/api/v1/jobs`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ title, code: snippet(width), variants: ['eager'] }),
+  });
+  return (await answer.json()).id;
+}
+
+test('a running job shows its step, its time and what is to come, and offers its files when it has ended', async () => {
+  const id = await submit('narrow', 256);
+  await page.goto(`${server.url}/jobs/${id}/`);
+  const state = page.locator('[data-region=state]');
+  await state.getByText(/Running on .*: (computing the reference|measuring|timing|checking|warming|importing)/).waitFor({ timeout: 90_000 });
+  await page.getByText(/^\d+:\d\d of at most \d+:\d\d$/).waitFor({ timeout: 60_000 });
+  assert.equal(await page.getByRole('link', { name: 'Download JSON' }).count(), 0);
+  assert.equal(await finished(server.url, id), 'done');
+  await page.getByRole('link', { name: 'Download JSON' }).waitFor();
+  assert.equal(await page.getByText(/of at most/).count(), 0);
+});
+
+test('the list shows the jobs of this browser and of the runner, and compares what is selected', async () => {
+  const other = await submit('wide', 1024);
+  assert.equal(await finished(server.url, other), 'done');
+  await page.goto(`${server.url}/jobs/`);
+  const own = page.getByRole('region', { name: 'This browser' });
+  const all = page.getByRole('region', { name: 'All jobs' });
+  await own.getByRole('link', { name: 'narrow' }).waitFor();
+  assert.equal(await own.getByRole('link', { name: 'wide' }).count(), 0, 'it was not opened here');
+  assert.deepEqual(await all.getByRole('link').allInnerTexts(), ['wide', 'narrow']);
+  await all.getByRole('checkbox', { name: /narrow/ }).check();
+  await all.getByRole('checkbox', { name: /wide/ }).check();
+  await page.getByRole('button', { name: 'Compare' }).click();
+  await page.waitForURL(/\/jobs\/compare\/\?job=/);
+  const eager = page.getByRole('row', { name: /^Eager/ }).first();
+  // The first selected in the page's order is the reference.
+  assert.match(await eager.innerText(), /\d× \[\d/);
+  assert.match(await page.getByRole('region', { name: 'Conditions that differ' }).innerText(), /SHA-256/);
+});
+
+test('a job runs again with the same code', async () => {
+  await page.goto(`${server.url}/jobs/`);
+  await page.getByRole('region', { name: 'This browser' }).getByRole('link', { name: 'narrow' }).click();
+  await page.waitForURL(/\/jobs\/(?!compare)[^/]+\/$/);
+  const first = page.url();
+  await page.getByRole('button', { name: 'Run it again' }).click();
+  await page.waitForURL((url) => url.href !== first);
+  assert.match(await page.locator('h1').innerText(), /narrow/);
+  assert.match(await page.locator('#snippet + div').innerText(), /torch\.rand\(64, 256\)/);
+});
+
+test('a selection of fewer than two jobs leads back to the list', async () => {
+  await page.goto(`${server.url}/jobs/compare/?job=none`);
+  await page.getByRole('link', { name: 'list of jobs' }).waitFor();
+});
+
+test('with a token only its owner sees the jobs of others', async () => {
+  const guarded = await startServer([], { token: true });
+  const stranger = await (await browser.newContext()).newPage();
+  try {
+    await stranger.goto(`${guarded.url}/jobs/`);
+    await stranger.getByRole('region', { name: 'This browser' }).waitFor();
+    assert.equal(await stranger.getByText('All jobs of this runner').count(), 0);
+    assert.equal((await fetch(`${guarded.url}/api/v1/jobs`)).status, 401);
+    await stranger.goto(guarded.entry);
+    await stranger.goto(`${guarded.url}/jobs/`);
+    await stranger.getByText('This runner has no jobs yet.').waitFor();
+  } finally {
+    await stranger.context().close();
+    await guarded.stop();
+  }
+});
