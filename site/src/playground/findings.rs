@@ -6,6 +6,7 @@ use super::summary::no_findings;
 use crate::browser::client_only::client_only;
 use crate::diff::DiffTable;
 use crate::inline_code::inline_code;
+use gloo_timers::callback::Timeout;
 use hipward_analyzer_core::rule::Family;
 use hipward_analyzer_core::{Applicability, DiffLine, Finding, Fix, HandledBy, Report, Severity};
 use leptos::prelude::*;
@@ -277,7 +278,8 @@ pub(super) fn open_change(index: usize) {
     };
     let details = summary.parent_element();
     if details.is_some_and(|details| !details.has_attribute("open")) {
-        summary.click();
+        // After the event that is being handled: Leptos handles no event inside another.
+        Timeout::new(0, move || summary.click()).forget();
     }
 }
 
