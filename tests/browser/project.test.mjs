@@ -201,7 +201,9 @@ test('the editor shows the file with the worst findings, whose fixes show their 
   await finding.getByRole('button', { name: 'Apply', exact: true }).click();
   await page.locator('.cm-changed').waitFor();
   assert.match(await code(), /"PYTORCH_ALLOC_CONF"/);
+  await finding.waitFor({ state: 'detached' });
   await page.keyboard.press('Control+z');
+  await finding.waitFor();
   assert.equal(await code(), files['train.py']);
 
   // Undoing does not go on to the text of another file.

@@ -22,11 +22,11 @@ export const require = createRequire(join(root, 'site/package.json'));
  * Starts a server with a data folder of its own, that runs code for everybody on this machine unless `token` says that
  * it shall make up a token. Returns its URL, the one with the token, and a function that ends it.
  */
-export async function startServer(flags = [], { token = false, binary = hipward, env = {} } = {}) {
+export async function startServer(flags = [], { token = false, binary = hipward } = {}) {
   const data = mkdtempSync(join(tmpdir(), 'hipward-data-'));
   const access = token ? [] : ['--no-token', '--minimum-isolation', 'limits'];
   const args = ['serve', '--bind', '127.0.0.1:0', '--data', data, '--python', python, ...access, ...flags];
-  const child = spawn(binary, args, { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } });
+  const child = spawn(binary, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const end = () => child.kill('SIGTERM');
   process.once('exit', end);
   const entry = await new Promise((resolve, reject) => {

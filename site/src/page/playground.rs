@@ -1,14 +1,15 @@
 //! The playground's page.
 
 use super::frame::Page;
-use crate::playground::Playground;
+use crate::playground::{Playground, rule_counts};
 use crate::{Route, Site};
 use leptos::prelude::*;
 
 pub(super) fn page(site: &Site) -> Page {
     let main = view! {
         <h1>"Playground"</h1>
-        <p class="lead">
+        // The island reads the numbers of rules.
+        <p class="lead" data-rules=rule_counts()>
             "Paste PyTorch code, or drop a whole folder, and see what breaks or crawls on ROCm, with fixes to approve. Nothing you paste or drop leaves this page. "
             <a href=site.href(&Route::Rules)>"All rules"</a>"."
         </p>

@@ -35,7 +35,7 @@ use task::TaskPanel;
 use toolbar::Toolbar;
 
 #[cfg(feature = "ssr")]
-pub(crate) use fragment::{ExerciseLink, lesson_fragment};
+pub(crate) use {fragment::ExerciseLink, fragment::lesson_fragment, summary::rule_counts};
 
 /// The example in the editor: a small transformer block with typical code for NVIDIA GPUs. It is complete enough to be
 /// benchmarked. The browser does not need it: it is in the page.
@@ -61,7 +61,6 @@ pub(crate) fn Playground() -> impl IntoView {
             id="playground"
             class="playground"
             data-editor=move || session.editor.kind()
-            data-rules=summary::rule_counts()
             on:keydown=move |event| session.key(&event)
             on:paste:capture=on_paste
             on:dragover=move |event| folder::allow_drop(&event)

@@ -116,24 +116,20 @@ fn sentences(report: &Report, is_blank: bool, rules: Option<u32>) -> Vec<String>
 }
 
 /// The number of rules for each language, for the browser, which has no list of rules: `python 71,cuda-cpp 30`.
-pub(super) fn rule_counts() -> String {
-    #[cfg(feature = "ssr")]
-    {
-        let counts = Language::ALL.map(|language| {
-            let rules = hipward_analyzer::RULES.iter();
-            let rules = rules.filter(|rule| rule.languages.contains(&language) && !rule.on_request);
-            format!("{} {}", language.name(), rules.count())
-        });
-        counts.join(",")
-    }
-    #[cfg(not(feature = "ssr"))]
-    String::new()
+#[cfg(feature = "ssr")]
+pub(crate) fn rule_counts() -> String {
+    let counts = Language::ALL.map(|language| {
+        let rules = hipward_analyzer::RULES.iter();
+        let rules = rules.filter(|rule| rule.languages.contains(&language) && !rule.on_request);
+        format!("{} {}", language.name(), rules.count())
+    });
+    counts.join(",")
 }
 
 /// The number of rules for a language, from the page.
 fn known_rules(language: Language) -> Option<u32> {
-    let playground = document().get_element_by_id("playground")?;
-    let counts = playground.get_attribute("data-rules")?;
+    let page = document().query_selector("[data-rules]").ok()??;
+    let counts = page.get_attribute("data-rules")?;
     let mut counts = counts.split(',').filter_map(|count| count.split_once(' '));
     let (_, count) = counts.find(|(name, _)| *name == language.name())?;
     count.parse().ok()
