@@ -385,7 +385,7 @@ def test_probe_names_the_processor(tmp_path: Path) -> None:
         check=True,
     )
     host = json.loads(done.stdout)
-    assert host.keys() == {"torch", "triton", "hip", "cuda", "python", "devices", "variants"}
+    assert host.keys() == {"torch", "triton", "hip", "cuda", "python", "devices", "variants", "hip_compiler"}
     assert [variant["id"] for variant in host["variants"]] == list(VARIANTS)
     assert all(variant.keys() == {"id", "label", "about"} for variant in host["variants"])
     device = host["devices"][-1]

@@ -30,6 +30,9 @@ const boost = { title: 8, heading: 4, about: 2, text: 1 };
 // A page whose name is the query, or contains it, is ranked before pages that mention it.
 const namedBoost = { whole: 12, part: 4 };
 
+// A lesson or rule about a word is ranked before a table or the glossary, which have all words once.
+const referenceWeight = 0.5;
+
 export function buildIndex(pages) {
   const index = new MiniSearch({
     fields: Object.keys(boost),
@@ -67,7 +70,7 @@ function search(index, sections, query) {
   const best = new Map();
   for (const { id, score, terms } of found) {
     const { page, section } = sections[id];
-    const value = score * nameBoost(page, words);
+    const value = score * nameBoost(page, words) * (page.kind === "Reference" ? referenceWeight : 1);
     if (value > (best.get(page)?.value ?? 0)) best.set(page, { page, section, words: terms, value });
   }
   return { complete, answers: [...best.values()].sort((a, b) => b.value - a.value) };

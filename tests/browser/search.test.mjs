@@ -36,10 +36,10 @@ test('an answer leads to the heading under which the words stand', async () => {
   await page.goto(`${server.url}/`);
   await page.getByRole('button', { name: 'Search' }).click();
   await dialog().getByRole('searchbox').fill('infinity cache flush');
-  await answers().filter({ hasText: 'Honest timing' }).first().waitFor();
+  await answers().filter({ hasText: 'Cold, hot' }).first().waitFor();
   await page.keyboard.press('ArrowDown');
   const address = await page.evaluate(() => document.activeElement.getAttribute('href'));
-  assert.equal(address, '/learn/baseline/honest-timing/#cold-and-hot');
+  assert.equal(address, '/learn/baseline/cold-hot-and-how-sure/#cold-and-hot');
   await page.keyboard.press('Enter');
   await page.waitForURL(`**${address}`);
   assert.ok(await page.locator('#cold-and-hot').isVisible());

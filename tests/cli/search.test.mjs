@@ -39,19 +39,19 @@ const expectedFirst = {
   // Variables, options and code.
   CUDA_LAUNCH_BLOCKING: '/rules/cuda-launch-blocking/',
   'PYTORCH_CUDA_ALLOC_CONF=expandable_segments': '/rules/cuda-alloc-conf/',
-  'reduce-overhead': '/rules/compile-mode/',
+  'reduce-overhead': '/learn/optimize/graphs/',
   'num_warps triton': '/rules/triton-num-warps/',
   'nvcc flags': '/rules/nvcc-flags/',
   'cmake cuda architectures': '/rules/cmake-cuda-architectures/',
   'dockerfile base image': '/rules/nvidia-base-image/',
   // Questions, and more than one word.
   'what is the device name on AMD': '/rules/device-name/',
-  'infinity cache flush': '/learn/baseline/honest-timing/',
+  'infinity cache flush': '/learn/baseline/cold-hot-and-how-sure/',
   'inline ptx in triton': '/rules/triton-inline-ptx/',
   'machine code registers': '/isa/',
   'cooperative groups': '/rules/cooperative-groups/',
   // Other words for a thing.
-  ddp: '/rules/apex/',
+  ddp: '/learn/prove/several-gpus/',
   mi300: '/reference/hardware/',
   // Typos.
   pynvlm: '/rules/pynvml/',

@@ -68,7 +68,7 @@ pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
                 <a class="skip" href="#main">"Skip to the content"</a>
                 <header class="top">
                     {menu}
-                    <a class="brand" href=site.base().to_owned()>{mark()}"Hipward"</a>
+                    <a class="brand" href=site.base().to_owned()>{mark()}<span class="name">"Hipward"</span></a>
                     <div id="site-menu" class="site-menu" popover>
                         <nav aria-label="Site">
                             <ul role="list">{navigation(site, route)}</ul>
