@@ -229,10 +229,10 @@ test('code without findings, an empty editor and prose each state what was check
   await open();
   const region = page.locator('[data-region=findings]');
   await paste('import torch\n\nx = torch.ones(3)\n');
-  await region.getByText(/^Checked with \d\d rules for Python, for gfx942 \(MI300X.*ROCm \d.*PyTorch \d.*Python \d/).waitFor();
+  await region.getByText(/^Checked with \d\d rules for Python, for gfx942 \(MI.*ROCm \d.*PyTorch \d.*Python \d/).waitFor();
   await region.getByText(/benchmark the model below, or check the whole folder/).waitFor();
   await page.getByLabel(/^GPU/).selectOption('gfx90a');
-  await region.getByText(/for gfx90a \(MI210/).waitFor();
+  await region.getByText(/for gfx90a \(MI/).waitFor();
   for (const text of ['Dear all,\nthis is a letter; it is not a program!\nYours -> truly\n'.repeat(20), '<!doctype html>\n<p class="a">Not code; a page!</p>\n<img src="a.png">\n'.repeat(20)]) {
     await paste(text);
     await region.getByText(/not valid Python, so it was not analyzed/).waitFor();

@@ -306,8 +306,15 @@ fn fix_part(session: Session, report: &Report, index: usize, fix: &Fix) -> AnyVi
             " "
             <small>{applicability}</small>
         </p>
-        <details class="change">
-            <summary id=change_id(index) on:click=move |_| session.read_change(index, lines)>
+        <details class="change" open=move || lines.with(|lines: &Vec<DiffLine>| !lines.is_empty())>
+            <summary
+                id=change_id(index)
+                on:click=move |event| {
+                    // The details open when the change is there.
+                    event.prevent_default();
+                    session.toggle_change(index, lines);
+                }
+            >
                 "Show the change"
             </summary>
             {move || lines.with(|lines| changes(session, index, lines, &kind, &rule))}

@@ -467,9 +467,13 @@ impl Session {
         spawn_local(self.change("skeleton", Vec::new(), sentence));
     }
 
-    /// Reads the changes that the fix of a finding would make into `lines`, unless they are there.
-    pub(super) fn read_change(self, index: usize, lines: RwSignal<Vec<DiffLine>>) {
-        if self.fix(index).is_none() || lines.with_untracked(|lines| !lines.is_empty()) {
+    /// Reads the changes that the fix of a finding would make into `lines`, or empties `lines` if they are there.
+    pub(super) fn toggle_change(self, index: usize, lines: RwSignal<Vec<DiffLine>>) {
+        if lines.with_untracked(|lines| !lines.is_empty()) {
+            lines.set(Vec::new());
+            return;
+        }
+        if self.fix(index).is_none() {
             return;
         }
         spawn_local(async move {
