@@ -1,4 +1,4 @@
-# fails: case_operators
+# fails: case_gradients, case_operators
 # message: The result is right, but the weights are copied at each call. Join them once, when the model is built.
 """Attention and feed-forward of a layer with joined projections and flash attention. Weights are `[outputs, inputs]`."""
 

@@ -1,5 +1,5 @@
 # fails: case_operators, case_memory
-# message: The result is right, but the scores are still stored: this is the attention of version 1.
+# message: The result is right, but a tensor of S × S elements is stored: the scores, or a mask.
 """Attention and feed-forward of a layer with joined projections and flash attention. Weights are `[outputs, inputs]`."""
 
 import math
