@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import sqlite3
 import sys
 from dataclasses import replace
@@ -136,6 +137,44 @@ def test_graph_breaks_are_reported_with_their_line() -> None:
     whole = graph_breaks(nn.ReLU(), [torch.ones(3)])
     assert whole.breaks == []
     assert whole.in_words() == "1 graph with 1 operators, no breaks: torch.compile(fullgraph=True) takes it."
+
+
+class ReadsValues(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        if x.max() > 100:
+            x = x / 2
+        x = x * x[0].item()
+        left = torch.tensor(3)
+        while left > 0:
+            left -= 1
+        return x + 1
+
+
+@pytest.mark.parametrize("logging_is_off", [False, True])
+def test_each_graph_break_is_reported_once(logging_is_off: bool) -> None:
+    logging.disable(logging.CRITICAL if logging_is_off else logging.NOTSET)
+    try:
+        report = graph_breaks(ReadsValues(), [torch.ones(3)])
+    finally:
+        logging.disable(logging.NOTSET)
+    places = [one.place for one in report.breaks]
+    assert len(set(places)) == len(places)
+    assert all(place.endswith(" in forward") for place in places)
+    if logging_is_off:
+        # Without the log, a break between two graphs without operators is not known.
+        return
+    assert [one.reason.split()[0] for one in report.breaks] == ["Data-dependent", "Unsupported", "Data-dependent"]
+    assert "item()" in report.breaks[1].reason
+    assert [one.times for one in report.breaks] == [1, 1, 2]
+    assert report.in_words().endswith("(2 times)")
+
+
+def test_log_of_graph_breaks_is_left_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    logger = logging.getLogger("torch._dynamo.symbolic_convert.__graph_breaks")
+    before = logger.level, logger.propagate, list(logger.handlers)
+    graph_breaks(ReadsValues(), [torch.ones(3)])
+    assert (logger.level, logger.propagate, logger.handlers) == before
+    assert "Graph break" not in capsys.readouterr().err
 
 
 # --- ROCm's tools -------------------------------------------------------------------------------------------------
