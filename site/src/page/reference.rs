@@ -7,6 +7,10 @@ use crate::content::reference::{RULE_COLUMN, Reference};
 use crate::{Route, Site};
 use leptos::prelude::*;
 
+/// Columns of the pages of commands: code, and a list of options.
+const COMMAND_COLUMN: &str = "Command";
+const OPTIONS_COLUMN: &str = "Options";
+
 pub(super) fn index(site: &Site) -> Page {
     let glossary = site.content.glossary.iter();
     let glossary = glossary.map(|glossary| (glossary::SLUG, &glossary.title, &glossary.summary));
@@ -31,7 +35,7 @@ pub(super) fn index(site: &Site) -> Page {
             .to_owned(),
         main: view! {
             <h1>"Reference"</h1>
-            <p class="lead">"Tables to look things up in while porting. Each names its sources."</p>
+            <p class="lead">"Tables to look things up in while porting."</p>
             <ul class="references">{entries}</ul>
         }
         .into_any(),
@@ -79,8 +83,7 @@ pub(super) fn page(site: &Site, slug: &str) -> Option<Page> {
                     <tbody>{rows}</tbody>
                 </table>
             </div>
-            <h2>"Sources"</h2>
-            <ul>{sources}</ul>
+            {(!sources.is_empty()).then(|| view! { <h2>"Sources"</h2><ul>{sources}</ul> })}
         }
         .into_any(),
         sidebar: None,
@@ -169,6 +172,20 @@ pub(super) fn search_sections(site: &Site, slug: &str) -> Vec<Section> {
     vec![section]
 }
 
+/// A line for each option: `--fix: Write safe fixes into the files`.
+fn options(text: &str) -> AnyView {
+    let lines: Vec<AnyView> = text
+        .lines()
+        .map(|line| match line.split_once(": ") {
+            Some((name, about)) => {
+                view! { <li><code>{name.to_owned()}</code>" "{about.to_owned()}</li> }.into_any()
+            }
+            None => view! { <li><code>{line.to_owned()}</code></li> }.into_any(),
+        })
+        .collect();
+    view! { <ul class="options">{lines}</ul> }.into_any()
+}
+
 /// The first cell names the row.
 fn cells(site: &Site, table: &Reference, row: &[String]) -> AnyView {
     let cells: Vec<AnyView> = table
@@ -182,8 +199,12 @@ fn cells(site: &Site, table: &Reference, row: &[String]) -> AnyView {
             if text.is_empty() {
                 // Nothing inside, not even a space: on a narrow screen such a cell is left out.
                 view! { <td data-label=label></td> }.into_any()
+            } else if index == 0 && column == COMMAND_COLUMN {
+                view! { <th scope="row"><code>{text}</code></th> }.into_any()
             } else if index == 0 {
                 view! { <th scope="row">{text}</th> }.into_any()
+            } else if text.contains('\n') || column == OPTIONS_COLUMN {
+                view! { <td data-label=label>{options(&text)}</td> }.into_any()
             } else if column == RULE_COLUMN && site.rule(cell).is_some() {
                 let href = site.href(&Route::Rule(text.clone()));
                 view! { <td data-label=label><a href=href>{text}</a></td> }.into_any()
