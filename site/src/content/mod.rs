@@ -101,6 +101,9 @@ pub(crate) struct FrontMatter {
     /// Reading paths that the page is on.
     #[serde(default)]
     pub(crate) paths: Vec<ReadingPath>,
+    /// Words and phrases that readers search for and for which this page is the best answer.
+    #[serde(default)]
+    pub(crate) keywords: Vec<String>,
 }
 
 #[derive(Deserialize)]
