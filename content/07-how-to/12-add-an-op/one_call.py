@@ -2,7 +2,6 @@
 """Checks and times one call of an op, and shows what the check reports for a wrong one."""
 
 import torch
-
 from hipward_kernels.bench.perftest import check_allclose, perftest
 from hipward_kernels.ops.silu_mul import silu_mul
 

@@ -165,7 +165,9 @@ impl Content {
             let name = path
                 .strip_prefix("reference/")
                 .and_then(|name| name.strip_suffix(".toml"));
-            if let Some(slug) = name.filter(|slug| ![glossary::SLUG, "coverage"].contains(slug)) {
+            if let Some(slug) =
+                name.filter(|slug| ![glossary::SLUG, "coverage", "claims"].contains(slug))
+            {
                 match Reference::parse(path, slug, text) {
                     Ok(table) => content.references.push(table),
                     Err(error) => {
