@@ -3,6 +3,7 @@
 
 mod benchmark;
 mod blocks;
+mod claims;
 mod content_errors;
 mod exercise;
 mod frame;

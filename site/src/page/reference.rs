@@ -1,6 +1,7 @@
 //! The list of reference tables, and each table's page.
 
 use super::frame::Page;
+use crate::content::claims;
 use crate::content::document::{Section, inline, plain};
 use crate::content::glossary::{self, Glossary, Term};
 use crate::content::reference::{RULE_COLUMN, Reference};
@@ -14,9 +15,12 @@ const OPTIONS_COLUMN: &str = "Options";
 pub(super) fn index(site: &Site) -> Page {
     let glossary = site.content.glossary.iter();
     let glossary = glossary.map(|glossary| (glossary::SLUG, &glossary.title, &glossary.summary));
+    let claims = site.content.claims.iter();
+    let claims = claims.map(|claims| (claims::SLUG, &claims.title, &claims.summary));
     let tables = site.content.references.iter();
     let tables = tables.map(|table| (table.slug.as_str(), &table.title, &table.summary));
     let entries: Vec<AnyView> = glossary
+        .chain(claims)
         .chain(tables)
         .map(|(slug, title, summary)| {
             let href = site.href(&Route::Reference(slug.to_owned()));
@@ -46,6 +50,9 @@ pub(super) fn index(site: &Site) -> Page {
 pub(super) fn page(site: &Site, slug: &str) -> Option<Page> {
     if slug == glossary::SLUG {
         return Some(glossary_page(site, site.content.glossary.as_ref()?));
+    }
+    if slug == claims::SLUG {
+        return Some(super::claims::page(site, site.content.claims.as_ref()?));
     }
     let table = site.content.reference(slug)?;
     let head: Vec<AnyView> = table
@@ -160,6 +167,10 @@ pub(super) fn search_sections(site: &Site, slug: &str) -> Vec<Section> {
                 section
             })
             .collect();
+    }
+    if slug == claims::SLUG {
+        let claims = site.content.claims.iter();
+        return claims.flat_map(super::claims::search_sections).collect();
     }
     let mut section = Section::default();
     let table = site.content.reference(slug);
