@@ -33,6 +33,10 @@ fn options(help: &str) -> Vec<String> {
     let mut is_described = true;
     for line in section(help, "Options:") {
         let text = line.trim();
+        // The values of an option are listed as `- text: …`.
+        if text.starts_with("- ") {
+            continue;
+        }
         if text.starts_with('-') {
             // A short help has the description in the same line.
             let (name, description) = text.split_once("  ").unwrap_or((text, ""));

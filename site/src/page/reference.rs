@@ -8,8 +8,9 @@ use crate::content::reference::{RULE_COLUMN, Reference};
 use crate::{Route, Site};
 use leptos::prelude::*;
 
-/// Columns of the pages of commands: code, and a list of options.
+/// Columns of the pages of commands: code, text with code, and a list of options.
 const COMMAND_COLUMN: &str = "Command";
+const ABOUT_COLUMN: &str = "What it does";
 const OPTIONS_COLUMN: &str = "Options";
 
 pub(super) fn index(site: &Site) -> Page {
@@ -214,7 +215,10 @@ fn cells(site: &Site, table: &Reference, row: &[String]) -> AnyView {
                 view! { <th scope="row"><code>{text}</code></th> }.into_any()
             } else if index == 0 {
                 view! { <th scope="row">{text}</th> }.into_any()
-            } else if text.contains('\n') || column == OPTIONS_COLUMN {
+            } else if column == ABOUT_COLUMN {
+                view! { <td data-label=label inner_html=inline(&text, site.base())></td> }
+                    .into_any()
+            } else if column == OPTIONS_COLUMN {
                 view! { <td data-label=label>{options(&text)}</td> }.into_any()
             } else if column == RULE_COLUMN && site.rule(cell).is_some() {
                 let href = site.href(&Route::Rule(text.clone()));
