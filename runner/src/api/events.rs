@@ -180,7 +180,11 @@ impl Cursor {
                 .with(move |store| store.events_after(&id, after, BATCH))
                 .await;
             match read {
-                Ok(events) if events.is_empty() => {}
+                Ok(events) if events.is_empty() => {
+                    if self.is_removed().await {
+                        return None;
+                    }
+                }
                 Ok(events) => return Some(events.into_iter().map(Message::Event).collect()),
                 Err(error) => {
                     tracing::error!("ending an event stream: {error}");
@@ -204,6 +208,13 @@ impl Cursor {
                 () = self.shutdown.requested() => return None,
             }
         }
+    }
+
+    /// Whether the job was deleted.
+    async fn is_removed(&self) -> bool {
+        let id = self.id.clone();
+        let owner = self.store.with(move |store| store.owner(&id)).await;
+        matches!(owner, Ok(None))
     }
 
     /// The last event with the new position, if the job is still queued and the position has changed.

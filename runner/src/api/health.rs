@@ -2,7 +2,7 @@
 
 use super::{
     App,
-    jobs::ready_runner,
+    jobs::check_runner,
     problem::{ApiError, ApiResult},
 };
 use crate::jobs::Store;
@@ -30,7 +30,8 @@ pub(crate) async fn alive() -> &'static str {
     responses(ApiError, (status = 200, description = "It can.", content_type = "text/plain", body = String))
 )]
 pub(crate) async fn ready(State(app): State<App>) -> ApiResult<&'static str> {
-    let runner = ready_runner(&app).await?;
+    let runner = app.runner.settled().await;
+    check_runner(runner.refusal())?;
     if let lost @ 1.. = runner.activity.lost_devices() {
         return Err(ApiError::new(
             StatusCode::SERVICE_UNAVAILABLE,

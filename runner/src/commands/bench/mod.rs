@@ -15,8 +15,8 @@ use super::{
 use crate::{
     api::AccessConfig,
     isolation::Host,
-    jobs::{LocalRunner, Runner, Store, random_id},
-    server::{listen, run_server},
+    jobs::{LocalRunner, Retention, Runner, Store, random_id},
+    server::{Server, listen},
     shutdown::Interrupts,
     web::{live_pages::LivePages, pages::Pages},
 };
@@ -270,18 +270,17 @@ impl Local {
             token: Some(token),
             hosts: Vec::new(),
         };
-        let server = run_server(
-            listener,
+        let server = Server {
             access,
             store,
-            LocalRunner::ready(runner),
+            runner: LocalRunner::ready(runner),
             pages,
-            stop_requested,
-        );
+            retention: Retention::default(),
+        };
         Ok(Local {
             client,
             stop,
-            server: tokio::spawn(server),
+            server: tokio::spawn(server.run(listener, stop_requested)),
             _scratch: folder,
         })
     }

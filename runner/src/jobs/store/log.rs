@@ -28,12 +28,14 @@ impl Log {
         body: &EventBody,
     ) -> Result<()> {
         let state = state_after(body).map(name).transpose()?;
+        let now = now();
+        let ended_at = body.is_final().then_some(&now);
         let seq: i64 = tx
             .prepare_cached(
-                "update jobs set last_seq = last_seq + 1, state = coalesce(?2, state)
+                "update jobs set last_seq = last_seq + 1, state = coalesce(?2, state), ended_at = coalesce(?3, ended_at)
                  where id = ?1 returning last_seq",
             )?
-            .query_row(params![job, state], |row| row.get(0))?;
+            .query_row(params![job, state, ended_at], |row| row.get(0))?;
         tx.prepare_cached(
             "insert into events (job, seq, attempt, at, body) values (?1, ?2, ?3, ?4, ?5)",
         )?
@@ -41,7 +43,7 @@ impl Log {
             job,
             seq,
             attempt,
-            now(),
+            now,
             serde_json::to_string(body)?
         ])?;
         self.added.push((job.to_owned(), seq.cast_unsigned()));
@@ -129,10 +131,15 @@ fn name(state: JobState) -> Result<String> {
     Ok(quoted.trim_matches('"').to_owned())
 }
 
-/// RFC 3339, UTC, milliseconds.
+/// The current time as it is stored.
 pub(super) fn now() -> String {
+    timestamp(OffsetDateTime::now_utc())
+}
+
+/// RFC 3339, UTC, milliseconds. The order of such texts is the order of the times.
+pub(super) fn timestamp(time: OffsetDateTime) -> String {
     const FORMAT: &[BorrowedFormatItem] =
         format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
     // These components exist for every time, so formatting them cannot fail.
-    OffsetDateTime::now_utc().format(FORMAT).unwrap_or_default()
+    time.format(FORMAT).unwrap_or_default()
 }
