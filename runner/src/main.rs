@@ -6,6 +6,7 @@ mod api;
 mod atomic_write;
 mod commands;
 mod config;
+mod connections;
 mod devices;
 mod exercise;
 mod isolation;

@@ -1,7 +1,8 @@
 //! The server: store, runner, scheduler and API. `serve` runs it until it is stopped, and `bench` for one job.
 
 use crate::{
-    api::{AccessConfig, AccessControl, App, router},
+    api::{AccessConfig, AccessControl, App, Streams, router},
+    connections::{self, ClientLimits},
     jobs::{LocalRunner, RequestWorkers, Retention, Store, apply_retention, schedule},
     shutdown::{Shutdown, shutdown},
     web::live_pages::LivePages,
@@ -31,6 +32,8 @@ pub(crate) struct Server {
     pub(crate) pages: LivePages,
     /// How long jobs are stored.
     pub(crate) retention: Retention,
+    /// What clients may occupy.
+    pub(crate) limits: ClientLimits,
 }
 
 impl Server {
@@ -42,6 +45,7 @@ impl Server {
     ) -> io::Result<()> {
         let bound = listener.local_addr()?;
         let (stop, shutdown) = shutdown();
+        let limits = self.limits.fit_descriptors();
         let scheduler = tokio::spawn(run_jobs(
             self.runner.clone(),
             self.store.clone(),
@@ -60,14 +64,12 @@ impl Server {
             compiler: Arc::new(RequestWorkers::compile()),
             judges: Arc::new(RequestWorkers::exercise()),
             pages: self.pages,
-            shutdown,
+            streams: Streams::new(limits.streams()),
+            body_timeout: limits.request_timeout,
+            requests: Arc::default(),
+            shutdown: shutdown.clone(),
         };
-        axum::serve(listener, router(app))
-            .with_graceful_shutdown(async move {
-                stopped.await;
-                stop.now();
-            })
-            .await?;
+        connections::serve(listener, router(app), limits, stop, shutdown, stopped).await;
         scheduler.await.map_err(io::Error::other)
     }
 }

@@ -81,7 +81,7 @@ pub(crate) async fn compile(
 ) -> ApiResult<Response> {
     let identity = app.access.authorize(&headers, Role::Submit).await?;
     check_json(&headers)?;
-    let request: Value = serde_json::from_slice(&read(body).await?).map_err(|error| {
+    let request: Value = serde_json::from_slice(&read(&app, body).await?).map_err(|error| {
         ApiError::bad_request(
             "invalid-json",
             "The body is not a request",

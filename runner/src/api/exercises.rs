@@ -69,14 +69,15 @@ pub(crate) async fn judge(
 ) -> ApiResult<Json<Judged>> {
     let identity = app.access.authorize(&headers, Role::Submit).await?;
     check_json(&headers)?;
-    let answer: ExerciseAnswer = serde_json::from_slice(&read(body).await?).map_err(|error| {
-        ApiError::bad_request(
-            "invalid-json",
-            "The body is not an answer",
-            format!("{error}."),
-            r#"Send an object such as {"code": "…"}."#,
-        )
-    })?;
+    let answer: ExerciseAnswer =
+        serde_json::from_slice(&read(&app, body).await?).map_err(|error| {
+            ApiError::bad_request(
+                "invalid-json",
+                "The body is not an answer",
+                format!("{error}."),
+                r#"Send an object such as {"code": "…"}."#,
+            )
+        })?;
     check_code(&answer.code)?;
     let request = {
         let pages = app.pages.current();

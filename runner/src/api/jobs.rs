@@ -23,6 +23,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
+use tokio::time::timeout;
 use utoipa::IntoParams;
 
 /// Maximum number of jobs in a list.
@@ -57,7 +58,7 @@ pub(crate) async fn submit(
     let runner = app.runner.settled().await;
     let job = NewJob {
         owner: identity.name.clone(),
-        ..parse(&runner, &headers, &read(body).await?)?
+        ..parse(&runner, &headers, &read(&app, body).await?)?
     };
     check_runner(refusal(&runner, &identity).as_ref())?;
     let most = runner.settings.queue_limit;
@@ -258,9 +259,26 @@ pub(super) fn check_runner(refusal: Option<&Refusal>) -> ApiResult<()> {
     })
 }
 
-/// Reads the whole body. A body that is too large is still read up to a limit, because a browser
+/// Reads the whole body within the server's time limit. A body that is too large is still read up to a limit, because a browser
 /// shows a response only after it has sent everything.
-pub(super) async fn read(body: Body) -> ApiResult<Vec<u8>> {
+pub(super) async fn read(app: &App, body: Body) -> ApiResult<Vec<u8>> {
+    timeout(app.body_timeout, read_body(body))
+        .await
+        .unwrap_or_else(|_| {
+            Err(ApiError::new(
+                StatusCode::REQUEST_TIMEOUT,
+                "body-timeout",
+                "The body took too long",
+                format!(
+                    "The whole body was not received within {} seconds.",
+                    app.body_timeout.as_secs()
+                ),
+                "Send the request again, over a faster connection.",
+            ))
+        })
+}
+
+async fn read_body(body: Body) -> ApiResult<Vec<u8>> {
     let mut stream = body.into_data_stream();
     let mut kept = Vec::new();
     let mut seen = 0;

@@ -2,11 +2,12 @@
 
 use super::{
     data::DataArgs,
-    host::{HostArgs, Senders, age, bytes},
+    host::{HostArgs, Senders, age, bytes, seconds},
     token::TokenArgs,
 };
 use crate::{
     api::AccessConfig,
+    connections::ClientLimits,
     jobs::{LocalRunner, Retention, Runner, Store, random_id},
     server::{Server, listen},
     shutdown::Interrupts,
@@ -48,6 +49,17 @@ pub(crate) struct Args {
     /// Delete the oldest jobs when all of them take more space, such as 20GiB [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     retention_size: Option<u64>,
+    /// Maximum number of open connections
+    #[arg(
+        long,
+        value_name = "CONNECTIONS",
+        default_value = "4096",
+        hide_short_help = true
+    )]
+    max_connections: usize,
+    /// Time within which a client must send its request, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, hide_short_help = true)]
+    request_timeout: Duration,
     #[command(flatten)]
     data: DataArgs,
     #[command(flatten)]
@@ -144,6 +156,10 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
         runner,
         pages,
         retention,
+        limits: ClientLimits {
+            connections: args.max_connections,
+            request_timeout: args.request_timeout,
+        },
     };
     server.run(listener, stop_requested).await?;
     Ok(())

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     api::AccessConfig,
+    connections::ClientLimits,
     isolation::Host,
     jobs::{LocalRunner, Retention, Runner, Store, random_id},
     server::{Server, listen},
@@ -276,6 +277,7 @@ impl Local {
             runner: LocalRunner::ready(runner),
             pages,
             retention: Retention::default(),
+            limits: ClientLimits::default(),
         };
         Ok(Local {
             client,

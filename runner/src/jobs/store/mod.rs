@@ -28,7 +28,7 @@ use rusqlite::{
     Connection, OptionalExtension, Transaction, TransactionBehavior, named_params, params,
 };
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     fs::File,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
@@ -53,11 +53,24 @@ struct Inner {
     damage: OnceLock<String>,
     /// The newest sequence number of each job that is watched.
     watchers: Mutex<HashMap<String, watch::Sender<u64>>>,
+    /// Counters for monitoring.
+    counters: Mutex<Counters>,
     /// Incremented with every change of the queue.
     queue: watch::Sender<u64>,
     /// Locked for as long as the server runs. The system releases it however the server ends. None in a command beside a
     /// running server.
     _lock: Option<File>,
+}
+
+/// Counters since the store was opened.
+#[derive(Clone, Debug, Default)]
+struct Counters {
+    /// Failed jobs by the code of the failure.
+    failures: BTreeMap<String, u64>,
+    /// Jobs that were leased for the first time.
+    started: u64,
+    /// The sum of the times for which these jobs had waited, seconds.
+    waited_seconds: f64,
 }
 
 /// A job to be stored.
@@ -342,6 +355,16 @@ impl Store {
         };
         if log.queue_changed {
             self.0.queue.send_modify(|count| *count += 1);
+        }
+        {
+            let mut counters = lock(&self.0.counters);
+            for code in log.failures {
+                *counters.failures.entry(code).or_default() += 1;
+            }
+            for seconds in log.waited {
+                counters.started += 1;
+                counters.waited_seconds += seconds;
+            }
         }
         let watchers = lock(&self.0.watchers);
         for (job, seq) in log.added {

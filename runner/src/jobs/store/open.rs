@@ -67,6 +67,7 @@ impl Store {
             next_reader: AtomicUsize::new(0),
             damage: OnceLock::new(),
             watchers: Mutex::default(),
+            counters: Mutex::default(),
             queue: watch::Sender::new(0),
             _lock: lock,
         })))

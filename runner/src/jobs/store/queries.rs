@@ -1,11 +1,41 @@
 //! Queries: everything that reads the store without changing it.
 
-use super::{Store, error::Result, log};
+use super::{Store, error::Result, lock, log};
 use hipward_protocol::{Event, JobState, JobSummary, ListedJob};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+
+/// The state of the queue, for monitoring.
+#[derive(Clone, Debug)]
+pub(crate) struct QueueMetrics {
+    /// The time since the oldest queued job was submitted, seconds. 0 if none is queued.
+    pub(crate) oldest_seconds: f64,
+    /// Jobs that were started since the server started.
+    pub(crate) started: u64,
+    /// The sum of the times for which these jobs had waited, seconds.
+    pub(crate) waited_seconds: f64,
+    /// Jobs that failed since the server started, by the code of the failure.
+    pub(crate) failures: BTreeMap<String, u64>,
+}
 
 impl Store {
+    /// The state of the queue, for monitoring.
+    pub(crate) fn queue_metrics(&self) -> Result<QueueMetrics> {
+        let oldest: Option<f64> = self.reader().query_row(
+            "select max((julianday('now') - julianday(created_at)) * 86400) from jobs where state = 'queued'",
+            [],
+            |row| row.get(0),
+        )?;
+        let counters = lock(&self.0.counters).clone();
+        Ok(QueueMetrics {
+            oldest_seconds: oldest.unwrap_or(0.0).max(0.0),
+            started: counters.started,
+            waited_seconds: counters.waited_seconds,
+            failures: counters.failures,
+        })
+    }
+
     /// The jobs that are stored as running.
     pub(crate) fn running(&self) -> Result<Vec<String>> {
         let jobs = running_jobs(&self.reader())?;
