@@ -81,15 +81,15 @@ def case_model(answer, random):
 
     def run(size):
         tokens = torch.randint(config.vocab_size, (size, 8))
-        kept = {}
+        saved = {}
 
-        def keep(tensor):
-            kept[tensor.untyped_storage().data_ptr()] = tensor
+        def save(tensor):
+            saved[tensor.untyped_storage().data_ptr()] = tensor
             return tensor
 
-        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        with torch.autograd.graph.saved_tensors_hooks(save, lambda tensor: tensor):
             loss = model(tokens, tokens)
-            total = sum(tensor.untyped_storage().nbytes() for tensor in kept.values())
+            total = sum(tensor.untyped_storage().nbytes() for tensor in saved.values())
         loss.backward()
         seen[size] = total / 2**20
         return answer.Candidate(size, float(size), seen[size])
