@@ -1,5 +1,5 @@
 # fails: case_text, case_last_position, case_addresses, case_second_text
-# message: The layers still hold the old mask. Write into it.
+# message: The layers still use the old mask. Write into it.
 """Keys and values in buffers of fixed size, for decoding one token after another."""
 
 import torch

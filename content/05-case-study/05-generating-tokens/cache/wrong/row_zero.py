@@ -54,7 +54,7 @@ class FixedCache:
     def advance(self, tokens: int) -> None:
         """Moves the position, after all layers were extended."""
         # hole: advance
-        # In place: the layers hold the same two tensors, and so does a captured graph.
+        # In place: the layers share these two tensors, and so does a captured graph.
         self.position += tokens
         torch.le(self.numbers, self.position, out=self.visible)
         # end: advance
