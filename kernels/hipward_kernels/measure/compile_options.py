@@ -99,7 +99,8 @@ class Row(Conditions):
     ci_high_ms: float | None
     samples: int | None
     speedup: float | None
-    """Median of the default options in the same run divided by this median."""
+    """Median of the default options divided by this one's, over the rounds that both took part in; in the rows of
+    2026-11-23 over all rounds, unlike its interval."""
     speedup_low: float | None
     """Lower end of the 95 % interval of that ratio."""
     speedup_high: float | None
