@@ -59,7 +59,7 @@ pub(super) fn plot(view: &JobView) -> AnyView {
         <figure class="measurements">
             <svg
                 class="plot"
-                viewBox=format!("0 0 {WIDTH} {}", coordinate(bottom + AXIS))
+                viewBox=format!("0 0 {} {}", coordinate(WIDTH), coordinate(bottom + AXIS))
                 role="img"
                 aria-labelledby="plot-title plot-about"
             >
