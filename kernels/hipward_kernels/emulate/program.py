@@ -60,10 +60,12 @@ def program() -> Path:
     if own := os.environ.get("HIPWARD_EMULATE"):
         return Path(own)
     repository = Path(__file__).parents[3]
-    targets = (os.environ.get("CARGO_TARGET_DIR"), repository / "target", Path.home() / ".cache" / "hipward" / "target")
-    for target in filter(None, targets):
+    targets = [repository / "target", Path.home() / ".cache" / "hipward" / "target"]
+    if chosen := os.environ.get("CARGO_TARGET_DIR"):
+        targets.insert(0, Path(chosen))
+    for target in targets:
         for profile in ("release", "debug"):
-            if (built := Path(target) / profile / PROGRAM).is_file():
+            if (built := target / profile / PROGRAM).is_file():
                 return built
     if found := shutil.which(PROGRAM):
         return Path(found)

@@ -95,7 +95,7 @@ def _type(argument: Any) -> str:
 def _is_aligned(argument: Any) -> bool:
     if isinstance(argument, Tensor):
         # A buffer of the emulator starts at a multiple of every alignment.
-        return argument.storage_offset() * argument.element_size() % ALIGNMENT == 0
+        return bool(argument.storage_offset() * argument.element_size() % ALIGNMENT == 0)
     return isinstance(argument, int) and argument % ALIGNMENT == 0
 
 
