@@ -20,7 +20,7 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return ApiError::method_not_allowed(request.method().as_str(), path).into_response();
     }
-    if let Some(entered) = app.access.enter(request.uri()) {
+    if let Some(entered) = app.access.enter(request.uri()).await {
         return entered;
     }
     if let Some(job) = path.strip_prefix("/jobs/") {
@@ -64,8 +64,8 @@ pub(crate) async fn search(State(app): State<App>) -> Response {
 
 /// The list of jobs. Those of others are in it only for requests that may see them.
 async fn jobs_page(app: &App, headers: &HeaderMap) -> Response {
-    let jobs = match app.access.check_reader(headers) {
-        Ok(()) => match jobs::newest(app, usize::MAX).await {
+    let jobs = match app.access.authorize_reader(headers).await {
+        Ok(_) => match jobs::newest(app, usize::MAX).await {
             Ok(jobs) => Some(jobs),
             Err(error) => return ApiError::from(error).into_response(),
         },

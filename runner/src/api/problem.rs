@@ -76,7 +76,7 @@ impl ApiError {
             "job-not-found",
             "No such job",
             "No job has this id.",
-            "Check the address. Jobs are stored in the data folder of the server that ran them.",
+            "Check the address. Jobs are stored in the data folder of the server that ran them, until they are deleted.",
         )
     }
 
@@ -115,8 +115,15 @@ impl From<StoreError> for ApiError {
             return Self::too_many("queue-full", "The queue is full", detail, QUEUE_MOVES);
         }
         tracing::error!("{error}");
+        let status = match error {
+            // A state of the host, which its operator can change.
+            StoreError::Damaged { .. } | StoreError::DiskFull | StoreError::ReadOnly => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
         Self::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
+            status,
             "store-unavailable",
             "The job store failed",
             error.to_string(),

@@ -22,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) queue_limit: usize,
     /// The isolation level below which no job runs.
     pub(crate) minimum_isolation: IsolationLevel,
+    /// The same for jobs that were sent with a token other than the operator's.
+    pub(crate) minimum_isolation_for_others: IsolationLevel,
     /// The newest Landlock ABI that is used, for tests. 0 is none.
     pub(crate) newest_landlock: Option<u32>,
 }
