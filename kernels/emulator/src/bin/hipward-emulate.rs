@@ -23,6 +23,7 @@ struct Description {
     grid: [u32; 3],
     /// Work-items of a workgroup in each dimension.
     workgroup: [u32; 3],
+    buffers: Vec<Buffer>,
     arguments: Vec<Argument>,
     /// Bytes of LDS beyond those that the code declares.
     #[serde(default)]
@@ -36,15 +37,7 @@ fn default_budget() -> u64 {
     1 << 32
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum Argument {
-    /// The bytes of a value, in hexadecimal.
-    Value(String),
-    Buffer(Buffer),
-}
-
-/// A buffer; the argument is its address.
+/// A buffer of global memory.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Buffer {
@@ -54,9 +47,15 @@ struct Buffer {
     /// Whether its bytes count as never written, whatever the file contains.
     #[serde(default)]
     uninitialized: bool,
-    /// Bytes between the buffer's start and the argument's address.
-    #[serde(default)]
-    offset: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Argument {
+    /// The bytes of a value, in hexadecimal.
+    Value(String),
+    /// An address: a buffer's position in the list, and bytes from its start.
+    Address(usize, u64),
 }
 
 fn main() -> ExitCode {
@@ -85,22 +84,30 @@ fn emulate() -> Result<Report, String> {
         .and_then(|listing| Program::new(&listing, description.kernel.as_deref()))
         .map_err(|error| error.to_string())?;
     let mut memory = Memory::new();
-    let (mut arguments, mut buffers) = (Vec::new(), Vec::new());
+    let mut addresses = Vec::new();
+    for buffer in &description.buffers {
+        let contents =
+            fs::read(&buffer.file).map_err(|error| format!("{}: {error}", buffer.file))?;
+        let length = contents.len();
+        let address = if buffer.uninitialized {
+            memory.add_uninitialized(&buffer.name, length as u64)
+        } else {
+            memory.add(&buffer.name, &contents)
+        };
+        addresses.push((
+            address.ok_or_else(|| format!("the buffer {} is too large", buffer.name))?,
+            length,
+        ));
+    }
+    let mut arguments = Vec::new();
     for argument in &description.arguments {
         arguments.push(match argument {
             Argument::Value(digits) => bytes(digits)?,
-            Argument::Buffer(buffer) => {
-                let contents =
-                    fs::read(&buffer.file).map_err(|error| format!("{}: {error}", buffer.file))?;
-                let address = if buffer.uninitialized {
-                    memory.add_uninitialized(&buffer.name, contents.len() as u64)
-                } else {
-                    memory.add(&buffer.name, &contents)
-                };
-                let address =
-                    address.ok_or_else(|| format!("the buffer {} is too large", buffer.name))?;
-                buffers.push((buffer, address, contents.len()));
-                (address + buffer.offset).to_le_bytes().to_vec()
+            Argument::Address(buffer, offset) => {
+                let (address, _) = addresses
+                    .get(*buffer)
+                    .ok_or_else(|| format!("there is no buffer {buffer}"))?;
+                address.wrapping_add(*offset).to_le_bytes().to_vec()
             }
         });
     }
@@ -112,7 +119,7 @@ fn emulate() -> Result<Report, String> {
         budget: description.budget,
     };
     let report = run(&program, &launch, &mut memory).map_err(|error| error.to_string())?;
-    for (buffer, address, length) in buffers {
+    for (buffer, (address, length)) in description.buffers.iter().zip(addresses) {
         let contents = memory.contents(address, length).unwrap_or_default();
         fs::write(&buffer.file, contents).map_err(|error| format!("{}: {error}", buffer.file))?;
     }

@@ -152,8 +152,7 @@ impl<'a> Reader<'a> {
             if let (Some(id), Some(names)) = (parts.next(), parts.next()) {
                 let name = names
                     .split('"')
-                    .filter(|part| !part.trim().is_empty())
-                    .last()
+                    .rfind(|part| !part.trim().is_empty())
                     .unwrap_or_default();
                 self.files.insert(id, name.to_owned());
             }

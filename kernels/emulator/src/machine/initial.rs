@@ -195,7 +195,7 @@ impl Segments {
             let item = first + lane as u64;
             let own_y = if axes >= 1 { item / x % y } else { 0 };
             let own_z = if axes >= 2 { item / (x * y) } else { 0 };
-            (item % x | own_y << 10 | own_z << 20) as u32
+            ((item % x) | (own_y << 10) | (own_z << 20)) as u32
         });
         wave.set_vector(0, &ids, u64::MAX);
     }

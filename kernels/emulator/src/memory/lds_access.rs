@@ -355,7 +355,7 @@ impl Instruction {
         };
         let at = |lane: usize, part: usize| addresses[lane].wrapping_add(self.offsets[part]);
         let wrong = lanes(exec)
-            .filter(|lane| at(*lane, 0) as usize % unit != 0)
+            .filter(|lane| !(at(*lane, 0) as usize).is_multiple_of(unit))
             .fold(0u64, |mask, lane| mask | 1 << lane);
         for lane in lanes(exec) {
             let number = wave.number;

@@ -282,9 +282,9 @@ impl Instruction {
                 offset,
             } => {
                 let (base, offsets) = (wave.scalar64(base), wave.vector(register));
-                for lane in 0..LANES {
-                    found.address[lane] = base
-                        .wrapping_add(u64::from(offsets[lane]))
+                for (address, own) in found.address.iter_mut().zip(offsets) {
+                    *address = base
+                        .wrapping_add(u64::from(*own))
                         .wrapping_add_signed(offset);
                 }
             }
@@ -399,7 +399,9 @@ impl Instruction {
         let unit = self.bytes().min(4) as u64;
         let unit = if unit == 3 { 1 } else { unit };
         let wrong = lanes(exec)
-            .filter(|lane| addresses.permitted[*lane] > 0 && addresses.address[*lane] % unit != 0)
+            .filter(|lane| {
+                addresses.permitted[*lane] > 0 && !addresses.address[*lane].is_multiple_of(unit)
+            })
             .fold(0u64, |mask, lane| mask | 1 << lane);
         if wrong != 0 {
             environment.report(FindingKind::Misaligned, place, wave, wrong, || {

@@ -341,3 +341,75 @@ impl Instruction {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FNV-1a of lanes and elements.
+    fn fingerprint(places: impl Iterator<Item = (usize, usize)>) -> u64 {
+        places
+            .flat_map(|(lane, element)| [lane, element])
+            .fold(0xcbf2_9ce4_8422_2325, |hash: u64, number| {
+                (hash ^ number as u64).wrapping_mul(0x100_0000_01b3)
+            })
+    }
+
+    /// The fingerprints of the layouts that AMD's matrix instruction calculator prints for the left factor and the result.
+    #[test]
+    fn layouts_are_those_of_the_matrix_instruction_calculator() {
+        #[rustfmt::skip]
+        let table = [
+            ("v_mfma_f32_16x16x16_f16", 0x80af2dd68cc0fa5, 0x5b77a6691bb3fee5),
+            ("v_mfma_f32_32x32x8_bf16", 0x7e543c0f2d2910a5, 0x705a42bab6f252a5),
+            ("v_mfma_f32_32x32x4_2b_f16", 0x7f5c96049474b25, 0x6b5395e58dc28225),
+            ("v_mfma_f32_16x16x4_4b_bf16", 0x7f5c96049474b25, 0xf2437cb998a831a5),
+            ("v_mfma_f32_4x4x4_16b_f16", 0x7f5c96049474b25, 0xb3e90fa94f046d25),
+            ("v_mfma_f32_32x32x2_f32", 0x2c41ffd0dd502d25, 0x705a42bab6f252a5),
+            ("v_mfma_f32_16x16x4_f32", 0x4bcf5dce49fe6ca5, 0x5b77a6691bb3fee5),
+            ("v_mfma_f32_32x32x1_2b_f32", 0xf131e1edae4d9125, 0x6b5395e58dc28225),
+            ("v_mfma_f32_16x16x1_4b_f32", 0xf131e1edae4d9125, 0xf2437cb998a831a5),
+            ("v_mfma_f32_4x4x1_16b_f32", 0xf131e1edae4d9125, 0xb3e90fa94f046d25),
+            ("v_mfma_i32_16x16x32_i8", 0xa3b0dfd633fffa25, 0x5b77a6691bb3fee5),
+            ("v_mfma_i32_32x32x16_i8", 0x1f2300c9474f20a5, 0x705a42bab6f252a5),
+            ("v_mfma_f32_16x16x32_fp8_fp8", 0xa3b0dfd633fffa25, 0x5b77a6691bb3fee5),
+            ("v_mfma_f32_32x32x16_fp8_bf8", 0x1f2300c9474f20a5, 0x705a42bab6f252a5),
+            ("v_mfma_f64_16x16x4_f64", 0x4bcf5dce49fe6ca5, 0x118fedd45be5eae5),
+            ("v_mfma_f64_4x4x4_4b_f64", 0x4bcf5dce49fe6ca5, 0x4c448fbe38be9fa5),
+            ("v_mfma_f32_32x32x4bf16", 0x49a9a53f52547325, 0x705a42bab6f252a5),
+            ("v_mfma_f32_16x16x16bf16_1k", 0x80af2dd68cc0fa5, 0x5b77a6691bb3fee5),
+            ("v_mfma_i32_32x32x8i8", 0x7e543c0f2d2910a5, 0x705a42bab6f252a5),
+        ];
+        for (name, factor, result) in table {
+            let (shape, format, _) = parse(name).expect("a matrix product");
+            let Shape {
+                size,
+                depth,
+                blocks,
+            } = shape;
+            let cells = |columns: usize| {
+                (0..blocks).flat_map(move |block| {
+                    (0..size)
+                        .flat_map(move |row| (0..columns).map(move |column| (block, row, column)))
+                })
+            };
+            let factors = cells(depth).map(|(block, row, at)| shape.factor(block, row, at));
+            assert_eq!(fingerprint(factors), factor, "{name}: factor");
+            let results =
+                cells(size).map(|(block, row, column)| shape.result(block, row, column, format));
+            assert_eq!(fingerprint(results), result, "{name}: result");
+        }
+    }
+
+    #[test]
+    fn gpus_have_their_own_products() {
+        let has =
+            |arch, name| parse(name).and_then(|(shape, format, _)| cycles(arch, shape, format));
+        assert_eq!(has(Arch::Gfx90a, "v_mfma_f32_16x16x16bf16_1k"), Some(32));
+        assert_eq!(has(Arch::Gfx942, "v_mfma_f32_16x16x16_bf16"), Some(16));
+        assert_eq!(has(Arch::Gfx90a, "v_mfma_f32_16x16x32_fp8_fp8"), None);
+        assert_eq!(has(Arch::Gfx942, "v_mfma_f32_16x16x32_f16"), None);
+        assert_eq!(has(Arch::Gfx950, "v_mfma_f32_16x16x32_f16"), Some(16));
+        assert_eq!(has(Arch::Gfx942, "v_mfma_f32_16x16x8_xf32"), None);
+    }
+}

@@ -20,11 +20,13 @@ pub(crate) trait Divide: Copy + PartialEq {
 }
 
 macro_rules! divide {
-    ($float:ty, $fraction:literal, $mask:literal, $step:literal, $near:literal, $tiny:literal, $under:literal, $fma:expr) => {
+    ($float:ty, $fraction:literal, $mask:literal, $step:literal, $near:literal, $tiny:literal, $under:literal, $inverse:expr, $fma:expr) => {
         impl Divide for $float {
             fn scale(value: Self, denominator: Self, numerator: Self) -> Scaled<Self> {
                 let exponent = |x: $float| (x.to_bits() >> $fraction) as i32 & $mask;
                 let denormal = |x: $float| exponent(x) == 0 && x != 0.0;
+                // Whether the reciprocal is denormal as `f64`, which that of no `f32` is.
+                let tiny_inverse: fn($float) -> bool = $inverse;
                 let up = |x: $float| x * (2.0 as $float).powi($step);
                 let is_denominator = value.to_bits() == denominator.to_bits();
                 let is_numerator = value.to_bits() == numerator.to_bits();
@@ -35,9 +37,9 @@ macro_rules! divide {
                     done(if is_denominator { up(value) } else { value }, true)
                 } else if denormal(denominator) {
                     done(up(value), false)
-                } else if denormal(1.0 / denominator) && denormal(numerator / denominator) {
+                } else if tiny_inverse(denominator) && denormal(numerator / denominator) {
                     done(if is_denominator { up(value) } else { value }, true)
-                } else if denormal(1.0 / denominator) {
+                } else if tiny_inverse(denominator) {
                     done(value * (2.0 as $float).powi(-$step), false)
                 } else if denormal(numerator / denominator) {
                     done(if is_numerator { up(value) } else { value }, true)
@@ -78,6 +80,9 @@ macro_rules! divide {
                     signed(0.0)
                 } else if exponent(numerator) - exponent(denominator) < $under {
                     signed(0.0)
+                } else if quotient.is_nan() {
+                    // The refinement of a quotient that overflowed subtracts infinities.
+                    signed(<$float>::INFINITY)
                 } else {
                     signed(quotient.abs())
                 }
@@ -86,8 +91,18 @@ macro_rules! divide {
     };
 }
 
-divide!(f32, 23, 0xff, 64, 96, 23, -150, fma);
-divide!(f64, 52, 0x7ff, 128, 768, 53, -1075, f64::mul_add);
+divide!(f32, 23, 0xff, 64, 96, 23, -150, |_| false, fma);
+divide!(
+    f64,
+    52,
+    0x7ff,
+    128,
+    768,
+    53,
+    -1075,
+    |x| (1.0 / x).is_subnormal(),
+    f64::mul_add
+);
 
 #[cfg(test)]
 mod tests {

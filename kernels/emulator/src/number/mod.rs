@@ -125,26 +125,19 @@ pub(crate) fn flush(bits: u32) -> u32 {
 }
 
 /// `x * 2^n`, rounded once.
-pub(crate) fn ldexp(x: f64, n: i32) -> f64 {
-    let n = n.clamp(-2200, 2200);
-    // Two exact steps and one that rounds.
-    if n > 1000 {
-        x * 2f64.powi(1000) * 2f64.powi((n - 1000).min(1000)) * 2f64.powi((n - 2000).max(0))
-    } else if n < -1000 {
-        if x == 0.0 || !x.is_finite() {
-            return x;
+pub(crate) fn ldexp(mut x: f64, n: i32) -> f64 {
+    let mut n = n.clamp(-3000, 3000);
+    for _ in 0..2 {
+        if n > 1023 {
+            x *= 2f64.powi(1023);
+            n -= 1023;
+        } else if n < -1022 {
+            // The factor leaves 53 bits of room, so that only the last multiplication can round.
+            x *= 2f64.powi(53 - 1022);
+            n += 1022 - 53;
         }
-        let exponent = ((x.to_bits() >> 52) & 0x7ff) as i32 - 1023;
-        // Lifts the number first, so that only the last multiplication can round.
-        if exponent + n < -1100 {
-            x.signum() * 0.0
-        } else {
-            x * 2f64.powi(-(exponent + 1022).min(1000))
-                * 2f64.powi((n + (exponent + 1022).min(1000)).max(-1022))
-        }
-    } else {
-        x * 2f64.powi(n.max(-1000))
     }
+    x * 2f64.powi(n.clamp(-1022, 1023))
 }
 
 #[cfg(test)]

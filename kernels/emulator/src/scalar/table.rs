@@ -117,7 +117,7 @@ pub(super) fn find(name: &str) -> Option<Entry> {
         "s_mulk_i32" => scalar!(B32, [B32], Keep, |I { a, old, .. }| a.wrapping_mul(old)),
         "s_mul_i32" => scalar!(B32, [B32, B32], Keep, |I { a, b, .. }| a.wrapping_mul(b)),
         "s_mul_hi_u32" => scalar!(B32, [B32, B32], Keep, |I { a, b, .. }| (a * b) >> 32),
-        "s_mul_hi_i32" => scalar!(B32, [B32, B32], Keep, |I { a, b, .. }| (i64::from(a as i32) * i64::from(b as i32) >> 32) as u64),
+        "s_mul_hi_i32" => scalar!(B32, [B32, B32], Keep, |I { a, b, .. }| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u64),
         "s_min_u32" => scalar!(B32, [B32, B32], flag, |I { a, b, .. }| (a.min(b), a < b)),
         "s_max_u32" => scalar!(B32, [B32, B32], flag, |I { a, b, .. }| (a.max(b), a >= b)),
         "s_min_i32" => scalar!(B32, [B32, B32], flag, |I { a, b, .. }| if (a as i32) < b as i32 { (a, true) } else { (b, false) }),

@@ -71,6 +71,7 @@ macro_rules! floats {
 }
 
 #[allow(
+    clippy::double_comparisons,
     clippy::eq_op,
     clippy::neg_cmp_op_on_partial_ord,
     reason = "comparisons with NaN"

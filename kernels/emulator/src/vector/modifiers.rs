@@ -223,10 +223,10 @@ impl Dpp {
             }
         }
         if text.take_flag("row_mirror") {
-            map(&|lane| Some(lane & !15 | 15 - (lane & 15)));
+            map(&|lane| Some((lane & !15) | (15 - (lane & 15))));
         }
         if text.take_flag("row_half_mirror") {
-            map(&|lane| Some(lane & !7 | 7 - (lane & 7)));
+            map(&|lane| Some((lane & !7) | (7 - (lane & 7))));
         }
         let rows = text.take_integer("row_mask")?.unwrap_or(15) as usize;
         let banks = text.take_integer("bank_mask")?.unwrap_or(15) as usize;
