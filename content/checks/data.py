@@ -111,13 +111,16 @@ def coverage_rows() -> frozenset[str]:
 
 def check_reference(path: Path) -> str:
     table = tomllib.loads(path.read_text(encoding="utf-8"))
+    keywords = table.pop("keywords", [])
+    expect(all(isinstance(word, str) and word for word in keywords), "keywords must be a list of words and phrases")
     if "generate" in table:
         # Columns, rows and sources come from the table of GPU facts, which has tests of its own.
         expect(table.keys() == {"title", "summary", "generate"}, "a generated table must have title, summary, generate")
         expect(table["generate"] == "gpus", f"there is no generated table {table['generate']}")
         return "generated"
     fields = {"title", "summary", "columns", "rows", "sources"}
-    expect(table.keys() == fields, f"a table must have {', '.join(sorted(fields))}")
+    table.setdefault("sources", [])
+    expect(table.keys() == fields, f"a table must have {', '.join(sorted(fields - {'sources'}))}, and may have sources")
     for row in table["rows"]:
         expect(len(row) == len(table["columns"]), f"the row of {row[0]} has {len(row)} cells, not {len(table['columns'])}")
     if "Rule" in table["columns"]:

@@ -94,10 +94,13 @@ class FakeClock:
     hidden_ms: float = 0.0
     watch: Any = field(default_factory=lambda: NoWatch("a test"))
 
-    def samples(self, call: Any, arguments: Sequence[Any], after: Any = None) -> tuple[list[float], Any]:
+    def samples(
+        self, call: Any, arguments: Sequence[Any], after: Any = None, before: Any = None
+    ) -> tuple[list[float], Any]:
         self.turns += 1
         self.watch.slowed = lambda: self.slow(self.turns)
         for index, args in enumerate(arguments):
+            before(index)
             after(index, call(*args))
         return [10.0] * len(arguments), None
 
@@ -107,6 +110,11 @@ class FakeRing:
         return [torch.ones(2)]
 
     def refresh(self) -> None: ...
+
+    def renews(self, _call_s: float) -> bool:
+        return True
+
+    def renew(self, arguments: list[torch.Tensor]) -> None: ...
 
 
 @dataclass

@@ -58,22 +58,23 @@ fn options(help: &str) -> Vec<String> {
     found
 }
 
-fn rows() -> Vec<[String; 3]> {
-    let all = help(&[]);
+/// A row for each command below `path`; one with commands of its own is replaced by these.
+fn rows(path: &[&str]) -> Vec<[String; 3]> {
+    let all = help(path);
     let commands = section(&all, "Commands:").filter_map(|line| line.trim().split_once("  "));
-    commands
-        .filter(|(name, _)| *name != "help")
-        .map(|(name, about)| {
-            let help = help(&[name]);
-            let usage = help.lines().find_map(|line| line.strip_prefix("Usage: "));
-            let usage = usage.expect("a usage line").replace("[OPTIONS] ", "");
-            [
-                usage.replace(" [OPTIONS]", ""),
-                about.trim().to_owned(),
-                options(&help).join("\n"),
-            ]
-        })
-        .collect()
+    let mut found = Vec::new();
+    for (name, about) in commands.filter(|(name, _)| *name != "help") {
+        let path = [path, &[name]].concat();
+        let help = help(&path);
+        if section(&help, "Commands:").next().is_some() {
+            found.extend(rows(&path));
+            continue;
+        }
+        let usage = help.lines().find_map(|line| line.strip_prefix("Usage: "));
+        let usage = usage.expect("a usage line").replace(" [OPTIONS]", "");
+        found.push([usage, about.trim().to_owned(), options(&help).join("\n")]);
+    }
+    found
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn reference_page_lists_each_command_with_its_options() {
          columns = [\"Command\", \"What it does\", \"Options\"]\n\
          rows = [\n",
     );
-    for row in rows() {
+    for row in rows(&[]) {
         let cells: Vec<String> = row
             .into_iter()
             .map(|cell| toml::Value::String(cell.replace('\n', "\u{2028}")).to_string())

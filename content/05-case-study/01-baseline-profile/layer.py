@@ -15,7 +15,9 @@ LEFT, CELL, ROW = 250, 29, 36
 
 
 class Names(TorchDispatchMode):
-    names: list[str] = []
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
 
     def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
         if not operator.is_view and not any(word in operator.name() for word in ("empty", "_unsafe_view")):

@@ -1,5 +1,5 @@
 # test: figure growth.svg
-"""Draws growth.csv on two logarithmic axes: memory kept for the backward, over the length, with the exponents."""
+"""Draws growth.csv on two logarithmic axes: memory saved for the backward, over the length, with the exponents."""
 
 import csv
 import math

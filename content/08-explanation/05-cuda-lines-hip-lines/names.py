@@ -22,6 +22,6 @@ for index, row in enumerate(rows):
     share = round(100 * (total - int(row["none"])) / total)
     print(f'<text class="small" x="{LEFT + WIDTH + 10}" y="{top + 16}">{share} % of {total}</text>')
 bottom = 8 + STEP * len(rows) + 14
-legend = "R: cu becomes hip    O: another name    –: no counterpart"
+legend = "R: cu becomes hip;  O: another name;  –: no counterpart"
 print(f'<text class="small quiet" x="{LEFT}" y="{bottom}">{legend}</text>')
 print("</svg>")

@@ -22,6 +22,10 @@ LEAST_MARGIN_S, MOST_MARGIN_S = 1.0, 10.0
 """Time reserved for the end of the job: a share of the limit, within these bounds."""
 
 
+SOON_S = 60.0
+"""Time after which no optional variant is prepared in a job with a time limit: a person waits for the result."""
+
+
 class OutOfTimeError(BaseException):
     """A step exceeded its timeout. Not an `Exception`, so that handlers in the snippet do not catch it."""
 
@@ -36,6 +40,7 @@ class Deadline:
         """Whether the current step was interrupted: an exception may then be a consequence of the interruption."""
         # Bound now, because a snippet may replace the attribute of the module.
         self._now = perf_counter
+        self._begin = self._now()
         if limit_s is None:
             self._end = math.inf
         else:
@@ -46,13 +51,26 @@ class Deadline:
         """Seconds until the deadline; negative after it."""
         return self._end - self._now()
 
+    def share_s(self, share: float, reserve_s: float, *, optional: bool) -> float:
+        """Seconds that a step may take.
+
+        Args:
+            share: Its share of the time that is left.
+            reserve_s: Seconds that are not divided.
+            optional: Whether the step may be left out so that the result is ready soon.
+        """
+        left_s = self.left_s() - reserve_s
+        if optional and self.limit_s is not None:
+            left_s = min(left_s, self._begin + SOON_S - self._now())
+        return left_s * share
+
     @contextmanager
-    def reserving(self, reserve_s: float) -> Iterator[None]:
-        """Raises `OutOfTimeError` within the `with` block once only `reserve_s` seconds are left.
+    def reserving(self, reserve_s: float, most_s: float = math.inf) -> Iterator[None]:
+        """Raises `OutOfTimeError` within the `with` block after `most_s` or once only `reserve_s` seconds are left.
 
         Python code and waits are interrupted; a call into compiled code is not.
         """
-        most_s = self.left_s() - reserve_s
+        most_s = min(most_s, self.left_s() - reserve_s)
         if most_s <= 0:
             raise OutOfTimeError
         if math.isinf(most_s) or threading.current_thread() is not threading.main_thread():

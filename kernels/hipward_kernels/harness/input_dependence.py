@@ -6,7 +6,6 @@ right result is the same for all inputs. That is no error, but a reader of the r
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
@@ -15,20 +14,20 @@ from hipward_kernels.harness.precision import passes, run
 from hipward_kernels.numerics.nested import cloned, flatten, same_bits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from hipward_kernels.harness.precision import Trial
+    from hipward_kernels.harness.precision import Trials
 
 _CONSEQUENCE = "so a variant that ignores its inputs, or caches a result, cannot be recognized."
 
 
-def dependence_warnings(eager: Callable[..., Any], trials: Iterable[Trial]) -> list[str]:
+def dependence_warnings(eager: Callable[..., Any], trials: Trials) -> list[str]:
     """Warnings for a result; empty if results of different inputs differ."""
-    # Each trial is compared with the next, so that at most two are in memory; they may be large.
-    if all(_same(one.inputs, other.inputs) for one, other in itertools.pairwise(trials)):
+    # Each trial is compared with the inputs of the next, so that few are in memory; they may be large.
+    if all(_same(one, other) for one, other in trials.pairs_of_inputs()):
         return [f"get_inputs() returns the same values each time, {_CONSEQUENCE}"]
     # With the random seed of the other inputs, because a model may use random numbers.
-    if all(passes(run(eager, cloned(other.inputs), one.seed), one) for one, other in itertools.pairwise(trials)):
+    if all(passes(run(eager, cloned(other), one.seed), one) for one, other in trials.with_next_inputs()):
         return [
             f"Model's results for different inputs are the same, as far as the precision gate can tell, {_CONSEQUENCE}"
         ]

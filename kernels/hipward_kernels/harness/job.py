@@ -6,13 +6,15 @@ the harness ends the job.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
 import secrets
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
@@ -26,7 +28,7 @@ from hipward_kernels.harness.failure import (
     summary,
 )
 from hipward_kernels.harness.input_dependence import dependence_warnings
-from hipward_kernels.harness.inputs import Ring
+from hipward_kernels.harness.inputs import Ring, Source
 from hipward_kernels.harness.lines import Failure, Precision
 from hipward_kernels.harness.race import Entrant, Race, SlowedError, Timed, left_out
 from hipward_kernels.harness.reference import Reference
@@ -35,10 +37,14 @@ from hipward_kernels.harness.sampling import StopRule
 from hipward_kernels.harness.tamper import Seals
 from hipward_kernels.harness.timing import DeviceClock, clock_for
 from hipward_kernels.harness.variants import (
+    COMPILED,
+    CONTROL,
     EAGER,
     LABELS,
+    MODEL_NEW,
     STEPS,
     VARIANT_INFO,
+    NothingToDoError,
     Origin,
     UnavailableError,
     build,
@@ -48,7 +54,7 @@ from hipward_kernels.harness.variants import (
 from hipward_kernels.numerics.nested import cloned, tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from torch import nn
@@ -58,12 +64,21 @@ if TYPE_CHECKING:
     from hipward_kernels.harness.timing import WatchfulClock
     from hipward_kernels.harness.variants import BuiltVariant
 
-WARM_CALLS = 10
+T = TypeVar("T")
+
+WARM_CALLS = 5
 WARM_SECONDS = 0.25
 WARM_SECONDS_AT_MOST = 3.0
 
 SAMPLING_OVERHEAD = 2.0
 """Duration of sampling relative to the samples: it includes other calls of a turn, and the creation of inputs."""
+
+SAMPLING_S = 30.0
+"""Time for the samples of all variants, if less than their time caps; each variant has `LEAST_CAP_S`, at least."""
+LEAST_CAP_S = 3.0
+
+WEIGHTS: dict[VariantId, float] = {CONTROL: 2.0, COMPILED: 3.0, MODEL_NEW: 3.0}
+"""Weight of a variant when the time for preparations is divided; others have 1 and are optional."""
 
 SUBJECTS: dict[VariantId, str] = {"eager": "Model", "eager-control": "Model, run again,"}
 """Subjects of sentences about variants, if different from the variant's label."""
@@ -154,40 +169,76 @@ class _Run:
         lines.step("load")
         forget_compilations()
         self.seals = Seals()
-        self.snippet: Snippet = contract.load(job.code, directory, self.device)
+        with self._in_time("Importing the snippet"):
+            self.snippet: Snippet = contract.load(job.code, directory, self.device)
         self.variants: dict[VariantId, Entrant] = {}
         self.costly: set[VariantId] = set()
+        self.idle: set[VariantId] = set()
+        """Steps that change nothing in this model."""
         self.eager_errors: list[OutputError] = []
         self.eager_behaviour: snippet_checks.Behaviour | None = None
         self.check_seals()
 
     def all(self) -> None:
         """Runs every step in order."""
+        origin, reference = self._begin()
+        trials = precision.Trials(self.snippet, origin.model, reference)
+        ring = self._prepare_all(origin, trials)
+        self.lines.step("input-dependence")
+        self._check_input_dependence(origin.model, trials)
+        trials.forget()
+        timed = self._race(ring, reference)
+        in_order = [variant for variant in self.job.variants if variant in timed]
+        waiting = [variant for variant in in_order if self._time_hot(variant, ring, timed[variant])]
+        if waiting:
+            self.lines.warning(_small(waiting))
+        self.check_seals()
+
+    def _begin(self) -> tuple[Origin, Reference]:
+        """Builds and calls Model, and determines what other variants are compared with."""
         self.lines.step("reference")
-        model = self.snippet.build("Model")
+        with self._in_time("The construction of Model"):
+            model = self.snippet.build("Model")
         self.seals.note_model(type(model))
-        inputs = self.snippet.inputs(secrets.randbits(31))
-        try:
-            precision.run(model, cloned(inputs), 0)
-        except BaseException as error:
-            raise JobFailedError(self._forward_failure(error)) from error
-        origin = Origin(self.snippet, model, inputs)
-        reference = Reference(model, origin.copy, inputs)
-        trials = precision.Trials(self.snippet, model, reference)
-        self.lines.step("roofline")
-        self._find_floor(model, inputs)
+        with self._in_time("get_inputs"):
+            inputs = self.snippet.inputs(secrets.randbits(31))
+        with self._in_time("Model.forward"):
+            try:
+                precision.run(model, cloned(inputs), 0)
+            except OutOfTimeError:
+                raise
+            except BaseException as error:
+                raise JobFailedError(self._forward_failure(error)) from error
+            origin = Origin(self.snippet, model, inputs)
+            reference = Reference(model, origin.copy, inputs)
+            self.lines.step("roofline")
+            self._find_floor(model, inputs)
+            self.source = Source(self.snippet)
+        return origin, reference
+
+    def _prepare_all(self, origin: Origin, trials: precision.Trials) -> Ring:
+        """Prepares each variant; returns the inputs of the timed calls."""
         ring = None
         for variant in self.job.variants:
-            based_on = self._prepare_in_time(variant, origin, trials)
-            # Eager is the first variant; it shows whether inputs must be copied.
-            ring = ring or Ring(self.snippet, copy_each=trials.eager_changes_inputs)
+            if variant == EAGER:
+                with self._in_time("Model.forward"):
+                    based_on = self._prepare(variant, origin, trials)
+            else:
+                based_on = self._prepare_in_time(variant, origin, trials)
             if variant in STEPS and variant in self.variants:
                 self.lines.step("step-cost", variant)
-                self._measure_step(variant, based_on, ring, reference)
+                # Eager is the first variant; it shows whether inputs must be copied.
+                ring = ring or self._ring(trials)
+                self._measure_step(variant, based_on, ring, trials.reference)
             self.check_seals()
-        assert ring is not None  # noqa: S101 - a job has eager, at least
-        self.lines.step("input-dependence")
-        self._check_input_dependence(model, trials)
+        return ring or self._ring(trials)
+
+    def _ring(self, trials: precision.Trials) -> Ring:
+        copy_each = trials.eager_changes_inputs
+        return self._with_memory(trials, lambda: Ring(self.source, copy_each=copy_each))
+
+    def _race(self, ring: Ring, reference: Reference) -> dict[VariantId, Timed]:
+        """Times the variants that are ready."""
 
         def out(variant: VariantId, error: BaseException) -> None:
             self._reject(variant, error, reference)
@@ -198,8 +249,13 @@ class _Run:
 
         errors, limit = self.eager_errors, reference.limit
         race = Race(self.variants, ring, self.clock, errors, limit, out, self.check_seals, objection, self.deadline)
+        if self.device.type != "cpu":
+            # Memory of the preparations is not needed any more.
+            gc.collect()
+            torch.cuda.empty_cache()
         self.lines.step("timing")
-        timed = race.start(self.rule, self.lines)
+        cap_s = max(SAMPLING_S / len(self.variants), LEAST_CAP_S)
+        timed = race.start(replace(self.rule, time_cap_s=min(self.rule.time_cap_s, cap_s)), self.lines)
         if EAGER not in timed:
             raise JobFailedError(
                 Failure(
@@ -208,11 +264,22 @@ class _Run:
                     "Make the inputs smaller; the operator of this server can raise the limit with --wall-limit.",
                 )
             )
-        in_order = [variant for variant in self.job.variants if variant in timed]
-        waiting = [variant for variant in in_order if self._time_hot(variant, ring, timed[variant])]
-        if waiting:
-            self.lines.warning(_small(waiting))
-        self.check_seals()
+        return timed
+
+    @contextmanager
+    def _in_time(self, what: str) -> Iterator[None]:
+        """Ends the job with a sentence about `what` if the `with` block does not end before the deadline."""
+        try:
+            with self.deadline.reserving(0.0):
+                yield
+        except OutOfTimeError as error:
+            raise JobFailedError(
+                Failure(
+                    "timeout",
+                    f"{what} did not end within the job's time limit of {self.deadline.limit_s:g} s.",
+                    "Make the inputs smaller; the operator of this server can raise the limit with --wall-limit.",
+                )
+            ) from error
 
     def check_seals(self) -> None:
         """Ends the job if the snippet has replaced a function that measures it."""
@@ -284,15 +351,22 @@ class _Run:
         return min(SAMPLING_OVERHEAD * wanted, self.deadline.limit_s / 2)
 
     def _prepare_in_time(self, variant: VariantId, origin: Origin, trials: precision.Trials) -> tuple[VariantId, ...]:
-        """Prepares a variant unless that would use the time reserved for sampling; eager is always prepared."""
-        if variant == EAGER:
-            return self._prepare(variant, origin, trials)
+        """Prepares a variant within its share of the time that is left after the time for sampling."""
+        reserve_s = self._reserve_s(more=1)
+        rest = self.job.variants[self.job.variants.index(variant) :]
+        share = WEIGHTS.get(variant, 1.0) / sum(WEIGHTS.get(other, 1.0) for other in rest)
+        seconds = self.deadline.share_s(share, reserve_s, optional=variant not in WEIGHTS)
+        started = perf_counter()
         try:
-            with self.deadline.reserving(self._reserve_s(more=1)):
+            with self.deadline.reserving(reserve_s, seconds):
                 return self._prepare(variant, origin, trials)
         except OutOfTimeError:
             self.variants.pop(variant, None)
-            self.lines.unavailable(variant, left_out(self.deadline))
+            if self.deadline.left_s() <= reserve_s + 1.0:
+                self.lines.unavailable(variant, left_out(self.deadline))
+            else:
+                taken_s = perf_counter() - started
+                self.lines.unavailable(variant, _too_slow(taken_s, optional=variant not in WEIGHTS))
             return ()
 
     def _check_input_dependence(self, model: nn.Module, trials: precision.Trials) -> None:
@@ -302,6 +376,10 @@ class _Run:
                 found = dependence_warnings(model, trials)
         except OutOfTimeError:
             found = ["It was not checked whether results depend on the inputs, because the job's time limit was near."]
+        except BaseException as error:
+            if not _lacks_memory(error):
+                raise
+            found = ["It was not checked whether results depend on the inputs, because that needs too much memory."]
         for text in found:
             self.lines.warning(text)
 
@@ -314,17 +392,14 @@ class _Run:
         self.lines.step("compile", variant)
         started = perf_counter()
         try:
-            built = build(variant, origin, self.variants, self.costly)
-            if variant not in ("eager", "eager-control", "model-new"):
-                # If a compiler fails, the variant is unavailable; its results are not wrong.
-                precision.run(built.call, cloned(list(origin.inputs)), 0)
+            built = self._with_memory(trials, lambda: self._built(variant, origin))
         except BaseException as error:
             self._not_built(variant, error, trials.reference)
             return ()
         built_s = perf_counter() - started
         try:
             self.lines.step("precision", variant)
-            result = precision.check(built.call, trials)
+            result = self._with_memory(trials, lambda: precision.check(built.call, trials))
             if result.reason is not None:
                 result = replace(result, reason=f"{subject(variant)} {result.reason}.")
             self.lines.precision(variant, result)
@@ -344,9 +419,31 @@ class _Run:
         self.variants[variant] = Entrant(built.call, call_s, lasts)
         return built.based_on
 
+    def _built(self, variant: VariantId, origin: Origin) -> BuiltVariant:
+        built = build(variant, origin, self.variants, self.costly, self.idle)
+        if variant not in (EAGER, CONTROL, MODEL_NEW):
+            # If a compiler fails, the variant is unavailable; its results are not wrong.
+            precision.run(built.call, cloned(list(origin.inputs)), 0)
+        return built
+
+    def _with_memory(self, trials: precision.Trials, action: Callable[[], T]) -> T:
+        """Runs an action; if the device's memory is full, frees what is cached and runs it once more."""
+        try:
+            return action()
+        except BaseException as error:
+            if self.device.type == "cpu" or not _lacks_memory(error):
+                raise
+        # Not within `except`, where the exception would hold the memory of the failed call.
+        trials.forget()
+        gc.collect()
+        torch.cuda.empty_cache()
+        return action()
+
     def _not_built(self, variant: VariantId, error: BaseException, reference: Reference) -> None:
         """Reports a variant that could not be built or called."""
         if isinstance(error, UnavailableError) and not self.deadline.has_expired:
+            if isinstance(error, NothingToDoError):
+                self.idle.add(variant)
             self.lines.unavailable(variant, str(error))
         elif variant == "model-new" or self.deadline.has_expired:
             self._reject(variant, error, reference)
@@ -362,10 +459,10 @@ class _Run:
         """Why a variant fails a check of `snippet_checks` that eager, the first variant, passes; or None."""
 
         def measure() -> snippet_checks.Behaviour:
-            return snippet_checks.observe(call, self.snippet, self.clock, results_last=results_last)
+            return snippet_checks.observe(call, self.source, self.clock, results_last=results_last)
 
         def measure_eager() -> snippet_checks.Behaviour:
-            return snippet_checks.observe(self.variants["eager"].call, self.snippet, self.clock)
+            return snippet_checks.observe(self.variants["eager"].call, self.source, self.clock)
 
         if self.eager_behaviour is None:
             self.eager_behaviour = measure()
@@ -396,6 +493,20 @@ class _Run:
         if isinstance(error, JobFailedError):
             return error.failure
         return self.snippet.failure(error, "forward-error", "Model.forward")
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    if isinstance(error, JobFailedError):
+        return error.failure.code == "memory-limit"
+    return is_out_of_memory(error)
+
+
+def _too_slow(seconds: float, *, optional: bool) -> str:
+    if not optional:
+        return f"Left out: its preparation was not complete after {seconds:.0f} s, its share of the job's time limit."
+    if seconds < 1.0:
+        return "Left out, so that the result is ready soon: the variants before it took long to prepare."
+    return f"Left out, so that the result is ready soon: its preparation was not complete after {seconds:.0f} s."
 
 
 def _sentence(variant: VariantId, error: BaseException) -> str:

@@ -7,8 +7,10 @@ NaN, infinity, all zeros, another shape, dtype or structure, and changed inputs 
 
 from __future__ import annotations
 
+import itertools
 import secrets
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from hipward_kernels.numerics.limit import Limit
 
 SEEDS = 5
+FEWEST_SEEDS = 2
+SEED_SECONDS = 4.0
+"""Time of a trial from which on fewer seeds are used: their number is this time over that of the first trial."""
 
 MOST_USED = 1e9
 """The largest reported share of the limit, also where no error is allowed, because JSON has no infinity."""
@@ -89,10 +94,33 @@ class Trials:
         self._cached_bytes = 0
 
     def __iter__(self) -> Iterator[Trial]:
-        for seed in self.seeds:
-            yield self._cached.get(seed) or self._run(seed)
+        for index in range(SEEDS):
+            # The number of seeds may become smaller in the first iteration.
+            if index < len(self.seeds):
+                seed = self.seeds[index]
+                yield self._cached.get(seed) or self._run(seed)
+
+    def inputs(self, seed: int) -> list[Any]:
+        """The inputs of a seed."""
+        trial = self._cached.get(seed)
+        return trial.inputs if trial else self._snippet.inputs(seed)
+
+    def pairs_of_inputs(self) -> Iterator[tuple[list[Any], list[Any]]]:
+        """Inputs of each seed and of the next."""
+        return ((self.inputs(seed), self.inputs(after)) for seed, after in itertools.pairwise(self.seeds))
+
+    def with_next_inputs(self) -> Iterator[tuple[Trial, list[Any]]]:
+        """Each trial, with the inputs of the next seed."""
+        following = itertools.pairwise(self.seeds)
+        return ((self._cached.get(seed) or self._run(seed), self.inputs(after)) for seed, after in following)
+
+    def forget(self) -> None:
+        """Frees the memory of the cached trials."""
+        self._cached.clear()
+        self._cached_bytes = 0
 
     def _run(self, seed: int) -> Trial:
+        started = perf_counter()
         inputs = self._snippet.inputs(seed)
         arguments = cloned(inputs)
         try:
@@ -125,6 +153,9 @@ class Trials:
             reference = self.reference(inputs, seed)
         except Exception as error:
             raise JobFailedError(in_words(error, "forward-error", "Model.forward in float64")) from error
+        if seed == self.seeds[0]:
+            seconds = perf_counter() - started
+            self.seeds = self.seeds[: max(int(SEEDS * SEED_SECONDS / max(seconds, SEED_SECONDS)), FEWEST_SEEDS)]
         trial = Trial(seed, inputs, reference, eager, self.reference.limit)
         size = size_in_bytes([inputs, reference, eager])
         if self._cached_bytes + size <= _most_bytes(tensors(eager)[0].device):

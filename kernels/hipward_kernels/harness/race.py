@@ -117,6 +117,7 @@ class Race:
         self._objection = objection
         self._deadline = deadline
         self._turn_s = {variant: CALLS_OF_A_TURN * entrant.call_s for variant, entrant in variants.items()}
+        self._wall_s = dict.fromkeys(variants, 0.0)
         self._rechecked: set[VariantId] = set()
         self._random = random.Random(secrets.randbits(64))  # noqa: S311 - shuffles, guards nothing
         self._fresh_s = 0.0
@@ -132,7 +133,8 @@ class Race:
         self._lines = lines
         self._finished: list[VariantId] = []
         expected = {variant: entrant.call_s for variant, entrant in self._variants.items()}
-        untimed = interleave(expected, self._take, rule, self._random, self, self._refresh, self._has_time)
+        spent = self._wall_s.__getitem__
+        untimed = interleave(expected, self._take, rule, self._random, self, self._refresh, self._has_time, spent)
         for variant in untimed:
             self._lines.unavailable(variant, left_out(self._deadline))
         return {variant: self._timed(variant) for variant in self._finished}
@@ -163,6 +165,7 @@ class Race:
             return Dropped(0.0)
         finally:
             self._turn_s[variant] = perf_counter() - started
+            self._wall_s[variant] += self._turn_s[variant]
 
     def _refresh(self) -> None:
         try:
@@ -196,8 +199,16 @@ class Race:
         arguments = [self._ring.take() for _ in range(count)]
         looks = variant != "eager" and (variant not in self._rechecked or self._random.random() < RECHECK_SHARE)
         looked_at = secrets.randbelow(count) if looks else -1
+        renews = self._ring.renews(self._variants[variant].call_s)
+        given: list[Any] = []
         seen: list[tuple[dict[str, Any], dict[str, Any]]] = []
         kinds: set[tuple[type, ...]] = set()
+
+        def before(index: int) -> None:
+            if renews:
+                self._ring.renew(arguments[index])
+            if index == looked_at:
+                given.extend(cloned(arguments[index]))
 
         def after(index: int, result: Any) -> None:
             kinds.add(_kinds(result))
@@ -207,15 +218,14 @@ class Race:
                 seen.append((held, cloned(held)))
 
         with torch.no_grad():
-            given = cloned(arguments[looked_at]) if looks else None
             if count > 1:
                 # Not timed: the previous variant used the caches and threads until now. That does not matter for calls
                 # that are so long that a turn has only one.
                 call(*self._ring.take())
-            times, _ = self._clock.samples(call, arguments, after)
+            times, _ = self._clock.samples(call, arguments, after, before)
         if len(kinds) > 1:
             raise WrongResultError("returned results of different types")
-        if seen and given is not None:
+        if seen:
             self._rechecked.add(variant)
             result, copy = seen[0]
             expected = run(self._variants["eager"].call, given, 0)
@@ -226,7 +236,8 @@ class Race:
 
     def _look_at_fresh(self, variant: VariantId, usual_ms: float) -> None:
         """Repeats the checks of a variant if new inputs take long: it may have begun to cache results."""
-        if variant == "eager" or self._fresh_s > FRESH_SECONDS:
+        if variant == "eager" or self._fresh_s > FRESH_SECONDS or self._ring.renews(self._variants[variant].call_s):
+            # If contents change before each call, every sample is one with new inputs.
             return
         started = perf_counter()
         arguments = self._ring.fresh()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from hipward_kernels.harness.contract import seed_everything
+from hipward_kernels.harness.failure import is_out_of_memory
 from hipward_kernels.numerics.limit import Limit, coarsest
 from hipward_kernels.numerics.nested import cloned, flatten, tensors
 from hipward_kernels.numerics.sums import longest_sum
@@ -50,7 +52,7 @@ class Reference:
         for wide in (torch.float64, torch.float32):
             try:
                 self._model, self._wide = copy().to(wide), wide
-                got = self(inputs, 0).values()
+                got = self._results(inputs, 0).values()
                 wanted = all(x.dtype == wide for x in got if isinstance(x, Tensor) and x.is_floating_point())
                 # Frees memory for the next steps.
                 del got
@@ -63,17 +65,37 @@ class Reference:
         else:
             self._model, self._wide = model, None
         dtypes = [x.dtype for x in (*tensors(list(inputs)), *model.parameters(), *model.buffers())]
-        self.limit = Limit(longest_sum(lambda: self(inputs, 0)), coarsest(dtypes), self._wide)
+        self.limit = Limit(longest_sum(lambda: self._results(inputs, 0)), coarsest(dtypes), self._wide)
         """Limit for the errors of other implementations."""
 
     def __call__(self, inputs: Sequence[Any], seed: int) -> dict[str, Any]:
         """The reference's outputs for `inputs`, by name."""
+        try:
+            return self._results(inputs, seed)
+        except BaseException as error:
+            if not is_out_of_memory(error) or self._wide != torch.float64:
+                raise
+        # Variants were built since the precision was determined, so that less memory is left. Not within `except`,
+        # where the exception would hold the memory of the failed call.
+        self._narrow()
+        return self._results(inputs, seed)
+
+    def _results(self, inputs: Sequence[Any], seed: int) -> dict[str, Any]:
         seed_everything(seed)
         if self._wide is None:
             with torch.no_grad():
                 return flatten(self._model(*cloned(list(inputs))))
         with torch.no_grad(), _Widened(self._wide):
             return flatten(self._model(*_copied(list(inputs), self._wide)))
+
+    def _narrow(self) -> None:
+        """Computes in float32 from now on, with half the memory."""
+        self._wide = torch.float32
+        self._model = self._model.to(torch.float32)
+        self.dtype = "float32"
+        self.limit = replace(self.limit, reference=torch.float32)
+        # Does nothing if no GPU is used.
+        torch.cuda.empty_cache()
 
 
 def _copied(value: Any, dtype: torch.dtype) -> Any:

@@ -22,6 +22,9 @@ ROUND_SECONDS = 0.1
 
 ROUND_SAMPLES = 100
 
+WALL_FACTOR = 1.5
+"""Time of a variant's turns, with everything between its samples, over the time cap of the samples."""
+
 
 @dataclass(frozen=True)
 class StopRule:
@@ -63,8 +66,8 @@ class Series:
         """Duration of the samples in seconds."""
         return sum(self.ms) * 1e-3
 
-    def stop(self, rule: StopRule) -> StopReason | None:
-        """The reason to stop now, or None to continue."""
+    def stop(self, rule: StopRule, wall_s: float = 0.0) -> StopReason | None:
+        """The reason to stop now, or None to continue. `wall_s` is the time of all turns so far."""
         precise = (
             len(self.ms) >= rule.min_samples
             and self.rounds >= rule.min_rounds
@@ -75,8 +78,9 @@ class Series:
         if len(self.ms) >= rule.max_samples:
             return "converged" if precise else "sample-cap"
         enough = len(self.ms) >= rule.least_samples and self.rounds >= rule.min_rounds
+        spent_s = max(self.seconds + self.dropped_s, wall_s / WALL_FACTOR)
         # Stops also if the device is throttled all the time.
-        if self.dropped_s >= rule.time_cap_s or (enough and self.seconds + self.dropped_s >= rule.time_cap_s):
+        if self.dropped_s >= rule.time_cap_s or (enough and spent_s >= rule.time_cap_s):
             return "converged" if precise else "time-cap"
         return None
 
@@ -136,6 +140,7 @@ def interleave(
     listener: Listener[Name],
     before_round: Callable[[], None],
     has_time: Callable[[Name], bool] = lambda _: True,
+    wall_s: Callable[[Name], float] = lambda _: 0.0,
 ) -> list[Name]:
     """Times all variants, round by round, until each has a reason to stop.
 
@@ -148,6 +153,7 @@ def interleave(
         listener: Receives samples as soon as they are taken.
         before_round: Called before each round.
         has_time: Whether there is time for another turn of a variant. If not, all variants stop.
+        wall_s: Seconds of all turns of a variant so far.
 
     Returns:
         Variants without samples, because there was no time.
@@ -173,7 +179,7 @@ def interleave(
                 series.ms.extend(taken)
                 series.rounds += 1
                 listener.samples(variant, round_, taken)
-            if series.ms and (reason := series.stop(rule)) is not None:
+            if series.ms and (reason := series.stop(rule, wall_s(variant))) is not None:
                 del running[variant]
                 listener.sampled(variant, reason)
     return []

@@ -5,7 +5,6 @@ Eager is checked first. Behaviour that eager shows itself does not count against
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
@@ -18,7 +17,7 @@ from hipward_kernels.numerics.nested import cloned, same_bits, tensors
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hipward_kernels.harness.contract import Snippet
+    from hipward_kernels.harness.inputs import Source
     from hipward_kernels.harness.timing import WatchfulClock
 
 PAIRS = 7
@@ -53,21 +52,19 @@ class Behaviour:
     """Duration of the device's work after the call's stream is idle, including the wait."""
 
 
-def observe(
-    call: Callable[..., Any], snippet: Snippet, clock: WatchfulClock, *, results_last: bool = True
-) -> Behaviour:
+def observe(call: Callable[..., Any], source: Source, clock: WatchfulClock, *, results_last: bool = True) -> Behaviour:
     """Observes a warm variant. Without `results_last`, overwritten results are not checked."""
     started = perf_counter()
     first: list[float] = []
     again: list[float] = []
     reuses = returns_inputs = False
     hidden_ms: list[float] = []
-    other = _fresh(snippet)
+    other = source.fresh()
     with torch.no_grad():
         for pair in range(PAIRS):
             if pair and perf_counter() - started > SECONDS:
                 break
-            inputs = _fresh(snippet)
+            inputs = source.fresh()
             kept = call(*other)
             before = cloned(kept) if results_last else None
             # The same buffers with the same contents, twice.
@@ -111,10 +108,6 @@ def objection(behaviour: Behaviour, eager: Behaviour) -> str | None:
     if behaviour.returns_inputs and not eager.returns_inputs:
         return "returned the memory of an input"
     return None
-
-
-def _fresh(snippet: Snippet) -> list[Any]:
-    return snippet.inputs(secrets.randbits(31))
 
 
 def _changed(inputs: Sequence[Any], before: Sequence[Any]) -> bool:

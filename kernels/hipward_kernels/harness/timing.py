@@ -35,6 +35,9 @@ BUSY_CYCLES = 400_000
 HOT_BATCH_MS = 0.2
 """Least duration of a batch of hot calls: much longer than the overhead of the two events around it."""
 HOT_BATCHES = 30
+FEWEST_HOT_BATCHES = 5
+HOT_SECONDS = 0.5
+"""Time for the batches of a variant: long calls vary less, and have fewer batches."""
 MOST_HOT_CALLS = 2000
 WAITS_FOR_HOST = 0.9
 """If launching takes more than this share of a call's time, the device waits for the host."""
@@ -83,8 +86,12 @@ class WatchfulClock(Clock, Protocol):
         call: Callable[..., Any],
         arguments: Sequence[Sequence[Any]],
         after: Callable[[int, Any], None] | None = None,
+        before: Callable[[int], None] | None = None,
     ) -> tuple[list[float], Any]:
-        """See `Clock`. `after` is called with the index and the result of each call, outside of the timed region."""
+        """See `Clock`. `before` is called with the index of each call, `after` with its index and result.
+
+        Neither is part of the timed region.
+        """
 
 
 class HostClock:
@@ -102,6 +109,7 @@ class HostClock:
         call: Callable[..., Any],
         arguments: Sequence[Sequence[Any]],
         after: Callable[[int, Any], None] | None = None,
+        before: Callable[[int], None] | None = None,
     ) -> tuple[list[float], Any]:
         """See `WatchfulClock`. The garbage collector is disabled meanwhile."""
         now = perf_counter_ns
@@ -114,6 +122,8 @@ class HostClock:
             for index, args in enumerate(arguments):
                 # Frees the last result here and not while the next call is timed.
                 result = None
+                if before:
+                    before(index)
                 start = now()
                 result = call(*args)
                 end = now()
@@ -151,6 +161,7 @@ class DeviceClock:
         call: Callable[..., Any],
         arguments: Sequence[Sequence[Any]],
         after: Callable[[int, Any], None] | None = None,
+        before: Callable[[int], None] | None = None,
     ) -> tuple[list[float], Any]:
         """See `WatchfulClock`. The host does not wait until all calls are launched.
 
@@ -164,6 +175,8 @@ class DeviceClock:
             stream = _current_stream(self._device)
             pairs = [(_event(), _event()) for _ in arguments]
             for index, (args, (start, end)) in enumerate(zip(arguments, pairs, strict=True)):
+                if before:
+                    before(index)
                 self._flush.zero_()
                 if self._host_ahead:
                     _keep_busy(BUSY_CYCLES)
@@ -193,11 +206,12 @@ class DeviceClock:
             call_s: Approximate duration of a call on the device.
         """
         calls = min(max(int(HOT_BATCH_MS * 1e-3 / max(call_s, 1e-9)) + 1, 1), MOST_HOT_CALLS)
+        batches = min(max(int(HOT_SECONDS / max((calls + 1) * call_s, 1e-9)), FEWEST_HOT_BATCHES), HOT_BATCHES)
         times, walls, launches = [], [], []
         with torch.cuda.device(self._device):
             stream = _current_stream(self._device)
             # The first batch has cold caches and is not counted.
-            for batch in range(HOT_BATCHES + 1):
+            for batch in range(batches + 1):
                 start, end = _event(), _event()
                 began = perf_counter_ns()
                 call(*arguments)

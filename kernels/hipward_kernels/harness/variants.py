@@ -13,6 +13,7 @@ variant except `eager` has its own copy of the same weights.
 from __future__ import annotations
 
 import copy
+import importlib
 import logging
 import os
 from dataclasses import dataclass
@@ -59,6 +60,10 @@ STEPS: dict[VariantId, Step] = {step.name: step for step in ladder.STEPS}
 
 class UnavailableError(Exception):
     """A variant cannot run here. The message states the reason."""
+
+
+class NothingToDoError(UnavailableError):
+    """A step would not change the model."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,11 @@ def parse_variants(names: Sequence[Any]) -> list[VariantId]:
 
 
 def build(
-    variant: VariantId, origin: Origin, available: Collection[VariantId], costly: Collection[VariantId] = ()
+    variant: VariantId,
+    origin: Origin,
+    available: Collection[VariantId],
+    costly: Collection[VariantId] = (),
+    idle: Collection[VariantId] = (),
 ) -> BuiltVariant:
     """Builds a variant.
 
@@ -121,6 +130,7 @@ def build(
         origin: The model to build it from.
         available: Earlier variants that the job requests and that can run here.
         costly: Those whose step was measured to cost time; the variant is built without these steps.
+        idle: Steps that are known to change nothing in this model.
 
     Raises:
         UnavailableError: The variant cannot run here, or would change nothing.
@@ -136,7 +146,7 @@ def build(
     if variant == COMPILED:
         return _apply_steps(origin, (), mode)
     if variant == EVERYTHING:
-        return _everything(origin, below, costly, mode)
+        return _everything(origin, below, costly, idle, mode)
     step = STEPS[variant]
     if reason := _refusal(step, origin):
         raise UnavailableError(f"{reason}.")
@@ -163,20 +173,37 @@ def _apply_steps(
     except DisagreesError as error:
         raise UnavailableError(f"It cannot be applied to Model: {error}.") from error
     if required is not None and (reason := done.reason(required)):
-        raise UnavailableError(reason)
+        raise NothingToDoError(reason)
     lower = [] if mode is None or not steps else [COMPILED]
     lower += [step.name for step in steps if step is not required and done.found[step.name].changed]
     return BuiltVariant(done.call, tuple(lower), tuple(done.includes()), mode not in GRAPH_MODES)
 
 
-def _everything(origin: Origin, below: Collection[VariantId], costly: Collection[VariantId], mode: str) -> BuiltVariant:
-    steps = tuple(step for step in ladder.STEPS if step.name not in costly and not _refusal(step, origin))
+def _everything(
+    origin: Origin, below: Collection[VariantId], costly: Collection[VariantId], idle: Collection[VariantId], mode: str
+) -> BuiltVariant:
+    out = {*costly, *idle}
+    steps = tuple(step for step in ladder.STEPS if step.name not in out and not _refusal(step, origin))
+    pays = " and that pays" if costly else ""
+
+    def included(lower: Sequence[VariantId]) -> None:
+        if all(name in below for name in lower):
+            raise UnavailableError(f"{LABELS[lower[-1]]} includes everything that Model and this host allow{pays}.")
+
+    # If each step was measured already, the model need not be captured once more.
+    included([COMPILED, *(step.name for step in steps)])
     variant = _apply_steps(origin, steps, mode)
-    lower = [COMPILED, *(name for name in variant.based_on if name != COMPILED)]
-    if all(name in below for name in lower):
-        pays = " and that pays" if costly else ""
-        raise UnavailableError(f"{LABELS[lower[-1]]} includes everything that Model and this host allow{pays}.")
+    included([COMPILED, *(name for name in variant.based_on if name != COMPILED)])
     return variant
+
+
+def import_compiler() -> None:
+    """Imports the modules that `torch.compile` imports at its first use."""
+    for name in ("torch._dynamo", "torch._inductor.compile_fx", "torch._inductor.codecache"):
+        try:
+            importlib.import_module(name)
+        except Exception:  # A compiler that cannot be imported makes its variants unavailable.
+            log.info("%s cannot be imported", name, exc_info=True)
 
 
 def forget_compilations() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,6 +15,10 @@ MOST_CALLS = 4
 """Most different calls that are recorded of one module."""
 
 
+MOST_ELEMENTS = 1 << 26
+"""Most elements of the random arguments of a call."""
+
+
 @dataclass(frozen=True)
 class Call:
     """One call of a module whose arguments and result were all tensors."""
@@ -24,6 +28,16 @@ class Call:
     dtypes: tuple[torch.dtype, ...]
     device: torch.device
     """Device of the first argument."""
+
+    def of_bounded_size(self) -> Call:
+        """The same call with fewer rows if it is large and all arguments have the same number of rows."""
+        elements = sum(shape.numel() for shape in self.shapes)
+        rows = {shape[0] for shape in self.shapes if shape}
+        if elements <= MOST_ELEMENTS or len(rows) != 1 or not all(self.shapes):
+            return self
+        (count,) = rows
+        fewer = max(count * MOST_ELEMENTS // elements, 1)
+        return replace(self, shapes=tuple(torch.Size((fewer, *shape[1:])) for shape in self.shapes))
 
     def random_arguments(self, scale: float, seed: int) -> list[Tensor]:
         """Normally distributed arguments with standard deviation `scale`, created on the device of the call."""

@@ -20,6 +20,8 @@ pub struct Ops {
     pub(crate) list: Vec<Op>,
     /// `results/models.csv`: what was measured of models that are made of them.
     pub(crate) models: Vec<Study>,
+    /// `results/kernelbench.csv`: jobs of unchanged KernelBench problems.
+    pub(crate) kernelbench: Table,
     /// `results/isa_example.json`: a kernel and its machine code.
     pub(crate) recorded: Option<Recorded>,
 }
@@ -105,6 +107,7 @@ impl Ops {
         Ops {
             list,
             models: models::parse(&table("results/models.csv")),
+            kernelbench: table("results/kernelbench.csv"),
             recorded,
         }
     }

@@ -1,5 +1,6 @@
 //! Measurements of whole models, version by version: a plot for each study, and the tables of its comparisons in folds.
 
+mod kernelbench;
 mod plot;
 
 use super::frame::Page;
@@ -96,7 +97,11 @@ pub(super) fn page(site: &Site) -> Page {
         let href = format!("#{}", slug(title));
         view! { <li><a href=href>{title.to_owned()}</a></li> }.into_any()
     });
-    let contents = on_this_page(contents.collect());
+    let problems = kernelbench::summary(&site.ops.kernelbench).map(|_| {
+        let href = format!("#{}", kernelbench::ID);
+        view! { <li><a href=href>{kernelbench::TITLE}</a></li> }.into_any()
+    });
+    let contents = on_this_page(contents.chain(problems).collect());
     let sections: Vec<AnyView> = studies.into_iter().map(section).collect();
     let versions: Vec<AnyView> = VERSIONS
         .iter()
@@ -121,6 +126,7 @@ pub(super) fn page(site: &Site) -> Page {
             {contents}
             {sections.is_empty().then(|| view! { <p>"Nothing is recorded."</p> })}
             {sections}
+            {kernelbench::section(&site.ops.kernelbench)}
             <h2>"Measure it yourself"</h2>
             <p>
                 <code>"python -m hipward_kernels.workshop.record_results"</code>
@@ -144,16 +150,17 @@ fn described(study: &Study) -> (&str, Option<&'static str>) {
 /// The text of the page by headings, for the search. Tables of figures are left out.
 pub(super) fn search_sections(site: &Site) -> Vec<Section> {
     let studies = site.ops.models.iter().map(described);
+    let studies = studies.map(|(title, about)| {
+        let mut section = Section {
+            id: slug(title),
+            title: title.to_owned(),
+            text: String::new(),
+        };
+        section.push(about.unwrap_or_default());
+        section
+    });
     studies
-        .map(|(title, about)| {
-            let mut section = Section {
-                id: slug(title),
-                title: title.to_owned(),
-                text: String::new(),
-            };
-            section.push(about.unwrap_or_default());
-            section
-        })
+        .chain(kernelbench::search_section(&site.ops.kernelbench))
         .collect()
 }
 

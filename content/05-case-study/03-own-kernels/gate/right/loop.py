@@ -40,8 +40,8 @@ def failures(
     """Names of the tensors whose error is neither within `tolerance` nor at most twice the baseline's own."""
     failed = []
     # hole: compare
-    for name in exact:
-        mine, theirs = error(candidate[name], exact[name]), error(baseline[name], exact[name])
+    for name, right in exact.items():
+        mine, theirs = error(candidate[name], right), error(baseline[name], right)
         passes = mine <= tolerance or mine <= 2 * theirs
         failed += [] if passes else [name]
     # end: compare

@@ -18,7 +18,7 @@ def computed(model, tokens: Tensor, labels: Tensor) -> dict[str, Tensor]:
     loss = model(tokens, labels)
     loss.backward()
     # hole: gradients
-    # Without the NaN, a name would be missing in the result, and nobody would compare it.
+    # Without the NaN, a name would be missing in the result, and would not be compared.
     found = {
         name: torch.full_like(parameter, math.nan) if parameter.grad is None else parameter.grad
         for name, parameter in model.named_parameters()

@@ -43,7 +43,7 @@ def sentence(rival: Step, step: Step) -> str:
     """The speed-up with what it refers to: `3.14× over v1 in bfloat16 (medium, NVIDIA H200)`."""
     work, waiting = factors(rival, step)
     # hole: sentence
-    speedup = format(rival.step_ms / step.step_ms, ".2f")
+    speedup = format(work * waiting, ".2f")
     return speedup + "× over " + rival.version + " in " + step.precision + f" ({step.size}, {step.device})"
     # end: sentence
 
@@ -56,7 +56,7 @@ def share_of_roofline(step: Step, flops: float, bytes_: float, flops_per_s: floa
     """
     # hole: roofline
     arithmetic, traffic = flops / flops_per_s, bytes_ / bytes_per_s
-    least_ms = (arithmetic if arithmetic > traffic else traffic) * 1000
+    least_ms = max([arithmetic, traffic]) * 1000
     if least_ms > step.step_ms:
         raise ValueError("faster than possible")
     return least_ms / step.step_ms
