@@ -61,10 +61,10 @@ pub(crate) async fn submit(
         ..parse(&runner, &headers, &read(&app, body).await?)?
     };
     check_runner(refusal(&runner, &identity).as_ref())?;
-    let most = runner.settings.queue_limit;
+    let limits = runner.settings.queue_limits;
     let summary = app
         .store
-        .with(move |store| store.submit(&job, most))
+        .with(move |store| store.submit(&job, limits))
         .await?;
     runner.activity.queue_changed();
     let location = HeaderValue::try_from(format!("/api/v1/jobs/{}", summary.id)).ok();

@@ -160,7 +160,7 @@ pub(crate) async fn metrics(State(app): State<App>) -> ApiResult<Response> {
         "hipward_queue_limit",
         "gauge",
         "Jobs that may wait.",
-        runner.settings.queue_limit,
+        runner.settings.queue_limits.total,
     );
     let help = "Time for which the oldest queued job has waited since it was submitted.";
     text.single(

@@ -1,12 +1,13 @@
 //! Everything that is not the API: the site's pages, and each job's page.
 
 use super::{App, jobs, problem::ApiError, report};
-use crate::web::pages::SECURITY_POLICY;
+use crate::web::pages::{Pages, SECURITY_POLICY};
 use axum::{
     extract::{Query, Request, State},
     http::{HeaderMap, Method, StatusCode, Uri, header},
     response::{Html, IntoResponse, Redirect, Response},
 };
+use tokio::task::spawn_blocking;
 
 /// Maximum number of jobs side by side.
 const MAX_COMPARED: usize = 6;
@@ -71,7 +72,7 @@ async fn jobs_page(app: &App, headers: &HeaderMap) -> Response {
         },
         Err(_) => None,
     };
-    page(StatusCode::OK, app.pages.current().jobs(jobs))
+    render(app, |pages| pages.jobs(jobs)).await
 }
 
 /// Jobs side by side: `?job=…&job=…`.
@@ -89,14 +90,26 @@ async fn compare_page(app: &App, uri: &Uri) -> Response {
             Err(error) => return ApiError::from(error).into_response(),
         }
     }
-    page(StatusCode::OK, app.pages.current().compare(jobs))
+    render(app, |pages| pages.compare(jobs)).await
 }
 
 async fn job_page(app: &App, id: String) -> Response {
     match report::find(app, id).await {
-        Ok(Some(job)) => page(StatusCode::OK, app.pages.current().job(job)),
+        Ok(Some(job)) => render(app, |pages| pages.job(job)).await,
         Ok(None) => not_found(app),
         Err(error) => ApiError::from(error).into_response(),
+    }
+}
+
+/// Renders a page of jobs on a thread where blocking is allowed, because code is highlighted and samples are plotted.
+async fn render(app: &App, html: impl FnOnce(&Pages) -> String + Send + 'static) -> Response {
+    let pages = app.pages.current();
+    match spawn_blocking(move || html(&pages)).await {
+        Ok(html) => page(StatusCode::OK, html),
+        Err(error) => {
+            tracing::error!("cannot render a page: {error}");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
     }
 }
 

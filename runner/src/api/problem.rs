@@ -114,6 +114,11 @@ impl From<StoreError> for ApiError {
             let detail = format!("{waiting} jobs are waiting for a device, which is the maximum.");
             return Self::too_many("queue-full", "The queue is full", detail, QUEUE_MOVES);
         }
+        if let StoreError::OwnerQueueFull { waiting } = error {
+            let title = "The queue is full for this token";
+            let detail = format!("{waiting} jobs of this token are waiting, which is the maximum.");
+            return Self::too_many("token-queue-full", title, detail, QUEUE_MOVES);
+        }
         tracing::error!("{error}");
         let status = match error {
             // A state of the host, which its operator can change.

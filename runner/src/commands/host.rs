@@ -1,6 +1,6 @@
 //! The arguments of a runner, shared by the commands that start one. Each command chooses the data folder.
 
-use crate::jobs::{Settings, prepare_data_folder};
+use crate::jobs::{QueueLimits, Settings, prepare_data_folder};
 use clap::ValueEnum;
 use hipward_protocol::IsolationLevel;
 use std::{path::PathBuf, time::Duration};
@@ -31,6 +31,14 @@ pub(crate) struct HostArgs {
         hide_short_help = true
     )]
     queue_limit: usize,
+    /// Maximum number of queued jobs of one token, other than the operator's
+    #[arg(
+        long,
+        value_name = "JOBS",
+        default_value = "100",
+        hide_short_help = true
+    )]
+    token_queue_limit: usize,
     /// Isolation level below which no job runs: limits, syscalls or files [default: files where others can send code, else
     /// limits]
     #[arg(long, value_name = "LEVEL", value_enum, hide_possible_values = true)]
@@ -72,7 +80,10 @@ impl HostArgs {
             wall_limit: self.wall_limit,
             memory_bytes: self.memory_limit,
             time_cap_s: self.time_cap.as_secs_f64(),
-            queue_limit: self.queue_limit,
+            queue_limits: QueueLimits {
+                total: self.queue_limit,
+                per_owner: self.token_queue_limit,
+            },
             minimum_isolation: self.minimum_isolation.map_or(default_isolation, Into::into),
             minimum_isolation_for_others: self
                 .minimum_isolation

@@ -98,6 +98,12 @@ pub(crate) enum StoreError {
         /// The number of queued jobs.
         waiting: usize,
     },
+    /// Too many jobs of one token are queued.
+    #[error("the queue is full for this token: {waiting} of its jobs are waiting")]
+    OwnerQueueFull {
+        /// The number of its queued jobs.
+        waiting: usize,
+    },
     /// The system returned no random numbers.
     #[error("the system returned no random numbers: {0}")]
     Random(#[from] getrandom::Error),

@@ -62,6 +62,25 @@ struct Inner {
     _lock: Option<File>,
 }
 
+/// Maximum numbers of queued jobs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QueueLimits {
+    /// Of all senders.
+    pub(crate) total: usize,
+    /// Of one token, other than the operator's.
+    pub(crate) per_owner: usize,
+}
+
+impl From<usize> for QueueLimits {
+    /// The same limit for all senders and for each.
+    fn from(limit: usize) -> Self {
+        QueueLimits {
+            total: limit,
+            per_owner: limit,
+        }
+    }
+}
+
 /// Counters since the store was opened.
 #[derive(Clone, Debug, Default)]
 struct Counters {
@@ -142,8 +161,13 @@ impl Store {
         }
     }
 
-    /// Queues a job, unless `most` jobs are waiting already.
-    pub(crate) fn submit(&self, job: &NewJob, most: usize) -> Result<JobSummary> {
+    /// Queues a job, unless as many jobs as the limits permit are waiting already.
+    pub(crate) fn submit(
+        &self,
+        job: &NewJob,
+        limits: impl Into<QueueLimits>,
+    ) -> Result<JobSummary> {
+        let limits = limits.into();
         let id = random_id::random_id()?;
         let variants = serde_json::to_string(&job.variants)?;
         self.check_damage()?;
@@ -152,8 +176,17 @@ impl Store {
                 .prepare_cached("select count(*) from jobs where state = 'queued'")?
                 .query_row([], |row| row.get(0))?;
             let waiting = usize::try_from(waiting).unwrap_or(0);
-            if waiting >= most {
+            if waiting >= limits.total {
                 return Err(StoreError::QueueFull { waiting });
+            }
+            if let Some(owner) = &job.owner {
+                let own: i64 = tx
+                    .prepare_cached("select count(*) from jobs where state = 'queued' and owner = ?1")?
+                    .query_row([owner], |row| row.get(0))?;
+                let waiting = usize::try_from(own).unwrap_or(0);
+                if waiting >= limits.per_owner {
+                    return Err(StoreError::OwnerQueueFull { waiting });
+                }
             }
             tx.execute(
                 "insert into jobs (id, title, code, code_sha256, variants, device, owner, state, created_at)

@@ -280,6 +280,38 @@ fn full_queue_rejects_jobs() {
 }
 
 #[test]
+fn one_token_cannot_fill_the_queue() {
+    let (_folder, store) = open();
+    let limits = QueueLimits {
+        total: 5,
+        per_owner: 2,
+    };
+    let of = |owner: &str| NewJob {
+        owner: Some(owner.to_owned()),
+        ..job()
+    };
+    for _ in 0..2 {
+        store.submit(&of("ann"), limits).expect("queued");
+    }
+    let refused = store.submit(&of("ann"), limits);
+    assert!(
+        matches!(refused, Err(StoreError::OwnerQueueFull { waiting: 2 })),
+        "{refused:?}"
+    );
+    store.submit(&of("bob"), limits).expect("has its own limit");
+    for _ in 0..2 {
+        store
+            .submit(&job(), limits)
+            .expect("the operator has no own limit");
+    }
+    let refused = store.submit(&of("bob"), limits);
+    assert!(
+        matches!(refused, Err(StoreError::QueueFull { waiting: 5 })),
+        "{refused:?}"
+    );
+}
+
+#[test]
 fn changes_of_a_long_queue_write_one_event_each() {
     const WAITING: usize = 5000;
     let (_folder, store) = open();
