@@ -136,8 +136,11 @@ fn precision(row: &VariantView) -> String {
 }
 
 fn errors(output: &OutputError) -> String {
+    let used = output.limit_used.map_or_else(String::new, |share| {
+        format!(", {} % of the limit", fixed(100.0 * share, 0))
+    });
     format!(
-        "max error {} (eager {}), cosine {}",
+        "max error {} (eager {}){used}, cosine {}",
         error(output.max_abs),
         error(output.eager_max_abs),
         fixed(output.cosine, 6)
