@@ -74,6 +74,9 @@ screenshots: setup-test build ## Take screenshots of every page type: target/scr
 bench: setup-test build python ## Measure speed and size on this machine as one table
 	@tools/bench $(PARTS)
 
+chaos: ## Kill server, supervisors and workers at random moments: make chaos N=1000
+	HIPWARD_CHAOS=$(or $(N),200) cargo $(NEXTEST) $(ALL) --no-capture --test chaos
+
 fuzz: ## Fuzz the analyzer: make fuzz SECONDS=60 (for each target)
 	@tools/fuzz $(SECONDS)
 
@@ -94,4 +97,4 @@ dist: assets ## Build the optimised binary: dist/hipward
 	cargo build --locked --release --package hipward
 	@install -D $(CARGO_TARGET_DIR)/release/hipward dist/hipward
 
-.PHONY: help setup setup-test python bundler assets build serve test check screenshots bench bench-gpu fuzz new-rule lock npm dist
+.PHONY: help setup setup-test python bundler assets build serve test check screenshots bench bench-gpu chaos fuzz new-rule lock npm dist

@@ -41,6 +41,8 @@ def checks_of(path: Path) -> Callable[[Path], str] | None:
         return data.check_coverage_list
     if path == CONTENT / "reference" / "glossary.toml":
         return data.check_glossary
+    if path == CONTENT / "reference" / "claims.toml":
+        return data.check_claims
     by_name = {
         "lesson.md": lesson.check_lesson,
         "part.toml": data.check_part,

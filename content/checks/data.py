@@ -13,6 +13,8 @@ from checks.links import KINDS, is_page, rules
 
 RESULT_COLUMNS = ["id", "op", "shape", "variant", "dtype", "device", "torch", "triton"]
 RESULT_COLUMNS += ["median_us", "low_us", "high_us", "percent_of_copy", "conditions", "source"]
+CLAIM_FIELDS = {"seed", "statement", "verdict", "measured", "source", "url", "lesson"}
+VERDICTS = {"holds", "depends", "wrong", "unmeasured"}
 ROW_ID = re.compile(r"[0-4]:[1-9]\d*")
 
 
@@ -109,13 +111,16 @@ def coverage_rows() -> frozenset[str]:
 
 def check_reference(path: Path) -> str:
     table = tomllib.loads(path.read_text(encoding="utf-8"))
+    keywords = table.pop("keywords", [])
+    expect(all(isinstance(word, str) and word for word in keywords), "keywords must be a list of words and phrases")
     if "generate" in table:
         # Columns, rows and sources come from the table of GPU facts, which has tests of its own.
         expect(table.keys() == {"title", "summary", "generate"}, "a generated table must have title, summary, generate")
         expect(table["generate"] == "gpus", f"there is no generated table {table['generate']}")
         return "generated"
     fields = {"title", "summary", "columns", "rows", "sources"}
-    expect(table.keys() == fields, f"a table must have {', '.join(sorted(fields))}")
+    table.setdefault("sources", [])
+    expect(table.keys() == fields, f"a table must have {', '.join(sorted(fields - {'sources'}))}, and may have sources")
     for row in table["rows"]:
         expect(len(row) == len(table["columns"]), f"the row of {row[0]} has {len(row)} cells, not {len(table['columns'])}")
     if "Rule" in table["columns"]:
@@ -123,6 +128,29 @@ def check_reference(path: Path) -> str:
         for row in table["rows"]:
             expect(row[column] in {""} | rules(), f"there is no rule {row[column]}")
     return f"{len(table['rows'])} rows"
+
+
+def check_claims(path: Path) -> str:
+    """Check the claims of porting guides; the comment in the file explains the fields."""
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    expect(table.keys() == {"title", "summary", "document", "claim"}, "the file must have title, summary, document, claim")
+    for document in table["document"]:
+        expect(document.keys() == {"id", "title", "url"}, "a document must have id, title, url")
+    documents = {str(document["id"]) for document in table["document"]}
+    known = coverage_rows()
+    seen: set[str] = set()
+    for claim in table["claim"]:
+        name = claim.get("seed", "?")
+        expect(claim.keys() == CLAIM_FIELDS, f"{name}: a claim must have {', '.join(sorted(CLAIM_FIELDS))}")
+        expect(name in known and name.partition(":")[0] in documents, f"{name} is not the id of a row in coverage.toml")
+        expect(name not in seen, f"{name} is in the file twice")
+        seen.add(name)
+        expect(claim["verdict"] in VERDICTS, f"{name}: the verdict must be one of {', '.join(sorted(VERDICTS))}")
+        expect(claim["verdict"] != "unmeasured" or claim["source"], f"{name}: state what was searched")
+        expect(claim["measured"] or claim["source"], f"{name} needs a measurement or a source")
+        expect(claim["url"] == "" or claim["url"].startswith("https://"), f"{name}: the url must begin with https://")
+        expect(is_page(f"/learn/{claim['lesson']}/"), f"{name}: there is no lesson {claim['lesson']}")
+    return f"{len(seen)} claims"
 
 
 def check_glossary(path: Path) -> str:

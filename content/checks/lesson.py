@@ -76,7 +76,7 @@ def check_front_matter(front: dict[str, Any], errors: list[str]) -> Iterator[str
     """Add the errors of the front matter to `errors`; yield the pages among the prerequisites that do not exist."""
     required: dict[str, type] = {"title": str, "summary": str, "minutes": int, "goal": str}
     required |= {"prerequisites": list, "checked": list}
-    optional: dict[str, type] = {"teaches": str, "paths": list}
+    optional: dict[str, type] = {"teaches": str, "paths": list, "keywords": list}
     for name in required.keys() - front.keys():
         errors.append(f"front matter: {name} is missing")
     for name in front.keys() - required.keys() - optional.keys():

@@ -34,3 +34,10 @@ def test_certain_slowdown_counts_even_if_small() -> None:
     assert outcome(Ratio(0.994, 0.993, 0.995), 1.01) == "SAME"
     assert outcome(Ratio(1.0, 0.9, 1.1), 1.002) == "AMBIGUOUS"
     assert outcome(Ratio(1.0, 0.6, 1.2), 2.0) == "AMBIGUOUS"
+
+
+def test_interval_contains_the_ratio_if_one_variant_stopped_earlier() -> None:
+    drifting = [[1.0 + 0.1 * index] * 5 for index in range(30)]
+    found = ratio(drifting, [[each[0] / 1.25] * 5 for each in drifting[:8]])
+    assert found.low <= found.middle <= found.high
+    assert found.middle == pytest.approx(1.25)

@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
+from hipward_kernels.environment import validate
 from hipward_kernels.environment.allocator import NAMES, problem
 from hipward_kernels.environment.audit import audit, precision_note
 from hipward_kernels.environment.gpu_utils import (
@@ -261,3 +263,15 @@ def test_working_host_passes_validation() -> None:
         "ok    matrix product",
         "ok    training step",
     ]
+
+
+def test_transposed_product_fails_validation(monkeypatch: pytest.MonkeyPatch) -> None:
+    product = Tensor.__matmul__
+
+    def transposed(a: Tensor, b: Tensor) -> Tensor:
+        out = product(a, b)
+        return out.T if a.dtype == torch.bfloat16 else out
+
+    monkeypatch.setattr(Tensor, "__matmul__", transposed)
+    with pytest.raises(validate.InvalidError, match="relative error of a bf16 matrix product"):
+        validate.matrix_product(torch.device("cpu"))

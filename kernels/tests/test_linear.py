@@ -62,6 +62,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAiter]:
 def forget() -> None:
     """What was found installed, and chosen by it."""
     amd.find.cache_clear()
+    amd.shuffled_refusal.cache_clear()
     router._cache.clear()
     preshuffled._cache.clear()
 
@@ -116,6 +117,70 @@ def test_aiter_runs_only_where_supported(fake: FakeAiter) -> None:
         with disabled("aiter"):
             linear(x, weight)
     assert len(fake.shuffled) == 1
+
+
+class WheelsAiter:
+    """Behaves like the GEMM of aiter's wheel 0.1.7: no shuffled weights, and an error for shapes without a row."""
+
+    def __init__(self, tuned: set[tuple[int, int, int]]) -> None:
+        self.tuned = tuned
+
+    def __call__(
+        self,
+        A: Tensor,
+        B: Tensor,
+        bias: Tensor | None = None,
+        otype: Any = None,
+        scale_a: Tensor | None = None,
+    ) -> Tensor:
+        assert (otype, scale_a) == (A.dtype, None)
+        config = {"libtype": "hipblaslt"} if (A.shape[0], *B.shape) in self.tuned else {}
+        assert config["libtype"] == "hipblaslt"
+        return F.linear(A, B, bias)
+
+
+@pytest.mark.usefixtures("fake")
+def test_aiter_that_ignores_shuffled_weights_is_not_passed_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["aiter.tuned_gemm"], "gemm_a16w16", WheelsAiter({(64, 32, 64)}))
+    forget()
+    x, weight = torch.randn(64, 64).bfloat16(), torch.randn(32, 64).bfloat16()
+    with torch.no_grad(), switched(USE_AITER_GEMM="1", PRESHUFFLE_M_THRESH="1"):
+        assert "multiplies a shuffled weight as a plain one" in str(refusals(x, weight)["preshuffled"])
+        assert refusals(x, weight)["aiter"] is None
+        torch.testing.assert_close(linear(x, weight), F.linear(x, weight))
+
+
+@pytest.mark.usefixtures("fake")
+def test_shape_that_aiter_fails_for_uses_pytorch(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(sys.modules["aiter.tuned_gemm"], "gemm_a16w16", WheelsAiter(set()))
+    forget()
+    amd._warn_untuned.cache_clear()
+    x, weight, bias = torch.randn(3, 5, 64).bfloat16(), torch.randn(32, 64).bfloat16(), torch.randn(32).bfloat16()
+    with torch.no_grad(), switched(USE_AITER_GEMM="1"):
+        for _ in range(2):
+            torch.testing.assert_close(linear(x, weight, bias), F.linear(x, weight, bias))
+    assert [record.message.split(";")[0] for record in caplog.records] == [
+        "aiter has no tuned product for [15, 64] by [32, 64] and fails without one"
+    ]
+
+
+@pytest.mark.usefixtures("fake")
+def test_parameters_of_a_registered_op_are_read_from_its_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    make: Any = torch.library.Library
+    library = make("aiter", "FRAGMENT")
+    library.define("gemm_a16w16(Tensor A, Tensor B, Tensor? bias=None, ScalarType? otype=None) -> Tensor")
+    try:
+        monkeypatch.setattr(sys.modules["aiter.tuned_gemm"], "gemm_a16w16", lambda *_, **__: None)
+        forget()
+        function, names, reason = amd.find()
+        assert function is not None
+        assert names == {"A", "B", "bias", "otype"}
+        assert reason is None
+    finally:
+        library._destroy()
+        forget()
 
 
 def test_threshold_is_fitted_in_both_directions() -> None:

@@ -11,6 +11,7 @@ import torch
 from hipward_kernels.models import SIZES, VERSIONS, TinyLlama, training
 from hipward_kernels.models.data import batches
 from hipward_kernels.models.generation import generate
+from hipward_kernels.models.graphed import GraphedModel
 from hipward_kernels.models.graphs import GraphedDecoding, GraphedStep, GraphRefusedError
 from hipward_kernels.models.weights import copy_weights, fused, without_gradient
 from hipward_kernels.workshop.measuring import measure, prepare
@@ -94,6 +95,27 @@ def test_captured_decoding_generates_the_same_text() -> None:
         decoding.generate(prompts[0], 17)
     with pytest.raises(ValueError, match=r"prompts \[2, 8\]"):
         decoding.generate(prompts[0][:1], 16)
+
+
+def test_model_of_a_user_runs_as_a_graph() -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.Linear(128, 64)).to(GPU).eval()
+    graphed = GraphedModel(model)
+    with torch.no_grad():
+        for rows in (4, 4, 7, 4):
+            x = torch.randn(rows, 64, device=GPU)
+            torch.testing.assert_close(graphed(x), model(x))
+        assert graphed.refused == {}
+        waits = GraphedModel(ReadsItsInput().to(GPU))
+        assert torch.equal(waits(x), x + 1 if bool(x.sum() > 0) else x - 1)
+    assert "cannot be captured" in next(iter(waits.refused.values()))
+
+
+class ReadsItsInput(torch.nn.Module):
+    """Waits for a value on the host, which a capture does not support."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + 1 if bool(x.sum() > 0) else x - 1
 
 
 def test_peak_memory_is_measured_per_subject() -> None:

@@ -1,4 +1,4 @@
-"""Patching transformers' Llama: the same results with other kernels, applied completely or not at all, and restored."""
+"""Patching transformers' models: the same results with other kernels, applied completely or not, and restored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import transformers
 from torch import Tensor
 from transformers.models.llama import modeling_llama
 
-from hipward_kernels.overlay import OverlayError, llama, patched, stubs
+from hipward_kernels.overlay import OverlayError, decoder, layers, llama, patched, stubs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ def places() -> list[Any]:
         modeling_llama.LlamaRMSNorm.forward,
         modeling_llama.LlamaMLP.forward,
         modeling_llama.apply_rotary_pos_emb,
-        transformers.modeling_utils.ALL_ATTENTION_FUNCTIONS["sdpa"],
+        modeling_llama.ALL_ATTENTION_FUNCTIONS,
     ]
 
 
@@ -43,14 +43,14 @@ def places() -> list[Any]:
 def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """How often each op ran."""
     counted: dict[str, int] = {}
-    for name in ("rmsnorm", "rope", "silu_mul", "attention"):
-        op: Callable[..., Any] = getattr(llama, name)
+    for name in ("rmsnorm", "rope", "silu_mul", "gelu_mul", "attention"):
+        op: Callable[..., Any] = getattr(layers, name)
 
         def count(*arguments: Any, name: str = name, op: Callable[..., Any] = op, **keywords: Any) -> Any:
             counted[name] = counted.get(name, 0) + 1
             return op(*arguments, **keywords)
 
-        monkeypatch.setattr(llama, name, count)
+        monkeypatch.setattr(layers, name, count)
     return counted
 
 
@@ -80,6 +80,93 @@ def test_logits_gradients_and_generated_text_are_unchanged(calls: dict[str, int]
     calls.clear()
     run()
     assert calls == {}
+
+
+FAMILIES = {
+    "qwen2": ("Qwen2", {}, {"rmsnorm", "rope", "silu_mul", "attention"}),
+    "qwen3": ("Qwen3", {"head_dim": 16}, {"rmsnorm", "rope", "silu_mul", "attention"}),
+    "mistral": ("Mistral", {"sliding_window": 4}, {"rmsnorm", "rope", "silu_mul", "attention"}),
+    "gemma": ("Gemma", {"head_dim": 16}, {"rmsnorm", "rope", "gelu_mul", "attention"}),
+}
+
+
+def tiny(prefix: str, **more: Any) -> Any:
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{prefix}Config")(
+        hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+        vocab_size=64, max_position_embeddings=64, pad_token_id=0, **more,
+    )  # fmt: skip
+    model = getattr(transformers, f"{prefix}ForCausalLM")(config)
+    for name, parameter in model.named_parameters():
+        if "norm" in name:
+            # Gemma's are zero and the others' one, with which a wrong use could go unnoticed.
+            torch.nn.init.normal_(parameter, 0.5, 0.2)
+    return model
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_other_families_have_unchanged_results(family: str, calls: dict[str, int]) -> None:
+    prefix, more, expected_calls = FAMILIES[family]
+    model, ids = tiny(prefix, **more), torch.randint(1, 64, (2, 9))
+    padding = torch.ones_like(ids)
+    padding[0, :3] = 0
+
+    def run() -> tuple[Tensor, list[Tensor], Tensor]:
+        out = model(input_ids=ids, attention_mask=padding, labels=ids)
+        gradients = torch.autograd.grad(out.loss, list(model.parameters()))
+        text = model.generate(ids, attention_mask=padding, max_new_tokens=6, do_sample=False, pad_token_id=0)
+        return model(input_ids=ids).logits, list(gradients), text
+
+    logits, gradients, text = run()
+    assert not calls
+    with patched(getattr(decoder, family)):
+        new_logits, new_gradients, new_text = run()
+    assert set(calls) == expected_calls
+    torch.testing.assert_close(new_logits, logits, rtol=1e-4, atol=1e-5)
+    for mine, theirs in zip(new_gradients, gradients, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-3, atol=1e-6)
+    assert torch.equal(new_text, text)
+    calls.clear()
+    run()
+    assert not calls
+
+
+def test_patches_of_one_family_do_not_affect_another(calls: dict[str, int]) -> None:
+    model, ids = tiny("Qwen2"), torch.randint(1, 64, (1, 5))
+    first, second = patched(llama), patched(decoder.mistral)
+    first.__enter__()
+    second.__enter__()
+    model(input_ids=ids)
+    # In another order than a nested one.
+    first.__exit__(None, None, None)
+    second.__exit__(None, None, None)
+    assert not calls
+    assert modeling_llama.ALL_ATTENTION_FUNCTIONS is transformers.modeling_utils.ALL_ATTENTION_FUNCTIONS
+
+
+def test_gemma_norm_adds_one_in_float32() -> None:
+    norm = transformers.models.gemma.modeling_gemma.GemmaRMSNorm(64).bfloat16()
+    torch.nn.init.normal_(norm.weight, 0.0, 1e-3)
+    x = torch.randn(8, 64).bfloat16()
+    expected = norm(x)
+    with patched(decoder.gemma):
+        torch.testing.assert_close(norm(x), expected, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("name", ["softcap", "cache", "position_bias", "s_aux"])
+def test_arguments_that_the_router_lacks_are_passed_to_the_original(name: str, calls: dict[str, int]) -> None:
+    seen: list[dict[str, Any]] = []
+
+    def original(module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Any, **rest: Any) -> str:
+        assert (module, attention_mask) == (None, None)
+        assert query is key is value
+        seen.append(rest)
+        return "original"
+
+    x = torch.randn(1, 2, 4, 8)
+    assert layers.sdpa(original)(None, x, x, x, None, **{name: 30.0}) == "original"
+    assert seen[0][name] == 30.0
+    assert not calls
 
 
 def test_other_activations_use_the_original(calls: dict[str, int]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import sqlite3
 import sys
 from dataclasses import replace
@@ -16,7 +17,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from hipward_kernels.profile import rocpd, rocprof_compute, rocprof_sys, rocprofv3
+from hipward_kernels.profile import rocm, rocpd, rocprof_compute, rocprof_sys, rocprofv3
 from hipward_kernels.profile.breakdown import read_trace, table
 from hipward_kernels.profile.classes import kind_of
 from hipward_kernels.profile.dispatch import Dispatch, summary
@@ -136,6 +137,44 @@ def test_graph_breaks_are_reported_with_their_line() -> None:
     whole = graph_breaks(nn.ReLU(), [torch.ones(3)])
     assert whole.breaks == []
     assert whole.in_words() == "1 graph with 1 operators, no breaks: torch.compile(fullgraph=True) takes it."
+
+
+class ReadsValues(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        if x.max() > 100:
+            x = x / 2
+        x = x * x[0].item()
+        left = torch.tensor(3)
+        while left > 0:
+            left -= 1
+        return x + 1
+
+
+@pytest.mark.parametrize("logging_is_off", [False, True])
+def test_each_graph_break_is_reported_once(logging_is_off: bool) -> None:
+    logging.disable(logging.CRITICAL if logging_is_off else logging.NOTSET)
+    try:
+        report = graph_breaks(ReadsValues(), [torch.ones(3)])
+    finally:
+        logging.disable(logging.NOTSET)
+    places = [one.place for one in report.breaks]
+    assert len(set(places)) == len(places)
+    assert all(place.endswith(" in forward") for place in places)
+    if logging_is_off:
+        # Without the log, a break between two graphs without operators is not known.
+        return
+    assert [one.reason.split()[0] for one in report.breaks] == ["Data-dependent", "Unsupported", "Data-dependent"]
+    assert "item()" in report.breaks[1].reason
+    assert [one.times for one in report.breaks] == [1, 1, 2]
+    assert report.in_words().endswith("(2 times)")
+
+
+def test_log_of_graph_breaks_is_left_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    logger = logging.getLogger("torch._dynamo.symbolic_convert.__graph_breaks")
+    before = logger.level, logger.propagate, list(logger.handlers)
+    graph_breaks(ReadsValues(), [torch.ones(3)])
+    assert (logger.level, logger.propagate, logger.handlers) == before
+    assert "Graph break" not in capsys.readouterr().err
 
 
 # --- ROCm's tools -------------------------------------------------------------------------------------------------
@@ -345,6 +384,120 @@ def test_passes_of_newer_rocprof_compute_are_merged(tmp_path: Path) -> None:
     (folder / "results_pmc_perf_1.csv").write_text(second.replace("fill", "scale"))
     with pytest.raises(ValueError, match="dispatch 1 is scale, and fill in another pass"):
         rocprof_compute.read(tmp_path)
+
+
+ROOFLINE_CSV = """\
+device,HBMBw,HBMBwLow,HBMBwHigh,MALLBw,L2Bw,FP32Flops,FP32FlopsLow,MFMAF4Flops,MFMABF16Flops,MFMAI8Ops
+0,4217.5,4210.1,4221.9,0,21460.2,119803.4,119800.0,,653280.5,1295711.0
+"""
+
+
+def test_roofline_of_rocprof_compute_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match=r"left no roofline\.csv"):
+        rocprof_compute.read_roofline(tmp_path)
+    folder = tmp_path / "roofline" / "MI300X_A1"
+    folder.mkdir(parents=True)
+    (folder / "roofline.csv").write_text(ROOFLINE_CSV)
+    (folder / "empirRoof_gpu-0_FP32.pdf").touch()
+    (peaks,) = rocprof_compute.read_roofline(tmp_path)
+    assert set(peaks) == {"HBMBw", "L2Bw", "FP32Flops", "MFMABF16Flops", "MFMAI8Ops"}
+    assert peaks["HBMBw"] == rocprof_compute.Peak(4217.5, "TB/s")
+    rocm.main(["roofline", "--output", str(tmp_path), "--read"])
+    printed = capsys.readouterr().out
+    assert "| MFMABF16Flops | 653.28 TFLOP/s |" in printed
+    assert "empirRoof_gpu-0_FP32.pdf" in printed
+    (folder / "roofline.csv").write_text("device,HBMBw\n0,0\n")
+    with pytest.raises(ValueError, match="has no bandwidths and rates"):
+        rocprof_compute.read_roofline(tmp_path)
+
+
+HIP_CALLS = """
+CREATE TABLE "rocpd_string{{id}}" ("id" INTEGER PRIMARY KEY, "guid" TEXT, "string" TEXT);
+INSERT INTO "rocpd_string{{id}}" VALUES
+  (1, 'g', 'hipLaunchKernel'), (2, 'g', 'hipStreamSynchronize'), (3, 'g', 'roctx');
+CREATE TABLE "rocpd_region{{id}}" ("id" INTEGER PRIMARY KEY, "guid" TEXT, "name_id" INTEGER, {times});
+INSERT INTO "rocpd_region{{id}}" VALUES (1, 'g', 1, {0}), (2, 'g', 2, {1}), (3, 'g', 3, {0});
+"""
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        TIMES_INSIDE + HIP_CALLS.format("1000, 5000", "6000, 7000", times='"start" BIGINT, "end" BIGINT'),
+        TIMES_APART + HIP_CALLS.format("1, 2", "3, 4", times='"start_id" INTEGER, "end_id" INTEGER'),
+    ],
+    ids=["times inside", "times apart"],
+)
+def test_hip_calls_are_read_and_reported(tmp_path: Path, layout: str, capsys: pytest.CaptureFixture[str]) -> None:
+    database(tmp_path / "profile_results.db", layout)
+    assert rocprofv3.read_hip_calls(tmp_path) == [
+        rocprofv3.HipCall("hipLaunchKernel", 1000, 5000),
+        rocprofv3.HipCall("hipStreamSynchronize", 6000, 7000),
+    ]
+    rocm.main(["kernels", "--output", str(tmp_path), "--read"])
+    assert "| hipLaunchKernel | 0.004 | 1 | 4.0 |" in capsys.readouterr().out
+
+
+def test_hip_calls_of_a_csv_file_are_read(tmp_path: Path) -> None:
+    assert rocprofv3.read_hip_calls(tmp_path) == []
+    (tmp_path / "1_hip_api_trace.csv").write_text(
+        '"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n'
+        '"HIP_RUNTIME_API","hipMemcpyAsync",7,7,1,100,300\n'
+    )
+    assert rocprofv3.read_hip_calls(tmp_path) == [rocprofv3.HipCall("hipMemcpyAsync", 100, 300)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["kernels", "--hip-trace"], "rocprofv3 --kernel-trace --stats --truncate-kernels --hip-trace "),
+        (["timeline"], "rocprof-sys-run --profile --trace -- "),
+        (["counters"], "rocprof-compute profile --output-directory profiles/counters --no-roof -- "),
+        (["roofline"], "rocprof-compute profile --output-directory profiles/roofline --roof-only -- "),
+    ],
+)
+def test_command_lines_of_the_tools_are_printed(
+    arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rocm.main([*arguments, "--print", "--", *PROGRAM])
+    printed = capsys.readouterr().out
+    assert printed.startswith(expected)
+    assert printed.endswith("-- python train.py --batch-size 8\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["kernels"], "name the program after --"),
+        (["kernels", "--read", "--", "python"], "--read runs no program"),
+        (["roofline", "--hip-trace", "--", "python"], "options of kernels"),
+    ],
+)
+def test_wrong_arguments_of_the_profilers_are_reported(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        rocm.main(arguments)
+    assert message in capsys.readouterr().err
+
+
+def test_profilers_are_run_by_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("ROCM_PATH", str(tmp_path / "rocm"))
+    with pytest.raises(SystemExit):
+        rocm.main(["roofline", "--output", str(tmp_path / "out"), "--", *PROGRAM])
+    assert "rocprofiler-compute" in capsys.readouterr().err
+    fake = tmp_path / "rocm" / "bin" / "rocprof-compute"
+    fake.parent.mkdir(parents=True)
+    fake.write_text(
+        f"#!{sys.executable}\nimport pathlib, sys\nfolder = pathlib.Path(sys.argv[3])\nfolder.mkdir(parents=True)\n"
+        f"(folder / 'roofline.csv').write_text({ROOFLINE_CSV!r})\n"
+    )
+    fake.chmod(0o755)
+    rocm.main(["roofline", "--output", str(tmp_path / "out"), "--", *PROGRAM])
+    assert "| HBMBw | 4.22 TB/s |" in capsys.readouterr().out
 
 
 def test_missing_and_failing_tools_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

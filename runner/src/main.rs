@@ -6,6 +6,7 @@ mod api;
 mod atomic_write;
 mod commands;
 mod config;
+mod connections;
 mod devices;
 mod exercise;
 mod isolation;
@@ -62,6 +63,12 @@ enum Command {
     Build(build::Args),
     /// Report what this host has and lacks, and how to fix it
     Doctor(doctor::Args),
+    /// Create, list and remove the tokens of a team
+    Token(commands::tokens::Args),
+    /// Copy a server's jobs, results and tokens into a file, also while it runs
+    Backup(commands::backup::BackupArgs),
+    /// Replace a server's jobs by a backup
+    Restore(commands::backup::RestoreArgs),
     /// Run one worker in its sandbox; started by `serve`
     #[command(hide = true)]
     SandboxExec,
@@ -77,6 +84,9 @@ fn main() -> ExitCode {
         Command::Try(args) => try_exercise::run(args),
         Command::Build(args) => build::run(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Token(args) => commands::tokens::run(args),
+        Command::Backup(args) => commands::backup::run_backup(args),
+        Command::Restore(args) => commands::backup::run_restore(args),
         Command::SandboxExec => isolation::supervise(),
     }
 }

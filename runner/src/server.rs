@@ -1,9 +1,10 @@
 //! The server: store, runner, scheduler and API. `serve` runs it until it is stopped, and `bench` for one job.
 
 use crate::{
-    api::{AccessConfig, AccessControl, App, router},
-    jobs::{LocalRunner, RequestWorkers, Store, schedule},
-    shutdown::shutdown,
+    api::{AccessConfig, AccessControl, App, Streams, router},
+    connections::{self, ClientLimits},
+    jobs::{LocalRunner, RequestWorkers, Retention, Store, apply_retention, schedule},
+    shutdown::{Shutdown, shutdown},
     web::live_pages::LivePages,
 };
 use std::{io, net::SocketAddr, sync::Arc};
@@ -19,41 +20,72 @@ pub(crate) async fn listen(bind: SocketAddr) -> Result<(TcpListener, SocketAddr)
     Ok((listener, bound))
 }
 
-/// Serves until `stopped` resolves. Jobs in progress are then queued again.
-pub(crate) async fn run_server(
-    listener: TcpListener,
-    access: AccessConfig,
-    store: Store,
-    runner: LocalRunner,
-    pages: LivePages,
-    stopped: impl Future<Output = ()> + Send + 'static,
-) -> io::Result<()> {
-    let bound = listener.local_addr()?;
-    let (stop, shutdown) = shutdown();
+/// The parts of a server.
+pub(crate) struct Server {
+    /// Who may send requests, and who may run code.
+    pub(crate) access: AccessConfig,
+    /// Jobs and their logs.
+    pub(crate) store: Store,
+    /// The runner.
+    pub(crate) runner: LocalRunner,
+    /// The site.
+    pub(crate) pages: LivePages,
+    /// How long jobs are stored.
+    pub(crate) retention: Retention,
+    /// What clients may occupy.
+    pub(crate) limits: ClientLimits,
+}
+
+impl Server {
+    /// Serves until `stopped` resolves. Jobs in progress are then queued again.
+    pub(crate) async fn run(
+        self,
+        listener: TcpListener,
+        stopped: impl Future<Output = ()> + Send + 'static,
+    ) -> io::Result<()> {
+        let bound = listener.local_addr()?;
+        let (stop, shutdown) = shutdown();
+        let limits = self.limits.fit_descriptors();
+        let scheduler = tokio::spawn(run_jobs(
+            self.runner.clone(),
+            self.store.clone(),
+            shutdown.clone(),
+        ));
+        tokio::spawn(apply_retention(
+            self.store.clone(),
+            self.retention,
+            shutdown.clone(),
+        ));
+        tokio::spawn(verify(self.store.clone()));
+        let app = App {
+            access: Arc::new(AccessControl::new(bound, self.access, self.store.clone())),
+            store: self.store,
+            runner: self.runner,
+            compiler: Arc::new(RequestWorkers::compile()),
+            judges: Arc::new(RequestWorkers::exercise()),
+            pages: self.pages,
+            streams: Streams::new(limits.streams()),
+            body_timeout: limits.request_timeout,
+            requests: Arc::default(),
+            shutdown: shutdown.clone(),
+        };
+        connections::serve(listener, router(app), limits, stop, shutdown, stopped).await;
+        scheduler.await.map_err(io::Error::other)
+    }
+}
+
+/// Runs jobs as soon as the runner is found, until the server stops.
+async fn run_jobs(runner: LocalRunner, store: Store, shutdown: Shutdown) {
     let mut stopping = shutdown.clone();
-    let scheduler = tokio::spawn({
-        let (runner, store, shutdown) = (runner.clone(), store.clone(), shutdown.clone());
-        async move {
-            tokio::select! {
-                runner = runner.found() => schedule(runner, store, shutdown).await,
-                () = stopping.requested() => {}
-            }
-        }
-    });
-    let app = App {
-        store,
-        runner,
-        compiler: Arc::new(RequestWorkers::compile()),
-        judges: Arc::new(RequestWorkers::exercise()),
-        pages,
-        access: Arc::new(AccessControl::new(bound, access)),
-        shutdown,
-    };
-    axum::serve(listener, router(app))
-        .with_graceful_shutdown(async move {
-            stopped.await;
-            stop.now();
-        })
-        .await?;
-    scheduler.await.map_err(io::Error::other)
+    tokio::select! {
+        runner = runner.found() => schedule(runner, store, shutdown).await,
+        () = stopping.requested() => {}
+    }
+}
+
+/// Reads the whole database once and reports damage. The server accepts no jobs after that.
+async fn verify(store: Store) {
+    if let Err(error) = store.with(Store::verify).await {
+        tracing::error!("{error}");
+    }
 }

@@ -510,6 +510,23 @@ print('tried')",
 }
 
 #[test]
+fn folders_in_the_operators_python_path_cannot_be_read() {
+    let home = tempfile::tempdir().expect("a folder");
+    let open = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(home.path(), open).expect("is ours");
+    let secret = home.path().join("secret");
+    fs::write(&secret, "a private key").expect("is written");
+    let path = home.path().to_str().expect("text");
+    let server = Server::start_with_environment(&[("PYTHONPATH", path)], &[]);
+    if !server.fences_files() {
+        return;
+    }
+    let code = format!("open({:?}).read()", secret.display().to_string());
+    let (_, message) = server.failure(&code);
+    assert!(message.contains("Permission denied"), "{message}");
+}
+
+#[test]
 fn worker_has_user_name_and_home_without_passwd() {
     let server = Server::start(STRICT);
     // Functions that PyTorch and Triton call for the folders of their caches.

@@ -26,12 +26,12 @@ const synonyms = [
 // Stop words.
 const ignored = new Set("a an and are do does for from has how i in is it my no not of on or the this to what why with".split(" "));
 
-const boost = { title: 8, heading: 4, about: 2, text: 1 };
-// A page whose name is the query, or contains it, is ranked before pages that mention it.
+const boost = { title: 8, keywords: 6, heading: 4, about: 2, text: 1 };
+// A page whose name or keyword is the query, or contains it, is ranked before pages that mention it.
 const namedBoost = { whole: 12, part: 4 };
 
-// A lesson or rule about a word is ranked before a table or the glossary, which have all words once.
-const referenceWeight = 0.5;
+// A lesson or rule about a word is ranked before pages that mention many words: the glossary has each of them.
+const kindWeight = { Explanation: 0.6, Reference: 0.5 };
 
 export function buildIndex(pages) {
   const index = new MiniSearch({
@@ -47,7 +47,7 @@ export function buildIndex(pages) {
   const sections = [];
   for (const page of pages) {
     for (const section of [{ id: "", title: "", text: "" }, ...page.sections]) {
-      index.add({ id: sections.length, title: page.title, about: page.about, heading: section.title, text: section.text });
+      index.add({ id: sections.length, title: page.title, keywords: (page.keywords ?? []).join(" "), about: page.about, heading: section.title, text: section.text });
       sections.push({ page, section });
     }
   }
@@ -70,7 +70,7 @@ function search(index, sections, query) {
   const best = new Map();
   for (const { id, score, terms } of found) {
     const { page, section } = sections[id];
-    const value = score * nameBoost(page, words) * (page.kind === "Reference" ? referenceWeight : 1);
+    const value = score * nameBoost(page, words) * (kindWeight[page.kind] ?? 1);
     if (value > (best.get(page)?.value ?? 0)) best.set(page, { page, section, words: terms, value });
   }
   return { complete, answers: [...best.values()].sort((a, b) => b.value - a.value) };
@@ -87,6 +87,7 @@ function withSynonyms(word) {
 function nameBoost(page, words) {
   const [name, id] = page.title.toLowerCase().split(/ (?=\()/);
   const query = words.join(" ");
-  if (query === name || `(${query})` === id) return namedBoost.whole;
-  return words.every((word) => name.split(" ").includes(word)) ? namedBoost.part : 1;
+  const names = [name, ...(page.keywords ?? []).map((keyword) => keyword.toLowerCase())];
+  if (names.includes(query) || `(${query})` === id) return namedBoost.whole;
+  return names.some((one) => words.every((word) => one.split(" ").includes(word))) ? namedBoost.part : 1;
 }

@@ -1,6 +1,7 @@
 //! The search index: the words of every page by headings, as one JSON file. js/search.js loads it with the first search and
 //! searches it in the browser, so that a static host can serve it.
 
+use crate::content::Kind;
 use crate::content::document::Section;
 use crate::page::contents;
 use crate::{Route, Site};
@@ -14,6 +15,8 @@ struct Entry {
     address: String,
     kind: &'static str,
     title: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    keywords: Vec<String>,
     about: String,
     sections: Vec<Words>,
 }
@@ -45,8 +48,9 @@ pub fn search_index(site: &Site) -> String {
             let page = contents(site, route);
             Entry {
                 address: site.href(route),
-                kind: kind(route),
+                kind: kind(site, route),
                 title: page.title,
+                keywords: page.keywords,
                 about: page.description,
                 sections: page.sections.into_iter().map(Words::from).collect(),
             }
@@ -57,9 +61,15 @@ pub fn search_index(site: &Site) -> String {
 }
 
 /// The word for a page in a list of answers.
-fn kind(route: &Route) -> &'static str {
+fn kind(site: &Site, route: &Route) -> &'static str {
     match route {
-        Route::Lesson { .. } => "Lesson",
+        Route::Lesson { part, lesson } => {
+            match site.content.lesson(part, lesson).map(|(part, _)| part.kind) {
+                Some(Kind::HowTo) => "How-to",
+                Some(Kind::Explanation) => "Explanation",
+                _ => "Lesson",
+            }
+        }
         Route::Rule(_) => "Rule",
         Route::Reference(_) => "Reference",
         Route::Op(_) => "Op",

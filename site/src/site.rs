@@ -2,7 +2,7 @@
 
 use crate::content::block::{self, Block, Code};
 use crate::content::document::{Document, Extensions};
-use crate::content::{Content, Lesson, Ops, Part, ReadingPath, glossary};
+use crate::content::{Content, Lesson, Ops, Part, ReadingPath};
 use hipward_analyzer::{RULES, RuleMeta, TeamRules};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -217,11 +217,8 @@ impl Site {
                 .filter(|path| self.content.is_on(*path))
                 .map(Route::ReadingPath),
         );
-        if self.content.glossary.is_some() {
-            routes.push(Route::Reference(glossary::SLUG.to_owned()));
-        }
-        let tables = self.content.references.iter();
-        routes.extend(tables.map(|table| Route::Reference(table.slug.clone())));
+        let references = self.content.reference_slugs();
+        routes.extend(references.map(|slug| Route::Reference(slug.to_owned())));
         routes
     }
 
@@ -240,13 +237,9 @@ impl Site {
             ["ops", name] => self.ops.get(name).map(|_| Route::Op((*name).to_owned())),
             ["models"] => Some(Route::Models),
             ["reference"] => Some(Route::References),
-            ["reference", glossary::SLUG] => {
-                let found = self.content.glossary.as_ref();
-                found.map(|_| Route::Reference(glossary::SLUG.to_owned()))
-            }
             ["reference", slug] => {
-                let table = self.content.reference(slug)?;
-                Some(Route::Reference(table.slug.clone()))
+                let found = self.content.reference_slugs().find(|one| one == slug)?;
+                Some(Route::Reference(found.to_owned()))
             }
             ["jobs"] => Some(Route::Jobs),
             ["jobs", "compare"] => Some(Route::Compare),

@@ -72,6 +72,14 @@ def attention(
 
     Returns:
         Shape `[B, Sq, H, Dv]`, the query's dtype.
+
+    Example:
+        >>> import torch
+        >>> from hipward_kernels.attention import attention
+        >>> query = torch.randn(2, 16, 32, 128)
+        >>> key, value = torch.randn(2, 16, 8, 128), torch.randn(2, 16, 8, 128)
+        >>> attention(query, key, value, causal=True).shape
+        torch.Size([2, 16, 32, 128])
     """
     if _compiling():
         call = Call(query, key, value, mask, causal, _scale(query, scale), dropout)

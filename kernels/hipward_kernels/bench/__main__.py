@@ -1,4 +1,4 @@
-"""Entry point of `python -m hipward_kernels.bench`; see `ops`."""
+"""Benchmark of this package's ops: `python -m hipward_kernels.bench --device cuda`. See `ops`."""
 
 from hipward_kernels.bench.ops import main
 

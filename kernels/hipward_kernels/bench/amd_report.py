@@ -10,6 +10,7 @@ in flight. A wavefront requests 64 lanes x 16 bytes x vectors of each input, and
 
 from __future__ import annotations
 
+import argparse
 import csv
 import math
 import sys
@@ -321,9 +322,29 @@ def read(path: Path) -> list[Row]:
         ]
 
 
-if __name__ == "__main__":
-    made = [row(kernel, arch) for kernel in kernels() for arch in kernel.archs]
-    write(made, REPORT)
+def main() -> None:
+    """Entry point."""
+    parser = argparse.ArgumentParser(prog="python -m hipward_kernels.bench.amd_report", description=__doc__)
+    parser.add_argument("--out", type=Path, default=REPORT, help="CSV file to write (default: %(default)s)")
+    parser.add_argument(
+        "--op", action="append", choices=sorted({kernel.op for kernel in kernels()}), help="only this op"
+    )
+    parser.add_argument("--arch", action="append", choices=list(PRODUCTS), help="only this architecture")
+    options = parser.parse_args()
+    if (options.op or options.arch) and options.out == REPORT:
+        parser.error("a part of the report would replace all of it; choose another file with --out")
+    chosen = [
+        (kernel, arch)
+        for kernel in kernels()
+        for arch in kernel.archs
+        if kernel.op in (options.op or [kernel.op]) and arch in (options.arch or [arch])
+    ]
+    made = [row(kernel, arch) for kernel, arch in chosen]
+    write(made, options.out)
     for line in made:
         bad = line.spills or line.occupancy < line.occupancy_floor or not line.loads_16
         print(f"{'!' if bad else ' '} {line.name}: {line}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -43,7 +43,8 @@ class Ratio:
 def ratio(other: Rounds, mine: Rounds) -> Ratio:
     """Median of `other` divided by median of `mine`; above 1, `mine` is faster.
 
-    The interval is a bootstrap over rounds, which cancels a drift that affects both. Its seed is fixed.
+    The interval is a bootstrap over rounds, which cancels a drift that affects both. Its seed is fixed. Median and
+    interval are those of the rounds that both took part in: one may have stopped earlier.
     """
     order = random.Random(0)  # noqa: S311 - draws, not secrets
     shared = range(min(len(other), len(mine)))
@@ -53,7 +54,7 @@ def ratio(other: Rounds, mine: Rounds) -> Ratio:
         drawn.append(_median(other, rounds) / _median(mine, rounds))
     drawn.sort()
     edge = round(0.025 * DRAWS)
-    middle = _median(other, range(len(other))) / _median(mine, range(len(mine)))
+    middle = _median(other, shared) / _median(mine, shared)
     return Ratio(middle, drawn[edge], drawn[-1 - edge])
 
 

@@ -38,9 +38,11 @@ def device_is_there(device: torch.device) -> str:
 
 def matrix_product(device: torch.device) -> str:
     """A bf16 product, compared with float64."""
-    x = torch.randn(1024, 1024, generator=torch.Generator().manual_seed(0)).to(torch.bfloat16)
-    got = (x.to(device) @ x.T.to(device)).cpu()
-    expected = x.double() @ x.double().T
+    generator = torch.Generator().manual_seed(0)
+    # Two different matrices: the product of one with its own transpose is symmetric, which hides a wrong layout.
+    a, b = (torch.randn(1024, 1024, generator=generator).to(torch.bfloat16) for _ in range(2))
+    got = (a.to(device) @ b.to(device)).cpu()
+    expected = a.double() @ b.double()
     off = distance(got, expected, 0.0).rms / float(expected.square().mean().sqrt())
     if not off < BF16_ERROR:
         raise InvalidError(f"the relative error of a bf16 matrix product is {off:.2g}, {BF16_ERROR:g} is allowed")

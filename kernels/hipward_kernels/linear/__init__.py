@@ -59,6 +59,13 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
     Returns:
         Shape `[..., N]`.
+
+    Example:
+        >>> import torch
+        >>> from hipward_kernels.linear import linear
+        >>> x, weight = torch.randn(8, 4096), torch.randn(6144, 4096)
+        >>> linear(x, weight).shape
+        torch.Size([8, 6144])
     """
     if _compiling():
         return F.linear(x, weight, bias)

@@ -167,7 +167,7 @@ def refusal(x: Tensor, weight: Tensor, bias: Tensor | None) -> str | None:
     """Why this route cannot run, or None if it can."""
     if weight.is_inference():
         return "the weight was created in inference mode and has no version counter"
-    return refuses(weight) or amd.refusal(x, weight, bias)
+    return refuses(weight) or amd.refusal(x, weight, bias) or amd.shuffled_refusal()
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

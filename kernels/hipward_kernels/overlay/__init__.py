@@ -3,7 +3,8 @@
     with patched(llama):
         model.generate(...)
 
-Attributes of classes and modules are replaced while the block runs. All patches of a model are applied, or none: the
+`llama` is a module of this package; `decoder` has `qwen2`, `qwen3`, `mistral` and `gemma`. Attributes of the model's
+own module are replaced while the block runs; other models keep theirs. All patches of a model are applied, or none: the
 version of transformers and the signature of each replaced function are checked first. Your own modelling file can use
 `stubs.py` instead, which works without this package.
 """

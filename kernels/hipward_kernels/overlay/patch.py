@@ -30,15 +30,20 @@ class Patch:
     """The parameters that the original must have, in order; it may have more, if they have defaults or are variadic."""
     make: Callable[[Any], Any]
     """Makes the replacement, given the original."""
+    key: str | None = None
+    """For a mapping of functions: the key whose function must have the parameters."""
 
 
 class Model(Protocol):
-    """A module of this package with patches for a model of transformers."""
+    """A module or object of this package with patches for a model of transformers."""
 
-    OLDEST: tuple[int, int]
-    """The first version of transformers that the patches support."""
-    BEFORE: tuple[int, int]
-    """The first version that they are not known to support."""
+    @property
+    def OLDEST(self) -> tuple[int, int]:  # noqa: N802 - a constant of modules
+        """The first version of transformers that the patches support."""
+
+    @property
+    def BEFORE(self) -> tuple[int, int]:  # noqa: N802
+        """The first version that they are not known to support."""
 
     def patches(self) -> Sequence[Patch]:
         """The patches."""
@@ -139,6 +144,11 @@ def check_version(model: Model) -> None:
 def check_signature(patch: Patch, original: Any) -> None:
     """Raises unless the original has the parameters that the replacement expects."""
     name = f"{patch.module}.{patch.path}"
+    if patch.key is not None:
+        try:
+            name, original = f"{name}[{patch.key}]", original[patch.key]
+        except (KeyError, TypeError) as error:
+            raise OverlayError(f"{name} has no {patch.key}: {error}") from error
     if not callable(original):
         raise OverlayError(f"{name} is a {type(original).__name__}, not a function")
     parameters = list(inspect.signature(original).parameters.values())

@@ -127,6 +127,39 @@ def read_file(path: Path) -> list[Counters]:
     return list(found.values())
 
 
+@dataclass(frozen=True)
+class Peak:
+    """A limit of the GPU, measured by rocprof-compute's own benchmark."""
+
+    value: float
+    """In GB/s or GFLOP/s."""
+    unit: str
+    """`TB/s` or `TFLOP/s`, for a thousandth of the value."""
+
+
+def read_roofline(workload: Path) -> list[dict[str, Peak]]:
+    """The limits in `roofline.csv`, which `--roof-only` writes, by name for each device: `HBMBw`, `MFMABF16Flops`.
+
+    Raises:
+        ValueError: There is no such file, or it has no limits.
+    """
+    paths = _files(workload, "roofline")
+    if not paths:
+        raise ValueError(f"rocprof-compute left no roofline.csv in {workload}")
+    devices = []
+    for row in rows(paths[0]):
+        peaks = {}
+        for name, value in row.items():
+            unit = "TB/s" if name.endswith("Bw") else "TFLOP/s" if name.endswith(("Flops", "Ops")) else None
+            # A limit that the GPU does not have is 0 or empty.
+            if unit is not None and _is_number(value) and float(value) > 0:
+                peaks[name] = Peak(float(value), unit)
+        devices.append(peaks)
+    if not any(devices):
+        raise ValueError(f"{paths[0]} has no bandwidths and rates")
+    return devices
+
+
 def _is_number(text: str | None) -> bool:
     try:
         float(text or "")

@@ -34,6 +34,15 @@ class KernelStats:
     percentage: float
 
 
+@dataclass(frozen=True)
+class HipCall:
+    """A call of the HIP runtime by the host; recorded with `hip_trace`."""
+
+    name: str
+    start_ns: int
+    end_ns: int
+
+
 def command(
     program: Sequence[str], directory: Path, *, counters: Sequence[str] = (), hip_trace: bool = False
 ) -> list[str]:
@@ -74,6 +83,24 @@ def read(directory: Path) -> list[Dispatch]:
     if traces := sorted([*directory.rglob("*kernel_trace.csv"), *directory.rglob("*kernel_trace.csv.gz")]):
         return sorted((one for path in traces for one in read_kernel_trace(path)), key=lambda one: one.start_ns)
     raise ValueError(f"rocprofv3 left neither a database nor a kernel trace in {directory}")
+
+
+def read_hip_calls(directory: Path) -> list[HipCall]:
+    """The calls of the HIP runtime below `directory`, in order; none if they were not recorded.
+
+    Raises:
+        ValueError: A file cannot be read.
+    """
+    if databases := sorted(directory.rglob("*.db")):
+        calls = [HipCall(*region) for path in databases for region in rocpd.read_regions(path, "hip")]
+    else:
+        traces = sorted([*directory.rglob("*hip_api_trace.csv"), *directory.rglob("*hip_api_trace.csv.gz")])
+        calls = [
+            HipCall(row["Function"], whole(row, "Start_Timestamp"), whole(row, "End_Timestamp"))
+            for path in traces
+            for row in rows(path, "Function", "Start_Timestamp", "End_Timestamp")
+        ]
+    return sorted(calls, key=lambda call: call.start_ns)
 
 
 def read_kernel_trace(path: Path) -> list[Dispatch]:

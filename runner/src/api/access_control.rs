@@ -2,22 +2,21 @@
 //! be able to send code from a visitor's browser: neither directly (checked by `Origin`) nor through a host name that
 //! resolves to this server's address (DNS rebinding, checked by `Host`).
 
-use super::problem::ApiError;
+use super::problem::{ApiError, ApiResult};
+use crate::jobs::{Role, Store, StoreError, cookie_value};
 use axum::{
     extract::{Query, Request, State},
     http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
     middleware::Next,
     response::{IntoResponse, Redirect, Response},
 };
-use data_encoding::HEXLOWER;
-use sha2::{Digest, Sha256};
 use std::{net::SocketAddr, sync::Arc};
 use subtle::ConstantTimeEq;
 
 /// Who may send requests to a server, and who may run code.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AccessConfig {
-    /// The token that is required for running code.
+    /// The operator's token, which permits everything.
     pub(crate) token: Option<String>,
     /// Further host names under which a proxy forwards requests.
     pub(crate) hosts: Vec<String>,
@@ -30,17 +29,62 @@ impl AccessConfig {
     }
 }
 
+/// The sender of a request, as far as its token shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    /// The name of the token. None for the operator's own token, and on servers that require none.
+    pub(crate) name: Option<String>,
+    /// The role of the token.
+    pub(crate) role: Role,
+}
+
+impl Identity {
+    const OPERATOR: Identity = Identity {
+        name: None,
+        role: Role::Operate,
+    };
+
+    /// Checks that this sender may cancel or delete the job of `owner`.
+    pub(crate) fn check_owner(&self, owner: Option<&str>) -> ApiResult<()> {
+        if self.role >= Role::Operate || self.name.as_deref() == owner {
+            return Ok(());
+        }
+        Err(ApiError::new(
+            StatusCode::FORBIDDEN,
+            "not-the-owner",
+            "This is the job of another sender",
+            "A token with the role `submit` can cancel and delete only the jobs that were submitted with it.",
+            "Use the token that submitted the job, or one with the role `operate`.",
+        ))
+    }
+}
+
+/// A token that a request has.
+struct PresentedToken {
+    identity: Identity,
+    is_expired: bool,
+}
+
+/// Maximum number of cookies of a request that are looked up.
+const MAX_COOKIES: usize = 4;
+
 /// Checks the requests to one server.
 #[derive(Debug)]
 pub(crate) struct AccessControl {
     bound: SocketAddr,
     access: AccessConfig,
+    /// Has the tokens besides the operator's.
+    store: Store,
 }
 
 impl AccessControl {
     /// The checks for a server that listens on `bound`.
-    pub(crate) fn new(bound: SocketAddr, access: AccessConfig) -> Self {
-        AccessControl { bound, access }
+    pub(crate) fn new(bound: SocketAddr, access: AccessConfig, store: Store) -> Self {
+        AccessControl {
+            bound,
+            access,
+            store,
+        }
     }
 
     fn check_host(&self, headers: &HeaderMap) -> Result<(), ApiError> {
@@ -91,82 +135,165 @@ impl AccessControl {
         ))
     }
 
-    /// Checks that the request may run or cancel code: it has the token, or the cookie of a browser that sent the token before.
-    pub(crate) fn check_token(&self, headers: &HeaderMap) -> Result<(), ApiError> {
-        let Some(token) = &self.access.token else {
-            if self.access.is_local(self.bound) {
-                return Ok(());
-            }
-            return Err(ApiError::new(
+    /// Checks that the request may do what the role permits: it has a token in its header, or the cookie of a browser that sent
+    /// one before.
+    pub(crate) async fn authorize(&self, headers: &HeaderMap, role: Role) -> ApiResult<Identity> {
+        // Browsers send cookies with requests of any page, so the request must also have an `Origin`, which was compared with
+        // `Host` before. Browsers always send it with requests that change something.
+        self.check(headers, role, headers.contains_key(header::ORIGIN))
+            .await
+    }
+
+    /// Checks that the request may see the jobs of others: as [`authorize`](Self::authorize), but the cookie is also accepted if
+    /// the browser states that a page of this server, or the reader, sent the request.
+    pub(crate) async fn authorize_reader(&self, headers: &HeaderMap) -> ApiResult<Identity> {
+        let sent_by = headers
+            .get("sec-fetch-site")
+            .and_then(|site| site.to_str().ok());
+        let accepts_cookie =
+            headers.contains_key(header::ORIGIN) || matches!(sent_by, Some("same-origin" | "none"));
+        self.check(headers, Role::Read, accepts_cookie).await
+    }
+
+    async fn check(
+        &self,
+        headers: &HeaderMap,
+        role: Role,
+        accepts_cookie: bool,
+    ) -> ApiResult<Identity> {
+        if self.access.token.is_none() && self.access.is_local(self.bound) {
+            return Ok(Identity::OPERATOR);
+        }
+        let secret = bearer(headers);
+        let cookies = match accepts_cookie {
+            true => self.cookies(headers),
+            false => Vec::new(),
+        };
+        match self.identify(secret.map(str::to_owned), cookies).await? {
+            Some(token) if token.is_expired => Err(ApiError::new(
+                StatusCode::UNAUTHORIZED,
+                "token-expired",
+                "The token has expired",
+                "The time for which this token was created is over.",
+                "Get a new one from the operator of this server, who runs `hipward token add`.",
+            )),
+            Some(token) if token.identity.role < role => Err(ApiError::new(
+                StatusCode::FORBIDDEN,
+                "role-too-low",
+                "This token does not permit that",
+                format!(
+                    "The token has the role `{}`; this request needs `{}`.",
+                    token.identity.role.name(),
+                    role.name()
+                ),
+                "Use a token with that role. The operator of this server creates it with `hipward token add`.",
+            )),
+            Some(token) => Ok(token.identity),
+            None if self.accepts_tokens().await? => Err(ApiError::new(
+                StatusCode::UNAUTHORIZED,
+                "token-required",
+                "Token required",
+                "This server runs code only for requests with one of its tokens.",
+                "Open the address that `hipward serve` printed, or send the header `Authorization: Bearer <token>`.",
+            )),
+            None => Err(ApiError::new(
                 StatusCode::FORBIDDEN,
                 "token-not-set",
                 "This server runs no code",
                 "This server can be reached from a network and has no token, so it runs no code.",
-                "Start it without --no-token, or for this machine only: on 127.0.0.1, without --allow-host.",
-            ));
+                "Start it without --no-token, create tokens with `hipward token add`, or start it for this machine only: on \
+                 127.0.0.1, without --allow-host.",
+            )),
+        }
+    }
+
+    /// Whether any token is valid here.
+    async fn accepts_tokens(&self) -> ApiResult<bool> {
+        Ok(self.access.token.is_some()
+            || !self.store.with(|store| store.tokens()).await?.is_empty())
+    }
+
+    /// The token that a request has in its header, or whose cookie it has.
+    async fn identify(
+        &self,
+        secret: Option<String>,
+        cookies: Vec<String>,
+    ) -> ApiResult<Option<PresentedToken>> {
+        let is_operator = |token: &String| {
+            let cookie = cookie_value(token);
+            secret
+                .as_ref()
+                .is_some_and(|secret| equal_in_constant_time(secret, token))
+                || cookies
+                    .iter()
+                    .any(|value| equal_in_constant_time(value, &cookie))
         };
-        if has_token(headers, token) || self.has_cookie(headers, token) {
-            return Ok(());
+        if self.access.token.as_ref().is_some_and(is_operator) {
+            return Ok(Some(PresentedToken {
+                identity: Identity::OPERATOR,
+                is_expired: false,
+            }));
         }
-        Err(ApiError::new(
-            StatusCode::UNAUTHORIZED,
-            "token-required",
-            "Token required",
-            "This server runs code only for requests with its token.",
-            "Open the address that `hipward serve` printed, or send the header `Authorization: Bearer <token>`.",
-        ))
-    }
-
-    /// Checks that the request may see the jobs of others: as [`check_token`](Self::check_token), but the cookie is also
-    /// accepted if the browser states that a page of this server, or the reader, sent the request.
-    pub(crate) fn check_reader(&self, headers: &HeaderMap) -> Result<(), ApiError> {
-        let sent_by = headers
-            .get("sec-fetch-site")
-            .and_then(|site| site.to_str().ok());
-        match &self.access.token {
-            Some(token)
-                if matches!(sent_by, Some("same-origin" | "none"))
-                    && self.sends_cookie(headers, token) =>
-            {
-                Ok(())
-            }
-            _ => self.check_token(headers),
+        if secret.is_none() && cookies.is_empty() {
+            return Ok(None);
         }
+        let found = self
+            .store
+            .with(move |store| {
+                if let Some(secret) = secret
+                    && let Some(found) = store.find_token(&secret)?
+                {
+                    return Ok(Some(found));
+                }
+                for cookie in cookies {
+                    if let Some(found) = store.find_token_by_cookie(&cookie)? {
+                        return Ok(Some(found));
+                    }
+                }
+                Ok::<_, StoreError>(None)
+            })
+            .await?;
+        Ok(found.map(|token| PresentedToken {
+            is_expired: token.is_expired(),
+            identity: Identity {
+                name: Some(token.name),
+                role: token.role,
+            },
+        }))
     }
 
-    /// Whether the request has the cookie. Browsers send cookies with requests of any page, so the request must also have an `Origin`, which was compared
-    /// with `Host` before. Browsers always send it with requests that change something.
-    fn has_cookie(&self, headers: &HeaderMap, token: &str) -> bool {
-        headers.contains_key(header::ORIGIN) && self.sends_cookie(headers, token)
+    /// Whether a token is valid now.
+    async fn is_valid(&self, secret: &str) -> bool {
+        let found = self.identify(Some(secret.to_owned()), Vec::new()).await;
+        matches!(found, Ok(Some(token)) if !token.is_expired)
     }
 
-    fn sends_cookie(&self, headers: &HeaderMap, token: &str) -> bool {
-        let ours = self.cookie(token);
+    /// The values of this server's cookie in a request.
+    fn cookies(&self, headers: &HeaderMap) -> Vec<String> {
+        let name = format!("{}=", self.cookie_name());
         headers
             .get_all(header::COOKIE)
             .iter()
             .filter_map(|cookies| cookies.to_str().ok())
             .flat_map(|cookies| cookies.split(';'))
-            .any(|cookie| equal_in_constant_time(cookie.trim(), &ours))
+            .filter_map(|cookie| cookie.trim().strip_prefix(&name).map(str::to_owned))
+            .take(MAX_COOKIES)
+            .collect()
     }
 
-    /// The cookie's name and value. The name contains the port, because browsers share cookies between ports. The value is a hash, because not every token is a valid value.
-    fn cookie(&self, token: &str) -> String {
-        let mut digest = Sha256::new();
-        digest.update("hipward cookie\0");
-        digest.update(token);
-        let value = HEXLOWER.encode(&digest.finalize());
-        format!("hipward-{}={value}", self.bound.port())
+    /// The name of the cookie. It contains the port, because browsers share cookies between ports.
+    fn cookie_name(&self) -> String {
+        format!("hipward-{}", self.bound.port())
     }
 
     /// The `Set-Cookie` header.
     fn set_cookie(&self, token: &str) -> Option<HeaderValue> {
-        let cookie = self.cookie(token);
-        HeaderValue::try_from(format!("{cookie}; Path=/; HttpOnly; SameSite=Strict")).ok()
+        let (name, value) = (self.cookie_name(), cookie_value(token));
+        HeaderValue::try_from(format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict")).ok()
     }
 
     /// The response to an address with a token, `/?token=…`: sets the cookie and redirects to the address without the token.
-    pub(crate) fn enter(&self, uri: &Uri) -> Option<Response> {
+    pub(crate) async fn enter(&self, uri: &Uri) -> Option<Response> {
         let query: Vec<(String, String)> = Query::try_from_uri(uri).ok()?.0;
         let (_, sent) = query.iter().find(|(name, _)| name == "token")?;
         let rest: Vec<&str> = uri.query().map_or_else(Vec::new, |query| {
@@ -182,28 +309,24 @@ impl AccessControl {
         let mut response = Redirect::to(&path).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        match &self.access.token {
-            Some(token) if equal_in_constant_time(sent, token) => {
-                headers.extend(
-                    self.set_cookie(token)
-                        .map(|cookie| (header::SET_COOKIE, cookie)),
-                );
-            }
-            Some(_) => {
-                return Some(
-                    ApiError::new(
-                        StatusCode::UNAUTHORIZED,
-                        "token-required",
-                        "Wrong token",
-                        "The token in this address is not the token of this server.",
-                        "Open the address that `hipward serve` printed at its last start.",
-                    )
-                    .into_response(),
-                );
-            }
-            // No token is required.
-            None => {}
+        if self.is_valid(sent).await {
+            headers.extend(
+                self.set_cookie(sent)
+                    .map(|cookie| (header::SET_COOKIE, cookie)),
+            );
+        } else if self.access.token.is_some() || !self.access.is_local(self.bound) {
+            return Some(
+                ApiError::new(
+                    StatusCode::UNAUTHORIZED,
+                    "token-required",
+                    "Wrong token",
+                    "The token in this address is not a valid token of this server.",
+                    "Open the address that `hipward serve` printed at its last start, or use a token that has not expired.",
+                )
+                .into_response(),
+            );
         }
+        // Otherwise no token is required.
         Some(response)
     }
 
@@ -234,15 +357,11 @@ impl AccessControl {
     }
 }
 
-/// Whether the request has the token in its `Authorization` header.
-fn has_token(headers: &HeaderMap, token: &str) -> bool {
-    let given = headers
-        .get(header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.split_once(' '));
-    given.is_some_and(|(scheme, given)| {
-        scheme.eq_ignore_ascii_case("bearer") && equal_in_constant_time(given, token)
-    })
+/// The token in the `Authorization` header.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token)
 }
 
 /// Compares secrets in a time that depends on their lengths only.
@@ -264,10 +383,10 @@ pub(crate) async fn reject_foreign(
     }
     // A page that sent the token gets it as a cookie, which scripts cannot read.
     let headers = request.headers();
-    let token = access.access.token.as_deref();
-    let cookie = token
-        .filter(|token| headers.contains_key(header::ORIGIN) && has_token(headers, token))
-        .and_then(|token| access.set_cookie(token));
+    let cookie = match bearer(headers).filter(|_| headers.contains_key(header::ORIGIN)) {
+        Some(token) if access.is_valid(token).await => access.set_cookie(token),
+        _ => None,
+    };
     let mut response = next.run(request).await;
     response
         .headers_mut()
@@ -279,14 +398,23 @@ pub(crate) async fn reject_foreign(
 mod tests {
     use super::*;
     use axum::http::HeaderValue;
+    use std::time::Duration;
+    use tempfile::TempDir;
 
-    fn access(bound: &str, token: Option<&str>) -> AccessControl {
-        let bound = bound.parse().expect("an address");
+    /// The checks of a server, and its data folder.
+    fn access(bound: &str, token: Option<&str>) -> (AccessControl, TempDir) {
         let access = AccessConfig {
             token: token.map(str::to_owned),
             hosts: Vec::new(),
         };
-        AccessControl::new(bound, access)
+        control(bound, access)
+    }
+
+    fn control(bound: &str, access: AccessConfig) -> (AccessControl, TempDir) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = Store::open(folder.path()).expect("opens");
+        let bound = bound.parse().expect("an address");
+        (AccessControl::new(bound, access, store), folder)
     }
 
     fn headers(pairs: &[(header::HeaderName, &'static str)]) -> HeaderMap {
@@ -298,7 +426,7 @@ mod tests {
 
     #[test]
     fn own_names_require_the_own_port() {
-        let access = access("127.0.0.1:8717", None);
+        let (access, _folder) = access("127.0.0.1:8717", None);
         for host in [
             "127.0.0.1:8717",
             "localhost:8717",
@@ -322,14 +450,14 @@ mod tests {
         );
     }
 
-    #[test]
-    fn allowed_hosts_are_accepted_behind_a_proxy() {
+    #[tokio::test]
+    async fn allowed_hosts_are_accepted_behind_a_proxy() {
         let access = AccessConfig {
             token: None,
             hosts: vec!["hip.example".to_owned(), "gpu.example:8443".to_owned()],
         };
         for bound in ["127.0.0.1:8717", "0.0.0.0:8717"] {
-            let access = AccessControl::new(bound.parse().expect("an address"), access.clone());
+            let (access, _folder) = control(bound, access.clone());
             let check = |host| access.check_host(&headers(&[(header::HOST, host)]));
             for host in ["hip.example", "HIP.example:443", "gpu.example:8443"] {
                 assert!(check(host).is_ok(), "{host}");
@@ -342,14 +470,15 @@ mod tests {
             ] {
                 assert!(check(host).is_err(), "{host}");
             }
-            let error = access.check_token(&HeaderMap::new()).expect_err("no token");
+            let refused = access.authorize(&HeaderMap::new(), Role::Submit).await;
+            let error = refused.expect_err("no token");
             assert_eq!(error.status(), StatusCode::FORBIDDEN);
         }
     }
 
     #[test]
     fn other_origins_are_rejected() {
-        let access = access("127.0.0.1:8717", None);
+        let (access, _folder) = access("127.0.0.1:8717", None);
         let from = |origin| {
             access.check_origin(&headers(&[
                 (header::HOST, "localhost:8717"),
@@ -362,27 +491,97 @@ mod tests {
         }
     }
 
-    #[test]
-    fn server_on_a_network_requires_its_token() {
-        let open = access("0.0.0.0:8717", None);
-        let error = open
-            .check_token(&HeaderMap::new())
-            .expect_err("no token is set");
+    fn with_token(value: &'static str) -> HeaderMap {
+        headers(&[(header::AUTHORIZATION, value)])
+    }
+
+    #[tokio::test]
+    async fn server_on_a_network_requires_its_token() {
+        let (open, _folder) = access("0.0.0.0:8717", None);
+        let refused = open.authorize(&HeaderMap::new(), Role::Submit).await;
+        let error = refused.expect_err("no token is set");
         assert_eq!(error.status(), StatusCode::FORBIDDEN);
 
-        let closed = access("0.0.0.0:8717", Some("secret"));
-        let with = |value| closed.check_token(&headers(&[(header::AUTHORIZATION, value)]));
+        let (closed, _folder) = access("0.0.0.0:8717", Some("secret"));
         for value in ["Bearer secret", "bearer secret", "BEARER secret"] {
-            assert!(with(value).is_ok(), "{value}");
+            let accepted = closed.authorize(&with_token(value), Role::Operate).await;
+            assert_eq!(accepted.expect(value), Identity::OPERATOR);
         }
         for value in ["Bearer secre", "Bearer Secret", "Basic secret", "secret"] {
-            let error = with(value).expect_err(value);
+            let refused = closed.authorize(&with_token(value), Role::Read).await;
+            let error = refused.expect_err(value);
             assert_eq!(error.status(), StatusCode::UNAUTHORIZED);
         }
+        let (local, _folder) = access("127.0.0.1:1", None);
+        let accepted = local.authorize(&HeaderMap::new(), Role::Operate).await;
+        assert!(accepted.is_ok());
+    }
+
+    #[tokio::test]
+    async fn stored_tokens_have_roles_owners_and_an_expiry() {
+        let (access, _folder) = access("0.0.0.0:8717", None);
+        let bearer = |secret: &str| {
+            let value = HeaderValue::try_from(format!("Bearer {secret}")).expect("a header");
+            HeaderMap::from_iter([(header::AUTHORIZATION, value)])
+        };
+        let add = |name, role, valid_for| {
+            let added = access.store.add_token(name, role, valid_for);
+            added.expect("is new")
+        };
+        let ann = add("ann", Role::Submit, None);
+        let reader = add("reader", Role::Read, None);
+        let old = add("old", Role::Operate, Some(Duration::ZERO));
+
+        let identity = access.authorize(&bearer(&ann), Role::Submit).await;
+        let identity = identity.expect("may submit");
+        assert_eq!(identity.name.as_deref(), Some("ann"));
+        assert!(identity.check_owner(Some("ann")).is_ok());
+        for other in [Some("bob"), None] {
+            let error = identity.check_owner(other).expect_err("is another's");
+            assert_eq!(error.status(), StatusCode::FORBIDDEN);
+        }
+        let refused = access.authorize(&bearer(&reader), Role::Submit).await;
+        assert_eq!(
+            refused.expect_err("may only read").status(),
+            StatusCode::FORBIDDEN
+        );
+        assert!(access.authorize(&bearer(&reader), Role::Read).await.is_ok());
+        let refused = access.authorize(&bearer(&old), Role::Read).await;
+        assert_eq!(
+            refused.expect_err("has expired").status(),
+            StatusCode::UNAUTHORIZED
+        );
+
+        let cookie = access.set_cookie(&ann).expect("a header");
+        let cookie = cookie
+            .to_str()
+            .expect("text")
+            .split(';')
+            .next()
+            .expect("a pair");
+        let mut with_cookie = HeaderMap::new();
+        with_cookie.insert(
+            header::COOKIE,
+            HeaderValue::try_from(cookie).expect("a header"),
+        );
         assert!(
-            access("127.0.0.1:1", None)
-                .check_token(&HeaderMap::new())
-                .is_ok()
+            access.authorize(&with_cookie, Role::Submit).await.is_err(),
+            "no Origin"
+        );
+        with_cookie.insert(
+            header::ORIGIN,
+            HeaderValue::from_static("http://0.0.0.0:8717"),
+        );
+        assert_eq!(
+            access.authorize(&with_cookie, Role::Submit).await.ok(),
+            Some(identity)
+        );
+
+        assert!(access.store.remove_token("ann").expect("works"));
+        let refused = access.authorize(&with_cookie, Role::Submit).await;
+        assert_eq!(
+            refused.expect_err("was removed").status(),
+            StatusCode::UNAUTHORIZED
         );
     }
 }

@@ -6,7 +6,7 @@ use super::{
     jobs::{check_json, read, ready_runner},
     problem::{ApiError, ApiResult},
 };
-use crate::jobs::RequestError;
+use crate::jobs::{RequestError, Role};
 use axum::{
     body::Body,
     extract::State,
@@ -79,9 +79,9 @@ pub(crate) async fn compile(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
-    app.access.check_token(&headers)?;
+    let identity = app.access.authorize(&headers, Role::Submit).await?;
     check_json(&headers)?;
-    let request: Value = serde_json::from_slice(&read(body).await?).map_err(|error| {
+    let request: Value = serde_json::from_slice(&read(&app, body).await?).map_err(|error| {
         ApiError::bad_request(
             "invalid-json",
             "The body is not a request",
@@ -90,7 +90,7 @@ pub(crate) async fn compile(
         )
     })?;
     check_form(&request)?;
-    let runner = ready_runner(&app).await?;
+    let runner = ready_runner(&app, &identity).await?;
     // Serialized again, because a worker reads one line.
     let answer = app.compiler.answer(&runner, request.to_string()).await;
     let answer = answer.map_err(|error| {

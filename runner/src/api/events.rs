@@ -17,10 +17,13 @@ use axum::{
     },
 };
 use futures_util::{Stream, StreamExt, stream};
-use hipward_protocol::{Event, EventBody};
+use hipward_protocol::{Event, EventBody, Problem};
 use serde::Deserialize;
 use std::{convert::Infallible, time::Duration};
-use tokio::{sync::watch, time::sleep};
+use tokio::{
+    sync::{OwnedSemaphorePermit, watch},
+    time::sleep,
+};
 use utoipa::IntoParams;
 
 /// Events that are read at once.
@@ -29,6 +32,8 @@ const BATCH: usize = 256;
 const RETRY: Duration = Duration::from_secs(2);
 /// Minimum interval between two positions.
 const POSITION_EVERY: Duration = Duration::from_millis(500);
+/// `Retry-After` when too many streams are open.
+const STREAM_RETRY: Duration = Duration::from_secs(10);
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// Where a stream starts.
@@ -56,7 +61,9 @@ pub(crate) struct Resume {
     responses(
         ApiError,
         (status = 200, description = "The events after that position.", content_type = "text/event-stream", body = Event),
-        (status = 204, description = "The job has ended, and the client has received every event.")
+        (status = 204, description = "The job has ended, and the client has received every event."),
+        (status = 429, description = "Too many streams are open.", content_type = "application/problem+json", body = Problem,
+            headers(("Retry-After" = u64, description = "Seconds.")))
     )
 )]
 pub(crate) async fn stream(
@@ -75,7 +82,16 @@ pub(crate) async fn stream(
     if summary.state.is_final() && after == summary.last_seq {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
+    let permit = app.streams.open().ok_or_else(|| {
+        ApiError::too_many(
+            "too-many-streams",
+            "Too many event streams",
+            "This server has as many open event streams as it allows.".to_owned(),
+            STREAM_RETRY,
+        )
+    })?;
     let cursor = Cursor {
+        _permit: permit,
         signal: app.store.watch(&id),
         queue: app.store.watch_queue(),
         queued: None,
@@ -150,6 +166,8 @@ struct Cursor {
     /// While the job is queued: its last event, with the position that was sent last.
     queued: Option<Event>,
     shutdown: Shutdown,
+    /// Counts this stream until it ends.
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Cursor {
@@ -180,7 +198,11 @@ impl Cursor {
                 .with(move |store| store.events_after(&id, after, BATCH))
                 .await;
             match read {
-                Ok(events) if events.is_empty() => {}
+                Ok(events) if events.is_empty() => {
+                    if self.is_removed().await {
+                        return None;
+                    }
+                }
                 Ok(events) => return Some(events.into_iter().map(Message::Event).collect()),
                 Err(error) => {
                     tracing::error!("ending an event stream: {error}");
@@ -204,6 +226,13 @@ impl Cursor {
                 () = self.shutdown.requested() => return None,
             }
         }
+    }
+
+    /// Whether the job was deleted.
+    async fn is_removed(&self) -> bool {
+        let id = self.id.clone();
+        let owner = self.store.with(move |store| store.owner(&id)).await;
+        matches!(owner, Ok(None))
     }
 
     /// The last event with the new position, if the job is still queued and the position has changed.

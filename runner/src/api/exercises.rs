@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     exercise::Judged,
-    jobs::{RequestError, Settings},
+    jobs::{RequestError, Role, Settings},
 };
 use axum::{
     Json,
@@ -67,16 +67,17 @@ pub(crate) async fn judge(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Json<Judged>> {
-    app.access.check_token(&headers)?;
+    let identity = app.access.authorize(&headers, Role::Submit).await?;
     check_json(&headers)?;
-    let answer: ExerciseAnswer = serde_json::from_slice(&read(body).await?).map_err(|error| {
-        ApiError::bad_request(
-            "invalid-json",
-            "The body is not an answer",
-            format!("{error}."),
-            r#"Send an object such as {"code": "…"}."#,
-        )
-    })?;
+    let answer: ExerciseAnswer =
+        serde_json::from_slice(&read(&app, body).await?).map_err(|error| {
+            ApiError::bad_request(
+                "invalid-json",
+                "The body is not an answer",
+                format!("{error}."),
+                r#"Send an object such as {"code": "…"}."#,
+            )
+        })?;
     check_code(&answer.code)?;
     let request = {
         let pages = app.pages.current();
@@ -86,7 +87,7 @@ pub(crate) async fn judge(
         let found = found.ok_or_else(|| not_found(&part, &lesson, &exercise))?;
         json!({"files": found.files, "code": answer.code}).to_string()
     };
-    let runner = ready_runner(&app).await?;
+    let runner = ready_runner(&app, &identity).await?;
     let line = app.judges.answer(&runner, request).await.map_err(refused)?;
     match serde_json::from_str(&line) {
         Ok(WorkerAnswer::Judged(judged)) => Ok(Json(judged)),

@@ -2,10 +2,13 @@
 
 use super::{
     App,
+    access_control::Identity,
     job_id::JobId,
     problem::{ApiError, ApiResult},
 };
-use crate::jobs::{CancelOutcome, NewJob, Runner, Settings, StoreError};
+use crate::jobs::{
+    CancelOutcome, NewJob, Refusal, RemoveOutcome, Role, Runner, Settings, StoreError,
+};
 use axum::{
     Json,
     body::Body,
@@ -20,6 +23,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
+use tokio::time::timeout;
 use utoipa::IntoParams;
 
 /// Maximum number of jobs in a list.
@@ -50,14 +54,17 @@ pub(crate) async fn submit(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Response> {
-    app.access.check_token(&headers)?;
+    let identity = app.access.authorize(&headers, Role::Submit).await?;
     let runner = app.runner.settled().await;
-    let job = parse(&runner, &headers, &read(body).await?)?;
-    check_runner(&runner)?;
-    let most = runner.settings.queue_limit;
+    let job = NewJob {
+        owner: identity.name.clone(),
+        ..parse(&runner, &headers, &read(&app, body).await?)?
+    };
+    check_runner(refusal(&runner, &identity).as_ref())?;
+    let limits = runner.settings.queue_limits;
     let summary = app
         .store
-        .with(move |store| store.submit(&job, most))
+        .with(move |store| store.submit(&job, limits))
         .await?;
     runner.activity.queue_changed();
     let location = HeaderValue::try_from(format!("/api/v1/jobs/{}", summary.id)).ok();
@@ -91,7 +98,7 @@ pub(crate) async fn list(
     headers: HeaderMap,
     query: Result<Query<ListLimit>, QueryRejection>,
 ) -> ApiResult<Json<Vec<ListedJob>>> {
-    app.access.check_reader(&headers)?;
+    app.access.authorize_reader(&headers).await?;
     let Query(ListLimit { limit }) = query.map_err(|error| {
         ApiError::bad_request(
             "invalid-query",
@@ -121,33 +128,71 @@ pub(crate) async fn show(State(app): State<App>, JobId(id): JobId) -> ApiResult<
     summary.map(Json).ok_or_else(ApiError::job_not_found)
 }
 
-/// Cancel a job.
+/// Whether a job is also deleted.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Removal {
+    /// Also delete the job's code, events and result, with the addresses of its pages.
+    #[serde(default)]
+    permanently: bool,
+}
+
+/// Cancel a job, or delete it.
 ///
-/// Has no effect on a job that has ended.
+/// Cancelling has no effect on a job that has ended. A token with the role `submit` can cancel and delete only the jobs that were
+/// submitted with it.
 #[utoipa::path(
     delete,
     path = "/api/v1/jobs/{id}",
-    params(JobId),
-    responses(ApiError, (status = 200, description = "The job in its new state.", body = JobSummary)),
+    params(JobId, Removal),
+    responses(
+        ApiError,
+        (status = 200, description = "The job in its new state.", body = JobSummary),
+        (status = 204, description = "The job is deleted.")
+    ),
     security((), ("token" = []))
 )]
 pub(crate) async fn cancel(
     State(app): State<App>,
     headers: HeaderMap,
     JobId(id): JobId,
-) -> ApiResult<Json<JobSummary>> {
-    app.access.check_token(&headers)?;
+    removal: Result<Query<Removal>, QueryRejection>,
+) -> ApiResult<Response> {
+    let identity = app.access.authorize(&headers, Role::Submit).await?;
+    let Query(Removal { permanently }) = removal.map_err(|error| {
+        ApiError::bad_request(
+            "invalid-query",
+            "The query is invalid",
+            format!("{error}."),
+            "Send permanently=true to delete the job, or nothing to cancel it.",
+        )
+    })?;
     let job = id.clone();
-    match app.store.with(move |store| store.cancel(&job)).await? {
-        CancelOutcome::NotFound => return Err(ApiError::job_not_found()),
-        CancelOutcome::AlreadyEnded => {}
-        CancelOutcome::Cancelled => {
-            let runner = app.runner.settled().await;
-            runner.activity.stop(&id);
-            runner.activity.queue_changed();
+    let owner = app.store.with(move |store| store.owner(&job)).await?;
+    let owner = owner.ok_or_else(ApiError::job_not_found)?;
+    identity.check_owner(owner.as_deref())?;
+    let job = id.clone();
+    let was_active = if permanently {
+        match app.store.with(move |store| store.remove(&job)).await? {
+            RemoveOutcome::NotFound => return Err(ApiError::job_not_found()),
+            RemoveOutcome::Removed { was_active } => was_active,
         }
+    } else {
+        match app.store.with(move |store| store.cancel(&job)).await? {
+            CancelOutcome::NotFound => return Err(ApiError::job_not_found()),
+            CancelOutcome::AlreadyEnded => false,
+            CancelOutcome::Cancelled => true,
+        }
+    };
+    if was_active {
+        let runner = app.runner.settled().await;
+        runner.activity.stop(&id);
+        runner.activity.queue_changed();
     }
-    show(State(app), JobId(id)).await
+    if permanently {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    Ok(show(State(app), JobId(id)).await?.into_response())
 }
 
 /// The code of a job.
@@ -186,15 +231,24 @@ fn object(body: &[u8]) -> serde_json::Result<Submitted> {
     Submitted::deserialize(Value::Object(fields))
 }
 
-/// The runner, if it can run code.
-pub(super) async fn ready_runner(app: &App) -> ApiResult<Arc<Runner>> {
+/// The runner, if it can run code of this sender.
+pub(super) async fn ready_runner(app: &App, identity: &Identity) -> ApiResult<Arc<Runner>> {
     let runner = app.runner.settled().await;
-    check_runner(&runner)?;
+    check_runner(refusal(&runner, identity).as_ref())?;
     Ok(runner)
 }
 
-fn check_runner(runner: &Runner) -> ApiResult<()> {
-    runner.refusal().map_or(Ok(()), |refusal| {
+/// Why the runner does not run code of this sender, if it does not.
+fn refusal(runner: &Runner, identity: &Identity) -> Option<Refusal> {
+    match identity.name {
+        Some(_) => runner.refusal_for_others(),
+        None => runner.refusal().cloned(),
+    }
+}
+
+/// Fails if the runner refuses to run code.
+pub(super) fn check_runner(refusal: Option<&Refusal>) -> ApiResult<()> {
+    refusal.map_or(Ok(()), |refusal| {
         Err(ApiError::new(
             StatusCode::SERVICE_UNAVAILABLE,
             refusal.code,
@@ -205,9 +259,26 @@ fn check_runner(runner: &Runner) -> ApiResult<()> {
     })
 }
 
-/// Reads the whole body. A body that is too large is still read up to a limit, because a browser
+/// Reads the whole body within the server's time limit. A body that is too large is still read up to a limit, because a browser
 /// shows a response only after it has sent everything.
-pub(super) async fn read(body: Body) -> ApiResult<Vec<u8>> {
+pub(super) async fn read(app: &App, body: Body) -> ApiResult<Vec<u8>> {
+    timeout(app.body_timeout, read_body(body))
+        .await
+        .unwrap_or_else(|_| {
+            Err(ApiError::new(
+                StatusCode::REQUEST_TIMEOUT,
+                "body-timeout",
+                "The body took too long",
+                format!(
+                    "The whole body was not received within {} seconds.",
+                    app.body_timeout.as_secs()
+                ),
+                "Send the request again, over a faster connection.",
+            ))
+        })
+}
+
+async fn read_body(body: Body) -> ApiResult<Vec<u8>> {
     let mut stream = body.into_data_stream();
     let mut kept = Vec::new();
     let mut seen = 0;
@@ -307,6 +378,7 @@ fn parse(runner: &Runner, headers: &HeaderMap, body: &[u8]) -> ApiResult<NewJob>
         title: submitted.title.filter(|title| !title.trim().is_empty()),
         variants,
         device: submitted.device,
+        owner: None,
     })
 }
 

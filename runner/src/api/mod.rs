@@ -13,6 +13,7 @@ mod exercises;
 mod health;
 mod job_id;
 mod jobs;
+mod metrics;
 mod openapi;
 mod page;
 mod problem;
@@ -20,6 +21,7 @@ mod report;
 mod rules;
 
 pub(crate) use access_control::{AccessConfig, AccessControl};
+pub(crate) use metrics::RequestMetrics;
 
 use crate::{
     jobs::{LocalRunner, RequestWorkers, Store},
@@ -39,7 +41,8 @@ use axum::{
     routing::get,
 };
 use problem::ApiError;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_http::compression::CompressionLayer;
 use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -59,8 +62,44 @@ pub(crate) struct App {
     pub(crate) pages: LivePages,
     /// The access checks.
     pub(crate) access: Arc<AccessControl>,
+    /// The open event streams.
+    pub(crate) streams: Streams,
+    /// Time within which a client must send the body of a request.
+    pub(crate) body_timeout: Duration,
+    /// Counters for monitoring.
+    pub(crate) requests: Arc<RequestMetrics>,
     /// Ends streams when the server stops.
     pub(crate) shutdown: Shutdown,
+}
+
+/// The limit of event streams that are open at the same time.
+#[derive(Clone, Debug)]
+pub(crate) struct Streams {
+    /// Their maximum number.
+    limit: usize,
+    /// One permit for each that may be opened.
+    free: Arc<Semaphore>,
+}
+
+impl Streams {
+    /// At most `limit` streams.
+    pub(crate) fn new(limit: usize) -> Self {
+        Streams {
+            limit,
+            free: Arc::new(Semaphore::new(limit)),
+        }
+    }
+
+    /// The permit for one more stream, which ends with its drop.
+    fn open(&self) -> Option<OwnedSemaphorePermit> {
+        self.free.clone().try_acquire_owned().ok()
+    }
+}
+
+impl FromRef<App> for Arc<RequestMetrics> {
+    fn from_ref(app: &App) -> Self {
+        app.requests.clone()
+    }
 }
 
 impl FromRef<App> for Arc<AccessControl> {
@@ -87,7 +126,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(openapi::show))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
-        .routes(routes!(health::metrics))
+        .routes(routes!(metrics::metrics))
 }
 
 /// The whole server: the API, the assets, and every page of the site.
@@ -114,6 +153,7 @@ pub(crate) fn router(app: App) -> Router {
             app.clone(),
             access_control::reject_foreign,
         ))
+        .layer(middleware::from_fn_with_state(app.clone(), metrics::count))
         .with_state(app)
 }
 

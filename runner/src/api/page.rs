@@ -1,12 +1,13 @@
 //! Everything that is not the API: the site's pages, and each job's page.
 
 use super::{App, jobs, problem::ApiError, report};
-use crate::web::pages::SECURITY_POLICY;
+use crate::web::pages::{Pages, SECURITY_POLICY};
 use axum::{
     extract::{Query, Request, State},
     http::{HeaderMap, Method, StatusCode, Uri, header},
     response::{Html, IntoResponse, Redirect, Response},
 };
+use tokio::task::spawn_blocking;
 
 /// Maximum number of jobs side by side.
 const MAX_COMPARED: usize = 6;
@@ -20,7 +21,7 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return ApiError::method_not_allowed(request.method().as_str(), path).into_response();
     }
-    if let Some(entered) = app.access.enter(request.uri()) {
+    if let Some(entered) = app.access.enter(request.uri()).await {
         return entered;
     }
     if let Some(job) = path.strip_prefix("/jobs/") {
@@ -64,14 +65,14 @@ pub(crate) async fn search(State(app): State<App>) -> Response {
 
 /// The list of jobs. Those of others are in it only for requests that may see them.
 async fn jobs_page(app: &App, headers: &HeaderMap) -> Response {
-    let jobs = match app.access.check_reader(headers) {
-        Ok(()) => match jobs::newest(app, usize::MAX).await {
+    let jobs = match app.access.authorize_reader(headers).await {
+        Ok(_) => match jobs::newest(app, usize::MAX).await {
             Ok(jobs) => Some(jobs),
             Err(error) => return ApiError::from(error).into_response(),
         },
         Err(_) => None,
     };
-    page(StatusCode::OK, app.pages.current().jobs(jobs))
+    render(app, |pages| pages.jobs(jobs)).await
 }
 
 /// Jobs side by side: `?job=…&job=…`.
@@ -89,14 +90,26 @@ async fn compare_page(app: &App, uri: &Uri) -> Response {
             Err(error) => return ApiError::from(error).into_response(),
         }
     }
-    page(StatusCode::OK, app.pages.current().compare(jobs))
+    render(app, |pages| pages.compare(jobs)).await
 }
 
 async fn job_page(app: &App, id: String) -> Response {
     match report::find(app, id).await {
-        Ok(Some(job)) => page(StatusCode::OK, app.pages.current().job(job)),
+        Ok(Some(job)) => render(app, |pages| pages.job(job)).await,
         Ok(None) => not_found(app),
         Err(error) => ApiError::from(error).into_response(),
+    }
+}
+
+/// Renders a page of jobs on a thread where blocking is allowed, because code is highlighted and samples are plotted.
+async fn render(app: &App, html: impl FnOnce(&Pages) -> String + Send + 'static) -> Response {
+    let pages = app.pages.current();
+    match spawn_blocking(move || html(&pages)).await {
+        Ok(html) => page(StatusCode::OK, html),
+        Err(error) => {
+            tracing::error!("cannot render a page: {error}");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
     }
 }
 

@@ -76,7 +76,7 @@ impl ApiError {
             "job-not-found",
             "No such job",
             "No job has this id.",
-            "Check the address. Jobs are stored in the data folder of the server that ran them.",
+            "Check the address. Jobs are stored in the data folder of the server that ran them, until they are deleted.",
         )
     }
 
@@ -114,9 +114,21 @@ impl From<StoreError> for ApiError {
             let detail = format!("{waiting} jobs are waiting for a device, which is the maximum.");
             return Self::too_many("queue-full", "The queue is full", detail, QUEUE_MOVES);
         }
+        if let StoreError::OwnerQueueFull { waiting } = error {
+            let title = "The queue is full for this token";
+            let detail = format!("{waiting} jobs of this token are waiting, which is the maximum.");
+            return Self::too_many("token-queue-full", title, detail, QUEUE_MOVES);
+        }
         tracing::error!("{error}");
+        let status = match error {
+            // A state of the host, which its operator can change.
+            StoreError::Damaged { .. } | StoreError::DiskFull | StoreError::ReadOnly => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
         Self::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
+            status,
             "store-unavailable",
             "The job store failed",
             error.to_string(),

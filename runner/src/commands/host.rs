@@ -1,6 +1,6 @@
 //! The arguments of a runner, shared by the commands that start one. Each command chooses the data folder.
 
-use crate::jobs::{Settings, prepare_data_folder};
+use crate::jobs::{QueueLimits, Settings, prepare_data_folder};
 use clap::ValueEnum;
 use hipward_protocol::IsolationLevel;
 use std::{path::PathBuf, time::Duration};
@@ -18,7 +18,7 @@ pub(crate) struct HostArgs {
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
     wall_limit: Duration,
     /// Memory limit of a job
-    #[arg(long, value_name = "SIZE", default_value = "8GiB", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "8GiB", value_parser = memory)]
     memory_limit: u64,
     /// Limit of the sampling time per variant, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = seconds)]
@@ -31,6 +31,14 @@ pub(crate) struct HostArgs {
         hide_short_help = true
     )]
     queue_limit: usize,
+    /// Maximum number of queued jobs of one token, other than the operator's
+    #[arg(
+        long,
+        value_name = "JOBS",
+        default_value = "100",
+        hide_short_help = true
+    )]
+    token_queue_limit: usize,
     /// Isolation level below which no job runs: limits, syscalls or files [default: files where others can send code, else
     /// limits]
     #[arg(long, value_name = "LEVEL", value_enum, hide_possible_values = true)]
@@ -72,14 +80,20 @@ impl HostArgs {
             wall_limit: self.wall_limit,
             memory_bytes: self.memory_limit,
             time_cap_s: self.time_cap.as_secs_f64(),
-            queue_limit: self.queue_limit,
+            queue_limits: QueueLimits {
+                total: self.queue_limit,
+                per_owner: self.token_queue_limit,
+            },
             minimum_isolation: self.minimum_isolation.map_or(default_isolation, Into::into),
+            minimum_isolation_for_others: self
+                .minimum_isolation
+                .map_or(IsolationLevel::Files, Into::into),
             newest_landlock: self.newest_landlock,
         })
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text
         .parse()
         .map_err(|_| "not a number of seconds".to_owned())?;
@@ -90,8 +104,18 @@ fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// The memory limit of a job.
+fn memory(text: &str) -> Result<u64, String> {
+    let size = bytes(text)?;
+    // Below this, PyTorch does not start and every job would fail.
+    if size < 256 << 20 {
+        return Err("must be at least 256MiB".to_owned());
+    }
+    Ok(size)
+}
+
 /// `8GiB`, `512MiB`, `1000000`.
-fn bytes(text: &str) -> Result<u64, String> {
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
         "" | "b" => 0,
@@ -105,12 +129,31 @@ fn bytes(text: &str) -> Result<u64, String> {
         .trim()
         .parse()
         .map_err(|_| "not a size such as 8GiB".to_owned())?;
-    let size = number.checked_mul(1 << shift).ok_or("too large")?;
-    // Below this, PyTorch does not start and every job would fail.
-    if size < 256 << 20 {
-        return Err("must be at least 256MiB".to_owned());
+    number
+        .checked_mul(1 << shift)
+        .ok_or_else(|| "too large".to_owned())
+}
+
+/// `90d`, `12h`, `30m`.
+pub(super) fn age(text: &str) -> Result<Duration, String> {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text[number.len()..].to_ascii_lowercase().as_str() {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 24 * 3600,
+        "w" => 7 * 24 * 3600,
+        _ => return Err("use d for days, h for hours, m for minutes, such as 90d".to_owned()),
+    };
+    let number: u64 = number
+        .trim()
+        .parse()
+        .map_err(|_| "not a time such as 90d".to_owned())?;
+    let seconds = number.checked_mul(unit).ok_or("too long")?;
+    match seconds {
+        0 => Err("must be more than 0".to_owned()),
+        seconds => Ok(Duration::from_secs(seconds)),
     }
-    Ok(size)
 }
 
 /// [`IsolationLevel`] on the command line.
@@ -137,11 +180,28 @@ mod tests {
 
     #[test]
     fn sizes_are_parsed() {
-        assert_eq!(bytes("8GiB"), Ok(8 << 30));
-        assert_eq!(bytes("512 MiB"), Ok(512 << 20));
-        assert_eq!(bytes("1073741824"), Ok(1 << 30));
+        assert_eq!(memory("8GiB"), Ok(8 << 30));
+        assert_eq!(memory("512 MiB"), Ok(512 << 20));
+        assert_eq!(memory("1073741824"), Ok(1 << 30));
         for wrong in ["", "GiB", "8 parsecs", "-1GiB", "99999999TiB", "1KiB"] {
-            assert!(bytes(wrong).is_err(), "{wrong}");
+            assert!(memory(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn ages_are_parsed() {
+        assert_eq!(age("90d"), Ok(Duration::from_secs(90 * 86_400)));
+        assert_eq!(age("12h"), Ok(Duration::from_secs(43_200)));
+        for wrong in [
+            "",
+            "d",
+            "90",
+            "0d",
+            "-1d",
+            "5 parsecs",
+            "99999999999999999999d",
+        ] {
+            assert!(age(wrong).is_err(), "{wrong}");
         }
     }
 

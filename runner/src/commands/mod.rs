@@ -1,8 +1,10 @@
 //! The commands, one module each with its arguments.
 
+pub(crate) mod backup;
 pub(crate) mod bench;
 pub(crate) mod build;
 pub(crate) mod check;
+mod data;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod host;
@@ -10,4 +12,5 @@ pub(crate) mod lsp;
 pub(crate) mod serve;
 mod temporary_folder;
 pub(crate) mod token;
+pub(crate) mod tokens;
 pub(crate) mod try_exercise;

@@ -1,23 +1,25 @@
 //! `hipward serve`: site, API and local runner on one address.
 
 use super::{
-    host::{HostArgs, Senders},
+    data::DataArgs,
+    host::{HostArgs, Senders, age, bytes, seconds},
     token::TokenArgs,
 };
 use crate::{
     api::AccessConfig,
-    jobs::{LocalRunner, Runner, Store, random_id},
-    server::{listen, run_server},
+    connections::ClientLimits,
+    jobs::{LocalRunner, Retention, Runner, Store, random_id},
+    server::{Server, listen},
     shutdown::Interrupts,
     web::{live_pages::LivePages, pages::Pages},
 };
 use std::{
-    env,
     error::Error,
     io::IsTerminal,
     net::SocketAddr,
     path::PathBuf,
     process::{self, ExitCode},
+    time::Duration,
 };
 use tracing_subscriber::filter::LevelFilter;
 
@@ -41,9 +43,25 @@ pub(crate) struct Args {
     /// Add a team's own rules (TOML) to the playground
     #[arg(long, value_name = "DIR")]
     rules: Option<PathBuf>,
-    /// Folder for jobs and results [default: ~/.local/share/hipward]
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    /// Delete jobs this long after their end, such as 90d [default: never]
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    retention: Option<Duration>,
+    /// Delete the oldest jobs when all of them take more space, such as 20GiB [default: no limit]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    retention_size: Option<u64>,
+    /// Maximum number of open connections
+    #[arg(
+        long,
+        value_name = "CONNECTIONS",
+        default_value = "4096",
+        hide_short_help = true
+    )]
+    max_connections: usize,
+    /// Time within which a client must send its request, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, hide_short_help = true)]
+    request_timeout: Duration,
+    #[command(flatten)]
+    data: DataArgs,
     #[command(flatten)]
     host: HostArgs,
 }
@@ -87,9 +105,7 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
     } else {
         Senders::Others
     };
-    let data = args.data.or_else(default_data);
-    let data =
-        data.ok_or("there is no home folder for the data folder; choose a folder with --data")?;
+    let data = args.data.folder()?;
     let settings = args.host.settings(data, senders)?;
     let pages = match &args.content {
         Some(folder) => LivePages::watch(folder, args.rules.as_deref())?,
@@ -130,15 +146,23 @@ async fn serve(args: Args) -> Result<(), Box<dyn Error>> {
             process::exit(130);
         });
     };
-    run_server(listener, access, store, runner, pages, stop_requested).await?;
+    let retention = Retention {
+        max_age: args.retention,
+        max_bytes: args.retention_size,
+    };
+    let server = Server {
+        access,
+        store,
+        runner,
+        pages,
+        retention,
+        limits: ClientLimits {
+            connections: args.max_connections,
+            request_timeout: args.request_timeout,
+        },
+    };
+    server.run(listener, stop_requested).await?;
     Ok(())
-}
-
-fn default_data() -> Option<PathBuf> {
-    let share = env::var_os("XDG_DATA_HOME")
-        .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".local/share")))?;
-    Some(share.join("hipward"))
 }
 
 fn log_capabilities(runner: &Runner) {

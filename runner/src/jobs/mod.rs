@@ -13,6 +13,7 @@ mod private_directory;
 mod protocol_state;
 mod random_id;
 mod request_workers;
+mod retention;
 mod run;
 mod runner;
 mod scheduler;
@@ -25,7 +26,11 @@ pub(crate) use data_folder::prepare_data_folder;
 pub(crate) use private_directory::PrivateDirectory;
 pub(crate) use random_id::random_id;
 pub(crate) use request_workers::{RequestError, RequestWorkers};
-pub(crate) use runner::{Runner, Settings};
+pub(crate) use retention::apply_retention;
+pub(crate) use runner::{Refusal, Runner, Settings};
 pub(crate) use scheduler::schedule;
 pub(crate) use startup::LocalRunner;
-pub(crate) use store::{CancelOutcome, NewJob, Store, StoreError};
+pub(crate) use store::{
+    CancelOutcome, NewJob, QueueLimits, RemoveOutcome, Retention, Role, Store, StoreError, back_up,
+    cookie_value, restore,
+};

@@ -5,13 +5,16 @@ use crate::devices::CUDA_ORDER;
 use hipward_protocol::{Device, Missing, Variant};
 use serde::Deserialize;
 use std::{
-    env, fs,
-    os::unix::fs::MetadataExt,
+    env, fs, io,
+    os::unix::{fs::MetadataExt, process::ExitStatusExt},
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{Output, Stdio},
     time::Duration,
 };
-use tokio::{process::Command, time::timeout};
+use tokio::{
+    process::Command,
+    time::{sleep, timeout},
+};
 
 /// Importing PyTorch and starting a GPU runtime takes long on a cold disk.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(180);
@@ -79,6 +82,11 @@ struct Located {
     user_base: Option<String>,
 }
 
+/// Attempts to run a probe that is killed.
+const MAX_KILLED: u32 = 5;
+/// Delay before a probe that was killed is run again.
+const KILLED_RETRY: Duration = Duration::from_millis(300);
+
 const LOCATE: &str = "
 import json, os, site, sys
 folders = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
@@ -104,6 +112,20 @@ for folder in folders:
 open(os.path.join(os.environ['HOME'], 'tmp', 'probe'), 'w').close()
 ";
 
+/// Repeats a process that was killed by a signal, such as by the kernel when memory was short. Its end says nothing about
+/// Python then.
+async fn unless_killed(command: impl Fn() -> Command) -> io::Result<Output> {
+    let mut attempt = 1;
+    loop {
+        let output = command().output().await?;
+        if output.status.signal().is_none() || attempt == MAX_KILLED {
+            return Ok(output);
+        }
+        attempt += 1;
+        sleep(KILLED_RETRY).await;
+    }
+}
+
 /// The Python to use: the one that was passed, else the one that the set-up installed, else the system's.
 pub(crate) fn find(asked: Option<PathBuf>) -> PathBuf {
     asked
@@ -121,6 +143,8 @@ impl Interpreter {
         let output = Command::new(&executable)
             .args(["-P", "-c", LOCATE])
             .env_remove(crate::TOKEN_VARIABLE)
+            // Jobs do not get this variable, so they need not read its folders, which may be the operator's home.
+            .env_remove("PYTHONPATH")
             .stdin(Stdio::null())
             .kill_on_drop(true)
             .output();
@@ -152,13 +176,16 @@ impl Interpreter {
     /// Queries its PyTorch for devices. `package` is the folder that contains the measuring package,
     /// `home` a writable folder.
     pub(crate) async fn probe(&self, package: &Path, home: &Path) -> Result<Probe, Missing> {
-        let output = Command::new(&self.executable)
-            .args(["-P", "-m", "hipward_kernels.harness.host_probe"])
-            .env_clear()
-            .envs(self.environment(package, home))
-            .stdin(Stdio::null())
-            .kill_on_drop(true)
-            .output();
+        let output = unless_killed(|| {
+            let mut command = Command::new(&self.executable);
+            command
+                .args(["-P", "-m", "hipward_kernels.harness.host_probe"])
+                .env_clear()
+                .envs(self.environment(package, home))
+                .stdin(Stdio::null())
+                .kill_on_drop(true);
+            command
+        });
         let no_torch = |consequence: String| Missing {
             what: "PyTorch".to_owned(),
             consequence,
@@ -192,19 +219,20 @@ impl Interpreter {
 
     /// Whether a process of this user, without privileges, can run it with the package and read the files that it needs.
     pub(crate) async fn is_readable_by(&self, user: u32, package: &Path, home: &Path) -> bool {
-        let mut command = Command::new(&self.executable);
-        command
-            .args(["-P", "-c", READS_ITS_FILES])
-            .env_clear()
-            .envs(self.environment(package, home))
-            .current_dir(home)
-            .uid(user)
-            .gid(user)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .kill_on_drop(true);
-        matches!(timeout(PROBE_TIMEOUT, command.status()).await, Ok(Ok(status)) if status.success())
+        let output = unless_killed(|| {
+            let mut command = Command::new(&self.executable);
+            command
+                .args(["-P", "-c", READS_ITS_FILES])
+                .env_clear()
+                .envs(self.environment(package, home))
+                .current_dir(home)
+                .uid(user)
+                .gid(user)
+                .stdin(Stdio::null())
+                .kill_on_drop(true);
+            command
+        });
+        matches!(timeout(PROBE_TIMEOUT, output).await, Ok(Ok(output)) if output.status.success())
     }
 
     /// The first parent folder of its files that other users cannot access.
@@ -279,5 +307,42 @@ impl Interpreter {
             .chain(named.iter().filter_map(env::var_os).map(PathBuf::from))
             .filter(|path| path.is_absolute() && path.parent().is_some())
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// The probe with a program in place of Python, and the number of times that it was started.
+    async fn probe(program: &str) -> (Result<Probe, Missing>, usize) {
+        let home = tempfile::tempdir().expect("a folder");
+        let executable = home.path().join("python");
+        let text = format!("#!/bin/sh\necho start >> \"$HOME/starts\"\n{program}\n");
+        fs::write(&executable, text).expect("is written");
+        fs::set_permissions(&executable, fs::Permissions::from_mode(0o755)).expect("is ours");
+        let interpreter = Interpreter {
+            executable,
+            folders: Vec::new(),
+            user_base: None,
+        };
+        let found = interpreter.probe(home.path(), home.path()).await;
+        let starts = fs::read_to_string(home.path().join("starts")).expect("was started");
+        (found, starts.lines().count())
+    }
+
+    #[tokio::test]
+    async fn killed_probe_is_repeated_and_a_failing_one_is_not() {
+        let once = r#"[ $(wc -l < "$HOME/starts") = 1 ] && kill -9 $$; echo '{"torch": "2"}'"#;
+        let (found, starts) = probe(once).await;
+        assert_eq!(found.expect("it answers").torch.as_deref(), Some("2"));
+        assert_eq!(starts, 2);
+        let (found, starts) = probe("kill -9 $$").await;
+        assert!(found.is_err());
+        assert_eq!(starts, MAX_KILLED as usize);
+        let (found, starts) = probe("exit 1").await;
+        assert!(found.is_err());
+        assert_eq!(starts, 1);
     }
 }

@@ -66,6 +66,22 @@ impl Server {
         }
     }
 
+    /// Starts one with additional environment variables.
+    pub(crate) fn start_with_environment(variables: &[(&str, &str)], flags: &[&str]) -> Self {
+        let data = tempfile::tempdir().expect("a temporary folder");
+        let mut command = hipward();
+        command.envs(variables.iter().copied());
+        command.arg("serve").arg("--kernels").arg(support());
+        let (child, url, token) = listening(command, data.path(), flags);
+        Server {
+            child: Some(child),
+            url,
+            token,
+            data,
+            _copies: None,
+        }
+    }
+
     /// Starts one as a user without privileges, with a Python that every user can read. Its jobs run as that same user.
     pub(crate) fn start_without_privileges(flags: &[&str]) -> Self {
         let data = tempfile::tempdir().expect("a temporary folder");

@@ -4,6 +4,7 @@
 //! with file, line and what to do.
 
 pub(crate) mod block;
+pub(crate) mod claims;
 pub(crate) mod csv;
 pub(crate) mod document;
 mod error;
@@ -28,6 +29,7 @@ pub(crate) use order::Kind;
 pub use order::ReadingPath;
 
 use block::Block;
+use claims::Claims;
 use document::{Document, Extensions};
 use glossary::Glossary;
 use hipward_analyzer::RULES;
@@ -44,6 +46,7 @@ pub struct Content {
     pub(crate) parts: Vec<Part>,
     pub(crate) references: Vec<Reference>,
     pub(crate) glossary: Option<Glossary>,
+    pub(crate) claims: Option<Claims>,
     pub(crate) results: Results,
     /// Lessons, as `part/lesson`, and reference tables, as `reference/table`, that could not be parsed. Links to
     /// them are not broken.
@@ -101,6 +104,9 @@ pub(crate) struct FrontMatter {
     /// Reading paths that the page is on.
     #[serde(default)]
     pub(crate) paths: Vec<ReadingPath>,
+    /// Words and phrases that readers search for and for which this page is the best answer.
+    #[serde(default)]
+    pub(crate) keywords: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -159,10 +165,21 @@ impl Content {
             {
                 errors.push(error);
             }
+            if path == &format!("reference/{}.toml", claims::SLUG) {
+                match Claims::parse(path, text) {
+                    Ok(parsed) => content.claims = Some(parsed),
+                    Err(error) => {
+                        content.unparsed.push(format!("reference/{}", claims::SLUG));
+                        errors.push(error);
+                    }
+                }
+            }
             let name = path
                 .strip_prefix("reference/")
                 .and_then(|name| name.strip_suffix(".toml"));
-            if let Some(slug) = name.filter(|slug| ![glossary::SLUG, "coverage"].contains(slug)) {
+            if let Some(slug) =
+                name.filter(|slug| ![glossary::SLUG, claims::SLUG, "coverage"].contains(slug))
+            {
                 match Reference::parse(path, slug, text) {
                     Ok(table) => content.references.push(table),
                     Err(error) => {
@@ -245,6 +262,14 @@ impl Content {
         self.lesson(part, lesson)
     }
 
+    /// The names of the reference pages.
+    pub(crate) fn reference_slugs(&self) -> impl Iterator<Item = &str> {
+        let glossary = self.glossary.iter().map(|_| glossary::SLUG);
+        let claims = self.claims.iter().map(|_| claims::SLUG);
+        let tables = self.references.iter().map(|table| table.slug.as_str());
+        glossary.chain(claims).chain(tables)
+    }
+
     /// Whether a reading path has a page.
     pub(crate) fn is_on(&self, path: ReadingPath) -> bool {
         self.lessons()
@@ -277,6 +302,13 @@ impl Content {
                 errors.push(Mistake::DeadLink(link.clone()).at(&path, 1));
             }
         }
+        for claim in self.claims.iter().flat_map(|claims| &claims.list) {
+            let link = format!("/learn/{}/", claim.lesson);
+            if !self.has_page(&link) {
+                let path = format!("reference/{}.toml", claims::SLUG);
+                errors.push(Mistake::DeadLink(link).at(&path, 1));
+            }
+        }
         for table in &self.references {
             let Some(column) = table
                 .columns
@@ -302,9 +334,8 @@ impl Content {
             | ["playground" | "benchmark" | "isa" | "rules" | "ops" | "models" | "reference"] => {
                 true
             }
-            ["reference", glossary::SLUG] if self.glossary.is_some() => true,
             ["reference", slug] => {
-                self.reference(slug).is_some()
+                self.reference_slugs().any(|one| one == *slug)
                     || self.unparsed.contains(&format!("reference/{slug}"))
             }
             // The ops are parsed separately; a test of the whole site follows these links.

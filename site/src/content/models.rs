@@ -142,7 +142,8 @@ impl Comparison {
         }
     }
 
-    fn common_length(&self) -> Option<&str> {
+    /// The length of all runs, if they have the same.
+    pub(crate) fn common_length(&self) -> Option<&str> {
         let first = self.runs.first()?.length.as_str();
         let same = self.runs.iter().all(|run| run.length == first);
         same.then_some(first)

@@ -20,6 +20,8 @@ pub struct Ops {
     pub(crate) list: Vec<Op>,
     /// `results/models.csv`: what was measured of models that are made of them.
     pub(crate) models: Vec<Study>,
+    /// `results/kernelbench.csv`: jobs of unchanged KernelBench problems.
+    pub(crate) kernelbench: Table,
     /// `results/isa_example.json`: a kernel and its machine code.
     pub(crate) recorded: Option<Recorded>,
 }
@@ -32,7 +34,9 @@ pub(crate) struct Op {
     pub(crate) is_routed: bool,
     /// The first line of its module's docstring.
     pub(crate) summary: String,
-    /// Its module: signature, shapes, formula.
+    /// A call of it, highlighted: the first example of its module's docstrings.
+    pub(crate) example: Option<String>,
+    /// Its signature and docstring, or its whole module if it is several classes.
     pub(crate) contract: Source,
     /// Reference first.
     pub(crate) backends: Vec<Source>,
@@ -82,7 +86,8 @@ impl Ops {
                     name: name.to_owned(),
                     is_routed,
                     summary: summary(text).to_owned(),
-                    contract: source("__init__.py", text),
+                    example: example(text).map(|code| highlight(&code, "python")),
+                    contract: source("__init__.py", &contract(text, name)),
                     backends: backends(&files, folder, is_routed),
                     measured: match is_routed {
                         true => routed.matching("op", name),
@@ -102,6 +107,7 @@ impl Ops {
         Ops {
             list,
             models: models::parse(&table("results/models.csv")),
+            kernelbench: table("results/kernelbench.csv"),
             recorded,
         }
     }
@@ -144,6 +150,36 @@ fn source(file: &str, text: &str) -> Source {
     }
 }
 
+/// The first example of a module's docstrings: its statements, and what they print as comments.
+fn example(module: &str) -> Option<String> {
+    let is_statement = |line: &&str| line.trim_start().starts_with(">>> ");
+    let lines = module.lines().skip_while(|line| !is_statement(line));
+    let lines = lines.take_while(|line| !matches!(line.trim(), "" | "\"\"\""));
+    let code: Vec<String> = lines
+        .map(|line| match line.trim_start().split_once(' ') {
+            Some((">>>" | "...", statement)) => statement.to_owned(),
+            _ => format!("# {}", line.trim()),
+        })
+        .collect();
+    (!code.is_empty()).then(|| code.join("\n") + "\n")
+}
+
+/// The signature and the docstring of the function `name`, without its example; the module if it does not define one.
+fn contract(module: &str, name: &str) -> String {
+    const QUOTES: &str = "\"\"\"";
+    let function = module.find(&format!("\ndef {name}(")).and_then(|start| {
+        let function = &module[start + 1..];
+        let docstring = function.find(QUOTES)? + QUOTES.len();
+        let end = docstring + function[docstring..].find(QUOTES)?;
+        let text = function[..end].trim_end();
+        let text = text
+            .split_once("\n\n    Example:")
+            .map_or(text, |(text, _)| text);
+        Some(format!("{text}\n    {QUOTES}\n"))
+    });
+    function.unwrap_or_else(|| module.to_owned())
+}
+
 fn summary(module: &str) -> &str {
     let text = module.trim_start().trim_start_matches('"');
     let end = text.find(['"', '\n']).unwrap_or(text.len());
@@ -160,7 +196,7 @@ mod tests {
         let ops = Ops::parse([
             file(
                 "hipward_kernels/ops/add/__init__.py",
-                "\"\"\"Adds.\n\nMore.\"\"\"\n\nOP = Op(\"add\")\n",
+                "\"\"\"Adds.\n\nMore.\"\"\"\n\nOP = Op(\"add\")\n\n\ndef add(x, y):\n    \"\"\"Adds `y`.\n\n    Example:\n        >>> add(1, 2)\n        3\n    \"\"\"\n    return OP(x, y)\n",
             ),
             file("hipward_kernels/ops/add/eager.py", "x + y\n"),
             file("hipward_kernels/ops/add/hip.hip", "int x;\n"),
@@ -199,6 +235,20 @@ mod tests {
         assert_eq!(files, [("eager.py", "q @ k"), ("sdpa.py", "By PyTorch.")]);
         let add = ops.get("add").expect("it is there");
         assert_eq!(add.summary, "Adds.");
+        let text = |html: &str| {
+            let parts = html
+                .split('<')
+                .map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+            parts.collect::<String>()
+        };
+        assert_eq!(
+            add.example.as_deref().map(text).as_deref(),
+            Some("add(1, 2)\n# 3\n")
+        );
+        assert_eq!(
+            text(&add.contract.html).replace("&quot;", "\""),
+            "def add(x, y):\n    \"\"\"Adds `y`.\n    \"\"\"\n"
+        );
         let files: Vec<_> = add
             .backends
             .iter()

@@ -17,6 +17,9 @@ pub(crate) struct Reference {
     pub(crate) title: String,
     pub(crate) summary: String,
     /// Where columns, rows and sources come from, if they are not in the file.
+    /// Words and phrases that readers search for and for which this table is the best answer.
+    #[serde(default)]
+    pub(crate) keywords: Vec<String>,
     #[serde(default)]
     generate: Option<Generator>,
     #[serde(default)]

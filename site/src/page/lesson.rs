@@ -188,7 +188,7 @@ pub(super) fn sidebar(site: &Site, current: Option<&Lesson>) -> AnyView {
     .into_any()
 }
 
-/// A part with its lessons.
+/// A part with its lessons, unfolded if one of them is the current one.
 fn entry(site: &Site, part: &Part, current: Option<&Lesson>) -> AnyView {
     let lessons: Vec<AnyView> = part
         .lessons
@@ -205,10 +205,16 @@ fn entry(site: &Site, part: &Part, current: Option<&Lesson>) -> AnyView {
             .into_any()
         })
         .collect();
+    let is_current = current.is_none_or(|current| {
+        let mut lessons = part.lessons.iter();
+        lessons.any(|lesson| std::ptr::eq(current, lesson))
+    });
     view! {
         <li>
-            <span class="part" title=plain(&part.summary)>{part.title.clone()}</span>
-            <ol>{lessons}</ol>
+            <details open=is_current>
+                <summary class="part" title=plain(&part.summary)>{part.title.clone()}</summary>
+                <ol>{lessons}</ol>
+            </details>
         </li>
     }
     .into_any()

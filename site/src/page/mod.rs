@@ -3,6 +3,7 @@
 
 mod benchmark;
 mod blocks;
+mod claims;
 mod content_errors;
 mod exercise;
 mod frame;
@@ -61,27 +62,42 @@ pub struct JobPage {
     pub code: String,
 }
 
-/// What the search knows about a page.
+/// The texts of a page that can be searched.
 pub(crate) struct Contents {
     pub(crate) title: String,
+    /// Other names of its subject.
+    pub(crate) keywords: Vec<String>,
     pub(crate) description: String,
     /// The text by headings; empty for tools and lists of pages, which are found by their titles.
     pub(crate) sections: Vec<Section>,
 }
 
-/// What the search knows about a page.
+/// The texts of a page that can be searched.
 pub(crate) fn contents(site: &Site, route: &Route) -> Contents {
     let owner = root();
     let contents = owner.with(|| {
         let page = page(site, route, &PageData::None);
         Contents {
             title: page.title,
+            keywords: keywords(site, route),
             description: page.description,
             sections: sections(site, route),
         }
     });
     owner.unset();
     contents
+}
+
+fn keywords(site: &Site, route: &Route) -> Vec<String> {
+    let found = match route {
+        Route::Lesson { part, lesson } => site
+            .content
+            .lesson(part, lesson)
+            .map(|(_, lesson)| &lesson.meta.keywords),
+        Route::Reference(slug) => site.content.reference(slug).map(|table| &table.keywords),
+        _ => None,
+    };
+    found.cloned().unwrap_or_default()
 }
 
 fn sections(site: &Site, route: &Route) -> Vec<Section> {

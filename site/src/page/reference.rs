@@ -1,18 +1,27 @@
 //! The list of reference tables, and each table's page.
 
 use super::frame::Page;
+use crate::content::claims;
 use crate::content::document::{Section, inline, plain};
 use crate::content::glossary::{self, Glossary, Term};
 use crate::content::reference::{RULE_COLUMN, Reference};
 use crate::{Route, Site};
 use leptos::prelude::*;
 
+/// Columns of the pages of commands: code, text with code, and a list of options.
+const COMMAND_COLUMN: &str = "Command";
+const ABOUT_COLUMN: &str = "What it does";
+const OPTIONS_COLUMN: &str = "Options";
+
 pub(super) fn index(site: &Site) -> Page {
     let glossary = site.content.glossary.iter();
     let glossary = glossary.map(|glossary| (glossary::SLUG, &glossary.title, &glossary.summary));
+    let claims = site.content.claims.iter();
+    let claims = claims.map(|claims| (claims::SLUG, &claims.title, &claims.summary));
     let tables = site.content.references.iter();
     let tables = tables.map(|table| (table.slug.as_str(), &table.title, &table.summary));
     let entries: Vec<AnyView> = glossary
+        .chain(claims)
         .chain(tables)
         .map(|(slug, title, summary)| {
             let href = site.href(&Route::Reference(slug.to_owned()));
@@ -31,7 +40,7 @@ pub(super) fn index(site: &Site) -> Page {
             .to_owned(),
         main: view! {
             <h1>"Reference"</h1>
-            <p class="lead">"Tables to look things up in while porting. Each names its sources."</p>
+            <p class="lead">"Tables to look things up in while porting."</p>
             <ul class="references">{entries}</ul>
         }
         .into_any(),
@@ -42,6 +51,9 @@ pub(super) fn index(site: &Site) -> Page {
 pub(super) fn page(site: &Site, slug: &str) -> Option<Page> {
     if slug == glossary::SLUG {
         return Some(glossary_page(site, site.content.glossary.as_ref()?));
+    }
+    if slug == claims::SLUG {
+        return Some(super::claims::page(site, site.content.claims.as_ref()?));
     }
     let table = site.content.reference(slug)?;
     let head: Vec<AnyView> = table
@@ -79,8 +91,7 @@ pub(super) fn page(site: &Site, slug: &str) -> Option<Page> {
                     <tbody>{rows}</tbody>
                 </table>
             </div>
-            <h2>"Sources"</h2>
-            <ul>{sources}</ul>
+            {(!sources.is_empty()).then(|| view! { <h2>"Sources"</h2><ul>{sources}</ul> })}
         }
         .into_any(),
         sidebar: None,
@@ -158,6 +169,10 @@ pub(super) fn search_sections(site: &Site, slug: &str) -> Vec<Section> {
             })
             .collect();
     }
+    if slug == claims::SLUG {
+        let claims = site.content.claims.iter();
+        return claims.flat_map(super::claims::search_sections).collect();
+    }
     let mut section = Section::default();
     let table = site.content.reference(slug);
     let cells = table.iter().flat_map(|table| table.rows.iter().flatten());
@@ -167,6 +182,20 @@ pub(super) fn search_sections(site: &Site, slug: &str) -> Vec<Section> {
         section.push(" ");
     }
     vec![section]
+}
+
+/// A line for each option: `--fix: Write safe fixes into the files`.
+fn options(text: &str) -> AnyView {
+    let lines: Vec<AnyView> = text
+        .lines()
+        .map(|line| match line.split_once(": ") {
+            Some((name, about)) => {
+                view! { <li><code>{name.to_owned()}</code>" "{about.to_owned()}</li> }.into_any()
+            }
+            None => view! { <li><code>{line.to_owned()}</code></li> }.into_any(),
+        })
+        .collect();
+    view! { <ul class="options">{lines}</ul> }.into_any()
 }
 
 /// The first cell names the row.
@@ -182,8 +211,15 @@ fn cells(site: &Site, table: &Reference, row: &[String]) -> AnyView {
             if text.is_empty() {
                 // Nothing inside, not even a space: on a narrow screen such a cell is left out.
                 view! { <td data-label=label></td> }.into_any()
+            } else if index == 0 && column == COMMAND_COLUMN {
+                view! { <th scope="row"><code>{text}</code></th> }.into_any()
             } else if index == 0 {
                 view! { <th scope="row">{text}</th> }.into_any()
+            } else if column == ABOUT_COLUMN {
+                view! { <td data-label=label inner_html=inline(&text, site.base())></td> }
+                    .into_any()
+            } else if column == OPTIONS_COLUMN {
+                view! { <td data-label=label>{options(&text)}</td> }.into_any()
             } else if column == RULE_COLUMN && site.rule(cell).is_some() {
                 let href = site.href(&Route::Rule(text.clone()));
                 view! { <td data-label=label><a href=href>{text}</a></td> }.into_any()

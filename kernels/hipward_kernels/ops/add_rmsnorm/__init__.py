@@ -28,6 +28,14 @@ def add_rmsnorm(x: Tensor, residual: Tensor, weight: Tensor | None = None, eps: 
 
     Returns:
         `y` and `s`, the next layer's residual: contiguous, with the shape and dtype of `x`.
+
+    Example:
+        >>> import torch
+        >>> from hipward_kernels.ops import add_rmsnorm
+        >>> x, residual, weight = torch.randn(8, 4096), torch.randn(8, 4096), torch.ones(4096)
+        >>> y, new_residual = add_rmsnorm(x, residual, weight)
+        >>> torch.equal(new_residual, x + residual)
+        True
     """
     floating("add_rmsnorm", "x", x)
     alike("add_rmsnorm", "x", x, "residual", residual)

@@ -32,6 +32,15 @@ def cross_entropy(logits: Tensor, labels: Tensor, *, ignore_index: int = -100, r
 
     Returns:
         float32 (float64 for float64 logits): a scalar, or the shape of `labels` for `none`.
+
+    Example:
+        >>> import torch
+        >>> from hipward_kernels.ops import cross_entropy
+        >>> logits, labels = torch.randn(4, 32000, requires_grad=True), torch.tensor([5, 17, -100, 31999])
+        >>> loss = cross_entropy(logits, labels)
+        >>> loss.backward()
+        >>> logits.grad.shape
+        torch.Size([4, 32000])
     """
     floating("cross_entropy", "logits", logits)
     tensors("cross_entropy", labels=labels)

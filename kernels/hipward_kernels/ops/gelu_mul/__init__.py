@@ -28,6 +28,13 @@ def gelu_mul(gate: Tensor, up: Tensor) -> Tensor:
 
     Returns:
         A contiguous tensor with the shape and dtype of `gate`.
+
+    Example:
+        >>> import torch
+        >>> from hipward_kernels.ops import gelu_mul
+        >>> gate, up = torch.randn(8, 22016).chunk(2, dim=-1)
+        >>> gelu_mul(gate, up).shape
+        torch.Size([8, 11008])
     """
     floating("gelu_mul", "gate", gate)
     alike("gelu_mul", "gate", gate, "up", up)

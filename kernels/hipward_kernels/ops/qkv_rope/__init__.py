@@ -32,6 +32,16 @@ def qkv_rope(
 
     Returns:
         Queries `[B, S, heads, D]`, keys and values `[B, S, kv_heads, D]`: contiguous, in the dtype of `qkv`.
+
+    Example:
+        >>> import torch
+        >>> from hipward_kernels.ops import qkv_rope
+        >>> from hipward_kernels.ops.rope import rope_table
+        >>> cos, sin = rope_table(16, 128)
+        >>> qkv = torch.randn(2, 16, (32 + 2 * 8) * 128)
+        >>> query, key, value = qkv_rope(qkv, cos, sin, heads=32, kv_heads=8)
+        >>> query.shape, key.shape
+        (torch.Size([2, 16, 32, 128]), torch.Size([2, 16, 8, 128]))
     """
     floating("qkv_rope", "qkv", qkv)
     if heads < 1 or kv_heads < 1 or heads % kv_heads:

@@ -26,6 +26,13 @@ def rmsnorm(x: Tensor, weight: Tensor | None = None, eps: float = 1e-6) -> Tenso
 
     Returns:
         A contiguous tensor with the shape and dtype of `x`.
+
+    Example:
+        >>> import torch
+        >>> from hipward_kernels.ops import rmsnorm
+        >>> x, weight = torch.randn(8, 4096), torch.ones(4096)
+        >>> rmsnorm(x, weight, eps=1e-6).shape
+        torch.Size([8, 4096])
     """
     floating("rmsnorm", "x", x)
     norm_weight("rmsnorm", x, weight)

@@ -33,6 +33,14 @@ def rope(x: Tensor, cos: Tensor, sin: Tensor, layout: Layout = "half") -> Tensor
 
     Returns:
         A contiguous tensor with the shape and dtype of `x`.
+
+    Example:
+        >>> import torch
+        >>> from hipward_kernels.ops.rope import rope, rope_table
+        >>> cos, sin = rope_table(16, 128)
+        >>> queries = torch.randn(2, 16, 32, 128)
+        >>> rope(queries, cos, sin).shape
+        torch.Size([2, 16, 32, 128])
     """
     floating("rope", "x", x)
     if x.dim() != 4:

@@ -26,6 +26,13 @@ def silu_mul(gate: Tensor, up: Tensor) -> Tensor:
 
     Returns:
         A contiguous tensor with the shape and dtype of `gate`.
+
+    Example:
+        >>> import torch
+        >>> from hipward_kernels.ops import silu_mul
+        >>> gate, up = torch.randn(8, 22016).chunk(2, dim=-1)
+        >>> silu_mul(gate, up).shape
+        torch.Size([8, 11008])
     """
     floating("silu_mul", "gate", gate)
     alike("silu_mul", "gate", gate, "up", up)

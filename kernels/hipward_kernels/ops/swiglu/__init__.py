@@ -28,6 +28,12 @@ def swiglu(gate_up: Tensor) -> Tensor:
 
     Returns:
         A contiguous tensor of shape `[..., N]` and the same dtype.
+
+    Example:
+        >>> import torch
+        >>> from hipward_kernels.ops import swiglu
+        >>> swiglu(torch.randn(8, 22016)).shape
+        torch.Size([8, 11008])
     """
     floating("swiglu", "gate_up", gate_up)
     if gate_up.dim() == 0 or gate_up.shape[-1] % 2:

@@ -14,9 +14,10 @@ use super::{
 };
 use crate::{
     api::AccessConfig,
+    connections::ClientLimits,
     isolation::Host,
-    jobs::{LocalRunner, Runner, Store, random_id},
-    server::{listen, run_server},
+    jobs::{LocalRunner, Retention, Runner, Store, random_id},
+    server::{Server, listen},
     shutdown::Interrupts,
     web::{live_pages::LivePages, pages::Pages},
 };
@@ -270,18 +271,18 @@ impl Local {
             token: Some(token),
             hosts: Vec::new(),
         };
-        let server = run_server(
-            listener,
+        let server = Server {
             access,
             store,
-            LocalRunner::ready(runner),
+            runner: LocalRunner::ready(runner),
             pages,
-            stop_requested,
-        );
+            retention: Retention::default(),
+            limits: ClientLimits::default(),
+        };
         Ok(Local {
             client,
             stop,
-            server: tokio::spawn(server),
+            server: tokio::spawn(server.run(listener, stop_requested)),
             _scratch: folder,
         })
     }

@@ -9,9 +9,10 @@ mod settings;
 
 pub(crate) use settings::Settings;
 
+pub(crate) use refusal::Refusal;
 pub(super) use sandboxes::Prepared;
 
-use self::{activity::Activity, python::Python, refusal::Refusal, sandboxes::Sandboxes};
+use self::{activity::Activity, python::Python, sandboxes::Sandboxes};
 use super::{PrivateDirectory, request_workers, worker::Worker};
 use crate::{
     devices,
@@ -97,6 +98,13 @@ impl Runner {
     /// Why no job can run here, if none can.
     pub(crate) fn refusal(&self) -> Option<&Refusal> {
         self.python.as_ref().err()
+    }
+
+    /// Why no job of others than the operator can run here, if none can.
+    pub(crate) fn refusal_for_others(&self) -> Option<Refusal> {
+        let too_weak =
+            || Refusal::if_too_weak(&self.isolation, self.settings.minimum_isolation_for_others);
+        self.refusal().cloned().or_else(too_weak)
     }
 
     /// Removes all devices but the one on which a job with this `device` would run. An unknown device changes nothing, so

@@ -1,5 +1,6 @@
 //! The operator's settings and the fixed limits of a job.
 
+use crate::jobs::QueueLimits;
 use hipward_protocol::IsolationLevel;
 use std::{path::PathBuf, time::Duration};
 
@@ -18,10 +19,12 @@ pub(crate) struct Settings {
     pub(crate) memory_bytes: u64,
     /// Limit of the sampling time per variant, seconds.
     pub(crate) time_cap_s: f64,
-    /// Maximum number of queued jobs.
-    pub(crate) queue_limit: usize,
+    /// Maximum numbers of queued jobs.
+    pub(crate) queue_limits: QueueLimits,
     /// The isolation level below which no job runs.
     pub(crate) minimum_isolation: IsolationLevel,
+    /// The same for jobs that were sent with a token other than the operator's.
+    pub(crate) minimum_isolation_for_others: IsolationLevel,
     /// The newest Landlock ABI that is used, for tests. 0 is none.
     pub(crate) newest_landlock: Option<u32>,
 }

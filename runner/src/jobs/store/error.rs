@@ -1,5 +1,7 @@
 //! Errors of the store.
 
+use super::schema;
+use rusqlite::ErrorCode;
 use std::path::PathBuf;
 
 /// Errors of the store.
@@ -14,18 +16,68 @@ pub(crate) enum StoreError {
         /// The data folder.
         path: PathBuf,
     },
-    /// The database was written by another version.
+    /// The database was written by a newer version.
     #[error(
-        "the data folder has a database of schema {version}, which this version cannot read; choose \
-         another folder with --data"
+        "the job database has schema {version}, and this version of Hipward reads up to {}; install the newer version again, or \
+         choose another folder with --data",
+        schema::VERSION
     )]
     Schema {
         /// The schema version that was found.
-        version: String,
+        version: usize,
     },
+    /// The database of a running server has another schema than this program.
+    #[error("the server that uses this data folder has another version of Hipward; stop it first")]
+    OtherVersion,
+    /// The folder has been used, and its database is missing.
+    #[error(
+        "the job database {} is missing, although this data folder was used before; restore a backup with `hipward restore`, or \
+         delete the file {} to start with an empty database",
+        database.display(), marker.display()
+    )]
+    Missing {
+        /// The path of the database.
+        database: PathBuf,
+        /// The file that shows that the folder was used.
+        marker: PathBuf,
+    },
+    /// The database file is damaged.
+    #[error(
+        "the job database{} is damaged ({reason}); stop the server, and restore a backup with `hipward restore BACKUP --replace`",
+        database.as_ref().map(|path| format!(" {}", path.display())).unwrap_or_default()
+    )]
+    Damaged {
+        /// The path of the database, if known.
+        database: Option<PathBuf>,
+        /// What SQLite reports.
+        reason: String,
+    },
+    /// The disk is full.
+    #[error("the disk of the job database is full; free space on the disk of the data folder")]
+    DiskFull,
+    /// The database cannot be written.
+    #[error(
+        "the job database cannot be written; check that the data folder's disk is not mounted read-only, and the permissions of \
+         its files"
+    )]
+    ReadOnly,
     /// Another attempt has the job, or it has ended.
     #[error("the lease of the job has ended")]
     Fenced,
+    /// A file that would be overwritten exists.
+    #[error("{} already exists; choose another name, or for `hipward restore` use --replace, which renames it", path.display())]
+    TargetExists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A token has this name already.
+    #[error(
+        "there is already a token named {name}; remove it first with `hipward token remove {name}`"
+    )]
+    TokenExists {
+        /// The name.
+        name: String,
+    },
     /// A file could not be used.
     #[error("cannot use {}: {source}; choose another folder with --data", path.display())]
     File {
@@ -36,7 +88,7 @@ pub(crate) enum StoreError {
     },
     /// The database reports an error.
     #[error("the job database reports: {0}")]
-    Database(#[from] rusqlite::Error),
+    Database(rusqlite::Error),
     /// A stored value cannot be parsed.
     #[error("a value in the job database cannot be parsed: {0}")]
     Unreadable(#[from] serde_json::Error),
@@ -46,9 +98,49 @@ pub(crate) enum StoreError {
         /// The number of queued jobs.
         waiting: usize,
     },
+    /// Too many jobs of one token are queued.
+    #[error("the queue is full for this token: {waiting} of its jobs are waiting")]
+    OwnerQueueFull {
+        /// The number of its queued jobs.
+        waiting: usize,
+    },
     /// The system returned no random numbers.
     #[error("the system returned no random numbers: {0}")]
     Random(#[from] getrandom::Error),
+}
+
+impl StoreError {
+    /// Damage that a check of the database has reported.
+    pub(super) fn damaged(reason: String) -> Self {
+        StoreError::Damaged {
+            database: None,
+            reason,
+        }
+    }
+
+    /// Adds the path of the database to an error that is about the file.
+    pub(super) fn at(self, path: PathBuf) -> Self {
+        match self {
+            StoreError::Damaged { reason, .. } => StoreError::Damaged {
+                database: Some(path),
+                reason,
+            },
+            other => other,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                StoreError::damaged(error.to_string())
+            }
+            Some(ErrorCode::DiskFull) => StoreError::DiskFull,
+            Some(ErrorCode::ReadOnly) => StoreError::ReadOnly,
+            _ => StoreError::Database(error),
+        }
+    }
 }
 
 /// The result of a store call.

@@ -4,6 +4,7 @@
 use super::Result;
 use hipward_protocol::{EventBody, Failure, FailureCode, JobState};
 use rusqlite::{Connection, Transaction, params};
+use serde::Serialize;
 use time::{OffsetDateTime, format_description::BorrowedFormatItem, macros::format_description};
 
 /// Number of server crashes during a job's code after which the job is assumed to be the cause and fails.
@@ -16,6 +17,10 @@ pub(super) struct Log {
     pub(super) added: Vec<(String, u64)>,
     /// Whether the queue has changed.
     pub(super) queue_changed: bool,
+    /// The codes of jobs that failed.
+    pub(super) failures: Vec<String>,
+    /// For how long jobs had waited that are leased for the first time, seconds.
+    pub(super) waited: Vec<f64>,
 }
 
 impl Log {
@@ -27,13 +32,17 @@ impl Log {
         attempt: u32,
         body: &EventBody,
     ) -> Result<()> {
-        let state = state_after(body).map(name).transpose()?;
+        let state = state_after(body)
+            .map(|state| stored_name(&state))
+            .transpose()?;
+        let now = now();
+        let ended_at = body.is_final().then_some(&now);
         let seq: i64 = tx
             .prepare_cached(
-                "update jobs set last_seq = last_seq + 1, state = coalesce(?2, state)
+                "update jobs set last_seq = last_seq + 1, state = coalesce(?2, state), ended_at = coalesce(?3, ended_at)
                  where id = ?1 returning last_seq",
             )?
-            .query_row(params![job, state], |row| row.get(0))?;
+            .query_row(params![job, state, ended_at], |row| row.get(0))?;
         tx.prepare_cached(
             "insert into events (job, seq, attempt, at, body) values (?1, ?2, ?3, ?4, ?5)",
         )?
@@ -41,9 +50,20 @@ impl Log {
             job,
             seq,
             attempt,
-            now(),
+            now,
             serde_json::to_string(body)?
         ])?;
+        match body {
+            EventBody::Failed(failure) => self.failures.push(stored_name(&failure.code)?),
+            EventBody::Leased { .. } if attempt == 1 => {
+                let waited = "select (julianday('now') - julianday(created_at)) * 86400 from jobs where id = ?1";
+                let waited: Option<f64> = tx
+                    .prepare_cached(waited)?
+                    .query_row([job], |row| row.get(0))?;
+                self.waited.extend(waited.map(|seconds| seconds.max(0.0)));
+            }
+            _ => {}
+        }
         self.added.push((job.to_owned(), seq.cast_unsigned()));
         // A job that changes its state may enter or leave the queue.
         self.queue_changed |= state_after(body).is_some();
@@ -123,16 +143,21 @@ fn state_after(body: &EventBody) -> Option<JobState> {
     }
 }
 
-/// The stored name of a state, which is its name in the API.
-fn name(state: JobState) -> Result<String> {
-    let quoted = serde_json::to_string(&state)?;
+/// The stored name of an enum's value, which is its name in the API.
+fn stored_name(value: &impl Serialize) -> Result<String> {
+    let quoted = serde_json::to_string(value)?;
     Ok(quoted.trim_matches('"').to_owned())
 }
 
-/// RFC 3339, UTC, milliseconds.
+/// The current time as it is stored.
 pub(super) fn now() -> String {
+    timestamp(OffsetDateTime::now_utc())
+}
+
+/// RFC 3339, UTC, milliseconds. The order of such texts is the order of the times.
+pub(super) fn timestamp(time: OffsetDateTime) -> String {
     const FORMAT: &[BorrowedFormatItem] =
         format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
     // These components exist for every time, so formatting them cannot fail.
-    OffsetDateTime::now_utc().format(FORMAT).unwrap_or_default()
+    time.format(FORMAT).unwrap_or_default()
 }

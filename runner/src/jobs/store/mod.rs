@@ -1,14 +1,21 @@
 //! The durable store: jobs and their event logs in SQLite, and notifications of new events. The
 //! event log is authoritative; a job's row is derived from its events.
 
+mod backup;
 mod error;
 mod log;
+mod open;
 mod queries;
+mod removal;
 mod schema;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
+pub(crate) use backup::{back_up, restore};
 pub(crate) use error::StoreError;
+pub(crate) use removal::{RemoveOutcome, Retention};
+pub(crate) use tokens::{Role, cookie_value};
 
 use self::{
     error::Result,
@@ -21,10 +28,12 @@ use rusqlite::{
     Connection, OptionalExtension, Transaction, TransactionBehavior, named_params, params,
 };
 use std::{
-    collections::HashMap,
-    fs::{self, File, TryLockError},
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    collections::{BTreeMap, HashMap},
+    fs::File,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 use tokio::sync::watch;
 
@@ -34,13 +43,53 @@ pub(crate) struct Store(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    connection: Mutex<Connection>,
+    /// The connection that writes.
+    writer: Mutex<Connection>,
+    /// Connections for reading, which never wait for the writer.
+    readers: Vec<Mutex<Connection>>,
+    /// The reader to wait for if all are in use.
+    next_reader: AtomicUsize,
+    /// The damage that a check of the database has found.
+    damage: OnceLock<String>,
     /// The newest sequence number of each job that is watched.
     watchers: Mutex<HashMap<String, watch::Sender<u64>>>,
+    /// Counters for monitoring.
+    counters: Mutex<Counters>,
     /// Incremented with every change of the queue.
     queue: watch::Sender<u64>,
-    /// Locked for as long as the server runs. The system releases it however the server ends.
-    _lock: File,
+    /// Locked for as long as the server runs. The system releases it however the server ends. None in a command beside a
+    /// running server.
+    _lock: Option<File>,
+}
+
+/// Maximum numbers of queued jobs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QueueLimits {
+    /// Of all senders.
+    pub(crate) total: usize,
+    /// Of one token, other than the operator's.
+    pub(crate) per_owner: usize,
+}
+
+impl From<usize> for QueueLimits {
+    /// The same limit for all senders and for each.
+    fn from(limit: usize) -> Self {
+        QueueLimits {
+            total: limit,
+            per_owner: limit,
+        }
+    }
+}
+
+/// Counters since the store was opened.
+#[derive(Clone, Debug, Default)]
+struct Counters {
+    /// Failed jobs by the code of the failure.
+    failures: BTreeMap<String, u64>,
+    /// Jobs that were leased for the first time.
+    started: u64,
+    /// The sum of the times for which these jobs had waited, seconds.
+    waited_seconds: f64,
 }
 
 /// A job to be stored.
@@ -56,6 +105,8 @@ pub(crate) struct NewJob {
     pub(crate) variants: Vec<VariantId>,
     /// The device it must run on, if it names one.
     pub(crate) device: Option<String>,
+    /// The name of the token that submitted it. None for the operator's own token.
+    pub(crate) owner: Option<String>,
 }
 
 /// The right to run one attempt of a job and to write to its event log meanwhile.
@@ -94,31 +145,6 @@ pub(crate) struct Recovered {
 }
 
 impl Store {
-    /// Opens the store in a data folder and locks it for this process.
-    pub(crate) fn open(data: &Path) -> Result<Self> {
-        let file = |path: PathBuf| move |source| StoreError::File { path, source };
-        fs::create_dir_all(data).map_err(file(data.to_owned()))?;
-        let path = data.join("lock");
-        let lock = File::create(&path).map_err(file(path.clone()))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(StoreError::InUse {
-                    path: data.to_owned(),
-                });
-            }
-            Err(TryLockError::Error(source)) => return Err(StoreError::File { path, source }),
-        }
-        let connection = Connection::open(data.join("jobs.sqlite"))?;
-        schema::prepare(&connection)?;
-        Ok(Store(Arc::new(Inner {
-            connection: Mutex::new(connection),
-            watchers: Mutex::default(),
-            queue: watch::Sender::new(0),
-            _lock: lock,
-        })))
-    }
-
     /// Runs a store call on a thread where blocking is allowed.
     pub(crate) async fn with<T: Send + 'static>(
         &self,
@@ -135,24 +161,39 @@ impl Store {
         }
     }
 
-    /// Queues a job, unless `most` jobs are waiting already.
-    pub(crate) fn submit(&self, job: &NewJob, most: usize) -> Result<JobSummary> {
+    /// Queues a job, unless as many jobs as the limits permit are waiting already.
+    pub(crate) fn submit(
+        &self,
+        job: &NewJob,
+        limits: impl Into<QueueLimits>,
+    ) -> Result<JobSummary> {
+        let limits = limits.into();
         let id = random_id::random_id()?;
         let variants = serde_json::to_string(&job.variants)?;
+        self.check_damage()?;
         self.change(|tx, log| {
             let waiting: i64 = tx
                 .prepare_cached("select count(*) from jobs where state = 'queued'")?
                 .query_row([], |row| row.get(0))?;
             let waiting = usize::try_from(waiting).unwrap_or(0);
-            if waiting >= most {
+            if waiting >= limits.total {
                 return Err(StoreError::QueueFull { waiting });
             }
+            if let Some(owner) = &job.owner {
+                let own: i64 = tx
+                    .prepare_cached("select count(*) from jobs where state = 'queued' and owner = ?1")?
+                    .query_row([owner], |row| row.get(0))?;
+                let waiting = usize::try_from(own).unwrap_or(0);
+                if waiting >= limits.per_owner {
+                    return Err(StoreError::OwnerQueueFull { waiting });
+                }
+            }
             tx.execute(
-                "insert into jobs (id, title, code, code_sha256, variants, device, state, position, created_at)
-                 values (:id, :title, :code, :sha, :variants, :device, 'queued', 0, :now)",
+                "insert into jobs (id, title, code, code_sha256, variants, device, owner, state, created_at)
+                 values (:id, :title, :code, :sha, :variants, :device, :owner, 'queued', :now)",
                 named_params! {
                     ":id": id, ":title": job.title, ":code": job.code, ":sha": job.code_sha256,
-                    ":variants": variants, ":device": job.device, ":now": now(),
+                    ":variants": variants, ":device": job.device, ":owner": job.owner, ":now": now(),
                 },
             )?;
             log.queue(tx, &id, 0, None)?;
@@ -278,8 +319,9 @@ impl Store {
         })
     }
 
-    /// Checks that the store can be written.
+    /// Checks that the store can be written, and that no damage was found.
     pub(crate) fn check(&self) -> Result<()> {
+        self.check_damage()?;
         self.change(|tx, _| {
             tx.execute(
                 "insert into meta values ('checked', ?1) on conflict do update set value = excluded.value",
@@ -305,15 +347,40 @@ impl Store {
         self.0.queue.subscribe()
     }
 
-    fn connection(&self) -> MutexGuard<'_, Connection> {
-        lock(&self.0.connection)
+    /// Reads the whole database and records damage, after which no job is accepted. Takes seconds per GiB.
+    pub(crate) fn verify(&self) -> Result<()> {
+        let found = backup::damage(&self.reader())?;
+        if let Some(damage) = found {
+            self.0.damage.get_or_init(|| damage);
+        }
+        self.check_damage()
+    }
+
+    fn check_damage(&self) -> Result<()> {
+        match self.0.damage.get() {
+            Some(damage) => Err(StoreError::damaged(damage.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// A connection for reading.
+    fn reader(&self) -> MutexGuard<'_, Connection> {
+        let free = self
+            .0
+            .readers
+            .iter()
+            .find_map(|reader| reader.try_lock().ok());
+        free.unwrap_or_else(|| {
+            let next = self.0.next_reader.fetch_add(1, Ordering::Relaxed);
+            lock(&self.0.readers[next % self.0.readers.len()])
+        })
     }
 
     /// Runs one transaction that adds events. Watchers are notified once it is committed.
     fn change<T>(&self, act: impl FnOnce(&Transaction, &mut Log) -> Result<T>) -> Result<T> {
         let mut log = Log::default();
         let value = {
-            let mut connection = self.connection();
+            let mut connection = lock(&self.0.writer);
             let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let value = act(&tx, &mut log)?;
             tx.commit()?;
@@ -321,6 +388,16 @@ impl Store {
         };
         if log.queue_changed {
             self.0.queue.send_modify(|count| *count += 1);
+        }
+        {
+            let mut counters = lock(&self.0.counters);
+            for code in log.failures {
+                *counters.failures.entry(code).or_default() += 1;
+            }
+            for seconds in log.waited {
+                counters.started += 1;
+                counters.waited_seconds += seconds;
+            }
         }
         let watchers = lock(&self.0.watchers);
         for (job, seq) in log.added {

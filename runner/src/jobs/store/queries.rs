@@ -1,14 +1,44 @@
 //! Queries: everything that reads the store without changing it.
 
-use super::{Store, error::Result, log};
+use super::{Store, error::Result, lock, log};
 use hipward_protocol::{Event, JobState, JobSummary, ListedJob};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+
+/// The state of the queue, for monitoring.
+#[derive(Clone, Debug)]
+pub(crate) struct QueueMetrics {
+    /// The time since the oldest queued job was submitted, seconds. 0 if none is queued.
+    pub(crate) oldest_seconds: f64,
+    /// Jobs that were started since the server started.
+    pub(crate) started: u64,
+    /// The sum of the times for which these jobs had waited, seconds.
+    pub(crate) waited_seconds: f64,
+    /// Jobs that failed since the server started, by the code of the failure.
+    pub(crate) failures: BTreeMap<String, u64>,
+}
 
 impl Store {
+    /// The state of the queue, for monitoring.
+    pub(crate) fn queue_metrics(&self) -> Result<QueueMetrics> {
+        let oldest: Option<f64> = self.reader().query_row(
+            "select max((julianday('now') - julianday(created_at)) * 86400) from jobs where state = 'queued'",
+            [],
+            |row| row.get(0),
+        )?;
+        let counters = lock(&self.0.counters).clone();
+        Ok(QueueMetrics {
+            oldest_seconds: oldest.unwrap_or(0.0).max(0.0),
+            started: counters.started,
+            waited_seconds: counters.waited_seconds,
+            failures: counters.failures,
+        })
+    }
+
     /// The jobs that are stored as running.
     pub(crate) fn running(&self) -> Result<Vec<String>> {
-        let jobs = running_jobs(&self.connection())?;
+        let jobs = running_jobs(&self.reader())?;
         Ok(jobs.into_iter().map(|(job, _)| job).collect())
     }
 
@@ -19,12 +49,16 @@ impl Store {
 
     /// A job without its events.
     pub(crate) fn summary(&self, id: &str) -> Result<Option<JobSummary>> {
-        summary(&self.connection(), id)
+        let connection = self.reader();
+        // One snapshot for all queries.
+        summary(&*connection.unchecked_transaction()?, id)
     }
 
     /// Up to `limit` jobs, the newest first.
     pub(crate) fn newest(&self, limit: usize) -> Result<Vec<ListedJob>> {
-        let connection = self.connection();
+        let connection = self.reader();
+        // One snapshot for all queries.
+        let connection = connection.unchecked_transaction()?;
         let mut query =
             connection.prepare_cached("select id from jobs order by number desc limit ?1")?;
         let ids = query.query_map([limit as i64], |row| row.get::<_, String>(0))?;
@@ -39,10 +73,20 @@ impl Store {
         Ok(listed)
     }
 
+    /// The owner of a job: the name of the token that submitted it. The outer None is an unknown job.
+    pub(crate) fn owner(&self, id: &str) -> Result<Option<Option<String>>> {
+        Ok(self
+            .reader()
+            .query_row("select owner from jobs where id = ?1", [id], |row| {
+                row.get(0)
+            })
+            .optional()?)
+    }
+
     /// A job's snippet.
     pub(crate) fn code(&self, id: &str) -> Result<Option<String>> {
         Ok(self
-            .connection()
+            .reader()
             .query_row("select code from jobs where id = ?1", [id], |row| {
                 row.get(0)
             })
@@ -51,7 +95,7 @@ impl Store {
 
     /// Up to `limit` events that follow `after`, in order.
     pub(crate) fn events_after(&self, id: &str, after: u64, limit: usize) -> Result<Vec<Event>> {
-        let connection = self.connection();
+        let connection = self.reader();
         let mut query = connection.prepare_cached(
             "select seq, attempt, at, body from events where job = ?1 and seq > ?2 order by seq limit ?3",
         )?;
@@ -77,7 +121,7 @@ impl Store {
 
     /// The number of jobs in each state.
     pub(crate) fn counts(&self) -> Result<Vec<(JobState, u64)>> {
-        let connection = self.connection();
+        let connection = self.reader();
         let mut query =
             connection.prepare_cached("select state, count(*) from jobs group by state")?;
         let rows = query.query_map([], |row| {

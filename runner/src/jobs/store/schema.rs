@@ -1,21 +1,18 @@
-//! The tables, and the check of the schema version.
+//! The tables, and the migrations from older versions of them.
 
 use super::StoreError;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use std::time::Duration;
 
-/// Incremented with every incompatible change of the tables.
-const VERSION: &str = "1";
+/// The statements that lead from each version to the next, the first from an empty database to version 1. Released entries
+/// never change: a change of the tables is a new entry. Each runs in one transaction, together with the new version number.
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2];
 
-const TABLES: &str = "
-create table if not exists meta (
-    key   text primary key,
-    value text not null
-) strict;
+/// The version that this program reads and writes.
+pub(super) const VERSION: usize = MIGRATIONS.len();
 
--- `number` is the order of the queue. `attempt` counts leases and fences off earlier ones. `begun` is
--- the last attempt whose code ran. `crashes` counts how often the server ended meanwhile. `position` is unused.
-create table if not exists jobs (
+const VERSION_1: &str = "
+create table jobs (
     number      integer primary key autoincrement,
     id          text not null unique,
     title       text,
@@ -27,13 +24,14 @@ create table if not exists jobs (
     attempt     integer not null default 0,
     position    integer not null default 0,
     last_seq    integer not null default 0,
-    created_at  text not null
+    created_at  text not null,
+    begun       integer not null default 0,
+    crashes     integer not null default 0
 ) strict;
-create index if not exists jobs_by_state on jobs (state, number);
-create index if not exists jobs_by_place on jobs (state, number, device);
+create index jobs_by_state on jobs (state, number);
+create index jobs_by_place on jobs (state, number, device);
 
--- Rows are only ever added.
-create table if not exists events (
+create table events (
     job     text not null references jobs (id),
     seq     integer not null,
     attempt integer not null,
@@ -43,34 +41,104 @@ create table if not exists events (
 ) strict, without rowid;
 ";
 
-/// Configures the connection and creates the tables.
-pub(super) fn prepare(connection: &Connection) -> Result<(), StoreError> {
-    connection.busy_timeout(Duration::from_secs(5))?;
+/// Adds who submitted a job and when it ended, and tokens. Positions are no longer stored.
+const VERSION_2: &str = "
+alter table jobs drop column position;
+alter table jobs add column owner text;
+alter table jobs add column ended_at text;
+update jobs set ended_at = (select at from events where job = id and seq = last_seq)
+    where state in ('done', 'failed', 'cancelled');
+create index jobs_by_end on jobs (ended_at) where ended_at is not null;
+
+create table tokens (
+    name       text primary key,
+    hash       text not null unique,
+    cookie     text not null unique,
+    role       text not null,
+    created_at text not null,
+    expires_at text
+) strict;
+";
+
+// The columns of `jobs`: `number` is the order of the queue. `attempt` counts leases and fences off earlier ones. `begun` is the
+// last attempt whose code ran. `crashes` counts how often the server ended meanwhile. `owner` is the name of the token that
+// submitted the job, and null for the operator's own token. Rows of `events` are only added, and removed together with their job.
+
+/// Configures a connection that may write. Fails if the database is newer than this program, before it changes anything.
+pub(super) fn configure(connection: &Connection) -> Result<(), StoreError> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    let found = version(connection)?;
+    if found > VERSION {
+        return Err(StoreError::Schema { version: found });
+    }
+    // Takes effect in a new database only. Removed jobs then make the file smaller.
+    connection.pragma_update(None, "auto_vacuum", "incremental")?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     // With a write-ahead log nothing is lost when a process is killed. A power failure may
     // lose the last transactions.
     connection.pragma_update(None, "synchronous", "normal")?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    connection.execute_batch(TABLES)?;
-    for column in ["begun", "crashes"] {
-        add_column(connection, column)?;
+    // The write-ahead log of a long transaction becomes small again.
+    connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
+    Ok(())
+}
+
+/// How long a connection waits for another one that writes.
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Creates the tables, or changes those of an older version.
+pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
+    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    tx.execute_batch(
+        "create table if not exists meta (key text primary key, value text not null) strict",
+    )?;
+    let found = version(&tx)?;
+    if found == 1 {
+        tx.execute_batch(
+            "create index if not exists jobs_by_place on jobs (state, number, device)",
+        )?;
+        for column in ["begun", "crashes"] {
+            add_column(&tx, column)?;
+        }
+    }
+    for statements in MIGRATIONS.iter().skip(found) {
+        tx.execute_batch(statements)?;
+    }
+    if found < VERSION {
+        tx.execute(
+            "insert into meta values ('schema', ?1) on conflict do update set value = excluded.value",
+            [VERSION.to_string()],
+        )?;
+    }
+    tx.commit()?;
+    if found > 0 && found < VERSION {
+        tracing::info!("the job database was upgraded from schema {found} to {VERSION}");
+        // Rewrites the file, for which the disk may have no space. Without it the file stays as large as it once was.
+        if let Err(error) = connection.execute_batch("vacuum") {
+            tracing::warn!("the job database could not be rewritten: {error}");
+        }
+    }
+    Ok(())
+}
+
+/// The version of a database, 0 for an empty one.
+pub(super) fn version(connection: &Connection) -> Result<usize, StoreError> {
+    let has_meta = connection
+        .prepare("select 1 from sqlite_schema where name = 'meta'")?
+        .exists([])?;
+    if !has_meta {
+        return Ok(0);
     }
     let found: Option<String> = connection
         .query_row("select value from meta where key = 'schema'", [], |row| {
             row.get(0)
         })
         .optional()?;
-    match found {
-        None => {
-            connection.execute("insert into meta values ('schema', ?1)", [VERSION])?;
-            Ok(())
-        }
-        Some(version) if version == VERSION => Ok(()),
-        Some(version) => Err(StoreError::Schema { version }),
-    }
+    // Versions are numbers in every release.
+    Ok(found.map_or(0, |text| text.parse().unwrap_or(usize::MAX)))
 }
 
-/// Adds a column that older databases of this schema lack. It has a default value, so older servers can still use the database.
+/// Adds a column that the first databases of version 1 lack.
 fn add_column(connection: &Connection, column: &str) -> Result<(), StoreError> {
     let is_there = connection
         .prepare("select 1 from pragma_table_info('jobs') where name = ?1")?

@@ -45,7 +45,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "every ROCm target",
-        lesson: Some("port/hipify"),
+        lesson: Some("how-to/native-libraries"),
         cuda: check,
     }
 }

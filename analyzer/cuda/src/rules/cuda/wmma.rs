@@ -61,7 +61,7 @@ declare_rule! {
         severity: Error,
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("port/hipify"),
+        lesson: Some("how-to/native-libraries"),
         cuda: check,
     }
 }

@@ -51,7 +51,7 @@ declare_rule! {
         also: [Error "for cuDNN's attention as the only backend"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("port/nvidia-gates"),
+        lesson: Some("how-to/native-libraries"),
         visit: [ComparisonOperator, Attribute],
     }
 }

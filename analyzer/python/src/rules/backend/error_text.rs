@@ -56,7 +56,7 @@ declare_rule! {
         severity: Warning,
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("port/nvidia-gates"),
+        lesson: Some("how-to/debug"),
         visit: [ComparisonOperator],
     }
 }

@@ -47,7 +47,7 @@ declare_rule! {
         severity: Error,
         applicability: Safe,
         targets: "targets with a Python before 3.11",
-        lesson: Some("port/right-pytorch"),
+        lesson: Some("how-to/python-310"),
         visit: [Attribute, ImportFromStatement],
     }
 }

@@ -55,7 +55,7 @@ declare_rule! {
         severity: Error,
         applicability: DisplayOnly,
         targets: "targets with a Python before 3.13",
-        lesson: Some("port/right-pytorch"),
+        lesson: Some("how-to/python-310"),
         visit: [Attribute, ImportFromStatement, Identifier, ExceptClause],
     }
 }

@@ -50,7 +50,7 @@ declare_rule! {
         severity: Error,
         applicability: Unsafe,
         targets: "targets with a Python before 3.11",
-        lesson: Some("port/right-pytorch"),
+        lesson: Some("how-to/python-310"),
         visit: [ImportStatement, ImportFromStatement, Call],
     }
 }

@@ -52,7 +52,7 @@ declare_rule! {
         also: [Warning "for a requirement of the package"],
         applicability: Unsafe,
         targets: "every ROCm target",
-        lesson: Some("port/vendor-libraries"),
+        lesson: Some("how-to/native-libraries"),
         visit: [ImportStatement, ImportFromStatement, Call, KeywordArgument],
         files: [Requirements, Pyproject, Dockerfile, Shell, Yaml],
     }

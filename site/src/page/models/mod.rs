@@ -1,60 +1,112 @@
-//! What was measured of the whole models, version by version: one table for each comparison that was recorded.
+//! Measurements of whole models, version by version: a plot for each study, and the tables of its comparisons in folds.
+
+mod kernelbench;
+mod plot;
 
 use super::frame::Page;
+use super::lesson::on_this_page;
 use super::ops::conditions;
 use crate::content::document::{Section, slug};
 use crate::content::models::{Comparison, Figure, Run, Study};
 use crate::{Route, Site};
 use leptos::prelude::*;
 
-/// Up to so many runs stand side by side, each a column; more are rows.
+/// Up to this many runs are columns; more are rows.
 const SIDE_BY_SIDE: usize = 5;
 
-/// A study's name in the file, its heading, and what it asks. Others go by their name.
-const STUDIES: [(&str, &str, &str); 6] = [
+/// What a page states about a study of the file.
+struct About {
+    /// The study's name in the file.
+    name: &'static str,
+    title: &'static str,
+    text: &'static str,
+    /// The metrics that are drawn of its first comparison.
+    drawn: Drawn,
+}
+
+enum Drawn {
+    /// A plot for each metric, with a bar for each run.
+    Runs(&'static [&'static str]),
+    /// One plot of the first run, with a bar for each metric.
+    Metrics(&'static [&'static str]),
+}
+
+/// Studies in the order of the page. Others go by their names.
+const STUDIES: [About; 6] = [
+    About {
+        name: "compare-versions",
+        title: "Four versions of one model",
+        text: "Training steps of the same model with the same first weights and data. Speed-ups are over version 1 of the same table; the largest loss gap is that of any step to version 1’s loss. A step of version 4 is one CUDA graph. Forward, backward and optimizer are timed separately, without a graph, so they can add up to more than the step.",
+        drawn: Drawn::Runs(&["step"]),
+    },
+    About {
+        name: "ablation",
+        title: "Every combination of version 2’s fusions",
+        text: "The same training, with each fusion on or off. The first combination is measured again at the end: the difference between the two is how much the run itself drifted.",
+        drawn: Drawn::Runs(&["step"]),
+    },
+    About {
+        name: "sequence-length",
+        title: "Longer sequences",
+        text: "Time and memory of a training step as the sequence grows: version 1 stores the scores of its attention, which grow with the square of the length; version 2’s attention does not.",
+        drawn: Drawn::Runs(&["step", "peak memory"]),
+    },
+    About {
+        name: "roofline",
+        title: "Distance from the roofline",
+        text: "The operations and bytes that a step needs, at the rates that a matrix product and a copy reach on the same device. The first bound overlaps arithmetic and traffic, the second does not.",
+        drawn: Drawn::Metrics(&["roofline", "arithmetic then traffic", "step"]),
+    },
+    About {
+        name: "decode",
+        title: "Generating tokens",
+        text: "One token after the other from a prompt, greedily. Tokens can differ from version 1’s where two are about as likely and rounding decides.",
+        drawn: Drawn::Runs(&["token"]),
+    },
+    About {
+        name: "ddp",
+        title: "Several processes",
+        text: "Each process trains on a batch of its own, and gradients are averaged. Efficiency is the throughput over that of as many processes that do not communicate. CUDA graphs are off.",
+        drawn: Drawn::Runs(&["efficiency of 2 processes over nccl"]),
+    },
+];
+
+/// The versions, and what each adds to the one before.
+const VERSIONS: [(&str, &str); 4] = [
+    ("v1", "eager PyTorch, attention that stores its scores"),
     (
-        "compare-versions",
-        "The versions",
-        "Training steps of the same model with the same first weights and data. Speed-ups are over the first version of the same table. The largest loss gap is that of any step to the first version’s loss.",
+        "v2",
+        "PyTorch’s own fusions: joined projections, scaled dot product attention, torch.compile",
     ),
     (
-        "ablation",
-        "Every combination of version 2’s fusions",
-        "The same training, with each fusion on or off. The first is measured again at the end: the two differ by what the run itself drifted.",
+        "v3",
+        "eager again, with this package’s kernels and their backwards",
     ),
-    (
-        "decode",
-        "Generating tokens",
-        "One token after the other from a prompt, greedily. Tokens can differ from the first version’s where two are about as likely, and rounding decides.",
-    ),
-    (
-        "ddp",
-        "Several processes",
-        "Each process trains on a batch of its own, and gradients are averaged. Efficiency is the throughput over that of as many processes that need not talk. CUDA graphs are off.",
-    ),
-    (
-        "sequence-length",
-        "Longer sequences",
-        "What time and memory do as the sequence grows, with attention that stores its scores and with attention that does not.",
-    ),
-    (
-        "roofline",
-        "Distance from the roofline",
-        "What the step needs in operations and bytes, at the rates that a matrix product and a copy reach on the same device.",
-    ),
+    ("v4", "both, and a CUDA graph of the step"),
 ];
 
 pub(super) fn page(site: &Site) -> Page {
-    let known = STUDIES.iter().map(|(name, ..)| *name);
     let mut studies: Vec<&Study> = site.ops.models.iter().collect();
     // Known ones in the order above, then the others in the file's.
     studies.sort_by_key(|study| {
-        known
-            .clone()
-            .position(|name| name == study.name)
-            .unwrap_or(STUDIES.len())
+        let known = STUDIES.iter().position(|about| about.name == study.name);
+        known.unwrap_or(STUDIES.len())
     });
+    let contents = studies.iter().map(|study| {
+        let title = described(study).0;
+        let href = format!("#{}", slug(title));
+        view! { <li><a href=href>{title.to_owned()}</a></li> }.into_any()
+    });
+    let problems = kernelbench::summary(&site.ops.kernelbench).map(|_| {
+        let href = format!("#{}", kernelbench::ID);
+        view! { <li><a href=href>{kernelbench::TITLE}</a></li> }.into_any()
+    });
+    let contents = on_this_page(contents.chain(problems).collect());
     let sections: Vec<AnyView> = studies.into_iter().map(section).collect();
+    let versions: Vec<AnyView> = VERSIONS
+        .iter()
+        .map(|(name, text)| view! { <div><dt>{*name}</dt><dd>{*text}</dd></div> }.into_any())
+        .collect();
     Page {
         title: "Models".to_owned(),
         description: "A small Llama, trained and decoded by four versions: step times, memory, losses, every combination of fusions, and several processes."
@@ -68,10 +120,13 @@ pub(super) fn page(site: &Site) -> Page {
             </nav>
             <h1>"Models"</h1>
             <p class="lead">
-                "A small Llama in four versions: eager PyTorch, fused layers and a compiler, kernels with backwards, and all of it. What was measured of them is here, with its conditions."
+                "A small Llama in four versions, trained and decoded on an NVIDIA GPU. Nothing has been measured on an AMD GPU yet."
             </p>
+            <dl class="facts">{versions}</dl>
+            {contents}
             {sections.is_empty().then(|| view! { <p>"Nothing is recorded."</p> })}
             {sections}
+            {kernelbench::section(&site.ops.kernelbench)}
             <h2>"Measure it yourself"</h2>
             <p>
                 <code>"python -m hipward_kernels.workshop.record_results"</code>
@@ -86,58 +141,69 @@ pub(super) fn page(site: &Site) -> Page {
 
 /// The heading of a study, and the paragraph below it.
 fn described(study: &Study) -> (&str, Option<&'static str>) {
-    STUDIES
-        .iter()
-        .find(|(name, ..)| *name == study.name)
-        .map_or((study.name.as_str(), None), |(_, title, about)| {
-            (*title, Some(*about))
-        })
+    match STUDIES.iter().find(|about| about.name == study.name) {
+        Some(about) => (about.title, Some(about.text)),
+        None => (study.name.as_str(), None),
+    }
 }
 
 /// The text of the page by headings, for the search. Tables of figures are left out.
 pub(super) fn search_sections(site: &Site) -> Vec<Section> {
     let studies = site.ops.models.iter().map(described);
+    let studies = studies.map(|(title, about)| {
+        let mut section = Section {
+            id: slug(title),
+            title: title.to_owned(),
+            text: String::new(),
+        };
+        section.push(about.unwrap_or_default());
+        section
+    });
     studies
-        .map(|(title, about)| {
-            let mut section = Section {
-                id: slug(title),
-                title: title.to_owned(),
-                text: String::new(),
-            };
-            section.push(about.unwrap_or_default());
-            section
-        })
+        .chain(kernelbench::search_section(&site.ops.kernelbench))
         .collect()
 }
 
 fn section(study: &Study) -> AnyView {
-    let (title, says) = described(study);
-    let tables: Vec<AnyView> = study
-        .comparisons
-        .iter()
-        .map(|comparison| {
-            let caption = format!("{}: {}", title, caption(comparison));
-            let metrics = comparison.metrics(false);
-            let losses = comparison.metrics(true);
-            if comparison.runs.len() > SIDE_BY_SIDE {
-                return as_rows(&caption, comparison, &metrics);
-            }
-            let curves = (!losses.is_empty()).then(|| {
-                let caption = format!("Losses: {}", self::caption(comparison));
-                let table = side_by_side(&caption, comparison, &losses);
-                view! { <details><summary>"Losses on the way"</summary>{table}</details> }
-            });
-            view! { {side_by_side(&caption, comparison, &metrics)} {curves} }.into_any()
-        })
-        .collect();
+    let (title, text) = described(study);
+    let about = STUDIES.iter().find(|about| about.name == study.name);
+    let plots = about
+        .zip(study.comparisons.first())
+        .map(|(about, first)| match about.drawn {
+            Drawn::Runs(metrics) => metrics
+                .iter()
+                .filter_map(|metric| plot::runs(first, metric))
+                .collect(),
+            Drawn::Metrics(metrics) => Vec::from_iter(plot::metrics(first, metrics)),
+        });
+    let tables: Vec<AnyView> = study.comparisons.iter().map(tables).collect();
     view! {
         <h2 id=slug(title)>{title.to_owned()}</h2>
-        {says.map(|says| view! { <p>{says}</p> })}
+        {text.map(|text| view! { <p>{text}</p> })}
+        {plots}
         {tables}
         {switches(study)}
-        {conditions(&study.rows)}
+        <details>
+            <summary>"Conditions"</summary>
+            {conditions(&study.rows)}
+        </details>
     }
     .into_any()
+}
+
+/// The figures of a comparison in a fold, and its losses.
+fn tables(comparison: &Comparison) -> AnyView {
+    let caption = caption(comparison);
+    let metrics = comparison.metrics(false);
+    let losses = comparison.metrics(true);
+    let is_wide = comparison.runs.len() > SIDE_BY_SIDE;
+    let figures = match is_wide {
+        true => as_rows(&caption, comparison, &metrics),
+        false => side_by_side(&caption, comparison, &metrics),
+    };
+    let losses = (!losses.is_empty() && !is_wide)
+        .then(|| side_by_side(&format!("Losses: {caption}"), comparison, &losses));
+    view! { <details><summary>{caption}</summary>{figures}{losses}</details> }.into_any()
 }
 
 fn caption(comparison: &Comparison) -> String {
@@ -207,7 +273,7 @@ fn cell(run: &Run, metric: &str) -> AnyView {
     view! { <td class="number">{text}</td> }.into_any()
 }
 
-/// What a version switches on, where its name does not say it.
+/// The switches of each version whose name does not list them.
 fn switches(study: &Study) -> Option<AnyView> {
     let mut found: Vec<(&str, &str)> = Vec::new();
     for run in study.comparisons.iter().flat_map(|one| &one.runs) {
@@ -224,7 +290,7 @@ fn switches(study: &Study) -> Option<AnyView> {
         })
         .collect();
     (!entries.is_empty()).then(|| {
-        view! { <details><summary>"What each switches on"</summary><dl class="facts">{entries}</dl></details> }
+        view! { <details><summary>"The switches of each version"</summary><dl class="facts">{entries}</dl></details> }
             .into_any()
     })
 }
@@ -244,7 +310,7 @@ fn heading(metric: &str, unit: &str) -> String {
     }
 }
 
-/// A number as its unit is read, with its interval.
+/// A number in the form that is usual for its unit, with its interval.
 fn shown(figure: &Figure) -> String {
     let text = number(&figure.value, &figure.unit);
     let ends = [&figure.low, &figure.high].map(|end| number(end, &figure.unit));

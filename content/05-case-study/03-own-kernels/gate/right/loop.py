@@ -1,0 +1,48 @@
+"""Is a version trained like the baseline? Compares the loss and every gradient with float64."""
+
+import math
+
+import torch
+from hipward_kernels.models.weights import separate
+from torch import Tensor
+
+
+def computed(model, tokens: Tensor, labels: Tensor) -> dict[str, Tensor]:
+    """The loss, and the gradient of every parameter by the names of separate projections.
+
+    A parameter that gets no gradient is in the result too, with NaN.
+    """
+    model.zero_grad(set_to_none=True)
+    loss = model(tokens, labels)
+    loss.backward()
+    # hole: gradients
+    found = {}
+    for name, parameter in model.named_parameters():
+        found[name] = parameter.grad
+        if parameter.grad is None:
+            found[name] = parameter.detach() * math.nan
+    # end: gradients
+    # Joined projections are split into their parts, so that versions can be compared.
+    return {"loss": loss.detach(), **separate(found, model.config)}
+
+
+def error(got: Tensor, exact: Tensor) -> float:
+    """Norm of the difference divided by the norm of the exact tensor, computed in float64."""
+    # hole: error
+    a, b = got.to(torch.float64).flatten(), exact.to(torch.float64).flatten()
+    return math.sqrt(float(((a - b) ** 2).sum())) / math.sqrt(float((b**2).sum()))
+    # end: error
+
+
+def failures(
+    exact: dict[str, Tensor], baseline: dict[str, Tensor], candidate: dict[str, Tensor], tolerance: float = 1e-4
+) -> list[str]:
+    """Names of the tensors whose error is neither within `tolerance` nor at most twice the baseline's own."""
+    failed = []
+    # hole: compare
+    for name, right in exact.items():
+        mine, theirs = error(candidate[name], right), error(baseline[name], right)
+        passes = mine <= tolerance or mine <= 2 * theirs
+        failed += [] if passes else [name]
+    # end: compare
+    return failed

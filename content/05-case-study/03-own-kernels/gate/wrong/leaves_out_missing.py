@@ -1,0 +1,46 @@
+# fails: case_cut, case_names
+# message: A parameter without a gradient is the worst error of all. It must appear in the result.
+"""Is a version trained like the baseline? Compares the loss and every gradient with float64."""
+
+import math
+
+import torch
+from hipward_kernels.models.weights import separate
+from torch import Tensor
+
+
+def computed(model, tokens: Tensor, labels: Tensor) -> dict[str, Tensor]:
+    """The loss, and the gradient of every parameter by the names of separate projections.
+
+    A parameter that gets no gradient is in the result too, with NaN.
+    """
+    model.zero_grad(set_to_none=True)
+    loss = model(tokens, labels)
+    loss.backward()
+    # hole: gradients
+    found = {name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None}
+    # end: gradients
+    # Joined projections are split into their parts, so that versions can be compared.
+    return {"loss": loss.detach(), **separate(found, model.config)}
+
+
+def error(got: Tensor, exact: Tensor) -> float:
+    """Norm of the difference divided by the norm of the exact tensor, computed in float64."""
+    # hole: error
+    exact = exact.double()
+    return float((got.double() - exact).norm() / exact.norm())
+    # end: error
+
+
+def failures(
+    exact: dict[str, Tensor], baseline: dict[str, Tensor], candidate: dict[str, Tensor], tolerance: float = 1e-4
+) -> list[str]:
+    """Names of the tensors whose error is neither within `tolerance` nor at most twice the baseline's own."""
+    failed = []
+    # hole: compare
+    for name in candidate:
+        limit = max(tolerance, 2 * error(baseline[name], exact[name]))
+        if not error(candidate[name], exact[name]) <= limit:
+            failed.append(name)
+    # end: compare
+    return failed

@@ -1,0 +1,49 @@
+# fails: case_cut, case_limits
+# message: `error > limit` is false if the error is NaN, so a NaN passes.
+"""Is a version trained like the baseline? Compares the loss and every gradient with float64."""
+
+import math
+
+import torch
+from hipward_kernels.models.weights import separate
+from torch import Tensor
+
+
+def computed(model, tokens: Tensor, labels: Tensor) -> dict[str, Tensor]:
+    """The loss, and the gradient of every parameter by the names of separate projections.
+
+    A parameter that gets no gradient is in the result too, with NaN.
+    """
+    model.zero_grad(set_to_none=True)
+    loss = model(tokens, labels)
+    loss.backward()
+    # hole: gradients
+    # Without the NaN, a name would be missing in the result, and would not be compared.
+    found = {
+        name: torch.full_like(parameter, math.nan) if parameter.grad is None else parameter.grad
+        for name, parameter in model.named_parameters()
+    }
+    # end: gradients
+    # Joined projections are split into their parts, so that versions can be compared.
+    return {"loss": loss.detach(), **separate(found, model.config)}
+
+
+def error(got: Tensor, exact: Tensor) -> float:
+    """Norm of the difference divided by the norm of the exact tensor, computed in float64."""
+    # hole: error
+    exact = exact.double()
+    return float((got.double() - exact).norm() / exact.norm())
+    # end: error
+
+
+def failures(
+    exact: dict[str, Tensor], baseline: dict[str, Tensor], candidate: dict[str, Tensor], tolerance: float = 1e-4
+) -> list[str]:
+    """Names of the tensors whose error is neither within `tolerance` nor at most twice the baseline's own."""
+    failed = []
+    # hole: compare
+    for name, reference in exact.items():
+        if error(candidate[name], reference) > max(tolerance, 2 * error(baseline[name], reference)):
+            failed.append(name)
+    # end: compare
+    return failed

@@ -1,0 +1,73 @@
+# fails: case_choose, case_flat, case_saturates
+# message: Compare samples per second, and take the smallest batch that is nearly as good as the best.
+"""Finds the best batch size by running candidates. Memory and time of a batch are not predicted."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A batch size that was run."""
+
+    batch_size: int
+    step_ms: float
+    memory_mib: float
+
+    @property
+    def samples_per_s(self) -> float:
+        return self.batch_size / self.step_ms * 1e3
+
+
+class OutOfMemory(Exception):
+    """The device has not enough memory for the batch."""
+
+
+def fitting(run: Callable[[int], Candidate], limit_mib: float, largest: int) -> list[Candidate]:
+    """The candidates that fit, smallest first. Each run is slow, so no batch size is run twice.
+
+    Args:
+        run: Runs a batch size, or raises OutOfMemory.
+        limit_mib: The most memory that a candidate may take.
+        largest: The largest batch size to try.
+    """
+    fits: list[Candidate] = []
+
+    def fits_in(size: int) -> bool:
+        # hole: attempt
+        try:
+            candidate = run(size)
+        except OutOfMemory:
+            return False
+        # It ran, but leaves too little for everything else that needs memory.
+        if candidate.memory_mib > limit_mib:
+            return False
+        fits.append(candidate)
+        return True
+        # end: attempt
+
+    size = 1
+    while size <= largest and fits_in(size):
+        size *= 2
+    # The largest size that fits, and the smallest that does not or may not be tried.
+    low, high = size // 2, min(size, largest + 1)
+    # hole: halve
+    # Until the gap is at most an eighth of the size: a finer search would cost more runs than it gains.
+    while low and high - low > max(1, low // 8):
+        middle = (low + high) // 2
+        if fits_in(middle):
+            low = middle
+        else:
+            high = middle
+    # end: halve
+    return sorted(fits, key=lambda candidate: candidate.batch_size)
+
+
+def choose(fits: list[Candidate], slack: float = 0.03) -> Candidate:
+    """The smallest batch whose throughput is at most `slack` below the best one's.
+
+    Above it, more memory and a longer step buy nothing that can be measured.
+    """
+    # hole: choose
+    return max(fits, key=lambda candidate: candidate.batch_size)
+    # end: choose

@@ -1,0 +1,73 @@
+//! Executes AMD machine code without an AMD GPU.
+//!
+//! The input is the assembly text that Triton (`asm["amdgcn"]`) and clang (`-S`) print for gfx90a, gfx942 and gfx950. A
+//! [`Program`] is a kernel with every instruction decoded; [`run`] executes a [`Launch`] of it on a [`Memory`].
+//!
+//! ```
+//! use hipward_emulator::{Launch, Listing, Memory, Program, run};
+//!
+//! # fn main() -> Result<(), hipward_emulator::Error> {
+//! let listing = Listing::parse(include_str!("../tests/listings/twice.s"))?;
+//! let program = Program::new(&listing, Some("twice"))?;
+//! let mut memory = Memory::new();
+//! let x = memory.add("x", &1.5f32.to_le_bytes()).expect("a small buffer");
+//! let launch = Launch {
+//!     grid: [1, 1, 1],
+//!     workgroup: [1, 1, 1],
+//!     arguments: vec![x.to_le_bytes().to_vec()],
+//!     dynamic_lds: 0,
+//!     budget: 1000,
+//! };
+//! let report = run(&program, &launch, &mut memory)?;
+//! assert!(report.error.is_none() && report.findings.is_empty());
+//! assert_eq!(memory.contents(x, 4), Some(3.0f32.to_le_bytes().to_vec()));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What is emulated
+//!
+//! * Wavefronts of 64 lanes under EXEC, with scalar, vector and accumulation registers, VCC, SCC, M0 and the fields of the
+//!   mode register that compilers change. The initial registers follow the kernel descriptor.
+//! * Scalar, vector and packed arithmetic, DPP, SDWA, matrix products, global, flat and buffer accesses, atomics, LDS,
+//!   and exchanges between lanes.
+//! * Buffers with bounds. Memory is sparse, so buffers of several GiB are possible.
+//!
+//! An instruction, operand or modifier that is not supported is an [`Error`] with its line when the program is decoded.
+//!
+//! # What is checked
+//!
+//! [`FindingKind`] lists the checks. A run continues after a finding: a load out of bounds reads zero, a store is dropped.
+//!
+//! # Where it ends
+//!
+//! * It measures no time. [`Counts`] are exact, and lower bounds of a time follow from them, never a time.
+//! * `v_rcp`, `v_rsq`, `v_exp`, `v_log`, `v_sin` and `v_cos` are rounded correctly here, within 1 ULP on hardware.
+//!   `v_exp_f32` and `v_log_f32` flush denormals. Matrix products round once; the hardware's order of partial sums is not
+//!   documented. Everything else is exact. The payload of a NaN is not defined.
+//! * Workgroups run one after another, and the wavefronts of a workgroup in turn, so a kernel that waits in a loop for
+//!   another workgroup or wavefront does not end within its budget.
+//! * Rounding modes other than to nearest even, private memory, function calls, traps, structured buffers, sparse matrix
+//!   products and the scaled formats of gfx950 are not supported.
+//! * A finding can be missing: a race is detected only between accesses that the run executed.
+
+mod arch;
+mod count;
+mod error;
+mod finding;
+mod listing;
+mod machine;
+mod memory;
+mod mfma;
+mod number;
+mod scalar;
+mod vector;
+
+pub use arch::Arch;
+pub use count::{Access, Class, Counts};
+pub use error::Error;
+pub use finding::{Finding, FindingKind};
+pub use listing::{Argument, ArgumentKind, Descriptor, Kernel, Listing, SourceLine};
+pub use machine::program::Program;
+pub use machine::run::{Launch, Report, run};
+pub use memory::buffers::Memory;

@@ -1,0 +1,230 @@
+//! Reads assembly text as Triton (`asm["amdgcn"]`) and clang (`-S`) print it: instructions, labels, source lines, kernel
+//! descriptors and the metadata of arguments.
+
+mod descriptor;
+mod metadata;
+pub(crate) mod operand;
+pub(crate) mod text;
+
+use std::collections::HashMap;
+
+pub use descriptor::Descriptor;
+pub use metadata::{Argument, ArgumentKind};
+
+use crate::arch::Arch;
+use crate::error::{Error, Result};
+use text::Text;
+
+/// Longest listing, in bytes.
+const LONGEST: usize = 64 << 20;
+
+/// The contents of an assembly file.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    /// The architecture of `.amdgcn_target`.
+    pub arch: Arch,
+    /// The kernels, in the order of their descriptors.
+    pub kernels: Vec<Kernel>,
+}
+
+/// A kernel of a listing.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Its symbol.
+    pub name: String,
+    /// Its `.amdhsa_kernel` block.
+    pub descriptor: Descriptor,
+    /// Its arguments, in the order of the metadata.
+    pub arguments: Vec<Argument>,
+    /// Largest number of threads of a workgroup, from the metadata.
+    pub largest_workgroup: u32,
+    pub(crate) code: Vec<Text>,
+    pub(crate) labels: HashMap<String, usize>,
+}
+
+/// A line of the source that an instruction comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceLine {
+    /// The file's name, as the compiler wrote it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+}
+
+struct Reader<'a> {
+    arch: Option<Arch>,
+    files: HashMap<&'a str, String>,
+    source: Option<SourceLine>,
+    code: Vec<Text>,
+    labels: Vec<(String, usize, u32)>,
+    descriptors: Vec<(String, Descriptor)>,
+}
+
+impl Listing {
+    /// Parses a listing.
+    ///
+    /// # Errors
+    ///
+    /// The text has no target, a target that cannot be executed, or a damaged block.
+    pub fn parse(text: &str) -> std::result::Result<Self, Error> {
+        if text.len() > LONGEST {
+            return Err(Error::new(
+                0,
+                format!("the listing is longer than {} MiB", LONGEST >> 20),
+            ));
+        }
+        let mut reader = Reader {
+            arch: None,
+            files: HashMap::new(),
+            source: None,
+            code: Vec::new(),
+            labels: Vec::new(),
+            descriptors: Vec::new(),
+        };
+        let mut metadata = metadata::Metadata::default();
+        let mut lines = text.lines().zip(1u32..);
+        while let Some((line, number)) = lines.next() {
+            let line = text::without_comment(line).trim_end();
+            let word = line.trim_start();
+            if word.is_empty() {
+            } else if word.starts_with(".amdgpu_metadata") {
+                metadata.parse(&mut lines);
+            } else if let Some(name) = word.strip_prefix(".amdhsa_kernel ") {
+                let block = Descriptor::parse(&mut lines, number)?;
+                reader.descriptors.push((name.trim().to_owned(), block));
+            } else {
+                reader.line(word, number)?;
+            }
+        }
+        reader.finish(metadata)
+    }
+
+    /// The kernel with a name, or the only one if `name` is `None`.
+    ///
+    /// # Errors
+    ///
+    /// There is no such kernel, or several and no name.
+    pub fn kernel(&self, name: Option<&str>) -> std::result::Result<&Kernel, Error> {
+        let names = || {
+            self.kernels
+                .iter()
+                .map(|kernel| kernel.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        match (name, self.kernels.as_slice()) {
+            (None, [kernel]) => Ok(kernel),
+            (None, []) => Err(Error::new(
+                0,
+                "the listing has no kernel: there is no .amdhsa_kernel block with its code",
+            )),
+            (None, _) => Err(Error::new(
+                0,
+                format!("the listing has several kernels; name one: {}", names()),
+            )),
+            (Some(name), kernels) => kernels
+                .iter()
+                .find(|kernel| kernel.name == name)
+                .ok_or_else(|| {
+                    Error::new(
+                        0,
+                        format!("the listing has no kernel {name}; it has: {}", names()),
+                    )
+                }),
+        }
+    }
+}
+
+impl<'a> Reader<'a> {
+    fn line(&mut self, word: &'a str, number: u32) -> Result<()> {
+        if let Some(target) = word.strip_prefix(".amdgcn_target") {
+            let target = target.trim().trim_matches('"');
+            let name = target.rsplit('-').next().unwrap_or_default();
+            let name = name.split(':').next().unwrap_or_default();
+            self.arch = Some(Arch::named(name).ok_or_else(|| {
+                Error::new(
+                    number,
+                    format!("{name} cannot be executed; gfx90a, gfx942 and gfx950 can"),
+                )
+            })?);
+        } else if let Some(rest) = word.strip_prefix(".file") {
+            let mut parts = rest.trim().splitn(2, char::is_whitespace);
+            if let (Some(id), Some(names)) = (parts.next(), parts.next()) {
+                let name = names
+                    .split('"')
+                    .rfind(|part| !part.trim().is_empty())
+                    .unwrap_or_default();
+                self.files.insert(id, name.to_owned());
+            }
+        } else if let Some(rest) = word.strip_prefix(".loc") {
+            let mut parts = rest.split_whitespace();
+            let file = parts.next().and_then(|id| self.files.get(id));
+            let line = parts
+                .next()
+                .and_then(|line| line.parse().ok())
+                .filter(|line| *line > 0);
+            if let (Some(file), Some(line)) = (file, line) {
+                self.source = Some(SourceLine {
+                    file: file.clone(),
+                    line,
+                });
+            }
+        } else if let Some(label) = label(word) {
+            self.labels
+                .push((label.to_owned(), self.code.len(), number));
+        } else if word.starts_with(|c: char| c.is_ascii_lowercase()) {
+            self.code
+                .push(Text::parse(word, number, self.source.clone()));
+        }
+        Ok(())
+    }
+
+    fn finish(self, mut metadata: metadata::Metadata) -> Result<Listing> {
+        let arch = self.arch.ok_or_else(|| {
+            Error::new(0, "the listing has no .amdgcn_target line: it is not the assembly of an AMD kernel, or only a part of it")
+        })?;
+        let mut kernels = Vec::new();
+        for (name, descriptor) in self.descriptors {
+            let Some(at) = self.labels.iter().position(|(label, _, _)| *label == name) else {
+                return Err(Error::new(
+                    0,
+                    format!("the kernel {name} has a descriptor but no code"),
+                ));
+            };
+            let start = self.labels[at].1;
+            let end = self.labels[at..]
+                .iter()
+                .find(|(label, _, _)| label.starts_with(".Lfunc_end"))
+                .map_or(self.code.len(), |(_, index, _)| *index);
+            let labels = self.labels[at..]
+                .iter()
+                .filter(|(_, index, _)| *index <= end)
+                .map(|(label, index, _)| (label.clone(), index - start))
+                .collect();
+            let Some(about) = metadata.kernels.remove(&name) else {
+                return Err(Error::new(
+                    0,
+                    format!(
+                        "the kernel {name} has no entry in .amdgpu_metadata; its arguments are unknown"
+                    ),
+                ));
+            };
+            kernels.push(Kernel {
+                code: self.code[start..end].to_vec(),
+                labels,
+                descriptor,
+                arguments: about.arguments,
+                largest_workgroup: about.largest_workgroup,
+                name,
+            });
+        }
+        Ok(Listing { arch, kernels })
+    }
+}
+
+/// The name of a label, if the line is one.
+fn label(word: &str) -> Option<&str> {
+    let name = word.strip_suffix(':')?;
+    let valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '@');
+    (!name.is_empty() && name.chars().all(valid)).then_some(name)
+}

@@ -1,0 +1,301 @@
+//! A kernel with every instruction decoded.
+
+use std::collections::BTreeSet;
+
+use super::wave::Wave;
+use crate::arch::Arch;
+use crate::count::Class;
+use crate::error::{Error, Result};
+use crate::listing::operand::{self, Operand};
+use crate::listing::text::{Text, integer};
+use crate::listing::{Kernel, Listing, SourceLine};
+use crate::memory::{lds_access, scalar_load, vector_access};
+use crate::{mfma, scalar, vector};
+
+/// A kernel that can be run.
+pub struct Program {
+    pub(crate) kernel: Kernel,
+    pub(crate) arch: Arch,
+    pub(crate) steps: Vec<Step>,
+    /// Vector registers that the code names, accumulation registers included.
+    pub(crate) registers: usize,
+}
+
+/// A decoded instruction.
+pub(crate) struct Step {
+    pub(crate) line: u32,
+    pub(crate) source: Option<SourceLine>,
+    pub(crate) class: Class,
+    pub(crate) instruction: Instruction,
+    /// Vector registers that are read or written, except the result of a load: first and number.
+    pub(crate) vectors: Vec<(u16, u16)>,
+    /// The same for scalar registers.
+    pub(crate) scalars: Vec<(u16, u16)>,
+}
+
+pub(crate) enum Instruction {
+    Scalar(scalar::Instruction),
+    Vector(Box<vector::Instruction>),
+    Matrix(Box<mfma::Instruction>),
+    ScalarLoad(scalar_load::Instruction),
+    Memory(Box<vector_access::Instruction>),
+    Lds(lds_access::Instruction),
+    Branch(Branch, usize),
+    /// Largest numbers of accesses in flight after `s_waitcnt`: `vmcnt` and `lgkmcnt`.
+    Wait(u32, u32),
+    SetMode(ModeField, ModeValue),
+    Barrier,
+    End,
+    Nothing,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Branch {
+    Always,
+    Scc(bool),
+    Vccz(bool),
+    Execz(bool),
+}
+
+/// A field of the mode register: bit offset and width.
+#[derive(Clone, Copy)]
+pub(crate) struct ModeField {
+    pub(crate) offset: u32,
+    pub(crate) width: u32,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum ModeValue {
+    Constant(u32),
+    Register(u8),
+}
+
+/// Most instructions of a kernel.
+const LONGEST: usize = 1 << 20;
+
+impl Program {
+    /// Decodes a kernel of a listing.
+    ///
+    /// # Errors
+    ///
+    /// An instruction, operand or modifier is not supported; the error names it and its line.
+    pub fn new(listing: &Listing, name: Option<&str>) -> std::result::Result<Self, Error> {
+        let kernel = listing.kernel(name)?.clone();
+        if kernel.code.len() > LONGEST {
+            return Err(Error::new(
+                0,
+                format!("the kernel has more than {LONGEST} instructions"),
+            ));
+        }
+        let mut registers = 1;
+        let mut steps = Vec::with_capacity(kernel.code.len());
+        for text in &kernel.code {
+            let step = step(text, &kernel, listing.arch)?;
+            let used = step
+                .vectors
+                .iter()
+                .copied()
+                .chain(step.instruction.result());
+            registers = used
+                .map(|(first, count)| usize::from(first + count))
+                .fold(registers, usize::max);
+            steps.push(step);
+        }
+        Ok(Self {
+            kernel,
+            arch: listing.arch,
+            steps,
+            registers,
+        })
+    }
+
+    /// The kernel.
+    #[must_use]
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// The mnemonics in the code, without encoding suffixes.
+    #[must_use]
+    pub fn mnemonics(&self) -> BTreeSet<&str> {
+        self.kernel
+            .code
+            .iter()
+            .map(|text| text.mnemonic.as_str())
+            .collect()
+    }
+}
+
+impl Instruction {
+    /// The vector registers that a load fills.
+    fn result(&self) -> Option<(u16, u16)> {
+        match self {
+            Self::Memory(access) => access.result(),
+            Self::Lds(access) => access.result(),
+            _ => None,
+        }
+    }
+}
+
+fn step(text: &Text, kernel: &Kernel, arch: Arch) -> Result<Step> {
+    let mut rest = text.clone();
+    let (instruction, class) = decode(&mut rest, kernel, arch)?;
+    let (mut vectors, mut scalars) = (Vec::new(), Vec::new());
+    // The first operand of a load is its result. Loads of one kind complete in order, so it may be filled again.
+    let skipped = usize::from(
+        instruction.result().is_some() || matches!(instruction, Instruction::ScalarLoad(_)),
+    );
+    for word in text.operands.iter().skip(skipped) {
+        match operand::modified(word).map(|modified| modified.operand) {
+            Some(Operand::Vector(first, count)) => vectors.push((first, u16::from(count))),
+            Some(Operand::Scalar(first, count)) => {
+                scalars.push((u16::from(first), u16::from(count)))
+            }
+            _ => {}
+        }
+    }
+    Ok(Step {
+        line: text.line,
+        source: text.source.clone(),
+        class,
+        instruction,
+        vectors,
+        scalars,
+    })
+}
+
+fn decode(text: &mut Text, kernel: &Kernel, arch: Arch) -> Result<(Instruction, Class)> {
+    if let Some(control) = control(text, kernel)? {
+        let class = if matches!(control, Instruction::Branch(..)) {
+            Class::Branch
+        } else {
+            Class::Control
+        };
+        return Ok((control, class));
+    }
+    if text.mnemonic.starts_with("s_") {
+        if let Some(found) = scalar::decode(text)? {
+            return Ok((Instruction::Scalar(found), Class::Scalar));
+        }
+        if let Some(found) = scalar_load::decode(text)? {
+            return Ok((Instruction::ScalarLoad(found), Class::ScalarMemory));
+        }
+    } else if text.mnemonic.starts_with("v_") {
+        if let Some(found) = mfma::decode(text, arch)? {
+            return Ok((Instruction::Matrix(Box::new(found)), Class::Matrix));
+        }
+        if let Some(found) = vector::decode(text)? {
+            return Ok((Instruction::Vector(Box::new(found)), Class::Vector));
+        }
+    } else if let Some(found) = lds_access::decode(text)? {
+        return Ok((Instruction::Lds(found), Class::Lds));
+    } else if let Some(found) = vector_access::decode(text)? {
+        return Ok((Instruction::Memory(Box::new(found)), Class::VectorMemory));
+    }
+    Err(Error::new(
+        text.line,
+        format!(
+            "the instruction {} is not supported on {}",
+            text.mnemonic,
+            arch.name()
+        ),
+    ))
+}
+
+fn control(text: &Text, kernel: &Kernel) -> Result<Option<Instruction>> {
+    let branch = |branch| {
+        let label = text.operand(0)?;
+        text.expect_operands(1)?;
+        let target = kernel.labels.get(label).copied();
+        target
+            .map(|target| Some(Instruction::Branch(branch, target)))
+            .ok_or_else(|| text.error(format!("there is no label {label}")))
+    };
+    match text.mnemonic.as_str() {
+        "s_branch" => branch(Branch::Always),
+        "s_cbranch_scc0" => branch(Branch::Scc(false)),
+        "s_cbranch_scc1" => branch(Branch::Scc(true)),
+        "s_cbranch_vccz" => branch(Branch::Vccz(true)),
+        "s_cbranch_vccnz" => branch(Branch::Vccz(false)),
+        "s_cbranch_execz" => branch(Branch::Execz(true)),
+        "s_cbranch_execnz" => branch(Branch::Execz(false)),
+        "s_endpgm" => Ok(Some(Instruction::End)),
+        "s_barrier" => Ok(Some(Instruction::Barrier)),
+        "s_waitcnt" => wait(text).map(Some),
+        "s_setreg_imm32_b32" | "s_setreg_b32" => set_mode(text).map(Some),
+        // Without effect on results: scheduling, and caches, which are not emulated.
+        "s_nop" | "s_sleep" | "s_setprio" | "s_sethalt" | "s_dcache_wb" | "s_dcache_inv"
+        | "s_icache_inv" | "v_nop" | "buffer_wbl2" | "buffer_inv" | "buffer_wbinvl1"
+        | "buffer_wbinvl1_vol" | "buffer_invl2" => Ok(Some(Instruction::Nothing)),
+        _ => Ok(None),
+    }
+}
+
+fn wait(text: &Text) -> Result<Instruction> {
+    let (mut vector, mut others) = (u32::MAX, u32::MAX);
+    for word in text.operands.iter().chain(&text.modifiers) {
+        if word == "&" {
+            continue;
+        }
+        if let Some(bits) = integer(word).and_then(|bits| u32::try_from(bits).ok()) {
+            vector = bits & 15 | bits >> 10 & 0x30;
+            others = bits >> 8 & 15;
+            // The largest values mean that the counter is not waited for.
+            continue;
+        }
+        let count = word
+            .split_once('(')
+            .and_then(|(name, rest)| Some((name, rest.strip_suffix(')')?.parse::<u32>().ok()?)));
+        match count {
+            Some(("vmcnt", count)) => vector = count,
+            Some(("lgkmcnt", count)) => others = count,
+            Some(("expcnt", _)) => {}
+            _ => return Err(text.error(format!("{word} is not supported"))),
+        }
+    }
+    Ok(Instruction::Wait(vector, others))
+}
+
+/// `s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 1`. Denormals and saturation can change; rounding cannot.
+fn set_mode(text: &Text) -> Result<Instruction> {
+    let word = text.operand(0)?;
+    let inside = word
+        .strip_prefix("hwreg(")
+        .and_then(|rest| rest.strip_suffix(')'));
+    let parts: Vec<&str> = inside
+        .unwrap_or_default()
+        .split(',')
+        .map(str::trim)
+        .collect();
+    let number = |at: usize| parts.get(at).and_then(|part| part.parse::<u32>().ok());
+    let (Some(&"HW_REG_MODE"), Some(offset), Some(width)) = (parts.first(), number(1), number(2))
+    else {
+        return Err(text.error(format!(
+            "{word} is not supported; fields of HW_REG_MODE are"
+        )));
+    };
+    let supported = (4..8).contains(&offset) && offset + width <= 8 || offset == 23 && width == 1;
+    if !supported || width == 0 {
+        return Err(text.error(format!(
+            "bits {offset} to {} of the mode are not supported",
+            offset.saturating_add(width).saturating_sub(1)
+        )));
+    }
+    let value = match operand::operand(text.operand(1)?) {
+        Some(Operand::Integer(value)) => ModeValue::Constant(value as u32),
+        Some(Operand::Scalar(register, 1)) => ModeValue::Register(register),
+        _ => return Err(text.error("the value must be a constant or a scalar register")),
+    };
+    Ok(Instruction::SetMode(ModeField { offset, width }, value))
+}
+
+impl Branch {
+    pub(crate) fn is_taken(self, wave: &Wave) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Scc(value) => wave.scc == value,
+            Self::Vccz(value) => (wave.scalar64(operand::VCC) == 0) == value,
+            Self::Execz(value) => (wave.exec() == 0) == value,
+        }
+    }
+}

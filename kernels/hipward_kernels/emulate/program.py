@@ -1,0 +1,154 @@
+"""Runs a kernel of an assembly listing with the program `hipward-emulate`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROGRAM = "hipward-emulate"
+
+Argument = Tensor | bytes
+"""A tensor, whose address is passed, or the bytes of a value."""
+
+
+class EmulationError(RuntimeError):
+    """A kernel could not be executed, or ended with an error."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A problem that the emulator found: the fields of its report."""
+
+    kind: str
+    line: int
+    source: str | None
+    workgroup: list[int]
+    wavefront: int
+    lanes: str
+    message: str
+    occurrences: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run found and executed."""
+
+    findings: list[Finding] = field(default_factory=list)
+    counts: dict[str, Any] = field(default_factory=dict)
+
+
+def program() -> Path:
+    """The emulator's program: `HIPWARD_EMULATE`, the build folder of cargo, or the search path.
+
+    Raises:
+        EmulationError: There is none.
+    """
+    if own := os.environ.get("HIPWARD_EMULATE"):
+        return Path(own)
+    repository = Path(__file__).parents[3]
+    targets = [repository / "target", Path.home() / ".cache" / "hipward" / "target"]
+    if chosen := os.environ.get("CARGO_TARGET_DIR"):
+        targets.insert(0, Path(chosen))
+    for target in targets:
+        for profile in ("release", "debug"):
+            if (built := target / profile / PROGRAM).is_file():
+                return built
+    if found := shutil.which(PROGRAM):
+        return Path(found)
+    raise EmulationError(f"{PROGRAM} is not built; run `cargo build --package hipward-emulator` in the repository")
+
+
+def value(number: float, kind: str) -> bytes:
+    """The bytes of a number as an argument of a Triton type, such as `i32` or `fp32`."""
+    formats = {"i1": "?", "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u32": "I", "u64": "Q"}
+    return struct.pack("<" + {**formats, "fp32": "f", "fp64": "d"}[kind], number)
+
+
+def run(
+    listing: str,
+    arguments: Sequence[Argument],
+    grid: tuple[int, int, int],
+    workgroup: tuple[int, int, int],
+    *,
+    kernel: str | None = None,
+    lds: int = 0,
+    budget: int = 1 << 32,
+) -> Report:
+    """Executes a kernel on CPU tensors, which it changes in place.
+
+    Args:
+        listing: The assembly text.
+        arguments: Tensors, of which the address is passed, and bytes of values, in the kernel's order.
+        grid: Workgroups in each dimension.
+        workgroup: Work-items in each dimension.
+        kernel: The kernel's name; needed if the listing has several.
+        lds: Bytes of LDS beyond those that the code declares.
+        budget: Most instructions that the wavefronts execute together.
+
+    Raises:
+        EmulationError: The kernel cannot be executed, or it ended with an error.
+    """
+    with TemporaryDirectory() as folder:
+        directory = Path(folder)
+        (directory / "listing.s").write_text(listing, encoding="utf-8")
+        storages = _storages(arguments)
+        buffers = [
+            {"name": name, "file": str(directory / f"{at}.bin")} for at, (name, _) in enumerate(storages.values())
+        ]
+        for buffer, (_, contents) in zip(buffers, storages.values(), strict=True):
+            contents.numpy().tofile(buffer["file"])
+        description = {
+            "listing": str(directory / "listing.s"),
+            "kernel": kernel,
+            "grid": grid,
+            "workgroup": workgroup,
+            "lds": lds,
+            "budget": budget,
+            "buffers": buffers,
+            "arguments": [_argument(argument, list(storages)) for argument in arguments],
+        }
+        done = subprocess.run(  # noqa: S603 - the program of this repository
+            [program()], input=json.dumps(description), capture_output=True, text=True, check=False
+        )
+        if not done.stdout:
+            raise EmulationError(
+                done.stderr.strip().removeprefix(f"{PROGRAM}: ") or f"{PROGRAM} ended with {done.returncode}"
+            )
+        answer = json.loads(done.stdout)
+        for buffer, (_, contents) in zip(buffers, storages.values(), strict=True):
+            contents.copy_(torch.from_numpy(np.fromfile(buffer["file"], dtype=np.uint8)))
+    if error := answer["error"]:
+        raise EmulationError(f"line {error['line']}: {error['message']}")
+    return Report([Finding(**finding) for finding in answer["findings"]], answer["counts"])
+
+
+def _storages(arguments: Sequence[Argument]) -> dict[int, tuple[str, Tensor]]:
+    """Name and bytes of each storage, by its address. Tensors that share memory share a buffer."""
+    storages: dict[int, tuple[str, Tensor]] = {}
+    for position, argument in enumerate(arguments):
+        if isinstance(argument, Tensor):
+            storage = argument.detach().untyped_storage()
+            contents = torch.empty(0, dtype=torch.uint8).set_(storage)
+            storages.setdefault(storage.data_ptr(), (f"argument {position}", contents))
+    return storages
+
+
+def _argument(argument: Argument, storages: list[int]) -> dict[str, Any]:
+    if isinstance(argument, bytes):
+        return {"value": argument.hex()}
+    storage = argument.untyped_storage().data_ptr()
+    return {"address": [storages.index(storage), argument.storage_offset() * argument.element_size()]}

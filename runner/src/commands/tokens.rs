@@ -1,0 +1,102 @@
+//! `hipward token`: creates, lists and removes the tokens of a team. A running server applies changes at once.
+
+use super::{backup::exit_code, data::DataArgs, host::age};
+use crate::jobs::{Role, Store};
+use std::{process::ExitCode, time::Duration};
+
+/// Arguments of `hipward token`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Create a token and print it; it is not shown again
+    Add {
+        /// Name of the person or program that gets it; stored with its jobs
+        #[arg(value_parser = name)]
+        name: String,
+        /// What it permits
+        #[arg(long, value_enum, default_value_t = Role::Submit)]
+        role: Role,
+        /// Time until it expires, such as 90d [default: never]
+        #[arg(long, value_name = "AGE", value_parser = age)]
+        expires: Option<Duration>,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// List the tokens
+    List {
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// Remove a token, which is invalid from then on; its jobs stay
+    Remove {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+}
+
+/// Runs the command.
+pub(crate) fn run(args: Args) -> ExitCode {
+    exit_code(apply(args.action))
+}
+
+fn apply(action: Action) -> Result<String, String> {
+    let open = |data: DataArgs| {
+        let data = data.prepared_folder()?;
+        Store::open_beside_server(&data).map_err(|error| error.to_string())
+    };
+    match action {
+        Action::Add {
+            name,
+            role,
+            expires,
+            data,
+        } => open(data)?
+            .add_token(&name, role, expires)
+            .map_err(|error| error.to_string()),
+        Action::List { data } => {
+            let tokens = open(data)?.tokens().map_err(|error| error.to_string())?;
+            if tokens.is_empty() {
+                return Ok("no tokens; `hipward token add NAME` creates one".to_owned());
+            }
+            let lines = tokens.iter().map(|token| {
+                let end = match &token.expires_at {
+                    Some(end) if token.is_expired() => format!("expired {end}"),
+                    Some(end) => format!("expires {end}"),
+                    None => "does not expire".to_owned(),
+                };
+                format!(
+                    "{:20} {:8} created {}, {end}",
+                    token.name,
+                    token.role.name(),
+                    token.created_at
+                )
+            });
+            Ok(lines.collect::<Vec<_>>().join("\n"))
+        }
+        Action::Remove { name, data } => {
+            let removed = open(data)?.remove_token(&name);
+            match removed.map_err(|error| error.to_string())? {
+                true => Ok(format!("{name} is removed")),
+                false => Err(format!(
+                    "there is no token named {name}; `hipward token list` lists them"
+                )),
+            }
+        }
+    }
+}
+
+/// Names are printed in lists and logs.
+fn name(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
+    if text.is_empty() || text.len() > 64 || !text.chars().all(is_plain) {
+        return Err("use up to 64 letters, digits, and - _ . @".to_owned());
+    }
+    Ok(text.to_owned())
+}

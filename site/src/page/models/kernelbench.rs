@@ -1,0 +1,125 @@
+//! Jobs of KernelBench problems: how many end with a verdict, after how long, and what each variant gave.
+
+use crate::content::csv::Table;
+use crate::content::document::Section;
+use leptos::prelude::*;
+
+/// The heading's fragment, and the heading.
+pub(super) const ID: &str = "kernelbench";
+pub(super) const TITLE: &str = "KernelBench problems, unchanged";
+
+/// The section of the page; nothing if no job is recorded.
+pub(super) fn section(rows: &Table) -> Option<AnyView> {
+    let summary = summary(rows)?;
+    let lines: Vec<AnyView> = (0..rows.len()).map(|row| line(rows, row)).collect();
+    let conditions = ["device", "torch", "triton"].map(|column| rows.distinct(column).join(", "));
+    let [device, torch, triton] = conditions;
+    Some(
+        view! {
+            <h2 id=ID>{TITLE}</h2>
+            <p>
+                "Problems of "
+                <a href="https://github.com/ScalingIntelligence/KernelBench">"KernelBench"</a>
+                ", submitted as they are, with the default settings. A problem has one input size; a factor of 1 means that eager or torch.compile itself is the fastest variant. "
+                {summary}
+            </p>
+            <details>
+                <summary>{format!("Each problem ({})", rows.len())}</summary>
+                <div class="scroll" tabindex="0" role="group" aria-label="KernelBench problems">
+                    <table>
+                        <thead>
+                            <tr>
+                                <th scope="col">"Problem"</th>
+                                <th scope="col">"Verdict after, s"</th>
+                                <th scope="col">"Fastest"</th>
+                                <th scope="col">"Over eager"</th>
+                                <th scope="col">"Over torch.compile"</th>
+                                <th scope="col">"Medians, ms"</th>
+                                <th scope="col">"Not timed"</th>
+                            </tr>
+                        </thead>
+                        <tbody>{lines}</tbody>
+                    </table>
+                </div>
+            </details>
+            <p class="hint">
+                {format!("{device}, PyTorch {torch}, Triton {triton}. ")}
+                <code>"python -m hipward_kernels.kernelbench FOLDER"</code>" repeats it."
+            </p>
+        }
+        .into_any(),
+    )
+}
+
+fn line(rows: &Table, row: usize) -> AnyView {
+    let field = |column| rows.field(row, column).to_owned();
+    let factor = |column| match rows.field(row, column) {
+        "" => String::new(),
+        factor => format!("{factor} ×"),
+    };
+    let result = match rows.field(row, "end") {
+        "verdict" => field("not_timed"),
+        _ => field("reason"),
+    };
+    view! {
+        <tr>
+            <th scope="row">{field("problem").trim_end_matches('_').replace('_', " ")}</th>
+            <td class="number">{field("seconds")}</td>
+            <td>{field("fastest")}</td>
+            <td class="number">{factor("over_eager")}</td>
+            <td class="number">{factor("over_compile")}</td>
+            <td>{field("times_ms")}</td>
+            <td>{result}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+/// How many jobs ended with a verdict, and after how long.
+pub(super) fn summary(rows: &Table) -> Option<String> {
+    let count = rows.len();
+    let ended = |end| {
+        (0..count)
+            .filter(|row| rows.field(*row, "end") == end)
+            .count()
+    };
+    let mut seconds: Vec<f64> = (0..count)
+        .filter_map(|row| rows.field(row, "seconds").parse().ok())
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    let (last, median) = (*seconds.last()?, seconds[(seconds.len() - 1) / 2]);
+    let late = seconds[(seconds.len() - 1) * 95 / 100];
+    Some(format!(
+        "Of {count}, {} ended with a verdict and {} with a reason. The median took {median:.0} s, 95 % took at most {late:.0} s, the longest {last:.0} s.",
+        ended("verdict"),
+        ended("reason")
+    ))
+}
+
+/// The text of the section, for the search.
+pub(super) fn search_section(rows: &Table) -> Option<Section> {
+    let mut section = Section {
+        id: ID.to_owned(),
+        title: TITLE.to_owned(),
+        text: String::new(),
+    };
+    section.push(&summary(rows)?);
+    Some(section)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn summary_counts_verdicts_and_gives_quantiles_of_the_time() {
+        let rows = "problem,end,seconds\na,verdict,10\nb,verdict,30.4\nc,reason,20\n";
+        assert_eq!(
+            summary(&Table::parse(rows)).as_deref(),
+            Some(
+                "Of 3, 2 ended with a verdict and 1 with a reason. The median took 20 s, 95 % took at most 20 s, the longest 30 s."
+            )
+        );
+        assert_eq!(summary(&Table::parse("problem\n")), None);
+    }
+}
