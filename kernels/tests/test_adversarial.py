@@ -276,3 +276,89 @@ def test_no_work_is_faster_than_the_roofline(tmp_path: Path) -> None:
     assert floor["bound"] == "memory"
     samples = sorted(ms for line in job.of("samples", "eager") for ms in line["ms"])
     assert 0.01 < floor["floor_ms"] < samples[len(samples) // 2]
+
+
+LATE = """
+import gc, time
+turns = [0]
+
+
+class ModelNew(Model):
+    def forward(self, x):
+        turns[0] += 1
+        if turns[0] == 100:
+            cheat()
+        return x + self.weight
+
+
+def models():
+    return [o for o in gc.get_objects() if type(o) is Model and o.weight.dtype == torch.float32]
+
+
+def slow(*_):
+    time.sleep(0.001)
+
+
+def cheat():
+"""
+
+CHANGES_OF_MODEL = {
+    "[m.register_forward_pre_hook(slow) for m in models()]": "what runs before or after Model, with a hook",
+    "torch.nn.modules.module.register_module_forward_pre_hook(slow)": "what runs before or after Model, with a hook",
+    "for m in models(): m.forward = slow": "the attribute forward of Model",
+    "for m in models(): m.pause = True": "the attribute pause of Model",
+    "globals()['helper'] = slow": "its own function helper",
+    "helper.__code__ = slow.__code__": "its own function helper",
+    "for m in models(): m.weight.requires_grad_(False).mul_(1 + 1e-6)": "the weight weight of Model",
+    "for m in models(): m.weight.data = m.weight.data * (1 + 1e-6)": "the weight weight of Model",
+    "for m in models(): m.weight.data.mul_(1 + 1e-6)": "the weight weight of Model",
+    "torch.special.expit = slow": "torch.special.expit",
+    "torch.backends.mkldnn.set_flags(False)": "PyTorch's setting for all, mkldnn",
+    "torch.set_flush_denormal(True)": "PyTorch's setting for all, flushing of denormal numbers",
+    "torch.backends.cuda.enable_flash_sdp(False)": "PyTorch's setting for all, flash attention",
+}
+
+
+@pytest.mark.parametrize(("does", "what"), CHANGES_OF_MODEL.items(), ids=CHANGES_OF_MODEL)
+def test_changing_model_while_modelnew_runs_fails_the_job(tmp_path: Path, does: str, what: str) -> None:
+    top = "def helper():\n    pass"
+    job = run(snippet(top=top, init="self.pause = False", new=f"{LATE}    {does}"), "model-new", directory=tmp_path)
+    assert job.error["code"] == "tampered", job.lines[-3:]
+    assert f"replaced {what}, so measurements" in job.error["message"] or f"{what}, so" in job.error["message"]
+
+
+def test_model_that_changes_itself_is_measured(tmp_path: Path) -> None:
+    init = "self.calls = 0; self.register_buffer('steps', torch.zeros(()))"
+    counts = "[setattr(self, 'calls', self.calls + 1), self.steps.add_(1), x + self.weight][2]"
+    job = run(snippet(counts, init=init), "eager-control", directory=tmp_path)
+    assert job.lines[-1] == {"type": "finished"}
+
+
+EAGER_SLOWED = """
+    race = next((o for o in gc.get_objects() if type(o).__name__ == "Race"), None)
+    if race is None:
+        turns[0] = 0
+        return
+    entrant = race._variants["eager"]
+    call = entrant.call
+    object.__setattr__(entrant, "call", lambda *args: (slow(), call(*args))[1])
+"""
+
+
+def test_slower_eager_than_in_a_process_without_modelnew_is_marked(tmp_path: Path) -> None:
+    """No record of objects covers the harness's own; the second process does not have what changed them."""
+    job = run(snippet(new=LATE + EAGER_SLOWED), "model-new", directory=tmp_path, cap=2.0)
+    (warning,) = [line["text"] for line in job.of("warning") if "process that never ran ModelNew" in line["text"]]
+    assert "no speed-up over eager is reliable" in warning
+    honest = run(snippet(new="class ModelNew(Model):\n    pass"), "model-new", directory=tmp_path)
+    assert not any("process" in line["text"] for line in honest.of("warning"))
+
+
+def test_model_that_needs_modelnew_is_marked(tmp_path: Path) -> None:
+    job = run(
+        snippet("(ModelNew, x + self.weight)[1]", new="class ModelNew(Model):\n    pass"),
+        "model-new",
+        directory=tmp_path,
+    )
+    warnings = [line["text"] for line in job.of("warning")]
+    assert any("could not be timed in a process without ModelNew: NameError" in text for text in warnings), warnings

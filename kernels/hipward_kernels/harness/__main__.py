@@ -45,7 +45,8 @@ def main() -> None:
         parser.error(str(error))
     lines = Lines(os.dup(sys.stdout.fileno()))
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    job.run(job.Job(code, variants, options.device, options.time_cap), lines, directory)
+    requested = job.Job(code, variants, options.device, options.time_cap)
+    job.run(requested, lines, directory, job.clean_process_for(requested))
     shutil.rmtree(directory, ignore_errors=True)
     leave()
 

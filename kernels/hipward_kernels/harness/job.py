@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 
 from hipward_kernels.harness import contract, precision, snippet_checks, step_cost
+from hipward_kernels.harness.clean_process import MODEL_NEW as MODEL_NEW_CLASS
+from hipward_kernels.harness.clean_process import CleanProcess, NotTimedError, differs
 from hipward_kernels.harness.deadline import Deadline, OutOfTimeError
 from hipward_kernels.harness.environment import environment
 from hipward_kernels.harness.failure import (
@@ -30,6 +32,7 @@ from hipward_kernels.harness.failure import (
 from hipward_kernels.harness.input_dependence import dependence_warnings
 from hipward_kernels.harness.inputs import Ring, Source
 from hipward_kernels.harness.lines import Failure, Precision
+from hipward_kernels.harness.model_seals import ModelSeals
 from hipward_kernels.harness.race import Entrant, Race, SlowedError, Timed, left_out
 from hipward_kernels.harness.reference import Reference
 from hipward_kernels.harness.roofline import roofline, work_of
@@ -79,6 +82,12 @@ LEAST_CAP_S = 3.0
 
 WEIGHTS: dict[VariantId, float] = {CONTROL: 2.0, COMPILED: 3.0, MODEL_NEW: 3.0}
 """Weight of a variant when the time for preparations is divided; others have 1 and are optional."""
+
+CLEAN_LEAST_S = 3.0
+"""Time that must be left for the second measurement of Model in a process of its own."""
+CLEAN_SECONDS = 0.5
+
+_ONE_PROCESS = "So it was not checked whether ModelNew makes Model slower."
 
 SUBJECTS: dict[VariantId, str] = {"eager": "Model", "eager-control": "Model, run again,"}
 """Subjects of sentences about variants, if different from the variant's label."""
@@ -136,14 +145,30 @@ class Job:
         return Job(code, variants, device, cap, limit, nonce)
 
 
-def run(job: Job, lines: Lines, directory: Path) -> None:
-    """Runs a job and writes its lines, the last of which is `finished` or `error`."""
+def clean_process_for(job: Job) -> CleanProcess | None:
+    """The process that times Model once more, if the job needs it: call this before PyTorch computes anything.
+
+    Only on the CPU: a GPU's runtime cannot be used in a forked process after its first use, which imports may contain.
+    """
+    needed = job.device == "cpu" and MODEL_NEW in job.variants and MODEL_NEW_CLASS in job.code
+    return CleanProcess() if needed else None
+
+
+def run(job: Job, lines: Lines, directory: Path, clean: CleanProcess | None = None) -> None:
+    """Runs a job and writes its lines, the last of which is `finished` or `error`.
+
+    Args:
+        job: The job.
+        lines: Receives the lines.
+        directory: Folder for the snippet.
+        clean: Times Model once more, if the job has ModelNew.
+    """
     if job.nonce is not None:
         lines.mark(job.nonce)
     deadline = Deadline(job.time_limit_s)
     lines.accepted()
     try:
-        _Run(job, lines, directory, deadline).all()
+        _Run(job, lines, directory, deadline, clean).all()
     except JobFailedError as error:
         lines.error(error.failure)
     except BaseException as error:
@@ -151,13 +176,17 @@ def run(job: Job, lines: Lines, directory: Path) -> None:
         lines.error(in_words(error, "internal", "The harness", directory / "snippet.py"))
     else:
         lines.finished()
+    finally:
+        if clean:
+            clean.close()
 
 
 class _Run:
     """State of one job."""
 
-    def __init__(self, job: Job, lines: Lines, directory: Path, deadline: Deadline) -> None:
+    def __init__(self, job: Job, lines: Lines, directory: Path, deadline: Deadline, clean: CleanProcess | None) -> None:
         self.job = job
+        self.clean = clean
         self.deadline = deadline
         self.lines = lines
         self.device = _device(job.device)
@@ -167,6 +196,7 @@ class _Run:
         lines.environment(environment(self.device, self.clock, self.rule))
         lines.variants([variant for variant in VARIANT_INFO if variant.id in job.variants])
         lines.step("load")
+        self.threads = torch.get_num_threads()
         forget_compilations()
         self.seals = Seals()
         with self._in_time("Importing the snippet"):
@@ -177,6 +207,7 @@ class _Run:
         """Steps that change nothing in this model."""
         self.eager_errors: list[OutputError] = []
         self.eager_behaviour: snippet_checks.Behaviour | None = None
+        self.model_seals: ModelSeals | None = None
         self.check_seals()
 
     def all(self) -> None:
@@ -192,7 +223,9 @@ class _Run:
         waiting = [variant for variant in in_order if self._time_hot(variant, ring, timed[variant])]
         if waiting:
             self.lines.warning(_small(waiting))
-        self.check_seals()
+        self.check_seals(weights=True)
+        if MODEL_NEW in timed:
+            self._compare_with_clean_process(ring, timed[EAGER])
 
     def _begin(self) -> tuple[Origin, Reference]:
         """Builds and calls Model, and determines what other variants are compared with."""
@@ -200,6 +233,7 @@ class _Run:
         with self._in_time("The construction of Model"):
             model = self.snippet.build("Model")
         self.seals.note_model(type(model))
+        self.model_seals = ModelSeals(model, self.snippet.module)
         with self._in_time("get_inputs"):
             inputs = self.snippet.inputs(secrets.randbits(31))
         with self._in_time("Model.forward"):
@@ -223,6 +257,8 @@ class _Run:
             if variant == EAGER:
                 with self._in_time("Model.forward"):
                     based_on = self._prepare(variant, origin, trials)
+                    assert self.model_seals is not None  # noqa: S101 - noted when Model was built
+                    self.model_seals.settle()
             else:
                 based_on = self._prepare_in_time(variant, origin, trials)
             if variant in STEPS and variant in self.variants:
@@ -281,9 +317,41 @@ class _Run:
                 )
             ) from error
 
-    def check_seals(self) -> None:
-        """Ends the job if the snippet has replaced a function that measures it."""
-        if replaced := self.seals.broken():
+    def _compare_with_clean_process(self, ring: Ring, timed: Timed) -> None:
+        """Reports if Model is slower here than in a process that never ran ModelNew, or cannot be timed there."""
+        if self.clean is None:
+            return
+        here = timed.ms
+        # Twice, because a host may be busy for a moment.
+        for attempt in range(2):
+            if self.deadline.left_s() < CLEAN_LEAST_S:
+                return
+            if attempt:
+                eager = self.variants[EAGER]
+                count = min(max(int(CLEAN_SECONDS / max(eager.call_s, 1e-9)), 4), len(here))
+                with torch.no_grad():
+                    here, _ = self.clock.samples(eager.call, [ring.take() for _ in range(count)])
+            try:
+                there = self.clean.time(self.job.code, str(self.device), self.threads, self.deadline.left_s())
+            except NotTimedError as error:
+                self.lines.warning(f"Model could not be timed in a process without ModelNew: {error}. {_ONE_PROCESS}")
+                return
+            if not differs(here, there):
+                return
+        self.lines.warning(
+            f"Model takes {median(here):.3g} ms beside ModelNew, and {median(there):.3g} ms in a process that never "
+            "ran ModelNew, so no speed-up over eager is reliable: something in this process makes Model slower."
+        )
+
+    def check_seals(self, *, weights: bool = False) -> None:
+        """Ends the job if the snippet has replaced a function that measures it, or has changed Model.
+
+        With `weights`, the contents of all weights are compared.
+        """
+        replaced = self.seals.broken()
+        if self.model_seals:
+            replaced = replaced or self.model_seals.broken() or (weights and self.model_seals.weights_broken()) or None
+        if replaced:
             raise JobFailedError(
                 Failure(
                     "tampered",

@@ -64,6 +64,8 @@ class Timed:
 
     median_ms: float
     shortest_ms: float
+    ms: Sequence[float]
+    """All samples."""
     mhz: float | None
     """The device's clock during the timing: median of a reading per turn; None if it cannot be read."""
 
@@ -141,7 +143,7 @@ class Race:
 
     def _timed(self, variant: VariantId) -> Timed:
         ms, mhz = self._ms[variant], self._mhz.get(variant)
-        return Timed(median(ms), min(ms), median(mhz) if mhz else None)
+        return Timed(median(ms), min(ms), ms, median(mhz) if mhz else None)
 
     def samples(self, variant: VariantId, round_: int, ms: Sequence[float]) -> None:
         """See `sampling.Listener`."""

@@ -5,11 +5,11 @@ functions of the modules that the harness uses are recorded; afterwards, and aft
 objects. For modules of this package, class members, code of functions and constants are recorded too. Once Model is
 built, its class and PyTorch's process-wide settings are recorded, because a change would affect eager.
 
-Not detected, and still possible in one process: code that finds the harness's objects through frames, `gc` or `ctypes`
-and changes them in place, or writes to its pipe with the job's nonce. A timing loop in another process would not help,
-because the timed calls must run in the snippet's process. Protection comes from outside: the runner computes all
-statistics, stores raw samples, bounds each figure by the roofline and by the elapsed time, and shows the code beside
-the result.
+Model itself is recorded too (`model_seals.py`). Not detected, and still possible in one process: code that finds the
+harness's objects through frames, `gc` or `ctypes` and changes them in place, or writes to its pipe with the job's
+nonce. Where that slows eager, a second measurement in a process of its own shows it (`clean_process.py`). Further
+protection comes from outside: the runner computes all statistics, stores raw samples, bounds each figure by the
+roofline and by the elapsed time, and shows the code beside the result.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 MODULES = (
     *("builtins", "gc", "json", "math", "os", "random", "secrets", "statistics", "sys", "threading", "time"),
     *("torch", "torch.cuda", "torch.nn.functional", "torch.random", "torch.autograd", "torch.autograd.grad_mode"),
+    *("torch.special", "torch.linalg", "torch.fft", "torch._C._nn", "torch._C._special", "torch._C._linalg"),
 )
 CLASSES = ("Tensor", "nn.Module", "nn.Parameter", "cuda.Event", "cuda.Stream", "no_grad")
 
@@ -50,6 +51,19 @@ PYTORCHS_OWN = {
 }
 """Functions that `torch.compile` replaces at its first use. The harness calls none of them by name."""
 
+_TINY = torch.tensor(1e-310, dtype=torch.float64)
+"""A denormal number."""
+
+OPERATORS = ("add", "sub", "mul", "abs", "dot", "mm", "max", "maximum", "sum", "equal", "any", "clone", "copy_")
+"""Operators that the comparison of results uses; an implementation that Python registers would replace them."""
+
+
+def _reader(name: str) -> Callable[[], Any]:
+    """A function of PyTorch that reads a setting for which there is no public name; versions differ in these."""
+    found: Callable[[], Any] = getattr(torch._C, name, lambda: None)  # noqa: SLF001
+    return found
+
+
 SETTINGS: dict[str, Callable[[], Any]] = {
     "number of threads": torch.get_num_threads,
     "default dtype": torch.get_default_dtype,
@@ -57,6 +71,18 @@ SETTINGS: dict[str, Callable[[], Any]] = {
     "deterministic algorithms": torch.are_deterministic_algorithms_enabled,
     "cudnn.benchmark": lambda: torch.backends.cudnn.benchmark,
     "cudnn.allow_tf32": lambda: torch.backends.cudnn.allow_tf32,
+    "cudnn.enabled": lambda: torch.backends.cudnn.enabled,
+    "cudnn.deterministic": lambda: torch.backends.cudnn.deterministic,
+    "mkldnn": _reader("_get_mkldnn_enabled"),
+    "flash attention": torch.backends.cuda.flash_sdp_enabled,
+    "memory-efficient attention": torch.backends.cuda.mem_efficient_sdp_enabled,
+    "attention as a formula": torch.backends.cuda.math_sdp_enabled,
+    "cudnn attention": torch.backends.cuda.cudnn_sdp_enabled,
+    "sums of float16 products": _reader("_get_cublas_allow_fp16_reduced_precision_reduction"),
+    "sums of bfloat16 products": _reader("_get_cublas_allow_bf16_reduced_precision_reduction"),
+    "library of matrix products": _reader("_get_blas_preferred_backend"),
+    "library of linear algebra": _reader("_get_linalg_preferred_backend"),
+    "flushing of denormal numbers": lambda: not bool((_TINY * 1.0).item()),
     "gradients": torch.is_grad_enabled,
 }
 """Process-wide settings that affect results or times."""
@@ -79,6 +105,7 @@ class Seals:
         self._ours = {path: value for _, path, value in _ours()}
         self._model: list[tuple[type, dict[str, Any]]] = []
         self._settings: dict[str, Any] = {}
+        self._operators = _operators()
         self._modes = _modes()
         self._tracing = (sys.gettrace(), sys.getprofile())
 
@@ -120,6 +147,9 @@ class Seals:
         for name, setting in self._settings.items():
             if SETTINGS[name]() != setting:
                 yield f"PyTorch's setting for all, {name}"
+        for name, implementations in _operators().items():
+            if implementations != self._operators[name]:
+                yield f"PyTorch's operator {name}"
         if _modes() != self._modes:
             yield "PyTorch's dispatch, with a mode that it left on"
         if (sys.gettrace(), sys.getprofile()) != self._tracing:
@@ -170,6 +200,17 @@ def _resolve(path: str) -> type:
         found = getattr(found, part)
     assert isinstance(found, type)  # noqa: S101 - the table above names classes
     return found
+
+
+def _operators() -> dict[str, str]:
+    """The registered implementations of each operator."""
+    return {name: "\n".join(_kernels(torch._C._dispatch_dump(f"aten::{name}"))) for name in OPERATORS}  # noqa: SLF001
+
+
+def _kernels(dump: str) -> Iterator[str]:
+    """The lines of a dispatcher's dump about kernels that compute results."""
+    keys = ("CPU", "CUDA", "AutogradCPU", "AutogradCUDA", "CompositeExplicit", "CompositeImplicit")
+    return (line for line in dump.splitlines() if line.startswith(keys))
 
 
 def _modes() -> tuple[int, int]:

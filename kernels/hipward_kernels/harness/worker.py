@@ -55,7 +55,7 @@ def main() -> None:
     except ValueError as error:
         lines.error(Failure("internal", f"The job cannot be read: {error}.", "Report this error."))
     else:
-        job.run(parsed, lines, directory)
+        job.run(parsed, lines, directory, job.clean_process_for(parsed))
     leave()
 
 
