@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import torch
 from test_harness import Outcome, run, snippet
 
 import hipward_kernels.harness.job  # noqa: F401 - what a job's process has imported
+from hipward_kernels.harness import contract
+from hipward_kernels.harness.model_seals import ModelSeals
 from hipward_kernels.harness.tamper import Seals
 
 if TYPE_CHECKING:
@@ -173,6 +176,8 @@ REPLACED = {
         "hipward_kernels.numerics.nested.same_bits.__code__"
     ),
     "import builtins; builtins.max = min": "builtins.max",
+    "torch.special.expit = torch.erf": "torch.special.expit",
+    "l = torch.library.Library('aten', 'IMPL'); l.impl('abs', lambda x: x, 'CPU')": "PyTorch's operator abs",
     "import sys; sys.modules['time'] = type(sys)('time')": "the module time",
     "import sys; sys.setprofile(lambda *a: None)": "the interpreter's tracing, with a function of its own",
     "class M(torch.overrides.TorchFunctionMode):\n    pass\nM().__enter__()": (
@@ -291,10 +296,6 @@ class ModelNew(Model):
         return x + self.weight
 
 
-def models():
-    return [o for o in gc.get_objects() if type(o) is Model and o.weight.dtype == torch.float32]
-
-
 def slow(*_):
     time.sleep(0.001)
 
@@ -303,28 +304,55 @@ def cheat():
 """
 
 CHANGES_OF_MODEL = {
-    "[m.register_forward_pre_hook(slow) for m in models()]": "what runs before or after Model, with a hook",
-    "torch.nn.modules.module.register_module_forward_pre_hook(slow)": "what runs before or after Model, with a hook",
-    "for m in models(): m.forward = slow": "the attribute forward of Model",
-    "for m in models(): m.pause = True": "the attribute pause of Model",
-    "globals()['helper'] = slow": "its own function helper",
-    "helper.__code__ = slow.__code__": "its own function helper",
-    "for m in models(): m.weight.requires_grad_(False).mul_(1 + 1e-6)": "the weight weight of Model",
-    "for m in models(): m.weight.data = m.weight.data * (1 + 1e-6)": "the weight weight of Model",
-    "for m in models(): m.weight.data.mul_(1 + 1e-6)": "the weight weight of Model",
-    "torch.special.expit = slow": "torch.special.expit",
-    "torch.backends.mkldnn.set_flags(False)": "PyTorch's setting for all, mkldnn",
-    "torch.set_flush_denormal(True)": "PyTorch's setting for all, flushing of denormal numbers",
-    "torch.backends.cuda.enable_flash_sdp(False)": "PyTorch's setting for all, flash attention",
+    "m.register_forward_pre_hook(slow)": "what runs before or after Model, with a hook",
+    "hook = torch.nn.modules.module.register_module_forward_pre_hook(slow)": (
+        "what runs before or after Model, with a hook"
+    ),
+    "m.forward = slow": "the attribute forward of Model",
+    "m.pause = True": "the attribute pause of Model",
+    "vars(snippet)['helper'] = slow": "its own function helper",
+    "snippet.helper.__code__ = slow.__code__": "its own function helper",
+    "vars(snippet)['Model'] = torch.nn.Linear": "its own class Model",
+    "m.weight.requires_grad_(False).mul_(1 + 1e-6)": "the weight weight of Model",
+    "m.weight.data = m.weight.data * (1 + 1e-6)": "the weight weight of Model",
 }
 
 
 @pytest.mark.parametrize(("does", "what"), CHANGES_OF_MODEL.items(), ids=CHANGES_OF_MODEL)
-def test_changing_model_while_modelnew_runs_fails_the_job(tmp_path: Path, does: str, what: str) -> None:
-    top = "def helper():\n    pass"
-    job = run(snippet(top=top, init="self.pause = False", new=f"{LATE}    {does}"), "model-new", directory=tmp_path)
-    assert job.error["code"] == "tampered", job.lines[-3:]
-    assert f"replaced {what}, so measurements" in job.error["message"] or f"{what}, so" in job.error["message"]
+def test_changes_of_model_are_detected(tmp_path: Path, does: str, what: str) -> None:
+    module, model, seals = sealed_model(tmp_path)
+    names: dict[str, Any] = {"torch": torch, "m": model, "snippet": module, "slow": lambda *_: None}
+    try:
+        exec(does, names)
+        assert seals.broken() == what
+    finally:
+        if "hook" in names:
+            names["hook"].remove()
+
+
+def test_changed_contents_of_a_weight_are_detected_at_the_end(tmp_path: Path) -> None:
+    _, model, seals = sealed_model(tmp_path)
+    model.weight.data.mul_(1 + 1e-6)
+    assert seals.broken() is None
+    assert seals.weights_broken() == "the weight weight of Model"
+
+
+def sealed_model(directory: Path) -> tuple[Any, Any, ModelSeals]:
+    code = snippet(top="def helper():\n    pass", init="self.pause = False")
+    loaded = contract.load(code, directory, torch.device("cpu"))
+    model = loaded.build("Model")
+    seals = ModelSeals(model, loaded.module)
+    model(*loaded.inputs(0))
+    seals.settle()
+    assert seals.broken() is seals.weights_broken() is None
+    return loaded.module, model, seals
+
+
+def test_changing_model_while_modelnew_runs_fails_the_job(tmp_path: Path) -> None:
+    does = "    for m in gc.get_objects():\n        if type(m) is Model: m.register_forward_pre_hook(slow)"
+    job = run(snippet(new=LATE + does), "model-new", directory=tmp_path)
+    assert job.error["code"] == "tampered"
+    assert "replaced what runs before or after Model, with a hook, so measurements" in job.error["message"]
 
 
 def test_model_that_changes_itself_is_measured(tmp_path: Path) -> None:
