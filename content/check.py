@@ -15,12 +15,16 @@ anchors that a lesson includes, its blocks, its figures, its internal links, and
 one line per file. It does not check the statements of a lesson.
 
 With --allow-missing-pages, links to lessons that do not exist yet are listed instead of reported as errors.
+
+`python content/check.py --outdated [DAYS]` checks nothing: it lists the pages whose `checked_on` is more than DAYS (365) ago.
 """
 
 from __future__ import annotations
 
+import datetime
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,7 +84,23 @@ def judge(paths: list[Path]) -> bool:
     return done.returncode == 0
 
 
+def list_outdated(days: int) -> int:
+    """Print the pages that were last checked more than `days` ago, the oldest first. Return 1 if there are any."""
+    limit = datetime.date.today() - datetime.timedelta(days=days)
+    pages = [
+        (day, path)
+        for path in CONTENT.glob("*/*/lesson.md")
+        if (day := lesson.checked_on(tomllib.loads(lesson.split(path)[0]))) is None or day < limit
+    ]
+    for day, path in sorted(pages, key=lambda page: (page[0] or datetime.date.min, page[1])):
+        print(f"{day or 'never':10} {path.relative_to(CONTENT)}")
+    print(f"{len(pages)} pages were last checked before {limit}")
+    return int(bool(pages))
+
+
 def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["--outdated"]:
+        return list_outdated(int(arguments[1]) if len(arguments) > 1 else 365)
     if "--allow-missing-pages" in arguments:
         lesson.ALLOW_MISSING_PAGES = True
         arguments = [argument for argument in arguments if argument != "--allow-missing-pages"]

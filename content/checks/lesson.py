@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import re
 import shlex
 import shutil
@@ -36,12 +37,16 @@ ALLOW_MISSING_PAGES = False
 LESSON_SLASHES = 4
 
 
-def check_lesson(path: Path) -> str:
-    text = path.read_text(encoding="utf-8")
-    parts = re.match(r"\+\+\+\n(.*?\n)\+\+\+\n(.*)", text, re.DOTALL)
+def split(path: Path) -> tuple[str, str]:
+    """The front matter of a page, and its text."""
+    parts = re.match(r"\+\+\+\n(.*?\n)\+\+\+\n(.*)", path.read_text(encoding="utf-8"), re.DOTALL)
     if parts is None:
         raise LessonError("the front matter must be between two lines of +++")
-    front, body = parts.groups()
+    return parts[1], parts[2]
+
+
+def check_lesson(path: Path) -> str:
+    front, body = split(path)
     first_line = front.count("\n") + 3
     errors: list[str] = []
     missing = set(check_front_matter(tomllib.loads(front), errors))
@@ -72,11 +77,19 @@ def check_lesson(path: Path) -> str:
     return f"{len(fences)} blocks{later}"
 
 
+def checked_on(front: dict[str, Any]) -> datetime.date | None:
+    """The day on which a page was last checked; None if the front matter has no valid one."""
+    try:
+        return datetime.date.fromisoformat(front["checked_on"])
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
 def check_front_matter(front: dict[str, Any], errors: list[str]) -> Iterator[str]:
     """Add the errors of the front matter to `errors`; yield the pages among the prerequisites that do not exist."""
     required: dict[str, type] = {"title": str, "summary": str, "minutes": int, "goal": str}
-    required |= {"prerequisites": list, "checked": list}
-    optional: dict[str, type] = {"teaches": str, "paths": list, "keywords": list}
+    required |= {"prerequisites": list, "checked": list, "checked_on": str, "teaches": str, "paths": list}
+    optional: dict[str, type] = {"keywords": list}
     for name in required.keys() - front.keys():
         errors.append(f"front matter: {name} is missing")
     for name in front.keys() - required.keys() - optional.keys():
@@ -85,6 +98,8 @@ def check_front_matter(front: dict[str, Any], errors: list[str]) -> Iterator[str
         if name in front and not isinstance(front[name], kind):
             errors.append(f"front matter: {name} must be of type {kind.__name__}")
             return
+    if "checked_on" in front and not checked_on(front):
+        errors.append("front matter: `checked_on` is the day of the last check, such as 2026-11-23")
     if not front.get("teaches", "one line").strip() or "\n" in front.get("teaches", ""):
         errors.append("front matter: `teaches` is one idea on one line")
     for name in front.get("paths", []):

@@ -106,6 +106,10 @@ const expectedFirst = {
   amdahl: '/learn/optimize/ladder/',
   AMD_SERIALIZE_KERNEL: '/learn/how-to/debug/',
   'CUDA error: invalid device function': '/learn/how-to/debug/',
+  tinyllama: '/learn/case-study/baseline-profile/',
+  tiny_llama_v2: '/learn/case-study/baseline-profile/',
+  'batch size': '/learn/case-study/batch-length-precision/',
+  compare_versions: '/learn/case-study/everything/',
   'cold and hot': '/learn/baseline/cold-hot-and-how-sure/',
 };
 

@@ -98,6 +98,9 @@ pub(crate) struct FrontMatter {
     /// Versions that the page was checked with.
     #[serde(default)]
     pub(crate) checked: Vec<String>,
+    /// Day of the last check: `2026-11-23`.
+    #[serde(default)]
+    pub(crate) checked_on: String,
     /// The one idea of the page.
     #[serde(default)]
     pub(crate) teaches: String,

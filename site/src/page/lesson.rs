@@ -58,8 +58,14 @@ fn facts(site: &Site, part: &Part, lesson: &Lesson) -> impl IntoView {
         .collect();
     let before = (!before.is_empty())
         .then(|| view! { <div><dt>"Read before"</dt><dd><ul>{before}</ul></dd></div> });
-    let checked = (!meta.checked.is_empty())
-        .then(|| view! { <div><dt>"Checked with"</dt><dd>{meta.checked.join(", ")}</dd></div> });
+    let on = match meta.checked_on.as_str() {
+        "" => String::new(),
+        day => format!(", on {day}"),
+    };
+    let checked = (!meta.checked.is_empty()).then(|| {
+        let versions = meta.checked.join(", ");
+        view! { <div><dt>"Checked with"</dt><dd>{versions}{on}</dd></div> }
+    });
     view! {
         <dl class="facts">
             <div><dt>"Goal"</dt><dd inner_html=inline(&meta.goal, site.base())></dd></div>

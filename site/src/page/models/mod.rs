@@ -71,6 +71,9 @@ const STUDIES: [About; 6] = [
     },
 ];
 
+/// The first lesson about the versions, in Hipward's own content.
+const CASE_STUDY: &str = "case-study/baseline-profile";
+
 /// The versions, and what each adds to the one before.
 const VERSIONS: [(&str, &str); 4] = [
     ("v1", "eager PyTorch, attention that stores its scores"),
@@ -103,6 +106,10 @@ pub(super) fn page(site: &Site) -> Page {
     });
     let contents = on_this_page(contents.chain(problems).collect());
     let sections: Vec<AnyView> = studies.into_iter().map(section).collect();
+    let course = site.content.lesson_at(CASE_STUDY).map(|(part, lesson)| {
+        let href = site.href(&Route::lesson(part, lesson));
+        view! { <p><a href=href>"The case study goes through these versions step by step"</a></p> }
+    });
     let versions: Vec<AnyView> = VERSIONS
         .iter()
         .map(|(name, text)| view! { <div><dt>{*name}</dt><dd>{*text}</dd></div> }.into_any())
@@ -123,6 +130,7 @@ pub(super) fn page(site: &Site) -> Page {
                 "A small Llama in four versions, trained and decoded on an NVIDIA GPU. Nothing has been measured on an AMD GPU yet."
             </p>
             <dl class="facts">{versions}</dl>
+            {course}
             {contents}
             {sections.is_empty().then(|| view! { <p>"Nothing is recorded."</p> })}
             {sections}
