@@ -410,7 +410,7 @@ fn the_policy_allows_the_one_inline_script_and_no_other() {
 }
 
 #[test]
-fn the_benchmark_page_says_what_is_missing_and_how_to_mend_it() {
+fn benchmark_page_states_what_is_missing_and_how_to_fix_it() {
     let site = site(folder(BLOCKS), "/");
     let isa = render_page(&site, &Route::Isa, &PageData::Runner(None));
     assert!(isa.contains("No compiler here"), "{isa}");
