@@ -73,7 +73,7 @@ def test_version_trains_and_reports_its_measurements(tmp_path: Path, capsys: pyt
     training = record.training
     assert len(training.losses) == 8
     assert training.step_ms.low <= training.step_ms.median <= training.step_ms.high
-    assert training.peak_memory_mib is None, "nobody counts a CPU's allocations"
+    assert training.peak_memory_mib is None, "allocations of a CPU are not counted"
     assert training.saved_mib > 0
     assert training.without_gradient == []
     assert "each gets a gradient" in capsys.readouterr().out
@@ -322,7 +322,7 @@ def test_search_finds_the_largest_batch_within_an_eighth(limit: float, largest: 
 def test_best_batch_of_this_host_is_found(capsys: pytest.CaptureFixture[str]) -> None:
     best = optimize_batch_size.main([*FAST, "--version", "v1", "--max-batch-size", "4", "--seq-len", "16"])
     assert best.batch_size in (1, 2, 3, 4)
-    assert "batch 4: " in capsys.readouterr().err, "each batch is told when it is done"
+    assert "batch 4: " in capsys.readouterr().err, "each batch is reported when it is done"
     with pytest.raises(SystemExit, match="not even a batch of one"):
         optimize_batch_size.main([*FAST, "--version", "v1", "--target-memory-usage", "1e-9"])
 

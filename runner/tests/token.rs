@@ -130,7 +130,7 @@ fn no_token_allows_everybody_on_this_machine() {
 }
 
 #[test]
-fn no_token_allows_nobody_from_a_network() {
+fn no_token_refuses_requests_from_a_network() {
     let server = Server::start(&["--allow-host", "hip.example", "--no-token"]);
     let mut refused = post(&server, &[]);
     assert_eq!(refused.status(), 403);

@@ -1,4 +1,4 @@
-// The index behind the search: MiniSearch over the sections of every page. It corrects typos, completes words, knows
+// The index behind the search: MiniSearch over the sections of every page, from the file that src/search.rs writes. It corrects typos, completes words, knows
 // synonyms, and falls back to some of the words where no section has all of them.
 
 import MiniSearch from "minisearch";
@@ -33,7 +33,8 @@ const namedBoost = { whole: 12, part: 4 };
 // A lesson or rule about a word is ranked before pages that mention many words: the glossary has each of them.
 const kindWeight = { Explanation: 0.6, Reference: 0.5 };
 
-export function buildIndex(pages) {
+export function buildIndex({ pages, common, words, places }) {
+  const texts = sectionWords(words, places);
   const index = new MiniSearch({
     fields: Object.keys(boost),
     searchOptions: {
@@ -45,28 +46,47 @@ export function buildIndex(pages) {
     },
   });
   const sections = [];
+  let place = 0;
   for (const page of pages) {
-    for (const section of [{ id: "", title: "", text: "" }, ...page.sections]) {
-      index.add({ id: sections.length, title: page.title, keywords: (page.keywords ?? []).join(" "), about: page.about, heading: section.title, text: section.text });
+    const listed = page.sections.map(([id, title]) => ({ id, title, place: place++ }));
+    for (const section of [{ id: "", title: "" }, ...listed]) {
+      const text = (texts.get(section.place) ?? []).join(" ");
+      index.add({ id: sections.length, title: page.title, keywords: (page.keywords ?? []).join(" "), about: page.about, heading: section.title, text });
       sections.push({ page, section });
     }
   }
-  return (query) => search(index, sections, query);
+  const commonWords = new Set(common.split(" "));
+  return (query) => search(index, sections, commonWords, query);
 }
 
-// `complete` is whether each result has every word. A result is a page with its best section and the words that matched.
-function search(index, sections, query) {
+// The words of each section, by its place among all sections.
+function sectionWords(words, places) {
+  const found = new Map();
+  const lists = places.split(";");
+  words.split(" ").forEach((word, at) => {
+    let place = 0;
+    for (const step of lists[at].split(",")) {
+      place += Number(step);
+      if (!found.has(place)) found.set(place, []);
+      found.get(place).push(word);
+    }
+  });
+  return found;
+}
+
+// `complete` is whether each result has every word, except for common ones, whose places are not in the index. A result is a page with its best section and the words that matched.
+function search(index, sections, commonWords, query) {
   const typed = query.toLowerCase().split(/[\s"'`()\[\]{}:;,=]+/).filter(Boolean);
   const telling = typed.filter((word) => !ignored.has(word));
   const words = telling.length > 0 ? telling : typed;
   if (words.length === 0) return { complete: true, answers: [] };
-  const queries = words.map((word) => ({ combineWith: "OR", queries: withSynonyms(word) }));
-  let complete = true;
-  let found = index.search({ combineWith: "AND", queries });
-  if (found.length === 0) {
-    complete = false;
-    found = index.search({ combineWith: "OR", queries });
-  }
+  const queries = words.map(withSynonyms);
+  const rare = words.map((word) => withoutCommon(word, commonWords)).filter(Boolean);
+  const required = { combineWith: "AND", queries: rare.length > 0 ? rare.map(withSynonyms) : queries };
+  const matching = new Set(index.search(required).map(({ id }) => id));
+  const complete = matching.size > 0;
+  const some = index.search({ combineWith: "OR", queries });
+  const found = complete ? some.filter(({ id }) => matching.has(id)) : some;
   const best = new Map();
   for (const { id, score, terms } of found) {
     const { page, section } = sections[id];
@@ -80,7 +100,14 @@ function search(index, sections, query) {
 function withSynonyms(word) {
   const row = synonyms.find((row) => row.includes(word)) ?? [];
   const all = [word, ...row.filter((other) => other !== word)];
-  return all.map((one) => ({ combineWith: "AND", queries: [one] }));
+  return { combineWith: "OR", queries: all.map((one) => ({ combineWith: "AND", queries: [one] })) };
+}
+
+function withoutCommon(word, commonWords) {
+  const parts = word.split(/[^\p{L}\p{N}]+/u);
+  const rare = parts.filter((part) => part && !commonWords.has(part));
+  // The whole word, so that it finds its synonyms, if no part of it is common.
+  return rare.length === parts.filter(Boolean).length ? word : rare.join(" ");
 }
 
 // "pynvml (HW101)" is named by pynvml and by hw101, "Fused RMSNorm" in part by rmsnorm.

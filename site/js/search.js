@@ -10,6 +10,8 @@ const around = 70;
 
 let dialog;
 let index;
+// The texts of the sections, for excerpts. Loaded after the index, which is enough to search.
+let texts;
 
 export function openSearch() {
   dialog ??= build();
@@ -17,10 +19,10 @@ export function openSearch() {
   dialog.querySelector("input").select();
 }
 
-async function load() {
-  const answer = await fetch(`${base}search.json`);
+async function load(file) {
+  const answer = await fetch(`${base}${file}`);
   if (!answer.ok) throw new Error(`status ${answer.status}`);
-  return buildIndex(await answer.json());
+  return answer.json();
 }
 
 function build() {
@@ -37,12 +39,19 @@ function build() {
   const show = async () => {
     const query = input.value;
     try {
-      const search = await (index ??= load());
+      const search = await (index ??= load("search.json").then(buildIndex));
       // A query that was typed while the index loaded runs after it.
       if (query !== input.value) return;
       const { complete, answers } = search(query);
       list.replaceChildren(...answers.slice(0, most).map(item));
       status.textContent = query.trim() ? counted(answers.length, complete) : "";
+      // Without the texts, the results show the pages' summaries.
+      if (texts === undefined) {
+        texts = [];
+        texts = await load("search-texts.json").catch(() => undefined);
+        // The results of what was typed meanwhile, unless one of them has the focus.
+        if (texts && !list.contains(document.activeElement)) list.replaceChildren(...search(input.value).answers.slice(0, most).map(item));
+      }
     } catch {
       index = undefined;
       status.textContent = "The search did not load. Check the connection and type again.";
@@ -82,8 +91,9 @@ function item({ page, section, words }) {
     element("strong", {}, marked(page.title, words)),
     ...(section.title ? [" › ", ...marked(section.title.trim(), words)] : []),
   ]);
-  const isInText = words.some((word) => section.text.toLowerCase().includes(word));
-  return element("li", {}, [link, element("p", {}, marked(isInText ? excerpt(section.text, words) : page.about, words))]);
+  const text = texts?.[section.place] ?? "";
+  const isInText = words.some((word) => text.toLowerCase().includes(word));
+  return element("li", {}, [link, element("p", {}, marked(isInText ? excerpt(text, words) : page.about, words))]);
 }
 
 function excerpt(text, words) {

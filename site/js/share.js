@@ -1,7 +1,7 @@
 // Text to a short string for an address, and back: deflate, then base64url. It stays behind the
 // address's #, so it never reaches a server.
 
-// A small address can unpack to gigabytes; nobody shares more code than this.
+// A small address can unpack to gigabytes. Shared code is smaller than this.
 const limit = 4 << 20;
 
 export async function pack(text) {

@@ -1,5 +1,5 @@
 // Checks a folder file by file, in the worker, and says how far it is; then what it comes to. See folder.js for which
-// files those are, and src/playground/project.rs for what is told.
+// files those are, and src/playground/project.rs for what the page shows.
 
 import { analyzerStops, askAnalyzer } from "./analyzer-client.js";
 import { skip, textOf } from "./files.js";

@@ -53,7 +53,7 @@ pub use job::{
 #[cfg(feature = "ssr")]
 pub use page::{CONTENT_SECURITY_POLICY, JobPage, PageData, render_content_errors, render_page};
 #[cfg(feature = "ssr")]
-pub use search::{SEARCH_INDEX, search_index};
+pub use search::{SEARCH_INDEX, SEARCH_TEXTS, Search, search};
 #[cfg(feature = "ssr")]
 pub use site::{Assets, AssetsError, CONTENT_CHANGES, Route, Site, TEAM_RULES};
 

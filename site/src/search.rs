@@ -1,14 +1,42 @@
-//! The search index: the words of every page by headings, as one JSON file. js/search.js loads it with the first search and
-//! searches it in the browser, so that a static host can serve it.
+//! What the search needs, as two JSON files, so that a static host can serve it. js/search.js loads the index with the first
+//! search, and searches it in the browser. It shows excerpts of the texts once these are loaded too.
 
 use crate::content::Kind;
 use crate::content::document::Section;
 use crate::page::contents;
 use crate::{Route, Site};
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 /// Where a site has its index, below its base.
 pub const SEARCH_INDEX: &str = "search.json";
+/// Where it has the texts.
+pub const SEARCH_TEXTS: &str = "search-texts.json";
+
+/// Words on more than this share of the pages do not tell pages apart, and are only found in titles and headings.
+const COMMON: f64 = 1.0 / 3.0;
+
+/// The files of the search.
+#[derive(Clone, Debug)]
+pub struct Search {
+    /// Pages, their headings, and the words below each heading.
+    pub index: String,
+    /// The texts below the headings, in the order of the headings.
+    pub texts: String,
+}
+
+#[derive(Serialize)]
+struct Index {
+    pages: Vec<Entry>,
+    /// The words that are on so many pages that their places are left out, separated by spaces.
+    common: String,
+    /// The other words of the texts.
+    words: String,
+    /// For each word the sections that have it: numbers separated by commas, lists by semicolons. A number counts from the one before
+    /// it in the list, the first from 0. This takes less than half as many bytes as the texts.
+    places: String,
+}
 
 #[derive(Serialize)]
 struct Entry {
@@ -18,46 +46,103 @@ struct Entry {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     keywords: Vec<String>,
     about: String,
-    sections: Vec<Words>,
+    /// Fragment and heading; the first section can have neither.
+    sections: Vec<(String, String)>,
 }
 
-/// The words below a heading; the first section has none.
-#[derive(Serialize)]
-struct Words {
-    id: String,
-    title: String,
-    text: String,
-}
-
-impl From<Section> for Words {
-    fn from(section: Section) -> Self {
-        Words {
-            id: section.id,
-            title: section.title,
-            text: section.text,
+/// The files of a site's search. The same site gives the same bytes.
+pub fn search(site: &Site) -> Search {
+    let mut pages = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
+    let mut places: BTreeMap<String, Places> = BTreeMap::new();
+    for (number, route) in site.routes().iter().enumerate() {
+        let page = contents(site, route);
+        for section in &page.sections {
+            for word in words(section) {
+                places.entry(word).or_default().add(texts.len(), number);
+            }
+            texts.push(section.text.clone());
         }
+        pages.push(Entry {
+            address: site.href(route),
+            kind: kind(site, route),
+            title: page.title,
+            keywords: page.keywords,
+            about: page.description,
+            sections: page
+                .sections
+                .into_iter()
+                .map(|section| (section.id, section.title))
+                .collect(),
+        });
+    }
+    let most = (pages.len() as f64 * COMMON).max(8.0) as usize;
+    let (common, places): (BTreeMap<_, _>, BTreeMap<_, _>) = places
+        .into_iter()
+        .partition(|(_, places)| places.pages > most);
+    let index = Index {
+        pages,
+        common: common.into_keys().collect::<Vec<_>>().join(" "),
+        words: places
+            .keys()
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(" "),
+        places: places
+            .values()
+            .map(Places::encoded)
+            .collect::<Vec<_>>()
+            .join(";"),
+    };
+    // Strings always serialize.
+    Search {
+        index: serde_json::to_string(&index).unwrap_or_default(),
+        texts: serde_json::to_string(&texts).unwrap_or_default(),
     }
 }
 
-/// Every page's title, description and text. The same site gives the same bytes.
-pub fn search_index(site: &Site) -> String {
-    let entries: Vec<Entry> = site
-        .routes()
-        .iter()
-        .map(|route| {
-            let page = contents(site, route);
-            Entry {
-                address: site.href(route),
-                kind: kind(site, route),
-                title: page.title,
-                keywords: page.keywords,
-                about: page.description,
-                sections: page.sections.into_iter().map(Words::from).collect(),
-            }
-        })
-        .collect();
-    // Strings always serialize.
-    serde_json::to_string(&entries).unwrap_or_default()
+/// The sections that have a word.
+#[derive(Default)]
+struct Places {
+    sections: Vec<usize>,
+    /// The number of their pages, and the last of these.
+    pages: usize,
+    last_page: Option<usize>,
+}
+
+impl Places {
+    fn add(&mut self, section: usize, page: usize) {
+        self.sections.push(section);
+        if self.last_page.replace(page) != Some(page) {
+            self.pages += 1;
+        }
+    }
+
+    fn encoded(&self) -> String {
+        let mut list = String::new();
+        let mut before = 0;
+        for (at, section) in self.sections.iter().enumerate() {
+            let comma = if at > 0 { "," } else { "" };
+            let _ = write!(list, "{comma}{}", section - before);
+            before = *section;
+        }
+        list
+    }
+}
+
+/// The words of a section's text that its heading does not have. They are separated as MiniSearch separates those of a query.
+fn words(section: &Section) -> BTreeSet<String> {
+    let split = |text: &str| -> BTreeSet<String> {
+        let lower = text.to_lowercase();
+        let words = lower.split(|letter: char| !letter.is_alphanumeric());
+        // A letter alone says little.
+        words
+            .filter(|word| word.len() > 1)
+            .map(str::to_owned)
+            .collect()
+    };
+    let heading = split(&section.title);
+    split(&section.text).difference(&heading).cloned().collect()
 }
 
 /// The word for a page in a list of answers.
@@ -74,5 +159,29 @@ fn kind(site: &Site, route: &Route) -> &'static str {
         Route::Reference(_) => "Reference",
         Route::Op(_) => "Op",
         _ => "Page",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_listed_once_and_places_count_from_the_one_before() {
+        let section = Section {
+            id: String::new(),
+            title: "A wavefront".to_owned(),
+            text: "Sixty-four lanes: a Wavefront has 64 lanes (`exec_mask`).".to_owned(),
+        };
+        let found: Vec<String> = words(&section).into_iter().collect();
+        assert_eq!(
+            found,
+            ["64", "exec", "four", "has", "lanes", "mask", "sixty"]
+        );
+        let mut places = Places::default();
+        for (section, page) in [(3, 0), (4, 0), (9, 2)] {
+            places.add(section, page);
+        }
+        assert_eq!((places.encoded().as_str(), places.pages), ("3,1,5", 2));
     }
 }

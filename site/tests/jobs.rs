@@ -214,7 +214,7 @@ fn everywhere(page: &JobPage) -> [String; 3] {
 }
 
 #[test]
-fn how_busy_the_host_was_stands_in_the_conditions() {
+fn conditions_include_the_load_of_the_host() {
     for text in everywhere(&page(measured())) {
         for part in [
             "Host before the run",
@@ -505,7 +505,7 @@ fn a_waiting_a_cancelled_and_a_failed_job_say_so() {
 }
 
 #[test]
-fn nothing_a_snippet_says_becomes_markup() {
+fn output_of_a_snippet_is_escaped() {
     let html = html(&page(measured()));
     assert!(!html.contains("<script>alert"), "{html}");
     let data = PageData::None;

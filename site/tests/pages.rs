@@ -7,7 +7,7 @@ mod support;
 use base64::Engine;
 use hipward_protocol::{Capabilities, Isolation, IsolationLevel, Missing};
 use hipward_site::{
-    Assets, CONTENT_SECURITY_POLICY, Content, Ops, PageData, Route, Site, render_page, search_index,
+    Assets, CONTENT_SECURITY_POLICY, Content, Ops, PageData, Route, Site, render_page, search,
 };
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -123,16 +123,16 @@ fn all_links_resolve_under_the_base() {
 fn the_search_knows_every_page_and_where_in_it_words_stand() {
     for site in sites() {
         let pages = pages(&site);
-        let index: Vec<serde_json::Value> =
-            serde_json::from_str(&search_index(&site)).expect("a list");
-        assert_eq!(index.len(), site.routes().len());
-        for entry in &index {
+        let index: serde_json::Value = serde_json::from_str(&search(&site).index).expect("JSON");
+        let entries = index["pages"].as_array().expect("a list");
+        assert_eq!(entries.len(), site.routes().len());
+        for entry in entries {
             let address = entry["address"].as_str().expect("text");
             let below = address.strip_prefix(site.base()).expect("below the base");
             let html = &pages[&site.resolve(below).expect("a page").path()];
             assert!(!entry["title"].as_str().expect("text").is_empty());
             for section in entry["sections"].as_array().expect("a list") {
-                let id = section["id"].as_str().expect("text");
+                let id = section[0].as_str().expect("text");
                 assert!(
                     id.is_empty() || html.contains(&format!(" id=\"{id}\"")),
                     "{address} has no #{id}"
@@ -141,9 +141,16 @@ fn the_search_knows_every_page_and_where_in_it_words_stand() {
         }
     }
     // Prose is found by its words, blocks of code are not.
-    let index = search_index(&site(folder(BLOCKS), "/"));
-    assert!(index.contains("Is 1 < 2?"));
-    assert!(index.contains(r#"{"id":"example","title":"Example","text":""}"#));
+    let files = search(&site(folder(BLOCKS), "/"));
+    assert!(files.texts.contains("Is 1 < 2?"));
+    let index: serde_json::Value = serde_json::from_str(&files.index).expect("JSON");
+    let texts: Vec<String> = serde_json::from_str(&files.texts).expect("texts");
+    let pages = index["pages"].as_array().expect("a list").iter();
+    let sections = pages.flat_map(|page| page["sections"].as_array().expect("a list"));
+    let example = sections
+        .zip(&texts)
+        .find(|(section, _)| section[0] == "example");
+    assert_eq!(example.expect("an example").1, "");
 }
 
 #[test]
@@ -330,8 +337,8 @@ fn the_glossary_shows_each_term_with_nvidias_word() {
     ] {
         assert!(html.contains(part), "{part} is not in {html}");
     }
-    let index = search_index(&site);
-    assert!(index.contains("64 lanes. warp"), "{index}");
+    let texts = search(&site).texts;
+    assert!(texts.contains("64 lanes. warp"), "{texts}");
 }
 
 #[test]
@@ -410,7 +417,7 @@ fn the_policy_allows_the_one_inline_script_and_no_other() {
 }
 
 #[test]
-fn the_benchmark_page_says_what_is_missing_and_how_to_mend_it() {
+fn benchmark_page_states_what_is_missing_and_how_to_fix_it() {
     let site = site(folder(BLOCKS), "/");
     let isa = render_page(&site, &Route::Isa, &PageData::Runner(None));
     assert!(isa.contains("No compiler here"), "{isa}");

@@ -1,7 +1,7 @@
 // Speed and size on this machine, as one table. Not tests: clocks differ between machines.
 //
 // `make bench` calls it. Each part gives rows {what, value, unit, note?}; with names as arguments only those parts run.
-// What goes on is told on standard error, the table on standard output.
+// Progress goes to standard error, the table to standard output.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpus } from 'node:os';

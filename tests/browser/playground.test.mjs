@@ -125,7 +125,7 @@ test('paste, find, fix, compare, benchmark, verdict', async () => {
   }
   await quiet.close();
 
-  // On a phone: each figure beside its name, what it stands on under it, and the floor.
+  // On a phone: each figure beside its name, the variants it is based on below, and the floor.
   await page.setViewportSize({ width: 320, height: 640 });
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
   await table.locator('summary').first().click();

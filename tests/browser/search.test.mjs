@@ -62,7 +62,7 @@ test('in a field / is a character; Escape closes the search and gives the focus 
   assert.ok(await button.evaluate((button) => button === document.activeElement));
 });
 
-test('an index that does not load is said, and asked for again', async () => {
+test('an index that does not load is reported, and loaded again at the next query', async () => {
   await page.goto(`${server.url}/rules/`);
   await page.route('**/search.json', (route) => route.abort());
   await page.keyboard.press('/');

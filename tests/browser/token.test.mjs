@@ -47,7 +47,7 @@ async function cancel(page) {
   await page.getByText('The job was cancelled.').waitFor({ timeout: 60_000 });
 }
 
-test('who opens the printed address is asked nothing', async () => {
+test('the printed address needs no token to be entered', async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.goto(server.entry);

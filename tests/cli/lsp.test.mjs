@@ -27,9 +27,9 @@ async function start(files, capabilities = {}, options = {}) {
   for (const [name, text] of Object.entries(files)) write(name, text);
   const child = spawn(hipward, ['lsp', '--stdio'], { stdio: ['pipe', 'pipe', 'inherit'], cwd: folder });
   servers.push(child);
-  const heard = { diagnostics: [], messages: [], registrations: [], errors: [] };
+  const received = { diagnostics: [], messages: [], registrations: [], errors: [] };
   const waiting = [];
-  const hear = (list, value) => {
+  const receive = (list, value) => {
     list.push(value);
     for (const look of waiting.splice(0)) look();
   };
@@ -37,16 +37,16 @@ async function start(files, capabilities = {}, options = {}) {
   const connection = lsp.createProtocolConnection(
     new lsp.StreamMessageReader(child.stdout),
     new lsp.StreamMessageWriter(child.stdin),
-    { error: (text) => hear(heard.errors, text), warn: nothing, info: nothing, log: nothing },
+    { error: (text) => receive(received.errors, text), warn: nothing, info: nothing, log: nothing },
   );
-  connection.onNotification('textDocument/publishDiagnostics', (value) => hear(heard.diagnostics, value));
-  connection.onNotification('window/showMessage', (value) => hear(heard.messages, value));
-  connection.onRequest('client/registerCapability', (value) => hear(heard.registrations, value));
+  connection.onNotification('textDocument/publishDiagnostics', (value) => receive(received.diagnostics, value));
+  connection.onNotification('window/showMessage', (value) => receive(received.messages, value));
+  connection.onRequest('client/registerCapability', (value) => receive(received.registrations, value));
   connection.listen();
   /** The first received value that matches, now or later. */
   const until = (list, fits) =>
     new Promise((resolve, reject) => {
-      const patience = setTimeout(() => reject(new Error(`heard only ${JSON.stringify(list)}`)), 20_000);
+      const patience = setTimeout(() => reject(new Error(`received only ${JSON.stringify(list)}`)), 20_000);
       const look = () => {
         const found = list.find(fits);
         if (!found) return waiting.push(look);
@@ -73,7 +73,7 @@ async function start(files, capabilities = {}, options = {}) {
       contentChanges,
     });
   const diagnostics = async (name, version = 1) =>
-    (await until(heard.diagnostics, (value) => value.uri === uri(name) && value.version === version)).diagnostics;
+    (await until(received.diagnostics, (value) => value.uri === uri(name) && value.version === version)).diagnostics;
   const ask = (method, name, more) =>
     connection.sendRequest(method, { textDocument: { uri: uri(name) }, ...more });
   const stop = async () => {
@@ -87,7 +87,7 @@ async function start(files, capabilities = {}, options = {}) {
   };
   /** Sends bytes without the client library. */
   const writeRaw = (text) => child.stdin.write(text);
-  return { server, writeRaw, connection, folder, write, uri, open, change, diagnostics, ask, heard, until, stop };
+  return { server, writeRaw, connection, folder, write, uri, open, change, diagnostics, ask, received, until, stop };
 }
 
 const range = (startLine, start, endLine, end) => ({
@@ -148,7 +148,7 @@ test('session: open, diagnostics, hover, quick fix, fix all, close, shutdown, ex
   assert.equal(edited(text, all[0].edit.documentChanges[0].edits), text.replace('_CUDA_', '_'));
 
   await session.connection.sendNotification('textDocument/didClose', { textDocument: { uri: session.uri('a.py') } });
-  const closed = await session.until(session.heard.diagnostics, (value) => value.version === undefined);
+  const closed = await session.until(session.received.diagnostics, (value) => value.version === undefined);
   assert.deepEqual(closed.diagnostics, []);
   assert.equal(await session.stop(), 0);
 });
@@ -188,7 +188,7 @@ test('configuration applies and is read again when it changes', async () => {
       '[[rule]]\nid = "ACME001"\nname = "acme"\nmessage = "Not here."\nlink = "https://wiki.example/acme"\nmatch.call = "acme.f"\n',
   };
   const session = await start(files, capabilities, { site: 'https://rocm.example/docs' });
-  await session.until(session.heard.registrations, () => true);
+  await session.until(session.received.registrations, () => true);
   await session.open('src/a.py', `import acme\nimport pynvml\nacme.f()\n${CONF}`);
   const [team, conf] = await session.diagnostics('src/a.py');
   assert.equal(team.code, 'ACME001');
@@ -199,7 +199,7 @@ test('configuration applies and is read again when it changes', async () => {
 
   const changed = async (text) => {
     session.write('pyproject.toml', text);
-    session.heard.diagnostics.length = 0;
+    session.received.diagnostics.length = 0;
     await session.connection.sendNotification('workspace/didChangeWatchedFiles', {
       changes: [{ uri: session.uri('pyproject.toml'), type: 2 }],
     });
@@ -207,7 +207,7 @@ test('configuration applies and is read again when it changes', async () => {
   await changed('[tool.hipward]\nselect = ["pynvml"]\n');
   assert.deepEqual((await session.diagnostics('src/a.py')).map((found) => found.code), ['HW101']);
   await changed('[tool.hipward]\nselekt = []\n');
-  const { message } = await session.until(session.heard.messages, () => true);
+  const { message } = await session.until(session.received.messages, () => true);
   assert.match(message, /pyproject\.toml:2: `tool\.hipward\.selekt`: unknown key/);
   assert.deepEqual(await session.diagnostics('src/a.py'), []);
   assert.equal(await session.stop(), 0);
@@ -218,7 +218,7 @@ test('header of a PyTorch extension is recognized by the setup.py above it', asy
   const setup = 'from torch.utils.cpp_extension import CUDAExtension\nCUDAExtension("a", ["csrc/a.cu"])\n';
   const files = { 'setup.py': setup };
   const session = await start(files, capabilities);
-  const { registrations } = await session.until(session.heard.registrations, () => true);
+  const { registrations } = await session.until(session.received.registrations, () => true);
   const patterns = registrations[0].registerOptions.watchers.map((watcher) => watcher.globPattern);
   assert.ok(patterns.includes('**/setup.py'), patterns.join(' '));
   await session.open('csrc/a.cuh', 'inline void f(void **p) { cudaMalloc(p, 4); }\n', 'cuda');
@@ -226,7 +226,7 @@ test('header of a PyTorch extension is recognized by the setup.py above it', asy
   // hipify renames it when the extension is built.
   assert.deepEqual(await severities(), [lsp.DiagnosticSeverity.Hint]);
   session.write('setup.py', 'from setuptools import setup\n');
-  session.heard.diagnostics.length = 0;
+  session.received.diagnostics.length = 0;
   await session.connection.sendNotification('workspace/didChangeWatchedFiles', {
     changes: [{ uri: session.uri('setup.py'), type: 2 }],
   });
@@ -244,7 +244,7 @@ test('unknown messages are ignored', async () => {
   await session.connection.sendNotification('textDocument/didOpen', {
     textDocument: { uri: 'untitled:Untitled-1', languageId: 'python', version: 1, text: 'import pynvml\n' },
   });
-  const untitled = await session.until(session.heard.diagnostics, ({ uri }) => uri.startsWith('untitled:'));
+  const untitled = await session.until(session.received.diagnostics, ({ uri }) => uri.startsWith('untitled:'));
   assert.equal(untitled.diagnostics[0].code, 'HW101');
   assert.equal(await session.stop(), 0);
 });
@@ -257,10 +257,10 @@ test('invalid frame gets an error response and the session continues', async () 
     ['{"jsonrpc": "2.0", ', -32700],
     ['[]', -32600],
   ]) {
-    session.heard.errors.length = 0;
+    session.received.errors.length = 0;
     session.writeRaw(frame(text));
     // The library reports a response without a request like this.
-    assert.match(await session.until(session.heard.errors, () => true), new RegExp(`without id[^]*${code}`));
+    assert.match(await session.until(session.received.errors, () => true), new RegExp(`without id[^]*${code}`));
   }
   await session.open('a.py', 'import pynvml\n');
   assert.equal((await session.diagnostics('a.py'))[0].code, 'HW101');
@@ -287,6 +287,6 @@ test('pending edits are checked once', async () => {
   session.writeRaw(edits.join(''));
   await session.diagnostics('a.py', last);
   // One check, or a few on a busy machine, but not one per edit.
-  assert.ok(session.heard.diagnostics.length < 20, `${session.heard.diagnostics.length} times`);
+  assert.ok(session.received.diagnostics.length < 20, `${session.received.diagnostics.length} times`);
   assert.equal(await session.stop(), 0);
 });

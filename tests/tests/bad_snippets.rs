@@ -145,7 +145,7 @@ fn cases() -> Vec<Case> {
             "sleeps for ever",
             forward("import time; time.sleep(10_000); return x"),
             &[Timeout],
-            "seconds",
+            "time limit of 60 s",
         ),
         case(
             "kills itself",

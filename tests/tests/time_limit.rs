@@ -9,9 +9,8 @@ fn job_over_its_time_limit_ends_with_its_measurements() {
     let data = tempfile::tempdir().expect("a folder");
     let flags = ["--wall-limit", "75", "--time-cap", "600"];
     let server = Server::start(data.path(), &flags);
-    // Each call of ModelNew has another duration, so its interval stays wide.
+    // The preparation of ModelNew, which includes several calls, takes longer than its share of the limit.
     let code = "
-import random
 import time
 import torch
 from torch import nn
@@ -25,7 +24,7 @@ class Model(nn.Module):
 
 class ModelNew(Model):
     def forward(self, x):
-        time.sleep(random.uniform(0.01, 0.2))
+        time.sleep(30)
         return super().forward(x)
 
 def get_inputs():
@@ -39,16 +38,9 @@ def get_init_inputs():
     let verdict = view.verdict.as_ref().expect("eager was measured");
     let measured = view.variants.iter().filter(|row| row.stats.is_some());
     assert!(measured.count() >= 2, "{verdict:?}");
-    let left_out = view.variants.iter().filter(|row| {
-        matches!(&row.status, VariantStatus::Unavailable(why) if why.starts_with("Left out: the job's time limit"))
-    });
-    let stopped = view.variants.iter().filter(|row| {
-        let stop = row.stats.as_ref().map(|stats| stats.stop);
-        stop == Some(hipward_protocol::StopReason::TimeLimit)
-    });
-    assert!(
-        left_out.count() + stopped.count() > 0,
-        "{:?}",
-        view.variants
+    let left_out = view.variants.iter().filter(
+        |row| matches!(&row.status, VariantStatus::Unavailable(why) if why.starts_with("Left out")),
     );
+    let left_out: Vec<&str> = left_out.map(|row| row.variant.name()).collect();
+    assert!(left_out.contains(&"model-new"), "{left_out:?}");
 }

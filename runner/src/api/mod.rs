@@ -29,7 +29,7 @@ use crate::{
     web::{
         assets,
         live_pages::LivePages,
-        pages::{CONTENT_CHANGES, REPORT_SCHEMA_PATH, SEARCH_INDEX},
+        pages::{CONTENT_CHANGES, REPORT_SCHEMA_PATH, SEARCH_INDEX, SEARCH_TEXTS},
     },
 };
 use axum::{
@@ -135,7 +135,8 @@ pub(crate) fn router(app: App) -> Router {
     router
         .route("/assets/{name}", get(assets::get))
         .route(&format!("/{REPORT_SCHEMA_PATH}"), get(rules::schema))
-        .route(&format!("/{SEARCH_INDEX}"), get(page::search))
+        .route(&format!("/{SEARCH_INDEX}"), get(page::search_index))
+        .route(&format!("/{SEARCH_TEXTS}"), get(page::search_texts))
         .route(&format!("/{CONTENT_CHANGES}"), get(content_changes::stream))
         .route(
             &format!("/{CONTENT_CHANGES}.js"),

@@ -55,12 +55,21 @@ pub(crate) async fn show(State(app): State<App>, request: Request) -> Response {
 }
 
 /// `GET /search.json`
-pub(crate) async fn search(State(app): State<App>) -> Response {
+pub(crate) async fn search_index(State(app): State<App>) -> Response {
+    search_file(app.pages.current().search().index.clone())
+}
+
+/// `GET /search-texts.json`
+pub(crate) async fn search_texts(State(app): State<App>) -> Response {
+    search_file(app.pages.current().search().texts.clone())
+}
+
+fn search_file(json: String) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "application/json"),
         (header::CACHE_CONTROL, "max-age=600"),
     ];
-    (headers, app.pages.current().search().to_owned()).into_response()
+    (headers, json).into_response()
 }
 
 /// The list of jobs. Those of others are in it only for requests that may see them.

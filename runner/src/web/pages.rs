@@ -9,8 +9,8 @@ use hipward_analyzer::output::REPORT_SCHEMA;
 use hipward_protocol::{Capabilities, JobSummary, JobView, ListedJob};
 use hipward_site::{
     Assets, AssetsError, CONTENT_SECURITY_POLICY, Content, ContentError, ContentErrors, JobPage,
-    Ops, PageData, Route, Site, TEAM_RULES, benchmark_markdown, render_content_errors, render_page,
-    search_index,
+    Ops, PageData, Route, Search, Site, TEAM_RULES, benchmark_markdown, render_content_errors,
+    render_page, search,
 };
 use ignore::WalkBuilder;
 use rust_embed::RustEmbed;
@@ -39,7 +39,7 @@ struct OwnContent;
 #[exclude = "*cache*"]
 struct OwnKernels;
 
-pub(crate) use hipward_site::{CONTENT_CHANGES, CONTENT_WATCHER, SEARCH_INDEX};
+pub(crate) use hipward_site::{CONTENT_CHANGES, CONTENT_WATCHER, SEARCH_INDEX, SEARCH_TEXTS};
 
 /// The path of the JSON Schema of reports.
 pub(crate) const REPORT_SCHEMA_PATH: &str = "schema/report.json";
@@ -77,7 +77,7 @@ pub(crate) struct Pages {
     exercises: Exercises,
     /// Errors of a watched content folder. Others are not loaded if they have errors.
     content_errors: Vec<ContentError>,
-    search: OnceLock<String>,
+    search: OnceLock<Search>,
 }
 
 /// A job for its page, `benchmark.md` and the JSON report.
@@ -163,16 +163,17 @@ impl Pages {
         json!({ "rules": rules.unwrap_or(&json!([])) }).to_string()
     }
 
-    /// The search index. Computed at the first call, because every page is rendered for it.
-    pub(crate) fn search(&self) -> &str {
-        self.search.get_or_init(|| search_index(&self.site))
+    /// The files of the search. Computed at the first call, because every page is rendered for them.
+    pub(crate) fn search(&self) -> &Search {
+        self.search.get_or_init(|| search(&self.site))
     }
 
     /// Data files with their paths below the output folder.
     pub(crate) fn data(&self) -> Vec<(&'static str, String)> {
         let mut data = vec![
             (REPORT_SCHEMA_PATH, REPORT_SCHEMA.to_owned()),
-            (SEARCH_INDEX, self.search().to_owned()),
+            (SEARCH_INDEX, self.search().index.clone()),
+            (SEARCH_TEXTS, self.search().texts.clone()),
         ];
         if self.team_rules.is_some() {
             data.push((TEAM_RULES, self.team_rules()));

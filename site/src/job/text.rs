@@ -123,7 +123,7 @@ mod tests {
     const HOSTILE: &str = "\u{1b}]52;c;aGk=\u{7}bad\u{9b}2J\u{202e}\rtext";
 
     #[test]
-    fn nothing_that_a_snippet_says_steers_the_terminal() {
+    fn control_characters_of_a_snippet_do_not_reach_the_terminal() {
         let mut view = JobView {
             state: JobState::Failed,
             failure: Some(Failure {

@@ -56,6 +56,6 @@ try:
 except MemoryError:
     say("error", code="memory-limit", message="Out of memory.", help="Use less.")
 except Exception as error:
-    say("error", code="forward-error", message=f"{type(error).__name__}: {error}", help="Mend it.")
+    say("error", code="forward-error", message=f"{type(error).__name__}: {error}", help="Correct it.")
 else:
     say("finished")
