@@ -46,7 +46,7 @@ build: bundler ## Build the binary
 	@$(SAY) "2 of 3: browser modules and libraries, side by side (first time: 2 to 4 minutes)"
 	@$(CARGO_TARGET_DIR)/debug/hipward-bundle $(HIPWARD_ASSETS) & bundle=$$!; cargo build $(ALL) --lib; wait $$bundle
 	@$(SAY) "3 of 3: the binary (first time: 1 to 2 minutes)"
-	@cargo build $(ALL) --bin hipward
+	@cargo build $(ALL) --bin hipward --bin hipward-emulate
 
 serve: build ## Run the site, the analyzer and a local runner on one URL
 	@$(HIPWARD) serve $(SERVE_FLAGS)
