@@ -405,7 +405,8 @@ def test_slow_job_ends_before_its_time_limit_with_its_measurements(tmp_path: Pat
     assert monotonic() - begun < 50, "with the time that PyTorch's import takes"
     assert job.lines[-1] == {"type": "finished"}
     stops = {line["variant"]: line["stop"] for line in job.of("sampled")}
-    assert stops["eager"] == stops["eager-control"] == "time-limit"
+    # The cap of a variant is at most its share of the time limit.
+    assert {stops["eager"], stops["eager-control"]} <= {"time-limit", "time-cap"}
     assert len([ms for line in job.of("samples", "eager") for ms in line["ms"]]) >= 5
 
 
