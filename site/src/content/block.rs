@@ -1,6 +1,7 @@
 //! The code fences of a lesson: code, a diff, or a block whose body is TOML (try, write, bench, quiz, predict, claim,
 //! figure, run). This module parses them; `page/blocks.rs` renders them.
 
+use super::claims::Verdict;
 use super::document::Fence;
 use super::figure::{Figure, FigureBody};
 use super::highlight::highlight;
@@ -124,28 +125,19 @@ pub(crate) enum ClaimVerdict {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ClaimBody {
-    verdict: VerdictWord,
+    verdict: Verdict,
     measured: Option<String>,
     claim: Statement,
     evidence: Option<Statement>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum VerdictWord {
-    Holds,
-    Depends,
-    Wrong,
-    Unmeasured,
-}
-
 impl ClaimBody {
     fn claim(self) -> Result<Claim, Mistake> {
         let verdict = match (self.verdict, self.evidence) {
-            (VerdictWord::Holds, Some(evidence)) => ClaimVerdict::Holds(evidence),
-            (VerdictWord::Depends, Some(evidence)) => ClaimVerdict::Depends(evidence),
-            (VerdictWord::Wrong, Some(evidence)) => ClaimVerdict::Wrong(evidence),
-            (VerdictWord::Unmeasured, None) => ClaimVerdict::Unmeasured,
+            (Verdict::Holds, Some(evidence)) => ClaimVerdict::Holds(evidence),
+            (Verdict::Depends, Some(evidence)) => ClaimVerdict::Depends(evidence),
+            (Verdict::Wrong, Some(evidence)) => ClaimVerdict::Wrong(evidence),
+            (Verdict::Unmeasured, None) => ClaimVerdict::Unmeasured,
             _ => return Err(Mistake::ClaimEvidence),
         };
         if !self.claim.quote && self.claim.text.starts_with(['“', '"']) {

@@ -152,15 +152,8 @@ impl Content {
         let results_are_valid = errors.is_empty();
         let glossary = format!("reference/{}.toml", glossary::SLUG);
         if let Some(text) = files.get(&glossary) {
-            match Glossary::parse(&glossary, text) {
-                Ok(parsed) => content.glossary = Some(parsed),
-                Err(error) => {
-                    content
-                        .unparsed
-                        .push(format!("reference/{}", glossary::SLUG));
-                    errors.push(error);
-                }
-            }
+            let parsed = Glossary::parse(&glossary, text);
+            content.glossary = content.parsed(glossary::SLUG, parsed, &mut errors);
         }
         for (path, text) in &files {
             if let Some(folder) = path.strip_suffix("/lesson.md")
@@ -168,27 +161,20 @@ impl Content {
             {
                 errors.push(error);
             }
-            if path == &format!("reference/{}.toml", claims::SLUG) {
-                match Claims::parse(path, text) {
-                    Ok(parsed) => content.claims = Some(parsed),
-                    Err(error) => {
-                        content.unparsed.push(format!("reference/{}", claims::SLUG));
-                        errors.push(error);
-                    }
-                }
-            }
             let name = path
                 .strip_prefix("reference/")
                 .and_then(|name| name.strip_suffix(".toml"));
-            if let Some(slug) =
-                name.filter(|slug| ![glossary::SLUG, claims::SLUG, "coverage"].contains(slug))
-            {
-                match Reference::parse(path, slug, text) {
-                    Ok(table) => content.references.push(table),
-                    Err(error) => {
-                        content.unparsed.push(format!("reference/{slug}"));
-                        errors.push(error);
-                    }
+            match name {
+                // The glossary was parsed before the lessons, which link to it.
+                None | Some(glossary::SLUG | "coverage") => {}
+                Some(claims::SLUG) => {
+                    let parsed = Claims::parse(path, text);
+                    content.claims = content.parsed(claims::SLUG, parsed, &mut errors);
+                }
+                Some(slug) => {
+                    let parsed = Reference::parse(path, slug, text);
+                    let table = content.parsed(slug, parsed, &mut errors);
+                    content.references.extend(table);
                 }
             }
         }
@@ -263,6 +249,19 @@ impl Content {
     pub(crate) fn lesson_at(&self, reference: &str) -> Option<(&Part, &Lesson)> {
         let (part, lesson) = reference.split_once('/')?;
         self.lesson(part, lesson)
+    }
+
+    /// A parsed reference page. If it has an error, this is reported, and links to the page are not.
+    fn parsed<T>(
+        &mut self,
+        slug: &str,
+        parsed: Result<T, ContentError>,
+        errors: &mut Vec<ContentError>,
+    ) -> Option<T> {
+        parsed
+            .inspect_err(|_| self.unparsed.push(format!("reference/{slug}")))
+            .map_err(|error| errors.push(error))
+            .ok()
     }
 
     /// The names of the reference pages.

@@ -1,6 +1,6 @@
 //! The page of the porting guides' statements, by verdict.
 
-use super::frame::Page;
+use super::frame::{Page, breadcrumbs};
 use super::lesson::on_this_page;
 use crate::content::claims::{Claim, Claims, Verdict};
 use crate::content::document::{Section, inline, plain};
@@ -71,12 +71,7 @@ pub(super) fn page(site: &Site, claims: &Claims) -> Page {
         title: claims.title.clone(),
         description: claims.summary.clone(),
         main: view! {
-            <nav aria-label="Breadcrumbs">
-                <ol class="breadcrumbs" role="list">
-                    <li><a href=site.href(&Route::References)>"Reference"</a></li>
-                    <li aria-current="page">{claims.title.clone()}</li>
-                </ol>
-            </nav>
+            {breadcrumbs(&[(site.href(&Route::References), "Reference")], &claims.title)}
             <h1>{claims.title.clone()}</h1>
             <p class="lead">{claims.summary.clone()}</p>
             {contents}

@@ -26,6 +26,25 @@ pub(super) struct Page {
     pub(super) sidebar: Option<AnyView>,
 }
 
+/// The way to a page: the pages above it, each with its address and title, and its own title.
+pub(super) fn breadcrumbs(above: &[(String, &str)], title: &str) -> AnyView {
+    let links: Vec<AnyView> = above
+        .iter()
+        .map(|(href, title)| {
+            view! { <li><a href=href.clone()>{(*title).to_owned()}</a></li> }.into_any()
+        })
+        .collect();
+    view! {
+        <nav aria-label="Breadcrumbs">
+            <ol class="breadcrumbs" role="list">
+                {links}
+                <li aria-current="page">{title.to_owned()}</li>
+            </ol>
+        </nav>
+    }
+    .into_any()
+}
+
 /// The whole document.
 pub(super) fn html(site: &Site, route: &Route, page: Page) -> String {
     let title = match route {

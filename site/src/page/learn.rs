@@ -1,7 +1,7 @@
 //! The course as one page: its parts and lessons in order, by kind; and the reading paths through it. The home page shows
 //! the parts of the tutorial.
 
-use super::frame::Page;
+use super::frame::{Page, breadcrumbs};
 use crate::content::document::{inline, plain};
 use crate::content::{Kind, Lesson, Part, ReadingPath};
 use crate::{Route, Site};
@@ -109,12 +109,7 @@ pub(super) fn path(site: &Site, path: ReadingPath) -> Page {
         title: format!("Reading path: {}", path.title()),
         description: path.summary().to_owned(),
         main: view! {
-            <nav aria-label="Breadcrumbs">
-                <ol class="breadcrumbs" role="list">
-                    <li><a href=site.href(&Route::Learn)>"Learn"</a></li>
-                    <li aria-current="page">{path.title()}</li>
-                </ol>
-            </nav>
+            {breadcrumbs(&[(site.href(&Route::Learn), "Learn")], path.title())}
             <h1>"Reading path: "{path.title()}</h1>
             <p class="lead">{path.summary()}</p>
             <p>{count}" pages, about "{duration(minutes)}" of reading."</p>

@@ -1,7 +1,7 @@
 //! A lesson's page and the list of lessons beside it.
 
 use super::blocks;
-use super::frame::Page;
+use super::frame::{Page, breadcrumbs};
 use crate::content::document::{Heading, Section, inline, plain};
 use crate::content::{Kind, Lesson, Part};
 use crate::downloads::{archive_href, file_href};
@@ -16,13 +16,7 @@ pub(super) fn page(site: &Site, part: &str, lesson: &str) -> Option<Page> {
         .html(site.base(), |block| blocks::html(site, part, lesson, block));
     let main = view! {
         <article class="lesson" data-lesson=part.address(lesson)>
-            <nav aria-label="Breadcrumbs">
-                <ol class="breadcrumbs" role="list">
-                    <li><a href=site.href(&Route::Learn)>"Learn"</a></li>
-                    <li><a href=format!("{}#{}", site.href(&Route::Learn), part.slug)>{part.title.clone()}</a></li>
-                    <li aria-current="page">{plain(&meta.title)}</li>
-                </ol>
-            </nav>
+            {breadcrumbs(&[(site.href(&Route::Learn), "Learn"), (format!("{}#{}", site.href(&Route::Learn), part.slug), &part.title)], &plain(&meta.title))}
             <h1 inner_html=inline(&meta.title, site.base())></h1>
             <p class="lead" inner_html=inline(&meta.summary, site.base())></p>
             {facts(site, part, lesson)}

@@ -1,6 +1,6 @@
 //! The list of reference tables, and each table's page.
 
-use super::frame::Page;
+use super::frame::{Page, breadcrumbs};
 use crate::content::claims;
 use crate::content::document::{Section, inline, plain};
 use crate::content::glossary::{self, Glossary, Term};
@@ -77,12 +77,7 @@ pub(super) fn page(site: &Site, slug: &str) -> Option<Page> {
         title: table.title.clone(),
         description: table.summary.clone(),
         main: view! {
-            <nav aria-label="Breadcrumbs">
-                <ol class="breadcrumbs" role="list">
-                    <li><a href=site.href(&Route::References)>"Reference"</a></li>
-                    <li aria-current="page">{table.title.clone()}</li>
-                </ol>
-            </nav>
+            {breadcrumbs(&[(site.href(&Route::References), "Reference")], &table.title)}
             <h1>{table.title.clone()}</h1>
             <p class="lead">{table.summary.clone()}</p>
             <div class="scroll" tabindex="0" role="group" aria-label=table.title.clone()>
@@ -108,12 +103,7 @@ fn glossary_page(site: &Site, glossary: &Glossary) -> Page {
         title: glossary.title.clone(),
         description: glossary.summary.clone(),
         main: view! {
-            <nav aria-label="Breadcrumbs">
-                <ol class="breadcrumbs" role="list">
-                    <li><a href=site.href(&Route::References)>"Reference"</a></li>
-                    <li aria-current="page">{glossary.title.clone()}</li>
-                </ol>
-            </nav>
+            {breadcrumbs(&[(site.href(&Route::References), "Reference")], &glossary.title)}
             <h1>{glossary.title.clone()}</h1>
             <p class="lead">{glossary.summary.clone()}</p>
             <dl class="glossary">{terms}</dl>

@@ -1,7 +1,7 @@
 //! The list of rules and each rule's page, made of the rule's own doc comment.
 
 use super::blocks;
-use super::frame::Page;
+use super::frame::{Page, breadcrumbs};
 use super::lesson::{Neighbour, contents, in_order, on_this_page};
 use crate::content::document::{Section, inline, plain};
 use crate::site::RulePage;
@@ -153,13 +153,7 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
         });
     let main = view! {
         <article class="rule">
-            <nav aria-label="Breadcrumbs">
-                <ol class="breadcrumbs" role="list">
-                    <li><a href=site.href(&Route::Rules)>"Rules"</a></li>
-                    <li><a href=format!("{}#{}", site.href(&Route::Rules), anchor(meta.family.title()))>{meta.family.title()}</a></li>
-                    <li aria-current="page">{meta.name}</li>
-                </ol>
-            </nav>
+            {breadcrumbs(&[(site.href(&Route::Rules), "Rules"), (format!("{}#{}", site.href(&Route::Rules), anchor(meta.family.title())), meta.family.title())], meta.name)}
             <h1>{meta.name}" "<small>{meta.id}</small></h1>
             <p class="lead" inner_html=inline(meta.title, site.base())></p>
             <dl class="facts">

@@ -3,7 +3,7 @@
 mod kernelbench;
 mod plot;
 
-use super::frame::Page;
+use super::frame::{Page, breadcrumbs};
 use super::lesson::on_this_page;
 use super::ops::conditions;
 use crate::content::document::{Section, slug};
@@ -119,12 +119,7 @@ pub(super) fn page(site: &Site) -> Page {
         description: "A small Llama, trained and decoded by four versions: step times, memory, losses, every combination of fusions, and several processes."
             .to_owned(),
         main: view! {
-            <nav aria-label="Breadcrumbs">
-                <ol class="breadcrumbs" role="list">
-                    <li><a href=site.href(&Route::Ops)>"Ops"</a></li>
-                    <li aria-current="page">"Models"</li>
-                </ol>
-            </nav>
+            {breadcrumbs(&[(site.href(&Route::Ops), "Ops")], "Models")}
             <h1>"Models"</h1>
             <p class="lead">
                 "A small Llama in four versions, trained and decoded on an NVIDIA GPU. Nothing has been measured on an AMD GPU yet."
@@ -147,9 +142,13 @@ pub(super) fn page(site: &Site) -> Page {
     }
 }
 
+fn about(study: &Study) -> Option<&'static About> {
+    STUDIES.iter().find(|about| about.name == study.name)
+}
+
 /// The heading of a study, and the paragraph below it.
 fn described(study: &Study) -> (&str, Option<&'static str>) {
-    match STUDIES.iter().find(|about| about.name == study.name) {
+    match about(study) {
         Some(about) => (about.title, Some(about.text)),
         None => (study.name.as_str(), None),
     }
@@ -173,8 +172,8 @@ pub(super) fn search_sections(site: &Site) -> Vec<Section> {
 }
 
 fn section(study: &Study) -> AnyView {
+    let about = about(study);
     let (title, text) = described(study);
-    let about = STUDIES.iter().find(|about| about.name == study.name);
     let plots = about
         .zip(study.comparisons.first())
         .map(|(about, first)| match about.drawn {

@@ -3,7 +3,7 @@
 mod ratios;
 mod tables;
 
-use super::frame::Page;
+use super::frame::{Page, breadcrumbs};
 use super::lesson::on_this_page;
 use crate::content::document::{Section, code_figure};
 use crate::content::ops::{Op, Source};
@@ -59,12 +59,7 @@ pub(super) fn page(site: &Site, name: &str) -> Option<Page> {
         title: op.name.clone(),
         description: op.summary.clone(),
         main: view! {
-            <nav aria-label="Breadcrumbs">
-                <ol class="breadcrumbs" role="list">
-                    <li><a href=site.href(&Route::Ops)>"Ops"</a></li>
-                    <li aria-current="page">{op.name.clone()}</li>
-                </ol>
-            </nav>
+            {breadcrumbs(&[(site.href(&Route::Ops), "Ops")], &op.name)}
             <h1>{op.name.clone()}</h1>
             <p class="lead">{linked(&op.summary)}</p>
             {contents(op)}
