@@ -68,24 +68,23 @@ def test_memoized_results_are_rejected(tmp_path: Path, cache: str) -> None:
 def test_memoization_that_starts_during_timing_gains_nothing(tmp_path: Path) -> None:
     """Correct for every call, because it identifies the contents of a buffer by its version.
 
-    Contents change before each timed call, so that each sample contains the computation.
+    Contents change before each timed call, so that each sample contains the computation: 5 ms, and 20 ms
+    more once results are stored. A stored result would take microseconds.
     """
     body = """
-        time.sleep(0.002)
         self.kept[0] = self.kept.get(0, 0) + 1
-        if self.kept[0] < 120:
+        if self.kept[0] < 90:
             return super().forward(x)
         key = (x.data_ptr(), x._version, float(x.flatten()[0]))
         if key not in self.kept:
             time.sleep(0.02)
             self.kept[key] = super().forward(x)
         return self.kept[key].clone()"""
-    new = NEW.format(body=body).replace("        time.sleep(0.002)\n", "", 1)
-    code = snippet("(time.sleep(0.005), x + self.weight)[1]", top="import time", new=new)
+    code = snippet("(time.sleep(0.005), x + self.weight)[1]", top="import time", new=NEW.format(body=body))
     job = run(code, "model-new", directory=tmp_path, cap=4.0)
-    late = [ms for line in job.of("samples", "model-new") for ms in line["ms"]][120:]
-    assert late
-    assert min(late) >= 20
+    times = [ms for line in job.of("samples", "model-new") for ms in line["ms"]]
+    assert max(times) >= 25, "memoization did not start during timing"
+    assert min(times) >= 5
 
 
 @pytest.mark.parametrize(
