@@ -11,7 +11,9 @@ import { pathFilter } from "./path-filter.js";
 import { predictions } from "./predict.js";
 import { progress } from "./progress.js";
 import { openProject } from "./project.js";
+import { remoteJob } from "./remote-job.js";
 import { ruleFilter } from "./rule-filter.js";
+import { base, chosenRunner, jobPage, remoteJob as namedJob, runnerName, runnerOf, runners } from "./runner.js";
 import { searchButton } from "./search-button.js";
 import { pack, unpack } from "./share.js";
 import { themeToggle } from "./theme-toggle.js";
@@ -25,6 +27,7 @@ jobs();
 pathFilter();
 progress();
 predictions();
+remoteJob();
 ruleFilter();
 
 // Only lessons with exercises load the script for them.
@@ -72,13 +75,17 @@ async function hydrate() {
   // The functions that the islands call; src/browser/script.rs and src/playground declare them.
   globalThis.hipward = {
     askAnalyzer: (method, request) => askAnalyzer(method, JSON.parse(request)),
-    askToken,
-    authorization: () => authorization().authorization,
+    askToken: (refused, address) => askToken(refused, runnerOf(address)),
+    authorization: (address) => authorization(runnerOf(address)).authorization,
+    chosenRunner,
     copyText,
+    jobPage,
     mountEditor,
     openProject,
     pack,
     readFile,
+    remoteJob: () => namedJob()?.api,
+    runnerName: (runner) => (runners.length > 1 || runner !== base ? runnerName(runner) : ""),
     selectLine,
     unpack,
   };

@@ -20,12 +20,13 @@ export const require = createRequire(join(root, 'site/package.json'));
 
 /**
  * Starts a server with a data folder of its own, that runs code for everybody on this machine unless `token` says that
- * it shall make up a token. Returns its URL, the one with the token, and a function that ends it.
+ * it shall make up a token. Returns its URL, the one with the token, and a function that ends it. With `data`, a folder of
+ * the caller, the data outlives the server; `bind` is its address.
  */
-export async function startServer(flags = [], { token = false, binary = hipward } = {}) {
-  const data = mkdtempSync(join(tmpdir(), 'hipward-data-'));
+export async function startServer(flags = [], { token = false, binary = hipward, data: given, bind = '127.0.0.1:0' } = {}) {
+  const data = given ?? mkdtempSync(join(tmpdir(), 'hipward-data-'));
   const access = token ? [] : ['--no-token', '--minimum-isolation', 'limits'];
-  const args = ['serve', '--bind', '127.0.0.1:0', '--data', data, '--python', python, ...access, ...flags];
+  const args = ['serve', '--bind', bind, '--data', data, '--python', python, ...access, ...flags];
   const child = spawn(binary, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const end = () => child.kill('SIGTERM');
   process.once('exit', end);
@@ -46,7 +47,7 @@ export async function startServer(flags = [], { token = false, binary = hipward 
     await ended;
     clearTimeout(forced);
     // What the server leaves is removed by its supervisors meanwhile.
-    rmSync(data, { recursive: true, force: true, maxRetries: 10 });
+    if (given === undefined) rmSync(data, { recursive: true, force: true, maxRetries: 10 });
   };
   return { url, entry, stop };
 }

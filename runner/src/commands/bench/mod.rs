@@ -19,7 +19,10 @@ use crate::{
     jobs::{LocalRunner, Retention, Runner, Store, random_id},
     server::{Server, listen},
     shutdown::Interrupts,
-    web::{live_pages::LivePages, pages::Pages},
+    web::{
+        live_pages::LivePages,
+        pages::{Pages, SiteOptions},
+    },
 };
 use clap::ValueEnum;
 use client::{Client, ClientError};
@@ -253,7 +256,7 @@ impl Local {
         let folder = TemporaryFolder::new()?;
         let settings = host.settings(folder.path().to_owned(), Senders::Operator)?;
         let store = Store::open(&settings.data)?;
-        let pages = LivePages::fixed(Pages::load(None, None, "/")?);
+        let pages = LivePages::fixed(Pages::load(None, &SiteOptions::default())?);
         let host = Host::detect(settings.newest_landlock);
         let mut runner = Runner::discover(settings, host).await?;
         // Otherwise workers would be warmed up on the other devices too.
@@ -269,7 +272,7 @@ impl Local {
         };
         let access = AccessConfig {
             token: Some(token),
-            hosts: Vec::new(),
+            ..AccessConfig::default()
         };
         let server = Server {
             access,
