@@ -48,7 +48,8 @@ mod site;
 pub use content::{Content, ContentError, ContentErrors, Mistake, Ops, ReadingPath};
 #[cfg(feature = "ssr")]
 pub use job::{
-    benchmark_line, benchmark_markdown, benchmark_sentence, benchmark_table, benchmark_text,
+    JobComparison, benchmark_line, benchmark_markdown, benchmark_sentence, benchmark_table,
+    benchmark_text,
 };
 #[cfg(feature = "ssr")]
 pub use page::{CONTENT_SECURITY_POLICY, JobPage, PageData, render_content_errors, render_page};
