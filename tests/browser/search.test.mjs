@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { code, paste } from '../support/editor.mjs';
 import { startBrowser, startServer } from '../support/server.mjs';
 
 let server;
@@ -45,11 +46,11 @@ test('an answer leads to the heading under which the words stand', async () => {
   assert.ok(await page.locator('#cold-and-hot').isVisible());
 });
 
-test('in a field / is a character; Escape closes the search and gives the focus back', async () => {
+test('in the editor / is a character; Escape closes the search and gives the focus back', async () => {
   await page.goto(`${server.url}/benchmark/`);
-  await page.getByLabel('Code to benchmark').fill('');
+  await paste(page, '');
   await page.keyboard.type('a / b');
-  assert.equal(await page.getByLabel('Code to benchmark').inputValue(), 'a / b');
+  assert.equal(await code(page), 'a / b');
   const button = page.getByRole('button', { name: 'Search' });
   await button.focus();
   await page.keyboard.press('Enter');

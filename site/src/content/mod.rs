@@ -473,3 +473,11 @@ fn without_number(folder: &str, path: &str) -> Result<String, ContentError> {
         .map(|(_, slug)| slug.to_owned())
         .ok_or_else(|| Mistake::NoNumber(folder.to_owned()).at(path, 1))
 }
+
+/// FNV-1a hash of a text, in hexadecimal.
+fn fingerprint(text: &str) -> String {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
