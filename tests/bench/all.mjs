@@ -13,8 +13,9 @@ import edit from './edit.mjs';
 import paste from './paste.mjs';
 import playground from './playground.mjs';
 import runner from './runner.mjs';
+import lighthouse from './lighthouse.mjs';
 
-const parts = { sizes, analyzer, throughput, cuda, edit, paste, playground, runner };
+const parts = { sizes, analyzer, throughput, cuda, edit, paste, playground, runner, lighthouse };
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !(name in parts));
 if (unknown.length > 0) {

@@ -51,8 +51,8 @@ export async function startServer(flags = [], { token = false, binary = hipward 
   return { url, entry, stop };
 }
 
-/** Debian's Chromium, headless, with nothing that reaches out of this machine. */
-export async function startBrowser() {
+/** Debian's Chromium, headless, without connections to other machines. */
+export async function startBrowser(flags = []) {
   const { chromium } = require('playwright-core');
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -64,6 +64,7 @@ export async function startBrowser() {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...flags,
     ],
   });
 }
