@@ -55,7 +55,7 @@ test('a lesson is complete with JavaScript off', async () => {
   await context.close();
 });
 
-test('every main page says what it is with JavaScript off', async () => {
+test('every main page has its text with JavaScript off', async () => {
   const context = await browser.newContext({ javaScriptEnabled: false });
   const page = await context.newPage();
   const titles = new Set();
@@ -108,7 +108,7 @@ test('no page scrolls sideways on a phone', async () => {
   await context.close();
 });
 
-test('the theme is right before the first paint, and stays', async () => {
+test('the theme is set before the first paint, and is remembered', async () => {
   const context = await browser.newContext({ colorScheme: 'light' });
   const page = await context.newPage();
   await page.goto(`${server.url}/`);

@@ -245,7 +245,7 @@ test('code without findings, an empty editor and prose each state what was check
   await region.getByText('The editor is empty.').waitFor();
 });
 
-test('what is typed before the editor is loaded stays, with the focus', async () => {
+test('text typed before the editor is loaded stays, with the focus', async () => {
   let release;
   const released = new Promise((resolve) => (release = resolve));
   await page.route(/\/editor-\w+\.js$/, (route) => released.then(() => route.continue()));
@@ -267,7 +267,7 @@ test('what is typed before the editor is loaded stays, with the focus', async ()
   assert.deepEqual(errors.splice(0), []);
 });
 
-test('a page reloaded in mid-stream goes on where the log is', async () => {
+test('a page reloaded during a job continues its stream', async () => {
   await open();
   await paste(snippet);
   await summary(/2 findings/);
@@ -385,7 +385,7 @@ test('a lesson’s exercise shows its conditions and is solved when all of them 
   assert.deepEqual(errors.splice(0), []);
 });
 
-test('what a person made of an exercise survives a reload, and the exercise does not take the place of a paste', async () => {
+test('the answer to an exercise survives a reload, and an exercise does not replace pasted code', async () => {
   await open();
   await paste('import apex\n');
   // It is kept with its report.
@@ -414,7 +414,7 @@ test('what a person made of an exercise survives a reload, and the exercise does
   assert.equal(await code(), 'import apex\n', 'an exercise that was solved does not replace the own code');
 });
 
-test('what was typed last is there again, however soon the page is left', async () => {
+test('the last text is restored, even if the page is left at once', async () => {
   await open();
   await paste('import apex\n');
   await findings().filter({ hasText: 'apex' }).first().waitFor();
@@ -448,7 +448,7 @@ test('a file can be opened or dropped, and one that is too large is refused with
   assert.equal(await code(), 'import pynvml\n', 'the text that was there stays');
 });
 
-test('CUDA C++ is read by a module of its own, which loads when such a text is there', async () => {
+test('CUDA C++ is analyzed by a separate module, which loads when it is needed', async () => {
   const loaded = [];
   const note = (request) => loaded.push(request.url());
   page.on('request', note);

@@ -104,7 +104,7 @@ async function choose() {
   await project().locator('[aria-current]').waitFor();
 }
 
-test('a chosen folder is summed up: what there is, who does it, how long it may take, what was left out', async () => {
+test('a chosen folder is summarized: contents, who does the work, estimated effort, skipped files', async () => {
   await choose();
   assert.equal(await loud().getByRole('listitem').count(), 9);
   for (const name of ['train.py', 'windows.py', 'notebooks/train.ipynb', 'csrc/wait.cu', 'csrc/lanes.cuh', 'requirements.txt', 'docker/Dockerfile', deep, '.github/workflows/test.yml']) {
@@ -148,7 +148,7 @@ test('a chosen folder is summed up: what there is, who does it, how long it may 
   }
 });
 
-test('the command line comes to the same numbers of the same folder', async () => {
+test('the command line reports the same numbers for the same folder', async () => {
   await choose();
   // It complains of the files that are not text, on standard error and by its status.
   const { stdout: said } = spawnSync(hipward, ['check', folder], { encoding: 'utf8' });
@@ -160,7 +160,7 @@ test('the command line comes to the same numbers of the same folder', async () =
   assert.deepEqual((await loud().getByRole('button').allInnerTexts()).sort(), theirs.sort());
 });
 
-test('a file opens in the editor with its findings, by keyboard, and a fix in it is kept', async () => {
+test('a file opens in the editor with its findings, by keyboard, and its fix is stored', async () => {
   await choose();
   const train = loud().getByRole('button', { name: 'train.py', exact: true });
   await train.focus();
@@ -271,7 +271,7 @@ for (const [kind, name, unpack] of [
   });
 }
 
-test('another target is another summary, and nothing leaves the browser', async () => {
+test('another target gives another summary, and nothing leaves the browser', async () => {
   await choose();
   const of = async () => (await project().getByText(/findings in \d+ of 15 files/).innerText()).match(/\d+/g).map(Number);
   const [count, loudFiles] = await of();
@@ -288,7 +288,7 @@ test('another target is another summary, and nothing leaves the browser', async 
   assert.deepEqual(errors.splice(0), []);
 });
 
-test('a dropped folder is walked by the browser', async () => {
+test('a dropped folder is read by the browser', async () => {
   // Headless Chromium gives no handle on a folder to a synthetic drop, so the entries are of the page's own making.
   await page.evaluate((files) => {
     const tree = {};

@@ -21,7 +21,7 @@ after(async () => {
 const dialog = () => page.getByRole('dialog', { name: 'Search' });
 const answers = () => dialog().getByRole('listitem');
 
-test('/ opens it, words find pages, and Enter goes to the best one', async () => {
+test('/ opens the search, words find pages, and Enter goes to the best one', async () => {
   await page.goto(`${server.url}/learn/port/device-abstraction/`);
   await page.keyboard.press('/');
   await dialog().waitFor();
@@ -33,7 +33,7 @@ test('/ opens it, words find pages, and Enter goes to the best one', async () =>
   await page.waitForURL(/\/rules\/pynvml\//);
 });
 
-test('an answer leads to the heading under which the words stand', async () => {
+test('a result leads to the heading above the matching words', async () => {
   await page.goto(`${server.url}/`);
   await page.getByRole('button', { name: 'Search' }).click();
   await dialog().getByRole('searchbox').fill('infinity cache flush');
