@@ -1,5 +1,5 @@
 // Lighthouse on each type of page, and on one lesson beside the same lesson as mdBook, mkdocs-material and Starlight publish
-// it. The first run installs them (mdBook is compiled: some minutes). `node tests/bench/lighthouse.mjs` runs only this part.
+// it. The first run installs them (mdBook is compiled: some minutes). `make bench PARTS=lighthouse` runs only this part.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

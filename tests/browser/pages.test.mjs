@@ -1,4 +1,4 @@
-// Every kind of page: whole without JavaScript, accessible in both themes, and no wider than a phone.
+// Every type of page: complete without JavaScript, accessible in both themes, and not wider than a phone.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -118,7 +118,7 @@ test('the theme is set before the first paint, and is remembered', async () => {
     await page.getByRole('button', { name: /theme/i }).click();
   }
   assert.ok(isDark(await background()), 'the toggle reaches dark');
-  // The document's scripts are held back: what is painted comes from the inline script alone.
+  // The document's scripts are delayed, so the first paint depends on the inline script alone.
   await page.route('**/*.js', (route) => route.abort());
   await page.goto(`${server.url}/rules/`, { waitUntil: 'domcontentloaded' });
   assert.ok(isDark(await background()), 'a new page starts dark');

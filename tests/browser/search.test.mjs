@@ -1,4 +1,4 @@
-// The search: by key and by button, to the very heading, on a page of any kind; and what it does when it cannot load.
+// The search: by key and by button, with links to headings, on every type of page; and an index that does not load.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,4 +1,4 @@
-// A team's own rules in the playground: found there like the built-in ones, fixed, and explained where the team says.
+// A team's own rules in the playground: reported and fixed like the built-in ones, with a link to the team's explanation.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
