@@ -64,7 +64,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// What a lesson of this part is called elsewhere: `port/device-abstraction`.
+    /// Address of a lesson of this part: `port/device-abstraction`.
     pub(crate) fn address(&self, lesson: &Lesson) -> String {
         format!("{}/{}", self.slug, lesson.slug)
     }
@@ -381,7 +381,7 @@ impl Part {
     }
 }
 
-/// What the parsing of each lesson refers to.
+/// Context for parsing lessons.
 struct Shared<'a> {
     files: &'a Files,
     results: &'a Results,
