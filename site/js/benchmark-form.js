@@ -2,8 +2,10 @@
 
 import { element } from "./element.js";
 import { inlineCode } from "./inline-code.js";
+import { mountEditor } from "./mount-editor.js";
 import { runnerChoice } from "./runner-choice.js";
 import { base, capabilities, submit } from "./runner.js";
+import { recall } from "./storage.js";
 
 export async function benchmarkForm() {
   const form = document.querySelector("form[data-benchmark]");
@@ -14,11 +16,13 @@ export async function benchmarkForm() {
   const snippets = [...document.querySelectorAll("[data-snippet]")];
   let runner = base;
 
+  let editor;
   const choose = (id) => {
     const snippet = snippets.find((one) => one.dataset.snippet === id);
     if (!snippet) return;
     example.value = id;
     code.value = snippet.querySelector("code").textContent;
+    editor?.setText(code.value);
   };
   const fromAddress = () => choose(decodeURIComponent(location.hash.replace("#example=", "")));
   example?.addEventListener("change", () => choose(example.value));
@@ -36,6 +40,9 @@ export async function benchmarkForm() {
       button.disabled = false;
     }
   });
+  showEditor(code).then((mounted) => {
+    editor = mounted;
+  });
   const choice = form.querySelector("[data-runner-choice]");
   if (choice) {
     await runnerChoice(choice, (chosen, found) => {
@@ -49,8 +56,15 @@ export async function benchmarkForm() {
   button.disabled = !(await capabilities())?.ready;
 }
 
+// The variants and devices on the page, as JSON.
+let shown;
+
 // Offers the variants and devices of a runner; none of one that does not answer.
 function show(form, found) {
+  const offered = JSON.stringify([found?.variants, found?.devices.map(({ id, name }) => [id, name])]);
+  // Otherwise an update of the queue would take the focus from a field.
+  if (offered === shown) return;
+  shown = offered;
   const field = form.querySelector("[data-variants]");
   const { device } = form.elements;
   const unchecked = new Set([...field.querySelectorAll("[name=variant]:not(:checked)")].map(({ value }) => value));
@@ -70,6 +84,21 @@ function show(form, found) {
   const options = (found?.devices ?? []).map(({ id, name }) => element("option", { value: id, textContent: `${name} (${id})` }));
   device.replaceChildren(device.options[0], ...options);
   device.value = options.some(({ value }) => value === selected) ? selected : "";
+}
+
+// The editor, unless the reader chose the text area in the playground. Without it, the text area works as well.
+async function showEditor(code) {
+  if (recall("playground.plain") === "yes") return undefined;
+  try {
+    const editor = await mountEditor(code, (text) => {
+      code.value = text;
+    });
+    // The text may have changed since.
+    editor.setText(code.value);
+    return editor;
+  } catch {
+    return undefined;
+  }
 }
 
 function request(form, snippets) {

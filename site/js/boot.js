@@ -8,8 +8,9 @@ import { copyButtons, copyText } from "./copy.js";
 import { readFile } from "./files.js";
 import { jobFilter } from "./job-filter.js";
 import { jobs } from "./jobs.js";
+import { mountEditor } from "./mount-editor.js";
 import { pathFilter } from "./path-filter.js";
-import { predictions } from "./predict.js";
+import { questions } from "./questions.js";
 import { progress } from "./progress.js";
 import { openProject } from "./project.js";
 import { remoteJob } from "./remote-job.js";
@@ -28,7 +29,7 @@ jobFilter();
 jobs();
 pathFilter();
 progress();
-predictions();
+questions();
 remoteJob();
 ruleFilter();
 
@@ -52,15 +53,6 @@ if (islands.length > 0) {
   });
 }
 
-// Waits for the browser to be idle before the editor is loaded and again before it is shown, because each is a long task. The
-// text area works meanwhile.
-async function mountEditor(...arguments_) {
-  await idle();
-  const { mount } = await import(asset("editor.js"));
-  await idle();
-  return mount(...arguments_);
-}
-
 // Selects a line (from 1) of a text area.
 function selectLine(area, line) {
   const lines = area.value.split("\n");
@@ -68,10 +60,6 @@ function selectLine(area, line) {
   area.focus();
   area.setSelectionRange(start, start + (lines[line - 1] ?? "").length);
 }
-
-// Safari has no idle callbacks.
-const idle = () =>
-  new Promise((resolve) => (globalThis.requestIdleCallback ?? setTimeout)(resolve, globalThis.requestIdleCallback && { timeout: 1000 }));
 
 async function hydrate() {
   // The functions that the islands call; src/browser/script.rs and src/playground declare them.

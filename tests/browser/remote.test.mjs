@@ -7,6 +7,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { extname, join, normalize } from 'node:path';
 import { after, before, test } from 'node:test';
+import { paste } from '../support/editor.mjs';
 import { hipward, startBrowser, startServer } from '../support/server.mjs';
 
 const QUICK = `import torch
@@ -84,7 +85,7 @@ const runButton = () => page.getByRole('button', { name: 'Run the benchmark' });
 async function send(code) {
   await page.locator('form[data-benchmark] button[type=submit]:enabled').waitFor(SLOWLY);
   for (const box of await page.getByRole('checkbox').all()) await box.uncheck();
-  await page.getByLabel('Code to benchmark').fill(code);
+  await paste(page, code);
   await runButton().click();
 }
 
