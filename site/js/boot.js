@@ -72,6 +72,7 @@ async function hydrate() {
   // The functions that the islands call; src/browser/script.rs and src/playground declare them.
   globalThis.hipward = {
     askAnalyzer: (method, request) => askAnalyzer(method, JSON.parse(request)),
+    askEmulator: async (method, request) => (await import(asset("emulator-client.js"))).askEmulator(method, request),
     askToken,
     authorization: () => authorization().authorization,
     copyText,
