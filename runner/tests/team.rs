@@ -1,4 +1,4 @@
-//! What a team needs of one server: tokens with roles, deletion, retention, and backups.
+//! Features for teams: tokens with roles, deletion, retention, and backups.
 
 mod support;
 

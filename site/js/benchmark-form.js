@@ -1,7 +1,9 @@
 // The benchmark page's form: choose an example, send, go to the job.
 
 import { inlineCode } from "./inline-code.js";
+import { mountEditor } from "./mount-editor.js";
 import { capabilities, submit } from "./runner.js";
+import { recall } from "./storage.js";
 
 export async function benchmarkForm() {
   const form = document.querySelector("form[data-benchmark]");
@@ -11,11 +13,13 @@ export async function benchmarkForm() {
   const trouble = form.querySelector("[role=alert]");
   const snippets = [...document.querySelectorAll("[data-snippet]")];
 
+  let editor;
   const choose = (id) => {
     const snippet = snippets.find((one) => one.dataset.snippet === id);
     if (!snippet) return;
     example.value = id;
     code.value = snippet.querySelector("code").textContent;
+    editor?.setText(code.value);
   };
   const fromAddress = () => choose(decodeURIComponent(location.hash.replace("#example=", "")));
   example?.addEventListener("change", () => choose(example.value));
@@ -33,8 +37,26 @@ export async function benchmarkForm() {
       button.disabled = false;
     }
   });
+  showEditor(code).then((mounted) => {
+    editor = mounted;
+  });
   // The page may be older than the runner, or come from a static host with a runner behind it.
   button.disabled = !(await capabilities())?.ready;
+}
+
+// The editor, unless the reader chose the text area in the playground. Without it, the text area works as well.
+async function showEditor(code) {
+  if (recall("playground.plain") === "yes") return undefined;
+  try {
+    const editor = await mountEditor(code, (text) => {
+      code.value = text;
+    });
+    // The text may have changed since.
+    editor.setText(code.value);
+    return editor;
+  } catch {
+    return undefined;
+  }
 }
 
 function request(form, snippets) {

@@ -7,8 +7,9 @@ import { benchmarkForm } from "./benchmark-form.js";
 import { copyButtons, copyText } from "./copy.js";
 import { readFile } from "./files.js";
 import { jobs } from "./jobs.js";
+import { mountEditor } from "./mount-editor.js";
 import { pathFilter } from "./path-filter.js";
-import { predictions } from "./predict.js";
+import { questions } from "./questions.js";
 import { progress } from "./progress.js";
 import { openProject } from "./project.js";
 import { ruleFilter } from "./rule-filter.js";
@@ -24,7 +25,7 @@ benchmarkForm();
 jobs();
 pathFilter();
 progress();
-predictions();
+questions();
 ruleFilter();
 
 // Only lessons with exercises load the script for them.
@@ -47,15 +48,6 @@ if (islands.length > 0) {
   });
 }
 
-// Waits for the browser to be idle before the editor is loaded and again before it is shown, because each is a long task. The
-// text area works meanwhile.
-async function mountEditor(...arguments_) {
-  await idle();
-  const { mount } = await import(asset("editor.js"));
-  await idle();
-  return mount(...arguments_);
-}
-
 // Selects a line (from 1) of a text area.
 function selectLine(area, line) {
   const lines = area.value.split("\n");
@@ -63,10 +55,6 @@ function selectLine(area, line) {
   area.focus();
   area.setSelectionRange(start, start + (lines[line - 1] ?? "").length);
 }
-
-// Safari has no idle callbacks.
-const idle = () =>
-  new Promise((resolve) => (globalThis.requestIdleCallback ?? setTimeout)(resolve, globalThis.requestIdleCallback && { timeout: 1000 }));
 
 async function hydrate() {
   // The functions that the islands call; src/browser/script.rs and src/playground declare them.

@@ -32,7 +32,7 @@ const store = (list) => remember(key, JSON.stringify(list));
 async function show(section) {
   const list = stored();
   const answers = await Promise.all(list.map(({ id }) => summary(id)));
-  // A job that the runner no longer has is removed; one that it could not be asked for is not.
+  // A job that the runner no longer has is removed. If the runner does not answer, the job stays.
   store(list.filter((_, at) => answers[at] !== null));
   const rows = answers.flatMap((job, at) => (job ? [row(job, list[at].title)] : []));
   if (rows.length === 0) return;

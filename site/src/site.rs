@@ -12,7 +12,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Default)]
 pub struct Assets(BTreeMap<String, String>);
 
-/// A manifest that does not read.
+/// A manifest that cannot be parsed.
 #[derive(Debug, Error)]
 #[error("the asset manifest is not an object of names ({0}); build the assets again")]
 pub struct AssetsError(#[from] serde_json::Error);
@@ -24,14 +24,14 @@ impl Assets {
     }
 }
 
-/// Where a site has its team's rules, below its base.
+/// Path of the team's rules, below the base of the site.
 pub const TEAM_RULES: &str = "api/v1/rules";
 
-/// Where a site with a watched content folder sends its changes, below its base. The script of such a site has the same
+/// Path of the stream of content changes, below the base of the site. The script of such a site has the same
 /// address with the extension `.js`.
 pub const CONTENT_CHANGES: &str = "content-changes";
 
-/// Everything that pages are made of.
+/// Everything that pages are rendered from.
 #[derive(Clone, Debug)]
 pub struct Site {
     pub(crate) content: Content,
@@ -93,7 +93,7 @@ pub enum Route {
     References,
     /// `/reference/<name>/`
     Reference(String),
-    /// What every other address shows, and `404.html` of a static host.
+    /// All other addresses, and `404.html` of a static host.
     NotFound,
 }
 
@@ -255,7 +255,7 @@ impl Site {
         }
     }
 
-    /// Where reading begins, if there is anything to read.
+    /// The first lesson, if there is one.
     pub(crate) fn first_lesson(&self) -> Option<Route> {
         let (part, lesson) = self.content.lessons().next()?;
         Some(Route::lesson(part, lesson))

@@ -333,7 +333,7 @@ fn the_glossary_shows_each_term_with_nvidias_word() {
         "<div id=\"wavefront\"><dt>wavefront",
         "<span>64 <code>lanes</code>.</span>",
         "On NVIDIA: ",
-        "href=\"/x/rules/pynvml/\" aria-label=\"More about wavefront\"",
+        "href=\"/x/rules/pynvml/\">More about wavefront</a>",
     ] {
         assert!(html.contains(part), "{part} is not in {html}");
     }

@@ -36,7 +36,7 @@ const compile = () => page.getByRole('button', { name: 'Compile', exact: true })
 const patience = { timeout: 180_000 };
 
 test('a host without a compiler for HIP is reported before a source is sent', async () => {
-  // This host may have one.
+  // This host may have a compiler.
   await page.route('**/api/v1/capabilities', async (route) => {
     const { hip_compiler: _, ...json } = await (await route.fetch()).json();
     await route.fulfill({ json });

@@ -65,7 +65,7 @@ test('the list shows the jobs of this browser and of the runner, and compares wh
   await page.getByRole('button', { name: 'Compare' }).click();
   await page.waitForURL(/\/jobs\/compare\/\?job=/);
   const eager = page.getByRole('row', { name: /^Eager/ }).first();
-  // The first selected in the page's order is the reference.
+  // The selected job that comes first on the page is the reference.
   assert.match(await eager.innerText(), /\d× \[\d/);
   assert.match(await page.getByRole('region', { name: 'Conditions that differ' }).innerText(), /SHA-256/);
 });

@@ -62,7 +62,7 @@ const PASSES: [&str; 5] = [
     "--skip-pass=memory-packing",
 ];
 
-/// What rustc's wasm32 target may emit; wasm-bindgen does not keep the section that lists it.
+/// Features that rustc's wasm32 target may use; wasm-bindgen does not keep the section that lists it.
 const FEATURES: [&str; 6] = [
     "--enable-bulk-memory",
     "--enable-nontrapping-float-to-int",

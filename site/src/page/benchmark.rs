@@ -83,7 +83,7 @@ fn runner(capabilities: &Capabilities) -> AnyView {
     .into_any()
 }
 
-/// What the host lacks, what does not work for that, and the line that fixes it.
+/// Missing software of the host: the consequence, and the command that installs it.
 fn missing(capabilities: &Capabilities) -> Option<AnyView> {
     if capabilities.missing.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! What all pages share: head, header, footer, and where scripts come from.
+//! The frame of all pages: head, header, footer and the addresses of scripts.
 
 use crate::content::glossary;
 use crate::{CONTENT_CHANGES, Route, Site};
@@ -14,13 +14,13 @@ pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; \
 /// Runs before the first paint, so that a chosen theme does not flash.
 const THEME_SCRIPT: &str = include_str!("../../js/theme.js");
 
-/// What one page brings.
+/// The parts of one page.
 pub(super) struct Page {
     /// Plain text, without the site's name.
     pub(super) title: String,
     /// Plain text.
     pub(super) description: String,
-    /// What `<main>` holds, with the page's one `<h1>`.
+    /// Content of `<main>`, with the page's only `<h1>`.
     pub(super) main: AnyView,
     /// Beside `<main>`: the lessons, or nothing.
     pub(super) sidebar: Option<AnyView>,

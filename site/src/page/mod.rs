@@ -32,7 +32,7 @@ use hydration_context::SsrSharedContext;
 use leptos::prelude::*;
 use std::sync::Arc;
 
-/// What a page shows besides content and rules.
+/// Data of a page that is not part of the content or the rules.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -41,7 +41,7 @@ use std::sync::Arc;
 pub enum PageData {
     /// Nothing.
     None,
-    /// What the runner can do; `None` on a site without one.
+    /// Capabilities of the runner; `None` on a site without a runner.
     Runner(Option<Capabilities>),
     /// The newest jobs; `None` if the reader may not see the jobs of others.
     Jobs(Option<Vec<ListedJob>>),
@@ -54,7 +54,7 @@ pub enum PageData {
 /// A job with everything its page shows.
 #[derive(Clone, Debug)]
 pub struct JobPage {
-    /// What was asked for.
+    /// The requested address.
     pub summary: JobSummary,
     /// Its event log, folded.
     pub view: JobView,

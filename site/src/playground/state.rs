@@ -21,9 +21,9 @@ pub(super) struct State {
     /// The changes of the document.
     pub(super) diff: RwSignal<Vec<DiffLine>>,
     pub(super) task: RwSignal<Option<Task>>,
-    /// What failed, in a sentence.
+    /// Description of a failure.
     pub(super) error: RwSignal<String>,
-    /// What was done, in a sentence.
+    /// Description of the last action.
     pub(super) notice: RwSignal<String>,
     pub(super) runner: RwSignal<Runner>,
     /// Which findings are listed and how: empty for all by severity, [`BY_LINE`], or the family of those to show.
