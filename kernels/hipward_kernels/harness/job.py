@@ -497,6 +497,8 @@ class _Run:
             if not result.passed:
                 self._without(variant)
                 return ()
+            if variant == EAGER:
+                self._with_memory(trials, trials.look_for_randomness)
             self.lines.step("warm-up", variant)
             warm_s, call_s = warm_up(built.call, origin.inputs, self.device)
             self._examine(built)

@@ -116,6 +116,11 @@ class Trials:
         following = itertools.pairwise(self.seeds)
         return ((self._cached.get(seed) or self._run(seed), self.inputs(after)) for seed, after in following)
 
+    def look_for_randomness(self) -> None:
+        """Sets `eager_is_random`: calls the model again with another seed."""
+        trial = next(iter(self))
+        self.eager_is_random = not same_bits(run(self._eager, cloned(trial.inputs), trial.seed + 1), trial.eager)
+
     def forget(self) -> None:
         """Frees the memory of the cached trials."""
         self._cached.clear()
@@ -131,8 +136,6 @@ class Trials:
             self.eager_changes_inputs |= not same_bits(arguments, inputs)
             # Frees memory that the reference may need.
             del arguments
-            if seed == self.seeds[0]:
-                self.eager_is_random = not same_bits(run(self._eager, cloned(inputs), seed + 1), eager)
         except JobFailedError:
             raise
         except BaseException as error:
