@@ -138,6 +138,9 @@ impl Check {
             |found| judge.file(found),
             |judged: CheckedFile| {
                 bar.inc(1);
+                for message in &judged.notes {
+                    bar.suspend(|| complain(message));
+                }
                 for message in &judged.complaints {
                     bar.suspend(|| complain(message));
                     failed = true;
