@@ -9,6 +9,7 @@ mod check_file;
 mod discovery;
 mod output;
 mod parallel;
+pub(crate) mod plan;
 mod progress;
 mod watch;
 
