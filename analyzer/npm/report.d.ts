@@ -182,6 +182,8 @@ export type Language =
   | "dockerfile"
   /** `CMakeLists.txt` and `.cmake` files. */
   | "cmake"
+  /** A makefile, or a `.mk` file. */
+  | "makefile"
   /** A shell script, or a file of `NAME=value` lines. */
   | "shell"
   /** A conda environment, or continuous integration with containers. */

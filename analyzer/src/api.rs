@@ -231,6 +231,15 @@ pub fn survey_add(request: &str, survey: &mut Survey) -> Result<String, String> 
     Ok(encode(&report))
 }
 
+/// `{target?}` → the porting plan of the files of the survey so far, as Markdown.
+pub fn survey_plan(request: &str, survey: &Survey) -> Result<String, String> {
+    let target = Request::read(request, &["target"])?.target()?;
+    Ok(encode(&crate::output::plan_markdown(
+        &survey.plan(&target),
+        None,
+    )))
+}
+
 /// `{}` → `Summary` of the files since the last call; the next survey starts empty.
 pub fn survey_finish(request: &str, survey: &mut Survey) -> Result<String, String> {
     Request::read(request, &[])?;

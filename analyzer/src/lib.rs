@@ -46,4 +46,4 @@ pub use hipward_analyzer_team::{ExerciseError, TeamRule, TeamRuleError, TeamRule
 pub use project_context::{FileSource, ProjectContext};
 pub use registry::{RULES, rule, rule_page};
 pub use selection::{Selection, UnknownRule};
-pub use summary::Survey;
+pub use summary::{Plan, PlanFile, PlanGroup, PlanStep, Progress, Survey};

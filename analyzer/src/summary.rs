@@ -3,6 +3,7 @@
 //! Pure: paths and reports in, a [`Summary`] out.
 
 mod effort;
+mod plan;
 mod ported_siblings;
 
 use std::collections::BTreeMap;
@@ -11,8 +12,10 @@ use crate::registry::rule;
 use effort::EffortEstimate;
 use hipward_analyzer_core::rule::Family;
 use hipward_analyzer_core::{
-    FamilyCount, Finding, HandledBy, PortedFile, Report, Severity, Summary,
+    FamilyCount, Finding, HandledBy, PortedFile, Report, Severity, Summary, Target,
 };
+use plan::FileRule;
+pub use plan::{Plan, PlanFile, PlanGroup, PlanStep, Progress};
 
 /// Adds up reports one at a time; only numbers of a report are stored.
 #[derive(Default)]
@@ -46,6 +49,7 @@ struct File {
     families: BTreeMap<Group, [usize; 4]>,
     handled: [usize; 3],
     estimate: EffortEstimate,
+    rules: Vec<FileRule>,
 }
 
 impl Survey {
@@ -56,6 +60,7 @@ impl Survey {
             families: BTreeMap::new(),
             handled: [0; 3],
             estimate: EffortEstimate::default(),
+            rules: plan::rules_of(&report.findings),
         };
         for finding in &report.findings {
             let counts = file.families.entry(Group::of(finding)).or_default();
@@ -68,6 +73,20 @@ impl Survey {
         }
         file.estimate.add(&report.findings);
         self.files.push(file);
+    }
+
+    /// The porting plan of all added reports, for a target. Files with a ported version are left out.
+    pub fn plan(&self, target: &Target) -> Plan {
+        let paths: Vec<&str> = self.files.iter().map(|file| file.path.as_str()).collect();
+        let mut estimate = EffortEstimate::default();
+        let mut files: Vec<(&str, &[FileRule])> = Vec::new();
+        for (file, port) in self.files.iter().zip(ported_siblings::find(&paths)) {
+            if port.is_none() {
+                estimate.join(&file.estimate);
+                files.push((&file.path, &file.rules));
+            }
+        }
+        Plan::new(target, self.files.len(), &files, estimate.finish())
     }
 
     /// The summary of all added reports.

@@ -283,7 +283,7 @@ fn long_function_is_analyzed_in_linear_time() {
 }
 
 /// A line with a finding, in each language.
-const FINDINGS: [(Language, &str, &str, &str); 9] = [
+const FINDINGS: [(Language, &str, &str, &str); 10] = [
     (
         Language::Python,
         "import os\n",
@@ -311,6 +311,7 @@ const FINDINGS: [(Language, &str, &str, &str); 9] = [
         "",
     ),
     (Language::Cmake, "", "find_package(CUDAToolkit)\n", ""),
+    (Language::Makefile, "", "\tnvcc x.cu\n", ""),
     (Language::Shell, "", "nvidia-smi\n", ""),
     (Language::Yaml, "", "- image: nvidia/cuda:12.4.0-base\n", ""),
 ];

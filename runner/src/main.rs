@@ -33,6 +33,7 @@ Examples:
   hipward serve                           lessons, playground and benchmarks on http://127.0.0.1:8717/
   hipward check .                         what breaks or crawls on ROCm in this folder
   hipward check . --diff                  what the safe fixes would change
+  hipward plan .                          what to do first, and in which order
   hipward explain pynvml                  why a finding matters, and what to write instead
   hipward bench model.py                  eager against every optimized variant, precision first
   hipward bench model.py --host gpu:8717  the same on a GPU host that serves Hipward";
@@ -51,6 +52,8 @@ enum Command {
     Serve(serve::Args),
     /// Find what breaks or crawls on ROCm in source files, and fix it
     Check(check::Args),
+    /// Print the porting plan of a project: what to do first, in which order, and the effort
+    Plan(check::plan::Args),
     /// Serve an editor: diagnostics, quick fixes, rule pages
     Lsp(commands::lsp::Args),
     /// Show a rule's page, or list the rules
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
     match CommandLine::parse().command {
         Command::Serve(args) => serve::run(args),
         Command::Check(args) => check::run(args),
+        Command::Plan(args) => check::plan::run(&args),
         Command::Lsp(args) => commands::lsp::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Bench(args) => bench::run(args),

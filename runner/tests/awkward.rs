@@ -30,20 +30,27 @@ fn findings_of_overlapping_paths_are_reported_once() {
 }
 
 #[test]
-fn unreadable_file_is_reported_and_others_are_checked() {
+fn file_that_is_not_utf8_is_noted_and_checked() {
     let folder = folder(&[("a.py", NVML), ("b/c.py", "")]);
     let path = |name: &str| folder.path().join(name);
-    fs::write(path("latin.py"), b"x = 1\ny = '\xe9'\n").expect("a file");
-    fs::write(path("wide.py"), b"\xff\xfei\0m\0").expect("a file");
+    let latin = b"# \xe9\nimport pynvml\n";
+    fs::write(path("latin.py"), latin).expect("a file");
+    let wide: Vec<u8> = "\u{feff}import pynvml\n"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    fs::write(path("wide.py"), wide).expect("a file");
     let (code, text, errors) = check(folder.path(), &["."]);
-    assert_eq!(code, 2);
-    assert!(text.contains("1 finding in 2 files."), "{text}");
+    assert_eq!(code, 1);
+    assert!(text.contains("3 findings in 4 files."), "{text}");
     for line in [
-        "hipward: latin.py: not UTF-8 text (line 2); save it as UTF-8 to have it checked",
-        "hipward: wide.py: not UTF-8 text, but UTF-16; save it as UTF-8 to have it checked",
+        "hipward: latin.py: not UTF-8 text (line 1); checked with replacement characters, and not changed by fixes",
+        "hipward: wide.py: UTF-16 text; checked, and not changed by fixes",
     ] {
         assert!(errors.lines().any(|reported| reported == line), "{errors}");
     }
+    check(folder.path(), &["latin.py", "--fix", "--unsafe-fixes"]);
+    assert_eq!(fs::read(path("latin.py")).expect("a file"), latin);
     let (code, text, errors) = check(folder.path(), &["missing.py"]);
     assert_eq!((code, text.as_str()), (2, ""));
     assert_eq!(errors, "hipward: missing.py: no such file or folder\n");

@@ -1,4 +1,4 @@
-// The fixed files of a folder as a download: one patch, or a zip of the files that changed.
+// The downloads of a folder: its fixed files as one patch or as a zip of the files that changed, and its porting plan.
 
 import { askAnalyzer } from "./analyzer-client.js";
 import { asset } from "./assets.js";
@@ -23,7 +23,7 @@ export async function download(kind, { name, files }, { requests, changed, targe
   }
   if (fixed.length === 0) return "There is nothing to download: no safe fix is left, and no file was changed.";
   fixed.sort((a, b) => (a.path < b.path ? -1 : 1));
-  const file = `${name.replaceAll(/[^\w.-]+/g, "-")}-rocm.${kind}`;
+  const file = fileName(name, `rocm.${kind}`);
   const { type, how } = forms[kind];
   save(file, new Blob([await (kind === "zip" ? zipped(fixed) : patched(fixed))], { type }));
   return `\`${file}\` changes ${fixed.length === 1 ? "1 file" : `${fixed.length} files`}. ${how(file)}`;
@@ -38,6 +38,17 @@ async function patched(files) {
 async function zipped(files) {
   const { zip } = await import(asset("zip.js"));
   return zip(files);
+}
+
+// Saves the porting plan of the folder `name`. Returns a sentence.
+export function savePlan(name, plan) {
+  const file = fileName(name, "porting-plan.md");
+  save(file, new Blob([plan], { type: "text/markdown" }));
+  return `\`${file}\` is a Markdown checklist for an issue or a wiki.`;
+}
+
+function fileName(name, end) {
+  return `${name.replaceAll(/[^\w.-]+/g, "-")}-${end}`;
 }
 
 function save(name, blob) {

@@ -2,7 +2,7 @@
 
 import { asset } from "./assets.js";
 import { textOf } from "./files.js";
-import { download } from "./fixes.js";
+import { download, savePlan } from "./fixes.js";
 import { survey } from "./survey.js";
 
 // `text` returns the text in the editor; `report` is called with the name and the value of each event (FolderEvent in
@@ -14,6 +14,7 @@ export function openProject(text, report) {
   let requests = new Map();
   let shown;
   let changed = new Map();
+  let plan;
 
   // Stores the edits of the file in the editor, which is at `path` of the folder.
   function keep(path) {
@@ -39,7 +40,11 @@ export function openProject(text, report) {
     async check(target) {
       const check = ++checks;
       const isWanted = () => check === checks;
-      const tell = (state) => isWanted() && report("progress", state);
+      const tell = (state) => {
+        if (!isWanted()) return;
+        plan = state.plan;
+        report("progress", state);
+      };
       try {
         requests = (await survey(folder, JSON.parse(target), tell, isWanted)) ?? requests;
       } catch (error) {
@@ -70,7 +75,8 @@ export function openProject(text, report) {
     async download(kind, target, left) {
       keep(left);
       try {
-        report("notice", await download(kind, folder, { requests, changed, target: JSON.parse(target) }));
+        if (kind === "plan") report("notice", savePlan(folder.name, plan));
+        else report("notice", await download(kind, folder, { requests, changed, target: JSON.parse(target) }));
       } catch (error) {
         report("error", error.message);
       }

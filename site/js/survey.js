@@ -65,10 +65,11 @@ async function once({ name, files, repositories, skipped: outside }, target, tel
     }
   }
   if (!isWanted()) return undefined;
+  const plan = await askAnalyzer("survey_plan", { target });
   const summary = await askAnalyzer("survey_finish", {});
   const left = [...skipped].map(([why, paths]) => ({ why, count: paths.length, paths: paths.slice(0, 20) }));
   const { length: total } = known;
-  return { requests, state: { name, done: total, total, files: found, skipped: left, settings, summary } };
+  return { requests, state: { name, done: total, total, files: found, skipped: left, settings, summary, plan } };
 }
 
 // Files of the kinds that the analyzer reads, by their names.
@@ -94,11 +95,11 @@ async function projectContextsOf(known, all, repositories) {
   const tells = ({ path, language }) =>
     /(^|\/)setup\.py$/.test(path) ||
     language === "cmake" ||
-    ((path.endsWith(".py") || path.endsWith(".sh")) && aboveCpp.has(folderOf(path))) ||
+    ((path.endsWith(".py") || path.endsWith(".sh") || language === "makefile") && aboveCpp.has(folderOf(path))) ||
     (language === "requirements" && /rocm|amd|hip/.test(path));
   const files = repositories.map((path) => ({ path: path ? `${path}/.git` : ".git" }));
-  // They build, and are of no kind that is checked.
-  const builds = all.filter(({ path }) => /(^|\/)([Mm]akefile|build\.rs|[^/]*\.mk)$/.test(path) && aboveCpp.has(folderOf(path)));
+  // It builds, and is of no kind that is checked.
+  const builds = all.filter(({ path }) => /(^|\/)build\.rs$/.test(path) && aboveCpp.has(folderOf(path)));
   for (const file of builds) files.push({ path: file.path, source: (await textOf(file)).text });
   for (const file of known) {
     const isCpp = file.language === "cuda-cpp";

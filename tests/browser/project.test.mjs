@@ -124,6 +124,15 @@ test('a chosen folder is summarized: contents, who does the work, estimated effo
   assert.match(await project().getByRole('group', { name: 'Effort' }).innerText(), /Set up ROCm/);
   assert.ok(await project().getByText(/not measured/).isVisible());
 
+  await project().getByText('Porting plan').click();
+  const plan = await project().getByRole('group', { name: 'Porting plan' }).innerText();
+  for (const part of ['# Porting plan for gfx942', '## Without a person', 'csrc/wait.cu', '## A. Packages', '- [ ] **pynvml** (HW101, error)']) {
+    assert.ok(plan.includes(part), `${part}: ${plan}`);
+  }
+  const saved = page.waitForEvent('download');
+  await project().getByRole('button', { name: 'Download the plan' }).click();
+  assert.equal((await saved).suggestedFilename(), 'model-porting-plan.md');
+
   await project().getByText(/^Not read: \d+/).click();
   const skipped = await project().locator('.skipped').innerText();
   for (const [why, name] of [
@@ -150,7 +159,7 @@ test('a chosen folder is summarized: contents, who does the work, estimated effo
 
 test('the command line reports the same numbers for the same folder', async () => {
   await choose();
-  // It reports the files that are not text, on standard error and by its exit status.
+  // It reports the files that are not UTF-8 on standard error.
   const { stdout: said } = spawnSync(hipward, ['check', folder], { encoding: 'utf8' });
   const [, person, hipify] = said.match(/For a person: (\d+)\. Done by PyTorch's hipify: (\d+)/) ?? [];
   assert.ok(person, said);

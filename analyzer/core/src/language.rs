@@ -7,7 +7,9 @@ impl Language {
     ///
     /// Both kinds of slash separate the parts of a path.
     pub fn of_path(path: &str) -> Option<Language> {
-        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        let mut parts = path.rsplit(['/', '\\']);
+        let name = parts.next().unwrap_or(path);
+        let folder = parts.next().unwrap_or_default();
         let lower = name.to_ascii_lowercase();
         let has = |part: &str| lower.contains(part);
         let extension = lower
@@ -20,15 +22,19 @@ impl Language {
                 Language::CudaCpp
             }
             "cmake" => Language::Cmake,
+            "mk" | "mak" => Language::Makefile,
             "sh" | "bash" | "env" => Language::Shell,
             "yml" | "yaml" => Language::Yaml,
             "dockerfile" => Language::Dockerfile,
             "txt" if lower == "cmakelists.txt" => Language::Cmake,
             "txt" | "in" if has("requirement") || has("constraint") => Language::Requirements,
+            // `requirements/gpu.txt`
+            "txt" | "in" if folder == "requirements" => Language::Requirements,
             // Projects have variants of this file: `pyproject_cpu.toml`.
             "toml" if lower.starts_with("pyproject") => Language::Pyproject,
             "cfg" if lower == "setup.cfg" => Language::Pyproject,
             _ if has("dockerfile") || has("containerfile") => Language::Dockerfile,
+            _ if matches!(&*lower, "makefile" | "gnumakefile") => Language::Makefile,
             _ if lower == ".env" || lower.starts_with(".env.") => Language::Shell,
             _ => return None,
         };
@@ -126,6 +132,11 @@ mod tests {
             ("requirements-dev.txt", Some(Language::Requirements)),
             ("docker/Dockerfile.cuda", Some(Language::Dockerfile)),
             ("CMakeLists.txt", Some(Language::Cmake)),
+            ("requirements/gpu.txt", Some(Language::Requirements)),
+            ("docs/gpu.txt", None),
+            ("src/Makefile", Some(Language::Makefile)),
+            ("rules.mk", Some(Language::Makefile)),
+            ("Makefile.am", None),
             (".env", Some(Language::Shell)),
             ("python/pyproject_other.toml", Some(Language::Pyproject)),
             ("setup.cfg", Some(Language::Pyproject)),

@@ -50,6 +50,8 @@ pub enum Language {
     Dockerfile,
     /// `CMakeLists.txt` and `.cmake` files.
     Cmake,
+    /// A makefile, or a `.mk` file.
+    Makefile,
     /// A shell script, or a file of `NAME=value` lines.
     Shell,
     /// A conda environment, or continuous integration with containers.
@@ -58,7 +60,7 @@ pub enum Language {
 
 impl Language {
     /// Every language, the most common ones in pasted code first.
-    pub const ALL: [Language; 9] = [
+    pub const ALL: [Language; 10] = [
         Language::Python,
         Language::CudaCpp,
         Language::Notebook,
@@ -66,6 +68,7 @@ impl Language {
         Language::Pyproject,
         Language::Dockerfile,
         Language::Cmake,
+        Language::Makefile,
         Language::Shell,
         Language::Yaml,
     ];
@@ -80,6 +83,7 @@ impl Language {
             Language::Pyproject => "pyproject",
             Language::Dockerfile => "dockerfile",
             Language::Cmake => "cmake",
+            Language::Makefile => "makefile",
             Language::Shell => "shell",
             Language::Yaml => "yaml",
         }
@@ -90,6 +94,7 @@ impl Language {
         let name = match name {
             "cuda" => "cuda-cpp",
             "toml" => "pyproject",
+            "make" => "makefile",
             name => name,
         };
         Language::ALL
@@ -107,6 +112,7 @@ impl Language {
             Language::Pyproject => "pyproject.toml",
             Language::Dockerfile => "Dockerfile",
             Language::Cmake => "CMake",
+            Language::Makefile => "Makefile",
             Language::Shell => "Shell",
             Language::Yaml => "YAML",
         }

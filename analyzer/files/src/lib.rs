@@ -16,6 +16,7 @@ mod cmake;
 mod dockerfile;
 #[doc(hidden)]
 pub mod facts;
+mod makefile;
 mod notebook;
 mod packages;
 mod requirements;
@@ -95,6 +96,7 @@ fn facts(source: &str, language: Language) -> Facts<'_> {
         Language::Pyproject => toml::read(text, &mut facts),
         Language::Dockerfile => dockerfile::read(text, &mut facts),
         Language::Cmake => cmake::read(text, &mut facts),
+        Language::Makefile => makefile::read(text, &mut facts),
         Language::Shell => shell::read(text, &mut facts),
         Language::Yaml => yaml::read(text, &mut facts),
         _ => {}

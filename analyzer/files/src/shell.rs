@@ -31,6 +31,13 @@ pub(super) fn read_guarded<'a>(script: Text<'a>, guarded: bool, facts: &mut Fact
     }
 }
 
+/// Parses a command of a makefile, in which `$<` is a file and no redirection.
+pub(super) fn read_recipe<'a>(command: Text<'a>, guarded: bool, facts: &mut Facts<'a>) {
+    let mut reader = Reader::new(command, guarded);
+    reader.is_recipe = true;
+    reader.read(facts);
+}
+
 /// An open construct.
 struct Block {
     kind: Kind,
@@ -72,6 +79,8 @@ struct Reader<'a> {
     /// Some `$(` or `${` has no end, so the end of others is not searched.
     open_substitution: bool,
     open_expansion: bool,
+    /// The text is a command of a makefile.
+    is_recipe: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -89,6 +98,7 @@ impl<'a> Reader<'a> {
             heredocs: Vec::new(),
             open_substitution: false,
             open_expansion: false,
+            is_recipe: false,
         }
     }
 
@@ -161,12 +171,29 @@ impl<'a> Reader<'a> {
                 b'\\' => self.at += 2,
                 b'\'' => self.quoted(b'\''),
                 b'"' => self.quoted(b'"'),
+                b'$' if self.is_recipe && matches!(self.byte(1), b'<' | b'(' | b'{') => {
+                    self.at += if self.byte(1) == b'<' {
+                        2
+                    } else {
+                        self.make_variable()
+                    };
+                }
                 b'$' | b'`' => self.substitution(),
                 _ => self.at += 1,
             }
         }
         self.at = self.text.as_str().ceil_char_boundary(self.at.min(length));
         self.text.part(start..self.at)
+    }
+
+    /// The length of a makefile's `$(NAME)` or `${NAME}`.
+    fn make_variable(&self) -> usize {
+        let name = self.rest().bytes().skip(2);
+        let length = name
+            .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+            .count();
+        // A function such as `$(wildcard *.cu)` is read as text.
+        2 + length + usize::from(matches!(self.byte(2 + length), b')' | b'}'))
     }
 
     fn quoted(&mut self, quote: u8) {

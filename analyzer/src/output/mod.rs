@@ -3,6 +3,7 @@
 mod github;
 mod json;
 mod markdown;
+mod plan;
 mod sarif;
 mod statistics;
 mod summary;
@@ -14,6 +15,7 @@ pub use github::GitHub;
 pub use json::REPORT_SCHEMA;
 pub use json::{Json, json};
 pub use markdown::Markdown;
+pub use plan::{plan_markdown, plan_text};
 pub use sarif::{Sarif, sarif};
 pub use statistics::Statistics;
 pub use summary::{summary_markdown, summary_text};

@@ -141,7 +141,7 @@ fn estimated(item: &EffortItem) -> String {
 }
 
 /// Hours, if minutes would suggest too much precision.
-fn range((least, most): (u32, u32)) -> String {
+pub(super) fn range((least, most): (u32, u32)) -> String {
     if most < 120 {
         return format!("{least}–{most} minutes");
     }
@@ -153,6 +153,6 @@ fn range((least, most): (u32, u32)) -> String {
     format!("{}–{} hours", half(hours(least)), half(hours(most)))
 }
 
-fn number(count: usize, word: &str) -> String {
+pub(super) fn number(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }

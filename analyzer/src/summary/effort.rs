@@ -87,10 +87,28 @@ impl EffortEstimate {
         }
     }
 
+    /// Adds another finding of a rule in a file.
+    pub(super) fn repeat(&mut self, finding: &Finding) {
+        if let Some(kind) = kind(finding) {
+            self.kinds[kind][1] += 1;
+        }
+    }
+
     pub(super) fn join(&mut self, other: &EffortEstimate) {
         let sums = self.kinds.iter_mut().flatten();
         sums.zip(other.kinds.iter().flatten())
             .for_each(|(sum, count)| *sum += count);
+    }
+
+    /// The minimum and maximum in minutes, without the work that no finding represents.
+    pub(super) fn minutes(&self) -> (u32, u32) {
+        KINDS
+            .iter()
+            .zip(self.kinds)
+            .fold((0, 0), |(least, most), (kind, counts)| {
+                let [from, to] = [kind.least, kind.most].map(|each| minutes(counts, each));
+                (least + from, most + to)
+            })
     }
 
     pub(super) fn finish(self) -> Effort {
@@ -99,8 +117,7 @@ impl EffortEstimate {
             .zip(self.kinds)
             .filter(|(_, [first, repeats])| first + repeats > 0)
             .map(|(kind, [first, repeats])| {
-                // Rounded up, so that a small sum is not zero.
-                let minutes = |each: u32| first * each + (repeats * each).div_ceil(REPEAT);
+                let minutes = |each: u32| minutes([first, repeats], each);
                 EffortItem {
                     kind: kind.title.to_owned(),
                     findings: first + repeats,
@@ -125,6 +142,11 @@ impl EffortEstimate {
             note: NOTE.to_owned(),
         }
     }
+}
+
+/// Rounded up, so that a small sum is not zero.
+fn minutes([first, repeats]: [u32; 2], each: u32) -> u32 {
+    first * each + (repeats * each).div_ceil(REPEAT)
 }
 
 /// The kind of work of a finding; `None` for advice, which is optional in a port.

@@ -31,6 +31,12 @@ pub fn survey_add(request: &str) -> Result<String, JsError> {
     answer(SURVEY.with_borrow_mut(|survey| api::survey_add(request, survey)))
 }
 
+/// `{target?}` → the porting plan of the files of the survey so far, as Markdown.
+#[wasm_bindgen]
+pub fn survey_plan(request: &str) -> Result<String, JsError> {
+    answer(SURVEY.with_borrow(|survey| api::survey_plan(request, survey)))
+}
+
 /// `{}` → `Summary` of the files since the last one.
 #[wasm_bindgen]
 pub fn survey_finish(request: &str) -> Result<String, JsError> {

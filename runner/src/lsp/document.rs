@@ -88,6 +88,7 @@ fn by_editor(language: &str) -> Option<Language> {
         "cuda" | "cuda-cpp" => Some(Language::CudaCpp),
         "dockerfile" => Some(Language::Dockerfile),
         "cmake" => Some(Language::Cmake),
+        "makefile" => Some(Language::Makefile),
         _ => None,
     }
 }

@@ -30,7 +30,7 @@ extern "C" {
     #[wasm_bindgen(method)]
     pub(super) fn open(this: &Folder, path: &str, left: &str);
 
-    /// Saves the fixed files as a `patch` or a `zip`. `left` is the file in the editor.
+    /// Saves the fixed files as a `patch` or a `zip`, or the porting `plan`. `left` is the file in the editor.
     #[wasm_bindgen(method)]
     fn download(this: &Folder, form: &str, target: &str, left: &str);
 

@@ -31,6 +31,8 @@ pub(super) struct Progress {
     /// Files with settings for the command line.
     settings: Vec<String>,
     summary: Option<Summary>,
+    /// The porting plan, as Markdown.
+    plan: String,
 }
 
 /// A file that was checked.
@@ -221,6 +223,7 @@ fn result(session: Session, project: &Project, open: &str) -> AnyView {
         view! {
             {handled(summary)}
             {effort(summary)}
+            {plan(session, progress)}
             {families(summary)}
             {ported(summary)}
         }
@@ -408,6 +411,25 @@ fn effort(summary: &Summary) -> Option<impl IntoView + use<>> {
                 </table>
             </div>
             <p class="hint">{effort.note.clone()}</p>
+        </details>
+    };
+    Some(view)
+}
+
+/// The porting plan: what to do first, what PyTorch does, and the steps of each group.
+fn plan(session: Session, progress: &Progress) -> Option<impl IntoView + use<>> {
+    if progress.plan.is_empty() {
+        return None;
+    }
+    let view = view! {
+        <details class="plan">
+            <summary><strong>"Porting plan"</strong>" (a checklist in Markdown)"</summary>
+            <p class="actions">
+                <button type="button" id="plan" on:click=move |_| session.download("plan")>
+                    "Download the plan"
+                </button>
+            </p>
+            <pre class="scroll" tabindex="0" role="group" aria-label="Porting plan">{progress.plan.clone()}</pre>
         </details>
     };
     Some(view)

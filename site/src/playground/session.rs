@@ -747,10 +747,12 @@ impl Session {
         self.with_folder(|folder| folder.open(path, &left));
     }
 
-    /// Saves the fixed files of the folder as a `patch` or a `zip`.
+    /// Saves the fixed files of the folder as a `patch` or a `zip`, or its porting `plan`.
     pub(super) fn download(self, form: &'static str) {
         self.state.error.set(String::new());
-        self.state.notice.set("Applying the fixes.".to_owned());
+        if form != "plan" {
+            self.state.notice.set("Applying the fixes.".to_owned());
+        }
         let left = untrack(|| self.open_path());
         let target = self.state.target.get_untracked();
         self.with_folder(|folder| folder.download_for(form, &target, &left));

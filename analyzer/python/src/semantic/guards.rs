@@ -5,6 +5,7 @@
 use super::backend::{last_name, names_rocm, truth_on_target};
 use super::names::Value;
 use super::resolve::Semantics;
+use super::unchecked_fallback::is_called_unchecked;
 use crate::syntax::{Field, Kind, Node};
 
 /// True if the source shows that the code at `node` does not run on the target.
@@ -155,13 +156,33 @@ fn is_if(semantics: &Semantics<'_>, condition: Node) -> bool {
     semantics.tree.field(condition) == Field::Condition
 }
 
-/// True if a condition tests for a vendor by a name: `IS_ROCM`, `is_cuda()`.
+/// True if a condition tests for a vendor: by a name, such as `IS_ROCM` or `is_cuda()`, or before a `return` by
+/// `torch.version.cuda is None`.
 fn names_vendor(semantics: &Semantics<'_>, condition: Node) -> bool {
     let tree = &semantics.tree;
     names_rocm(semantics, condition)
         || tree.subtree(condition).any(|node| {
             tree.kind(node) == Kind::Identifier
                 && matches!(tree.text(node), "is_cuda" | "is_nvidia")
+        })
+        || returns_without_cuda(semantics, condition)
+}
+
+/// `if torch.version.cuda is None: return`
+fn returns_without_cuda(semantics: &Semantics<'_>, condition: Node) -> bool {
+    let tree = &semantics.tree;
+    let returns = || {
+        tree.parent(condition)
+            .and_then(|statement| tree.child(statement, Field::Consequence))
+            .and_then(|body| tree.parts(body).last())
+            .is_some_and(|last| tree.kind(last) == Kind::ReturnStatement)
+    };
+    tree.kind(condition) == Kind::ComparisonOperator
+        && returns()
+        && tree.parts(condition).next().is_some_and(|left| {
+            semantics
+                .resolve(left)
+                .is_some_and(|name| name.is("torch.version.cuda"))
         })
 }
 
@@ -203,8 +224,15 @@ fn is_skipped_test(semantics: &Semantics<'_>, definition: Node) -> bool {
         })
 }
 
+/// Modules that can be imported without the NVIDIA driver that they query: a test whether they are installed is not a
+/// test whether they work.
+const DRIVER_MODULES: [&str; 3] = ["pynvml", "py3nvml", "GPUtil"];
+
 /// True if the source handles the failure of `node`: it is in a `try` with a handler for one of `errors` (or for
 /// everything), under `contextlib.suppress`, or behind a test for availability.
+///
+/// A handler of a module that ends by raising or exiting, and a name that is set to `None` and then called without a test, handle
+/// nothing. A module that only queries NVIDIA's driver is not guarded by a test whether it is installed.
 pub fn is_import_guarded(semantics: &Semantics<'_>, node: Node, errors: &[&str]) -> bool {
     let tree = &semantics.tree;
     let mut child = node;
@@ -212,11 +240,13 @@ pub fn is_import_guarded(semantics: &Semantics<'_>, node: Node, errors: &[&str])
         match tree.kind(parent) {
             Kind::FunctionDefinition | Kind::ClassDefinition | Kind::Lambda => return false,
             Kind::TryStatement if tree.field(child) == Field::Body => {
-                let handled = tree
+                let handler = tree
                     .parts(parent)
                     .filter(|part| tree.kind(*part) == Kind::ExceptClause)
-                    .any(|handler| catches(semantics, handler, errors));
-                if handled {
+                    .find(|handler| catches(semantics, *handler, errors));
+                if handler.is_some_and(|handler| {
+                    !gives_up(semantics, handler) && !is_called_unchecked(semantics, node, handler)
+                }) {
                     return true;
                 }
             }
@@ -297,6 +327,43 @@ fn catches(semantics: &Semantics<'_>, handler: Node, errors: &[&str]) -> bool {
     })
 }
 
+/// True for a handler that only reports the failure of the whole module: its last statement raises or exits. In a
+/// function, the failure ends a feature that its callers may not use.
+fn gives_up(semantics: &Semantics<'_>, handler: Node) -> bool {
+    let tree = &semantics.tree;
+    let is_in_function = tree
+        .ancestors(handler)
+        .any(|around| tree.kind(around) == Kind::FunctionDefinition);
+    if is_in_function {
+        return false;
+    }
+    tree.parts(handler)
+        .find(|part| tree.kind(*part) == Kind::Block)
+        .and_then(|body| tree.parts(body).last())
+        .is_some_and(|last| match tree.kind(last) {
+            // `raise unittest.SkipTest(…)`
+            Kind::RaiseStatement => !tree.text(last).contains("Skip"),
+            Kind::ExpressionStatement => ["sys.exit(", "exit(", "quit(", "os._exit("]
+                .iter()
+                .any(|call| tree.text(last).starts_with(call)),
+            _ => false,
+        })
+}
+
+/// True if the source calls `nvmlInit()` in a `try`, or catches `NVMLError`.
+fn handles_nvml_errors(semantics: &Semantics<'_>) -> bool {
+    let tree = &semantics.tree;
+    tree.nodes()
+        .filter(|node| tree.kind(*node) == Kind::Identifier)
+        .any(|name| {
+            let is_in = |kind| tree.ancestors(name).any(|around| tree.kind(around) == kind);
+            match tree.text(name) {
+                "nvmlInit" => is_in(Kind::TryStatement),
+                text => text.starts_with("NVMLError") && is_in(Kind::ExceptClause),
+            }
+        })
+}
+
 /// `if is_flash_attn_available():`, `if importlib.util.find_spec("flash_attn"):`, `if HAS_APEX:`, and conditions that
 /// name the module: `if xformers_enabled():`, `if backend == Backend.XFORMERS:` before `import xformers`.
 fn checks_availability(semantics: &Semantics<'_>, condition: Node, import: Node) -> bool {
@@ -306,10 +373,19 @@ fn checks_availability(semantics: &Semantics<'_>, condition: Node, import: Node)
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
         .find(|word| word.len() > 3 && !matches!(*word, "from" | "import"))
         .unwrap_or("import");
+    let installed_only = DRIVER_MODULES.contains(&module) && !handles_nvml_errors(semantics);
     tree.subtree(condition)
         .filter(|name| tree.kind(*name) == Kind::Identifier)
         .any(|name| {
             let lower = tree.text(name).to_ascii_lowercase();
+            // `is_py3nvml_available()`; a constant such as `HAS_PYNVML` may be the result of more.
+            let is_function = lower == tree.text(name) && !lower.starts_with('_');
+            if installed_only
+                && is_function
+                && (lower == "find_spec" || lower.contains(&module.to_ascii_lowercase()))
+            {
+                return false;
+            }
             lower.contains("available")
                 || lower.contains("installed")
                 || lower == "find_spec"

@@ -10,6 +10,7 @@ mod guards;
 mod literal;
 mod names;
 mod resolve;
+mod unchecked_fallback;
 mod variable;
 
 pub use backend::{is_checked_for_both, names_rocm, tells_rocm_apart};

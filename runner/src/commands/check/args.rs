@@ -182,6 +182,6 @@ impl Args {
     }
 }
 
-fn parse_version(text: &str) -> Result<Version, String> {
+pub(super) fn parse_version(text: &str) -> Result<Version, String> {
     Version::try_from(text.to_owned())
 }

@@ -35,6 +35,8 @@ pub(super) struct CheckedFile {
     /// Entries for a new baseline.
     pub(super) entries: Vec<Entry>,
     pub(super) complaints: Vec<String>,
+    /// Messages that are no errors.
+    pub(super) notes: Vec<String>,
 }
 
 impl FileChecker<'_> {
@@ -44,8 +46,8 @@ impl FileChecker<'_> {
             path: shown.clone(),
             ..CheckedFile::default()
         };
-        let mut source = match self.read(found) {
-            Ok(source) => source,
+        let (mut source, encoding) = match self.read(found) {
+            Ok(read) => read,
             // Removed since its folder was read, such as a temporary file of an editor or a build.
             Err(error) if error.kind() == ErrorKind::NotFound && !found.is_given => return judged,
             Err(error) => {
@@ -54,8 +56,13 @@ impl FileChecker<'_> {
                 return judged;
             }
         };
+        // A fix would write the replacement characters.
+        let is_text = encoding.is_none();
+        if let Some(encoding) = encoding {
+            judged.notes.push(format!("{shown}: {encoding}"));
+        }
         let options = found.project.options(&found.name, None);
-        if matches!(self.mode, Mode::Fix | Mode::Filter | Mode::Diff) {
+        if is_text && matches!(self.mode, Mode::Fix | Mode::Filter | Mode::Diff) {
             let fixed = fix_all(&source, &options, self.fixes).source;
             if self.mode == Mode::Diff {
                 judged.text = unified_diff(&shown, &source, &fixed);
@@ -85,12 +92,18 @@ impl FileChecker<'_> {
         judged
     }
 
-    fn read(&self, found: &Found) -> io::Result<String> {
+    /// The text of a file, and a note if its encoding is not UTF-8.
+    fn read(&self, found: &Found) -> io::Result<(String, Option<String>)> {
         if found.is_stdin() {
-            return Ok(self.stdin.unwrap_or_default().to_owned());
+            return Ok((self.stdin.unwrap_or_default().to_owned(), None));
         }
-        String::from_utf8(fs::read(&found.path)?)
-            .map_err(|error| io::Error::new(ErrorKind::InvalidData, not_utf8(error.as_bytes())))
+        Ok(match String::from_utf8(fs::read(&found.path)?) {
+            Ok(text) => (text, None),
+            Err(error) => {
+                let (text, note) = decoded(error.as_bytes());
+                (text, Some(note))
+            }
+        })
     }
 
     fn write(&self, path: &str, source: &str, report: &Report) -> String {
@@ -102,15 +115,28 @@ impl FileChecker<'_> {
     }
 }
 
-/// The error message for a file that is not UTF-8.
-fn not_utf8(bytes: &[u8]) -> String {
-    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-        return "not UTF-8 text, but UTF-16; save it as UTF-8 to have it checked".to_owned();
-    }
-    let good = match std::str::from_utf8(bytes) {
-        Ok(_) => bytes.len(),
-        Err(error) => error.valid_up_to(),
+/// The text of a file that is not UTF-8, and the note about it. UTF-16 is decoded if it begins with a byte order mark; in
+/// other encodings, characters outside ASCII are replaced.
+fn decoded(bytes: &[u8]) -> (String, String) {
+    let unit: fn([u8; 2]) -> u16 = match bytes {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => {
+            let good = match std::str::from_utf8(bytes) {
+                Ok(_) => bytes.len(),
+                Err(error) => error.valid_up_to(),
+            };
+            let line = 1 + bytes[..good].iter().filter(|byte| **byte == b'\n').count();
+            let note = format!(
+                "not UTF-8 text (line {line}); checked with replacement characters, and not changed by fixes"
+            );
+            return (String::from_utf8_lossy(bytes).into_owned(), note);
+        }
     };
-    let line = 1 + bytes[..good].iter().filter(|byte| **byte == b'\n').count();
-    format!("not UTF-8 text (line {line}); save it as UTF-8 to have it checked")
+    let units: Vec<u16> = bytes[2..]
+        .chunks_exact(2)
+        .map(|pair| unit([pair[0], pair[1]]))
+        .collect();
+    let note = "UTF-16 text; checked, and not changed by fixes".to_owned();
+    (String::from_utf16_lossy(&units), note)
 }

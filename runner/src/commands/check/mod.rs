@@ -9,6 +9,7 @@ mod check_file;
 mod discovery;
 mod output;
 mod parallel;
+pub(crate) mod plan;
 mod progress;
 mod watch;
 
@@ -138,6 +139,9 @@ impl Check {
             |found| judge.file(found),
             |judged: CheckedFile| {
                 bar.inc(1);
+                for message in &judged.notes {
+                    bar.suspend(|| complain(message));
+                }
                 for message in &judged.complaints {
                     bar.suspend(|| complain(message));
                     failed = true;

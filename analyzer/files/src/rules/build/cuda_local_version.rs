@@ -20,15 +20,15 @@ declare_rule! {
     /// ## Example
     ///
     /// ```requirements
-    /// torch==2.6.0+cu124
-    /// torchvision==0.21.0+cu124
+    /// torch==2.12.0+cu126
+    /// torchvision==0.27.0+cu126
     /// ```
     ///
     /// ## Use instead
     ///
     /// ```requirements
-    /// torch==2.6.0
-    /// torchvision==0.21.0
+    /// torch==2.12.0
+    /// torchvision==0.27.0
     /// ```
     ///
     /// ## Fix safety

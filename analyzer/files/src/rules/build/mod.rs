@@ -3,6 +3,7 @@
 pub mod cmake_cuda;
 pub mod cmake_cuda_architectures;
 pub mod conda_cuda;
+pub mod cuda_libraries;
 pub mod cuda_local_version;
 pub mod cuda_variable;
 pub mod cuda_wheel_index;
@@ -12,6 +13,7 @@ pub mod nvidia_base_image;
 pub mod nvidia_container_runtime;
 pub mod nvidia_package;
 pub mod nvidia_system_package;
+pub mod torch_release;
 pub mod triton_package;
 
 rules! {
@@ -28,4 +30,6 @@ rules! {
     conda_cuda,
     cuda_variable,
     triton_package,
+    torch_release,
+    cuda_libraries,
 }

@@ -1,13 +1,14 @@
 //! HW009: running nvcc and NVIDIA's other tools.
 
 use crate::checker::FileChecker;
-use hipward_analyzer_core::Severity;
 use hipward_analyzer_core::diagnostic::RawFix;
+use hipward_analyzer_core::{Language, Severity};
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds scripts that run `nvcc`, Nsight (`nsys`, `ncu`), `cuda-gdb`, `compute-sanitizer` or `cuobjdump`.
+    /// Finds scripts and makefiles that run `nvcc`, Nsight (`nsys`, `ncu`), `cuda-gdb`, `compute-sanitizer` or
+    /// `cuobjdump`, and variables of a makefile with the path of `nvcc`.
     ///
     /// ## Why on ROCm
     ///
@@ -40,10 +41,11 @@ declare_rule! {
         title: "CUDA toolkit command on a ROCm host",
         family: BuildFiles,
         severity: Error,
+        also: [Info "for a variable with a default value that another compiler can replace (`NVCC ?= nvcc`)"],
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/hipify"),
-        files: [Shell, Dockerfile, Yaml] check,
+        files: [Shell, Dockerfile, Yaml, Makefile] check,
     }
 }
 
@@ -75,6 +77,9 @@ fn check(cx: &FileChecker<'_>) {
     if cx.is_ported {
         return;
     }
+    if cx.language == Language::Makefile {
+        compiler_variables(cx);
+    }
     for command in cx.facts.commands.iter().filter(|command| !command.guarded) {
         let program = command.program();
         if let Some((tool, instead)) = TOOLS.iter().find(|(tool, _)| *tool == program) {
@@ -86,5 +91,39 @@ fn check(cx: &FileChecker<'_>) {
                 RawFix::display_only(*instead),
             );
         }
+    }
+}
+
+/// `NVCC = $(CUDA_HOME)/bin/nvcc`
+fn compiler_variables(cx: &FileChecker<'_>) {
+    for setting in cx.facts.settings.iter().filter(|setting| !setting.guarded) {
+        let Some(program) = setting.value.words().next() else {
+            continue;
+        };
+        if program.as_str().rsplit('/').next() != Some("nvcc") {
+            continue;
+        }
+        let assignment = cx
+            .source
+            .get(setting.key.range().end..program.range().start)
+            .unwrap_or_default();
+        let (severity, message) = if assignment.trim_start().starts_with('?') {
+            (
+                Severity::Info,
+                "nvcc is part of the CUDA toolkit; on a ROCm host this default has to be replaced.",
+            )
+        } else {
+            (
+                Severity::Error,
+                "nvcc is part of the CUDA toolkit; a ROCm host does not have it.",
+            )
+        };
+        cx.report(
+            &RULE,
+            severity,
+            program.range(),
+            message,
+            RawFix::display_only("Compile with hipcc; hipify CUDA sources first"),
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! HW006: options of nvcc in CMake.
 
 use crate::checker::FileChecker;
+use crate::facts::CmakeCall;
 use crate::text::Text;
 use hipward_analyzer_core::Severity;
 use hipward_analyzer_core::diagnostic::RawFix;
@@ -8,7 +9,8 @@ use hipward_analyzer_core::diagnostic::RawFix;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds options that only nvcc accepts, such as `-gencode`, `--use_fast_math` and `-Xptxas`, in CMake commands.
+    /// Finds options that only nvcc accepts, such as `-gencode`, `--use_fast_math` and `-Xptxas`, in CMake commands, and in the
+    /// variables and recipes of makefiles.
     ///
     /// ## Why on ROCm
     ///
@@ -47,7 +49,7 @@ declare_rule! {
         applicability: DisplayOnly,
         targets: "every ROCm target",
         lesson: Some("port/hipify"),
-        files: [Cmake] check,
+        files: [Cmake, Makefile] check,
     }
 }
 
@@ -105,24 +107,40 @@ fn check(cx: &FileChecker<'_>) {
     if cx.is_ported {
         return;
     }
+    for setting in &cx.facts.settings {
+        first(cx, severity(setting.guarded), &[setting.value]);
+    }
+    for command in &cx.facts.commands {
+        first(cx, severity(command.guarded), &command.words);
+    }
     for call in &cx.facts.cmake_calls {
         let carries = CMAKE.iter().any(|name| call.is(name))
+            || call.is("string") && joins(call)
             || call.name.as_str().to_ascii_lowercase().contains("cuda");
         if carries {
-            let severity = if call.guarded {
-                Severity::Info
-            } else {
-                Severity::Error
-            };
             // CACHE is followed by a type and a description.
             let cache = call
                 .arguments
                 .iter()
                 .position(|word| word.as_str() == "CACHE");
             let options = cache.unwrap_or(call.arguments.len());
-            first(cx, severity, &call.arguments[..options]);
+            first(cx, severity(call.guarded), &call.arguments[..options]);
         }
     }
+}
+
+fn severity(guarded: bool) -> Severity {
+    if guarded {
+        Severity::Info
+    } else {
+        Severity::Error
+    }
+}
+
+/// `string(APPEND CMAKE_CUDA_FLAGS " --use_fast_math")`; `string(REPLACE "-gencode" …)` only reads options.
+fn joins(call: &CmakeCall<'_>) -> bool {
+    let operation = call.arguments.first().map_or("", |word| word.as_str());
+    matches!(operation, "APPEND" | "PREPEND" | "CONCAT" | "JOIN")
 }
 
 /// One finding per call, at its first option.

@@ -139,6 +139,16 @@ const PACKAGES: &[Package] = &[
             "Require a current bitsandbytes",
         )
     },
+    Package {
+        fine_from: Some(Version::new(0, 14)),
+        // https://docs.vllm.ai/en/latest/getting_started/installation/gpu/
+        ..other_build(
+            "vllm",
+            OWN,
+            "Before 0.14 vLLM has no wheels for ROCm; the one on PyPI is built for CUDA.",
+            "Require a current vLLM from its index of ROCm wheels, or use its image for ROCm",
+        )
+    },
     unavailable(
         "tensorrt*",
         "tensorrt",
@@ -361,10 +371,9 @@ pub(crate) fn check(cx: &FileChecker<'_>, of: &'static Rule) {
     {
         let name = requirement.normalized();
         let known = PACKAGES.iter().find(|package| matches(package.name, &name));
-        if let Some(package) = known {
+        if let Some(package) = known.filter(|package| !is_fine(package, requirement)) {
             if package.owner == of.name
                 && (package.severity == Severity::Error || !only_errors)
-                && !is_fine(package, requirement)
                 && !is_built_here(cx, package, requirement)
             {
                 cx.report(

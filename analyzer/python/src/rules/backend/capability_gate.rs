@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{decides_a_skip, is_named_after_amd};
+use crate::rules::helpers::calls::{decides_a_skip, is_named_after_amd, only_returned};
 use crate::semantic::{Value, integer, string_parts};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
@@ -11,8 +11,8 @@ use hipward_analyzer_core::Severity;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds comparisons of `torch.cuda.get_device_capability()`, or of a device's `major` and `minor`, with SM
-    /// versions or lists of SM versions, and lookups of `sm_…` names in `torch.cuda.get_arch_list()`.
+    /// Finds comparisons of `torch.cuda.get_device_capability()`, of a device's `major` and `minor`, of a parameter such
+    /// as `capability`, or of a function that returns one of these, with SM versions or lists of SM versions, and lookups of `sm_…` names in `torch.cuda.get_arch_list()`.
     ///
     /// ## Why on ROCm
     ///
@@ -208,6 +208,13 @@ struct Number {
 }
 
 impl Number {
+    fn capability(device: Capability) -> Number {
+        Number {
+            digits: vec![device.0, device.1],
+            from_capability: true,
+        }
+    }
+
     fn one(digit: i64, from_capability: bool) -> Option<Number> {
         Some(Number {
             digits: vec![digit],
@@ -244,13 +251,14 @@ fn evaluate(cx: &PythonChecker<'_>, node: Node, device: Capability, depth: u8) -
             }
             Some(whole)
         }
-        Kind::Call => cx
-            .callee(node)?
-            .is("torch.cuda.get_device_capability")
-            .then(|| Number {
-                digits: vec![device.0, device.1],
-                from_capability: true,
-            }),
+        Kind::Call => match cx.callee(node) {
+            Some(function) => function
+                .is("torch.cuda.get_device_capability")
+                .then(|| Number::capability(device)),
+            // `def get_sm(): major, minor = torch.cuda.get_device_capability(); return major * 10 + minor`
+            None => evaluate(cx, only_returned(cx, node)?, device, depth),
+        },
+        Kind::Identifier if is_capability_parameter(cx, node) => Some(Number::capability(device)),
         Kind::Subscript => {
             let whole = evaluate(cx, tree.child(node, Field::Value)?, device, depth)?;
             let index = integer(&cx.semantics, tree.child(node, Field::Subscript)?)?;
@@ -285,6 +293,43 @@ fn evaluate(cx: &PythonChecker<'_>, node: Node, device: Capability, depth: u8) -
         }
         _ => None,
     }
+}
+
+/// A parameter such as `capability`, where it is indexed or compared with tuples. Compared with a number it is an SM
+/// version such as 90.
+fn is_capability_parameter(cx: &PythonChecker<'_>, node: Node) -> bool {
+    const NAMES: &[&str] = &[
+        "capability",
+        "compute_capability",
+        "cuda_capability",
+        "device_capability",
+    ];
+    let tree = cx.tree();
+    let is_tuple = |side: Node| {
+        let side = cx.semantics.expression(side);
+        match tree.kind(side) {
+            Kind::Tuple => true,
+            Kind::List | Kind::Set => tree
+                .parts(side)
+                .next()
+                .is_some_and(|item| tree.kind(item) == Kind::Tuple),
+            _ => false,
+        }
+    };
+    let is_used_as_tuple = |parent: Node| match tree.kind(parent) {
+        Kind::Subscript => true,
+        Kind::ComparisonOperator => tree
+            .parts(parent)
+            .step_by(2)
+            .any(|side| side != node && is_tuple(side)),
+        _ => false,
+    };
+    NAMES.contains(&tree.text(node))
+        && tree.parent(node).is_some_and(is_used_as_tuple)
+        && matches!(
+            cx.semantics.binding(node).map(|binding| binding.value),
+            Some(Value::Parameter(_))
+        )
 }
 
 fn compare(operator: Kind, left: &[i64], right: &[i64]) -> Option<bool> {

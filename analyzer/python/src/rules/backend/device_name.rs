@@ -1,16 +1,16 @@
 //! HW306: testing a GPU's name for NVIDIA's products.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{contains_any, decides_a_skip};
-use crate::semantic::string;
+use crate::rules::helpers::calls::{contains_any, decides_a_skip, only_returned};
+use crate::semantic::{Value, string};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds tests of `torch.cuda.get_device_name()`, or of a device's `name`, for "H100", "A100", "NVIDIA" and other
-    /// products.
+    /// Finds tests of `torch.cuda.get_device_name()`, of a device's `name`, or of a parameter such as `device_name`, for
+    /// "H100", "A100", "NVIDIA" and other products.
     ///
     /// ## Why on ROCm
     ///
@@ -152,14 +152,44 @@ fn starts_with(cx: &PythonChecker<'_>, call: Node) -> Option<(Node, Node)> {
     Some((tree.child(function, Field::Object)?, word))
 }
 
+/// Parameters that contain a device's name, and its properties.
+const NAMES: &[&str] = &[
+    "device_name",
+    "gpu_name",
+    "cuda_device_name",
+    "gpu_device_name",
+];
+const PROPERTIES: &[&str] = &[
+    "device_properties",
+    "device_props",
+    "gpu_properties",
+    "gpu_props",
+];
+
+fn is_named_parameter(cx: &PythonChecker<'_>, node: Node, names: &[&str]) -> bool {
+    names.contains(&cx.tree().text(node))
+        && matches!(
+            cx.semantics.binding(node).map(|binding| binding.value),
+            Some(Value::Parameter(_))
+        )
+}
+
 /// `torch.cuda.get_device_name()`, `torch.cuda.get_device_properties(0).name`, in lower case or unchanged.
 fn is_device_name(cx: &PythonChecker<'_>, node: Node) -> bool {
     let tree = cx.tree();
     let mut node = cx.semantics.expression(node);
     for _ in 0..4 {
+        if is_named_parameter(cx, node, NAMES) {
+            return true;
+        }
         if tree.kind(node) == Kind::Call {
             if let Some(name) = cx.callee(node) {
                 return name.is("torch.cuda.get_device_name");
+            }
+            // `def gpu_name(): return torch.cuda.get_device_name(0)`
+            if let Some(returned) = only_returned(cx, node) {
+                node = cx.semantics.expression(returned);
+                continue;
             }
             // `.lower()`, `.split()`
             let Some(object) = tree
@@ -183,8 +213,12 @@ fn is_device_name(cx: &PythonChecker<'_>, node: Node) -> bool {
                 && tree
                     .child(node, Field::Object)
                     .map(|object| cx.semantics.expression(object))
-                    .and_then(|object| cx.callee(object))
-                    .is_some_and(|name| name.is("torch.cuda.get_device_properties"));
+                    .is_some_and(|object| {
+                        is_named_parameter(cx, object, PROPERTIES)
+                            || cx
+                                .callee(object)
+                                .is_some_and(|name| name.is("torch.cuda.get_device_properties"))
+                    });
         } else {
             return false;
         }
@@ -196,7 +230,7 @@ fn is_device_name(cx: &PythonChecker<'_>, node: Node) -> bool {
 ///
 /// A string anywhere is not enough: `os.environ["AMD_SERIALIZE_KERNEL"]` names a variable, and another rule's fix
 /// inserts it.
-fn knows_amd(cx: &PythonChecker<'_>) -> bool {
+pub(crate) fn knows_amd(cx: &PythonChecker<'_>) -> bool {
     let tree = cx.tree();
     let find = || {
         tree.nodes()

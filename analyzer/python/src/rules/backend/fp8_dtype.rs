@@ -1,15 +1,17 @@
 //! HW308: the FP8 format that the target's matrix units support.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::contains_any;
+use crate::rules::helpers::calls::{contains_any, function_parameter};
+use crate::semantic::Value;
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Fp8Format;
 
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds tensors created in, or cast to, an FP8 format that the target's matrix units do not support, and
-    /// `torch.finfo` of such a format, in code that multiplies or scales with it.
+    /// Finds tensors created in, or cast to, an FP8 format that the target's matrix units do not support, directly or
+    /// through a function of the source, attributes such as `self.dtype` with that format, and `torch.finfo` of it, in
+    /// code that multiplies or scales with it.
     ///
     /// ## Why on ROCm
     ///
@@ -133,15 +135,50 @@ fn is_made(cx: &PythonChecker<'_>, node: Node) -> bool {
             .is_some_and(|function| {
                 let last = tree.child(function, Field::Attribute).unwrap_or(function);
                 matches!(tree.text(last), "to" | "type")
+                    || makes_tensor_of_argument(cx, function, parent, node)
             }),
-        // `FP8 = torch.float8_e4m3fn`, as a constant
+        // `FP8 = torch.float8_e4m3fn`, as a constant; `self.dtype = torch.float8_e4m3fn`
         Kind::Assignment => tree.child(parent, Field::Left).is_some_and(|left| {
             let text = tree.text(left);
-            tree.kind(left) == Kind::Identifier
-                && text.bytes().all(|byte| !byte.is_ascii_lowercase())
+            match tree.kind(left) {
+                Kind::Identifier => text.bytes().all(|byte| !byte.is_ascii_lowercase()),
+                Kind::Attribute => text.ends_with("dtype"),
+                _ => false,
+            }
         }),
         _ => false,
     }
+}
+
+/// `cast(x, torch.float8_e4m3fn)`: a function of this source passes the argument on as a dtype.
+fn makes_tensor_of_argument(
+    cx: &PythonChecker<'_>,
+    function: Node,
+    arguments: Node,
+    argument: Node,
+) -> bool {
+    let tree = cx.tree();
+    let Some(Value::Function(definition)) =
+        cx.semantics.binding(function).map(|binding| binding.value)
+    else {
+        return false;
+    };
+    let Some(name) = tree
+        .parts(arguments)
+        .position(|other| other == argument)
+        .and_then(|position| function_parameter(cx, definition, position))
+    else {
+        return false;
+    };
+    cx.within(definition).any(|part| {
+        tree.kind(part) == Kind::Identifier && tree.text(part) == name && {
+            let parent = tree.parent(part);
+            match parent.map(|parent| tree.kind(parent)) {
+                Some(Kind::KeywordArgument | Kind::ArgumentList) => is_made(cx, part),
+                _ => false,
+            }
+        }
+    })
 }
 
 /// The whole source is checked once, at its first FP8 type.
@@ -192,9 +229,10 @@ fn is_right_as_it_is(cx: &PythonChecker<'_>, is_named: bool) -> bool {
             let lower = text.to_ascii_lowercase();
             // `normalize_e4m3fn_to_e4m3fnuz`, `is_fp8_fnuz()`
             has_fnuz |= lower.contains("fnuz");
-            if contains_any(&lower, &["nvfp4", "mxfp", "e8m0", "fp4"])
-                || contains_any(&lower, NVIDIAS)
-            {
+            // A string such as "ue8m0" names an option, which the source may not use.
+            let is_block_scaled = tree.kind(node) == Kind::Identifier
+                && contains_any(&lower, &["nvfp4", "mxfp", "e8m0", "fp4"]);
+            if is_block_scaled || contains_any(&lower, NVIDIAS) {
                 return true;
             }
             multiplies |= text == "dot"

@@ -1,7 +1,7 @@
 //! HW301: using `torch.version.cuda` to test whether there is a GPU.
 
 use crate::checker::{PythonChecker, RawFix};
-use crate::rules::helpers::calls::{function_around, name_of};
+use crate::rules::helpers::calls::{called, function_around, name_of, only_returned, values};
 use crate::semantic::{follows_an_exit, names_rocm, string};
 use crate::syntax::{Field, Kind, Node};
 use hipward_analyzer_core::Severity;
@@ -9,7 +9,8 @@ use hipward_analyzer_core::Severity;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds conditions on `torch.version.cuda`, and code that uses it as a string.
+    /// Finds conditions on `torch.version.cuda`, code that uses it as a string, and functions such as `is_nvidia()` that
+    /// test it, where they choose between `"cuda"` and `"cpu"`.
     ///
     /// ## Why on ROCm
     ///
@@ -86,6 +87,7 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             {
                 truthiness(cx, condition);
             }
+            chooses_device(cx, node);
         }
         Kind::NotOperator => {
             if let Some(operand) = tree.child(node, Field::Argument) {
@@ -114,6 +116,66 @@ fn check(cx: &PythonChecker<'_>, node: Node) {
             }
         }
         _ => call(cx, node),
+    }
+}
+
+/// `"cuda" if is_nvidia() else "cpu"`, where the condition is `torch.version.cuda` behind a name or a function.
+fn chooses_device(cx: &PythonChecker<'_>, node: Node) {
+    let tree = cx.tree();
+    let parts: Vec<_> = tree.parts(node).collect();
+    let [yes, condition, no] = parts[..] else {
+        return;
+    };
+    let is_device = |node: Node, device: &str| {
+        let literal = match tree.kind(node) {
+            // `torch.device("cuda")`
+            Kind::Call if called(cx, node) == "device" => values(cx, node).first().copied(),
+            _ => Some(node),
+        };
+        literal
+            .and_then(|literal| string(&cx.semantics, literal))
+            .is_some_and(|text| text.split(':').next() == Some(device))
+    };
+    let is_wrapped = match tree.kind(condition) {
+        Kind::Identifier => true,
+        Kind::Call => only_returned(cx, condition).is_some(),
+        _ => false,
+    };
+    if !is_wrapped
+        || is_cuda_version(cx, condition)
+        || !is_device(yes, "cuda")
+        || !is_device(no, "cpu")
+        || cx.mentions_hip()
+        || !tests_cuda_version(cx, condition)
+    {
+        return;
+    }
+    cx.report(
+        &RULE,
+        condition,
+        "torch.version.cuda is None on ROCm, so this test is false and the CPU is used although the GPU works.",
+        RawFix::display_only("Use torch.cuda.is_available()"),
+    );
+}
+
+/// True for a name or a call whose value is `torch.version.cuda` or a test that it is not `None`.
+fn tests_cuda_version(cx: &PythonChecker<'_>, condition: Node) -> bool {
+    let tree = cx.tree();
+    let value = only_returned(cx, condition).unwrap_or(condition);
+    let value = cx.semantics.expression(value);
+    match tree.kind(value) {
+        Kind::ComparisonOperator => {
+            let parts: Vec<_> = tree.parts(value).collect();
+            matches!(parts[..], [left, operator, right]
+                if is_cuda_version(cx, left)
+                    && matches!(tree.kind(operator), Kind::IsNot | Kind::NotEqual)
+                    && tree.kind(right) == Kind::None)
+        }
+        // `bool(torch.version.cuda)`
+        Kind::Call if called(cx, value) == "bool" => values(cx, value)
+            .first()
+            .is_some_and(|value| is_cuda_version(cx, *value)),
+        _ => is_cuda_version(cx, value),
     }
 }
 

@@ -130,6 +130,43 @@ pub(crate) fn function_around(cx: &PythonChecker<'_>, node: Node) -> Option<Node
         .find(|ancestor| tree.kind(*ancestor) == Kind::FunctionDefinition)
 }
 
+/// The name of the parameter of `definition` at `position`, if no parameter before it is starred.
+pub(crate) fn function_parameter<'a>(
+    cx: &PythonChecker<'a>,
+    definition: Node,
+    position: usize,
+) -> Option<&'a str> {
+    let tree = cx.tree();
+    let parameter = tree
+        .parts(tree.child(definition, Field::Parameters)?)
+        .nth(position)?;
+    let name = match tree.kind(parameter) {
+        Kind::Identifier => parameter,
+        Kind::DefaultParameter | Kind::TypedDefaultParameter => {
+            tree.child(parameter, Field::Name)?
+        }
+        Kind::TypedParameter => tree.parts(parameter).next()?,
+        _ => return None,
+    };
+    (tree.kind(name) == Kind::Identifier).then(|| tree.text(name))
+}
+
+/// The value of a call of a function of this source, if the function returns in one place and the value does not depend
+/// on the call's arguments in a way that matters to the rule.
+pub(crate) fn only_returned(cx: &PythonChecker<'_>, call: Node) -> Option<Node> {
+    let tree = cx.tree();
+    let function = tree.child(call, Field::Function)?;
+    let Value::Function(definition) = cx.semantics.binding(function)?.value else {
+        return None;
+    };
+    let mut returns = cx
+        .within(definition)
+        .filter(|node| tree.kind(*node) == Kind::ReturnStatement);
+    let (only, other) = (returns.next()?, returns.next());
+    let value = tree.parts(only).next()?;
+    other.is_none().then_some(value)
+}
+
 /// The class in which the method `function` is defined.
 pub(crate) fn class_of(cx: &PythonChecker<'_>, function: Node) -> Option<Node> {
     let tree = cx.tree();

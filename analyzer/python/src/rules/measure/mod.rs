@@ -4,6 +4,7 @@ pub mod cached_inputs;
 pub mod first_call_timed;
 pub mod mean_only;
 pub mod no_warm_up;
+pub mod nvidia_peak;
 pub mod unchecked_speedup;
 pub mod unsynchronized_timing;
 pub mod wall_clock;
@@ -16,4 +17,5 @@ rules! {
     mean_only,
     cached_inputs,
     unchecked_speedup,
+    nvidia_peak,
 }

@@ -1,6 +1,7 @@
 //! HW6: performance of model code.
 
 pub mod activation_mul;
+pub mod causal_mask;
 pub mod constant_in_forward;
 pub mod contiguous_copy;
 pub mod expert_loop;
@@ -20,4 +21,5 @@ rules! {
     contiguous_copy,
     constant_in_forward,
     expert_loop,
+    causal_mask,
 }

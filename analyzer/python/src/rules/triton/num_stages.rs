@@ -9,8 +9,8 @@ use crate::syntax::{Field, Kind, Node};
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds Triton launches with `num_stages` of 3 or more, and lists of `triton.Config` in which no entry has 2 or
-    /// fewer.
+    /// Finds Triton launches with `num_stages` of 3 or more, and lists and comprehensions of `triton.Config` in which no
+    /// entry has 2 or fewer.
     ///
     /// ## Why on ROCm
     ///
@@ -107,7 +107,37 @@ fn check(cx: &PythonChecker<'_>, stages: Node) {
 }
 
 fn is_deep(cx: &PythonChecker<'_>, value: Node) -> bool {
-    integer(&cx.semantics, value).is_some_and(|stages| stages > MOST)
+    let is_deep = |value| integer(&cx.semantics, value).is_some_and(|stages| stages > MOST);
+    is_deep(value)
+        || values_of_loop(cx, value).is_some_and(|list| {
+            let mut values = cx.tree().parts(list).peekable();
+            values.peek().is_some() && values.all(is_deep)
+        })
+}
+
+/// `(3, 4)` for the last `s` of `[triton.Config({}, num_stages=s) for s in (3, 4)]`.
+fn values_of_loop(cx: &PythonChecker<'_>, name: Node) -> Option<Node> {
+    let tree = cx.tree();
+    if tree.kind(name) != Kind::Identifier {
+        return None;
+    }
+    let clause = tree
+        .ancestors(name)
+        .take_while(|around| tree.kind(*around) != Kind::Block)
+        .filter(|around| {
+            matches!(
+                tree.kind(*around),
+                Kind::ListComprehension | Kind::GeneratorExpression
+            )
+        })
+        .flat_map(|comprehension| tree.parts(comprehension))
+        .filter(|part| tree.kind(*part) == Kind::ForInClause)
+        .find(|clause| {
+            tree.child(*clause, Field::Left)
+                .is_some_and(|left| tree.text(left) == tree.text(name))
+        })?;
+    let list = cx.semantics.expression(tree.child(clause, Field::Right)?);
+    matches!(tree.kind(list), Kind::List | Kind::Tuple).then_some(list)
 }
 
 /// Every configuration of the list is deep, and `call` is its first.

@@ -8,8 +8,10 @@ use hipward_analyzer_core::Severity;
 declare_rule! {
     /// ## What it does
     ///
-    /// Finds unguarded imports of `flash_attn`, and of its successors for Hopper and Blackwell: `flash_attn_interface`,
-    /// `flash_attn_3` and `flash_attn.cute`.
+    /// Finds unguarded imports of `flash_attn`, of its successors for Hopper and Blackwell (`flash_attn_interface`,
+    /// `flash_attn_3` and `flash_attn.cute`), and of the CUDA extensions in its folder `csrc`, such as
+    /// `dropout_layer_norm`. A `try` whose handler raises again, or sets a name to `None` that is then called without a
+    /// test, is no guard.
     ///
     /// ## Why on ROCm
     ///
@@ -89,7 +91,27 @@ const fn for_hopper(module: &'static str) -> ApiRule {
     )
 }
 
+/// The fused layers in flash-attn's folder `csrc`.
+const fn fused_layer(module: &'static str, title: &'static str) -> ApiRule {
+    api_rule(
+        ApiPattern::Import(module),
+        Severity::Error,
+        "This is a CUDA extension from flash-attn's csrc folder; flash-attn's ROCm build does not include it.",
+        title,
+    )
+}
+
 const USES: &[ApiRule] = &[
+    fused_layer(
+        "dropout_layer_norm",
+        "Use flash_attn.ops.triton.layer_norm, or PyTorch's nn.LayerNorm with torch.compile",
+    ),
+    fused_layer("rotary_emb", "Use flash_attn.ops.triton.rotary"),
+    fused_layer("fused_dense_lib", "Use nn.Linear with torch.compile"),
+    fused_layer(
+        "xentropy_cuda_lib",
+        "Use flash_attn.ops.triton.cross_entropy, or PyTorch's cross_entropy",
+    ),
     for_hopper("flash_attn_interface"),
     for_hopper("flash_attn_3"),
     for_hopper("flash_attn.cute"),

@@ -1,0 +1,138 @@
+//! HW808: a utilization computed from an NVIDIA GPU's peak.
+
+use crate::checker::{PythonChecker, RawFix};
+use crate::rules::backend::device_name::knows_amd;
+use crate::rules::helpers::calls::{contains_any, function_around, given_to, name_of, operator};
+use crate::syntax::{Kind, Node};
+
+declare_rule! {
+    /// ## What it does
+    ///
+    /// Finds the peak FLOP/s of an NVIDIA GPU, such as `312e12` of an A100, in a name, a table or a function for peaks, in
+    /// a source that neither has AMD's products in a table nor tests for them. The first one of a source is reported.
+    ///
+    /// ## Why on ROCm
+    ///
+    /// A utilization such as MFU is the measured rate divided by the peak. With the peak of another GPU the program
+    /// prints a number that looks plausible and is wrong: 40 % of an A100's 312 TFLOP/s is under 10 % of the 1,307 TFLOP/s
+    /// of an MI300X. Nothing fails, so the error can stay unnoticed.
+    ///
+    /// ## Example
+    ///
+    /// ```python
+    /// def mfu(flops_per_second):
+    ///     peak_flops = 312e12
+    ///     return flops_per_second / peak_flops
+    /// ```
+    ///
+    /// ## Use instead
+    ///
+    /// ```python
+    /// import torch
+    ///
+    /// # Dense bfloat16.
+    /// PEAKS = {"gfx90a": 191.5e12, "gfx942": 1307.4e12, "gfx950": 2516.6e12}
+    ///
+    /// def mfu(flops_per_second):
+    ///     arch = torch.cuda.get_device_properties(0).gcnArchName.split(":")[0]
+    ///     return flops_per_second / PEAKS[arch]
+    /// ```
+    ///
+    /// The page [Hardware](/reference/hardware/) has the peaks of the supported GPUs, with their sources.
+    ///
+    /// ## Fix safety
+    ///
+    /// Display-only: the peak depends on the GPU and the data type.
+    ///
+    /// ## References
+    ///
+    /// * [NVIDIA A100 datasheet](https://www.nvidia.com/content/dam/en-zz/Solutions/Data-Center/a100/pdf/nvidia-a100-datasheet-nvidia-us-2188504-web.pdf)
+    /// * [NVIDIA H100 datasheet](https://resources.nvidia.com/en-us-gpu-resources/h100-datasheet-24306)
+    /// * [AMD Instinct MI300X data sheet](https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/data-sheets/amd-instinct-mi300x-data-sheet.pdf)
+    "HW808" "nvidia-peak" {
+        title: "The peak FLOP/s are those of an NVIDIA GPU",
+        family: Measuring,
+        severity: Warning,
+        applicability: DisplayOnly,
+        targets: "every ROCm target",
+        lesson: Some("baseline/roofline"),
+        visit: [Float],
+    }
+}
+
+/// Dense peaks in TFLOP/s, from NVIDIA's datasheets.
+const PEAKS: &[(f64, &str)] = &[
+    (125.0, "a V100"),
+    (312.0, "an A100"),
+    (362.0, "an L40S"),
+    (756.0, "an H100 PCIe"),
+    (756.5, "an H100 PCIe"),
+    (989.0, "an H100"),
+    (989.4, "an H100"),
+    (989.5, "an H100"),
+    (1979.0, "an H100 in FP8"),
+    (1978.9, "an H100 in FP8"),
+    (2250.0, "a B200"),
+];
+
+fn check(cx: &PythonChecker<'_>, node: Node) {
+    let Some((whole, product)) = peak(cx, node) else {
+        return;
+    };
+    let find = || {
+        let is_peak = |node: &Node| {
+            cx.tree().kind(*node) == Kind::Float
+                && peak(cx, *node).is_some_and(|(whole, _)| is_used_as_peak(cx, whole))
+        };
+        let first = cx.tree().nodes().find(is_peak);
+        first.into_iter().collect()
+    };
+    if !cx.once(RULE.id, find).contains(&node) || knows_amd(cx) {
+        return;
+    }
+    cx.report(
+        &RULE,
+        whole,
+        format!(
+            "{} is the peak of {product}, so a utilization computed from it is wrong on {}.",
+            cx.tree().text(whole),
+            cx.target().arch.name()
+        ),
+        RawFix::display_only("Choose the peak by torch.cuda.get_device_properties(0).gcnArchName"),
+    );
+}
+
+/// `312e12` or `312 * 1e12`: the whole expression, and the product with that peak.
+fn peak(cx: &PythonChecker<'_>, float: Node) -> Option<(Node, &'static str)> {
+    let tree = cx.tree();
+    let number = |node: Node| match tree.kind(node) {
+        Kind::Float | Kind::Integer => tree.text(node).replace('_', "").parse::<f64>().ok(),
+        _ => None,
+    };
+    let mut whole = float;
+    let mut value = number(float)?;
+    if value == 1e12 {
+        whole = tree.parent(float).filter(|parent| {
+            tree.kind(*parent) == Kind::BinaryOperator && operator(cx, *parent) == "*"
+        })?;
+        value *= tree
+            .parts(whole)
+            .filter(|part| *part != float)
+            .find_map(number)?;
+    }
+    let tera = value / 1e12;
+    PEAKS
+        .iter()
+        .find(|(peak, _)| (tera - peak).abs() < 1e-6)
+        .map(|(_, product)| (whole, *product))
+}
+
+/// `peak_flops = 312e12`, `{"A100": 312e12}`, `def peak_flops(): return 312e12`
+fn is_used_as_peak(cx: &PythonChecker<'_>, node: Node) -> bool {
+    const WORDS: &[&str] = &[
+        "flop", "peak", "mfu", "promised", "a100", "h100", "v100", "h200",
+    ];
+    let is_peak = |name: &str| contains_any(&name.to_ascii_lowercase(), WORDS);
+    given_to(cx, node).is_some_and(is_peak)
+        || function_around(cx, node).is_some_and(|function| is_peak(name_of(cx, function)))
+}
