@@ -41,6 +41,9 @@ pub struct Report {
 /// Largest workgroup.
 const LARGEST: u64 = 1024;
 
+/// Most bytes of private memory of a lane.
+const MOST_PRIVATE: u32 = 1 << 17;
+
 /// Accesses in flight after which the hardware stalls.
 const MOST_IN_FLIGHT: usize = 128;
 
@@ -110,12 +113,12 @@ fn check(program: &Program, launch: &Launch) -> Result<()> {
             ),
         ));
     }
-    if kernel.descriptor.private_bytes > 0 {
-        let bytes = kernel.descriptor.private_bytes;
+    let private = kernel.descriptor.private_bytes;
+    if private > MOST_PRIVATE {
         return Err(Error::new(
             0,
             format!(
-                "{} uses {bytes} bytes of private memory, which is not supported",
+                "{} uses {private} bytes of private memory for each lane; the limit is {MOST_PRIVATE}",
                 kernel.name
             ),
         ));
@@ -156,6 +159,7 @@ impl Machine<'_> {
 
     fn workgroup(&mut self, workgroup: [u32; 3]) -> Result<()> {
         let items: u32 = self.launch.workgroup.iter().product();
+        self.segments.start_workgroup(self.memory);
         let mut lds = Lds::new(self.program.kernel.descriptor.lds_bytes + self.launch.dynamic_lds);
         let mut waves: Vec<Wave> = (0..items.div_ceil(LANES as u32))
             .map(|number| {
