@@ -13,6 +13,7 @@ use crate::memory::vector_access::RESOURCE_ADDS_LANE;
 use crate::vector::LANES;
 
 /// Addresses that the initial registers contain.
+#[derive(Clone)]
 pub(super) struct Segments {
     kernarg: u64,
     kernarg_words: Vec<u32>,

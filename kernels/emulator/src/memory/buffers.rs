@@ -20,12 +20,14 @@ const MOST: usize = (1 << (47 - SPACING_BITS)) - 2;
 /// Address of the constants and variables of the code.
 pub(crate) const DATA: u64 = ((1 << (47 - SPACING_BITS)) - 1) << SPACING_BITS;
 
+#[derive(Clone)]
 struct Page {
     bytes: [u8; PAGE],
     /// A bit for each byte that was written.
     written: [u64; PAGE / 64],
 }
 
+#[derive(Clone)]
 struct Buffer {
     name: String,
     length: u64,
@@ -35,7 +37,7 @@ struct Buffer {
 }
 
 /// The memory of a GPU.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Memory {
     buffers: Vec<Buffer>,
     /// The last store to each watched address.
@@ -157,6 +159,16 @@ impl Memory {
             let writer = writer();
             found.for_each(|(_, slot)| *slot = Some(writer));
         }
+    }
+
+    /// The position of the buffer that an address is nearest to, in the order of [`Self::add`], and the bytes from its start.
+    /// `None` if there is no such buffer.
+    #[must_use]
+    pub fn nearest(&self, address: u64) -> Option<(usize, i64)> {
+        let from = address.wrapping_add(1 << (SPACING_BITS - 1));
+        let index = usize::try_from(from >> SPACING_BITS).ok()?.checked_sub(1)?;
+        let start = (index as u64 + 1) << SPACING_BITS;
+        (index < self.buffers.len()).then(|| (index, address.wrapping_sub(start) as i64))
     }
 
     fn locate(&self, address: u64, length: usize) -> Option<(usize, usize)> {
