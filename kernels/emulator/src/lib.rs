@@ -50,7 +50,7 @@
 //!   documented. Everything else is exact. The payload of a NaN is not defined.
 //! * Workgroups run one after another, and the wavefronts of a workgroup in turn, so a kernel that waits in a loop for
 //!   another workgroup or wavefront does not end within its budget.
-//! * Rounding modes other than to nearest even, function calls, pointers to private memory, traps, structured buffers,
+//! * Rounding modes other than to nearest even, function calls, pointers to private memory, structured buffers,
 //!   sparse matrix products and the scaled formats of gfx950 are not supported.
 //! * A finding can be missing: a race is detected only between accesses that the run executed.
 

@@ -349,3 +349,12 @@ fn private_memory_belongs_to_a_lane_and_has_bounds() {
         Some(16)
     );
 }
+
+#[test]
+fn traps_end_the_kernel_with_an_error() {
+    let body = "v_cmp_lt_u32_e32 vcc, 100, v0\n s_cbranch_vccz ok\n s_trap 2\n ok:";
+    let (report, _) = execute("gfx942", body, &[], 0, 128);
+    let error = report.error.expect("a trap");
+    assert_eq!(error.line, 5);
+    assert!(error.message.contains("trap in wavefront 1"), "{error}");
+}

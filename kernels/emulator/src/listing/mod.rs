@@ -162,10 +162,9 @@ impl<'a> Reader<'a> {
         } else if let Some(rest) = word.strip_prefix(".file") {
             let mut parts = rest.trim().splitn(2, char::is_whitespace);
             if let (Some(id), Some(names)) = (parts.next(), parts.next()) {
-                let name = names
-                    .split('"')
-                    .rfind(|part| !part.trim().is_empty())
-                    .unwrap_or_default();
+                // Directory and name are in quotes; a checksum can follow.
+                let name = names.split('"').skip(1).step_by(2).last();
+                let name = name.unwrap_or_default();
                 self.files.insert(id, name.to_owned());
             }
         } else if let Some(rest) = word.strip_prefix(".loc") {

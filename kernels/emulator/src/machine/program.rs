@@ -49,6 +49,8 @@ pub(crate) enum Instruction {
     Wait(u32, u32),
     SetMode(ModeField, ModeValue),
     Barrier,
+    /// Ends the kernel with an error: an assertion of the source failed.
+    Trap,
     End,
     Nothing,
 }
@@ -170,7 +172,7 @@ impl Instruction {
 /// operands or modifiers may not be supported.
 #[must_use]
 pub fn supports(arch: Arch, mnemonic: &str) -> bool {
-    if mnemonic == "s_getpc_b64" {
+    if matches!(mnemonic, "s_getpc_b64" | "s_trap") {
         return true;
     }
     let kernel = Kernel::default();
@@ -324,6 +326,7 @@ fn control(text: &Text, kernel: &Kernel) -> Result<Option<Instruction>> {
         "s_cbranch_execz" => branch(Branch::Execz(true)),
         "s_cbranch_execnz" => branch(Branch::Execz(false)),
         "s_endpgm" => Ok(Some(Instruction::End)),
+        "s_trap" if text.operands == ["2"] => Ok(Some(Instruction::Trap)),
         "s_barrier" => Ok(Some(Instruction::Barrier)),
         "s_waitcnt" => wait(text).map(Some),
         "s_setreg_imm32_b32" | "s_setreg_b32" => set_mode(text).map(Some),

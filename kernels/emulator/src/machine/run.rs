@@ -391,6 +391,14 @@ impl Machine<'_> {
                 }
                 Instruction::Wait(vector, others) => wave.wait(*vector, *others),
                 Instruction::SetMode(field, value) => set_mode(wave, *field, *value),
+                Instruction::Trap => {
+                    let message = format!(
+                        "the kernel executes a trap in wavefront {} of workgroup {workgroup:?}: an assertion failed, \
+                         such as the check of a mask of lanes",
+                        wave.number
+                    );
+                    return Err(Error::new(step.line, message));
+                }
                 Instruction::Barrier => wave.state = State::Barrier(at),
                 Instruction::End => wave.state = State::Ended,
                 Instruction::Nothing => {}
