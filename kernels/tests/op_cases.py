@@ -58,7 +58,8 @@ class Case:
 Shape = tuple[int, ...]
 
 
-def _rows(shapes: Sequence[tuple[int, ...]]) -> Iterator[Case]:
+def row_cases(shapes: Sequence[tuple[int, ...]]) -> Iterator[Case]:
+    """The ops on rows, on tensors of these shapes."""
     for shape in shapes:
         form = "x".join(map(str, shape))
 
@@ -210,8 +211,8 @@ def _cross_entropy() -> Iterator[Case]:
 SMALL = [(1, 1), (5, 1), (3, 31), (2, 3, 256), (9, 4097), (50, 8), (0, 16), (3, 0)]
 LONG = [(1, 16387), (1, 32773), (2, 65536), (1, 70001)]
 
-CASES = [*_rows(SMALL), *_halves(), *_layouts(), *_rope(), *_cross_entropy()]
-LONG_CASES = list(_rows(LONG))
+CASES = [*row_cases(SMALL), *_halves(), *_layouts(), *_rope(), *_cross_entropy()]
+LONG_CASES = list(row_cases(LONG))
 
 
 def value_and_gradients(case: Case, leaves: list[Tensor]) -> list[Tensor]:
@@ -225,11 +226,11 @@ def value_and_gradients(case: Case, leaves: list[Tensor]) -> list[Tensor]:
 
 
 def assert_agrees(case: Case, tier: str, dtype: torch.dtype, device: str, tolerance: float) -> None:
-    """A tier gives what the definition gives in float32, up to rounding relative to the largest value."""
+    """A tier gives what the definition gives in float64, up to rounding relative to the largest value."""
     torch.manual_seed(0)
     leaves = [leaf.to(device, dtype) for leaf in case.leaves()]
     with only("eager"):
-        expected = value_and_gradients(case, [leaf.float() for leaf in leaves])
+        expected = value_and_gradients(case, [leaf.double() for leaf in leaves])
     # Slower tiers handle arguments that this one does not support. This tier is tried first, regardless of the table.
     first = Choice("", case.op.name, "", 0, 0, tier, "", "a test")
     with disabled(*list(TIERS)[: list(TIERS).index(tier)]), forced(first):
@@ -238,4 +239,4 @@ def assert_agrees(case: Case, tier: str, dtype: torch.dtype, device: str, tolera
         got = value_and_gradients(case, leaves)
     for mine, wanted in zip([*got, *inferred], [*expected, *expected[: len(inferred)]], strict=True):
         scale = max(float(wanted.abs().max()), 1.0) if wanted.numel() else 1.0
-        torch.testing.assert_close(mine.float(), wanted, rtol=0, atol=tolerance * case.roundings * scale)
+        torch.testing.assert_close(mine.double(), wanted, rtol=0, atol=tolerance * case.roundings * scale)

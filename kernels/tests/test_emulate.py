@@ -1,4 +1,4 @@
-"""Runs the Triton kernels as AMD machine code in the emulator, and compares them with the definition of each op.
+"""Runs Triton and HIP kernels as AMD machine code in the emulator, and compares them with the definitions of the ops.
 
 No GPU is needed. `test_amd_code.py` compiles the kernels with the launch parameters of the shapes that matter for
 speed; here they run at small sizes that are not multiples of a block. HIPWARD_EMULATE_ALL=1 runs every case.
@@ -10,10 +10,10 @@ import os
 
 import pytest
 import torch
-from op_cases import CASES, LONG_CASES, Case, assert_agrees
+from op_cases import CASES, LONG_CASES, Case, assert_agrees, row_cases
 
 from hipward_kernels.compile.tiny import tiny_kernel
-from hipward_kernels.emulate import EmulationError, launch, run, triton_on
+from hipward_kernels.emulate import EmulationError, hip_on, launch, run, triton_on
 from hipward_kernels.gpu.facts import archs
 from hipward_kernels.quantization.eager import SMALLEST_SCALE
 from hipward_kernels.quantization.triton import column_block, quantize_kernel
@@ -51,6 +51,37 @@ def test_machine_code_matches_the_definition(case: Case, arch: str, dtype: torch
     check(case, arch, dtype)
 
 
+HIP_CASES = list(row_cases([(1, 8), (3, 24), (2, 1032), (70, 16), (1, 16392)]))
+"""Rows of whole vectors: one vector, tails of a wavefront and of a workgroup, and several rows for each workgroup."""
+
+HIP_EDGES = (
+    "halves",
+    "3 heads of 16, 8 pairs",
+    "64 wide, one row for all",
+    "6x1024 mean",
+    "3x32000 none",
+)
+"""Cases of all tiers that the HIP kernels take: strided views, and rows of more than one workgroup."""
+
+HIP_COMBINATIONS = [
+    pytest.param(case, arch, dtype, id=f"{case} {arch} {dtype}".replace("torch.", ""))
+    for number, case in enumerate([*HIP_CASES, *CASES])
+    if case.op.name != "swiglu" and (case in HIP_CASES or any(edge in str(case) for edge in HIP_EDGES) or EVERYTHING)
+    for place, (arch, dtype) in enumerate((arch, dtype) for arch in ARCHS for dtype in TOLERANCE)
+    # Each case runs in one of the nine combinations, and rows in bfloat16 on every architecture.
+    if EVERYTHING or number % 9 == place or (case in HIP_CASES and dtype is torch.bfloat16)
+]
+
+
+@pytest.mark.parametrize(("case", "arch", "dtype"), HIP_COMBINATIONS)
+def test_hip_machine_code_matches_the_definition(case: Case, arch: str, dtype: torch.dtype) -> None:
+    with hip_on(arch) as reports:
+        assert_agrees(case, "hip", dtype, "cpu", TOLERANCE[dtype])
+    findings = [finding for report in reports for finding in report.findings]
+    assert not findings, findings
+    assert reports or EVERYTHING, "no kernel ran"
+
+
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 @pytest.mark.parametrize("columns", [1, 31, 256, 4097])
 def test_quantization_rounds_like_pytorch(arch: str, columns: int) -> None:
@@ -67,6 +98,14 @@ def test_quantization_rounds_like_pytorch(arch: str, columns: int) -> None:
     wanted = (x.abs().amax(1, keepdim=True) / largest).clamp(min=SMALLEST_SCALE)
     torch.testing.assert_close(scales, wanted, rtol=1e-6, atol=0)
     torch.testing.assert_close(values.float(), (x / scales).clamp(-largest, largest).to(dtype).float(), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942"])
+def test_spilled_registers_keep_their_values(arch: str) -> None:
+    x = torch.arange(65536, dtype=torch.float32)
+    report = launch(arch, tiny_kernel, (1,), (x,), {"BLOCK": 65536}, 1)
+    assert not report.findings
+    torch.testing.assert_close(x, torch.arange(65536) + 1.0, rtol=0, atol=0)
 
 
 def test_access_past_the_end_is_found() -> None:

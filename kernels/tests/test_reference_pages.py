@@ -28,6 +28,8 @@ FILE = REFERENCE / "python-commands.toml"
 INTERNAL = {
     "compile.worker",
     "compile.record",
+    "compile.record_launches",
+    "emulate.compare",
     "exercise.worker",
     "harness.worker",
     "harness.host_probe",

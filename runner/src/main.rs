@@ -35,6 +35,7 @@ Examples:
   hipward check . --diff                  what the safe fixes would change
   hipward plan .                          what to do first, and in which order
   hipward explain pynvml                  why a finding matters, and what to write instead
+  hipward run kernel.cu --args run.toml   a CUDA kernel as AMD machine code, without a GPU
   hipward bench model.py                  eager against every optimized variant, precision first
   hipward bench model.py --host gpu:8717  the same on a GPU host that serves Hipward";
 
@@ -60,6 +61,8 @@ enum Command {
     Explain(explain::Args),
     /// Benchmark a snippet: precision first, then eager against every optimized variant
     Bench(bench::Args),
+    /// Execute a HIP or CUDA kernel as AMD machine code without an AMD GPU, and compare its results
+    Run(commands::run_kernel::Args),
     /// Check your answer to an exercise of a lesson, or begin one
     Try(try_exercise::Args),
     /// Write the site as files that any static host can serve
@@ -85,6 +88,7 @@ fn main() -> ExitCode {
         Command::Lsp(args) => commands::lsp::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Run(args) => commands::run_kernel::run(args),
         Command::Try(args) => try_exercise::run(args),
         Command::Build(args) => build::run(args),
         Command::Doctor(args) => doctor::run(args),

@@ -34,6 +34,7 @@
 //! * Scalar, vector and packed arithmetic, DPP, SDWA, matrix products, global, flat and buffer accesses, atomics, LDS,
 //!   and exchanges between lanes.
 //! * Buffers with bounds. Memory is sparse, so buffers of several GiB are possible.
+//! * Private memory of the lanes (scratch), and the constants and variables of the listing.
 //!
 //! An instruction, operand or modifier that is not supported is an [`Error`] with its line when the program is decoded.
 //!
@@ -45,18 +46,20 @@
 //!
 //! * It measures no time. [`Counts`] are exact, and lower bounds of a time follow from them, never a time.
 //! * `v_rcp`, `v_rsq`, `v_exp`, `v_log`, `v_sin` and `v_cos` are rounded correctly here, within 1 ULP on hardware.
-//!   `v_exp_f32` and `v_log_f32` flush denormals. Matrix products round once; the hardware's order of partial sums is not
+//!   `v_exp_f32` and `v_log_f32` flush denormals. Matrix and dot products round once; the hardware's order of partial sums is not
 //!   documented. Everything else is exact. The payload of a NaN is not defined.
 //! * Workgroups run one after another, and the wavefronts of a workgroup in turn, so a kernel that waits in a loop for
 //!   another workgroup or wavefront does not end within its budget.
-//! * Rounding modes other than to nearest even, private memory, function calls, traps, structured buffers, sparse matrix
-//!   products and the scaled formats of gfx950 are not supported.
+//! * Rounding modes other than to nearest even, function calls, pointers to private memory, structured buffers,
+//!   sparse matrix products and the scaled formats of gfx950 are not supported.
 //! * A finding can be missing: a race is detected only between accesses that the run executed.
 
 mod arch;
 mod count;
 mod error;
 mod finding;
+#[cfg(feature = "command")]
+mod json;
 mod listing;
 mod machine;
 mod memory;
@@ -70,10 +73,12 @@ pub use arch::Arch;
 pub use count::{Access, Class, Counts};
 pub use error::Error;
 pub use finding::{Finding, FindingKind};
+#[cfg(feature = "command")]
+pub use json::report_to_json;
 pub use listing::{Argument, ArgumentKind, Descriptor, Kernel, Listing, SourceLine};
-pub use machine::program::Program;
+pub use machine::program::{Program, supports};
 pub use machine::run::{Launch, Report, run};
 pub use machine::stepper::{Progress, Stepper, Wavefront};
-pub use memory::buffers::Memory;
+pub use memory::buffers::{Memory, Writer};
 pub use number::{from_bf16, from_f16, to_bf16, to_f16};
 pub use trace::{LaneAccess, Trace};

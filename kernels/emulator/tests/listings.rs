@@ -270,3 +270,23 @@ fn damaged_listings_never_panic() {
         "{ran} ran, {refused} were refused"
     );
 }
+
+#[test]
+fn source_files_may_have_a_checksum() {
+    let text = include_str!("listings/twice.s");
+    let start = text
+        .find("\ttwice:")
+        .or_else(|| text.find("twice:"))
+        .expect("the code");
+    let file =
+        "\t.file\t7 \".\" \"twice.hip\" md5 0x4c3b08b48d22032862799a43d6b7ec27\n\t.loc\t7 42 1\n";
+    let text = format!("{}{file}{}", &text[..start], &text[start..]);
+    let listing = Listing::parse(&text).expect("a listing");
+    let program = Program::new(&listing, None).expect("a program");
+    let lines = 1..text.lines().count() as u32;
+    let sources: Vec<String> = lines
+        .filter_map(|line| program.source(line))
+        .map(|source| format!("{}:{}", source.file, source.line))
+        .collect();
+    assert!(sources.contains(&"twice.hip:42".to_owned()), "{sources:?}");
+}

@@ -3,7 +3,7 @@
 mod common;
 
 use common::execute;
-use hipward_emulator::{FindingKind, Report};
+use hipward_emulator::{FindingKind, Launch, Listing, Memory, Program, Report};
 
 fn kinds(report: &Report) -> Vec<(FindingKind, u32)> {
     report
@@ -254,4 +254,107 @@ fn masked_lanes_are_counted_and_left_out() {
         (report.counts.active_lanes, report.counts.masked_lanes),
         (64 + 8, 56)
     );
+}
+
+#[test]
+fn stores_to_watched_addresses_record_their_lane() {
+    let text = common::listing(
+        "gfx942",
+        "s_load_dwordx2 s[0:1], s[0:1], 0x0
+         v_lshlrev_b32_e32 v1, 2, v0
+         s_waitcnt lgkmcnt(0)
+         global_store_dword v1, v0, s[0:1]
+         global_store_dword v1, v0, s[0:1] offset:4",
+        1,
+        0,
+    );
+    let listing = Listing::parse(&text).expect("a listing");
+    let program = Program::new(&listing, None).expect("a program");
+    let mut memory = Memory::new();
+    let x = memory.add("x", &[0; 1024]).expect("a small buffer");
+    memory.watch([x + 4 * 70, x + 4 * 71 + 3, x + 1020]);
+    let launch = Launch {
+        grid: [1, 1, 1],
+        workgroup: [128, 1, 1],
+        arguments: vec![x.to_le_bytes().to_vec()],
+        dynamic_lds: 0,
+        budget: 1000,
+    };
+    let report = hipward_emulator::run(&program, &launch, &mut memory).expect("a launch");
+    assert!(report.error.is_none());
+    let writer = memory.writer(x + 4 * 70).expect("a store");
+    assert_eq!((writer.wavefront, writer.lane, writer.line), (1, 5, 7));
+    let writer = memory.writer(x + 4 * 71 + 3).expect("a store");
+    assert_eq!((writer.wavefront, writer.lane, writer.line), (1, 6, 7));
+    assert_eq!(memory.writer(x + 1020), None);
+    assert_eq!(memory.writer(x), None);
+}
+
+#[test]
+fn private_memory_belongs_to_a_lane_and_has_bounds() {
+    let text = common::listing(
+        "gfx942",
+        "s_load_dwordx2 s[0:1], s[0:1], 0x0
+         v_lshlrev_b32_e32 v1, 2, v0
+         v_and_b32_e32 v2, 12, v1
+         s_mov_b32 s4, 4
+         s_waitcnt lgkmcnt(0)
+         scratch_store_dword v2, v0, off
+         scratch_load_dword v3, v2, off
+         s_waitcnt vmcnt(0)
+         global_store_dword v1, v3, s[0:1]
+         scratch_load_dword v4, off, s4 offset:8
+         scratch_load_dword v5, off, s4 offset:12",
+        1,
+        0,
+    );
+    let size = "\t\t.amdhsa_private_segment_fixed_size 16\n\t.end_amdhsa_kernel";
+    let text = text.replace("\t.end_amdhsa_kernel", size);
+    let listing = Listing::parse(&text).expect("a listing");
+    let program = Program::new(&listing, None).expect("a program");
+    let mut memory = Memory::new();
+    let x = memory.add("x", &[0; 512]).expect("a small buffer");
+    let launch = Launch {
+        grid: [2, 1, 1],
+        workgroup: [128, 1, 1],
+        arguments: vec![x.to_le_bytes().to_vec()],
+        dynamic_lds: 0,
+        budget: 1000,
+    };
+    let report = hipward_emulator::run(&program, &launch, &mut memory).expect("a launch");
+    assert!(report.error.is_none());
+    let stored = words(&memory.contents(x, 512).expect("in bounds"));
+    assert_eq!(stored, (0..128).collect::<Vec<u32>>());
+    // Only every fourth lane wrote its last word; no lane has a fifth.
+    let found: Vec<(FindingKind, u64)> = report
+        .findings
+        .iter()
+        .map(|finding| (finding.kind, finding.lanes))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (FindingKind::Uninitialized, 0x7777_7777_7777_7777),
+            (FindingKind::OutOfBounds, u64::MAX),
+        ]
+    );
+    assert_eq!(report.findings[0].occurrences, 4);
+    // The same word of 64 lanes is contiguous.
+    assert_eq!(
+        report
+            .counts
+            .accesses
+            .last()
+            .map(|access| access.segments64),
+        Some(16)
+    );
+}
+
+#[test]
+fn traps_end_the_kernel_with_an_error() {
+    let body = "v_cmp_lt_u32_e32 vcc, 100, v0\n s_cbranch_vccz ok\n s_trap 2\n ok:";
+    let (report, _) = execute("gfx942", body, &[], 0, 128);
+    let error = report.error.expect("a trap");
+    assert_eq!(error.line, 5);
+    assert!(error.message.contains("trap in wavefront 1"), "{error}");
 }

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{numbers, vector};
+use hipward_emulator::{Listing, Program};
 
 /// Runs an instruction with the operands `v2`, `v4`, `v6` and the result `v8` on many numbers.
 fn check(code: &str, expected: impl Fn([u64; 3]) -> u64) {
@@ -566,4 +567,99 @@ fn half_precision_arithmetic_rounds_once() {
         )[0] & 0xffff,
         0x3e00
     );
+}
+
+#[test]
+fn mixed_precision_products_select_halves_and_preserve_the_other_half() {
+    // v2 = 2.0 and -3.0 as halves, v4 = 0.5 as f32, v6 = 1.0 and 0.25 as halves.
+    let row = [0xc200_4000, 0x3f00_0000, 0x3400_3c00];
+    let bits = |value: f32| u64::from(value.to_bits());
+    let run = |code: &str| common::vector("gfx942", code, &[row])[0] & 0xffff_ffff;
+    let whole = "v_fma_mix_f32 v8, v2, v4, v6 op_sel_hi:[1,0,1]";
+    assert_eq!(run(whole), bits(2.0 * 0.5 + 1.0));
+    let high = "v_fma_mix_f32 v8, |v2|, -v4, v6 op_sel:[1,0,1] op_sel_hi:[1,0,1]";
+    assert_eq!(run(high), bits(3.0 * -0.5 + 0.25));
+    let plain = "v_fma_mix_f32 v8, v4, v4, 1.0";
+    assert_eq!(run(plain), bits(1.25));
+    let set = "v_mov_b32_e32 v8, 0x11112222\n";
+    let low = "v_fma_mixlo_f16 v8, v2, v4, v6 op_sel_hi:[1,0,1]";
+    assert_eq!(run(&format!("{set}{low}")), 0x1111_4000);
+    let high = "v_fma_mixhi_f16 v8, v2, v4, v6 op_sel:[1,0,0] op_sel_hi:[1,0,1] clamp";
+    assert_eq!(run(&format!("{set}{high}")), 0x0000_2222);
+    let high = "v_fma_mixhi_f16 v8, v2, -v4, v6 op_sel:[1,0,0] op_sel_hi:[1,0,1]";
+    assert_eq!(run(&format!("{set}{high}")), 0x4100_2222);
+}
+
+#[test]
+fn clamped_integer_sums_saturate() {
+    integers("v_add_u32_e64 v8, v2, v4 clamp", |a, b, _| {
+        a.saturating_add(b)
+    });
+    integers("v_sub_u32_e64 v8, v2, v4 clamp", |a, b, _| {
+        a.saturating_sub(b)
+    });
+    integers("v_add_i32 v8, v2, v4 clamp", |a, b, _| {
+        (a as i32).saturating_add(b as i32) as u32
+    });
+    integers("v_add_u16_e64 v8, v2, v4 clamp", |a, b, _| {
+        u32::from((a as u16).saturating_add(b as u16))
+    });
+    integers("v_pk_sub_i16 v8, v2, v4 clamp", |a, b, _| {
+        let half = |shift: u32| {
+            u32::from(((a >> shift) as i16).saturating_sub((b >> shift) as i16) as u16) << shift
+        };
+        half(0) | half(16)
+    });
+}
+
+#[test]
+fn half_precision_arithmetic_takes_sdwa_and_dpp() {
+    let row = [0x4000_3c00, 0x3800_4200, 0];
+    let run = |code: &str| common::vector("gfx942", code, &[row])[0] & 0xffff_ffff;
+    let words = "v_add_f16_sdwa v8, v2, v4 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1 src1_sel:WORD_1";
+    assert_eq!(run(words), 0x4100);
+    let high = "v_mov_b32_e32 v8, 0x1111\n\
+                v_mul_f16_sdwa v8, v2, v4 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_0 src1_sel:WORD_0";
+    assert_eq!(run(high), 0x4200_1111);
+    let dpp = "v_add_f16_dpp v8, v2, v4 quad_perm:[0,0,0,0] row_mask:0xf bank_mask:0xf";
+    assert_eq!(run(dpp), 0x4400);
+}
+
+#[test]
+fn multiply_then_add_rounds_twice_and_flushes_denormals() {
+    let bits = |value: f32| u64::from(value.to_bits());
+    let run = |code: &str, row: [f32; 3]| {
+        common::vector("gfx90a", code, &[row.map(bits)])[0] & 0xffff_ffff
+    };
+    let (a, b) = (1.0 + f32::EPSILON, 1.0 + f32::EPSILON);
+    let c = -(a * b);
+    assert_eq!(run("v_mad_f32 v8, v2, v4, v6", [a, b, c]), 0);
+    assert_ne!(run("v_fma_f32 v8, v2, v4, v6", [a, b, c]), 0);
+    assert_eq!(run("v_mad_f32 v8, v2, v4, v6", [1e-40, 1.0, 0.0]), 0);
+    let sum = "v_mov_b32_e32 v8, 2.0\nv_mac_f32_e32 v8, v2, v4";
+    assert_eq!(run(sum, [3.0, 4.0, 0.0]), bits(14.0));
+    assert_eq!(
+        run("v_madmk_f32 v8, v2, 0x40400000, v4", [2.0, 1.0, 0.0]),
+        bits(7.0)
+    );
+}
+
+#[test]
+fn dot_products_of_halves_add_to_a_float() {
+    // (1, 2) · (3, 0.5) + 10.
+    let row = [0x4000_3c00, 0x3800_4200, u64::from(10f32.to_bits())];
+    let run = |arch: &str, code: &str| common::vector(arch, code, &[row])[0] & 0xffff_ffff;
+    let expected = u64::from(14f32.to_bits());
+    let sum = "v_mov_b32_e32 v8, v6\nv_dot2c_f32_f16_e32 v8, v2, v4";
+    assert_eq!(run("gfx90a", sum), expected);
+    assert_eq!(run("gfx950", "v_dot2_f32_f16 v8, v2, v4, v6"), expected);
+    let error = Listing::parse(&common::listing(
+        "gfx950",
+        "v_dot2_f32_f16 v8, v2, v4, v6 neg_lo:[1,0,0]",
+        0,
+        0,
+    ))
+    .and_then(|listing| Program::new(&listing, None).map(drop));
+    let error = error.expect_err("a sign modifier").to_string();
+    assert!(error.contains("no sign modifier"), "{error}");
 }

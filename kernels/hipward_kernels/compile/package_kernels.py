@@ -60,15 +60,22 @@ def compile_hip(arch: str, file: Path, entry: str, macros: Mapping[str, object])
     Raises:
         BuildError: There is no clang for `arch`, or the source does not compile.
     """
-    texts = {f"HIPWARD_{name}": str(value) for name, value in {"WAVE": wavefront_of(arch), **macros}.items()}
-    command = [clang(arch).path, "-x", "hip", "--cuda-device-only", "-nogpulib", "-nogpuinc", *options(arch, texts)]
-    done = subprocess.run([*command, "-S", str(file), "-o", "-"], capture_output=True, text=True, check=False)  # noqa: S603
-    if done.returncode:
-        raise BuildError(f"{file.name} does not compile for {arch}:\n{done.stderr}")
-    for used in resources(done.stdout):
+    for used in resources(hip_listing(arch, file, macros)):
         if used.name == entry:
             return used
     raise BuildError(f"{file.name} has no kernel {entry}")
+
+
+def hip_listing(arch: str, file: Path, macros: Mapping[str, object], *flags: str) -> str:
+    """The assembly text of a HIP source for `arch`. The arguments and errors are those of `compile_hip`."""
+    texts = {f"HIPWARD_{name}": str(value) for name, value in {"WAVE": wavefront_of(arch), **macros}.items()}
+    command = [clang(arch).path, "-x", "hip", "--cuda-device-only", "-nogpulib", "-nogpuinc", *options(arch, texts)]
+    done = subprocess.run(  # noqa: S603 - a compiler that was looked up
+        [*command, *flags, "-S", str(file), "-o", "-"], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise BuildError(f"{file.name} does not compile for {arch}:\n{done.stderr}")
+    return done.stdout
 
 
 def clang(arch: str) -> Clang:

@@ -58,6 +58,8 @@ def program() -> Path:
         EmulationError: There is none.
     """
     if own := os.environ.get("HIPWARD_EMULATE"):
+        if not os.access(own, os.X_OK) or Path(own).is_dir():
+            raise EmulationError(f"HIPWARD_EMULATE is {own}, which is not a program; set it to {PROGRAM}, or unset it")
         return Path(own)
     repository = Path(__file__).parents[3]
     targets = [repository / "target", Path.home() / ".cache" / "hipward" / "target"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import sys
 from contextlib import ExitStack, contextmanager
@@ -17,8 +16,8 @@ from triton.compiler import ASTSource
 from triton.compiler import compile as triton_compile
 
 from hipward_kernels.dispatch import registry
-from hipward_kernels.dispatch.cache import DispatchCache
 from hipward_kernels.emulate.program import Report, run, value
+from hipward_kernels.emulate.tiers import use_tier
 from hipward_kernels.gpu.facts import wavefront_of
 
 if TYPE_CHECKING:
@@ -147,7 +146,7 @@ def triton_on(arch: str) -> Iterator[list[Report]]:
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(registry, "_interpreting", return_value=True))
         for op in registry._ops.values():  # noqa: SLF001 - the tiers were chosen when they were imported
-            _use_triton(op, stack)
+            use_tier(op, "triton", stack)
         for name, module in list(sys.modules.items()):
             if not (name.startswith("hipward_kernels.") and name.endswith(".triton")) or name == __name__:
                 continue
@@ -155,14 +154,3 @@ def triton_on(arch: str) -> Iterator[list[Report]]:
                 if hasattr(module, attribute):
                     stack.enter_context(mock.patch.object(module, attribute, replacement))
         yield reports
-
-
-def _use_triton(op: registry.Op, stack: ExitStack) -> None:
-    """Makes an op use its Triton kernels, which it refused when it was imported on a host without a GPU."""
-    package = op.definition.__module__.rpartition(".")[0]
-    function = getattr(importlib.import_module(f"{package}.triton"), op.name)
-    refused = {tier: reason for tier, reason in op._refused.items() if tier != "triton"}  # noqa: SLF001
-    stack.enter_context(mock.patch.object(op, "_refused", refused))
-    stack.enter_context(mock.patch.object(op, "_functions", {**op._functions, "triton": function}))  # noqa: SLF001
-    # Choices are cached.
-    stack.enter_context(mock.patch.object(op, "_chosen", DispatchCache()))

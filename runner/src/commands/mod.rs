@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod host;
 pub(crate) mod lsp;
+pub(crate) mod run_kernel;
 pub(crate) mod serve;
 mod temporary_folder;
 pub(crate) mod token;

@@ -7,9 +7,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use hipward_emulator::{Class, Launch, Listing, Memory, Program, Report, run};
+use hipward_emulator::{Launch, Listing, Memory, Program, Report, report_to_json, run};
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 /// The description of a launch.
 #[derive(Deserialize)]
@@ -62,7 +61,7 @@ fn main() -> ExitCode {
     match emulate() {
         Ok(report) => {
             let failed = report.error.is_some();
-            let text = to_json(&report).to_string();
+            let text = report_to_json(&report).to_string();
             if writeln!(io::stdout(), "{text}").is_err() {
                 return ExitCode::from(2);
             }
@@ -135,40 +134,4 @@ fn bytes(digits: &str) -> Result<Vec<u8>, String> {
         .step_by(2)
         .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).map_err(|_| wrong()))
         .collect()
-}
-
-fn to_json(report: &Report) -> Value {
-    let counts = &report.counts;
-    let classes: serde_json::Map<String, Value> = Class::ALL
-        .iter()
-        .zip(counts.instructions)
-        .map(|(class, count)| (class.name().to_owned(), json!(count)))
-        .collect();
-    json!({
-        "error": report.error.as_ref().map(|error| json!({ "line": error.line, "message": error.message })),
-        "findings": report.findings.iter().map(|finding| json!({
-            "kind": finding.kind.name(),
-            "line": finding.line,
-            "source": finding.source.as_ref().map(|source| format!("{}:{}", source.file, source.line)),
-            "workgroup": finding.workgroup,
-            "wavefront": finding.wavefront,
-            "lanes": format!("{:#x}", finding.lanes),
-            "message": finding.message,
-            "occurrences": finding.occurrences,
-        })).collect::<Vec<_>>(),
-        "counts": {
-            "instructions": classes,
-            "active_lanes": counts.active_lanes,
-            "masked_lanes": counts.masked_lanes,
-            "matrix_cycles": counts.matrix_cycles,
-            "accesses": counts.accesses.iter().map(|access| json!({
-                "line": access.line,
-                "executions": access.executions,
-                "bytes": access.bytes,
-                "segments64": access.segments64,
-                "lines128": access.lines128,
-                "bank_conflicts": access.bank_conflicts,
-            })).collect::<Vec<_>>(),
-        },
-    })
 }

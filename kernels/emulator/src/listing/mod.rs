@@ -1,6 +1,7 @@
 //! Reads assembly text as Triton (`asm["amdgcn"]`) and clang (`-S`) print it: instructions, labels, source lines, kernel
 //! descriptors and the metadata of arguments.
 
+pub(crate) mod data;
 mod descriptor;
 mod metadata;
 pub(crate) mod operand;
@@ -25,10 +26,11 @@ pub struct Listing {
     pub arch: Arch,
     /// The kernels, in the order of their descriptors.
     pub kernels: Vec<Kernel>,
+    pub(crate) data: data::Data,
 }
 
 /// A kernel of a listing.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Kernel {
     /// Its symbol.
     pub name: String,
@@ -57,6 +59,7 @@ struct Reader<'a> {
     source: Option<SourceLine>,
     code: Vec<Text>,
     labels: Vec<(String, usize, u32)>,
+    data: data::Data,
     descriptors: Vec<(String, Descriptor)>,
 }
 
@@ -79,12 +82,13 @@ impl Listing {
             source: None,
             code: Vec::new(),
             labels: Vec::new(),
+            data: data::Data::default(),
             descriptors: Vec::new(),
         };
         let mut metadata = metadata::Metadata::default();
         let mut lines = text.lines().zip(1u32..);
-        while let Some((line, number)) = lines.next() {
-            let line = text::without_comment(line).trim_end();
+        while let Some((original, number)) = lines.next() {
+            let line = text::without_comment(original).trim_end();
             let word = line.trim_start();
             if word.is_empty() {
             } else if word.starts_with(".amdgpu_metadata") {
@@ -93,7 +97,7 @@ impl Listing {
                 let block = Descriptor::parse(&mut lines, number)?;
                 reader.descriptors.push((name.trim().to_owned(), block));
             } else {
-                reader.line(word, number)?;
+                reader.line(word, original, number)?;
             }
         }
         reader.finish(metadata)
@@ -136,7 +140,15 @@ impl Listing {
 }
 
 impl<'a> Reader<'a> {
-    fn line(&mut self, word: &'a str, number: u32) -> Result<()> {
+    fn line(&mut self, word: &'a str, original: &str, number: u32) -> Result<()> {
+        self.data.section(word);
+        if self.data.is_active() {
+            match label(word) {
+                Some(name) => self.data.label(name),
+                None => self.data.line(word, number),
+            }
+            return Ok(());
+        }
         if let Some(target) = word.strip_prefix(".amdgcn_target") {
             let target = target.trim().trim_matches('"');
             let name = target.rsplit('-').next().unwrap_or_default();
@@ -150,10 +162,9 @@ impl<'a> Reader<'a> {
         } else if let Some(rest) = word.strip_prefix(".file") {
             let mut parts = rest.trim().splitn(2, char::is_whitespace);
             if let (Some(id), Some(names)) = (parts.next(), parts.next()) {
-                let name = names
-                    .split('"')
-                    .rfind(|part| !part.trim().is_empty())
-                    .unwrap_or_default();
+                // Directory and name are in quotes; a checksum can follow.
+                let name = names.split('"').skip(1).step_by(2).last();
+                let name = name.unwrap_or_default();
                 self.files.insert(id, name.to_owned());
             }
         } else if let Some(rest) = word.strip_prefix(".loc") {
@@ -163,7 +174,9 @@ impl<'a> Reader<'a> {
                 .next()
                 .and_then(|line| line.parse().ok())
                 .filter(|line| *line > 0);
-            if let (Some(file), Some(line)) = (file, line) {
+            if let Some(caller) = caller_of_inlined(original) {
+                self.source = Some(caller);
+            } else if let (Some(file), Some(line)) = (file, line) {
                 self.source = Some(SourceLine {
                     file: file.clone(),
                     line,
@@ -218,8 +231,31 @@ impl<'a> Reader<'a> {
                 name,
             });
         }
-        Ok(Listing { arch, kernels })
+        Ok(Listing {
+            arch,
+            kernels,
+            data: self.data,
+        })
     }
+}
+
+/// The line in a file with a relative path into which the code of a header, which has an absolute path, was inlined.
+///
+/// Compilers print the calls in the comment of `.loc`: `/usr/include/a.h:264:58 @[ /usr/include/b.h:96:27 @[ x.hip:4:24 ] ]`.
+fn caller_of_inlined(line: &str) -> Option<SourceLine> {
+    let (_, comment) = line.split_once(';')?;
+    let mut frames = comment
+        .split("@[")
+        .map(|frame| frame.trim().trim_end_matches([']', ' ']));
+    if !frames.next()?.starts_with('/') {
+        return None;
+    }
+    let frame = frames.find(|frame| !frame.starts_with('/'))?;
+    let mut parts = frame.rsplitn(3, ':');
+    let (_column, line, file) = (parts.next()?, parts.next()?, parts.next()?);
+    let line = line.parse().ok().filter(|line| *line > 0)?;
+    let file = file.strip_prefix("./").unwrap_or(file).to_owned();
+    Some(SourceLine { file, line })
 }
 
 /// The name of a label, if the line is one.
@@ -227,4 +263,25 @@ fn label(word: &str) -> Option<&str> {
     let name = word.strip_suffix(':')?;
     let valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '@');
     (!name.is_empty() && name.chars().all(valid)).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inlined_header_code_has_the_line_of_its_caller() {
+        let caller = |line| caller_of_inlined(line).map(|source| (source.file, source.line));
+        let inlined = "\t.loc\t1 264 58 ; /a/b.h:264:58 @[ /a/c.h:296:27 @[ ./x.hip:4:24 ] ]";
+        assert_eq!(caller(inlined), Some(("x.hip".to_owned(), 4)));
+        for other in [
+            "\t.loc\t0 4 22 ; x.hip:4:22",
+            "\t.loc\t0 4 22 ; x.hip:4:22 @[ y.hip:5:1 ]",
+            "\t.loc\t1 264 58 ; /a/b.h:264:58",
+            "\t.loc\t1 264 58 ; /a/b.h:264:58 @[ x.hip",
+            "\t.loc\t1 264 58",
+        ] {
+            assert_eq!(caller(other), None, "{other}");
+        }
+    }
 }

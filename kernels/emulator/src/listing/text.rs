@@ -15,7 +15,7 @@ pub(crate) struct Text {
 
 impl Text {
     /// Splits an instruction. Words after an operand, up to the next comma, are modifiers.
-    pub(super) fn parse(word: &str, line: u32, source: Option<SourceLine>) -> Self {
+    pub(crate) fn parse(word: &str, line: u32, source: Option<SourceLine>) -> Self {
         let (mnemonic, rest) = word.split_once(char::is_whitespace).unwrap_or((word, ""));
         let mut text = Self {
             line,

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::listing::operand::EXEC;
 use crate::listing::{Argument, ArgumentKind};
 use crate::memory::buffers::Memory;
+use crate::memory::vector_access::RESOURCE_ADDS_LANE;
 use crate::vector::LANES;
 
 /// Addresses that the initial registers contain.
@@ -17,6 +18,8 @@ pub(super) struct Segments {
     kernarg: u64,
     kernarg_words: Vec<u32>,
     dispatch: u64,
+    /// Private memory of the wavefronts of a workgroup.
+    private: u64,
 }
 
 /// Longest kernarg segment, in bytes.
@@ -95,11 +98,23 @@ impl Segments {
         let dispatch = memory
             .add("the dispatch packet", &packet(launch, kernarg))
             .ok_or_else(full)?;
+        if !memory.set_data(&program.data) {
+            return Err(full());
+        }
+        let private = memory
+            .add_uninitialized("private memory", private_length(program, launch))
+            .ok_or_else(full)?;
         Ok(Self {
             kernarg,
             kernarg_words,
             dispatch,
+            private,
         })
+    }
+
+    /// Makes private memory uninitialized, for the next workgroup.
+    pub(super) fn start_workgroup(&self, memory: &mut Memory) {
+        memory.forget(self.private);
     }
 
     /// A wavefront at the start of a workgroup.
@@ -132,7 +147,7 @@ impl Segments {
         let pair = |value: u64| [value as u32, (value >> 32) as u32];
         let user = |name: &str| descriptor.get(&format!("user_sgpr_{name}")) != 0;
         if user("private_segment_buffer") {
-            put(&[0; 4]);
+            put(&[0, 0, u32::MAX, RESOURCE_ADDS_LANE]);
         }
         if user("dispatch_ptr") {
             put(&pair(self.dispatch));
@@ -174,6 +189,16 @@ impl Segments {
         if descriptor.get("system_sgpr_workgroup_info") != 0 {
             put(0);
         }
+        if descriptor.get("system_sgpr_private_segment_wavefront_offset") != 0 {
+            put(0);
+        }
+        let (lane, wavefront) = (
+            descriptor.private_bytes,
+            u64::from(descriptor.private_bytes) * LANES as u64,
+        );
+        wave.private = self.private + u64::from(number) * wavefront;
+        wave.private_bytes = lane;
+        wave.private_end = self.private + private_length(program, launch);
         self.lanes(program, launch, number, &mut wave);
         wave
     }
@@ -200,6 +225,17 @@ impl Segments {
         });
         wave.set_vector(0, &ids, u64::MAX);
     }
+}
+
+/// Bytes of private memory of a workgroup.
+fn private_length(program: &Program, launch: &Launch) -> u64 {
+    let items: u64 = launch
+        .workgroup
+        .iter()
+        .map(|size| u64::from(*size))
+        .product();
+    let lanes = items.next_multiple_of(LANES as u64);
+    u64::from(program.kernel.descriptor.private_bytes) * lanes
 }
 
 fn is_explicit(argument: &Argument) -> bool {

@@ -6,9 +6,11 @@ use super::wave::Wave;
 use crate::arch::Arch;
 use crate::count::Class;
 use crate::error::{Error, Result};
+use crate::listing::data::{Data, addend};
 use crate::listing::operand::{self, Operand};
 use crate::listing::text::{Text, integer};
 use crate::listing::{Kernel, Listing, SourceLine};
+use crate::memory::buffers::DATA;
 use crate::memory::{lds_access, scalar_load, vector_access};
 use crate::{mfma, scalar, vector};
 
@@ -19,6 +21,8 @@ pub struct Program {
     pub(crate) steps: Vec<Step>,
     /// Vector registers that the code names, accumulation registers included.
     pub(crate) registers: usize,
+    /// Constants and variables, if the code uses them. They start at [`DATA`].
+    pub(crate) data: Vec<u8>,
 }
 
 /// A decoded instruction.
@@ -45,6 +49,8 @@ pub(crate) enum Instruction {
     Wait(u32, u32),
     SetMode(ModeField, ModeValue),
     Barrier,
+    /// Ends the kernel with an error: an assertion of the source failed.
+    Trap,
     End,
     Nothing,
 }
@@ -89,7 +95,11 @@ impl Program {
         }
         let mut registers = 1;
         let mut steps = Vec::with_capacity(kernel.code.len());
+        let mut uses_data = false;
         for text in &kernel.code {
+            let resolved = resolved(text, &listing.data)?;
+            uses_data |= resolved.is_some();
+            let text = resolved.as_ref().unwrap_or(text);
             let step = step(text, &kernel, listing.arch)?;
             let used = step
                 .vectors
@@ -106,6 +116,11 @@ impl Program {
             arch: listing.arch,
             steps,
             registers,
+            data: if uses_data {
+                contents(&listing.data)?
+            } else {
+                Vec::new()
+            },
         })
     }
 
@@ -113,6 +128,22 @@ impl Program {
     #[must_use]
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
+    }
+
+    /// The architecture.
+    #[must_use]
+    pub fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    /// Line of the source for a line of the listing, if the listing has it.
+    #[must_use]
+    pub fn source(&self, line: u32) -> Option<&SourceLine> {
+        let at = self
+            .steps
+            .binary_search_by_key(&line, |step| step.line)
+            .ok()?;
+        self.steps.get(at)?.source.as_ref()
     }
 
     /// The mnemonics in the code, without encoding suffixes.
@@ -135,6 +166,88 @@ impl Instruction {
             _ => None,
         }
     }
+}
+
+/// Whether an instruction, named by its mnemonic without encoding suffix, is executed on an architecture. Some of its
+/// operands or modifiers may not be supported.
+#[must_use]
+pub fn supports(arch: Arch, mnemonic: &str) -> bool {
+    if matches!(mnemonic, "s_getpc_b64" | "s_trap") {
+        return true;
+    }
+    let kernel = Kernel::default();
+    let mut text = Text::parse(mnemonic, 0, None);
+    // Names are looked up before operands, which are missing here.
+    match decode(&mut text, &kernel, arch) {
+        Ok(_) => true,
+        Err(error) => error.message != unsupported(mnemonic, arch),
+    }
+}
+
+fn unsupported(mnemonic: &str, arch: Arch) -> String {
+    format!(
+        "the instruction {mnemonic} is not supported on {}",
+        arch.name()
+    )
+}
+
+/// An instruction that computes an address of data, with that address as a constant. `None` for any other.
+///
+/// Compilers add the distance to a symbol, `SYMBOL@rel32@lo+4` and `SYMBOL@rel32@hi+12`, to the program counter. Here
+/// the program counter is 0, so the distance is the address.
+fn resolved(text: &Text, data: &Data) -> Result<Option<Text>> {
+    if text.mnemonic == "s_getpc_b64" {
+        let mut text = text.clone();
+        text.mnemonic = "s_mov_b64".to_owned();
+        text.operands.push("0".to_owned());
+        return Ok(Some(text));
+    }
+    let Some(place) = text
+        .operands
+        .iter()
+        .position(|word| word.contains("@rel32@"))
+    else {
+        return Ok(None);
+    };
+    let word = &text.operands[place];
+    let (symbol, rest) = word.split_once("@rel32@").unwrap_or((word, ""));
+    let (half, addend) = addend(rest);
+    let (shift, distance) = match half {
+        "lo" => (0, 4),
+        "hi" => (32, 12),
+        _ => return Err(text.error(format!("{word} is not supported"))),
+    };
+    let Some(at) = data.symbols.get(symbol) else {
+        return Err(text.error(format!(
+            "{symbol} is not data of this listing; function calls are not supported"
+        )));
+    };
+    let addend = addend.ok_or_else(|| text.error(format!("{word} is not supported")))?;
+    let address = (DATA + u64::from(*at)).wrapping_add_signed(addend.wrapping_sub(distance));
+    let mut text = text.clone();
+    text.operands[place] = format!("{:#x}", (address >> shift) as u32);
+    Ok(Some(text))
+}
+
+/// The bytes of the data, with the addresses in it.
+fn contents(data: &Data) -> Result<Vec<u8>> {
+    if let Some(line) = data.unsupported {
+        return Err(Error::new(line, "this data is not supported"));
+    }
+    let mut bytes = data.bytes.clone();
+    for (at, symbol, addend) in &data.addresses {
+        let found = data.symbols.get(symbol).ok_or_else(|| {
+            let message = format!(
+                "the data contains the address of {symbol}, which is not data of this listing"
+            );
+            Error::new(0, message)
+        })?;
+        let address = (DATA + u64::from(*found)).wrapping_add_signed(*addend);
+        if let Some(slot) = bytes.get_mut(*at as usize..*at as usize + 8) {
+            slot.copy_from_slice(&address.to_le_bytes());
+        }
+    }
+    Ok(bytes)
 }
 
 fn step(text: &Text, kernel: &Kernel, arch: Arch) -> Result<Step> {
@@ -192,14 +305,7 @@ fn decode(text: &mut Text, kernel: &Kernel, arch: Arch) -> Result<(Instruction, 
     } else if let Some(found) = vector_access::decode(text)? {
         return Ok((Instruction::Memory(Box::new(found)), Class::VectorMemory));
     }
-    Err(Error::new(
-        text.line,
-        format!(
-            "the instruction {} is not supported on {}",
-            text.mnemonic,
-            arch.name()
-        ),
-    ))
+    Err(Error::new(text.line, unsupported(&text.mnemonic, arch)))
 }
 
 fn control(text: &Text, kernel: &Kernel) -> Result<Option<Instruction>> {
@@ -220,6 +326,7 @@ fn control(text: &Text, kernel: &Kernel) -> Result<Option<Instruction>> {
         "s_cbranch_execz" => branch(Branch::Execz(true)),
         "s_cbranch_execnz" => branch(Branch::Execz(false)),
         "s_endpgm" => Ok(Some(Instruction::End)),
+        "s_trap" if text.operands == ["2"] => Ok(Some(Instruction::Trap)),
         "s_barrier" => Ok(Some(Instruction::Barrier)),
         "s_waitcnt" => wait(text).map(Some),
         "s_setreg_imm32_b32" | "s_setreg_b32" => set_mode(text).map(Some),

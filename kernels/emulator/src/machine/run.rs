@@ -42,6 +42,9 @@ pub struct Report {
 /// Largest workgroup.
 const LARGEST: u64 = 1024;
 
+/// Most bytes of private memory of a lane.
+const MOST_PRIVATE: u32 = 1 << 17;
+
 /// Accesses in flight after which the hardware stalls.
 const MOST_IN_FLIGHT: usize = 128;
 
@@ -98,12 +101,12 @@ fn check(program: &Program, launch: &Launch) -> Result<()> {
             ),
         ));
     }
-    if kernel.descriptor.private_bytes > 0 {
-        let bytes = kernel.descriptor.private_bytes;
+    let private = kernel.descriptor.private_bytes;
+    if private > MOST_PRIVATE {
         return Err(Error::new(
             0,
             format!(
-                "{} uses {bytes} bytes of private memory, which is not supported",
+                "{} uses {private} bytes of private memory for each lane; the limit is {MOST_PRIVATE}",
                 kernel.name
             ),
         ));
@@ -257,7 +260,8 @@ impl Machine<'_> {
         None
     }
 
-    fn start(&self, id: [u32; 3]) -> Group {
+    fn start(&mut self, id: [u32; 3]) -> Group {
+        self.execution.segments.start_workgroup(self.memory);
         let items: u32 = self.launch.workgroup.iter().product();
         let segments = &self.execution.segments;
         Group {
@@ -387,6 +391,14 @@ impl Machine<'_> {
                 }
                 Instruction::Wait(vector, others) => wave.wait(*vector, *others),
                 Instruction::SetMode(field, value) => set_mode(wave, *field, *value),
+                Instruction::Trap => {
+                    let message = format!(
+                        "the kernel executes a trap in wavefront {} of workgroup {workgroup:?}: an assertion failed, \
+                         such as the check of a mask of lanes",
+                        wave.number
+                    );
+                    return Err(Error::new(step.line, message));
+                }
                 Instruction::Barrier => wave.state = State::Barrier(at),
                 Instruction::End => wave.state = State::Ended,
                 Instruction::Nothing => {}

@@ -77,6 +77,10 @@ pub(crate) struct Wave {
     pub(crate) number: u32,
     pub(crate) state: State,
     pub(crate) in_flight: VecDeque<Filled>,
+    /// Address of the wavefront's private memory, bytes of each lane, and the end of the memory of all wavefronts.
+    pub(crate) private: u64,
+    pub(crate) private_bytes: u32,
+    pub(crate) private_end: u64,
 }
 
 /// Why a wavefront does not run.
@@ -103,6 +107,9 @@ impl Wave {
             number,
             state: State::Running,
             in_flight: VecDeque::new(),
+            private: 0,
+            private_bytes: 0,
+            private_end: 0,
         }
     }
 

@@ -3,6 +3,8 @@
 //! The contents are pages that exist once they are written, so that a buffer of several GiB costs only what a kernel
 //! touches.
 
+use std::collections::BTreeMap;
+
 /// Bytes of a page.
 const PAGE: usize = 4096;
 
@@ -12,8 +14,11 @@ const SPACING_BITS: u32 = 36;
 /// Largest buffer, in bytes. The rest of the spacing is the gap.
 const LARGEST: u64 = 1 << (SPACING_BITS - 1);
 
-/// Most buffers: their addresses must fit into 47 bits.
-const MOST: usize = (1 << (47 - SPACING_BITS)) - 1;
+/// Most buffers: their addresses must fit into 47 bits, and the last slot is that of [`DATA`].
+const MOST: usize = (1 << (47 - SPACING_BITS)) - 2;
+
+/// Address of the constants and variables of the code.
+pub(crate) const DATA: u64 = ((1 << (47 - SPACING_BITS)) - 1) << SPACING_BITS;
 
 #[derive(Clone)]
 struct Page {
@@ -35,6 +40,23 @@ struct Buffer {
 #[derive(Clone, Default)]
 pub struct Memory {
     buffers: Vec<Buffer>,
+    /// The last store to each watched address.
+    watched: BTreeMap<u64, Option<Writer>>,
+    /// The buffer at [`DATA`].
+    data: Option<usize>,
+}
+
+/// The lane that stored to an address, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writer {
+    /// The workgroup.
+    pub workgroup: [u32; 3],
+    /// The wavefront in its workgroup.
+    pub wavefront: u32,
+    /// The lane in its wavefront.
+    pub lane: u32,
+    /// Line of the listing; see [`Program::source`](crate::Program::source).
+    pub line: u32,
 }
 
 /// Result of reading memory.
@@ -93,6 +115,52 @@ impl Memory {
         Some(bytes)
     }
 
+    /// Adds the constants and variables of the code at [`DATA`]. False if there are too many buffers.
+    pub(crate) fn set_data(&mut self, contents: &[u8]) -> bool {
+        self.data = None;
+        if contents.is_empty() {
+            return true;
+        }
+        let index = self.buffers.len();
+        let added = self.add("the constants of the code", contents).is_some();
+        self.data = added.then_some(index);
+        added
+    }
+
+    /// Makes the bytes of the buffer at an address uninitialized.
+    pub(crate) fn forget(&mut self, address: u64) {
+        if let Some((index, _)) = self.locate(address, 0)
+            && let Some(buffer) = self.buffers.get_mut(index)
+        {
+            buffer.pages.iter_mut().for_each(|page| *page = None);
+        }
+    }
+
+    /// Records from now on which lane stores to each of these addresses.
+    pub fn watch(&mut self, addresses: impl IntoIterator<Item = u64>) {
+        self.watched
+            .extend(addresses.into_iter().map(|address| (address, None)));
+    }
+
+    /// The last store to a watched address. `None` if there was none, or if the address is not watched.
+    #[must_use]
+    pub fn writer(&self, address: u64) -> Option<Writer> {
+        self.watched.get(&address).copied().flatten()
+    }
+
+    /// Records a store of `length` bytes, if an address of it is watched.
+    pub(crate) fn stored(&mut self, address: u64, length: usize, writer: impl FnOnce() -> Writer) {
+        if self.watched.is_empty() {
+            return;
+        }
+        let end = address.saturating_add(length as u64);
+        let mut found = self.watched.range_mut(address..end).peekable();
+        if found.peek().is_some() {
+            let writer = writer();
+            found.for_each(|(_, slot)| *slot = Some(writer));
+        }
+    }
+
     /// The position of the buffer that an address is nearest to, in the order of [`Self::add`], and the bytes from its start.
     /// `None` if there is no such buffer.
     #[must_use]
@@ -104,9 +172,12 @@ impl Memory {
     }
 
     fn locate(&self, address: u64, length: usize) -> Option<(usize, usize)> {
-        let index = usize::try_from(address >> SPACING_BITS)
-            .ok()?
-            .checked_sub(1)?;
+        let slot = address >> SPACING_BITS;
+        let index = if slot == DATA >> SPACING_BITS {
+            self.data?
+        } else {
+            usize::try_from(slot).ok()?.checked_sub(1)?
+        };
         let buffer = self.buffers.get(index)?;
         let offset = address & ((1 << SPACING_BITS) - 1);
         (offset + length as u64 <= buffer.length).then_some((index, offset as usize))
@@ -176,7 +247,10 @@ impl Memory {
 
     /// Describes an address relative to the nearest buffer.
     pub(crate) fn describe(&self, address: u64) -> String {
-        let slot = address >> SPACING_BITS;
+        let slot = match (address >> SPACING_BITS, self.data) {
+            (slot, Some(index)) if slot == DATA >> SPACING_BITS => index as u64 + 1,
+            (slot, _) => slot,
+        };
         let offset = address & ((1 << SPACING_BITS) - 1);
         // An address in the upper half of the spacing is before the next buffer.
         let after = slot

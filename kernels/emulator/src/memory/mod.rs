@@ -34,6 +34,29 @@ pub(crate) struct Place {
 }
 
 impl Environment<'_> {
+    /// Writes bytes of a lane to a buffer. False if they are out of bounds.
+    pub(crate) fn store(
+        &mut self,
+        address: u64,
+        bytes: &[u8],
+        place: &Place,
+        wave: &Wave,
+        lane: usize,
+    ) -> bool {
+        let is_written = self.memory.write(address, bytes);
+        if is_written {
+            let workgroup = self.workgroup;
+            self.memory
+                .stored(address, bytes.len(), || buffers::Writer {
+                    workgroup,
+                    wavefront: wave.number,
+                    lane: lane as u32,
+                    line: place.line,
+                });
+        }
+        is_written
+    }
+
     pub(crate) fn report(
         &mut self,
         kind: crate::FindingKind,

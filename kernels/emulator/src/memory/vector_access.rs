@@ -10,6 +10,9 @@ use crate::listing::text::Text;
 use crate::machine::wave::{Counter, Filled, Wave};
 use crate::vector::LANES;
 
+/// Bit of the fourth word of a buffer resource: the lane's number is part of the address, as in private memory on gfx90a.
+pub(crate) const RESOURCE_ADDS_LANE: u32 = 1 << 23;
+
 /// A decoded access.
 #[derive(Clone)]
 pub(crate) struct Instruction {
@@ -47,6 +50,12 @@ enum Address {
         register: u16,
         offset: i64,
     },
+    /// Private memory: a byte offset in the memory of each lane.
+    Private {
+        register: Option<u16>,
+        scalar: Option<u8>,
+        offset: i64,
+    },
     /// A buffer resource.
     Buffer {
         resource: u8,
@@ -66,12 +75,29 @@ enum Scalar {
 struct Addresses {
     address: [u64; LANES],
     permitted: [usize; LANES],
+    /// The offset of each lane, if the access is to private memory.
+    private: Option<[u64; LANES]>,
+}
+
+impl Addresses {
+    /// The addresses of an access to private memory. Those past the end of a lane's memory are out of bounds.
+    fn locate_private(&mut self, wave: &Wave, bytes: usize) {
+        let Some(offsets) = &self.private else { return };
+        for (lane, (address, offset)) in self.address.iter_mut().zip(offsets).enumerate() {
+            let is_inside = offset + bytes as u64 <= u64::from(wave.private_bytes);
+            *address = if is_inside {
+                wave.private + lane as u64 * u64::from(wave.private_bytes) + offset
+            } else {
+                wave.private_end.saturating_add(*offset)
+            };
+        }
+    }
 }
 
 /// Decodes an instruction. `None` if the mnemonic is not an access of this kind.
 pub(crate) fn decode(text: &mut Text) -> Result<Option<Instruction>> {
     let name = text.mnemonic.clone();
-    let Some((space, rest)) = ["global_", "flat_", "buffer_"]
+    let Some((space, rest)) = ["global_", "flat_", "buffer_", "scratch_"]
         .iter()
         .find_map(|space| Some((*space, name.strip_prefix(space)?)))
     else {
@@ -110,6 +136,8 @@ pub(crate) fn decode(text: &mut Text) -> Result<Option<Instruction>> {
     };
     if space == "buffer_" {
         found.buffer_operands(text, offset)?;
+    } else if space == "scratch_" {
+        found.private_operands(text, offset)?;
     } else {
         found.global_operands(text, offset, space == "flat_")?;
     }
@@ -199,6 +227,33 @@ impl Instruction {
         Ok(())
     }
 
+    fn private_operands(&mut self, text: &Text, offset: i64) -> Result<()> {
+        let (data, address) = match self.operation {
+            Operation::Load(part) => (vector(text, 0, Self::registers(part.bytes))?, 1),
+            Operation::Store(part) => (vector(text, 1, Self::registers(part.bytes))?, 0),
+            Operation::Atomic(..) => {
+                return Err(text.error("private memory has no atomics"));
+            }
+        };
+        self.data = data;
+        text.expect_operands(3)?;
+        let register = match operand::operand(text.operand(address)?) {
+            Some(Operand::Off) => None,
+            _ => Some(vector(text, address, 1)?),
+        };
+        let scalar = match operand::operand(text.operand(2)?) {
+            Some(Operand::Off) => None,
+            Some(Operand::Scalar(register, 1)) => Some(register),
+            _ => return Err(text.error("operand 3 must be a scalar register, or off")),
+        };
+        self.address = Address::Private {
+            register,
+            scalar,
+            offset,
+        };
+        Ok(())
+    }
+
     fn buffer_operands(&mut self, text: &mut Text, offset: i64) -> Result<()> {
         let offen = text.take_flag("offen");
         if text.take_flag("idxen") || text.take_flag("lds") {
@@ -267,8 +322,21 @@ impl Instruction {
         let mut found = Addresses {
             address: [0; LANES],
             permitted: [bytes; LANES],
+            private: None,
         };
         match self.address {
+            Address::Private {
+                register,
+                scalar,
+                offset,
+            } => {
+                let scalar = scalar.map_or(0, |register| wave.scalar(register));
+                found.private = Some(std::array::from_fn(|lane| {
+                    let own = register.map_or(0, |register| wave.vector(register)[lane]);
+                    let sum = u64::from(scalar.wrapping_add(own)).wrapping_add_signed(offset);
+                    u64::from(sum as u32)
+                }));
+            }
             Address::Lanes { register, offset } => {
                 let (low, high) = (wave.vector(register), wave.vector(register + 1));
                 for lane in 0..LANES {
@@ -294,7 +362,20 @@ impl Instruction {
                 scalar,
                 offset,
             } => {
-                let words = [0, 1, 2].map(|word| wave.scalar(resource.saturating_add(word)));
+                let words = [0, 1, 2, 3].map(|word| wave.scalar(resource.saturating_add(word)));
+                if words[3] & RESOURCE_ADDS_LANE != 0 {
+                    // The scalar offset is that of the wavefront: of all its lanes together.
+                    let scalar = match scalar {
+                        Scalar::Register(register) => wave.scalar(register) / LANES as u32,
+                        Scalar::Constant(value) => value,
+                    };
+                    found.private = Some(std::array::from_fn(|lane| {
+                        let own = register.map_or(0, |register| wave.vector(register)[lane]);
+                        u64::from(scalar.wrapping_add(own).wrapping_add(offset))
+                    }));
+                    found.locate_private(wave, bytes);
+                    return Ok(found);
+                }
                 if words[1] >> 16 != 0 {
                     return Err(
                         "a buffer resource with a stride or swizzle is not supported".to_owned(),
@@ -316,6 +397,7 @@ impl Instruction {
                 }
             }
         }
+        found.locate_private(wave, bytes);
         Ok(found)
     }
 
@@ -372,6 +454,12 @@ impl Instruction {
                 continue;
             }
             bytes += count;
+            if let Some(offsets) = &addresses.private {
+                // The same four bytes of all lanes are next to each other.
+                let dwords = offsets[lane] / 4..(offsets[lane] + count).div_ceil(4);
+                segments.extend(dwords.map(|dword| 4 * dword + lane as u64 / 16));
+                continue;
+            }
             let (first, last) = (
                 addresses.address[lane] / 64,
                 addresses.address[lane].wrapping_add(count - 1) / 64,
@@ -487,9 +575,13 @@ impl Instruction {
             }
             let permitted = addresses.permitted[lane].min(part.bytes);
             if permitted > 0
-                && !environment
-                    .memory
-                    .write(addresses.address[lane], &bytes[..permitted])
+                && !environment.store(
+                    addresses.address[lane],
+                    &bytes[..permitted],
+                    place,
+                    wave,
+                    lane,
+                )
             {
                 outside |= 1 << lane;
             }
@@ -547,10 +639,8 @@ impl Instruction {
                 Read::OutOfBounds => outside |= 1 << lane,
             }
             let old = u64::from_le_bytes(bytes);
-            environment.memory.write(
-                address,
-                &atomic.apply(old, data, expected).to_le_bytes()[..atomic.bytes],
-            );
+            let new = atomic.apply(old, data, expected).to_le_bytes();
+            environment.store(address, &new[..atomic.bytes], place, wave, lane);
             if returns {
                 wave.set_lane(self.data, lane, old as u32);
                 if width == 2 {

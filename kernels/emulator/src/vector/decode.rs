@@ -1,7 +1,7 @@
 //! Decodes a vector instruction: mnemonic, operands in their types, modifiers.
 
 use super::modifiers::Modifiers;
-use super::{Body, Entry, Instruction, Source, Type, find};
+use super::{Body, Entry, Instruction, Source, Type, find, saturating};
 use crate::error::Result;
 use crate::listing::operand::{self, Modified, Operand, VCC};
 use crate::listing::text::Text;
@@ -19,6 +19,21 @@ pub(crate) fn decode(text: &mut Text) -> Result<Option<Instruction>> {
             B32,
             [B32, B32, B32],
             Update(|[a, b, c], _, context| bitwise(a, b, c, context))
+        );
+        return instruction(text, &name, entry).map(Some);
+    }
+    if name == "v_bitop3_b16" {
+        let entry = super::entry!(
+            B16,
+            [B16, B16, B16],
+            Update(|[a, b, c], old, context| {
+                let result = bitwise(a, b, c, context) & 0xffff;
+                if context.select[3] {
+                    old & 0xffff | result << 16
+                } else {
+                    result
+                }
+            })
         );
         return instruction(text, &name, entry).map(Some);
     }
@@ -47,6 +62,11 @@ fn bitwise(a: u64, b: u64, c: u64, context: super::Context) -> u32 {
 fn instruction(text: &mut Text, name: &str, entry: Entry) -> Result<Instruction> {
     let packed = matches!(entry.body, Body::Pair(_) | Body::Halves(_));
     let mut modifiers = Modifiers::parse(text, packed)?;
+    let mut entry = entry;
+    if let (true, Some(saturating)) = (modifiers.clamp, saturating::find(name)) {
+        entry = saturating;
+        modifiers.clamp = false;
+    }
     let mut found = Instruction {
         entry,
         result: 0,
@@ -69,7 +89,9 @@ fn instruction(text: &mut Text, name: &str, entry: Entry) -> Result<Instruction>
         found.scalar_result = scalar(text, &mut at, 2)?;
     }
     // The sum of these is also an operand.
-    let accumulates = name.starts_with("v_fmac_") || name.starts_with("v_dot4c_");
+    let accumulates = ["v_fmac_", "v_mac_", "v_dot2c_", "v_dot4c_"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix));
     let read = entry.sources.len() - usize::from(accumulates);
     for (place, kind) in entry.sources.iter().enumerate().take(read) {
         let modified = modified(text, &mut at)?;
@@ -109,9 +131,15 @@ fn check(text: &Text, found: &Instruction, modifiers: &Modifiers) -> Result<()> 
         body,
         Body::One(_) | Body::Two(_) | Body::Three(_) | Body::Select | Body::Numbered(_)
     );
-    let compare = matches!(body, Body::Compare(_));
+    let compare = matches!(body, Body::Compare(_) | Body::CompareWide(_));
     let carry = matches!(body, Body::Carry(_));
-    if (modifiers.dpp.is_some() || modifiers.sdwa.is_some()) && !(narrow || compare || carry) {
+    // Operations on 16-bit operands, lane by lane.
+    let single = matches!(body, Body::Wide(_) | Body::CompareWide(_))
+        && found.entry.result.registers() == 1
+        && found.entry.sources.iter().all(|kind| kind.registers() == 1);
+    if (modifiers.dpp.is_some() || modifiers.sdwa.is_some())
+        && !(narrow || carry || single || matches!(body, Body::Compare(_)))
+    {
         return Err(text.error("DPP and SDWA are not supported for this instruction"));
     }
     if modifiers.dpp.is_some()
@@ -138,12 +166,26 @@ fn check(text: &Text, found: &Instruction, modifiers: &Modifiers) -> Result<()> 
         .any(|kind| matches!(kind, Type::B16 | Type::F16));
     let selects = matches!(
         body,
-        Body::Pair(_) | Body::Halves(_) | Body::MovePair | Body::Update(_)
+        Body::Pair(_) | Body::Halves(_) | Body::MovePair | Body::Mix(_) | Body::Update(_)
     ) || halves;
-    if modifiers.select != [false; 4] && !selects {
+    let has_halves = matches!(
+        body,
+        Body::Pair(_) | Body::Halves(_) | Body::Mix(_) | Body::MovePair
+    );
+    let high = modifiers.negative_high != [false; 3] || modifiers.select_high != [false; 3];
+    if high && !has_halves {
+        return Err(text.error("op_sel_hi and neg_hi are not supported for this instruction"));
+    }
+    for (place, kind) in found.entry.sources.iter().enumerate() {
+        if kind.sign().is_none() && (modifiers.negative[place] || modifiers.absolute[place]) {
+            return Err(text.error("an integer operand has no sign modifier"));
+        }
+    }
+    let selects_result = narrow && modifiers.select[found.entry.sources.len()];
+    if modifiers.select != [false; 4] && (!selects || selects_result) {
         return Err(text.error("op_sel is not supported for this instruction"));
     }
-    if let Body::Pair(_) = body {
+    if let Body::Pair(_) | Body::Mix(_) = body {
         for (place, source) in found
             .sources
             .iter()
@@ -152,9 +194,7 @@ fn check(text: &Text, found: &Instruction, modifiers: &Modifiers) -> Result<()> 
         {
             let constant = matches!(source, Source::Constant(_));
             if constant && (modifiers.select_high[place] || modifiers.select[place]) {
-                return Err(text.error(
-                    "the high half of a constant is not defined; op_sel_hi must be 0 for it",
-                ));
+                return Err(text.error("op_sel and op_sel_hi of a constant are not supported"));
             }
         }
     }

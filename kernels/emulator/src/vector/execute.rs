@@ -18,6 +18,7 @@ impl Instruction {
             Body::Pair(f) => self.pair(wave, f),
             Body::Halves(f) => self.halves(wave, f),
             Body::MovePair => self.move_pair(wave),
+            Body::Mix(result) => self.mix(wave, result),
             Body::Compare(f) => {
                 let (a, b) = (self.lanes(wave, 0), self.lanes(wave, 1));
                 self.set_comparison(wave, f(&a, &b));
@@ -98,24 +99,8 @@ impl Instruction {
             wave.set_vector(self.result, &result, exec);
             return;
         }
-        let mut written = exec;
         let mut first = self.lanes(wave, 0);
-        if let Some(dpp) = self
-            .modifiers
-            .as_ref()
-            .and_then(|modifiers| modifiers.dpp.as_ref())
-        {
-            let own = first;
-            written &= dpp.written;
-            for (lane, value) in first.iter_mut().enumerate() {
-                let from = usize::from(dpp.lanes[lane]);
-                let valid = from < LANES && exec >> from & 1 == 1;
-                if !valid && !dpp.zero {
-                    written &= !(1 << lane);
-                }
-                *value = if valid { own[from] } else { 0 };
-            }
-        }
+        let written = self.move_lanes(exec, &mut first);
         self.compute(wave, &mut result, &first);
         if let Some(modifiers) = &self.modifiers {
             finish(
@@ -129,6 +114,28 @@ impl Instruction {
             result.iter_mut().for_each(|value| *value = flush(*value));
         }
         wave.set_vector(self.result, &result, written);
+    }
+
+    /// Applies DPP to the lanes of the first source, and returns the lanes that are written.
+    fn move_lanes<T: Copy + Default>(&self, exec: u64, first: &mut [T; LANES]) -> u64 {
+        let Some(dpp) = self
+            .modifiers
+            .as_ref()
+            .and_then(|modifiers| modifiers.dpp.as_ref())
+        else {
+            return exec;
+        };
+        let own = *first;
+        let mut written = exec & dpp.written;
+        for (lane, value) in first.iter_mut().enumerate() {
+            let from = usize::from(dpp.lanes[lane]);
+            let valid = from < LANES && exec >> from & 1 == 1;
+            if !valid && !dpp.zero {
+                written &= !(1 << lane);
+            }
+            *value = if valid { own[from] } else { T::default() };
+        }
+        written
     }
 
     /// Without modifiers, registers are read in place.
@@ -181,13 +188,14 @@ impl Instruction {
     }
 
     fn wide(&self, wave: &mut Wave, f: fn([u64; 3]) -> u64) {
-        let sources = [0, 1, 2].map(|place| {
+        let mut sources = [0, 1, 2].map(|place| {
             if place < self.entry.sources.len() {
                 self.wide_lanes(wave, place)
             } else {
                 [0; LANES]
             }
         });
+        let written = self.move_lanes(wave.exec(), &mut sources[0]);
         let mut results: [u64; LANES] =
             std::array::from_fn(|lane| f([sources[0][lane], sources[1][lane], sources[2][lane]]));
         let clamp = self
@@ -199,9 +207,8 @@ impl Instruction {
                 *result = f64::from_bits(*result).clamp(0.0, 1.0).max(0.0).to_bits();
             }
         }
-        let exec = wave.exec();
         if self.entry.result.registers() == 2 {
-            wave.set_wide(self.result, &results, exec);
+            wave.set_wide(self.result, &results, written);
             return;
         }
         let mut narrow: Lanes = std::array::from_fn(|lane| results[lane] as u32);
@@ -225,7 +232,7 @@ impl Instruction {
                 }
             }
         }
-        wave.set_vector(self.result, &narrow, exec);
+        wave.set_vector(self.result, &narrow, written);
     }
 
     fn update(&self, wave: &mut Wave, f: fn([u64; 3], u32, Context) -> u32) {
@@ -561,7 +568,7 @@ fn modify(values: &mut Lanes, modifiers: &Modifiers, place: usize, kind: Type) {
     }
 }
 
-fn clamp(value: f32) -> f32 {
+pub(super) fn clamp(value: f32) -> f32 {
     // A NaN becomes zero.
     if value.is_nan() {
         0.0

@@ -1,7 +1,7 @@
 //! `f32` and `f64` arithmetic.
 
 use super::{Entry, entry, f32s, lanes};
-use crate::number::{Divide, flush, fma, ldexp};
+use crate::number::{Divide, flush, fma, from_bf16, from_f16, ldexp};
 
 /// The larger number; a NaN only if both are.
 #[inline(always)]
@@ -114,6 +114,21 @@ macro_rules! f64s {
     };
 }
 
+/// Product and sum, each rounded, without denormals (gfx90a).
+fn multiply_then_add(a: f32, b: f32, c: f32) -> f32 {
+    let flushed = |value: f32| f32::from_bits(flush(value.to_bits()));
+    flushed(flushed(flushed(a) * flushed(b)) + flushed(c))
+}
+
+/// The sum of two products of 16-bit floats and an `f32`, rounded once.
+fn dot(a: u32, b: u32, c: u32, convert: fn(u16) -> f32) -> u32 {
+    let product = |shift: u32| {
+        f64::from(convert((a >> shift) as u16)) * f64::from(convert((b >> shift) as u16))
+    };
+    let sum = product(0) + product(16) + f64::from(f32::from_bits(c));
+    (sum as f32).to_bits()
+}
+
 #[rustfmt::skip]
 pub(super) fn find(name: &str) -> Option<Entry> {
     Some(match name {
@@ -124,6 +139,9 @@ pub(super) fn find(name: &str) -> Option<Entry> {
         "v_mul_legacy_f32" => f32s!(|a, b| zero_times(a, b)),
         "v_max_f32" => f32s!(|a, b| max(a, b)),
         "v_min_f32" => f32s!(|a, b| min(a, b)),
+        "v_dot2c_f32_f16" | "v_dot2_f32_f16" => lanes!(Three, F32, [B32, B32, F32], |a, b, c| dot(a, b, c, from_f16)),
+        "v_dot2c_f32_bf16" | "v_dot2_f32_bf16" => lanes!(Three, F32, [B32, B32, F32], |a, b, c| dot(a, b, c, from_bf16)),
+        "v_mad_f32" | "v_mac_f32" | "v_madmk_f32" | "v_madak_f32" => f32s!(|a, b, c| multiply_then_add(a, b, c)),
         "v_fma_f32" | "v_fmac_f32" | "v_fmamk_f32" | "v_fmaak_f32" => f32s!(|a, b, c| fma(a, b, c)),
         "v_max3_f32" => f32s!(|a, b, c| max(max(a, b), c)),
         "v_min3_f32" => f32s!(|a, b, c| min(min(a, b), c)),

@@ -95,8 +95,8 @@ pub(super) fn find(name: &str) -> Option<Entry> {
             let run = if (a as i32) < 0 { a.leading_ones() } else { a.leading_zeros() };
             if run == 32 { u32::MAX } else { run }
         }),
-        "v_add_u32" => u32s!(|a, b| a.wrapping_add(b)),
-        "v_sub_u32" => u32s!(|a, b| a.wrapping_sub(b)),
+        "v_add_u32" | "v_add_i32" => u32s!(|a, b| a.wrapping_add(b)),
+        "v_sub_u32" | "v_sub_i32" => u32s!(|a, b| a.wrapping_sub(b)),
         "v_subrev_u32" => u32s!(|a, b| b.wrapping_sub(a)),
         "v_and_b32" => u32s!(|a, b| a & b),
         "v_or_b32" => u32s!(|a, b| a | b),

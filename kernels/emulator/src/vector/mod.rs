@@ -10,7 +10,9 @@ mod execute;
 mod float;
 mod half;
 mod integer;
+mod mix;
 pub(crate) mod modifiers;
+mod saturating;
 
 pub(crate) use decode::{constant, decode, float_constant};
 
@@ -70,6 +72,8 @@ pub(crate) enum Body {
     /// The same function for both halves of a register.
     Halves(fn([u16; 3]) -> u16),
     MovePair,
+    /// Product and sum of `f32` and `f16` operands.
+    Mix(mix::MixResult),
     Compare(fn(&Lanes, &Lanes) -> u64),
     CompareWide(fn(u64, u64) -> bool),
     /// Chooses between two sources by a mask.
@@ -224,5 +228,6 @@ pub(crate) fn find(name: &str) -> Option<Entry> {
         .or_else(|| float::find(name))
         .or_else(|| convert::find(name))
         .or_else(|| half::find(name))
+        .or_else(|| mix::find(name))
         .or_else(|| compare::find(name))
 }
